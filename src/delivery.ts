@@ -1,0 +1,23 @@
+import type { WebhookError } from "./errors.ts";
+import type { WebhookPayload } from "./payload/schema.ts";
+
+/** One message of the Hub to one endpoint, free of how it came: over HTTP, as a job or out of a test. */
+export interface Delivery<Payload = WebhookPayload> {
+  /** The `Webhook-Id`, which the Hub keeps on retries and replays; made here when none came. */
+  readonly id: string;
+  /** Name of the endpoint it is for. */
+  readonly endpoint: string;
+  /** The body exactly as it arrived. */
+  readonly body: string;
+  /** The body, parsed and checked. */
+  readonly payload: Payload;
+  readonly receivedAt: Date;
+  /** Counts from 1. */
+  readonly attempt: number;
+}
+
+/** How the run of a handler on a delivery ended. */
+export type Outcome =
+  | { readonly status: "succeeded"; readonly result: unknown }
+  | { readonly status: "ignored"; readonly reason: string }
+  | { readonly status: "failed"; readonly error: WebhookError };

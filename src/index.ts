@@ -1,0 +1,29 @@
+export type { Delivery, Outcome } from "./delivery.ts";
+export type { Duration } from "./duration.ts";
+export { WebhookError, type WebhookErrorCode, type WebhookErrorOptions } from "./errors.ts";
+export type { Logger, LogMethod } from "./logger.ts";
+export type { FilterOptions, RepoPattern } from "./payload/filter.ts";
+export { parsePayload } from "./payload/parse.ts";
+export type {
+  Action,
+  BucketContentPayload,
+  CommonPayload,
+  DiscussionCommentPayload,
+  DiscussionPayload,
+  GitContentPayload,
+  KnownScope,
+  RepoConfigPayload,
+  RepoContentPayload,
+  RepoPayload,
+  RepoType,
+  Scope,
+  WebhookPayload,
+} from "./payload/schema.ts";
+export { isScope, type PayloadOf } from "./payload/scope.ts";
+export type { EndpointOptions, Handler, HandlerContext, PayloadFor } from "./server/endpoint.ts";
+export type { LandingEndpoint, LandingInfo } from "./server/landing/info.ts";
+export type { LandingPage } from "./server/landing/serve.ts";
+export type { LaunchedServer, LaunchOptions } from "./server/node/launch.ts";
+export { webhookEndpoint } from "./server/webhook-endpoint.ts";
+export type { WebhookDecorator, WebhookFunction } from "./server/webhook-function.ts";
+export { WebhooksServer, type WebhooksServerOptions } from "./server/webhooks-server.ts";

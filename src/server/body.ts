@@ -1,0 +1,169 @@
+import type { IncomingMessage } from "node:http";
+import { WebhookError } from "../errors.ts";
+
+/** Far beyond any payload of the Hub; deep enough nesting kills whatever walks it recursively. */
+const deepestNesting = 100;
+
+// A byte order mark stays in the text, where JSON refuses it: what is stored has to be what arrived.
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/**
+ * Reads the body of a request as text, never more than `limit` bytes of it.
+ *
+ * @throws `ENCODING_UNSUPPORTED` (415), `BODY_TOO_LARGE` (413), `BODY_INCOMPLETE` (400) when the sender hung up,
+ * `BODY_NOT_JSON` (400) when it is not UTF-8.
+ */
+export async function readBody(request: Request, bindings: unknown, limit: number): Promise<string> {
+  // Never inflated: a few kilobytes of gzip can become gigabytes, and the Hub does not compress.
+  if (request.headers.get("content-encoding") !== null) {
+    throw new WebhookError("Content-Encoding is not supported: send the body as it is.", {
+      code: "ENCODING_UNSUPPORTED",
+      status: 415,
+    });
+  }
+  if (Number(request.headers.get("content-length")) > limit) throw bodyTooLarge(limit);
+  const incoming = nodeRequest(bindings);
+  const bytes = await (incoming ? readIncoming(incoming, limit) : readStream(request.body, limit));
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw notJson("The body is not UTF-8.");
+  }
+}
+
+/**
+ * Parses a body as JSON.
+ *
+ * @throws `BODY_NOT_JSON` (400), `BODY_TOO_DEEP` (400).
+ */
+export function parseJson(body: string): unknown {
+  if (isNestedTooDeep(body)) {
+    throw new WebhookError(`The body is nested deeper than ${deepestNesting} levels.`, {
+      code: "BODY_TOO_DEEP",
+      status: 400,
+    });
+  }
+  try {
+    return JSON.parse(body);
+  } catch {
+    throw notJson("The body is not valid JSON.");
+  }
+}
+
+/** The request of Node's own server, which Hono's adapter hands over as a binding. */
+function nodeRequest(bindings: unknown): IncomingMessage | undefined {
+  const incoming = typeof bindings === "object" && bindings !== null && "incoming" in bindings && bindings.incoming;
+  return isUnread(incoming) ? incoming : undefined;
+}
+
+function isUnread(incoming: unknown): incoming is IncomingMessage {
+  return (
+    typeof incoming === "object" && incoming !== null && "readableDidRead" in incoming && !incoming.readableDidRead
+  );
+}
+
+/** Reads Node's request directly: wrapping it in a web stream first costs more than the rest of a delivery. */
+function readIncoming(incoming: IncomingMessage, limit: number): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    const stop = () => {
+      incoming.off("data", onData).off("end", onEnd).off("error", onHungUp).off("close", onHungUp);
+    };
+    const onData = (chunk: Uint8Array) => {
+      length += chunk.length;
+      chunks.push(chunk);
+      if (length <= limit) return;
+      stop();
+      incoming.pause();
+      reject(bodyTooLarge(limit));
+    };
+    const onEnd = () => {
+      stop();
+      resolve(join(chunks, length));
+    };
+    const onHungUp = () => {
+      stop();
+      reject(bodyIncomplete());
+    };
+    incoming.on("data", onData).on("end", onEnd).on("error", onHungUp).on("close", onHungUp);
+    if (incoming.destroyed) onHungUp();
+  });
+}
+
+/** Counts what arrives: the Content-Length of a request that came over no socket is only a claim. */
+async function readStream(stream: ReadableStream<Uint8Array> | null, limit: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  if (!stream) return join(chunks, length);
+  const reader = stream.getReader();
+  for (;;) {
+    const { done, value } = await reader.read().catch(() => {
+      throw bodyIncomplete();
+    });
+    if (done) return join(chunks, length);
+    length += value.length;
+    chunks.push(value);
+    if (length > limit) {
+      void reader.cancel().catch(() => {});
+      throw bodyTooLarge(limit);
+    }
+  }
+}
+
+function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const [first] = chunks;
+  if (first && chunks.length === 1) return first;
+  const bytes = new Uint8Array(length);
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return bytes;
+}
+
+/** Counts brackets outside strings; only a text with enough of them to be too deep is walked at all. */
+function isNestedTooDeep(text: string): boolean {
+  if (!hasMoreOpeners(text, deepestNesting)) return false;
+  let depth = 0;
+  let inString = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text.charCodeAt(index);
+    if (inString) {
+      if (character === 0x5c) index += 1;
+      else if (character === 0x22) inString = false;
+    } else if (character === 0x22) inString = true;
+    else if (character === 0x7b || character === 0x5b) {
+      depth += 1;
+      if (depth > deepestNesting) return true;
+    } else if (character === 0x7d || character === 0x5d) depth -= 1;
+  }
+  return false;
+}
+
+function hasMoreOpeners(text: string, count: number): boolean {
+  let found = 0;
+  for (const opener of ["{", "["]) {
+    for (let at = text.indexOf(opener); at !== -1; at = text.indexOf(opener, at + 1)) {
+      found += 1;
+      if (found > count) return true;
+    }
+  }
+  return false;
+}
+
+function bodyTooLarge(limit: number): WebhookError {
+  return new WebhookError(`The body is larger than ${limit} bytes.`, { code: "BODY_TOO_LARGE", status: 413 });
+}
+
+function bodyIncomplete(): WebhookError {
+  return new WebhookError("The connection ended before the body was complete.", {
+    code: "BODY_INCOMPLETE",
+    status: 400,
+  });
+}
+
+function notJson(message: string): WebhookError {
+  return new WebhookError(message, { code: "BODY_NOT_JSON", status: 400 });
+}

@@ -1,0 +1,26 @@
+import type { Logger, LogMethod } from "../logger.ts";
+
+/**
+ * The logger of runtimes that have no pino: one JSON object a line on the console, with pino's field names.
+ */
+export function createConsoleLogger(bindings: Record<string, unknown> = {}): Logger {
+  const write = (level: "debug" | "info" | "warn" | "error"): LogMethod => {
+    return (fields: object | string, message?: string) => {
+      const line = typeof fields === "string" ? { msg: fields } : { ...fields, msg: message };
+      console[level](JSON.stringify({ level, time: Date.now(), ...bindings, ...line }, tellErrors));
+    };
+  };
+  return {
+    debug: write("debug"),
+    info: write("info"),
+    warn: write("warn"),
+    error: write("error"),
+    child: (more) => createConsoleLogger({ ...bindings, ...more }),
+  };
+}
+
+/** JSON has nothing to say of an Error, whose fields are not enumerable. */
+function tellErrors(_key: string, value: unknown): unknown {
+  if (!(value instanceof Error)) return value;
+  return { type: value.name, message: value.message, stack: value.stack };
+}

@@ -1,0 +1,157 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { Delivery } from "../delivery.ts";
+import { type Duration, toMilliseconds } from "../duration.ts";
+import { WebhookError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import { createFilter, type Filter, type FilterOptions } from "../payload/filter.ts";
+import { parsePayload, payloadInvalid } from "../payload/parse.ts";
+import type { WebhookPayload } from "../payload/schema.ts";
+import type { PayloadOf } from "../payload/scope.ts";
+
+/** What a handler is given beside the payload. */
+export interface HandlerContext<Payload = WebhookPayload> {
+  readonly delivery: Delivery<Payload>;
+  /** Aborts at the time limit, and when whoever sent the delivery hangs up. Pass it on to `fetch`. */
+  readonly signal: AbortSignal;
+  /** Logs with the endpoint and the delivery id on each line. */
+  readonly log: Logger;
+  /** The HTTP request, its body already read; absent where the delivery did not come over HTTP. */
+  readonly request?: Request | undefined;
+}
+
+/**
+ * Your function. What it returns is the answer: JSON, or a `Response` as it is; nothing is 200 with an empty body.
+ */
+export type Handler<Payload = WebhookPayload> = (payload: Payload, context: HandlerContext<Payload>) => unknown;
+
+/** What an endpoint may be given beside its name and its handler. */
+export interface EndpointOptions extends FilterOptions {
+  /** How long the handler may take, default `"25s"`: the Hub waits 30 seconds. Then the answer is 504. */
+  timeout?: Duration;
+  /**
+   * What the body must be. Left out: a payload of the Hub. Any Standard Schema (zod, valibot, arktype, …): JSON that
+   * fits it, and the handler gets its output; together with a filter the payload of the Hub is checked first.
+   * `null`: any body, even none; the payload is `null` and `delivery.body` holds the text.
+   */
+  schema?: StandardSchemaV1 | null;
+}
+
+type OneOf<Value> = Value extends readonly (infer Item)[] ? Item : Value;
+type RepoTypeOf<Options> = Options extends { repo: infer Repo }
+  ? OneOf<Repo> extends `${infer Type}:${string}`
+    ? Type
+    : string
+  : string;
+
+/** The payload type that follows from the options of an endpoint. */
+export type PayloadFor<Options extends EndpointOptions> = Options extends { schema: null }
+  ? null
+  : Options extends { schema: infer Schema extends StandardSchemaV1 }
+    ? StandardSchemaV1.InferOutput<Schema>
+    : Options extends { scope: infer Scope }
+      ? PayloadOf<Extract<OneOf<Scope>, string>, RepoTypeOf<Options>>
+      : WebhookPayload;
+
+/** A route and all that stands behind it. */
+export interface Endpoint {
+  readonly name: string;
+  /** The scopes that its filter takes; empty: all of them. */
+  readonly scopes: readonly string[];
+  /** Whether the body has to be JSON. */
+  readonly wantsJson: boolean;
+  readonly timeoutMs: number;
+  /**
+   * Checks a body that was read, `undefined` where no JSON is wanted, and applies the filter.
+   *
+   * @throws `PAYLOAD_INVALID` (422).
+   */
+  readonly admit: (body: unknown) => Admission | Promise<Admission>;
+  readonly handler: Handler<unknown>;
+  /** What came since the process started: all that the landing page tells of it. */
+  readonly activity: { deliveries: number; last?: { outcome: "succeeded" | "ignored" | "failed"; at: Date } };
+}
+
+/** What an endpoint makes of a body. */
+export interface Admission {
+  /** What the handler gets. */
+  readonly payload: unknown;
+  /** The payload of the Hub, where it was checked as one. */
+  readonly hubPayload?: WebhookPayload;
+  /** Why the filter does not want it. */
+  readonly ignored?: string | undefined;
+}
+
+/** The Hub gives up after 30 seconds; this leaves it five to hear the answer. */
+const defaultTimeout: Duration = "25s";
+
+/**
+ * Builds an endpoint.
+ *
+ * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `OPTION_INVALID`.
+ */
+export function createEndpoint(declaration: {
+  name: string | undefined;
+  options: EndpointOptions;
+  handler: Handler<never>;
+}): Endpoint {
+  const { name, options, handler } = declaration;
+  const filter = createFilter(options);
+  const { schema } = options;
+  if (schema === null && filter) {
+    throw new WebhookError(
+      `Endpoint "${name}" has "schema: null" and a filter: a filter reads a payload, which such an endpoint does not have. Leave one of the two out.`,
+      { code: "OPTION_INVALID" },
+    );
+  }
+  return {
+    name: checkedName(name),
+    scopes: options.scope === undefined ? [] : typeof options.scope === "string" ? [options.scope] : options.scope,
+    wantsJson: schema !== null,
+    timeoutMs: toMilliseconds(options.timeout ?? defaultTimeout, "timeout"),
+    admit:
+      schema === undefined ? admitHubPayload(filter) : schema === null ? admitAnything : admitSchema(schema, filter),
+    // The payload that `admit` returns is the one that the handler's type was derived from.
+    handler: handler as Handler<unknown>,
+    activity: { deliveries: 0 },
+  };
+}
+
+function admitHubPayload(filter: Filter | undefined): Endpoint["admit"] {
+  return (body) => {
+    const payload = parsePayload(body);
+    return { payload, hubPayload: payload, ignored: filter?.(payload) };
+  };
+}
+
+const admitAnything: Endpoint["admit"] = () => ({ payload: null });
+
+function admitSchema(schema: StandardSchemaV1, filter: Filter | undefined): Endpoint["admit"] {
+  return async (body) => {
+    const hubPayload = filter && parsePayload(body);
+    const ignored = hubPayload && filter(hubPayload);
+    if (ignored !== undefined) return { payload: body, hubPayload, ignored };
+    const result = await schema["~standard"].validate(body);
+    if (result.issues) throw payloadInvalid(result.issues);
+    return hubPayload ? { payload: result.value, hubPayload } : { payload: result.value };
+  };
+}
+
+/** Unreserved characters of a URL only, so that a path is compared as it comes and never decoded. */
+const namePattern = /^[A-Za-z0-9._-]+(?:\/[A-Za-z0-9._-]+)*$/;
+
+function checkedName(name: string | undefined): string {
+  if (!name) {
+    throw new WebhookError(
+      'An endpoint needs a name: pass a named function, or give the name as in webhook("retrain", handler).',
+      { code: "ENDPOINT_NAME_MISSING" },
+    );
+  }
+  // "." and ".." vanish from a URL before it is sent.
+  if (!namePattern.test(name) || name.split("/").some((part) => part === "." || part === "..")) {
+    throw new WebhookError(
+      `Endpoint name ${JSON.stringify(name)} cannot be part of a URL as it is: use letters, digits, ".", "_", "-" and slashes between them, as in webhook("acme/retrain", handler).`,
+      { code: "ENDPOINT_NAME_INVALID" },
+    );
+  }
+  return name;
+}

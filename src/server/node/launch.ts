@@ -1,0 +1,192 @@
+import { type Duration, toMilliseconds } from "../../duration.ts";
+import { readEnvironment } from "../../environment.ts";
+import { WebhookError } from "../../errors.ts";
+import type { Logger } from "../../logger.ts";
+import type { OpenTunnelOptions, Tunnel } from "../../tunnel/tunnel.ts";
+import { webhooksPath } from "../receive.ts";
+import type { SecretCheck } from "../secret.ts";
+import { readSpace } from "../space.ts";
+import { type Listener, type ListenTimeouts, listen } from "./listen.ts";
+
+/** How to launch a server. */
+export interface LaunchOptions {
+  /** Default `PORT`, else 7860, the port of a Space. 0 takes any free one. */
+  port?: number;
+  /** Default `HOST`, else `0.0.0.0` in a Space and `127.0.0.1` elsewhere: nobody else reaches a laptop by accident. */
+  host?: string;
+  /**
+   * Opens a temporary public address that answers for `/webhooks/*` only, and closes it after 72 hours. Default: on
+   * when `TUNNEL=1`. Where no secret is set, one is made for the session and printed.
+   */
+  tunnel?: boolean | Omit<OpenTunnelOptions, "port">;
+  /** How long a client may take for the headers (15 s), for a whole request (30 s) and between two requests (10 s). */
+  timeouts?: { headers?: Duration; request?: Duration; keepAlive?: Duration };
+  /** How long `close()`, SIGTERM and SIGINT wait for the requests in work. Default `"30s"`. */
+  shutdownGrace?: Duration;
+  /**
+   * Whether the process is the server's, default `true`: SIGTERM and SIGINT finish what is in work and end it with
+   * code 0 (a second one ends it at once), a rejection that nobody handles is logged and survived, and where the
+   * server cannot listen, one line says why and the code is 1. With `false` it rejects instead and leaves the process
+   * alone.
+   */
+  ownsProcess?: boolean;
+}
+
+/** Where a launched server is reached. */
+export interface LaunchedServer {
+  /** The port it listens on. */
+  port: number;
+  /** Its address on this machine, without a trailing slash. */
+  url: string;
+  /** Its address for the Hub: of the Space or the tunnel, where there is one. */
+  publicUrl: string;
+}
+
+/** What a launch needs to know of the server. */
+export interface LaunchTarget {
+  fetch: (request: Request, bindings: unknown) => Response | Promise<Response>;
+  endpointNames: () => readonly string[];
+  secret: SecretCheck;
+  log: () => Logger;
+}
+
+/** A launched server, with the way to end it. */
+export interface Launch extends LaunchedServer {
+  /** Closes the tunnel and the socket. Returns whether all requests in work were finished in time. */
+  close(): Promise<boolean>;
+}
+
+const settingsPage = "https://huggingface.co/settings/webhooks";
+/** The life of a temporary public address (`hub-api.md`, "Limits"). */
+const tunnelLife: Duration = "72h";
+
+/**
+ * Makes a server reachable: listens, opens the tunnel, says where it is.
+ *
+ * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `TUNNEL_FAILED`, `OPTION_INVALID`.
+ */
+export async function launch(target: LaunchTarget, options: LaunchOptions): Promise<Launch> {
+  const space = readSpace();
+  const host = options.host ?? readEnvironment("HOST") ?? (space ? "0.0.0.0" : "127.0.0.1");
+  const graceMs = toMilliseconds(options.shutdownGrace ?? "30s", "shutdownGrace");
+  const listener = await listen({
+    fetch: target.fetch,
+    host,
+    port: options.port ?? environmentPort(),
+    timeouts: listenTimeouts(options.timeouts ?? {}),
+    log: target.log,
+  });
+  const url = `http://${reachableHost(host)}:${listener.port}`;
+  const wanted = options.tunnel ?? readEnvironment("TUNNEL") === "1";
+  let tunnel: PublicDoor | undefined;
+  try {
+    if (wanted) tunnel = await openPublicDoor(target, { graceMs, tunnel: wanted === true ? {} : wanted });
+  } catch (error) {
+    await listener.close(graceMs);
+    throw error;
+  }
+  const publicUrl = space?.url ?? tunnel?.url ?? url;
+  sayReady(target, publicUrl);
+  return {
+    port: listener.port,
+    url,
+    publicUrl,
+    async close() {
+      const [complete] = await Promise.all([listener.close(graceMs), tunnel?.close()]);
+      return complete;
+    },
+  };
+}
+
+interface PublicDoor {
+  url: string;
+  close(): Promise<void>;
+}
+
+/** A socket of its own for the tunnel, so that what is not a webhook cannot be reached from outside at all. */
+async function openPublicDoor(
+  target: LaunchTarget,
+  { graceMs, tunnel: options }: { graceMs: number; tunnel: Omit<OpenTunnelOptions, "port"> },
+): Promise<PublicDoor> {
+  const { openTunnel } = await import("../../tunnel/tunnel.ts");
+  const listener: Listener = await listen({
+    fetch: (request, bindings) =>
+      new URL(request.url).pathname.startsWith(webhooksPath)
+        ? target.fetch(request, bindings)
+        : new Response(null, { status: 404 }),
+    host: "127.0.0.1",
+    port: 0,
+    timeouts: listenTimeouts({}),
+    log: target.log,
+  });
+  let tunnel: Tunnel;
+  try {
+    tunnel = await openTunnel({ ...options, port: listener.port });
+  } catch (error) {
+    await listener.close(graceMs);
+    throw error;
+  }
+  const lifeMs = toMilliseconds(tunnelLife, "tunnelLife");
+  const close = async () => {
+    clearTimeout(expiry);
+    await Promise.all([tunnel.close(), listener.close(graceMs)]);
+  };
+  const expiry = setTimeout(() => {
+    target.log().warn("The tunnel has been open for 72 hours and is closed now: launch again for a new address.");
+    void close();
+  }, lifeMs);
+  expiry.unref();
+  tunnel.on("down", () => {
+    target
+      .log()
+      .error(
+        { url: tunnel.url },
+        "The tunnel is down: nothing reaches this server from outside any more. Launch again.",
+      );
+  });
+  tunnel.on("error", (error) => target.log().error({ err: error }, "The tunnel failed."));
+  if (!target.secret.isSet()) printSessionSecret(target.secret);
+  target
+    .log()
+    .info(
+      { url: tunnel.url, closesAt: new Date(Date.now() + lifeMs).toISOString() },
+      "A tunnel leads from the internet to this server's webhooks",
+    );
+  return { url: tunnel.url, close };
+}
+
+/** An address that anybody can find must not be open to everyone. Printed, not logged: logs are kept. */
+function printSessionSecret(secret: SecretCheck): void {
+  const made = crypto.randomUUID().replaceAll("-", "");
+  secret.use(made);
+  process.stdout.write(`\nNo secret is set, so this session has one of its own. Give it to the Hub:\n  ${made}\n\n`);
+}
+
+function sayReady({ endpointNames, log }: LaunchTarget, publicUrl: string): void {
+  log().info(
+    { endpoints: endpointNames().map((name) => `POST ${publicUrl}${webhooksPath}${name}`), register: settingsPage },
+    "Webhooks are correctly setup and ready to use",
+  );
+}
+
+function environmentPort(): number {
+  const text = readEnvironment("PORT") ?? "7860";
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw new WebhookError(`PORT is ${JSON.stringify(text)}: give a number from 0 to 65535.`, { code: "OPTION_INVALID" });
+}
+
+/** The Hub is done within 30 seconds, so nothing honest takes longer. */
+function listenTimeouts({ headers, request, keepAlive }: NonNullable<LaunchOptions["timeouts"]>): ListenTimeouts {
+  return {
+    headersMs: toMilliseconds(headers ?? "15s", "timeouts.headers"),
+    requestMs: toMilliseconds(request ?? "30s", "timeouts.request"),
+    keepAliveMs: toMilliseconds(keepAlive ?? "10s", "timeouts.keepAlive"),
+  };
+}
+
+/** What listens on every address is reached at this machine's own. */
+function reachableHost(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "localhost";
+  return host.includes(":") ? `[${host}]` : host;
+}

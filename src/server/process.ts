@@ -1,0 +1,111 @@
+import type { Delivery, Outcome } from "../delivery.ts";
+import { WebhookError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import type { Endpoint, HandlerContext } from "./endpoint.ts";
+
+/** What the run of a handler needs. */
+export interface ProcessOptions {
+  endpoint: Endpoint;
+  delivery: Delivery<unknown>;
+  log: Logger;
+  /** The HTTP request that brought the delivery: its end aborts the handler's signal. */
+  request?: Request | undefined;
+}
+
+/**
+ * Runs an endpoint's handler on a delivery, within its time limit. The one way to run a handler, wherever the delivery
+ * came from. Never throws and never rejects. The outcome of a handler that is not asynchronous is there at once.
+ */
+export function processDelivery(options: ProcessOptions): Outcome | Promise<Outcome> {
+  const { endpoint, delivery } = options;
+  const run = new Run(options);
+  let pending: Promise<unknown>;
+  try {
+    const result = endpoint.handler(delivery.payload, run);
+    if (!isThenable(result)) return { status: "succeeded", result };
+    pending = Promise.resolve(result);
+  } catch (error) {
+    return handlerFailed(endpoint, error);
+  }
+  // A settle-once promise: racing two promises for the time limit costs several times as much.
+  return new Promise((settle) => {
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+      const error = handlerTimedOut(endpoint);
+      run.abort(error);
+      settle({ status: "failed", error });
+    }, endpoint.timeoutMs);
+    pending.then(
+      (value) => {
+        clearTimeout(timer);
+        settle({ status: "succeeded", result: value });
+      },
+      (error) => {
+        clearTimeout(timer);
+        if (timedOut) run.log.error({ err: error }, "The handler failed after its time limit, when 504 was answered.");
+        settle(handlerFailed(endpoint, error));
+      },
+    );
+  });
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
+
+/** What was thrown stays in `cause`, for the log: it was written for the developer and is never sent out. */
+function handlerFailed(endpoint: Endpoint, cause: unknown): Outcome {
+  const error = new WebhookError(`The handler of endpoint "${endpoint.name}" failed.`, {
+    code: "HANDLER_FAILED",
+    status: 500,
+    retryable: true,
+    cause,
+  });
+  return { status: "failed", error };
+}
+
+function handlerTimedOut(endpoint: Endpoint): WebhookError {
+  return new WebhookError(
+    `The handler of endpoint "${endpoint.name}" did not finish within its time limit of ${endpoint.timeoutMs} ms.`,
+    { code: "HANDLER_TIMED_OUT", status: 504, retryable: true },
+  );
+}
+
+/** The context of one run. A signal and a child logger are dear next to a delivery, so each is made when asked for. */
+class Run implements HandlerContext<unknown> {
+  readonly delivery: Delivery<unknown>;
+  readonly request: Request | undefined;
+  readonly #serverLog: Logger;
+  #log: Logger | undefined;
+  #controller: AbortController | undefined;
+  #abortReason: WebhookError | undefined;
+
+  constructor({ delivery, log, request }: ProcessOptions) {
+    this.delivery = delivery;
+    this.request = request;
+    this.#serverLog = log;
+  }
+
+  get log(): Logger {
+    this.#log ??= this.#serverLog.child({ endpoint: this.delivery.endpoint, deliveryId: this.delivery.id });
+    return this.#log;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      const controller = new AbortController();
+      this.#controller = controller;
+      const hungUp = this.request?.signal;
+      if (this.#abortReason) controller.abort(this.#abortReason);
+      else if (hungUp?.aborted) controller.abort(hungUp.reason);
+      else hungUp?.addEventListener("abort", () => controller.abort(hungUp.reason), { once: true });
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: WebhookError): void {
+    this.#abortReason = reason;
+    this.#controller?.abort(reason);
+  }
+}

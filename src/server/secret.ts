@@ -1,0 +1,140 @@
+import { readEnvironment } from "../environment.ts";
+import { WebhookError } from "../errors.ts";
+
+/** Wrong secrets answered with 403 in one window, before 429 takes over. */
+const failuresPerWindow = 100;
+const windowMs = 60_000;
+
+/** What a {@link SecretCheck} is made from. */
+export interface SecretCheckOptions {
+  /** One secret, or several that are all accepted; `undefined` leaves it to the environment. */
+  secret: string | readonly string[] | undefined;
+  /** Whether `?secret=` is looked at where the header is absent. */
+  secretInQuery: boolean;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}
+
+/**
+ * Knows the secrets of a receiver and tells whether a request carries one. The Hub sends the secret as it is, in
+ * `X-Webhook-Secret` (its documentation of webhooks); there is no signature.
+ */
+export class SecretCheck {
+  readonly #options: SecretCheckOptions;
+  #secrets: readonly string[] | undefined;
+  #workerSecret: string | undefined;
+  #failures = 0;
+  #windowEndsAt = 0;
+
+  constructor(options: SecretCheckOptions) {
+    this.#options = options;
+  }
+
+  /** Whether a secret is asked for. `worker` are the bindings that a worker runtime hands over with each request. */
+  isSet(worker?: unknown): boolean {
+    return this.#accepted(worker).length > 0;
+  }
+
+  /** Asks for `secret` from now on. */
+  use(secret: string): void {
+    this.#secrets = [secret];
+  }
+
+  /**
+   * Says, for each configured secret that can never arrive, why: HTTP trims spaces at the edges of a header and cannot
+   * carry anything but printable ASCII, though the Hub's API takes 0x7F too.
+   */
+  warnings(): string[] {
+    return this.#accepted(undefined).flatMap((secret, index) => {
+      const which = index === 0 ? "The secret" : `Secret number ${index + 1}`;
+      if (secret.trim() !== secret) {
+        return `${which} begins or ends with white space, which HTTP cuts off: no delivery can carry it. Take the white space out, here and on the Hub.`;
+      }
+      if (!/^[ -~]*$/.test(secret)) {
+        return `${which} holds a character that is not printable ASCII, which no HTTP header can carry. Choose another, here and on the Hub.`;
+      }
+      return [];
+    });
+  }
+
+  /**
+   * Lets a request with a valid secret pass, whatever came before; anybody does where no secret is set.
+   *
+   * @throws `SECRET_MISSING` (401), `SECRET_INVALID` (403), `TOO_MANY_FAILURES` (429).
+   */
+  check(request: Request, worker: unknown): void {
+    const accepted = this.#accepted(worker);
+    if (accepted.length === 0) return;
+    const presented =
+      request.headers.get("x-webhook-secret") ??
+      (this.#options.secretInQuery ? new URL(request.url).searchParams.get("secret") : null);
+    if (presented === null) {
+      throw new WebhookError("x-webhook-secret header not set.", { code: "SECRET_MISSING", status: 401 });
+    }
+    // No early exit: the time must not tell which of the secrets it was.
+    let valid = false;
+    for (const secret of accepted) valid = equalInConstantTime(presented, secret) || valid;
+    if (!valid) throw this.#failure();
+  }
+
+  #failure(): WebhookError {
+    const now = this.#options.now();
+    // Also when the clock was set back: a window must not last for an hour.
+    if (now >= this.#windowEndsAt || now < this.#windowEndsAt - windowMs) {
+      this.#failures = 0;
+      this.#windowEndsAt = now + windowMs;
+    }
+    this.#failures += 1;
+    if (this.#failures <= failuresPerWindow) {
+      return new WebhookError("Invalid webhook secret.", { code: "SECRET_INVALID", status: 403 });
+    }
+    return new WebhookError("Too many requests with an invalid webhook secret.", {
+      code: "TOO_MANY_FAILURES",
+      status: 429,
+      retryAfterSeconds: Math.max(1, Math.ceil((this.#windowEndsAt - now) / 1000)),
+    });
+  }
+
+  #accepted(worker: unknown): readonly string[] {
+    const fromWorker = workerSecret(worker);
+    if (this.#secrets === undefined || fromWorker !== this.#workerSecret) {
+      this.#workerSecret = fromWorker;
+      this.#secrets = configuredSecrets(this.#options.secret, worker);
+    }
+    return this.#secrets;
+  }
+}
+
+/** The option, else `WEBHOOK_SECRET` and, during a rotation, `WEBHOOK_SECRET_PREVIOUS`. An empty one is no secret. */
+function configuredSecrets(option: string | readonly string[] | undefined, worker: unknown): readonly string[] {
+  const secrets =
+    option === undefined
+      ? ["WEBHOOK_SECRET", "WEBHOOK_SECRET_PREVIOUS"].map((name) => binding(worker, name) ?? readEnvironment(name))
+      : typeof option === "string"
+        ? [option]
+        : option;
+  return secrets.filter((secret) => secret !== undefined).filter((secret) => secret !== "");
+}
+
+function workerSecret(worker: unknown): string | undefined {
+  return binding(worker, "WEBHOOK_SECRET");
+}
+
+function binding(worker: unknown, name: string): string | undefined {
+  const value = typeof worker === "object" && worker !== null ? Reflect.get(worker, name) : undefined;
+  return typeof value === "string" ? value : undefined;
+}
+
+/**
+ * Compares without telling by its time how much of the secret was right: what it costs depends on the secret alone.
+ * Written here because `node:crypto` is not everywhere, and a hash in between costs more than the validation of a
+ * whole payload.
+ */
+function equalInConstantTime(presented: string, secret: string): boolean {
+  if (presented.length === 0) return false;
+  let difference = presented.length ^ secret.length;
+  for (let index = 0; index < secret.length; index += 1) {
+    difference |= presented.charCodeAt(index % presented.length) ^ secret.charCodeAt(index);
+  }
+  return difference === 0;
+}

@@ -1,0 +1,134 @@
+import { EdgeVM } from "@edge-runtime/vm";
+import { beforeAll, describe, expect, test } from "vitest";
+import { bundleForWorker } from "./support/worker-bundle.ts";
+
+/** What a user deploys to a worker, with its own log kept where the test can read it. */
+const script = `
+  import { webhookEndpoint, WebhookError, WebhooksServer } from "./index.ts";
+  import { webhookPayload } from "./testing.ts";
+
+  export const lines = [];
+  for (const level of ["debug", "info", "warn", "error"]) console[level] = (line) => lines.push(JSON.parse(line));
+
+  const server = new WebhooksServer();
+  server.webhook(async function on_change(payload, { delivery, log }) {
+    log.info({ repo: payload.repo.name }, "handled");
+    return { repo: payload.repo.name, id: delivery.id };
+  });
+  server.webhook("slow", { timeout: 5 }, () => new Promise(() => {}));
+  webhookEndpoint(function never_launched() {});
+
+  export async function post(path, secret, bindings, body = JSON.stringify(webhookPayload("repo.content"))) {
+    const headers = { "content-type": "application/json", ...(secret && { "x-webhook-secret": secret }) };
+    const response = await server.fetch(new Request("https://worker.example" + path, { method: "POST", headers, body }), bindings);
+    return { status: response.status, body: await response.json() };
+  }
+  export async function get(path, bindings) {
+    const response = await server.fetch(new Request("https://worker.example" + path), bindings);
+    return { status: response.status, type: response.headers.get("content-type"), body: await response.text() };
+  }
+  export async function launch() {
+    return server.launch().then(
+      () => "launched",
+      (error) => [WebhookError.isInstance(error), error.code, error.message],
+    );
+  }
+`;
+
+let bundle: string;
+beforeAll(async () => {
+  bundle = await bundleForWorker(script);
+});
+
+/** Calls the script in a runtime of its own, which has web standards and nothing else. */
+function createWorker() {
+  const vm = new EdgeVM();
+  vm.evaluate(bundle);
+  return {
+    run: async (call: string): Promise<unknown> =>
+      JSON.parse(await vm.evaluate(`(async () => JSON.stringify(await ${call}))()`)),
+  };
+}
+
+describe("In a runtime without Node", () => {
+  test("there is no process, no require, and no code made from strings", async () => {
+    const { run } = createWorker();
+    expect(await run("[typeof process, typeof require, typeof Buffer]")).toEqual([
+      "undefined",
+      "undefined",
+      "undefined",
+    ]);
+    expect(await run("new Promise((resolve) => { try { resolve(eval('1')) } catch { resolve('refused') } })")).toBe(
+      "refused",
+    );
+  });
+
+  test("a delivery is handled, with the secret from the bindings", async () => {
+    const { run } = createWorker();
+    expect(await run('worker.post("/webhooks/on_change", "s3cret", { WEBHOOK_SECRET: "s3cret" })')).toEqual({
+      status: 200,
+      body: { repo: "acme/data", id: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+    });
+  });
+
+  test("it is refused without the secret, and with a wrong one", async () => {
+    const { run } = createWorker();
+    expect(await run('worker.post("/webhooks/on_change", undefined, { WEBHOOK_SECRET: "s3cret" })')).toEqual({
+      status: 401,
+      body: { error: "x-webhook-secret header not set.", code: "SECRET_MISSING" },
+    });
+    expect(await run('worker.post("/webhooks/on_change", "other", { WEBHOOK_SECRET: "s3cret" })')).toEqual({
+      status: 403,
+      body: { error: "Invalid webhook secret.", code: "SECRET_INVALID" },
+    });
+  });
+
+  test("without bindings it is open, with a warning", async () => {
+    const { run } = createWorker();
+    expect(await run('worker.post("/webhooks/on_change")')).toMatchObject({ status: 200 });
+    expect(await run("worker.lines")).toContainEqual({
+      level: "warn",
+      time: expect.any(Number),
+      msg: expect.stringContaining("No webhook secret is set"),
+    });
+  });
+
+  test.each([
+    ["an unknown endpoint", "/webhooks/none", undefined, 404, "ENDPOINT_UNKNOWN"],
+    ["a body that is not JSON", "/webhooks/on_change", "{", 400, "BODY_NOT_JSON"],
+    ["a payload of the wrong shape", "/webhooks/on_change", "{}", 422, "PAYLOAD_INVALID"],
+    ["a handler over its time limit", "/webhooks/slow", undefined, 504, "HANDLER_TIMED_OUT"],
+  ])("%s is answered as anywhere", async (_what, path, body, status, code) => {
+    const { run } = createWorker();
+    const call = [path, undefined, undefined, body].map((argument) => JSON.stringify(argument) ?? "undefined").join();
+    expect(await run(`worker.post(${call})`)).toMatchObject({ status, body: { code } });
+  });
+
+  test("the landing page is served, and its style sheet", async () => {
+    const { run } = createWorker();
+    const page = await run('worker.get("/", { WEBHOOK_SECRET: "s3cret" })');
+    expect(page).toEqual({
+      status: 200,
+      type: "text/html; charset=utf-8",
+      body: expect.stringContaining("https://worker.example/webhooks/on_change"),
+    });
+    const [path] = /_landing\/styles-[\w.]+\.css/.exec(JSON.stringify(page)) ?? [];
+    expect(await run(`worker.get("/${path}")`)).toMatchObject({ status: 200, type: "text/css; charset=utf-8" });
+  });
+
+  test("each delivery has its log line on the console, as JSON", async () => {
+    const { run } = createWorker();
+    await run('worker.post("/webhooks/on_change")');
+    expect(await run("worker.lines")).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ level: "info", msg: "handled", endpoint: "on_change", repo: "acme/data" }),
+        expect.objectContaining({ level: "info", msg: "delivery succeeded", endpoint: "on_change", status: 200 }),
+      ]),
+    );
+  });
+
+  test("a launch says that there is nothing to listen on, and what to do", async () => {
+    const { run } = createWorker();
+    expect(await run("worker.launch()")).toEqual([true, "LISTEN_FAILED", expect.stringContaining("server.fetch")]);
+  });
+});

@@ -1,0 +1,88 @@
+import { fileURLToPath } from "node:url";
+import { build, type Metafile } from "esbuild";
+import { beforeAll, describe, expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+
+/** Follows the imports of an entry as a bundler does, and stops at what only Node can load. */
+async function graphOf(entry: string): Promise<Metafile> {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: [entry],
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "neutral",
+    mainFields: ["module", "main"],
+    conditions: ["import"],
+    external: ["node:*", "pino", "@hono/node-server", "localtunnel"],
+    outdir: "never-written",
+    write: false,
+    metafile: true,
+    logLevel: "silent",
+  });
+  return metafile;
+}
+
+/** Everything that is loaded with the entry: what `import()` may load later is left out. */
+function loadedWith(entry: string, { inputs }: Metafile): readonly string[] {
+  const loaded = new Set<string>();
+  const pending = [entry];
+  for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
+    if (loaded.has(path)) continue;
+    loaded.add(path);
+    for (const { path: imported, kind } of inputs[path]?.imports ?? []) {
+      if (kind !== "dynamic-import") pending.push(imported);
+    }
+  }
+  return [...loaded];
+}
+
+/** Everything that may ever be loaded. */
+function reachableFrom(entry: string, { inputs }: Metafile): readonly string[] {
+  return [entry, ...Object.values(inputs).flatMap(({ imports }) => imports.map(({ path }) => path))];
+}
+
+describe("What is loaded with the package", () => {
+  let loaded: readonly string[];
+  let reachable: readonly string[];
+
+  beforeAll(async () => {
+    const graph = await graphOf("src/index.ts");
+    loaded = loadedWith("src/index.ts", graph);
+    reachable = reachableFrom("src/index.ts", graph);
+  });
+
+  test("is the way of a delivery, with Hono and zod", () => {
+    expect(loaded).toEqual(
+      expect.arrayContaining(["src/server/webhooks-server.ts", "src/server/receive.ts", "src/payload/parse.ts"]),
+    );
+    expect(loaded).toContainEqual(expect.stringMatching(/^node_modules\/hono\//));
+    expect(loaded).toContainEqual(expect.stringMatching(/^node_modules\/zod\//));
+  });
+
+  test.each([
+    ["a module of Node", /^node:/],
+    ["pino", /^pino$/],
+    ["Hono's server for Node", /^@hono\/node-server$/],
+    ["what only a launch needs", /^src\/server\/node\//],
+    ["the tunnel", /^src\/tunnel\//],
+    ["the landing page, but for its route", /^src\/server\/landing\/(?!serve\.ts$)/],
+    ["the samples for tests", /^src\/payload\/samples\.ts$/],
+  ])("is nothing of what a run may never use: not %s", (_what, pattern) => {
+    expect(reachable).toContainEqual(expect.stringMatching(pattern));
+    expect(loaded).not.toContainEqual(expect.stringMatching(pattern));
+  });
+
+  test("is nothing of the package for tunnels, which may not even be installed", () => {
+    expect(loaded.filter((path) => path.includes("localtunnel"))).toEqual([]);
+  });
+});
+
+describe("What is loaded with the helpers for tests", () => {
+  test("is nothing of Node either", async () => {
+    const loaded = loadedWith("src/testing.ts", await graphOf("src/testing.ts"));
+    expect(loaded).toContain("src/payload/samples.ts");
+    expect(loaded.filter((path) => /^(node:|pino$|@hono\/node-server$|src\/server\/node\/)/.test(path))).toEqual([]);
+  });
+});

@@ -1,0 +1,212 @@
+import axe, { type AxeResults } from "axe-core";
+import type { Browser, BrowserContextOptions, Page, Route } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { launchBrowser } from "../../support/browser.ts";
+import { answer, servePages } from "./page-server.ts";
+import { fullInfo, hostileInfo, hostileTexts } from "./sample-info.ts";
+
+const wide = { width: 1280, height: 800 };
+const narrow = { width: 360, height: 740 };
+const lightGround = "rgb(252, 251, 248)";
+const darkGround = "rgb(19, 18, 16)";
+
+let browser: Browser;
+let server: Awaited<ReturnType<typeof servePages>>;
+/** Whatever the browser complained about: a refused script or style, a missing asset, an uncaught error. */
+let complaints: string[] = [];
+
+beforeAll(async () => {
+  [browser, server] = await Promise.all([launchBrowser(), servePages()]);
+}, 60_000);
+
+afterAll(async () => {
+  await browser?.close();
+  server?.close();
+});
+
+afterEach(async () => {
+  await Promise.all(browser.contexts().map((context) => context.close()));
+  const heard = complaints;
+  complaints = [];
+  expect(heard).toEqual([]);
+});
+
+describe("The page is accessible", () => {
+  test.each(
+    [wide, narrow].flatMap((viewport) =>
+      (["light", "dark"] as const).flatMap((colorScheme) =>
+        ["full", "single", "empty"].map((scene) => ({ scene, colorScheme, width: viewport.width, viewport })),
+      ),
+    ),
+  )("with the scene “$scene”, $colorScheme, $width pixels wide", async ({ scene, colorScheme, viewport }) => {
+    const page = await open(`/?scene=${scene}`, { colorScheme, viewport });
+    await page.evaluate(axe.source);
+    const { violations, incomplete } = await page.evaluate<AxeResults>("axe.run()");
+    expect(violations.map(({ id, nodes }) => ({ id, targets: nodes.map(({ target }) => target) }))).toEqual([]);
+    // What axe cannot measure, it reports as incomplete: a contrast that nobody checked would pass for a good one.
+    expect(incomplete.filter(({ id }) => id === "color-contrast")).toEqual([]);
+  });
+});
+
+describe("The page fits", () => {
+  test.each([
+    { scene: "full", width: 360 },
+    { scene: "full", width: 320 },
+    { scene: "empty", width: 360 },
+    { scene: "hostile", width: 360 },
+  ])("the scene “$scene” into $width pixels without sideways scrolling", async ({ scene, width }) => {
+    const page = await open(`/?scene=${scene}`, { viewport: { width, height: 740 } });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+    const edges = await page
+      .locator("body *:not(.unseen)")
+      .evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect().right));
+    expect(Math.max(...edges)).toBeLessThanOrEqual(width);
+  });
+});
+
+describe("The theme", () => {
+  test.each([
+    { system: "light", asked: undefined, ground: lightGround },
+    { system: "dark", asked: undefined, ground: darkGround },
+    { system: "light", asked: "dark", ground: darkGround },
+    { system: "dark", asked: "light", ground: lightGround },
+  ] as const)("of a $system system that is asked for $asked", async ({ system, asked, ground }) => {
+    const page = await open(asked ? `/?__theme=${asked}` : "/", { colorScheme: system });
+    expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe(ground);
+  });
+});
+
+describe("Without JavaScript", () => {
+  test("every URL can be read, and no button is there that would do nothing", async () => {
+    const page = await open("/", { javaScriptEnabled: false });
+    for (const { url } of fullInfo.endpoints) expect(await page.getByText(url, { exact: true }).isVisible()).toBe(true);
+    expect(await page.getByRole("button").count()).toBe(0);
+    expect(await page.getByText("curl").isVisible()).toBe(true);
+  });
+});
+
+describe("A copy button", () => {
+  test("copies the URL, says so to everyone, and is ready again", async () => {
+    const page = await open("/", { permissions: ["clipboard-read", "clipboard-write"] });
+    await page.clock.install();
+    const button = page.getByRole("button", { name: "the URL of moderation/comments" });
+    await button.click();
+    await page.getByRole("status").getByText("Copied the URL of moderation/comments.").waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(fullInfo.endpoints[1]?.url);
+    expect(await button.locator("[data-label]").textContent()).toBe("Copied");
+    await page.clock.runFor(2500);
+    expect(await button.locator("[data-label]").textContent()).toBe("Copy");
+    expect(await page.getByRole("status").textContent()).toBe("");
+  });
+
+  test("copies the command for a first delivery with its line breaks", async () => {
+    const page = await open("/", { permissions: ["clipboard-read", "clipboard-write"] });
+    await page.getByRole("button", { name: "the command" }).click();
+    await page.getByRole("status").getByText("Copied the command.").waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^curl 'https:[^']+' \\\n {2}--header /);
+  });
+
+  test("selects the URL where the browser refuses the clipboard, as over plain HTTP", async () => {
+    const page = await open("http://receiver.example/");
+    await page.getByRole("button", { name: "the URL of mirror" }).click();
+    await page.getByRole("status").getByText("Selected the URL of mirror: copy it with the keyboard.").waitFor();
+    expect(await page.evaluate(() => getSelection()?.toString())).toBe(fullInfo.endpoints[2]?.url);
+  });
+});
+
+test("The keyboard reaches every link and button in reading order, each with a visible outline", async () => {
+  const page = await open("/");
+  const stops: string[] = [];
+  for (;;) {
+    await page.keyboard.press("Tab");
+    const stop = await page.evaluate(() => {
+      const { activeElement: focused } = document;
+      if (!focused || focused === document.body) return undefined;
+      const { outlineStyle, outlineWidth } = getComputedStyle(focused);
+      return `${focused.textContent?.trim().replaceAll(/\s+/g, " ")} | ${outlineStyle} ${outlineWidth}`;
+    });
+    if (!stop || stops.length > 50) break;
+    stops.push(stop);
+  }
+  const names = [
+    "Endpoints",
+    "Next steps",
+    "Health",
+    "the settings of this Space (opens a new tab)",
+    ...fullInfo.endpoints.map(({ name }) => `Copy the URL of ${name}`),
+    "the webhook settings of the Hub (opens a new tab)",
+    "Copy the command",
+    "/health",
+  ];
+  expect(stops).toEqual(names.map((name) => `${name} | solid 3px`));
+});
+
+describe("Hostile text", () => {
+  test("is read as text and never runs", async () => {
+    const page = await open("/?scene=hostile");
+    const headings = await page.locator(".endpoint h3").allTextContents();
+    expect(headings).toEqual(hostileTexts);
+    const urls = await page.locator(".endpoint .copyable code").allTextContents();
+    expect(urls).toEqual(hostileInfo.endpoints.map(({ url }) => url));
+    expect(await page.locator("img, body script, [onload], [onerror], [onfocus], [autofocus]").count()).toBe(0);
+    expect(await page.title()).toBe("5 endpoints · hub-webhooks");
+  });
+
+  test("would not run even if it got past the escaping", async () => {
+    const page = await open("/");
+    await page.evaluate(() => {
+      const script = document.createElement("script");
+      script.textContent = `document.title = "hacked"`;
+      document.body.append(script);
+    });
+    expect(await page.title()).toBe("4 endpoints · hub-webhooks");
+    expect(complaints).toEqual([expect.stringContaining("Content Security Policy")]);
+    complaints = [];
+  });
+});
+
+describe("In a frame", () => {
+  test("of the Hub, the page shows, works, and opens the Hub's settings in a tab of their own", async () => {
+    const page = await open("https://huggingface.co/spaces/acme/bot");
+    const space = page.frameLocator("iframe");
+    await space.getByRole("heading", { name: "4 endpoints, ready" }).waitFor();
+    await space.getByRole("button", { name: "the URL of mirror" }).waitFor();
+    expect(await space.locator("body").evaluate((body) => getComputedStyle(body).backgroundColor)).toBe(darkGround);
+    const tab = page.waitForEvent("popup");
+    await space.getByRole("link", { name: "the webhook settings of the Hub" }).click();
+    expect((await tab).url()).toBe("https://huggingface.co/settings/webhooks");
+  });
+
+  test("of a stranger, the browser refuses to show it", async () => {
+    const page = await open("https://stranger.example/");
+    await expect.poll(() => complaints.splice(0)).toEqual([expect.stringContaining("frame-ancestors")]);
+    expect(await page.frameLocator("iframe").getByRole("heading").count()).toBe(0);
+  });
+});
+
+/** Opens a path of the server, or one of the addresses that {@link answerFor} plays. */
+async function open(address: string, options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext({ viewport: wide, ...options });
+  await context.route(/^https?:\/\/(?!127\.)/, answerFor);
+  const page = await context.newPage();
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  await page.goto(new URL(address, server.origin).href);
+  return page;
+}
+
+/** Plays the rest of the internet: receivers under public names, and pages that embed one. */
+async function answerFor(route: Route): Promise<void> {
+  const url = new URL(route.request().url());
+  if (url.hostname === "acme-bot.hf.space" || url.hostname === "receiver.example") {
+    const response = answer(url);
+    const headers = Object.fromEntries(response.headers);
+    return route.fulfill({ status: response.status, headers, body: await response.text() });
+  }
+  return route.fulfill({
+    contentType: "text/html",
+    body: `<!doctype html><title>Embeds</title><iframe src="https://acme-bot.hf.space/?__theme=dark" width="900" height="600"></iframe>`,
+  });
+}

@@ -1,0 +1,93 @@
+import { execFile } from "node:child_process";
+import { access, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { type Browser, chromium } from "playwright-core";
+
+const packageFolder = dirname(dirname(createRequire(import.meta.url).resolve("@sparticuz/chromium")));
+
+/** Inside the installed package, so that another version of the package never meets the browser of this one. */
+const unpackedFolder = join(packageFolder, "unpacked");
+
+/** The package's fonts first, for machines that have none; then those of the system, where it has any. */
+const fontSettings = `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir prefix="relative">fonts</dir>
+  <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
+</fontconfig>
+`;
+
+const flags = [
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/**
+ * Starts a headless Chromium: the one that `CHROME_PATH` names, else the one of `@sparticuz/chromium`, which needs
+ * nothing from the system but the C library. Close it when done.
+ *
+ * @example
+ * ```ts
+ * const browser = await launchBrowser();
+ * const page = await browser.newPage();
+ * ```
+ */
+export async function launchBrowser(): Promise<Browser> {
+  const chosen = process.env.CHROME_PATH;
+  if (chosen) return chromium.launch({ executablePath: chosen, args: flags });
+  if (process.platform !== "linux" || process.arch !== "x64") {
+    throw new Error("The browser tests bring a Chromium for Linux on x64 only: set CHROME_PATH to a Chrome of yours.");
+  }
+  if (!(await exists(unpackedFolder))) await unpackChromium();
+  return chromium.launch({
+    executablePath: join(unpackedFolder, "chromium"),
+    args: flags,
+    env: {
+      ...process.env,
+      LD_LIBRARY_PATH: join(unpackedFolder, "al2023", "lib"),
+      FONTCONFIG_FILE: join(unpackedFolder, "fonts", "fonts.conf"),
+    },
+  });
+}
+
+/**
+ * Two test workers may get here at once: each unpacks into a folder of its own, and the first to finish gives its
+ * folder the final name. So a folder of that name is always whole.
+ */
+async function unpackChromium(): Promise<void> {
+  const folder = await mkdtemp(join(packageFolder, "unpacking-"));
+  try {
+    await runUnpacker(folder);
+    await writeFile(join(folder, "fonts", "fonts.conf"), fontSettings);
+    await rename(folder, unpackedFolder).catch(async (error: unknown) => {
+      if (!(await exists(unpackedFolder))) throw error;
+    });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * The package unpacks into the folder for temporary files, and its shared libraries only where it believes itself on
+ * AWS Lambda. A process of its own can be told both without touching the environment of this one.
+ */
+async function runUnpacker(folder: string): Promise<void> {
+  const script = `import chromium from "@sparticuz/chromium"; await chromium.executablePath();`;
+  await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script], {
+    cwd: packageFolder,
+    env: { ...process.env, TMPDIR: folder, AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x" },
+  });
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

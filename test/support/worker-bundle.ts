@@ -1,0 +1,45 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build, type Plugin } from "esbuild";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Replaces our sources as the "browser" field of package.json has bundlers replace what is built from them. */
+const browserField: Plugin = {
+  name: "browser-field",
+  async setup({ onResolve }) {
+    const manifest: { browser: Record<string, string> } = JSON.parse(
+      await readFile(join(root, "package.json"), "utf8"),
+    );
+    const sourceOf = (built: string) => join(root, built.replace("/dist/", "/src/").replace(/\.js$/, ".ts"));
+    const replacements = new Map(
+      Object.entries(manifest.browser).map(([built, replacement]) => [sourceOf(built), sourceOf(replacement)]),
+    );
+    onResolve({ filter: /^\./ }, ({ path, resolveDir }) => {
+      const replacement = replacements.get(join(resolveDir, path));
+      return replacement === undefined ? undefined : { path: replacement };
+    });
+  },
+};
+
+/**
+ * Bundles a script that imports `./index.ts` and `./testing.ts` of the package into one for a worker: its exports end
+ * up in a global variable named `worker`. It fails where anything needs a module of Node.
+ */
+export async function bundleForWorker(script: string): Promise<string> {
+  const { outputFiles } = await build({
+    stdin: { contents: script, resolveDir: join(root, "src"), loader: "ts" },
+    bundle: true,
+    format: "iife",
+    globalName: "worker",
+    platform: "browser",
+    target: "es2022",
+    plugins: [browserField],
+    write: false,
+    logLevel: "silent",
+  });
+  const [bundle] = outputFiles;
+  if (!bundle) throw new Error("The bundler made nothing.");
+  return bundle.text;
+}

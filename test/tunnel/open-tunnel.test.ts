@@ -1,0 +1,230 @@
+import { readFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { describe, expect, test, vi } from "vitest";
+import { openTunnel } from "../../src/dev.ts";
+import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
+import { livingChildren, newestChild, tunnelChildren } from "./forked-children.ts";
+import { startLocalServer } from "./local-server.ts";
+
+describe("an open tunnel", () => {
+  test("carries a request to the local server byte for byte, and its answer back", async () => {
+    const arrived: { method: string | undefined; url: string | undefined; body: Buffer }[] = [];
+    await using local = await startLocalServer(async (request, response) => {
+      arrived.push({ method: request.method, url: request.url, body: await buffer(request) });
+      response.writeHead(202).end("reçu ✓");
+    });
+    await using host = await startLocaltunnelServer();
+    await using tunnel = await openTunnel({ port: local.port, host: host.url });
+
+    // Large enough to arrive in several pieces, so that some characters are cut in two.
+    const body = Buffer.from(JSON.stringify({ title: "Größe 大小 🤗".repeat(20_000) }));
+    const response = await fetch(`${tunnel.url}/webhooks/größe?x=1`, { method: "POST", body });
+
+    expect(response.status).toBe(202);
+    expect(await response.text()).toBe("reçu ✓");
+    expect(arrived).toHaveLength(1);
+    expect(arrived[0]).toMatchObject({ method: "POST", url: "/webhooks/gr%C3%B6%C3%9Fe?x=1" });
+    expect(arrived[0]?.body.equals(body)).toBe(true);
+  });
+
+  test("carries a body that is no text, in the same packet as its headers", async () => {
+    const arrived: { host: string | undefined; body: Buffer }[] = [];
+    await using local = await startLocalServer(async (request, response) => {
+      arrived.push({ host: request.headers.host, body: await buffer(request) });
+      response.end();
+    });
+    await using host = await startLocaltunnelServer();
+    await using tunnel = await openTunnel({ port: local.port, host: host.url });
+
+    const body = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+    const headers = "POST / HTTP/1.1\r\nHost: quiet-owl.example\r\nContent-Length: 256\r\nConnection: close\r\n\r\n";
+    const visitor = connect(Number(new URL(tunnel.url).port), "127.0.0.1");
+    visitor.write(Buffer.concat([Buffer.from(headers), body]));
+    await buffer(visitor);
+
+    expect(arrived).toEqual([{ host: "quiet-owl.example", body }]);
+  });
+
+  test("carries more requests than it has connections, at once and one after another", async () => {
+    await using local = await startLocalServer((request, response) =>
+      response.setHeader("connection", "close").end(request.url),
+    );
+    await using host = await startLocaltunnelServer();
+    await using tunnel = await openTunnel({ port: local.port, host: host.url });
+
+    const paths = Array.from({ length: 30 }, (_, index) => `/${index}`);
+    const answers = await Promise.all(paths.map(async (path) => (await fetch(tunnel.url + path)).text()));
+
+    expect(answers).toEqual(paths);
+    expect(await (await fetch(`${tunnel.url}/last`)).text()).toBe("/last");
+  });
+
+  test("keeps its connections when the local server resets many requests", async () => {
+    await using local = await startLocalServer((request, response) => {
+      if (request.url === "/reset") request.socket.resetAndDestroy();
+      else response.end("still here");
+    });
+    await using host = await startLocaltunnelServer();
+    await using tunnel = await openTunnel({ port: local.port, host: host.url });
+
+    for (let count = 0; count < 8; count += 1) await expect(fetch(`${tunnel.url}/reset`)).rejects.toThrow();
+
+    expect(await (await fetch(tunnel.url)).text()).toBe("still here");
+  });
+
+  test("leads to 127.0.0.1 even where another program has the same port on ::1", async (context) => {
+    await using local = await startLocalServer((_request, response) => response.end("ours"));
+    const elsewhere = await startLocalServer((_request, response) => response.end("not ours"), {
+      host: "::1",
+      port: local.port,
+    }).catch(() => undefined);
+    if (elsewhere === undefined) return context.skip("This machine has no ::1.");
+    await using _closed = elsewhere;
+    await using host = await startLocaltunnelServer();
+    await using tunnel = await openTunnel({ port: local.port, host: host.url });
+
+    expect(await (await fetch(tunnel.url)).text()).toBe("ours");
+  });
+
+  test("keeps ten connections at most, whatever the server allows", async () => {
+    await using host = await startLocaltunnelServer({ answer: { max_conn_count: 1_000_000 } });
+    await using _tunnel = await openTunnel({ port: 1, host: host.url });
+
+    await expect.poll(() => host.connections).toBe(10);
+  });
+
+  test("gives only the origin of the server's URL", async () => {
+    await using host = await startLocaltunnelServer({
+      answer: { url: "https://user:pass@Quiet-Owl.example/path?token=1#part" },
+    });
+    await using tunnel = await openTunnel({ port: 1, host: host.url });
+
+    expect(tunnel.url).toBe("https://quiet-owl.example");
+  });
+
+  test("ignores Ctrl-C in its own process, because the parent decides", async () => {
+    await using local = await startLocalServer((_request, response) => response.end("pong"));
+    await using host = await startLocaltunnelServer();
+    await using tunnel = await openTunnel({ port: local.port, host: host.url });
+
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) newestChild().kill(signal);
+
+    expect(await (await fetch(tunnel.url)).text()).toBe("pong");
+    expect(livingChildren()).toEqual([newestChild().pid]);
+    expect(tunnel.status).toBe("up");
+  });
+
+  test.skipIf(process.platform !== "linux")("shows no environment variable to localtunnel", async () => {
+    vi.stubEnv("HF_TOKEN", "hf_planted");
+    await using host = await startLocaltunnelServer();
+    await using _tunnel = await openTunnel({ port: 1, host: host.url });
+    vi.unstubAllEnvs();
+
+    const environment = await readFile(`/proc/${newestChild().pid}/environ`, "utf8");
+    expect(environment).toContain("NODE_CHANNEL_FD");
+    expect(environment).not.toContain("hf_planted");
+  });
+});
+
+describe("the options", () => {
+  test("ask for a new tunnel without a subdomain, and for the subdomain when there is one", async () => {
+    await using host = await startLocaltunnelServer();
+    await (await openTunnel({ port: 1, host: host.url })).close();
+    await (await openTunnel({ port: 1, host: host.url, subdomain: "my-bot" })).close();
+
+    expect(host.registrations).toEqual(["/?new", "/my-bot"]);
+  });
+
+  test("take the host from LOCALTUNNEL_HOST when it is not given", async () => {
+    await using host = await startLocaltunnelServer();
+    vi.stubEnv("LOCALTUNNEL_HOST", host.url);
+    await using _tunnel = await openTunnel({ port: 1 });
+    vi.unstubAllEnvs();
+
+    expect(host.registrations).toEqual(["/?new"]);
+  });
+
+  test.each([
+    ["a port of 0", { port: 0 }],
+    ["a port of 65536", { port: 65_536 }],
+    ["a port of 80.5", { port: 80.5 }],
+    ["a host that is no address", { port: 1, host: "localtunnel.me" }],
+    ["a host that is no web address", { port: 1, host: "file:///etc/passwd" }],
+    ["a subdomain with a slash", { port: 1, subdomain: "../admin" }],
+    ["a subdomain with a query", { port: 1, subdomain: "owl?new" }],
+    ["a timeout of 0", { port: 1, timeout: 0 }],
+  ])("refuse %s before anything is started", async (_name, options) => {
+    const before = tunnelChildren().length;
+
+    await expect(openTunnel(options)).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    expect(tunnelChildren()).toHaveLength(before);
+  });
+});
+
+describe("closing", () => {
+  test("ends the process and its connections, is not reported as down, and can be repeated", async () => {
+    await using host = await startLocaltunnelServer();
+    const tunnel = await openTunnel({ port: 1, host: host.url });
+    const heard: string[] = [];
+    tunnel.on("down", () => heard.push("down"));
+    tunnel.on("error", () => heard.push("error"));
+    expect(livingChildren()).toHaveLength(1);
+
+    await Promise.all([tunnel.close(), tunnel.close()]);
+    await tunnel.close();
+
+    expect(tunnel.status).toBe("closed");
+    expect(livingChildren()).toEqual([]);
+    expect(heard).toEqual([]);
+    await expect.poll(() => host.connections).toBe(0);
+  });
+
+  test("happens by itself at the end of an `await using` scope", async () => {
+    await using host = await startLocaltunnelServer();
+    {
+      await using tunnel = await openTunnel({ port: 1, host: host.url });
+      expect(tunnel.status).toBe("up");
+    }
+    expect(livingChildren()).toEqual([]);
+  });
+});
+
+describe("an AbortSignal", () => {
+  test("that has aborted starts nothing", async () => {
+    await using host = await startLocaltunnelServer();
+    const before = tunnelChildren().length;
+    const reason = new Error("changed my mind");
+
+    const opening = openTunnel({ port: 1, host: host.url, signal: AbortSignal.abort(reason) });
+
+    await expect(opening).rejects.toBe(reason);
+    expect(host.registrations).toEqual([]);
+    expect(tunnelChildren()).toHaveLength(before);
+  });
+
+  test.each(["silent", "deaf-port"] as const)("ends the opening at a %s server and leaves nothing", async (mode) => {
+    await using host = await startLocaltunnelServer({ mode });
+    const controller = new AbortController();
+    const reason = new Error("changed my mind");
+
+    const opening = openTunnel({ port: 1, host: host.url, signal: controller.signal });
+    const rejected = expect(opening).rejects.toBe(reason);
+    await expect.poll(() => host.registrations).toHaveLength(1);
+    controller.abort(reason);
+
+    await rejected;
+    expect(livingChildren()).toEqual([]);
+  });
+
+  test("does not touch a tunnel that is open", async () => {
+    await using host = await startLocaltunnelServer();
+    const controller = new AbortController();
+    await using tunnel = await openTunnel({ port: 1, host: host.url, signal: controller.signal });
+
+    controller.abort();
+
+    expect(tunnel.status).toBe("up");
+    expect(livingChildren()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,98 @@
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inspect, promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { type OpenTunnelOptions, openTunnel } from "../../src/dev.ts";
+import { WebhookError } from "../../src/errors.ts";
+import { type LocaltunnelServerOptions, startLocaltunnelServer } from "../support/localtunnel-server.ts";
+import { livingChildren, newestChild, tunnelChildren } from "./forked-children.ts";
+
+async function failureOf(options: OpenTunnelOptions): Promise<WebhookError> {
+  const error: unknown = await openTunnel(options).then(
+    () => new Error("The tunnel was opened."),
+    (error: unknown) => error,
+  );
+  if (!WebhookError.isInstance(error)) throw error;
+  return error;
+}
+
+const badServers: [name: string, reason: RegExp, server: LocaltunnelServerOptions][] = [
+  ["is down", /cannot be reached \(ECONNREFUSED\)/, { mode: "refuse" }],
+  ["takes the request and stays silent", /does not answer in time/, { mode: "silent" }],
+  ["answers 403", /answers with status 403/, { mode: "forbidden" }],
+  ["answers 500", /answers with status 500/, { mode: "broken" }],
+  ["redirects", /sends us elsewhere \(status 302\)/, { mode: "redirect" }],
+  ["answers with a web page", /a web page \(HTML\) instead of a tunnel/, { mode: "html" }],
+  ["does not speak HTTP", /cannot be reached/, { mode: "garbage" }],
+  ["gives no URL", /without a usable http\(s\) URL/, { mode: "no-url" }],
+  ["gives a URL that is not the web's", /without a usable http\(s\) URL/, { answer: { url: "javascript:alert(1)" } }],
+  ["gives no port", /without a usable port/, { answer: { port: undefined } }],
+  ["gives a port that cannot be", /without a usable port/, { answer: { port: 99_999 } }],
+  ["gives a port at which nobody listens", /refuses connections to port \d+/, { mode: "closed-port" }],
+  ["gives a port behind a firewall", /port \d+ does not answer in time: a firewall/, { mode: "deaf-port" }],
+];
+
+describe("opening a tunnel fails with the reason and leaves nothing when the server", () => {
+  test.each(badServers)("%s", async (_name, reason, server) => {
+    await using host = await startLocaltunnelServer(server);
+    const before = tunnelChildren().length;
+    const start = performance.now();
+
+    const error = await failureOf({ port: 1, host: host.url, timeout: "2s" });
+
+    expect(performance.now() - start).toBeLessThan(3_000);
+    expect(error).toMatchObject({ code: "TUNNEL_FAILED", retryable: true });
+    expect(error.message).toMatch(reason);
+    expect(error.message).toContain("give another server");
+    expect(inspect(error)).not.toContain("captive portal");
+    expect(tunnelChildren()).toHaveLength(before + 1);
+    expect(livingChildren()).toEqual([]);
+    await expect.poll(() => host.connections).toBe(0);
+  });
+});
+
+describe("opening a tunnel fails", () => {
+  test("when its process is killed meanwhile", async () => {
+    await using host = await startLocaltunnelServer({ mode: "silent" });
+    const failure = failureOf({ port: 1, host: host.url });
+    await expect.poll(() => host.registrations).toHaveLength(1);
+
+    newestChild().kill("SIGKILL");
+
+    expect((await failure).message).toMatch(/process that carries the tunnel has ended/);
+  });
+
+  test("without naming what is secret in the host's address", async () => {
+    await using host = await startLocaltunnelServer({ mode: "forbidden" });
+    const address = `${host.url.replace("//", "//user:planted@")}/planted?token=planted`;
+
+    const error = await failureOf({ port: 1, host: address });
+
+    expect(error.message).toContain(`${host.url} answers`);
+    expect(inspect(error)).not.toContain("planted");
+  });
+
+  test("with the command to run when the package localtunnel is not installed", async () => {
+    await using host = await startLocaltunnelServer();
+    const folder = await mkdtemp(join(tmpdir(), "without-localtunnel-"));
+    try {
+      await cp("src", join(folder, "src"), { recursive: true });
+      await writeFile(join(folder, "package.json"), `{ "type": "module" }`);
+      await writeFile(
+        join(folder, "open.ts"),
+        `import { openTunnel } from "./src/tunnel/tunnel.ts";
+         await openTunnel({ port: 1, host: ${JSON.stringify(host.url)} }).catch((error) => console.log(JSON.stringify({ code: error.code, retryable: error.retryable, message: error.message })));`,
+      );
+
+      const { stdout } = await promisify(execFile)(process.execPath, [join(folder, "open.ts")]);
+
+      expect(JSON.parse(stdout)).toMatchObject({ code: "TUNNEL_FAILED", retryable: false });
+      expect(stdout).toContain("npm install localtunnel");
+      expect(host.registrations).toEqual([]);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});

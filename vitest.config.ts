@@ -1,0 +1,29 @@
+import { transform } from "esbuild";
+import { defineConfig, type Plugin } from "vitest/config";
+
+/** Vitest's own transformer leaves standard decorators as they are, and no engine runs them yet. */
+const standardDecorators: Plugin = {
+  name: "standard-decorators",
+  enforce: "pre",
+  async transform(code, id) {
+    if (!/\.ts$/.test(id) || !/^\s*@\w/m.test(code)) return undefined;
+    const { code: lowered, map } = await transform(code, {
+      loader: "ts",
+      target: "es2022",
+      sourcemap: true,
+      sourcefile: id,
+    });
+    return { code: lowered, map };
+  },
+};
+
+export default defineConfig({
+  plugins: [standardDecorators],
+  test: {
+    include: ["test/**/*.test.ts", "examples/**/*.test.ts", "templates/**/*.test.ts"],
+    // An error that nobody handles fails the run: that is what it would do to a receiver.
+    dangerouslyIgnoreUnhandledErrors: false,
+    testTimeout: 20_000,
+    hookTimeout: 30_000,
+  },
+});
