@@ -20,7 +20,7 @@ const standardDecorators: Plugin = {
 export default defineConfig({
   plugins: [standardDecorators],
   test: {
-    include: ["test/**/*.test.ts", "examples/**/*.test.ts", "templates/**/*.test.ts"],
+    include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
     // An error that nobody handles fails the run: that is what it would do to a receiver.
     dangerouslyIgnoreUnhandledErrors: false,
     testTimeout: 20_000,

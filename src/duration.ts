@@ -27,10 +27,10 @@ const longestTimer = 2_147_483_647;
  * ```
  */
 export function toMilliseconds(duration: Duration, option: string): number {
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(duration));
+  const match = typeof duration === "string" ? /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(duration) : null;
   const milliseconds =
     typeof duration === "number"
-      ? duration
+      ? Math.round(duration)
       : match
         ? Math.round(Number(match[1]) * (millisecondsPerUnit[match[2] ?? ""] ?? Number.NaN))
         : Number.NaN;

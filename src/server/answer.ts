@@ -22,7 +22,7 @@ export function answerOutcome(outcome: Outcome): Answer {
 
 function answerResult(outcome: Outcome & { status: "succeeded" }): Answer {
   const { result } = outcome;
-  if (result instanceof Response) return { outcome, response: result };
+  if (isResponse(result)) return { outcome, response: result };
   try {
     const text: string | undefined = JSON.stringify(result);
     return { outcome, response: text === undefined ? new Response(null, { status: 200 }) : json(text, 200) };
@@ -36,6 +36,17 @@ function answerResult(outcome: Outcome & { status: "succeeded" }): Answer {
   }
 }
 
+/**
+ * The answer to a delivery whose first arrival was still being worked on: a success is told as the duplicate it is, and
+ * anything else as that, or the Hub would never send it again.
+ */
+export function answerDuplicate({ id, answer }: { id: string; answer: Answer }): Response {
+  const { outcome, response } = answer;
+  if (response.ok) return json(JSON.stringify({ deliveryId: id, duplicate: true }), 202);
+  // A body can be sent only once, and the first answer has it.
+  return outcome.status === "succeeded" ? new Response(null, { status: response.status }) : response;
+}
+
 /** The answer to a stranger: a message and a code, never a stack or a cause. */
 export function answerError(error: WebhookError): Response {
   const headers: Record<string, string> = {};
@@ -46,4 +57,9 @@ export function answerError(error: WebhookError): Response {
 
 function json(text: string, status: number, headers?: Record<string, string>): Response {
   return new Response(text, { status, headers: { "content-type": "application/json", ...headers } });
+}
+
+/** Not by `instanceof`: Node's adapter replaces the global class, and what `fetch` returns is not of the new one. */
+export function isResponse(value: unknown): value is Response {
+  return Object.prototype.toString.call(value) === "[object Response]";
 }

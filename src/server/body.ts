@@ -82,9 +82,9 @@ function readIncoming(incoming: IncomingMessage, limit: number): Promise<Uint8Ar
       stop();
       resolve(join(chunks, length));
     };
-    const onHungUp = () => {
+    const onHungUp = (reason?: unknown) => {
       stop();
-      reject(bodyIncomplete());
+      reject(WebhookError.isInstance(reason) ? reason : bodyIncomplete());
     };
     incoming.on("data", onData).on("end", onEnd).on("error", onHungUp).on("close", onHungUp);
     if (incoming.destroyed) onHungUp();

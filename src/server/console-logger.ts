@@ -7,7 +7,7 @@ export function createConsoleLogger(bindings: Record<string, unknown> = {}): Log
   const write = (level: "debug" | "info" | "warn" | "error"): LogMethod => {
     return (fields: object | string, message?: string) => {
       const line = typeof fields === "string" ? { msg: fields } : { ...fields, msg: message };
-      console[level](JSON.stringify({ level, time: Date.now(), ...bindings, ...line }, tellErrors));
+      console[level](toJson({ level, time: Date.now(), ...bindings, ...line }));
     };
   };
   return {
@@ -23,4 +23,14 @@ export function createConsoleLogger(bindings: Record<string, unknown> = {}): Log
 function tellErrors(_key: string, value: unknown): unknown {
   if (!(value instanceof Error)) return value;
   return { type: value.name, message: value.message, stack: value.stack };
+}
+
+/** A log line must never fail whoever writes it: fields that are no JSON are left out, and it says so. */
+function toJson(line: { level: string; time: number; msg?: unknown }): string {
+  try {
+    return JSON.stringify(line, tellErrors);
+  } catch (error) {
+    const { level, time, msg } = line;
+    return JSON.stringify({ level, time, msg: String(msg), fieldsLost: String(error) });
+  }
 }

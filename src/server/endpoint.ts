@@ -49,7 +49,9 @@ export type PayloadFor<Options extends EndpointOptions> = Options extends { sche
   : Options extends { schema: infer Schema extends StandardSchemaV1 }
     ? StandardSchemaV1.InferOutput<Schema>
     : Options extends { scope: infer Scope }
-      ? PayloadOf<Extract<OneOf<Scope>, string>, RepoTypeOf<Options>>
+      ? undefined extends Scope
+        ? WebhookPayload
+        : PayloadOf<Extract<OneOf<Scope>, string>, RepoTypeOf<Options>>
       : WebhookPayload;
 
 /** A route and all that stands behind it. */

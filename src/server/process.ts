@@ -1,6 +1,7 @@
 import type { Delivery, Outcome } from "../delivery.ts";
 import { WebhookError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
+import { isResponse } from "./answer.ts";
 import type { Endpoint, HandlerContext } from "./endpoint.ts";
 
 /** What the run of a handler needs. */
@@ -22,7 +23,7 @@ export function processDelivery(options: ProcessOptions): Outcome | Promise<Outc
   let pending: Promise<unknown>;
   try {
     const result = endpoint.handler(delivery.payload, run);
-    if (!isThenable(result)) return { status: "succeeded", result };
+    if (!isThenable(result) && !isResponse(result)) return { status: "succeeded", result };
     pending = Promise.resolve(result);
   } catch (error) {
     return handlerFailed(endpoint, error);
@@ -36,18 +37,24 @@ export function processDelivery(options: ProcessOptions): Outcome | Promise<Outc
       run.abort(error);
       settle({ status: "failed", error });
     }, endpoint.timeoutMs);
-    pending.then(
-      (value) => {
-        clearTimeout(timer);
-        settle({ status: "succeeded", result: value });
-      },
-      (error) => {
-        clearTimeout(timer);
-        if (timedOut) run.log.error({ err: error }, "The handler failed after its time limit, when 504 was answered.");
-        settle(handlerFailed(endpoint, error));
-      },
-    );
+    const succeed = (value: unknown) => {
+      clearTimeout(timer);
+      settle({ status: "succeeded", result: value });
+    };
+    const fail = (error: unknown) => {
+      clearTimeout(timer);
+      if (timedOut) run.log.error({ err: error }, "The handler failed after its time limit, when 504 was answered.");
+      settle(handlerFailed(endpoint, error));
+    };
+    pending.then((value) => (isResponse(value) ? void readWhole(value).then(succeed, fail) : succeed(value)), fail);
   });
+}
+
+/** A body that fails on its way out could no longer be told from a success. */
+async function readWhole(response: Response): Promise<Response> {
+  if (response.body === null) return response;
+  const { status, statusText, headers } = response;
+  return new Response(await response.arrayBuffer(), { status, statusText, headers });
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
@@ -75,7 +82,8 @@ function handlerTimedOut(endpoint: Endpoint): WebhookError {
 /** The context of one run. A signal and a child logger are dear next to a delivery, so each is made when asked for. */
 class Run implements HandlerContext<unknown> {
   readonly delivery: Delivery<unknown>;
-  readonly request: Request | undefined;
+  readonly #request: Request | undefined;
+  #shown: Request | undefined;
   readonly #serverLog: Logger;
   #log: Logger | undefined;
   #controller: AbortController | undefined;
@@ -83,7 +91,7 @@ class Run implements HandlerContext<unknown> {
 
   constructor({ delivery, log, request }: ProcessOptions) {
     this.delivery = delivery;
-    this.request = request;
+    this.#request = request;
     this.#serverLog = log;
   }
 
@@ -92,11 +100,16 @@ class Run implements HandlerContext<unknown> {
     return this.#log;
   }
 
+  get request(): Request | undefined {
+    this.#shown ??= this.#request && withoutSecret(this.#request);
+    return this.#shown;
+  }
+
   get signal(): AbortSignal {
     if (!this.#controller) {
       const controller = new AbortController();
       this.#controller = controller;
-      const hungUp = this.request?.signal;
+      const hungUp = this.#request?.signal;
       if (this.#abortReason) controller.abort(this.#abortReason);
       else if (hungUp?.aborted) controller.abort(hungUp.reason);
       else hungUp?.addEventListener("abort", () => controller.abort(hungUp.reason), { once: true });
@@ -108,4 +121,13 @@ class Run implements HandlerContext<unknown> {
     this.#abortReason = reason;
     this.#controller?.abort(reason);
   }
+}
+
+/** The request as a handler may log it or send it back: what proved that it came from the Hub is taken out. */
+function withoutSecret({ url, method, headers: given, signal }: Request): Request {
+  const headers = new Headers(given);
+  headers.delete("x-webhook-secret");
+  const shown = new URL(url);
+  shown.searchParams.delete("secret");
+  return new Request(shown, { method, headers, signal });
 }

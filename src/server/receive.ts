@@ -3,7 +3,7 @@ import type { Delivery, Outcome } from "../delivery.ts";
 import { WebhookError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { unknownNames, type WebhookPayload } from "../payload/schema.ts";
-import { answerError, answerOutcome } from "./answer.ts";
+import { answerDuplicate, answerError, answerOutcome } from "./answer.ts";
 import { parseJson, readBody } from "./body.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { processDelivery } from "./process.ts";
@@ -43,6 +43,13 @@ interface Handled {
   duplicate: boolean;
 }
 
+/** What became of an arrival over HTTP. */
+interface Recorded extends Handled {
+  /** From the request to the answer. */
+  ms: number;
+  status: number;
+}
+
 /** How many names that this release does not know are told in the log; then it has been said often enough. */
 const unknownNamesTold = 100;
 
@@ -74,8 +81,10 @@ export class Receiver {
       if (endpoint.wantsJson) requireJson(request);
       const body = await readBody(request, context.env, bodyLimit);
       const handled = await this.deliver({ endpoint, body, id: deliveryId(request), request });
-      const { response, outcome } = answerOutcome(handled.duplicate ? duplicateOf(handled) : handled.outcome);
-      this.#record(endpoint, { ...handled, outcome }, performance.now() - startedAt, response.status);
+      const answer = answerOutcome(handled.outcome);
+      const response = handled.duplicate ? answerDuplicate({ id: handled.id, answer }) : answer.response;
+      const ms = performance.now() - startedAt;
+      this.#record(endpoint, { ...handled, outcome: answer.outcome, ms, status: response.status });
       return response;
     } catch (error) {
       return this.#refuse(error, endpoint);
@@ -111,7 +120,7 @@ export class Receiver {
   }
 
   /** One line a delivery, and what the landing page shows. */
-  #record(endpoint: Endpoint, { id, outcome, hubPayload, duplicate }: Handled, ms: number, status: number): void {
+  #record(endpoint: Endpoint, { id, outcome, hubPayload, duplicate, ms, status }: Recorded): void {
     endpoint.activity.deliveries += 1;
     endpoint.activity.last = { outcome: outcome.status, at: new Date(this.#options.now()) };
     const fields = {
@@ -154,12 +163,6 @@ export class Receiver {
 function deliveryId(request: Request): string | undefined {
   const id = request.headers.get("webhook-id");
   return id !== null && /^[!-~]{1,200}$/.test(id) ? id : undefined;
-}
-
-/** A success is told as the duplicate it is; a failure stays one, or the Hub would never send it again. */
-function duplicateOf({ id, outcome }: Handled): Outcome {
-  if (outcome.status !== "succeeded") return outcome;
-  return { status: "succeeded", result: Response.json({ deliveryId: id, duplicate: true }, { status: 202 }) };
 }
 
 /** A page of another site can post `text/plain` without asking, but not JSON. */

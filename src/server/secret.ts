@@ -23,6 +23,7 @@ export class SecretCheck {
   readonly #options: SecretCheckOptions;
   #secrets: readonly string[] | undefined;
   #workerSecret: string | undefined;
+  #previousWorkerSecret: string | undefined;
   #failures = 0;
   #windowEndsAt = 0;
 
@@ -44,8 +45,8 @@ export class SecretCheck {
    * Says, for each configured secret that can never arrive, why: HTTP trims spaces at the edges of a header and cannot
    * carry anything but printable ASCII, though the Hub's API takes 0x7F too.
    */
-  warnings(): string[] {
-    return this.#accepted(undefined).flatMap((secret, index) => {
+  warnings(worker?: unknown): string[] {
+    return this.#accepted(worker).flatMap((secret, index) => {
       const which = index === 0 ? "The secret" : `Secret number ${index + 1}`;
       if (secret.trim() !== secret) {
         return `${which} begins or ends with white space, which HTTP cuts off: no delivery can carry it. Take the white space out, here and on the Hub.`;
@@ -96,9 +97,11 @@ export class SecretCheck {
   }
 
   #accepted(worker: unknown): readonly string[] {
-    const fromWorker = workerSecret(worker);
-    if (this.#secrets === undefined || fromWorker !== this.#workerSecret) {
-      this.#workerSecret = fromWorker;
+    const current = binding(worker, "WEBHOOK_SECRET");
+    const previous = binding(worker, "WEBHOOK_SECRET_PREVIOUS");
+    if (this.#secrets === undefined || current !== this.#workerSecret || previous !== this.#previousWorkerSecret) {
+      this.#workerSecret = current;
+      this.#previousWorkerSecret = previous;
       this.#secrets = configuredSecrets(this.#options.secret, worker);
     }
     return this.#secrets;
@@ -114,10 +117,6 @@ function configuredSecrets(option: string | readonly string[] | undefined, worke
         ? [option]
         : option;
   return secrets.filter((secret) => secret !== undefined).filter((secret) => secret !== "");
-}
-
-function workerSecret(worker: unknown): string | undefined {
-  return binding(worker, "WEBHOOK_SECRET");
 }
 
 function binding(worker: unknown, name: string): string | undefined {

@@ -66,6 +66,8 @@ export function createWebhookFunction(add: (endpoint: Endpoint) => void): Webhoo
     options: Options,
   ): WebhookDecorator<PayloadFor<Options>>;
   function webhook(...given: readonly (string | EndpointOptions | Handler<never> | undefined)[]): unknown {
+    // Written without brackets, as in `@server.webhook`.
+    if (isDecoratorContext(given[1])) return Reflect.apply(decorator(undefined, {}), undefined, given);
     const name = given.find((argument) => typeof argument === "string");
     const handler = given.find((argument) => typeof argument === "function");
     const options = given.find((argument) => typeof argument === "object") ?? {};
@@ -96,4 +98,8 @@ function checkDecorated(context: unknown): void {
       : `The decorator is for methods, not for a ${String(kind)}: write it above a method of the class.`,
     { code: "DECORATOR_INVALID" },
   );
+}
+
+function isDecoratorContext(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "addInitializer" in value;
 }

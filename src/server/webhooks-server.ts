@@ -208,7 +208,9 @@ export class WebhooksServer {
   async #close(): Promise<boolean> {
     const launched = this.#launched;
     if (!launched) return true;
-    const complete = await (await launched).close();
+    const running = await launched.catch(() => undefined);
+    if (!running) return true;
+    const complete = await running.close();
     if (this.#launched === launched) {
       this.#launched = undefined;
       this.#publicUrl = undefined;
@@ -271,7 +273,7 @@ export class WebhooksServer {
 
   #tellSecret(bindings?: unknown): void {
     this.#secretTold = true;
-    for (const warning of this.#secret.warnings()) this.#logger.warn(warning);
+    for (const warning of this.#secret.warnings(bindings)) this.#logger.warn(warning);
     if (this.#secret.isSet(bindings)) {
       this.#logger.info("A webhook secret is set: only deliveries that carry it are accepted.");
       return;

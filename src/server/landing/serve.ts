@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
+import { isResponse } from "../answer.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { webhooksPath } from "../receive.ts";
 import { readSpace } from "../space.ts";
@@ -34,7 +35,7 @@ export function serveLandingPage(app: Hono, source: LandingSource): void {
   } else if (page) {
     app.get("/", async (context) => {
       const answer = await page(landingInfo(context, source));
-      return typeof answer === "string" ? context.html(answer) : answer;
+      return isResponse(answer) ? answer : context.html(answer);
     });
   } else {
     const builtIn = () => import("./page.ts");

@@ -2,11 +2,12 @@ import { type Duration, toMilliseconds } from "../../duration.ts";
 import { readEnvironment } from "../../environment.ts";
 import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import type { OpenTunnelOptions, Tunnel } from "../../tunnel/tunnel.ts";
+import type { OpenTunnelOptions } from "../../tunnel/tunnel.ts";
 import { webhooksPath } from "../receive.ts";
 import type { SecretCheck } from "../secret.ts";
 import { readSpace } from "../space.ts";
-import { type Listener, type ListenTimeouts, listen } from "./listen.ts";
+import { type ListenTimeouts, listen } from "./listen.ts";
+import type { PublicDoor } from "./public-door.ts";
 
 /** How to launch a server. */
 export interface LaunchOptions {
@@ -57,8 +58,6 @@ export interface Launch extends LaunchedServer {
 }
 
 const settingsPage = "https://huggingface.co/settings/webhooks";
-/** The life of a temporary public address (`hub-api.md`, "Limits"). */
-const tunnelLife: Duration = "72h";
 
 /**
  * Makes a server reachable: listens, opens the tunnel, says where it is.
@@ -72,94 +71,35 @@ export async function launch(target: LaunchTarget, options: LaunchOptions): Prom
   const listener = await listen({
     fetch: target.fetch,
     host,
-    port: options.port ?? environmentPort(),
+    port:
+      options.port === undefined ? environmentPort() : checkedPort(options.port, `Option "port" is ${options.port}`),
     timeouts: listenTimeouts(options.timeouts ?? {}),
     log: target.log,
   });
   const url = `http://${reachableHost(host)}:${listener.port}`;
   const wanted = options.tunnel ?? readEnvironment("TUNNEL") === "1";
-  let tunnel: PublicDoor | undefined;
-  try {
-    if (wanted) tunnel = await openPublicDoor(target, { graceMs, tunnel: wanted === true ? {} : wanted });
-  } catch (error) {
-    await listener.close(graceMs);
-    throw error;
+  let door: PublicDoor | undefined;
+  if (wanted) {
+    const { openPublicDoor } = await import("./public-door.ts");
+    const tunnel = wanted === true ? {} : wanted;
+    try {
+      door = await openPublicDoor({ ...target, tunnel, timeouts: listenTimeouts({}), graceMs });
+    } catch (error) {
+      await listener.close(graceMs);
+      throw error;
+    }
   }
-  const publicUrl = space?.url ?? tunnel?.url ?? url;
+  const publicUrl = space?.url ?? door?.url ?? url;
   sayReady(target, publicUrl);
   return {
     port: listener.port,
     url,
     publicUrl,
     async close() {
-      const [complete] = await Promise.all([listener.close(graceMs), tunnel?.close()]);
+      const [complete] = await Promise.all([listener.close(graceMs), door?.close()]);
       return complete;
     },
   };
-}
-
-interface PublicDoor {
-  url: string;
-  close(): Promise<void>;
-}
-
-/** A socket of its own for the tunnel, so that what is not a webhook cannot be reached from outside at all. */
-async function openPublicDoor(
-  target: LaunchTarget,
-  { graceMs, tunnel: options }: { graceMs: number; tunnel: Omit<OpenTunnelOptions, "port"> },
-): Promise<PublicDoor> {
-  const { openTunnel } = await import("../../tunnel/tunnel.ts");
-  const listener: Listener = await listen({
-    fetch: (request, bindings) =>
-      new URL(request.url).pathname.startsWith(webhooksPath)
-        ? target.fetch(request, bindings)
-        : new Response(null, { status: 404 }),
-    host: "127.0.0.1",
-    port: 0,
-    timeouts: listenTimeouts({}),
-    log: target.log,
-  });
-  let tunnel: Tunnel;
-  try {
-    tunnel = await openTunnel({ ...options, port: listener.port });
-  } catch (error) {
-    await listener.close(graceMs);
-    throw error;
-  }
-  const lifeMs = toMilliseconds(tunnelLife, "tunnelLife");
-  const close = async () => {
-    clearTimeout(expiry);
-    await Promise.all([tunnel.close(), listener.close(graceMs)]);
-  };
-  const expiry = setTimeout(() => {
-    target.log().warn("The tunnel has been open for 72 hours and is closed now: launch again for a new address.");
-    void close();
-  }, lifeMs);
-  expiry.unref();
-  tunnel.on("down", () => {
-    target
-      .log()
-      .error(
-        { url: tunnel.url },
-        "The tunnel is down: nothing reaches this server from outside any more. Launch again.",
-      );
-  });
-  tunnel.on("error", (error) => target.log().error({ err: error }, "The tunnel failed."));
-  if (!target.secret.isSet()) printSessionSecret(target.secret);
-  target
-    .log()
-    .info(
-      { url: tunnel.url, closesAt: new Date(Date.now() + lifeMs).toISOString() },
-      "A tunnel leads from the internet to this server's webhooks",
-    );
-  return { url: tunnel.url, close };
-}
-
-/** An address that anybody can find must not be open to everyone. Printed, not logged: logs are kept. */
-function printSessionSecret(secret: SecretCheck): void {
-  const made = crypto.randomUUID().replaceAll("-", "");
-  secret.use(made);
-  process.stdout.write(`\nNo secret is set, so this session has one of its own. Give it to the Hub:\n  ${made}\n\n`);
 }
 
 function sayReady({ endpointNames, log }: LaunchTarget, publicUrl: string): void {
@@ -171,9 +111,12 @@ function sayReady({ endpointNames, log }: LaunchTarget, publicUrl: string): void
 
 function environmentPort(): number {
   const text = readEnvironment("PORT") ?? "7860";
-  const port = Number(text);
+  return checkedPort(text.trim() === "" ? Number.NaN : Number(text), `PORT is ${JSON.stringify(text)}`);
+}
+
+function checkedPort(port: number, setting: string): number {
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new WebhookError(`PORT is ${JSON.stringify(text)}: give a number from 0 to 65535.`, { code: "OPTION_INVALID" });
+  throw new WebhookError(`${setting}: give a number from 0 to 65535.`, { code: "OPTION_INVALID" });
 }
 
 /** The Hub is done within 30 seconds, so nothing honest takes longer. */

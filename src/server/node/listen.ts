@@ -77,9 +77,11 @@ export async function listen({ fetch, host, port, timeouts, log }: ListenOptions
       requireHostHeader: false,
     },
     (incoming, outgoing) => {
-      connections.set(incoming.socket, { incoming, outgoing });
+      const exchange = { incoming, outgoing };
+      connections.set(incoming.socket, exchange);
       outgoing.once("finish", () => {
-        if (!incoming.complete) linger(incoming.socket);
+        // A refusal is out before the body is looked at that came in one packet with the headers.
+        if (!incoming.complete) setImmediate(linger, exchange);
       });
       return answer(incoming, outgoing);
     },
@@ -120,16 +122,21 @@ function answerMalformed(error: unknown, log: Logger): Response {
 
 const brokenRefused = "broken HTTP request refused";
 
-/** Says goodbye, and takes a little more of the body: a connection reset at once could cost the client the answer. */
-function linger(socket: Duplex): void {
+/** Takes a little more of a body that was not asked for: to hang up at once could cost the client the answer. */
+function linger({ incoming }: Exchange): void {
+  if (incoming.complete) return;
+  const { socket } = incoming;
   let bytes = 0;
-  const giveUp = setTimeout(() => socket.destroy(), lingerMs);
-  socket.once("close", () => clearTimeout(giveUp));
-  socket.on("data", (chunk: Uint8Array) => {
+  const onData = (chunk: Uint8Array) => {
     bytes += chunk.length;
     if (bytes > lingerBytes) socket.destroy();
+  };
+  const giveUp = setTimeout(() => socket.destroy(), lingerMs);
+  socket.on("data", onData);
+  incoming.once("close", () => {
+    clearTimeout(giveUp);
+    socket.off("data", onData);
   });
-  socket.end();
 }
 
 /** What never becomes a whole request (garbage, TLS, a body cut short, silence) is answered here, with one log line. */

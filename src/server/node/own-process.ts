@@ -19,7 +19,10 @@ export function ownProcess({ close, log }: OwnProcessOptions): () => void {
     stopping = true;
     log().info(`${signal}: finishing what is in work. Once more ends it at once.`);
     close().then(
-      (complete) => process.exit(complete ? 0 : 1),
+      (complete) => {
+        if (!complete) log().error("Some work took longer than shutdownGrace and was cut off.");
+        process.exit(complete ? 0 : 1);
+      },
       (error) => {
         log().error({ err: error }, "The server could not be closed.");
         process.exit(1);

@@ -24,8 +24,8 @@ export function formatForTerminal(line: string): string {
   const head = [
     styleText("gray", clock),
     styleText(color, label.padEnd(5)),
-    printable(msg),
-    ...flat.map((name) => `${styleText("gray", `${name}=`)}${printable(fields[name])}`),
+    continued(msg),
+    ...flat.map((name) => `${styleText("gray", `${continued(name)}=`)}${continued(fields[name])}`),
   ];
   const lists = names.flatMap((name) => (Array.isArray(fields[name]) ? fields[name].map(indent) : []));
   return `${[head.join(" "), ...lists, ...(err === undefined ? [] : [indent(errorText(err))])].join("\n")}\n`;
@@ -46,7 +46,12 @@ function errorText(error: unknown): unknown {
 }
 
 function indent(value: unknown): string {
-  return `    ${printable(value).replaceAll("\n", "\n    ")}`;
+  return `    ${continued(value)}`;
+}
+
+/** A line end must not begin what looks like a line of the log. */
+function continued(value: unknown): string {
+  return printable(value).replaceAll("\n", "\n    ");
 }
 
 function printable(value: unknown): string {
