@@ -8,6 +8,40 @@ export interface RawAnswer {
   text: string;
 }
 
+/** A request to be put on the wire as it stands. */
+export interface RawRequest {
+  method?: string;
+  path: string;
+  version?: string;
+  /** `undefined` leaves a header out, a list repeats it. Characters go out as one byte each. */
+  headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
+  body?: string | Uint8Array;
+}
+
+/** The bytes of a request. `Content-Length` is added unless a header of that name or `Transfer-Encoding` is given. */
+export function requestBytes({
+  method = "POST",
+  path,
+  version = "HTTP/1.1",
+  headers = {},
+  body = "",
+}: RawRequest): Buffer {
+  const bytes = Buffer.from(body);
+  const names = Object.keys(headers).map((name) => name.toLowerCase());
+  const isFramed = names.includes("content-length") || names.includes("transfer-encoding");
+  const framed = isFramed ? headers : { ...headers, "Content-Length": String(bytes.length) };
+  const lines = Object.entries(framed).flatMap(([name, value]) =>
+    (value === undefined ? [] : [value].flat()).map((item) => `${name}: ${item}\r\n`),
+  );
+  return Buffer.concat([Buffer.from(`${method} ${path} ${version}\r\n${lines.join("")}\r\n`, "latin1"), bytes]);
+}
+
+/** One chunk of a body sent with `Transfer-Encoding: chunked`; an empty one ends it. */
+export function chunk(bytes: string | Uint8Array): Buffer {
+  const data = Buffer.from(bytes);
+  return Buffer.concat([Buffer.from(`${data.length.toString(16)}\r\n`), data, Buffer.from("\r\n")]);
+}
+
 /** A TCP connection on which a test writes whatever it likes: no HTTP client would send what is tried here. */
 export class RawSocket {
   /** Resolves when the other side has ended the connection, with a FIN or with a reset. */
@@ -70,6 +104,15 @@ export class RawSocket {
     return this;
   }
 
+  /** Waits until `text` has come. */
+  async received(text: string): Promise<void> {
+    while (!this.rest.includes(text)) {
+      if (this.#isEnded)
+        throw new Error(`The connection ended before ${JSON.stringify(text)}: ${JSON.stringify(this.rest)}`);
+      await this.#changed.promise;
+    }
+  }
+
   /** Lets go of the connection. */
   close(): void {
     this.#socket.destroy();
@@ -90,6 +133,11 @@ export class RawSocket {
       if (this.#isEnded) throw new Error(`The connection ended without a whole answer: ${JSON.stringify(this.rest)}`);
       await this.#changed.promise;
     }
+  }
+
+  /** Whether the other side has ended the connection. */
+  get isEnded(): boolean {
+    return this.#isEnded;
   }
 
   /** What came and was not taken as an answer yet. */
@@ -114,10 +162,34 @@ function parseAnswer(
   const headers = new Headers(
     headerLines.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]),
   );
-  const bodyStart = headEnd + 4;
+  const start = headEnd + 4;
+  const body = toHead ? { parts: [], end: start } : readBody(bytes, start, { headers, isWhole });
+  if (!body || bytes.length < body.end) return undefined;
+  return { length: body.end, answer: { status, headers, text: Buffer.concat(body.parts).toString() } };
+}
+
+/** The parts of a body and where it ends; `undefined` while that is not to be seen. */
+function readBody(
+  bytes: Buffer,
+  start: number,
+  { headers, isWhole }: { headers: Headers; isWhole: boolean },
+): { parts: Buffer[]; end: number } | undefined {
+  if (headers.get("transfer-encoding") === "chunked") return readChunks(bytes, start);
   const claimed = headers.get("content-length");
-  const bodyLength = toHead ? 0 : claimed === null ? (isWhole ? bytes.length - bodyStart : undefined) : Number(claimed);
-  if (bodyLength === undefined || bytes.length < bodyStart + bodyLength) return undefined;
-  const length = bodyStart + bodyLength;
-  return { length, answer: { status, headers, text: bytes.toString("utf8", bodyStart, length) } };
+  if (claimed === null && !isWhole) return undefined;
+  const end = claimed === null ? bytes.length : start + Number(claimed);
+  return { parts: [bytes.subarray(start, end)], end };
+}
+
+function readChunks(bytes: Buffer, start: number): { parts: Buffer[]; end: number } | undefined {
+  const parts: Buffer[] = [];
+  let position = start;
+  for (;;) {
+    const sizeEnd = bytes.indexOf("\r\n", position);
+    if (sizeEnd === -1) return undefined;
+    const size = Number.parseInt(bytes.toString("latin1", position, sizeEnd), 16);
+    parts.push(bytes.subarray(sizeEnd + 2, sizeEnd + 2 + size));
+    position = sizeEnd + 2 + size + 2;
+    if (size === 0) return { parts, end: position };
+  }
 }

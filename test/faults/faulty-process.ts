@@ -1,0 +1,21 @@
+import { addressOf, type ReceiverProcess, startReceiverProcess } from "../support/receiver-process.ts";
+import { Receiver, secret } from "./receiver.ts";
+
+const script = new URL("./receiver-script.ts", import.meta.url);
+
+/** Starts a process with a receiver in it, on a free port unless told otherwise. */
+export function startFaultyProcess(environment: Readonly<Record<string, string>> = {}): ReceiverProcess {
+  return startReceiverProcess(script, { PORT: "0", WEBHOOK_SECRET: secret, ...environment });
+}
+
+/** Starts a process with a receiver in it, and waits until it is ready. */
+export async function createFaultyProcess(environment: Readonly<Record<string, string>> = {}) {
+  const child = startFaultyProcess(environment);
+  const url = await addressOf(child);
+  const receiver = new Receiver({
+    url,
+    lines: () => child.lines,
+    runs: () => child.lines.filter(({ msg }) => msg === "target ran").length,
+  });
+  return { child, receiver };
+}

@@ -1,0 +1,282 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { type Handler, WebhookError } from "../../src/index.ts";
+import { createFaultyProcess } from "./faulty-process.ts";
+import { type LocalReceiver, openReceiver } from "./receiver.ts";
+import { countRows } from "./rows.ts";
+
+countRows("handler");
+
+afterEach(() => void vi.restoreAllMocks());
+
+/** What a handler says in its errors: written for its developer, and for nobody else. */
+const inner = "select * from users where name = 'inner'";
+
+function openWith(handler: Handler, options: { timeout?: number } = {}): Promise<LocalReceiver> {
+  return openReceiver({ declare: (server) => server.webhook("broken", options, handler) });
+}
+
+const toBroken = { path: "/webhooks/broken" };
+const failed = { status: 500, code: "HANDLER_FAILED", told: { level: "error", code: "HANDLER_FAILED" } } as const;
+
+describe("A handler that throws", () => {
+  const thrown: readonly { what: string; value: unknown }[] = [
+    { what: "an Error", value: new Error(inner) },
+    { what: "a string", value: inner },
+    { what: "undefined", value: undefined },
+    { what: "null", value: null },
+    { what: "an object", value: { message: inner, toJSON: () => inner } },
+    { what: "an object without a prototype", value: Object.assign(Object.create(null), { message: inner }) },
+    { what: "an error with causes", value: new Error(inner, { cause: new AggregateError([new Error(inner)], inner) }) },
+    { what: "an error that claims a status", value: Object.assign(new Error(inner), { status: 200, expose: true }) },
+    { what: "an error of this package", value: new WebhookError(inner, { code: "PAYLOAD_INVALID", status: 422 }) },
+    { what: "a Response", value: new Response(inner, { status: 200 }) },
+    { what: "an error in a circle", value: circular() },
+  ];
+
+  test.each(thrown)("R1: $what, at once, is answered 500 without its message", async ({ value }) => {
+    const receiver = await openWith(() => {
+      throw value;
+    });
+    const answer = await receiver.survives(() => receiver.post(toBroken), failed);
+    expect(answer?.text).not.toContain("inner");
+  });
+
+  test.each(thrown)("R1: $what, later, is answered 500 without its message", async ({ value }) => {
+    const receiver = await openWith(() => Promise.reject(value));
+    const answer = await receiver.survives(() => receiver.post(toBroken), failed);
+    expect(answer?.text).not.toContain("inner");
+  });
+
+  test("R1: is told to the log with what it threw", async () => {
+    const receiver = await openWith(() => Promise.reject(new Error(inner)));
+    await receiver.survives(() => receiver.post(toBroken), { ...failed, told: { err: /select \* from users/ } });
+  });
+
+  const notJson = { status: 500, code: "RESULT_NOT_JSON", told: { level: "error", code: "RESULT_NOT_JSON" } } as const;
+
+  test.each([
+    { what: "a big integer", result: { count: 1n } },
+    { what: "a circle", result: circular() },
+    { what: "something whose toJSON throws", result: { toJSON: () => fail() } },
+    { what: "something whose getter throws", result: Object.defineProperty({}, "x", { get: fail, enumerable: true }) },
+  ])("R1: $what for a result is answered 500 without its message", async ({ result }) => {
+    const receiver = await openWith(() => result);
+    const answer = await receiver.survives(() => receiver.post(toBroken), notJson);
+    expect(answer?.text).not.toContain("inner");
+  });
+
+  const thenKey = "then";
+
+  test.each([
+    { what: "whose then throws", result: () => Object.defineProperty({}, thenKey, { value: fail }) },
+    { what: "whose then cannot be read", result: () => Object.defineProperty({}, thenKey, { get: fail }) },
+  ])("R1: a result $what is answered 500 without its message", async ({ result }) => {
+    const receiver = await openWith(() => result());
+    const answer = await receiver.survives(() => receiver.post(toBroken), failed);
+    expect(answer?.text).not.toContain("inner");
+  });
+
+  test.each([
+    { what: "when it is read", respond: () => new Response(new ReadableStream({ pull: fail })) },
+    { what: "after a first part", respond: () => new Response(failingLater()) },
+    // As a response of fetch is: not of the class that the server's adapter brings.
+    {
+      what: "when it is read, of another make,",
+      respond: () => new Response(new ReadableStream({ pull: fail })).clone(),
+    },
+    { what: "after a first part, of another make,", respond: () => new Response(failingLater()).clone() },
+  ])("R1: a Response whose body fails $what does not send the message out", async ({ respond }) => {
+    const receiver = await openWith(() => respond());
+    const onConsole = vi.spyOn(console, "error").mockImplementation(() => {});
+    const socket = (await receiver.connect()).send(receiver.delivery(toBroken));
+    const answer = await socket.answer().catch(() => undefined);
+    expect(socket.rest + answer?.text).not.toContain("inner");
+    expect((await receiver.post()).status).toBe(200);
+    expect(onConsole).not.toHaveBeenCalled();
+    expect(receiver.log.filter(({ level }) => level === "error")).toMatchObject([{ endpoint: "broken" }]);
+  });
+
+  function fail(): never {
+    throw new Error(inner);
+  }
+
+  function circular(): Error {
+    const error: Error & { self?: Error } = new Error(inner);
+    error.self = error;
+    return error;
+  }
+
+  function failingLater() {
+    let parts = 0;
+    return new ReadableStream({
+      pull(controller) {
+        parts += 1;
+        if (parts > 3) fail();
+        controller.enqueue(new TextEncoder().encode(`part ${parts}`));
+      },
+    });
+  }
+});
+
+describe("A handler that returns", () => {
+  const succeeded = { status: 200, told: { msg: "delivery succeeded", status: 200 } } as const;
+
+  test.each([
+    { what: "undefined", handler: () => undefined },
+    { what: "undefined, later", handler: async () => undefined },
+    { what: "a function", handler: () => () => {} },
+    { what: "a symbol", handler: () => Symbol("none") },
+  ])("R2: $what is answered 200 with nothing in it", async ({ handler }) => {
+    const receiver = await openWith(handler);
+    const answer = await receiver.survives(() => receiver.post(toBroken), succeeded);
+    expect(answer?.text).toBe("");
+  });
+
+  test.each([null, 0, false, "", []])("R2: %j is answered 200 with it as JSON", async (result) => {
+    const receiver = await openWith(() => result);
+    const answer = await receiver.survives(() => receiver.post(toBroken), succeeded);
+    expect(JSON.parse(answer?.text ?? "")).toEqual(result);
+  });
+
+  test.each([
+    { what: "made by the handler", respond: () => new Response("as it is", { status: 202 }) },
+    // The server's adapter replaces the global class, and what fetch returns is not of that one.
+    { what: "of fetch", respond: () => new Response("as it is", { status: 202 }).clone() },
+  ])("R2: a Response $what is answered as it is", async ({ respond }) => {
+    const receiver = await openWith(respond);
+    const answer = await receiver.survives(() => receiver.post(toBroken), {
+      status: 202,
+      told: { msg: "delivery succeeded", status: 202 },
+    });
+    expect(answer?.text).toBe("as it is");
+  });
+});
+
+describe("A handler that never settles", () => {
+  const timedOut = {
+    status: 504,
+    code: "HANDLER_TIMED_OUT",
+    told: { level: "error", code: "HANDLER_TIMED_OUT" },
+  } as const;
+
+  test("R3: is answered 504 at its time limit, and told by its signal", async () => {
+    const aborted = Promise.withResolvers<unknown>();
+    const receiver = await openWith(
+      (_payload, { signal }) => {
+        signal.addEventListener("abort", () => aborted.resolve(signal.reason));
+        return new Promise(() => {});
+      },
+      { timeout: 50 },
+    );
+    const startedAt = performance.now();
+    await receiver.survives(() => receiver.post(toBroken), timedOut);
+    expect(performance.now() - startedAt).toBeGreaterThan(45);
+    expect(await aborted.promise).toMatchObject({ code: "HANDLER_TIMED_OUT" });
+  });
+
+  test("R3: a hundred of them hold up nobody else", async () => {
+    const receiver = await openWith(() => new Promise(() => {}), { timeout: 150 });
+    const stuck = Array.from({ length: 100 }, () => receiver.post(toBroken));
+    expect((await receiver.post()).status).toBe(200);
+    expect(new Set((await Promise.all(stuck)).map(({ status }) => status))).toEqual(new Set([504]));
+    await receiver.survives(() => receiver.post(toBroken), timedOut);
+  });
+
+  test("R3: and fails afterwards has both told, and is answered once", async () => {
+    const receiver = await openWith(
+      (_payload, { signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error(inner)))),
+      { timeout: 50 },
+    );
+    const socket = await receiver.connect();
+    expect((await socket.send(receiver.delivery(toBroken)).answer()).status).toBe(504);
+    expect((await socket.send(receiver.delivery()).answer()).status).toBe(200);
+    const errors = receiver.log.filter(({ level }) => level === "error").map(({ msg }) => msg);
+    expect(errors).toEqual([
+      expect.stringContaining("after its time limit"),
+      expect.stringContaining("did not finish within its time limit"),
+    ]);
+    expect(socket.rest).toBe("");
+  });
+
+  test("R3: is run again when its delivery comes again", async () => {
+    let runs = 0;
+    const receiver = await openWith(
+      () => {
+        runs += 1;
+        return runs === 1 ? new Promise(() => {}) : { done: true };
+      },
+      { timeout: 50 },
+    );
+    const again = { ...toBroken, headers: { "Webhook-Id": "the-same" } };
+    await receiver.survives(() => receiver.post(again), timedOut);
+    expect((await receiver.post(again)).text).toBe('{"done":true}');
+  });
+});
+
+describe("A client that hangs up while the handler is at work", () => {
+  test.each([
+    { what: "with a FIN", hangUp: "finish" },
+    { what: "with a reset", hangUp: "reset" },
+    { what: "by letting go", hangUp: "close" },
+  ] as const)("R4: $what aborts the signal of the handler", async ({ hangUp }) => {
+    const started = Promise.withResolvers<void>();
+    const receiver = await openWith(async (_payload, { signal }) => {
+      await new Promise((resolve) => {
+        signal.addEventListener("abort", resolve);
+        started.resolve();
+      });
+      signal.throwIfAborted();
+    });
+    await receiver.survives(
+      async () => {
+        const socket = (await receiver.connect()).send(receiver.delivery(toBroken));
+        await started.promise;
+        socket[hangUp]();
+        return undefined;
+      },
+      { told: { level: "error", code: "HANDLER_FAILED", err: /connection|aborted/i } },
+    );
+  });
+
+  test("R4: finds its signal aborted also when it asks for it afterwards", async () => {
+    const asked = Promise.withResolvers<AbortSignal>();
+    const goOn = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<void>();
+    const receiver = await openWith(async (_payload, context) => {
+      started.resolve();
+      await goOn.promise;
+      asked.resolve(context.signal);
+    });
+    const socket = (await receiver.connect()).send(receiver.delivery(toBroken));
+    await started.promise;
+    socket.reset();
+    await receiver.page("/health");
+    goOn.resolve();
+    expect((await asked.promise).aborted).toBe(true);
+    expect((await receiver.post()).status).toBe(200);
+  });
+
+  test("R4: an answer that was given does not abort the signal", async () => {
+    const signals: AbortSignal[] = [];
+    const receiver = await openWith(async (_payload, { signal }) => {
+      signals.push(signal);
+    });
+    await receiver.survives(() => receiver.post(toBroken), { status: 200, told: { msg: "delivery succeeded" } });
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+  });
+});
+
+describe("A handler that leaves a rejection behind", () => {
+  test.each(["leaves-rejection", "leaves-late-rejection", "leaves-rejection-of-nothing"])(
+    "R6: %s: is logged, and the server lives on",
+    async (endpoint) => {
+      const { receiver, child } = await createFaultyProcess();
+      await receiver.survives(() => receiver.post({ path: `/webhooks/${endpoint}` }), {
+        status: 200,
+        told: { level: "error", msg: /^A promise was rejected/ },
+      });
+      expect(child.errorOutput).toBe("");
+    },
+  );
+});

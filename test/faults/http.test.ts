@@ -1,0 +1,384 @@
+import { describe, expect, test } from "vitest";
+import { chunk, type RawSocket } from "../support/raw-socket.ts";
+import { openReceiver, type Receiver, secret } from "./receiver.ts";
+import { countRows } from "./rows.ts";
+
+countRows("http");
+
+const broken = { msg: "broken HTTP request refused" };
+const brokenParse = { ...broken, status: 400, code: /^HPE_/ };
+const brokenBody = { code: "BODY_INCOMPLETE", status: 400 };
+
+/** The beginning of a TLS connection: a record of type handshake with a ClientHello in it. */
+const clientHello = Uint8Array.from([0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3, ...new Array(64).fill(0xa5)]);
+
+describe("What is no HTTP", () => {
+  test.each([
+    { what: "garbage", bytes: `\0\x01\x02 ${secret}\r\n\r\n` },
+    { what: "text of another protocol", bytes: `EHLO ${secret}\r\n` },
+    { what: "a TLS ClientHello", bytes: clientHello },
+    { what: "the preface of HTTP/2", bytes: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" },
+    { what: "a request line cut short", bytes: "POST\r\n\r\n" },
+    { what: "a header name with a space", bytes: `POST / HTTP/1.1\r\nX Webhook Secret: ${secret}\r\n\r\n` },
+    { what: "a NUL in a header", bytes: `POST / HTTP/1.1\r\nX-Webhook-Secret: ${secret}\0\r\n\r\n` },
+    { what: "a method that does not exist", bytes: "DELIVER /webhooks/target HTTP/1.1\r\n\r\n" },
+  ])("H1: $what is answered 400", async ({ bytes }) => {
+    const receiver = await openReceiver();
+    await receiver.survives(() => receiver.send(bytes), { status: 400, told: brokenParse });
+  });
+
+  test.each(["HTTP/9.9", "HTTP/1.1.1", "http/1.1", "HTTP/1"])("H1: version %s is answered 400", async (version) => {
+    const receiver = await openReceiver();
+    await receiver.survives(() => receiver.post({ version }), { status: 400, told: brokenParse });
+  });
+
+  test.each(["HTTP/2.0", "HTTP/0.9"])("H1: version %s is answered 400", async (version) => {
+    const receiver = await openReceiver();
+    await receiver.survives(() => receiver.post({ version }), {
+      status: 400,
+      told: { ...broken, reason: "Unsupported HTTP version" },
+    });
+  });
+
+  test.each([
+    { what: "no host", changes: { headers: { Host: undefined } } },
+    { what: "a host with a space", changes: { headers: { Host: "a b" } } },
+    { what: "a host with a path", changes: { headers: { Host: "a/../b" } } },
+    { what: "a star for a path", changes: { path: "*" } },
+    { what: "a path with a backslash", changes: { path: "/webhooks\\target" } },
+    { what: "a path that is no path", changes: { path: "webhooks/target" } },
+    { what: "an absolute path without a host", changes: { path: "http:///" } },
+  ])("H1: $what is answered 400", async ({ changes }) => {
+    const receiver = await openReceiver();
+    await receiver.survives(() => receiver.post(changes), { status: 400, told: { ...broken, status: 400 } });
+  });
+
+  test("H1: more header than anyone needs is answered 431", async () => {
+    const receiver = await openReceiver();
+    await receiver.survives(() => receiver.post({ headers: { "X-Long": "x".repeat(20_000) } }), {
+      status: 431,
+      told: { ...broken, status: 431 },
+    });
+  });
+
+  test("H1: an expectation that nobody knows is answered 417", async () => {
+    const receiver = await openReceiver();
+    await receiver.survives(() => receiver.post({ headers: { Expect: "the-unexpected" } }), {
+      status: 417,
+      told: { ...broken, status: 417 },
+    });
+  });
+});
+
+describe("A body whose length is in doubt", () => {
+  test.each([
+    {
+      what: "Content-Length with Transfer-Encoding",
+      headers: { "Content-Length": "3", "Transfer-Encoding": "chunked" },
+    },
+    {
+      what: "Transfer-Encoding with Content-Length",
+      headers: { "Transfer-Encoding": "chunked", "Content-Length": "3" },
+    },
+    { what: "two lengths that differ", headers: { "Content-Length": ["3", "4"] } },
+    { what: "the same length twice", headers: { "Content-Length": ["3", "3"] } },
+    { what: "a list of lengths", headers: { "Content-Length": "3, 3" } },
+    { what: "a negative length", headers: { "Content-Length": "-3" } },
+    { what: "a length with a sign", headers: { "Content-Length": "+3" } },
+    { what: "a length in hexadecimal", headers: { "Content-Length": "0x10" } },
+    { what: "a length beyond all numbers", headers: { "Content-Length": "9".repeat(30) } },
+    { what: "an empty length", headers: { "Content-Length": "" } },
+    { what: "chunks inside another encoding", headers: { "Transfer-Encoding": "chunked, identity" } },
+  ])("H2: $what is answered 400", async ({ headers }) => {
+    const receiver = await openReceiver();
+    await receiver.survives(() => receiver.post({ headers }), { status: 400, told: { level: "warn", status: 400 } });
+  });
+
+  test.each([
+    { what: "no size", chunks: "zz\r\n" },
+    { what: "a negative size", chunks: "-3\r\nabc\r\n" },
+    { what: "a size beyond all numbers", chunks: `${"f".repeat(20)}\r\n` },
+    { what: "more in it than it says", chunks: "3\r\nabcdef\r\n0\r\n\r\n" },
+  ])("H2: a chunk with $what is answered 400", async ({ chunks }) => {
+    const receiver = await openReceiver();
+    const headers = { "Transfer-Encoding": "chunked" };
+    await receiver.survives(() => receiver.post({ headers, body: chunks }), { status: 400, told: brokenBody });
+  });
+
+  test("H2: a bad chunk behind a good one is answered 400", async () => {
+    const receiver = await openReceiver();
+    await receiver.survives(
+      async () => {
+        const socket = await openBody(receiver, { "Transfer-Encoding": "chunked" });
+        return socket.send(chunk('{"event":'), "zz\r\n").answer();
+      },
+      { status: 400, told: brokenBody },
+    );
+  });
+});
+
+describe("A body that stops", () => {
+  test.each([
+    { what: "a short body", headers: { "Content-Length": "2000" }, part: '{"event":' },
+    { what: "no body at all", headers: { "Content-Length": "2000" }, part: "" },
+    { what: "a valid payload with more announced", headers: { "Content-Length": "2000" }, part: undefined },
+    { what: "chunks without a last one", headers: { "Transfer-Encoding": "chunked" }, part: chunk('{"event":') },
+    { what: "half a chunk", headers: { "Transfer-Encoding": "chunked" }, part: "40\r\n{" },
+  ])("H3: $what, then FIN, is answered 400 and not handled", async ({ headers, part }) => {
+    const receiver = await openReceiver();
+    await receiver.survives(
+      async () => {
+        const socket = await receiver.connect();
+        return socket
+          .send(receiver.delivery({ headers, ...(part !== undefined && { body: part }) }))
+          .finish()
+          .answer();
+      },
+      { status: 400, told: brokenBody },
+    );
+  });
+
+  test("H3: half a header, then FIN, is answered 400", async () => {
+    const receiver = await openReceiver();
+    await receiver.survives(
+      async () => (await receiver.connect()).send(receiver.delivery().subarray(0, 60)).finish().answer(),
+      { status: 400, told: brokenParse },
+    );
+  });
+
+  test.each([
+    { what: "a short body", headers: { "Content-Length": "2000" }, body: '{"event":' },
+    { what: "no body at all", headers: { "Content-Length": "2000" }, body: "" },
+    { what: "chunks without a last one", headers: { "Transfer-Encoding": "chunked" }, body: chunk('{"event":') },
+  ])("H4: $what, then silence, is answered 408", async ({ headers, body }) => {
+    const receiver = await openReceiver({ timeouts: { headers: 150, request: 150 } });
+    await receiver.survives(() => receiver.post({ headers, body }), {
+      status: 408,
+      told: { code: "BODY_INCOMPLETE", status: 408 },
+    });
+  });
+
+  test("H5: a reset in the body does not run the handler", async () => {
+    const receiver = await openReceiver();
+    await receiver.survives(
+      async () => {
+        const socket = await openBody(receiver, { "Content-Length": "2000" });
+        socket.send('{"event":').reset();
+        return undefined;
+      },
+      { told: brokenBody },
+    );
+  });
+});
+
+describe("A client that takes its time", () => {
+  const timeouts = { headers: 150, request: 300, keepAlive: 100 };
+
+  test("H6: headers that stop are answered 408", async () => {
+    const receiver = await openReceiver({ timeouts });
+    await receiver.survives(() => receiver.send(receiver.delivery().subarray(0, 90)), {
+      status: 408,
+      told: { ...broken, status: 408 },
+    });
+  });
+
+  test("H6: headers that come a byte at a time are answered 408", async () => {
+    const receiver = await openReceiver({ timeouts });
+    await receiver.survives(async () => drip(await receiver.connect(), receiver.delivery()), {
+      status: 408,
+      told: { ...broken, status: 408 },
+    });
+  });
+
+  test("H6: a body that comes a byte at a time is answered 408", async () => {
+    const receiver = await openReceiver({ timeouts });
+    const body = Buffer.from(JSON.stringify({ event: "slow".repeat(500) }));
+    await receiver.survives(
+      async () => drip(await openBody(receiver, { "Content-Length": String(body.length) }), body),
+      { status: 408, told: { code: "BODY_INCOMPLETE", status: 408 } },
+    );
+  });
+
+  test("H6: a connection on which nothing is asked is answered 408", async () => {
+    const receiver = await openReceiver({ timeouts });
+    await receiver.survives(() => receiver.send(), { status: 408, told: { ...broken, status: 408 } });
+  });
+
+  test("H6: a connection that is idle after its answer is ended without a word", async () => {
+    const receiver = await openReceiver({ timeouts });
+    const socket = await receiver.connect();
+    await receiver.survives(() => socket.send(receiver.delivery()).answer(), {
+      status: 200,
+      told: { msg: "delivery succeeded" },
+      runs: 1,
+    });
+    await socket.ended;
+    expect(socket.rest).toBe("");
+  });
+
+  test("H7: beside 1,000 idle connections a delivery is answered within a second", async () => {
+    const receiver = await openReceiver();
+    const idle = await Promise.all(Array.from({ length: 1_000 }, () => receiver.connect()));
+    const startedAt = performance.now();
+    await receiver.survives(() => receiver.post(), { status: 200, told: { msg: "delivery succeeded" }, runs: 1 });
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(idle.filter(({ isEnded }) => isEnded)).toEqual([]);
+  });
+});
+
+describe("A request for something else", () => {
+  const unknownEndpoint = {
+    status: 404,
+    code: "ENDPOINT_UNKNOWN",
+    told: { code: "ENDPOINT_UNKNOWN", status: 404 },
+  } as const;
+
+  test.each(["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "QUERY"])(
+    "H8: %s is answered 405 with Allow",
+    async (method) => {
+      const receiver = await openReceiver();
+      const answer = await receiver.survives(
+        async () =>
+          (await receiver.connect()).send(receiver.delivery({ method })).answer({ toHead: method === "HEAD" }),
+        { status: 405, told: { code: "METHOD_NOT_ALLOWED", status: 405 } },
+      );
+      expect(answer?.headers.get("allow")).toBe("POST");
+    },
+  );
+
+  test("H8: CONNECT is answered 405 with Allow", async () => {
+    const receiver = await openReceiver();
+    const answer = await receiver.survives(() => receiver.send("CONNECT hub:443 HTTP/1.1\r\nHost: hub\r\n\r\n"), {
+      status: 405,
+      told: { ...broken, status: 405, method: "CONNECT" },
+    });
+    expect(answer?.headers.get("allow")).toBe("POST");
+  });
+
+  test.each([
+    "..%2f",
+    "..%2ftarget",
+    "..%5ctarget",
+    "%00",
+    "target%00",
+    "target%0d%0aX-Injected:%20yes",
+    "__proto__",
+    "constructor",
+    "toString",
+    "hasOwnProperty",
+    "target/",
+    "target//",
+    "target%2f",
+    "/target",
+    "Target",
+    "target%20",
+    "target.json",
+    "*",
+    "",
+    "%",
+    "%zz",
+    "%c0%ae",
+    "%f0%9f%a4%97",
+  ])("H9: endpoint name %j is answered 404", async (name) => {
+    const receiver = await openReceiver();
+    const answer = await receiver.survives(() => receiver.post({ path: `/webhooks/${name}` }), unknownEndpoint);
+    expect(answer?.headers.has("x-injected")).toBe(false);
+  });
+
+  test("H9: an endpoint name of 8,000 letters is answered 404", async () => {
+    const receiver = await openReceiver();
+    await receiver.survives(() => receiver.post({ path: `/webhooks/${"t".repeat(8_000)}` }), unknownEndpoint);
+    expect(JSON.stringify(receiver.log).length).toBeLessThan(4_000);
+  });
+});
+
+describe("Garbage behind a valid request", () => {
+  const garbage = `garbage ${secret}\r\n\r\n`;
+
+  test("H10: leaves the request its answer, and the garbage gets its own", async () => {
+    const receiver = await openReceiver();
+    const socket = await receiver.connect();
+    await receiver.survives(() => socket.send(Buffer.concat([receiver.delivery(), Buffer.from(garbage)])).answer(), {
+      status: 200,
+      told: brokenParse,
+      runs: 1,
+    });
+    expect((await socket.answer()).status).toBe(400);
+  });
+
+  test("H10: leaves a request its answer that is still in work", async () => {
+    const finish = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<void>();
+    const signals: AbortSignal[] = [];
+    const receiver = await openReceiver({
+      declare: (server) =>
+        server.webhook("slow", async (_payload, { signal }) => {
+          signals.push(signal);
+          started.resolve();
+          await finish.promise;
+          return { done: true };
+        }),
+    });
+    const socket = await receiver.connect();
+    await receiver.survives(
+      async () => {
+        socket.send(receiver.delivery({ path: "/webhooks/slow" }));
+        await started.promise;
+        // Two packets of garbage and a sign of life in between: both are with the receiver before the handler ends.
+        socket.send(garbage);
+        await receiver.page("/health");
+        socket.send(garbage);
+        await receiver.page("/health");
+        finish.resolve();
+        return socket.answer();
+      },
+      { status: 200, told: brokenParse },
+    );
+    expect((await socket.answer()).status).toBe(400);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+  });
+
+  test("H10: leaves every pipelined request before it its answer", async () => {
+    const receiver = await openReceiver();
+    const socket = await receiver.connect();
+    await receiver.survives(
+      async () => {
+        socket.send(Buffer.concat([receiver.delivery(), receiver.delivery(), Buffer.from(garbage)]));
+        expect((await socket.answer()).status).toBe(200);
+        return socket.answer();
+      },
+      { status: 200, told: brokenParse, runs: 2 },
+    );
+    expect((await socket.answer()).status).toBe(400);
+  });
+
+  test("H10: is answered 400 once, however much of it comes", async () => {
+    const receiver = await openReceiver();
+    const socket = await receiver.connect();
+    await receiver.survives(() => socket.send(garbage, garbage.repeat(1_000)).answer(), {
+      status: 400,
+      told: brokenParse,
+    });
+    await socket.ended;
+    expect(socket.rest).toBe("");
+  });
+});
+
+/** Sends the head of a delivery and waits until the receiver has read it: it says so with 100 Continue. */
+async function openBody(receiver: Receiver, headers: Record<string, string>): Promise<RawSocket> {
+  const socket = await receiver.connect();
+  socket.send(receiver.delivery({ headers: { ...headers, Expect: "100-continue" }, body: "" }));
+  expect((await socket.answer({ toHead: true })).status).toBe(100);
+  return socket;
+}
+
+/** Sends a byte at a time, always in time for the next one, until there is an answer. */
+async function drip(socket: RawSocket, bytes: Uint8Array) {
+  let position = 0;
+  const dripping = setInterval(() => socket.send(bytes.subarray(position, ++position)), 10);
+  try {
+    return await socket.answer();
+  } finally {
+    clearInterval(dripping);
+  }
+}

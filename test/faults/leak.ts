@@ -1,0 +1,19 @@
+/**
+ * Every text inside a value, as a logger could write it out: keys, strings, bytes, errors with message, stack, cause
+ * and whatever else was put on them.
+ */
+export function textsIn(value: unknown, seen = new Set<object>()): string[] {
+  if (value instanceof Uint8Array) return [Buffer.from(value).toString("latin1")];
+  if (typeof value !== "object" || value === null) return [String(value)];
+  if (seen.has(value)) return [];
+  seen.add(value);
+  const hidden = value instanceof Error ? [value.message, value.stack, value.cause] : [];
+  return [...hidden, ...Object.entries(value).flat()].flatMap((part) => textsIn(part, seen));
+}
+
+/** Whether `secret` stands somewhere in a value, as it is or in one of the forms that bytes are logged in. */
+export function holdsSecret(value: unknown, secret: string): boolean {
+  const bytes = Buffer.from(secret);
+  const forms = [secret, bytes.toString("hex"), bytes.toString("base64").replace(/=+$/, ""), [...bytes].join(",")];
+  return textsIn(value).some((text) => forms.some((form) => text.includes(form)));
+}

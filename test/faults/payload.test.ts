@@ -1,0 +1,307 @@
+import { describe, expect, test } from "vitest";
+import type { KnownScope } from "../../src/index.ts";
+import { webhookPayload } from "../../src/testing.ts";
+import { chunk } from "../support/raw-socket.ts";
+import { openReceiver, secret } from "./receiver.ts";
+import { countRows } from "./rows.ts";
+
+countRows("payload");
+
+const accepted = { status: 200, told: { msg: "delivery succeeded" }, runs: 1 } as const;
+const invalid = {
+  status: 422,
+  code: "PAYLOAD_INVALID",
+  told: { level: "warn", status: 422, code: "PAYLOAD_INVALID" },
+} as const;
+const payload = webhookPayload("repo.content");
+const valid = JSON.stringify(payload);
+
+describe("A list of broken items", () => {
+  const many = 100_000;
+  const ref = { ref: "refs/heads/main", oldSha: null, newSha: null };
+  const bucket = webhookPayload("repo.content", { repo: { type: "bucket" } });
+
+  test.each([
+    { what: "updatedRefs", body: { ...payload, updatedRefs: Array(many).fill({ ref: 7 }) } },
+    {
+      what: "updatedRefs, of which only the last are broken",
+      body: { ...payload, updatedRefs: [...Array(many).fill(ref), 1, 2, 3, 4] },
+    },
+    { what: "updatedRefs that are no objects", body: { ...payload, updatedRefs: Array(many).fill(null) } },
+    { what: "updatedFiles", body: { ...bucket, updatedFiles: Array(many).fill({ path: 7 }) } },
+    { what: "tags", body: { ...payload, repo: { ...payload.repo, tags: Array(many).fill(7) } } },
+    { what: "events", body: { ...payload, event: Array(many).fill(payload.event) } },
+    { what: "payloads", body: Array(many).fill({}) },
+  ])("P5: 100,000 $what name their first problems and are answered as fast as valid ones", async ({ body }) => {
+    const receiver = await openReceiver();
+    const broken = JSON.stringify(body);
+    const answer = await receiver.survives(() => receiver.post({ body: broken }), invalid);
+    expect(answer?.text.length).toBeLessThan(700);
+    const line = receiver.log.find(({ code }) => code === "PAYLOAD_INVALID");
+    expect(JSON.stringify(line).length).toBeLessThan(700);
+
+    const whole = JSON.stringify({ ...payload, updatedRefs: refsOfLength(broken.length) });
+    const timeOf = async (text: string) => {
+      const startedAt = performance.now();
+      await receiver.post({ body: text });
+      return performance.now() - startedAt;
+    };
+    const times: { broken: number; whole: number }[] = [];
+    for (let round = 0; round < 5; round += 1) {
+      times.push({ broken: await timeOf(broken), whole: await timeOf(whole) });
+    }
+    const fastest = (which: "broken" | "whole") => Math.min(...times.map((round) => round[which]));
+    expect(fastest("broken")).toBeLessThan(2 * fastest("whole") + 20);
+  });
+
+  test("P5: names paths, and nothing of what stands there", async () => {
+    const receiver = await openReceiver();
+    const body = JSON.stringify({ ...payload, updatedRefs: Array(many).fill({ ref: { token: secret } }) });
+    const answer = await receiver.survives(() => receiver.post({ body }), invalid);
+    expect(answer?.text).toContain("updatedRefs.0.ref");
+    expect(answer?.text).not.toContain("updatedRefs.9");
+  });
+
+  test("P5: a key of a megabyte makes no answer of a megabyte", async () => {
+    const receiver = await openReceiver();
+    const body = valid.replace('"event":{', `"event":{"${"k".repeat(1_000_000)}":1,`).replace('"scope"', '"scape"');
+    const answer = await receiver.survives(() => receiver.post({ body }), invalid);
+    expect(answer?.text.length).toBeLessThan(700);
+  });
+
+  test.each(["event.scope", "event.action", "repo.type", "repo.name", "repo.id", "webhook.id"])(
+    "P5: a megabyte in %s is refused, and not logged",
+    async (path) => {
+      const [object = "", key = ""] = path.split(".");
+      const long = { ...payload, [object]: { ...Reflect.get(payload, object), [key]: "x".repeat(1_000_000) } };
+      const receiver = await openReceiver();
+      const answer = await receiver.survives(() => receiver.post({ body: JSON.stringify(long) }), invalid);
+      expect(answer?.text).toContain(path);
+      expect(JSON.stringify(receiver.log).length).toBeLessThan(4_000);
+    },
+  );
+
+  function refsOfLength(length: number) {
+    return Array(Math.ceil(length / JSON.stringify(ref).length)).fill(ref);
+  }
+});
+
+describe("Keys that objects inherit", () => {
+  test.each([
+    { what: "at the top", body: valid.replace("{", '{"__proto__":{"polluted":true},') },
+    { what: "in the event", body: valid.replace('"event":{', '"event":{"__proto__":{"polluted":true},') },
+    { what: "in the repository", body: valid.replace('"repo":{', '"repo":{"__proto__":{"polluted":true},') },
+    { what: "in a ref", body: valid.replace('[{"ref"', '[{"__proto__":{"polluted":true},"ref"') },
+    { what: "in a field that nobody knows", body: valid.replace("{", '{"extra":{"__proto__":{"polluted":true}},') },
+    { what: "by way of the constructor", body: valid.replace("{", '{"constructor":{"prototype":{"polluted":true}},') },
+    { what: "that convert", body: valid.replace("{", '{"toString":1,"valueOf":1,"toJSON":1,"then":1,') },
+  ])("P6: $what leave the prototypes as they are", async ({ body }) => {
+    const receiver = await openReceiver();
+    await receiver.survives(() => receiver.post({ body }), accepted);
+    const given = receiver.received[0]?.payload;
+    for (const value of [given, given?.event, given?.repo, given?.updatedRefs?.[0], {}]) {
+      expect(value).toBeDefined();
+      expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+      expect(Reflect.get(Object(value), "polluted")).toBeUndefined();
+    }
+  });
+
+  test.each([
+    { what: "everything", body: `{"__proto__":${valid}}` },
+    {
+      what: "the event",
+      body: valid
+        .replace('"event":', '"__proto__":{},"extra":')
+        .replace("}", '},"__proto__":{"event":{"action":"update","scope":"repo"}}'),
+    },
+  ])("P6: $what in __proto__ does not count as there", async ({ body }) => {
+    const receiver = await openReceiver();
+    await receiver.survives(() => receiver.post({ body }), invalid);
+  });
+});
+
+describe("JSON that loses something when it is parsed", () => {
+  test.each([
+    { what: "big integers", body: valid.replace("{", '{"count":9007199254740993123456789,') },
+    { what: "exact decimals", body: valid.replace("{", '{"price":0.1000000000000000055511151231257827,') },
+    { what: "numbers beyond all numbers", body: valid.replace("{", '{"far":1e400,"zero":-0.0,') },
+    { what: "duplicate keys", body: valid.replace("{", '{"extra":1,"extra":2,"event":{"action":"x","scope":"y"},') },
+    { what: "white space", body: JSON.stringify(payload, null, "\t").replaceAll("\n", "\r\n") },
+    { what: "white space around it", body: ` \n${valid}\r\n ` },
+    { what: "escapes", body: valid.replaceAll("/", "\\/").replace("acme", "\\u0061cme") },
+    { what: "a lone surrogate as an escape", body: valid.replace("acme", "ac\\ud83dme") },
+    { what: "letters of the whole world", body: valid.replace("acme", "acmé/數據-🤗-\u2028-\u202e") },
+    { what: "a NUL as an escape", body: valid.replace("acme", "ac\\u0000me") },
+  ])("P7: $what are accepted, and the text is kept as it came", async ({ body }) => {
+    const receiver = await openReceiver();
+    await receiver.survives(() => receiver.post({ body }), accepted);
+    expect(Buffer.from(receiver.received[0]?.body ?? "")).toEqual(Buffer.from(body));
+  });
+
+  test("P7: a letter that two packets share is kept whole", async () => {
+    const body = Buffer.from(valid.replace("acme", "🤗"));
+    const middle = body.indexOf(0xf0) + 2;
+    const receiver = await openReceiver();
+    await receiver.survives(
+      () =>
+        receiver.post({
+          headers: { "Transfer-Encoding": "chunked" },
+          body: Buffer.concat([chunk(body.subarray(0, middle)), chunk(body.subarray(middle)), chunk("")]),
+        }),
+      accepted,
+    );
+    expect(receiver.received[0]?.body).toBe(body.toString());
+  });
+});
+
+describe("Something new from the Hub", () => {
+  test.each([
+    { what: "a narrower scope", changes: { event: { scope: "repo.config.dois" } }, news: "scope repo.config.dois" },
+    { what: "a scope of a new kind", changes: { event: { scope: "billing.invoice" } }, news: "scope billing.invoice" },
+    { what: "an action", changes: { event: { action: "archive" } }, news: "action archive" },
+    { what: "a type of repository", changes: { repo: { type: "notebook" } }, news: "repository type notebook" },
+    { what: "a version", changes: { webhook: { version: 4 } }, news: "payload version 4" },
+  ])("P8: $what is accepted, and told once", async ({ changes, news }) => {
+    const receiver = await openReceiver();
+    const body = JSON.stringify(webhookPayload("repo.content", changes));
+    await receiver.survives(() => receiver.post({ body }), accepted);
+    await receiver.survives(() => receiver.post({ body }), accepted);
+    expect(receiver.log.filter(({ msg }) => msg.includes(news))).toHaveLength(1);
+    expect(receiver.received[0]?.payload).toEqual(JSON.parse(body));
+  });
+
+  test.each([
+    { what: "a discussion's status", scope: "discussion", changes: { discussion: { status: "archived" } } },
+    {
+      what: "what happened to a file",
+      scope: "repo.content",
+      changes: { repo: { type: "bucket" }, updatedFiles: [{ path: "a", action: "rename" }] },
+    },
+    {
+      what: "the content of a kernel",
+      scope: "repo.content",
+      changes: { repo: { type: "kernel" }, updatedRefs: undefined },
+    },
+    { what: "an empty list of refs", scope: "repo.content", changes: { updatedRefs: [] } },
+    {
+      what: "a configuration of which nothing is said",
+      scope: "repo.config",
+      changes: { updatedConfig: { private: undefined } },
+    },
+  ] satisfies { what: string; scope: KnownScope; changes: object }[])(
+    "P8: $what may be new",
+    async ({ scope, changes }) => {
+      const receiver = await openReceiver();
+      await receiver.survives(() => receiver.post({ body: JSON.stringify(webhookPayload(scope, changes)) }), accepted);
+    },
+  );
+
+  test("P8: a field may be new in every object, and reaches the handler", async () => {
+    const extended = extend(webhookPayload("discussion.comment"));
+    const receiver = await openReceiver();
+    await receiver.survives(() => receiver.post({ body: JSON.stringify(extended) }), accepted);
+    expect(receiver.received[0]?.payload).toEqual(extended);
+  });
+
+  /** Puts a field that nobody knows into an object and into all objects below. */
+  function extend(value: unknown): unknown {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    const extended = Object.entries(value).map(([key, item]) => [key, extend(item)]);
+    return { ...Object.fromEntries(extended), somethingNew: { deep: [1, null] } };
+  }
+});
+
+describe("A payload without what its scope promises", () => {
+  const always = [
+    "event",
+    "event.action",
+    "event.scope",
+    "repo",
+    "repo.type",
+    "repo.name",
+    "repo.id",
+    "repo.private",
+    "repo.url",
+    "repo.url.web",
+    "repo.owner",
+    "repo.owner.id",
+    "webhook",
+    "webhook.id",
+    "webhook.version",
+  ];
+  const ofDiscussion = [
+    "discussion",
+    "discussion.id",
+    "discussion.num",
+    "discussion.title",
+    "discussion.status",
+    "discussion.isPullRequest",
+    "discussion.author",
+    "discussion.author.id",
+    "discussion.url",
+    "discussion.url.web",
+    "discussion.url.api",
+  ];
+  const ofComment = [
+    "comment",
+    "comment.id",
+    "comment.author",
+    "comment.author.id",
+    "comment.hidden",
+    "comment.url",
+    "comment.url.web",
+  ];
+
+  test.each([
+    { what: "repo", sample: webhookPayload("repo"), required: always },
+    {
+      what: "repo.content",
+      sample: payload,
+      required: [...always, "updatedRefs", "updatedRefs.0.ref", "updatedRefs.0.oldSha", "updatedRefs.0.newSha"],
+    },
+    {
+      what: "repo.content of a bucket",
+      sample: webhookPayload("repo.content", { repo: { type: "bucket" } }),
+      required: [
+        ...always.filter((path) => path !== "repo.type"),
+        "updatedFiles",
+        "updatedFiles.0.path",
+        "updatedFiles.0.action",
+      ],
+    },
+    { what: "repo.config", sample: webhookPayload("repo.config"), required: [...always, "updatedConfig"] },
+    { what: "discussion", sample: webhookPayload("discussion"), required: [...always, ...ofDiscussion] },
+    {
+      what: "discussion.comment",
+      sample: webhookPayload("discussion.comment"),
+      required: [...always, ...ofDiscussion, ...ofComment],
+    },
+  ])("P9: $what is answered 422 for each field that is missing, and not handled", async ({ sample, required }) => {
+    const receiver = await openReceiver();
+    expect((await receiver.post({ body: JSON.stringify(sample) })).status).toBe(200);
+    for (const path of required) {
+      const answer = await receiver.survives(
+        () => receiver.post({ body: JSON.stringify(without(sample, path.split("."))) }),
+        invalid,
+      );
+      expect(answer?.text).toContain(path);
+    }
+  });
+
+  test.each(["null", "true", "7", '"text"', "[]", "{}", `[${valid}]`])("P9: %j is answered 422", async (body) => {
+    const receiver = await openReceiver();
+    await receiver.survives(() => receiver.post({ body }), invalid);
+  });
+
+  /** A copy without the field at a path. */
+  function without(value: unknown, [key = "", ...further]: readonly string[]): unknown {
+    if (Array.isArray(value))
+      return value.map((item, index) => (String(index) === key ? without(item, further) : item));
+    const entries = Object.entries(Object(value));
+    return Object.fromEntries(
+      entries
+        .filter(([name]) => name !== key || further.length > 0)
+        .map(([name, item]) => [name, name === key ? without(item, further) : item]),
+    );
+  }
+});

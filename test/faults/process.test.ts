@@ -1,0 +1,203 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { describe, expect, test, vi } from "vitest";
+import type { ReceiverProcess } from "../support/receiver-process.ts";
+import { createFaultyProcess, startFaultyProcess } from "./faulty-process.ts";
+import { holdsSecret } from "./leak.ts";
+import { type Receiver, secret } from "./receiver.ts";
+import { countRows } from "./rows.ts";
+
+countRows("process");
+
+const toSlow = { path: "/webhooks/slow" };
+const toStuck = { path: "/webhooks/stuck" };
+
+/** How long the slow handler works where it has to be in work for the length of a test. */
+const workMs = 600;
+
+/** How long the end of a process may take beside its work, on a machine that is busy with other things. */
+const patienceMs = 3_000;
+
+describe("SIGTERM", () => {
+  test.each(["SIGTERM", "SIGINT"] as const)("X1: %s under load finishes what is in work, and exits 0", async (name) => {
+    const { child, receiver } = await createFaultyProcess({ WORK_MS: String(workMs) });
+    const slow = Array.from({ length: 50 }, () => receiver.post(toSlow));
+    await child.says("work started", 50);
+    const load = keepSending(receiver);
+    await child.says("target ran", 20);
+
+    const signalledAt = performance.now();
+    child.signal(name);
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+    expect(performance.now() - signalledAt).toBeLessThan(workMs + patienceMs);
+
+    expect((await Promise.all(slow)).map(({ status }) => status)).toEqual(Array(50).fill(200));
+    const { accepted, refused } = await load;
+    expect(child.lines.filter(({ msg }) => msg === "work finished")).toHaveLength(50);
+    expect(countOf(child, "target ran")).toBeGreaterThanOrEqual(accepted);
+    expect(refused.filter((status) => status !== 503)).toEqual([]);
+    await saysOnce(child, new RegExp(`^${name}: finishing`));
+    await worksAgain(child);
+  });
+
+  test("X1: what is asked on an open connection afterwards is answered 503 with Retry-After", async () => {
+    const { child, receiver } = await createFaultyProcess();
+    const socket = (await receiver.connect()).send(receiver.delivery(toSlow));
+    await child.says("work started");
+    child.signal("SIGTERM");
+    await child.says(/^SIGTERM: finishing/);
+    socket.send(receiver.delivery());
+    expect((await socket.answer()).status).toBe(200);
+    const answer = await socket.answer();
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get("retry-after")).toBe("5");
+    expect(JSON.parse(answer.text)).toMatchObject({ code: "CLOSING" });
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+    expect(countOf(child, "target ran")).toBe(0);
+  });
+
+  test("X1: nobody gets a new connection while the work is being finished", async () => {
+    const { child, receiver } = await createFaultyProcess({ WORK_MS: String(workMs) });
+    const slow = receiver.post(toSlow);
+    await child.says("work started");
+    child.signal("SIGTERM");
+    await child.says(/^SIGTERM: finishing/);
+    // The line is out a moment before the socket is closed.
+    await vi.waitFor(() => expect(receiver.post()).rejects.toMatchObject({ code: "ECONNREFUSED" }), { interval: 5 });
+    expect(countOf(child, "work finished")).toBe(0);
+    expect((await slow).status).toBe(200);
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+  });
+
+  test("X1: connections on which nothing is in work hold up nobody", async () => {
+    const { child, receiver } = await createFaultyProcess();
+    const neverAsked = await receiver.connect();
+    const halfAsked = (await receiver.connect()).send(receiver.delivery().subarray(0, 60));
+    const asked = await receiver.connect();
+    expect((await asked.send(receiver.delivery()).answer()).status).toBe(200);
+    const signalledAt = performance.now();
+    child.signal("SIGTERM");
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+    expect(performance.now() - signalledAt).toBeLessThan(patienceMs);
+    await Promise.all([neverAsked.ended, halfAsked.ended, asked.ended]);
+  });
+
+  test("X1: work beyond the time of grace is cut off, which is told, and the code is 1", async () => {
+    const { child, receiver } = await createFaultyProcess({ GRACE_MS: "100" });
+    const stuck = receiver.post(toStuck).catch(() => undefined);
+    await child.says("work started");
+    child.signal("SIGTERM");
+    expect(await child.exited).toEqual({ code: 1, signal: null });
+    expect(await stuck).toBeUndefined();
+    expect(complaintsOf(child)).toMatchObject([{ level: "error", msg: expect.stringContaining("shutdownGrace") }]);
+    await keepsSecret(child);
+  });
+});
+
+describe("A second signal", () => {
+  test.each([
+    ["SIGTERM", "SIGTERM"],
+    ["SIGTERM", "SIGINT"],
+  ] as const)("X2: %s, then %s, ends the process at once", async (first, second) => {
+    const { child, receiver } = await createFaultyProcess();
+    const stuck = receiver.post(toStuck).catch(() => undefined);
+    await child.says("work started");
+    child.signal(first);
+    await child.says(new RegExp(`^${first}: finishing.*Once more ends it at once`));
+    const signalledAt = performance.now();
+    child.signal(second);
+    expect(await child.exited).toEqual({ code: 1, signal: null });
+    expect(performance.now() - signalledAt).toBeLessThan(patienceMs);
+    expect(await stuck).toBeUndefined();
+    await worksAgain(child);
+  });
+});
+
+describe("A start that fails", () => {
+  test("X3: on a port that is taken says so in one clear line, and exits 1", async () => {
+    const { child: holder, receiver } = await createFaultyProcess();
+    const port = new URL(receiver.url).port;
+    const child = startFaultyProcess({ PORT: port });
+    expect(await child.exited).toEqual({ code: 1, signal: null });
+    const complaints = complaintsOf(child);
+    expect(complaints).toMatchObject([{ level: "error", code: "PORT_IN_USE" }]);
+    expect(complaints[0]?.msg).toMatch(new RegExp(`^Port ${port} .* is taken: .*PORT`));
+    expect(JSON.stringify(child.lines)).not.toMatch(/\bat .*:\d+:\d+/);
+    expect(child.errorOutput).toBe("");
+    expect((await receiver.post()).status).toBe(200);
+    await keepsSecret(child, holder);
+  });
+
+  test("X3: on a port that another program holds is told in the same way", async () => {
+    const holder = createServer().listen({ host: "127.0.0.1", port: 0 });
+    await once(holder, "listening");
+    const address = holder.address();
+    const port = String(typeof address === "object" && address?.port);
+    const child = startFaultyProcess({ PORT: port });
+    expect(await child.exited).toEqual({ code: 1, signal: null });
+    expect(complaintsOf(child)).toMatchObject([{ code: "PORT_IN_USE" }]);
+    holder.close();
+    await once(holder, "close");
+    await worksAgain(child, { PORT: port });
+  });
+
+  const impossible: readonly { what: string; environment: Record<string, string>; code: string }[] = [
+    { what: "a port that is none", environment: { PORT: "http" }, code: "OPTION_INVALID" },
+    { what: "a port beyond all ports", environment: { PORT: "65536" }, code: "OPTION_INVALID" },
+    { what: "an address of somebody else", environment: { HOST: "192.0.2.1" }, code: "LISTEN_FAILED" },
+    { what: "a host that does not exist", environment: { HOST: "nowhere.invalid" }, code: "LISTEN_FAILED" },
+  ];
+
+  test.each(impossible)("X3: on $what says so in one clear line, and exits 1", async ({ environment, code }) => {
+    const child = startFaultyProcess(environment);
+    expect(await child.exited).toEqual({ code: 1, signal: null });
+    expect(complaintsOf(child)).toMatchObject([{ level: "error", code }]);
+    expect(child.errorOutput).toBe("");
+    await keepsSecret(child);
+  });
+});
+
+function complaintsOf(child: ReceiverProcess) {
+  return child.lines.filter(({ level }) => level === "warn" || level === "error");
+}
+
+function countOf(child: ReceiverProcess, text: string): number {
+  return child.lines.filter(({ msg }) => msg === text).length;
+}
+
+async function saysOnce(child: ReceiverProcess, pattern: RegExp): Promise<void> {
+  await child.says(pattern);
+  expect(child.lines.filter(({ msg }) => pattern.test(msg))).toHaveLength(1);
+}
+
+/** A start after the end answers the next valid delivery, and neither process told the secret. */
+async function worksAgain(ended: ReceiverProcess, environment: Readonly<Record<string, string>> = {}): Promise<void> {
+  const { child, receiver } = await createFaultyProcess(environment);
+  expect((await receiver.post()).status).toBe(200);
+  await receiver.keepsSecret();
+  await keepsSecret(ended, child);
+}
+
+async function keepsSecret(...processes: readonly ReceiverProcess[]): Promise<void> {
+  for (const { lines, errorOutput } of processes) expect(holdsSecret([lines, errorOutput], secret)).toBe(false);
+}
+
+/** Sends one delivery after another on open connections until the receiver has gone. */
+async function keepSending(receiver: Receiver): Promise<{ accepted: number; refused: number[] }> {
+  const refused: number[] = [];
+  let accepted = 0;
+  const sendOnOne = async () => {
+    try {
+      const socket = await receiver.connect();
+      for (;;) {
+        const { status } = await socket.send(receiver.delivery()).answer();
+        if (status === 200) accepted += 1;
+        else refused.push(status);
+      }
+    } catch {
+      // The connection was ended: what was sent on it last had no answer, and is sent again by the Hub.
+    }
+  };
+  await Promise.all(Array.from({ length: 5 }, sendOnOne));
+  return { accepted, refused };
+}

@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { WebhooksServer } from "../../src/index.ts";
+
+/* A receiver as a user would write one, for the tests that need a process of its own. */
+
+const server = new WebhooksServer();
+
+server.webhook("target", (_payload, { delivery, log }) => {
+  log.info("target ran");
+  return { received: delivery.id };
+});
+
+server.webhook("slow", async (_payload, { delivery, log }) => {
+  log.info("work started");
+  await sleep(Number(process.env.WORK_MS ?? "300"));
+  log.info("work finished");
+  return { received: delivery.id };
+});
+
+server.webhook("stuck", (_payload, { log }) => {
+  log.info("work started");
+  return new Promise(() => {});
+});
+
+server.webhook("leaves-rejection", () => {
+  void Promise.reject(new Error("left behind"));
+  return { left: "behind" };
+});
+
+server.webhook("leaves-late-rejection", () => {
+  void sleep(20).then(() => Promise.reject(new Error("left behind")));
+  return { left: "behind" };
+});
+
+server.webhook("leaves-rejection-of-nothing", () => {
+  void Promise.reject();
+  return { left: "behind" };
+});
+
+await server.launch({ shutdownGrace: Number(process.env.GRACE_MS ?? "30000") });

@@ -1,0 +1,193 @@
+import { inspect } from "node:util";
+import { expect, onTestFinished, vi } from "vitest";
+import {
+  type Delivery,
+  type LaunchOptions,
+  type WebhookErrorCode,
+  WebhooksServer,
+  type WebhooksServerOptions,
+} from "../../src/index.ts";
+import { webhookPayload } from "../../src/testing.ts";
+import { createMemoryLogger, type LogLine } from "../support/memory-logger.ts";
+import { type RawAnswer, type RawRequest, RawSocket, requestBytes } from "../support/raw-socket.ts";
+import { holdsSecret } from "./leak.ts";
+
+/** The secret of every receiver here. It must appear in no log line, no answer and no page. */
+export const secret = "Planted-5ecret-b81f0c27";
+
+/** What comes of a fault. */
+export interface Expected {
+  /** Status of the answer; left out where nobody is there to hear one. */
+  status?: number;
+  /** The `code` in the body of the answer. */
+  code?: WebhookErrorCode;
+  /** What the one log line says that names the reason: each field as it is, or a pattern of it. */
+  told: Readonly<Record<string, unknown>>;
+  /** How often the handler of "target" ran. Default for anything but a 2xx: not once. */
+  runs?: number;
+}
+
+/** What is known of a receiver under fault, in this process or in one of its own. */
+export interface ReceiverSource {
+  url: string;
+  lines: () => readonly LogLine[];
+  /** How often the handler of "target" has run. */
+  runs: () => number;
+}
+
+/** A running receiver, and the sockets on which faults are sent to it. */
+export class Receiver {
+  readonly url: string;
+  readonly #source: ReceiverSource;
+  readonly #sockets: RawSocket[] = [];
+
+  constructor(source: ReceiverSource) {
+    this.url = source.url;
+    this.#source = source;
+  }
+
+  /** The bytes of a valid delivery to "target", with `changes`. */
+  delivery({ headers, ...changes }: Partial<RawRequest> = {}): Buffer {
+    return requestBytes({
+      path: "/webhooks/target",
+      headers: {
+        Host: new URL(this.url).host,
+        "Content-Type": "application/json",
+        "X-Webhook-Secret": secret,
+        "Webhook-Id": crypto.randomUUID(),
+        ...headers,
+      },
+      body: JSON.stringify(webhookPayload("repo.content")),
+      ...changes,
+    });
+  }
+
+  async connect(): Promise<RawSocket> {
+    const socket = await RawSocket.open(this.url);
+    this.#sockets.push(socket);
+    return socket;
+  }
+
+  /** Sends bytes on a connection of their own and waits for one answer. */
+  async send(...parts: readonly (string | Uint8Array)[]): Promise<RawAnswer> {
+    const socket = (await this.connect()).send(...parts);
+    const answer = await socket.answer();
+    socket.close();
+    return answer;
+  }
+
+  /** Sends a valid delivery with `changes`. */
+  post(changes?: Partial<RawRequest>): Promise<RawAnswer> {
+    return this.send(this.delivery(changes));
+  }
+
+  async page(path: string): Promise<RawAnswer> {
+    return this.send(
+      requestBytes({ method: "GET", path, headers: { Host: new URL(this.url).host, Connection: "close" } }),
+    );
+  }
+
+  /**
+   * What holds for every fault: the answer is the one expected, the next valid delivery gets its 2xx, one log line
+   * names the reason and no other complains, and the secret is nowhere.
+   */
+  async survives(fault: () => Promise<RawAnswer | undefined>, { status, code, told, runs }: Expected) {
+    const linesBefore = this.#source.lines().length;
+    const runsBefore = this.#source.runs();
+    const since = () => this.#source.lines().slice(linesBefore);
+    const isReason = (line: LogLine) =>
+      Object.entries(told).every(([field, wanted]) =>
+        wanted instanceof RegExp ? wanted.test(String(line[field])) : line[field] === wanted,
+      );
+
+    const answer = await fault();
+    expect(answer?.status, answer?.text).toBe(status);
+    if (code !== undefined) expect(JSON.parse(answer?.text ?? "")).toEqual({ error: expect.any(String), code });
+    await vi.waitFor(() => expect(since().some(isReason), inspect(since(), { depth: 4 })).toBe(true), {
+      interval: 5,
+      timeout: 3_000,
+    });
+    const isSuccess = answer !== undefined && answer.status < 300;
+    if (runs !== undefined || !isSuccess) expect(this.#source.runs() - runsBefore).toBe(runs ?? 0);
+
+    const tellsBefore = since().filter(isReason).length;
+    expect(tellsBefore, inspect(since(), { depth: 4 })).toBe(1);
+    const next = await this.post();
+    expect(next.status, next.text).toBe(200);
+    expect(since().filter((line) => isComplaint(line) && !isReason(line))).toEqual([]);
+    await this.keepsSecret(answer, next);
+    return answer;
+  }
+
+  /** The secret is in no log line, in none of these answers and on no page. */
+  async keepsSecret(...answers: readonly (RawAnswer | undefined)[]): Promise<void> {
+    const pages = await Promise.all(["/", "/health", "/nowhere", `/?secret=${secret}`].map((path) => this.page(path)));
+    for (const answer of [...answers, ...pages]) {
+      expect(holdsSecret([answer?.text, [...(answer?.headers ?? [])]], secret), answer?.text).toBe(false);
+    }
+    for (const line of this.#source.lines()) expect(holdsSecret(line, secret), line.msg).toBe(false);
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.close();
+  }
+}
+
+function isComplaint({ level }: LogLine): boolean {
+  return level === "warn" || level === "error";
+}
+
+/** What {@link openReceiver} may be given. */
+export interface OpenReceiverOptions extends Omit<WebhooksServerOptions, "logger"> {
+  timeouts?: LaunchOptions["timeouts"];
+  /** Registers further endpoints. */
+  declare?: (server: WebhooksServer) => void;
+}
+
+/** A receiver in this process. */
+export class LocalReceiver extends Receiver {
+  readonly server: WebhooksServer;
+  readonly log: readonly LogLine[];
+  /** What the handler of "target" was given. */
+  readonly received: readonly Delivery[];
+
+  constructor({
+    server,
+    url,
+    log,
+    received,
+  }: { server: WebhooksServer; url: string; log: readonly LogLine[]; received: readonly Delivery[] }) {
+    super({ url, lines: () => log, runs: () => received.length });
+    this.server = server;
+    this.log = log;
+    this.received = received;
+  }
+}
+
+/** Launches a receiver with the endpoint "target" on a free port; it is closed when the test is over. */
+export async function openReceiver({
+  timeouts,
+  declare,
+  ...options
+}: OpenReceiverOptions = {}): Promise<LocalReceiver> {
+  const logger = createMemoryLogger();
+  const server = new WebhooksServer({ secret, ...options, logger });
+  const received: Delivery[] = [];
+  server.webhook("target", (_payload, { delivery }) => {
+    received.push(delivery);
+    return { received: delivery.id };
+  });
+  declare?.(server);
+  const { url } = await server.launch({
+    port: 0,
+    host: "127.0.0.1",
+    ownsProcess: false,
+    ...(timeouts && { timeouts }),
+  });
+  const receiver = new LocalReceiver({ server, url, log: logger.lines, received });
+  onTestFinished(async () => {
+    receiver.close();
+    await server.close();
+  });
+  return receiver;
+}

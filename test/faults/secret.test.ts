@@ -1,0 +1,368 @@
+import { describe, expect, test, vi } from "vitest";
+import { WebhooksServer } from "../../src/index.ts";
+import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+import { chunk, RawSocket } from "../support/raw-socket.ts";
+import { holdsSecret } from "./leak.ts";
+import { openReceiver, secret } from "./receiver.ts";
+import { countRows } from "./rows.ts";
+
+countRows("secret");
+
+const missing = { status: 401, code: "SECRET_MISSING", told: { code: "SECRET_MISSING", status: 401 } } as const;
+const invalid = { status: 403, code: "SECRET_INVALID", told: { code: "SECRET_INVALID", status: 403 } } as const;
+const accepted = { status: 200, told: { msg: "delivery succeeded", status: 200 }, runs: 1 } as const;
+
+describe("No secret", () => {
+  const headers = { "X-Webhook-Secret": undefined };
+
+  test("S1: is answered 401 before any of the body has come", async () => {
+    const receiver = await openReceiver();
+    const announced = { ...headers, "Content-Length": "1000000" };
+    await receiver.survives(() => receiver.post({ headers: announced, body: "" }), missing);
+  });
+
+  test("S1: is answered 401 while the body comes without end, and no more of it is read", async () => {
+    const receiver = await openReceiver();
+    const socket = await receiver.connect();
+    await receiver.survives(async () => {
+      socket.send(receiver.delivery({ headers: { ...headers, "Transfer-Encoding": "chunked" }, body: "" }));
+      const answer = await socket.answer();
+      expect(await socket.sendUntilEnded(chunk("x".repeat(65_536)))).toBeLessThan(32 * 1024 * 1024);
+      return answer;
+    }, missing);
+  });
+
+  test.each([
+    { what: "a body that is no JSON", changes: { body: "{" } },
+    { what: "another media type", changes: { headers: { ...headers, "Content-Type": "text/plain" } } },
+    { what: "the secret in another header", changes: { headers: { ...headers, Authorization: `Bearer ${secret}` } } },
+    { what: "the secret in the body", changes: { body: JSON.stringify({ secret }) } },
+    { what: "the secret in a cookie", changes: { headers: { ...headers, Cookie: `x-webhook-secret=${secret}` } } },
+  ])("S1: with $what is answered 401", async ({ changes }) => {
+    const receiver = await openReceiver();
+    await receiver.survives(() => receiver.post({ headers, ...changes }), missing);
+  });
+});
+
+describe("A wrong secret", () => {
+  test.each([
+    { what: "another one", presented: "another" },
+    { what: "an empty one", presented: "" },
+    { what: "only spaces", presented: "   " },
+    { what: "a single character", presented: secret.slice(0, 1) },
+    { what: "one character short", presented: secret.slice(0, -1) },
+    { what: "one character long", presented: `${secret}x` },
+    { what: "another first character", presented: `x${secret.slice(1)}` },
+    { what: "another last character", presented: `${secret.slice(0, -1)}x` },
+    { what: "other capitals", presented: secret.toUpperCase() },
+    { what: "the secret twice in a row", presented: secret + secret },
+    { what: "the secret in quotes", presented: `"${secret}"` },
+    { what: "the secret as a bearer token", presented: `Bearer ${secret}` },
+    { what: "14,000 characters", presented: "x".repeat(14_000) },
+    { what: "the secret 500 times", presented: secret.repeat(500) },
+    { what: "non-ASCII letters", presented: "Gehéimnis" },
+    { what: "bytes that are no UTF-8", presented: "\xff\xfe\x80" },
+    { what: "a repeated header", presented: ["another", "one"] },
+    { what: "a repeated header, right the first time", presented: [secret, "another"] },
+    { what: "a repeated header, right the second time", presented: ["another", secret] },
+    { what: "a repeated header, right both times", presented: [secret, secret] },
+    { what: "the name of something that objects have", presented: "constructor" },
+  ])("S2: $what is answered 403", async ({ presented }) => {
+    const receiver = await openReceiver();
+    await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": presented } }), invalid);
+  });
+
+  test("S2: what was presented is not logged either: it may be the secret of something else", async () => {
+    const receiver = await openReceiver();
+    const presented = "Hf_some-other-5ecret";
+    await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": presented } }), invalid);
+    expect(holdsSecret(receiver.log, presented)).toBe(false);
+  });
+
+  test("S2: takes as long to compare wherever it is wrong", async () => {
+    const long = "s".repeat(2_000_000);
+    const server = new WebhooksServer({ secret: long, logger: createMemoryLogger() });
+    server.webhook("target", () => {});
+    const timeOf = async (presented: string) => {
+      const times: number[] = [];
+      for (let round = 0; round < 8; round += 1) {
+        const request = deliveryRequest({ endpoint: "target", payload: webhookPayload("repo"), secret: presented });
+        const startedAt = performance.now();
+        expect((await server.fetch(request)).status).toBe(403);
+        times.push(performance.now() - startedAt);
+      }
+      return Math.min(...times);
+    };
+    await timeOf(`${long.slice(1)}x`);
+    const wrongAtTheEnd = await timeOf(`${long.slice(1)}x`);
+    const wrongAtTheStart = await timeOf(`x${long.slice(1)}`);
+    expect(wrongAtTheStart).toBeGreaterThan(wrongAtTheEnd / 3);
+  });
+});
+
+describe("No secret configured", () => {
+  test.each([
+    { what: "nothing in the environment", options: { secret: undefined } },
+    { what: "an empty text", options: { secret: "" } },
+    { what: "an empty list", options: { secret: [] } },
+    { what: "a list of empty texts", options: { secret: ["", ""] } },
+  ])("S3: $what leaves the receiver open, and it says so at its start", async ({ options }) => {
+    vi.stubEnv("WEBHOOK_SECRET", "");
+    vi.stubEnv("WEBHOOK_SECRET_PREVIOUS", undefined);
+    try {
+      const receiver = await openReceiver(options);
+      const warnings = receiver.log.filter(({ level }) => level === "warn");
+      expect(warnings).toMatchObject([{ msg: expect.stringMatching(/open to everyone.*WEBHOOK_SECRET/) }]);
+      await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": undefined } }), accepted);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+
+  test("S3: a configured one leaves no such warning", async () => {
+    const receiver = await openReceiver();
+    expect(receiver.log.filter(({ level }) => level === "warn")).toEqual([]);
+  });
+});
+
+describe("Two secrets while one replaces the other", () => {
+  const previous = "Planted-5ecret-of-before";
+
+  test.each([secret, previous])("S4: %s is accepted", async (presented) => {
+    const receiver = await openReceiver({ secret: [secret, previous] });
+    await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": presented } }), accepted);
+    expect(holdsSecret(receiver.log, previous)).toBe(false);
+  });
+
+  test.each(["a third", `${secret}, ${previous}`, `${secret}${previous}`])("S4: %s is refused", async (presented) => {
+    const receiver = await openReceiver({ secret: [secret, previous] });
+    await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": presented } }), invalid);
+    expect(holdsSecret(receiver.log, previous)).toBe(false);
+  });
+
+  test.each([secret, previous])("S4: %s is accepted out of the environment", async (presented) => {
+    vi.stubEnv("WEBHOOK_SECRET", secret);
+    vi.stubEnv("WEBHOOK_SECRET_PREVIOUS", previous);
+    try {
+      const receiver = await openReceiver({ secret: undefined });
+      await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": presented } }), accepted);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+});
+
+describe("A secret in the URL", () => {
+  const headers = { "X-Webhook-Secret": undefined };
+  const path = `/webhooks/target?secret=${secret}`;
+
+  test("S5: does not count where it was not switched on", async () => {
+    const receiver = await openReceiver();
+    await receiver.survives(() => receiver.post({ path, headers }), missing);
+  });
+
+  test("S5: counts where it was switched on", async () => {
+    const receiver = await openReceiver({ secretInQuery: true });
+    await receiver.survives(() => receiver.post({ path, headers }), accepted);
+  });
+
+  test.each(["another", "", `${secret}x`, `${secret}&secret=another`.slice(1)])(
+    "S5: is refused when it is %j",
+    async (presented) => {
+      const receiver = await openReceiver({ secretInQuery: true });
+      await receiver.survives(() => receiver.post({ path: `/webhooks/target?secret=${presented}`, headers }), invalid);
+    },
+  );
+
+  test("S5: does not make up for a wrong header", async () => {
+    const receiver = await openReceiver({ secretInQuery: true });
+    await receiver.survives(() => receiver.post({ path, headers: { "X-Webhook-Secret": "another" } }), invalid);
+  });
+
+  test("S5: may hold characters that a URL writes in another way", async () => {
+    const special = "a+b %2B&c=d#é";
+    const receiver = await openReceiver({ secretInQuery: true, secret: [secret, special] });
+    const encoded = `/webhooks/target?secret=${encodeURIComponent(special)}`;
+    await receiver.survives(() => receiver.post({ path: encoded, headers }), accepted);
+    expect(holdsSecret(receiver.log, special) || holdsSecret(receiver.log, encodeURIComponent(special))).toBe(false);
+  });
+
+  test.each([
+    { what: "an unknown endpoint", changes: { path: `/webhooks/nobody?secret=${secret}` }, status: 404 },
+    { what: "another method", changes: { path, method: "PUT" }, status: 405 },
+    { what: "another media type", changes: { path, headers: { ...headers, "Content-Type": "a/b" } }, status: 415 },
+    { what: "a body that is no JSON", changes: { path, body: "{" }, status: 400 },
+    { what: "a payload that is none", changes: { path, body: "{}" }, status: 422 },
+    { what: "a version that is none", changes: { path, version: "HTTP/2.0" }, status: 400 },
+    { what: "a host that is none", changes: { path, headers: { ...headers, Host: "a b" } }, status: 400 },
+  ])("S5: is in no log and no answer beside $what", async ({ changes, status }) => {
+    const receiver = await openReceiver({ secretInQuery: true });
+    await receiver.survives(() => receiver.post({ headers, ...changes }), { status, told: { level: "warn", status } });
+  });
+});
+
+describe("Brute force", () => {
+  const start = Date.UTC(2026, 0, 1);
+
+  async function openAttacked() {
+    const clock = { now: start };
+    const receiver = await openReceiver({ now: () => clock.now });
+    const socket = await receiver.connect();
+    const guess = async (presented = "guess") =>
+      socket.send(receiver.delivery({ headers: { "X-Webhook-Secret": presented } })).answer();
+    for (let guesses = 0; guesses < 100; guesses += 1) expect((await guess()).status).toBe(403);
+    return { clock, receiver, guess };
+  }
+
+  const limited = { status: 429, code: "TOO_MANY_FAILURES", told: { code: "TOO_MANY_FAILURES", status: 429 } } as const;
+
+  test("S6: is answered 429 with Retry-After, and the valid secret with 200", async () => {
+    const { receiver, guess, clock } = await openAttacked();
+    clock.now += 15_000;
+    const answer = await receiver.survives(() => guess(), limited);
+    expect(answer?.headers.get("retry-after")).toBe("45");
+    for (let more = 0; more < 20; more += 1) {
+      expect((await guess()).status).toBe(429);
+      expect((await guess(secret)).status).toBe(200);
+    }
+  });
+
+  test("S6: is judged anew when the window is over", async () => {
+    const { receiver, guess, clock } = await openAttacked();
+    clock.now += 59_999;
+    const answer = await receiver.survives(() => guess(), limited);
+    expect(answer?.headers.get("retry-after")).toBe("1");
+    clock.now += 1;
+    await receiver.survives(() => guess(), invalid);
+  });
+
+  test("S6: is not limited for an hour by a clock that was set back", async () => {
+    const { receiver, guess, clock } = await openAttacked();
+    clock.now -= 3_600_000;
+    await receiver.survives(() => guess(), invalid);
+  });
+
+  test("S6: a request without a secret, and valid ones, do not count", async () => {
+    const { receiver, guess, clock } = await openAttacked();
+    clock.now += 60_000;
+    for (let count = 0; count < 50; count += 1) {
+      expect((await guess(secret)).status).toBe(200);
+      expect((await receiver.post({ headers: { "X-Webhook-Secret": undefined } })).status).toBe(401);
+    }
+    for (let count = 0; count < 99; count += 1) expect((await guess()).status).toBe(403);
+    await receiver.survives(() => guess(), invalid);
+    await receiver.survives(() => guess(), limited);
+  });
+});
+
+describe("A page of another site", () => {
+  test.each([
+    "text/plain",
+    "text/plain;charset=UTF-8",
+    "text/plain; application/json",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/jsonp",
+    "application/json-seq",
+    "text/json",
+    "json",
+    "",
+    undefined,
+  ])("S7: is answered 415 for Content-Type %s", async (type) => {
+    const receiver = await openReceiver();
+    await receiver.survives(
+      () => receiver.post({ headers: { "Content-Type": type, Origin: "https://other.example" } }),
+      { status: 415, code: "MEDIA_TYPE_UNSUPPORTED", told: { code: "MEDIA_TYPE_UNSUPPORTED", status: 415 } },
+    );
+  });
+
+  test.each(["application/json", "Application/JSON; charset=utf-8", "application/cloudevents+json"])(
+    "S7: %s is JSON",
+    async (type) => {
+      const receiver = await openReceiver();
+      await receiver.survives(() => receiver.post({ headers: { "Content-Type": type } }), accepted);
+    },
+  );
+});
+
+describe("The secret itself", () => {
+  const failed = { status: 500, code: "HANDLER_FAILED", told: { code: "HANDLER_FAILED", status: 500 } } as const;
+
+  test.each([
+    {
+      what: "the headers it was given in its message",
+      fail: (request: Request) => new Error(JSON.stringify(Object.fromEntries(request.headers))),
+    },
+    {
+      what: "the URL it was given in its message",
+      fail: (request: Request) => new Error(`Cannot read ${request.url}`),
+    },
+    { what: "the request on it", fail: (request: Request) => Object.assign(new Error("no"), { request }) },
+    {
+      what: "the headers on it",
+      fail: (request: Request) => Object.assign(new Error("no"), { headers: [...request.headers] }),
+    },
+    { what: "the request as its cause", fail: (request: Request) => new Error("no", { cause: new Request(request) }) },
+    {
+      what: "a copy of the request's headers",
+      fail: ({ headers }: Request) => Object.fromEntries(new Headers(headers)),
+    },
+  ])("S8: stays out of the log when a handler throws an error with $what", async ({ fail }) => {
+    const receiver = await openReceiver({
+      secretInQuery: true,
+      declare: (server) =>
+        server.webhook("careless", (_payload, { request }) => {
+          throw fail(request ?? new Request("http://none"));
+        }),
+    });
+    await receiver.survives(() => receiver.post({ path: `/webhooks/careless?secret=${secret}` }), failed);
+  });
+
+  test("S8: stays out of the log when a handler logs the request", async () => {
+    const receiver = await openReceiver({
+      secretInQuery: true,
+      declare: (server) =>
+        server.webhook("chatty", (_payload, { request, log }) => {
+          log.info({ url: request?.url, headers: [...(request?.headers ?? [])] }, "got it");
+        }),
+    });
+    await receiver.survives(() => receiver.post({ path: `/webhooks/chatty?secret=${secret}` }), {
+      status: 200,
+      told: { msg: "delivery succeeded" },
+    });
+  });
+
+  test("S8: stays out of the answer when a handler sends the request back", async () => {
+    const receiver = await openReceiver({
+      secretInQuery: true,
+      declare: (server) =>
+        server.webhook("echo", (_payload, { request }) => ({
+          url: request?.url,
+          headers: [...(request?.headers ?? [])],
+        })),
+    });
+    const answer = await receiver.survives(() => receiver.post({ path: `/webhooks/echo?secret=${secret}&page=2` }), {
+      status: 200,
+      told: { msg: "delivery succeeded" },
+    });
+    expect(answer?.text).toContain("page=2");
+    expect(answer?.text).toContain("webhook-id");
+  });
+
+  test("S8: stays out of the log when a configured one cannot arrive", async () => {
+    const receiver = await openReceiver({ secret: [secret, ` ${secret}-with-spaces `, `${secret}-with-\x7f`] });
+    expect(receiver.log.filter(({ level }) => level === "warn")).toHaveLength(2);
+    await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": "another" } }), invalid);
+  });
+
+  test("S8: stays out of the log when the bytes around it are no HTTP", async () => {
+    const receiver = await openReceiver();
+    const socket = await RawSocket.open(receiver.url);
+    await receiver.survives(() => socket.send(`X-Webhook-Secret: ${secret}\r\n\r\n`).answer(), {
+      status: 400,
+      told: { status: 400, code: /^HPE_/ },
+    });
+    socket.close();
+  });
+});

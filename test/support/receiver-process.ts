@@ -1,0 +1,105 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { onTestFinished } from "vitest";
+import type { LogLine } from "./memory-logger.ts";
+
+const levels: Readonly<Record<number, LogLine["level"]>> = { 20: "debug", 30: "info", 40: "warn", 50: "error" };
+
+/** How a process ended. */
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** A receiver in a process of its own: what it says, and how it ends. */
+export class ReceiverProcess {
+  /** Resolves when the process has ended and all it said has been read. */
+  readonly exited: Promise<Exit>;
+  readonly #child: ChildProcess;
+  #output = "";
+  #errorOutput = "";
+  #hasExited = false;
+  #changed = Promise.withResolvers<void>();
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      this.#output += text;
+      this.#wake();
+    });
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.#errorOutput += text;
+    });
+    this.exited = once(child, "close").then(() => {
+      this.#hasExited = true;
+      this.#wake();
+      return { code: child.exitCode, signal: child.signalCode };
+    });
+  }
+
+  /** What it has logged so far. */
+  get lines(): LogLine[] {
+    const whole = this.#output.slice(0, this.#output.lastIndexOf("\n") + 1);
+    return whole.split("\n").filter(Boolean).map(parseLine);
+  }
+
+  /** What it has written to standard error: nothing, as long as all is well. */
+  get errorOutput(): string {
+    return this.#errorOutput;
+  }
+
+  /**
+   * Waits until `count` lines have `msg` for their message, and returns the last of them.
+   *
+   * @throws when the process ends before.
+   */
+  async says(msg: string | RegExp, count = 1): Promise<LogLine> {
+    for (;;) {
+      const line = this.lines.filter((said) => (typeof msg === "string" ? said.msg === msg : msg.test(said.msg)))[
+        count - 1
+      ];
+      if (line) return line;
+      if (this.#hasExited) throw new Error(`It ended before it said ${msg}:\n${this.#output}${this.#errorOutput}`);
+      await this.#changed.promise;
+    }
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  #wake(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers<void>();
+  }
+}
+
+function parseLine(text: string): LogLine {
+  const { level, ...line } = JSON.parse(text);
+  return { ...line, level: levels[level] ?? "debug" };
+}
+
+/**
+ * Runs a script that launches a receiver; it is ended when the test is over. Only these variables are in its
+ * environment, and `PATH`.
+ */
+export function startReceiverProcess(
+  script: string | URL,
+  environment: Readonly<Record<string, string>>,
+): ReceiverProcess {
+  const path = script instanceof URL ? script.pathname : script;
+  const child = spawn(process.execPath, [path], { env: { PATH: process.env.PATH, ...environment } });
+  const receiver = new ReceiverProcess(child);
+  onTestFinished(async () => {
+    receiver.signal("SIGKILL");
+    await receiver.exited;
+  });
+  return receiver;
+}
+
+/** The address of a receiver, as it says itself when it is ready. */
+export async function addressOf(receiver: ReceiverProcess): Promise<string> {
+  const { endpoints } = await receiver.says("Webhooks are correctly setup and ready to use");
+  const [first] = Array.isArray(endpoints) ? endpoints : [];
+  return new URL(String(first).replace("POST ", "")).origin;
+}
