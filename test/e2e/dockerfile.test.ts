@@ -1,0 +1,112 @@
+import { chmod, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { deliveryRequest, webhookPayload } from "hub-webhooks/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { buildImage, type Image } from "../../scripts/dockerfile/build.ts";
+import { type Container, startContainer } from "../../scripts/dockerfile/container.ts";
+import { freePort } from "./free-port.ts";
+import { pack } from "./pack.ts";
+import { root } from "./root.ts";
+
+const buildTimeout = 300_000;
+const secret = "s3cret";
+
+const skipReason =
+  process.env.SLOW_TESTS !== "1"
+    ? "they install packages, which takes a minute. SLOW_TESTS=1 runs them."
+    : process.getuid?.() !== 0
+      ? "only root can change users."
+      : undefined;
+if (skipReason) console.warn(`The Dockerfiles are not tried: ${skipReason}`);
+
+const receivers = [
+  {
+    name: "The Dockerfile of this repository",
+    endpoint: "trigger_training",
+    answer: { started: true, dataset: "acme/data", revision: "575db8b7a51b6f85eb06eee540738584589f131c" },
+    context: async () => root,
+  },
+  {
+    name: "The Dockerfile of templates/space",
+    endpoint: "on_new_data",
+    answer: { seen: "acme/data", revision: "575db8b7a51b6f85eb06eee540738584589f131c" },
+    context: spaceWithPackedPackage,
+  },
+];
+
+describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, context }) => {
+  let folder: string;
+  let contextFolder: string;
+  let image: Image;
+  let container: Container;
+  let url: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "dockerfile-test-"));
+    await chmod(folder, 0o755);
+    contextFolder = await context(folder);
+    image = await buildImage({ dockerfile: join(contextFolder, "Dockerfile"), context: contextFolder });
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}`;
+    container = startContainer(image, { environment: { PORT: String(port), WEBHOOK_SECRET: secret } });
+    await container.healthy();
+  }, buildTimeout);
+
+  afterAll(async () => {
+    await container?.stop("SIGKILL");
+    await image?.remove();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test("runs as user 1000, who may write beside the server", async () => {
+    const status = await readFile(`/proc/${container.pid}/status`, "utf8");
+    expect(status).toMatch(/^Uid:\t1000\t1000\t/m);
+    expect((await stat(join(image.root, image.workdir))).uid).toBe(1000);
+  });
+
+  test("leaves the development dependencies out", async () => {
+    const installed = await readdir(join(image.root, image.workdir, "node_modules"), { recursive: true });
+    expect(installed).toContain("hono/package.json");
+    for (const name of await developmentDependencies(contextFolder)) {
+      expect(installed).not.toContain(`${name}/package.json`);
+    }
+  });
+
+  test("is healthy", async () => {
+    const health = await fetch(`${url}/health`);
+    expect(health.status).toBe(200);
+    expect(await health.json()).toEqual({ status: "ok" });
+  });
+
+  test("answers a delivery with the secret, and no other", async () => {
+    const payload = webhookPayload("repo.content");
+    const answered = await fetch(deliveryRequest({ endpoint, payload, secret, baseUrl: url }));
+    expect(answered.status).toBe(200);
+    expect(await answered.json()).toEqual(answer);
+    const refused = await fetch(deliveryRequest({ endpoint, payload, baseUrl: url }));
+    expect(refused.status).toBe(401);
+  });
+
+  test("ends with 0 on SIGTERM", async () => {
+    expect(await container.stop("SIGTERM"), container.output()).toBe(0);
+  });
+});
+
+/** What somebody would push to a Space, except that the package comes from here and not from the registry. */
+async function spaceWithPackedPackage(folder: string): Promise<string> {
+  const tarball = await pack(folder);
+  const space = join(folder, "space");
+  await cp(join(root, "templates", "space"), space, { recursive: true });
+  const manifest = await readFile(join(space, "package.json"), "utf8");
+  const dependency = /"hub-webhooks": "[^"]+"/;
+  expect(manifest).toMatch(dependency);
+  const packedDependency = `"hub-webhooks": "file:${tarball}"`;
+  await writeFile(join(space, "package.json"), manifest.replace(dependency, packedDependency));
+  return space;
+}
+
+async function developmentDependencies(folder: string): Promise<string[]> {
+  const manifest: { devDependencies: object } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+  return Object.keys(manifest.devDependencies);
+}

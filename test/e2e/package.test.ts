@@ -1,0 +1,78 @@
+import { cp, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runProgram, startProgram } from "../../scripts/dockerfile/program.ts";
+import { freePort } from "./free-port.ts";
+import { pack } from "./pack.ts";
+import { root } from "./root.ts";
+
+const installTimeout = 120_000;
+const skipped = process.env.SLOW_TESTS !== "1";
+if (skipped) console.warn("The packed package is not tried: it is installed, which takes time. SLOW_TESTS=1 does it.");
+
+const examples = (await readdir(join(root, "examples"), { withFileTypes: true }))
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+
+describe.skipIf(skipped)("The packed package, installed in an empty folder", () => {
+  let folder: string;
+  const environment = { PATH: process.env.PATH, HOME: process.env.HOME, WEBHOOK_SECRET: "s3cret" };
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "package-"));
+    const manifest = { private: true, type: "module", dependencies: { "hub-webhooks": `file:${await pack(folder)}` } };
+    await writeFile(join(folder, "package.json"), JSON.stringify(manifest));
+    const install = await runProgram(["npm", "install", "--omit=dev"], { cwd: folder });
+    expect(install.code, install.output).toBe(0);
+    await cp(join(root, "examples"), join(folder, "examples"), { recursive: true });
+  }, installTimeout);
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  test("has types that every example compiles against", async () => {
+    const settings = {
+      compilerOptions: {
+        target: "es2024",
+        module: "nodenext",
+        strict: true,
+        skipLibCheck: false,
+        allowImportingTsExtensions: true,
+        noEmit: true,
+        typeRoots: [join(root, "node_modules", "@types")],
+        types: ["node"],
+      },
+      include: ["examples"],
+      exclude: ["**/*.test.ts"],
+    };
+    await writeFile(join(folder, "tsconfig.json"), JSON.stringify(settings));
+    const compiler = join(root, "node_modules", ".bin", "tsc");
+    const { code, output } = await runProgram([compiler], { cwd: folder, env: environment });
+    expect(code, output).toBe(0);
+  });
+
+  test("answers what the hello example sends", async () => {
+    const command = [process.execPath, "examples/hello/start.ts", "--once"];
+    const { code, output } = await runProgram(command, { cwd: folder, env: { ...environment, PORT: "0" } });
+    expect(code, output).toBe(0);
+  });
+
+  test.each(examples)("runs examples/%s until SIGTERM", async (example) => {
+    const port = await freePort();
+    const server = startProgram([process.execPath, `examples/${example}/start.ts`], {
+      cwd: folder,
+      env: { ...environment, PORT: String(port) },
+    });
+    const isHealthy = () =>
+      fetch(`http://127.0.0.1:${port}/health`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    try {
+      await expect.poll(isHealthy, { timeout: 10_000 }).toBe(true);
+    } finally {
+      server.child.kill("SIGTERM");
+    }
+    const { code, output } = await server.ended;
+    expect(code, output).toBe(0);
+  });
+});

@@ -1,0 +1,57 @@
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runProgram } from "../../scripts/dockerfile/program.ts";
+import { root } from "./root.ts";
+
+describe("templates/space, copied somewhere else", () => {
+  let folder: string;
+  const programs = join(root, "node_modules", ".bin");
+  // Of the tests around it, the template's own must not notice anything.
+  const environment = { PATH: `${programs}:${process.env.PATH}`, HOME: process.env.HOME };
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "template-"));
+    await cp(join(root, "templates", "space"), folder, { recursive: true });
+    await mkdir(join(folder, "node_modules"));
+    await symlink(root, join(folder, "node_modules", "hub-webhooks"));
+    for (const name of ["@types", "typescript", "vitest"]) {
+      await symlink(join(root, "node_modules", name), join(folder, "node_modules", name));
+    }
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  test("has right types", async () => {
+    expect(await runProgram(["npm", "run", "types"], { cwd: folder, env: environment })).toMatchObject({ code: 0 });
+  });
+
+  test("passes its own tests", async () => {
+    const { code, output } = await runProgram(["npm", "test"], { cwd: folder, env: environment });
+    expect(code, output).toBe(0);
+    expect(output).toContain("3 passed");
+  });
+});
+
+test("The template asks for this version of the package, and for the tools that it was tested with", async () => {
+  const own = await readManifest(root);
+  const manifest = await readManifest(join(root, "templates", "space"));
+  expect(manifest.dependencies).toEqual({ "hub-webhooks": own.version });
+  expect(own.devDependencies).toMatchObject(manifest.devDependencies);
+});
+
+test("The package holds every file of the template", async () => {
+  const { output } = await runProgram(["npm", "pack", "--dry-run"], { cwd: root });
+  const files = await readdir(join(root, "templates", "space"), { recursive: true });
+  for (const file of files) expect(output).toContain(`templates/space/${file}`);
+});
+
+interface Manifest {
+  version: string;
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+}
+
+async function readManifest(folder: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+}

@@ -1,0 +1,99 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parsePayload, WebhookError } from "../../src/index.ts";
+import { fixtureNames, readFixture } from "../fixtures/read-fixture.ts";
+import { changedAt, pathsIn, valueAt } from "./paths.ts";
+
+const fixture = fc.constantFrom(...fixtureNames).map(readFixture);
+
+/** A delivery of the Hub in which something else stands somewhere: far closer to valid than any random value. */
+const damaged = fixture.chain((value) =>
+  fc
+    .tuple(fc.constantFrom(...pathsIn(value)), fc.option(fc.jsonValue(), { nil: undefined }))
+    .map(([path, change]) => changedAt(value, path, change)),
+);
+
+const anything = fc.oneof(fc.jsonValue(), damaged);
+
+/** Fields that a schema knows: something wrong in those is wrong. */
+const knownFields = new Set([
+  ..."event action scope repo type name id private url web api owner headSha subdomain tags webhook version".split(" "),
+  ..."movedTo updatedRefs ref oldSha newSha updatedFiles updatedFilesTruncated path xetHash size updatedConfig".split(
+    " ",
+  ),
+  ..."discussion num title status isPullRequest author pinned changes base mergeCommitId".split(" "),
+  ..."comment hidden content".split(" "),
+]);
+
+const unknownField = fc
+  .oneof(fc.string(), fc.constantFrom("__proto__", "constructor", "toString", "hasOwnProperty", "then", ""))
+  .filter((key) => !knownFields.has(key));
+
+const objectPaths = (value: unknown) => [
+  [],
+  ...pathsIn(value).filter((path) => {
+    const at = valueAt(value, path);
+    return typeof at === "object" && at !== null && !Array.isArray(at);
+  }),
+];
+
+describe("For any JSON value, parsePayload", () => {
+  test("returns that very value or throws a PAYLOAD_INVALID, of a bearable length", () => {
+    fc.assert(
+      fc.property(anything, (value) => {
+        try {
+          expect(parsePayload(value)).toBe(value);
+        } catch (error) {
+          if (!WebhookError.isInstance(error)) throw error;
+          expect(error.code).toBe("PAYLOAD_INVALID");
+          expect(error.message.length).toBeLessThan(1_000);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("leaves it unchanged", () => {
+    fc.assert(
+      fc.property(anything, (value) => {
+        const before = JSON.stringify(value);
+        try {
+          parsePayload(value);
+        } catch {}
+        expect(JSON.stringify(value)).toBe(before);
+      }),
+    );
+  });
+
+  test("comes to the same end when it is asked again", () => {
+    const endOf = (value: unknown) => {
+      try {
+        return parsePayload(value);
+      } catch (error) {
+        return String(error);
+      }
+    };
+    fc.assert(
+      fc.property(anything, (value) => {
+        expect(endOf(value)).toBe(endOf(value));
+      }),
+    );
+  });
+});
+
+describe("For any delivery of the Hub, parsePayload", () => {
+  test("takes it with whatever further fields, anywhere in it", () => {
+    const extended = fixture.chain((value) =>
+      fc
+        .tuple(fc.constantFrom(...objectPaths(value)), unknownField, fc.jsonValue())
+        .map(([path, key, further]) => ({ value: changedAt(value, [...path, key], further), path, key })),
+    );
+    fc.assert(
+      fc.property(extended, ({ value, path, key }) => {
+        expect(parsePayload(value)).toBe(value);
+        expect(Object.keys(Object(valueAt(value, path)))).toContain(key);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

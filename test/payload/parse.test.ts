@@ -1,0 +1,205 @@
+import { describe, expect, test } from "vitest";
+import { parsePayload } from "../../src/index.ts";
+import { fixtureNames, readFixture } from "../fixtures/read-fixture.ts";
+import { changedAt, valueAt } from "./paths.ts";
+
+/** What a payload is refused for: nothing, or the message of a `PAYLOAD_INVALID`. */
+function refusal(value: unknown): string | undefined {
+  try {
+    parsePayload(value);
+    return undefined;
+  } catch (error) {
+    expect(error).toMatchObject({ name: "WebhookError", code: "PAYLOAD_INVALID", status: 422, retryable: false });
+    return error instanceof Error ? error.message : undefined;
+  }
+}
+
+describe("A delivery as the Hub sends it", () => {
+  test.each(fixtureNames)("is taken as it is: %s", (name) => {
+    const value = readFixture(name);
+    expect(parsePayload(value)).toBe(value);
+    expect(value).toEqual(readFixture(name));
+  });
+
+  test.each([
+    ["repo-create-dataset", "repo.headSha", "0c5b1f7a2d3e4f5061728394a5b6c7d8e9f00112"],
+    ["repo-move-model", "movedTo.name", "lovelace-labs/clouds"],
+    ["repo-move-model", "repo.tags.0", "license:apache-2.0"],
+    ["content-ref-created", "updatedRefs.0.oldSha", null],
+    ["content-ref-deleted", "updatedRefs.0.newSha", null],
+    ["content-update-space", "repo.subdomain", "ada-forecast"],
+    ["content-update-bucket", "updatedFiles.0.size", 4_976_698_672],
+    ["content-update-bucket-truncated", "updatedFilesTruncated", true],
+    ["content-update-kernel", "updatedBuilds.0.variant", "torch29-cu128-x86_64-linux"],
+    ["config-update-private", "updatedConfig.private", true],
+    ["config-dois-unknown", "dois.0", "10.57967/hf/0001"],
+    ["discussion-create-pull-request", "discussion.title", "Fix the licence \u2014 \u2603"],
+    ["discussion-update-merged", "discussion.changes.mergeCommitId", "7c211433f02071597741e6ff5a8ea34789abbf43"],
+    ["discussion-update-merged", "comment", undefined],
+    ["comment-create", "comment.content", "It did not."],
+    ["comment-update-hidden", "comment.content", undefined],
+  ])("keeps what it holds: in %s, %s is %j", (name, path, expected) => {
+    expect(valueAt(parsePayload(readFixture(name)), path.split("."))).toEqual(expected);
+  });
+});
+
+const requiredOfAll = [
+  ..."event event.action event.scope".split(" "),
+  ..."repo repo.type repo.name repo.id repo.private repo.url repo.url.web repo.owner repo.owner.id".split(" "),
+  ..."webhook webhook.id webhook.version".split(" "),
+];
+
+const requiredOfDiscussions = [
+  ..."discussion discussion.id discussion.num discussion.title discussion.status discussion.isPullRequest".split(" "),
+  ..."discussion.author discussion.author.id discussion.url discussion.url.web discussion.url.api".split(" "),
+];
+
+const requiredOfComments =
+  "comment.id comment.author comment.author.id comment.hidden comment.url comment.url.web".split(" ");
+
+const furtherRequired: Readonly<Record<string, readonly string[]>> = {
+  "repo-move-model": ["movedTo.name", "movedTo.owner", "movedTo.owner.id"],
+  "content-update-model": ["updatedRefs", "updatedRefs.0.ref", "updatedRefs.1.oldSha", "updatedRefs.1.newSha"],
+  "content-update-space": ["updatedRefs"],
+  "content-ref-created": ["updatedRefs", "updatedRefs.0.oldSha"],
+  "content-update-bucket": ["updatedFiles", "updatedFiles.0.path", "updatedFiles.1.action"],
+  "config-update-private": ["updatedConfig"],
+  "discussion-create-pull-request": [...requiredOfDiscussions, ...requiredOfComments, "discussion.changes.base"],
+  "discussion-update-merged": requiredOfDiscussions,
+  "comment-create": [...requiredOfDiscussions, "comment", ...requiredOfComments],
+};
+
+describe("A payload without a field that handlers rely on", () => {
+  const cases = fixtureNames.flatMap((name) =>
+    [...requiredOfAll, ...(furtherRequired[name] ?? [])].map((path) => [name, path] as const),
+  );
+
+  test.each(cases)("is refused by its path: %s without %s", (name, path) => {
+    const broken = changedAt(readFixture(name), path.split("."), undefined);
+    expect(refusal(broken)).toMatch(new RegExp(`^Invalid payload: ${path.replaceAll(".", "\\.")}: [^;]+\\.$`));
+  });
+
+  test.each([
+    ["repo-create-dataset", "repo.headSha"],
+    ["repo-create-dataset", "repo.url.api"],
+    ["repo-move-model", "repo.tags"],
+    ["repo-move-model", "movedTo"],
+    ["content-update-space", "repo.subdomain"],
+    ["content-update-bucket", "updatedFiles.0.xetHash"],
+    ["content-update-bucket", "updatedFiles.0.size"],
+    ["content-update-bucket-truncated", "updatedFilesTruncated"],
+    ["content-update-kernel", "updatedBuilds"],
+    ["config-update-private", "updatedConfig.private"],
+    ["discussion-create-pull-request", "comment"],
+    ["discussion-create-pull-request", "discussion.changes"],
+    ["discussion-update-merged", "discussion.pinned"],
+    ["discussion-update-merged", "discussion.changes.mergeCommitId"],
+    ["comment-create", "comment.content"],
+  ])("is taken where they may not: %s without %s", (name, path) => {
+    const slimmer = changedAt(readFixture(name), path.split("."), undefined);
+    expect(slimmer).not.toEqual(readFixture(name));
+    expect(parsePayload(slimmer)).toBe(slimmer);
+  });
+});
+
+describe("A payload of something new", () => {
+  test.each([
+    ["scope", "event.scope", "repo.seals"],
+    ["scope of no known family", "event.scope", "organisation"],
+    ["action", "event.action", "archive"],
+    ["repository type", "repo.type", "scroll"],
+    ["version", "webhook.version", 4],
+  ])("is taken: a new %s", (_what, path, value) => {
+    const payload = changedAt(readFixture("repo-create-dataset"), path.split("."), value);
+    expect(parsePayload(payload)).toBe(payload);
+  });
+
+  test.each([
+    ["file action", "content-update-bucket", "updatedFiles.0.action", "rename"],
+    ["discussion status", "comment-create", "discussion.status", "locked"],
+  ])("is taken: a new %s", (_what, name, path, value) => {
+    const payload = changedAt(readFixture(name), path.split("."), value);
+    expect(parsePayload(payload)).toBe(payload);
+  });
+
+  test("need not have what its broader scope promises: nobody knows what it does", () => {
+    expect(refusal(readFixture("config-dois-unknown"))).toBeUndefined();
+    expect(valueAt(readFixture("config-dois-unknown"), ["updatedConfig"])).toBeUndefined();
+  });
+
+  test("need not list refs or files where the repository type is not a known one", () => {
+    const kernel = changedAt(readFixture("content-update-kernel"), ["updatedBuilds"], undefined);
+    expect(refusal(kernel)).toBeUndefined();
+    expect(refusal(changedAt(kernel, ["updatedRefs"], "none"))).toMatch(/^Invalid payload: updatedRefs: /);
+    expect(refusal(changedAt(kernel, ["repo", "type"], "dataset"))).toMatch(/^Invalid payload: updatedRefs: /);
+    expect(refusal(changedAt(kernel, ["repo", "type"], "bucket"))).toMatch(/^Invalid payload: updatedFiles: /);
+  });
+});
+
+describe("A refusal", () => {
+  test.each([
+    ["nothing", undefined],
+    ["null", null],
+    ["a string", "payload"],
+    ["a number", 3],
+    ["a list", [readFixture("repo-create-dataset")]],
+  ])("of %s says that this is no payload", (_what, value) => {
+    expect(refusal(value)).toMatch(/^Invalid payload: payload: /);
+  });
+
+  test("of an empty object names the three things that every payload has", () => {
+    expect(refusal({})).toMatch(/^Invalid payload: event: [^;]+; repo: [^;]+; webhook: [^;(]+\.$/);
+  });
+
+  test("names the first three problems and counts the others", () => {
+    expect(refusal({ event: {}, repo: {}, webhook: {} })).toMatch(
+      /^Invalid payload: event\.action: [^;]+; event\.scope: [^;]+; repo\.type: [^;]+ \(and 7 more\)\.$/,
+    );
+  });
+
+  test("never tells what stands at the place that is wrong", () => {
+    const planted = changedAt(readFixture("comment-create"), ["comment", "hidden"], "planted-value");
+    expect(refusal(planted)).not.toContain("planted");
+  });
+
+  test("of a name as long as a novel is short, and so are its paths", () => {
+    const long = changedAt(readFixture("repo-create-dataset"), ["repo", "name"], "n".repeat(1_000_000));
+    const message = refusal(long);
+    expect(message).toMatch(/^Invalid payload: repo\.name: /);
+    expect(message?.length).toBeLessThan(500);
+  });
+
+  test.each([
+    ["repo.name", "repo-create-dataset"],
+    ["repo.id", "repo-create-dataset"],
+    ["repo.type", "repo-create-dataset"],
+    ["event.scope", "repo-create-dataset"],
+    ["event.action", "repo-create-dataset"],
+    ["webhook.id", "repo-create-dataset"],
+  ])("does not come for a %s of 512 characters, but for one of 513", (path, name) => {
+    expect(refusal(changedAt(readFixture(name), path.split("."), "n".repeat(512)))).toBeUndefined();
+    expect(refusal(changedAt(readFixture(name), path.split("."), "n".repeat(513)))).toContain(`${path}: `);
+  });
+
+  test("of a hundred thousand broken items looks at the first few only", () => {
+    let looked = 0;
+    const broken = () => ({
+      get ref() {
+        looked += 1;
+        return 5;
+      },
+    });
+    const updatedRefs = Array.from({ length: 100_000 }, broken);
+    const message = refusal(changedAt(readFixture("content-ref-created"), ["updatedRefs"], []));
+    expect(message).toBeUndefined();
+    const value = { ...Object(readFixture("content-ref-created")), updatedRefs };
+    expect(refusal(value)).toMatch(/^Invalid payload: updatedRefs\.0\.ref: .+\(and \d more\)\.$/);
+    expect(looked).toBeLessThan(10);
+  });
+
+  test("finds the broken item behind many whole ones", () => {
+    const whole = Array.from({ length: 20 }, () => ({ ref: "refs/heads/main", oldSha: null, newSha: null }));
+    const value = changedAt(readFixture("content-ref-created"), ["updatedRefs"], [...whole, { ref: "refs/pr/1" }]);
+    expect(refusal(value)).toMatch(/^Invalid payload: updatedRefs\.20\.oldSha: .+; updatedRefs\.20\.newSha: .+\.$/);
+  });
+});

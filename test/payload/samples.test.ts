@@ -1,0 +1,139 @@
+import { describe, expect, test } from "vitest";
+import { isScope, parsePayload } from "../../src/index.ts";
+import { repoTypes, scopes } from "../../src/payload/schema.ts";
+import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { readFixture } from "../fixtures/read-fixture.ts";
+import { pathsIn } from "./paths.ts";
+
+const everySample = scopes.flatMap((scope) => repoTypes.map((type) => [scope, type] as const));
+
+describe("A sample", () => {
+  test.each(everySample)("is a payload of its scope and type: %s of a %s", (scope, type) => {
+    const sample = webhookPayload(scope, { repo: { type } });
+    expect(parsePayload(sample)).toBe(sample);
+    expect([sample.event.scope, sample.repo.type, isScope(sample, scope)]).toEqual([scope, type, true]);
+  });
+
+  test.each([
+    ["content-update-bucket", webhookPayload("repo.content", { repo: { type: "bucket" } })],
+    ["content-update-space", webhookPayload("repo.content", { repo: { type: "space" } })],
+    ["config-update-private", webhookPayload("repo.config")],
+    ["discussion-create-pull-request", webhookPayload("discussion", { repo: { type: "model" } })],
+    ["comment-create", webhookPayload("discussion.comment", { repo: { type: "space" } })],
+  ])("has every field that a delivery of the Hub has: %s", (name, sample) => {
+    // A sample has one item in each list, and the next one would say nothing new.
+    const fields = pathsIn(readFixture(name)).filter((path) => !path.some((key) => typeof key === "number" && key > 0));
+    const sampled = pathsIn(sample).map((path) => path.join("."));
+    expect(sampled).toEqual(expect.arrayContaining(fields.map((path) => path.join("."))));
+  });
+
+  test.each([
+    ["model", "https://huggingface.co/acme/net", "https://huggingface.co/api/models/acme/net"],
+    ["dataset", "https://huggingface.co/datasets/acme/net", "https://huggingface.co/api/datasets/acme/net"],
+    ["space", "https://huggingface.co/spaces/acme/net", "https://huggingface.co/api/spaces/acme/net"],
+    ["bucket", "https://huggingface.co/buckets/acme/net", "https://huggingface.co/api/buckets/acme/net"],
+  ])("has URLs that follow the name and the type: of a %s", (type, web, api) => {
+    const sample = webhookPayload("discussion", { repo: { type, name: "acme/net" } });
+    expect(sample.repo.url).toEqual({ web, api });
+    expect(sample.discussion.url).toEqual({ web: `${web}/discussions/7`, api: `${api}/discussions/7` });
+    expect(sample.comment?.url.web).toBe(`${web}/discussions/7#${sample.comment?.id}`);
+  });
+
+  test("has a commit on the scopes of the repository family only, and never of a bucket", () => {
+    const withCommit = everySample.filter(
+      ([scope, type]) => "headSha" in webhookPayload(scope, { repo: { type } }).repo,
+    );
+    expect(withCommit).toEqual(
+      everySample.filter(([scope, type]) => scope.split(".")[0] === "repo" && type !== "bucket"),
+    );
+  });
+
+  test("of a Space has a subdomain that follows the name", () => {
+    const subdomain = (type: string) =>
+      webhookPayload("repo", { repo: { type, name: "Acme/Rain_bot" } }).repo.subdomain;
+    expect(["space", "dataset"].map(subdomain)).toEqual(["acme-rain-bot", undefined]);
+  });
+
+  test("of changed content lists files of a bucket, and refs of all others", () => {
+    const listed = repoTypes.map((type) => {
+      const { updatedFiles, updatedRefs } = webhookPayload("repo.content", { repo: { type: String(type) } });
+      return [type, updatedFiles?.length, updatedRefs?.length];
+    });
+    expect(listed).toEqual(repoTypes.map((type) => (type === "bucket" ? [type, 1, undefined] : [type, undefined, 1])));
+  });
+
+  test("is a new one each time", () => {
+    expect(webhookPayload("repo.content")).not.toBe(webhookPayload("repo.content"));
+    webhookPayload("repo.content").updatedRefs.length = 0;
+    expect(webhookPayload("repo.content").updatedRefs).toHaveLength(1);
+  });
+});
+
+describe("Changes laid over a sample", () => {
+  test("replace what they name and leave the rest", () => {
+    const plain = webhookPayload("repo.config");
+    const changed = webhookPayload("repo.config", { event: { action: "delete" }, updatedConfig: { private: true } });
+    expect(changed).toEqual({
+      ...plain,
+      event: { ...plain.event, action: "delete" },
+      updatedConfig: { private: true },
+    });
+  });
+
+  test("go before what follows from the name", () => {
+    const changes = { repo: { name: "acme/net", url: { web: "https://hub.example/acme/net" } } };
+    expect(webhookPayload("repo", changes).repo.url).toEqual({
+      web: "https://hub.example/acme/net",
+      api: "https://huggingface.co/api/datasets/acme/net",
+    });
+  });
+
+  test("replace a list as a whole", () => {
+    const updatedRefs = [{ ref: "refs/pr/1", oldSha: null, newSha: "5" }];
+    expect(webhookPayload("repo.content", { updatedRefs }).updatedRefs).toEqual(updatedRefs);
+    expect(webhookPayload("repo", { repo: { tags: [] } }).repo.tags).toEqual([]);
+  });
+
+  test("add what the sample does not have", () => {
+    const movedTo = { name: "other/data", owner: { id: "1" } };
+    expect(webhookPayload("repo", { event: { action: "move" }, movedTo }).movedTo).toEqual(movedTo);
+  });
+
+  test("take away what they set to undefined", () => {
+    expect(webhookPayload("discussion", { comment: undefined })).not.toHaveProperty("comment");
+    expect(webhookPayload("repo", { repo: { headSha: undefined } }).repo).not.toHaveProperty("headSha");
+  });
+
+  test("are not changed themselves", () => {
+    const changes = { repo: { name: "acme/net" } };
+    webhookPayload("repo", changes);
+    expect(changes).toEqual({ repo: { name: "acme/net" } });
+  });
+});
+
+describe("deliveryRequest", () => {
+  test("makes the request that the Hub would send", async () => {
+    const payload = webhookPayload("repo");
+    const request = deliveryRequest({ endpoint: "acme/retrain", payload, secret: "s3cret", id: "d-1" });
+    expect([request.method, request.url]).toEqual(["POST", "http://localhost/webhooks/acme/retrain"]);
+    expect(Object.fromEntries(request.headers)).toEqual({
+      "content-type": "application/json",
+      "webhook-id": "d-1",
+      "x-webhook-secret": "s3cret",
+    });
+    expect(await request.json()).toEqual(payload);
+  });
+
+  test("sends no secret where none is given, and a new id each time", () => {
+    const first = deliveryRequest({ endpoint: "retrain", payload: 1 });
+    const second = deliveryRequest({ endpoint: "retrain", payload: 1 });
+    expect(first.headers.has("x-webhook-secret")).toBe(false);
+    expect(first.headers.get("webhook-id")).toMatch(/^[0-9a-f-]{36}$/);
+    expect(second.headers.get("webhook-id")).not.toBe(first.headers.get("webhook-id"));
+  });
+
+  test("may be sent to a receiver elsewhere", () => {
+    const request = deliveryRequest({ endpoint: "retrain", payload: 1, baseUrl: "https://acme-bot.hf.space" });
+    expect(request.url).toBe("https://acme-bot.hf.space/webhooks/retrain");
+  });
+});

@@ -1,0 +1,110 @@
+import { describe, expect, test } from "vitest";
+import { type EndpointOptions, WebhooksServer } from "../../src/index.ts";
+import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+
+const createServer = () => new WebhooksServer({ logger: createMemoryLogger() });
+
+async function answerOf(server: WebhooksServer, endpoint: string): Promise<unknown> {
+  const response = await server.fetch(deliveryRequest({ endpoint, payload: webhookPayload("repo") }));
+  expect(response.status).toBe(200);
+  return response.json();
+}
+
+describe("An endpoint's name", () => {
+  test.each([
+    "retrain",
+    "on_change",
+    "acme/retrain",
+    "v1.2",
+    "...",
+    "a-b",
+    "-",
+    "_",
+    "0",
+    "a/b/c/d",
+    "constructor",
+    "__proto__",
+  ])("may be %j, and is reached by it", async (name) => {
+    const server = createServer();
+    server.webhook(name, () => "done");
+    expect(await answerOf(server, name)).toBe("done");
+  });
+
+  test.each([
+    "with space",
+    "/retrain",
+    "retrain/",
+    "a//b",
+    ".",
+    "..",
+    "a/..",
+    "./b",
+    "a/./b",
+    "d\u00e9j\u00e0",
+    "a?b",
+    "a#b",
+    "a%20b",
+    "a:b",
+    "a\nb",
+    "a*",
+    "bound on_change",
+  ])("may not be %j", (name) => {
+    const server = createServer();
+    expect(() => server.webhook(name, () => {})).toThrow(expect.objectContaining({ code: "ENDPOINT_NAME_INVALID" }));
+    expect(server.endpointNames).toEqual([]);
+  });
+
+  test("must be there: a function without one needs it explicitly", () => {
+    const server = createServer();
+    expect(() => server.webhook(() => {})).toThrow(
+      expect.objectContaining({
+        code: "ENDPOINT_NAME_MISSING",
+        message: expect.stringContaining('webhook("retrain", handler)'),
+      }),
+    );
+  });
+
+  test("must not be empty", () => {
+    expect(() => createServer().webhook("", function on_change() {})).toThrow(
+      expect.objectContaining({ code: "ENDPOINT_NAME_MISSING" }),
+    );
+  });
+
+  test("must not be taken, and the first stays", async () => {
+    const server = createServer();
+    server.webhook("retrain", () => "first");
+    expect(() => server.webhook("retrain", () => "second")).toThrow(
+      expect.objectContaining({ code: "ENDPOINT_EXISTS", message: expect.stringContaining('"retrain"') }),
+    );
+    expect(await answerOf(server, "retrain")).toBe("first");
+  });
+
+  test("of a method with a symbol for a name must be given", () => {
+    const server = createServer();
+    const secretly = Symbol("secretly");
+    class Bot {
+      @server.webhook()
+      [secretly]() {}
+    }
+    expect(() => new Bot()).toThrow(expect.objectContaining({ code: "ENDPOINT_NAME_INVALID" }));
+  });
+});
+
+describe("An endpoint's options", () => {
+  const nonsense: readonly [string, EndpointOptions, string][] = [
+    ["a filter and no payload to filter", { schema: null, scope: "repo" }, "schema: null"],
+    ["an empty filter", { scope: [] }, '"scope"'],
+    ["a repository without its type", { repo: ":me/data" }, '"repo"'],
+    ["a time limit of nothing", { timeout: 0 }, '"timeout"'],
+    ["a time limit that no timer can keep", { timeout: "25d" }, '"timeout"'],
+  ];
+
+  test.each(nonsense)("are refused at registration where they are %s", (_what, options, named) => {
+    const server = createServer();
+    expect(() => server.webhook("retrain", options, () => {})).toThrow(
+      expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining(named) }),
+    );
+    expect(server.endpointNames).toEqual([]);
+  });
+});

@@ -1,0 +1,304 @@
+import { createServer } from "node:http";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type LaunchOptions, WebhooksServer } from "../../../src/index.ts";
+import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+
+beforeEach(() => {
+  for (const name of ["HOST", "PORT", "TUNNEL", "SPACE_ID", "SPACE_HOST", "WEBHOOK_SECRET"]) vi.stubEnv(name, "");
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+const anyPort: LaunchOptions = { port: 0, ownsProcess: false };
+
+function createReceiver() {
+  const logger = createMemoryLogger();
+  const server = new WebhooksServer({ logger });
+  server.webhook("retrain", () => "done");
+  const readyLines = () => logger.lines.filter(({ msg }) => msg.includes("ready to use"));
+  return { server, logger, readyLines };
+}
+
+const deliverTo = (baseUrl: string) =>
+  fetch(deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo"), baseUrl }));
+
+/** A port that another program holds until this is disposed of. */
+async function takePort() {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen({ host: "127.0.0.1", port: 0 }, resolve));
+  const address = other.address();
+  if (address === null || typeof address === "string") throw new Error("A TCP server has a port.");
+  return {
+    port: address.port,
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void other.close(() => resolve())),
+  };
+}
+
+describe("A launched server", () => {
+  test("answers at the address that launch gives", async () => {
+    const { server } = createReceiver();
+    await using launched = server;
+    const { port, url, publicUrl } = await launched.launch(anyPort);
+    expect(port).toBeGreaterThan(0);
+    expect([url, publicUrl]).toEqual([`http://127.0.0.1:${port}`, `http://127.0.0.1:${port}`]);
+    expect(await (await deliverTo(url)).json()).toBe("done");
+  });
+
+  test("says which addresses to register, and where", async () => {
+    const { server, readyLines } = createReceiver();
+    server.webhook("acme/test", () => "done");
+    await using launched = server;
+    const { url } = await launched.launch(anyPort);
+    expect(readyLines()).toEqual([
+      {
+        level: "info",
+        msg: "Webhooks are correctly setup and ready to use",
+        endpoints: [`POST ${url}/webhooks/retrain`, `POST ${url}/webhooks/acme/test`],
+        register: "https://huggingface.co/settings/webhooks",
+      },
+    ]);
+  });
+
+  test("is launched once, however often it is asked, at once or later", async () => {
+    const { server, readyLines } = createReceiver();
+    await using launched = server;
+    const [first, second] = await Promise.all([launched.launch(anyPort), launched.launch({ ...anyPort, port: 1 })]);
+    expect(second).toEqual(first);
+    expect(await launched.launch(anyPort)).toEqual(first);
+    expect(readyLines()).toHaveLength(1);
+  });
+
+  test("can be closed twice, at once or one after the other, and before it was ever launched", async () => {
+    const { server } = createReceiver();
+    await server.close();
+    const { url } = await server.launch(anyPort);
+    await Promise.all([server.close(), server.close()]);
+    await server.close();
+    await expect(deliverTo(url)).rejects.toThrow();
+  });
+
+  test("can be launched again after it was closed", async () => {
+    const { server, readyLines } = createReceiver();
+    const { url: former } = await server.launch(anyPort);
+    await server.close();
+    await using launched = server;
+    const { url } = await launched.launch(anyPort);
+    expect((await deliverTo(url)).status).toBe(200);
+    expect(readyLines()).toHaveLength(2);
+    if (url !== former) await expect(deliverTo(former)).rejects.toThrow();
+  });
+
+  test("is closed while it is being launched, too", async () => {
+    const { server } = createReceiver();
+    const launching = server.launch(anyPort);
+    await server.close();
+    const { url } = await launching;
+    await expect(deliverTo(url)).rejects.toThrow();
+  });
+
+  test("is closed at the end of an `await using`", async () => {
+    let url = "";
+    {
+      await using server = createReceiver().server;
+      ({ url } = await server.launch(anyPort));
+      expect((await deliverTo(url)).status).toBe(200);
+    }
+    await expect(deliverTo(url)).rejects.toThrow();
+  });
+
+  test("finishes what is in work before it is closed", async () => {
+    const { server } = createReceiver();
+    const work = Promise.withResolvers<string>();
+    const began = Promise.withResolvers<void>();
+    server.webhook("slow", () => {
+      began.resolve();
+      return work.promise;
+    });
+    const { url } = await server.launch(anyPort);
+    const answer = fetch(deliveryRequest({ endpoint: "slow", payload: webhookPayload("repo"), baseUrl: url }));
+    await began.promise;
+    const closed = server.close();
+    work.resolve("finished");
+    expect(await (await answer).json()).toBe("finished");
+    await closed;
+  });
+
+  test("gives up on what is in work when the time for that is over", async () => {
+    const { server } = createReceiver();
+    const began = Promise.withResolvers<void>();
+    server.webhook("endless", () => {
+      began.resolve();
+      return new Promise(() => {});
+    });
+    const { url } = await server.launch({ ...anyPort, shutdownGrace: 10 });
+    const answer = fetch(deliveryRequest({ endpoint: "endless", payload: webhookPayload("repo"), baseUrl: url }));
+    const broken = expect(answer).rejects.toThrow();
+    await began.promise;
+    await server.close();
+    await broken;
+  });
+
+  test("leaves the process alone where it does not own it", async () => {
+    const { server } = createReceiver();
+    const listeners = () => ["SIGTERM", "SIGINT", "unhandledRejection"].map((event) => process.listenerCount(event));
+    const before = listeners();
+    await using launched = server;
+    await launched.launch(anyPort);
+    expect(listeners()).toEqual(before);
+  });
+
+  test("lets go of the process that it owned when it is closed", async () => {
+    const { server } = createReceiver();
+    const listeners = () => ["SIGTERM", "SIGINT", "unhandledRejection"].map((event) => process.listenerCount(event));
+    const before = listeners();
+    await server.launch({ port: 0 });
+    expect(listeners()).toEqual(before.map((count) => count + 1));
+    await server.close();
+    expect(listeners()).toEqual(before);
+  });
+});
+
+describe("start", () => {
+  test("prepares the server once, however often it is asked", async () => {
+    const { server, logger } = createReceiver();
+    await Promise.all([server.start(), server.start()]);
+    await server.start();
+    await using launched = server;
+    await launched.launch(anyPort);
+    expect(logger.lines.filter(({ msg }) => msg.includes("secret is set"))).toHaveLength(1);
+  });
+});
+
+describe("Where a server listens", () => {
+  test("is the machine itself and nobody else, on the port of a Space", async () => {
+    const { server, readyLines } = createReceiver();
+    await using launched = server;
+    // Another program may hold that port: then the refusal says which port it was.
+    const listening = await launched.launch({ ownsProcess: false }).catch((error: unknown) => error);
+    const said = listening instanceof Error ? listening.message : JSON.stringify(readyLines());
+    expect(said).toMatch(/http:\/\/127\.0\.0\.1:7860|Port 7860 on 127\.0\.0\.1 is taken/);
+  });
+
+  test("is what HOST and PORT say", async () => {
+    vi.stubEnv("HOST", "localhost");
+    vi.stubEnv("PORT", "0");
+    const { server } = createReceiver();
+    await using launched = server;
+    const { port, url } = await launched.launch({ ownsProcess: false });
+    expect(port).not.toBe(7860);
+    expect(url).toBe(`http://localhost:${port}`);
+    expect((await deliverTo(url)).status).toBe(200);
+  });
+
+  test("is what the options say, before HOST and PORT", async () => {
+    vi.stubEnv("HOST", "192.0.2.1");
+    vi.stubEnv("PORT", "nonsense");
+    const { server } = createReceiver();
+    await using launched = server;
+    expect((await launched.launch({ ...anyPort, host: "127.0.0.1" })).url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  });
+
+  test("is reached at this machine's own address where it is every one", async () => {
+    const { server } = createReceiver();
+    await using launched = server;
+    const { url } = await launched.launch({ ...anyPort, host: "0.0.0.0" });
+    expect(url).toMatch(/^http:\/\/localhost:\d+$/);
+    expect((await deliverTo(url)).status).toBe(200);
+  });
+
+  test.each(["seven", "-1", "65536", "78.5", "http://localhost:7860", " "])(
+    "is not what PORT says where that is no port: %j",
+    async (port) => {
+      vi.stubEnv("PORT", port);
+      const { server, readyLines } = createReceiver();
+      await expect(server.launch({ ownsProcess: false })).rejects.toMatchObject({
+        code: "OPTION_INVALID",
+        message: `PORT is ${JSON.stringify(port)}: give a number from 0 to 65535.`,
+      });
+      await server.close();
+      expect(readyLines()).toEqual([]);
+    },
+  );
+
+  test.each([-1, 65_536, 78.5, Number.NaN])("is not what the option says where that is no port: %d", async (port) => {
+    const { server } = createReceiver();
+    await expect(server.launch({ port, ownsProcess: false })).rejects.toMatchObject({
+      code: "OPTION_INVALID",
+      message: expect.stringContaining(`"port" is ${port}`),
+    });
+  });
+
+  test.each([
+    ["shutdownGrace", { shutdownGrace: 0 }],
+    ["timeouts.headers", { timeouts: { headers: -1 } }],
+    ["timeouts.request", { timeouts: { request: 0 } }],
+    ["timeouts.keepAlive", { timeouts: { keepAlive: Number.NaN } }],
+  ])("takes no duration that is none: %s", async (option, options) => {
+    const { server } = createReceiver();
+    await expect(server.launch({ ...anyPort, ...options })).rejects.toMatchObject({
+      code: "OPTION_INVALID",
+      message: expect.stringContaining(`"${option}"`),
+    });
+  });
+});
+
+describe("A server that cannot listen", () => {
+  test("says that the port is taken, and can be launched elsewhere then", async () => {
+    await using taken = await takePort();
+    const { server } = createReceiver();
+    await expect(server.launch({ port: taken.port, host: "127.0.0.1", ownsProcess: false })).rejects.toMatchObject({
+      code: "PORT_IN_USE",
+      message: expect.stringMatching(new RegExp(`^Port ${taken.port} on 127\\.0\\.0\\.1 is taken: .+PORT\\.$`)),
+      cause: expect.objectContaining({ code: "EADDRINUSE" }),
+    });
+    await using launched = server;
+    expect((await deliverTo((await launched.launch(anyPort)).url)).status).toBe(200);
+  });
+
+  test("says so where the address is not this machine's", async () => {
+    const { server } = createReceiver();
+    await expect(server.launch({ ...anyPort, host: "192.0.2.1" })).rejects.toMatchObject({
+      code: "LISTEN_FAILED",
+      message: expect.stringContaining("192.0.2.1"),
+    });
+  });
+
+  test("can be closed without a word", async () => {
+    await using taken = await takePort();
+    const { server } = createReceiver();
+    await Promise.all([
+      expect(server.launch({ port: taken.port, host: "127.0.0.1", ownsProcess: false })).rejects.toMatchObject({
+        code: "PORT_IN_USE",
+      }),
+      expect(server.close()).resolves.toBeUndefined(),
+    ]);
+  });
+});
+
+describe("A server in a Space", () => {
+  test("listens on every address, and gives the Space's as its own", async () => {
+    vi.stubEnv("SPACE_ID", "acme/rain-bot");
+    vi.stubEnv("SPACE_HOST", "acme-rain-bot.hf.space");
+    const { server, readyLines } = createReceiver();
+    await using launched = server;
+    const { port, url, publicUrl } = await launched.launch(anyPort);
+    expect([url, publicUrl]).toEqual([`http://localhost:${port}`, "https://acme-rain-bot.hf.space"]);
+    expect(readyLines()).toMatchObject([{ endpoints: ["POST https://acme-rain-bot.hf.space/webhooks/retrain"] }]);
+    const page = await (await fetch(url)).text();
+    expect(page).toContain("https://acme-rain-bot.hf.space/webhooks/retrain");
+  });
+
+  test.each([
+    ["SPACE_ID", { SPACE_ID: "acme/rain-bot" }],
+    ["SPACE_HOST", { SPACE_HOST: "acme-rain-bot.hf.space" }],
+  ])("is none where there is only %s", async (_name, environment) => {
+    for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+    const { server } = createReceiver();
+    await using launched = server;
+    const { url, publicUrl } = await launched.launch(anyPort);
+    expect(publicUrl).toBe(url);
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
+  });
+});

@@ -1,0 +1,123 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { WebhooksServer } from "../../../src/index.ts";
+import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
+import { type LocaltunnelServer, startLocaltunnelServer } from "../../support/localtunnel-server.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+
+const logger = createMemoryLogger();
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+  logger.lines.length = 0;
+});
+
+function serverWithSecret(secret?: string): WebhooksServer {
+  const server = new WebhooksServer({ logger, ...(secret && { secret }) });
+  server.webhook("hello", () => "hello");
+  server.app.get("/private", (context) => context.text("for this machine only"));
+  return server;
+}
+
+function launchThrough(server: WebhooksServer, host: LocaltunnelServer) {
+  return server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false, tunnel: { host: host.url, timeout: "5s" } });
+}
+
+function deliver(baseUrl: string, secret?: string): Promise<Response> {
+  const payload = webhookPayload("repo");
+  return fetch(deliveryRequest({ endpoint: "hello", payload, baseUrl, ...(secret && { secret }) }));
+}
+
+describe("A server launched with a tunnel", () => {
+  test("takes deliveries through its public address, and tells where to register it", async () => {
+    await using host = await startLocaltunnelServer();
+    await using server = serverWithSecret("s3cret");
+    const { publicUrl, url } = await launchThrough(server, host);
+    expect(publicUrl).not.toBe(url);
+    expect((await deliver(publicUrl, "s3cret")).status).toBe(200);
+    expect((await deliver(publicUrl, "wrong")).status).toBe(403);
+    expect(logger.lines.find(({ endpoints }) => endpoints)).toMatchObject({
+      endpoints: [`POST ${publicUrl}/webhooks/hello`],
+      register: "https://huggingface.co/settings/webhooks",
+    });
+  });
+
+  test("shows nothing but webhooks to the outside", async () => {
+    await using host = await startLocaltunnelServer();
+    await using server = serverWithSecret("s3cret");
+    const { publicUrl, url } = await launchThrough(server, host);
+    for (const path of ["/", "/health", "/private", "/webhooks/../private", "/webhooks"]) {
+      expect((await fetch(`${publicUrl}${path}`)).status, path).toBe(404);
+    }
+    expect((await fetch(`${url}/private`)).status).toBe(200);
+  });
+
+  test("has a secret of its own for the session where none is set, which is printed and not logged", async () => {
+    vi.stubEnv("WEBHOOK_SECRET", "");
+    const printed = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+    await using host = await startLocaltunnelServer();
+    await using server = serverWithSecret();
+    const { publicUrl } = await launchThrough(server, host);
+    const secret = /[0-9a-f]{32}/.exec(printed.mock.calls.join("\n"))?.[0] ?? "";
+    expect((await deliver(publicUrl)).status).toBe(401);
+    expect((await deliver(publicUrl, secret)).status).toBe(200);
+    expect(logger.text()).not.toContain(secret);
+  });
+
+  test("opens it where TUNNEL is 1", async () => {
+    await using host = await startLocaltunnelServer();
+    vi.stubEnv("TUNNEL", "1");
+    vi.stubEnv("LOCALTUNNEL_HOST", host.url);
+    await using server = serverWithSecret("s3cret");
+    const { publicUrl } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    expect((await deliver(publicUrl, "s3cret")).status).toBe(200);
+  });
+
+  test("rejects where the tunnel cannot be opened, and listens no more", async () => {
+    await using host = await startLocaltunnelServer({ mode: "forbidden" });
+    await using server = serverWithSecret("s3cret");
+    await expect(launchThrough(server, host)).rejects.toMatchObject({ code: "TUNNEL_FAILED" });
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    expect((await deliver(url, "s3cret")).status).toBe(200);
+  });
+
+  test("says loudly that the tunnel was lost, and lives on", async () => {
+    const host = await startLocaltunnelServer();
+    await using server = serverWithSecret("s3cret");
+    const { url } = await launchThrough(server, host);
+    await host.close();
+    await vi.waitFor(
+      () => expect(logger.lines.some(({ level, msg }) => level === "error" && /tunnel is down/.test(msg))).toBe(true),
+      10_000,
+    );
+    expect((await deliver(url, "s3cret")).status).toBe(200);
+  });
+
+  test("closes it with the server", async () => {
+    await using host = await startLocaltunnelServer();
+    const server = serverWithSecret("s3cret");
+    await launchThrough(server, host);
+    await vi.waitFor(() => expect(host.connections).toBeGreaterThan(0));
+    await server.close();
+    await vi.waitFor(() => expect(host.connections).toBe(0));
+  });
+
+  test("closes it after 72 hours, having said when at the start", async () => {
+    await using host = await startLocaltunnelServer();
+    await using server = serverWithSecret("s3cret");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+    try {
+      const startedAt = Date.now();
+      await launchThrough(server, host);
+      const hours72 = 72 * 60 * 60 * 1000;
+      expect(logger.lines.find(({ closesAt }) => closesAt)?.closesAt).toBe(new Date(startedAt + hours72).toISOString());
+      await vi.advanceTimersByTimeAsync(hours72 - 1_000);
+      expect(logger.text()).not.toContain("72 hours");
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(logger.text()).toContain("72 hours");
+    } finally {
+      vi.useRealTimers();
+    }
+    await vi.waitFor(() => expect(host.connections).toBe(0));
+  });
+});

@@ -1,0 +1,316 @@
+import { Hono } from "hono";
+import { html } from "hono/html";
+import { describe, expect, test, vi } from "vitest";
+import { type LandingPage, WebhooksServer } from "../../src/index.ts";
+import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+import { describeOverBothTransports } from "../support/transport.ts";
+
+const payload = webhookPayload("repo");
+const get = (path: string) => new Request(`http://localhost${path}`);
+
+describe("request", () => {
+  test("sends a request without a socket, by path, URL or as a whole", async () => {
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    expect(await (await server.request("/health")).json()).toEqual({ status: "ok" });
+    expect(await (await server.request("https://acme.example/health")).json()).toEqual({ status: "ok" });
+    expect(await (await server.request(get("/health"))).json()).toEqual({ status: "ok" });
+  });
+
+  test("takes method, headers and body as fetch does", async () => {
+    const server = new WebhooksServer({ logger: createMemoryLogger(), secret: "s3cret" });
+    server.webhook("retrain", ({ repo }) => repo.name);
+    const headers = { "content-type": "application/json", "x-webhook-secret": "s3cret" };
+    const body = JSON.stringify(payload);
+    const response = await server.request("/webhooks/retrain", { method: "POST", headers, body });
+    expect(await response.json()).toBe("acme/data");
+  });
+});
+
+describe("receive", () => {
+  test("delivers to the only endpoint, without HTTP and without a secret", async () => {
+    const server = new WebhooksServer({ logger: createMemoryLogger(), secret: "s3cret" });
+    server.webhook("retrain", ({ repo }, { request }) => [repo.name, request]);
+    expect(await server.receive(payload)).toEqual({ status: "succeeded", result: ["acme/data", undefined] });
+  });
+
+  test("delivers to the endpoint that is named, under the id that is given", async () => {
+    const server = new WebhooksServer({ logger: createMemoryLogger(), createId: () => "made-here" });
+    server.webhook("other", () => "other");
+    server.webhook("retrain", (_payload, { delivery }) => [delivery.endpoint, delivery.id]);
+    expect(await server.receive(payload, { endpoint: "retrain", id: "d-1" })).toMatchObject({
+      result: ["retrain", "d-1"],
+    });
+    expect(await server.receive(payload, { endpoint: "retrain" })).toMatchObject({ result: ["retrain", "made-here"] });
+  });
+
+  test("tells how it ended: a filter that did not want it, a handler that failed", async () => {
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    const thrown = new Error("no GPU is free");
+    server.webhook("retrain", { action: "update" }, () => {
+      throw thrown;
+    });
+    expect(await server.receive(webhookPayload("repo", { event: { action: "delete" } }))).toEqual({
+      status: "ignored",
+      reason: "action delete is not update",
+    });
+    expect(await server.receive(payload)).toMatchObject({
+      status: "failed",
+      error: { code: "HANDLER_FAILED", cause: thrown },
+    });
+  });
+
+  test("hands over what JSON makes of the payload, as if it had come in", async () => {
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    server.webhook("retrain", (received) => received);
+    const sent = { ...payload, at: new Date(0), left: undefined };
+    const outcome = await server.receive(sent);
+    expect(outcome).toEqual({ status: "succeeded", result: { ...payload, at: "1970-01-01T00:00:00.000Z" } });
+  });
+
+  test("delivers nothing at all where any body will do", async () => {
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    server.webhook("any", { schema: null }, (_payload, { delivery }) => delivery.body);
+    expect(await server.receive(undefined)).toEqual({ status: "succeeded", result: "" });
+  });
+
+  test.each([
+    ["no endpoint", [], {}, { code: "ENDPOINT_REQUIRED", message: expect.stringContaining('endpoint: "retrain"') }],
+    [
+      "several",
+      ["first", "second"],
+      {},
+      { code: "ENDPOINT_REQUIRED", message: expect.stringContaining('endpoint: "first"') },
+    ],
+    [
+      "no such endpoint",
+      ["first", "second"],
+      { endpoint: "third" },
+      { code: "ENDPOINT_UNKNOWN", message: 'There is no endpoint "third"; there are: first, second.' },
+    ],
+    [
+      "none of any name",
+      [],
+      { endpoint: "third" },
+      { code: "ENDPOINT_UNKNOWN", message: 'There is no endpoint "third"; there are: none.' },
+    ],
+  ])("rejects where there are: %s", async (_what, names, options, expected) => {
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    for (const name of names) server.webhook(name, () => {});
+    await expect(server.receive(payload, options)).rejects.toMatchObject(expected);
+  });
+
+  test("rejects what is no payload, with the paths that are wrong", async () => {
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    const handler = vi.fn();
+    server.webhook("retrain", handler);
+    await expect(server.receive({ event: {} })).rejects.toMatchObject({ code: "PAYLOAD_INVALID" });
+    expect(handler).not.toHaveBeenCalled();
+  });
+});
+
+describeOverBothTransports("The other paths of a server", (send) => {
+  test("say at /health that it is well, without a secret", async () => {
+    const server = new WebhooksServer({ logger: createMemoryLogger(), secret: "s3cret" });
+    const response = await send(server, get("/health"));
+    expect([response.status, await response.json()]).toEqual([200, { status: "ok" }]);
+  });
+
+  test("may be one's own", async () => {
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    server.app.get("/models/:name", (context) => context.json({ name: context.req.param("name") }));
+    server.app.route(
+      "/nested",
+      new Hono().get("/", (context) => context.text("nested")),
+    );
+    expect(await (await send(server, get("/models/net"))).json()).toEqual({ name: "net" });
+    expect(await (await send(server, get("/nested"))).text()).toBe("nested");
+  });
+
+  test.each(["/nothing", "/health/more", "/webhook/retrain", "/webhooksretrain"])(
+    "are answered with 404 as JSON where there is nothing: %s",
+    async (path) => {
+      const server = new WebhooksServer({ logger: createMemoryLogger() });
+      const response = await send(server, get(path));
+      expect([response.status, response.headers.get("content-type"), await response.json()]).toEqual([
+        404,
+        "application/json",
+        { error: "There is nothing at this path.", code: "NOT_FOUND" },
+      ]);
+    },
+  );
+
+  test("are answered with 500 where a route of one's own throws, which the log alone is told", async () => {
+    const logger = createMemoryLogger();
+    const server = new WebhooksServer({ logger });
+    const thrown = new Error("planted-message");
+    server.app.get("/broken", () => {
+      throw thrown;
+    });
+    const response = await send(server, get("/broken"));
+    expect([response.status, await response.json()]).toEqual([
+      500,
+      { error: "Something went wrong in the receiver; its log says what.", code: "INTERNAL" },
+    ]);
+    expect(logger.lines).toContainEqual({ level: "error", msg: "A page or a route of your own failed.", err: thrown });
+  });
+});
+
+describeOverBothTransports("The landing page", (send) => {
+  async function landing(landingPage?: LandingPage, path = "/") {
+    const server = new WebhooksServer({
+      logger: createMemoryLogger(),
+      secret: "s3cret",
+      ...(landingPage !== undefined && { landingPage }),
+    });
+    server.webhook("retrain", { scope: "repo.content" }, () => {});
+    const response = await send(server, get(path));
+    return { status: response.status, type: response.headers.get("content-type"), text: await response.text() };
+  }
+  const page = (text: string) => ({ status: 200, type: "text/html; charset=UTF-8", text });
+
+  test("lists the routes unless told otherwise", async () => {
+    expect(await landing()).toEqual({
+      status: 200,
+      type: "text/html; charset=utf-8",
+      text: expect.stringContaining("/webhooks/retrain"),
+    });
+  });
+
+  test("may be a text of HTML", async () => {
+    expect(await landing("<h1>Mine</h1>")).toEqual(page("<h1>Mine</h1>"));
+  });
+
+  test("may be a Hono app, with further pages", async () => {
+    const app = new Hono()
+      .get("/", (context) => context.html("<h1>Mine</h1>"))
+      .get("/more", (context) => context.text("more"));
+    expect(await landing(app)).toEqual(page("<h1>Mine</h1>"));
+    expect(await landing(app, "/more")).toMatchObject({ status: 200, text: "more" });
+  });
+
+  const functions: readonly [string, LandingPage][] = [
+    ["a function", ({ endpoints }) => `<h1>${endpoints.map(({ name }) => name)}</h1>`],
+    ["an asynchronous function", async ({ endpoints }) => `<h1>${endpoints.map(({ name }) => name)}</h1>`],
+    ["a function that uses Hono's html", ({ endpoints }) => html`<h1>${endpoints.map(({ name }) => name)}</h1>`],
+  ];
+  test.each(functions)("may be %s of what there is to tell", async (_what, landingPage) => {
+    expect(await landing(landingPage)).toEqual(page("<h1>retrain</h1>"));
+  });
+
+  test("may be a function that answers with a Response", async () => {
+    expect(await landing(() => new Response("mine", { status: 203 }))).toMatchObject({ status: 203, text: "mine" });
+    expect(await landing(async () => Response.json({ mine: true }))).toMatchObject({
+      status: 200,
+      text: '{"mine":true}',
+    });
+  });
+
+  test("may be none", async () => {
+    expect(await landing(false)).toMatchObject({ status: 404, type: "application/json" });
+  });
+
+  test("leaves its assets out where it is not the built-in one", async () => {
+    expect(await landing("<h1>Mine</h1>", "/_landing/styles.css")).toMatchObject({ status: 404 });
+    expect(await landing(undefined, "/_landing/unknown.css")).toMatchObject({ status: 404 });
+  });
+
+  test("that fails is answered with 500, and the rest of the server goes on", async () => {
+    const failing = () => {
+      throw new Error("planted-message");
+    };
+    const { status, text } = await landing(failing);
+    expect([status, JSON.parse(text).code]).toEqual([500, "INTERNAL"]);
+    expect(await landing(failing, "/health")).toMatchObject({ status: 200 });
+  });
+});
+
+describe("What there is to tell on the landing page", () => {
+  async function told({ secret = "", path = "/" } = {}) {
+    const infos: unknown[] = [];
+    const server = new WebhooksServer({
+      logger: createMemoryLogger(),
+      secret,
+      now: () => Date.UTC(2026, 8, 1),
+      landingPage: (info) => {
+        infos.push(info);
+        return "";
+      },
+    });
+    server.webhook("retrain", { scope: ["repo.content", "repo.config"], action: "update" }, ({ event }) => {
+      if (event.scope === "repo.config") throw new Error("failed");
+    });
+    const deliver = async (payload: unknown) => server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret }));
+    await server.request(path);
+    return { server, infos, deliver };
+  }
+
+  test("is the endpoints with their addresses, and what this server is", async () => {
+    const { infos } = await told();
+    expect(infos).toEqual([
+      {
+        endpoints: [
+          {
+            name: "retrain",
+            url: "http://localhost/webhooks/retrain",
+            method: "POST",
+            scopes: ["repo.content", "repo.config"],
+            deliveries: 0,
+          },
+        ],
+        secretIsSet: false,
+        baseUrl: "http://localhost",
+        startedAt: "2026-09-01T00:00:00.000Z",
+      },
+    ]);
+  });
+
+  test("is how the last delivery ended, and how many there were", async () => {
+    const { server, infos, deliver } = await told();
+    const at = "2026-09-01T00:00:00.000Z";
+    const outcomes = [];
+    for (const sent of [webhookPayload("repo.content"), webhookPayload("repo.config"), webhookPayload("repo")]) {
+      await deliver(sent);
+      await server.request("/");
+      outcomes.push(infos.at(-1));
+    }
+    expect(outcomes).toEqual([
+      expect.objectContaining({
+        endpoints: [expect.objectContaining({ deliveries: 1, last: { outcome: "succeeded", at } })],
+      }),
+      expect.objectContaining({
+        endpoints: [expect.objectContaining({ deliveries: 2, last: { outcome: "failed", at } })],
+      }),
+      expect.objectContaining({
+        endpoints: [expect.objectContaining({ deliveries: 3, last: { outcome: "ignored", at } })],
+      }),
+    ]);
+  });
+
+  test("is that there is a secret, and nowhere which", async () => {
+    const { infos } = await told({ secret: "s3cret" });
+    expect(infos).toMatchObject([{ secretIsSet: true }]);
+    expect(JSON.stringify(infos)).not.toContain("s3cret");
+  });
+
+  test.each([
+    ["light", { theme: "light" }],
+    ["dark", { theme: "dark" }],
+    ["purple", {}],
+  ])("is the theme that the Hub asks for, where there is one of that name: %s", async (theme, expected) => {
+    const { infos } = await told({ path: `/?__theme=${theme}` });
+    expect(infos).toEqual([expect.objectContaining(expected)]);
+    expect(Object.keys(Object(infos[0])).includes("theme")).toBe("theme" in expected);
+  });
+
+  test.each([
+    ["https", "https://acme.example"],
+    ["https, http", "https://acme.example"],
+    ["http", "http://acme.example"],
+    ["javascript", "http://acme.example"],
+  ])("is the address as the reader typed it, behind a proxy that says %j", async (forwarded, baseUrl) => {
+    const { server, infos } = await told();
+    await server.request("http://acme.example/", { headers: { "x-forwarded-proto": forwarded } });
+    expect(infos.at(-1)).toMatchObject({ baseUrl });
+  });
+});
