@@ -1,0 +1,27 @@
+# A receiver for a Docker Space, and for anything else that runs containers: the example in examples/trigger-training,
+# with the package built from this repository. To begin a bot of your own, take templates/space.
+
+FROM node:24-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci
+COPY tsconfig.json tsconfig.build.json ./
+COPY src src
+RUN npm run build
+
+FROM node:24-slim
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=7860
+WORKDIR /app
+# The server may write here, as the user that Spaces run everything as.
+RUN chown 1000:1000 .
+COPY --chown=1000:1000 package.json package-lock.json ./
+# The optional package is for tunnels, and a Space has an address of its own.
+RUN npm ci --omit=dev --omit=optional && npm cache clean --force
+COPY --from=build /app/dist dist
+COPY --chown=1000:1000 examples/trigger-training examples/trigger-training
+USER 1000
+EXPOSE 7860
+HEALTHCHECK --interval=30s --timeout=5s --start-period=10s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+# A list, not a line for a shell: so SIGTERM reaches the server, which finishes what is in work.
+CMD ["node", "examples/trigger-training/start.ts"]
