@@ -1,0 +1,48 @@
+import { createHmac } from "node:crypto";
+
+/** The secret that every subject is configured with. */
+export const secret = "Qm7vT2xK9pLd4sWz8RbN3yHc6JfGa1Ue";
+
+/** A commit to a dataset, as the Hub tells it. */
+const payload = {
+  event: { action: "update", scope: "repo.content" },
+  repo: {
+    type: "dataset",
+    name: "field-station/alpine-birdsong-2026",
+    id: "68b1f0c27d3e9a5512c4f7ab",
+    private: false,
+    tags: ["task_categories:audio-classification", "language:de", "license:cc-by-4.0", "size_categories:10K<n<100K"],
+    headSha: "9f2c41d7be03586a1e7d94c0fb62a8375d10ce94",
+    url: {
+      web: "https://huggingface.co/datasets/field-station/alpine-birdsong-2026",
+      api: "https://huggingface.co/api/datasets/field-station/alpine-birdsong-2026",
+    },
+    owner: { id: "6741c0d9e8b2a4f3350917dc" },
+  },
+  updatedRefs: [
+    {
+      ref: "refs/heads/main",
+      oldSha: "41be7d0a9c6358f2e1d4b7a0c93f56e82d17ca05",
+      newSha: "9f2c41d7be03586a1e7d94c0fb62a8375d10ce94",
+    },
+    { ref: "refs/convert/parquet", oldSha: null, newSha: "c07a5e31f49d82b6037cd1ea85f2694b3e0d7f18" },
+  ],
+  webhook: { id: "68a2d4411f0c7be93562d80e", version: 3 },
+};
+
+export const body = JSON.stringify(payload);
+
+/** What the Hub sends beside the body; the load generator adds host, length and a new id for each request. */
+export const hubHeaders = { "Content-Type": "application/json", "X-Webhook-Secret": secret };
+
+/** The same delivery as GitHub would send it: signed once, here, since signing is the sender's work. */
+export const githubHeaders = {
+  "Content-Type": "application/json",
+  "X-GitHub-Event": "push",
+  "X-Hub-Signature-256": `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`,
+};
+
+/** The fields that the subjects and their log lines look at. */
+export interface Payload {
+  repo: { type: string; name: string };
+}

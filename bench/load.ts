@@ -1,0 +1,128 @@
+import { connect, type Socket } from "node:net";
+import { AnswerReader } from "./answer-reader.ts";
+import { RequestBuffer, type RequestOptions } from "./request-buffer.ts";
+
+/** The first question to the load generator: open connections. */
+export interface LoadOptions extends RequestOptions {
+  connections: number;
+}
+
+/** The other question: keep all connections busy until either bound is reached. */
+export interface LoadRun {
+  seconds: number;
+  requests: number;
+}
+
+/** The answer to it. */
+export interface LoadResult {
+  requests: number;
+  seconds: number;
+  p50Ms: number;
+  p99Ms: number;
+  /** Of the load generator itself. */
+  cpuMicroseconds: number;
+}
+
+/** Latencies are counted in steps of 10 microseconds, up to the second. */
+const steps = 100_000;
+const stepsPerMs = 100;
+
+class Connection {
+  readonly #socket: Socket;
+  readonly #request: RequestBuffer;
+  readonly #answers = new AnswerReader();
+  readonly opened: Promise<void>;
+  sentAt = 0;
+
+  constructor(options: LoadOptions, number: number, onAnswer: (connection: Connection, status: number) => void) {
+    this.#request = new RequestBuffer(options, number);
+    const buffer = Buffer.allocUnsafe(16_384);
+    const onBytes = (length: number) => {
+      const status = this.#answers.read(buffer.subarray(0, length));
+      if (status > 0) onAnswer(this, status);
+      return true;
+    };
+    this.#socket = connect({
+      host: "127.0.0.1",
+      port: options.port,
+      noDelay: true,
+      onread: { buffer, callback: onBytes },
+    });
+    this.#socket.on("close", () => fail("The server closed a connection."));
+    this.opened = new Promise((resolve) => this.#socket.once("connect", resolve));
+  }
+
+  send(): void {
+    this.sentAt = performance.now();
+    this.#socket.write(this.#request.renew());
+  }
+}
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
+}
+
+let connections: Connection[] = [];
+let onAnswer: (connection: Connection) => void = () => {};
+
+async function open(options: LoadOptions): Promise<void> {
+  connections = Array.from({ length: options.connections }, (_, number) => {
+    return new Connection(options, number, (connection, status) => {
+      // A server that refuses is fast: its figure would mean nothing.
+      if (status < 200 || status > 299) fail(`The server answered ${status}.`);
+      onAnswer(connection);
+    });
+  });
+  await Promise.all(connections.map((connection) => connection.opened));
+}
+
+/** Ends when every request has its answer, so that what the server did and what is counted are the same. */
+function run({ seconds, requests }: LoadRun): Promise<LoadResult> {
+  const latencies = new Uint32Array(steps);
+  const cpuAtStart = process.cpuUsage();
+  const startedAt = performance.now();
+  const deadline = startedAt + seconds * 1_000;
+  let sent = Math.min(connections.length, requests);
+  let answered = 0;
+  return new Promise((resolve) => {
+    onAnswer = (connection) => {
+      const now = performance.now();
+      const step = Math.min(steps - 1, Math.round((now - connection.sentAt) * stepsPerMs));
+      latencies[step] = (latencies[step] ?? 0) + 1;
+      answered += 1;
+      if (now < deadline && sent < requests) {
+        sent += 1;
+        connection.send();
+      } else if (answered === sent) {
+        const { user, system } = process.cpuUsage(cpuAtStart);
+        resolve({
+          requests: answered,
+          seconds: (now - startedAt) / 1_000,
+          p50Ms: percentile(latencies, answered * 0.5),
+          p99Ms: percentile(latencies, answered * 0.99),
+          cpuMicroseconds: user + system,
+        });
+      }
+    };
+    for (const connection of connections.slice(0, sent)) connection.send();
+  });
+}
+
+function percentile(latencies: Uint32Array, rank: number): number {
+  let seen = 0;
+  for (const [step, count] of latencies.entries()) {
+    seen += count;
+    if (seen >= rank) return step / stepsPerMs;
+  }
+  return Number.NaN;
+}
+
+process.on("message", async (question: LoadOptions | LoadRun) => {
+  if ("port" in question) {
+    await open(question);
+    process.send?.("opened");
+  } else process.send?.(await run(question));
+});
+process.on("disconnect", () => process.exit());
+process.send?.("ready");

@@ -1,0 +1,57 @@
+import { parseArgs } from "node:util";
+import { measureColdStart } from "./cold-start.ts";
+import { measureEndpoints } from "./endpoints.ts";
+import { measureFeatures } from "./features.ts";
+import { describeMachine } from "./machine.ts";
+import { measureMemory } from "./memory.ts";
+import { measureReceive } from "./receive.ts";
+import type { BenchOptions } from "./trial.ts";
+
+/** Each with what it takes for steady medians; the whole stays under twelve minutes. */
+const parts: Readonly<Record<string, { measure: (options: BenchOptions) => Promise<void>; defaults: BenchOptions }>> = {
+  receive: { measure: measureReceive, defaults: { rounds: 7, seconds: 2.2 } },
+  cold: { measure: measureColdStart, defaults: { rounds: 15, seconds: 0 } },
+  memory: { measure: measureMemory, defaults: { rounds: 5, seconds: 1 } },
+  endpoints: { measure: measureEndpoints, defaults: { rounds: 5, seconds: 2.2 } },
+  features: { measure: measureFeatures, defaults: { rounds: 7, seconds: 0.8 } },
+};
+
+const usage = `Usage: node bench/main.ts [${Object.keys(parts).join(" | ")}] [--rounds N] [--seconds S]`;
+
+function readArguments(): { names: string[]; options: Partial<BenchOptions> } {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { rounds: { type: "string" }, seconds: { type: "string" } },
+  });
+  const options: Partial<BenchOptions> = {};
+  if (values.rounds !== undefined) options.rounds = readNumber("--rounds", values.rounds, Number.isInteger);
+  if (values.seconds !== undefined) options.seconds = readNumber("--seconds", values.seconds, Number.isFinite);
+  for (const name of positionals) if (!Object.hasOwn(parts, name)) throw new Error(`There is no part "${name}".`);
+  return { names: positionals.length > 0 ? positionals : Object.keys(parts), options };
+}
+
+function readNumber(option: string, text: string, isValid: (value: number) => boolean): number {
+  const value = Number(text);
+  if (value > 0 && isValid(value)) return value;
+  throw new Error(`${option} is "${text}", which is no number to measure with.`);
+}
+
+async function main(): Promise<void> {
+  const startedAt = performance.now();
+  const { names, options } = readArguments();
+  console.log(describeMachine());
+  for (const name of names) {
+    const part = parts[name];
+    if (!part) continue;
+    process.stderr.write(`\n${name}\n`);
+    await part.measure({ ...part.defaults, ...options });
+  }
+  console.log(`\n${((performance.now() - startedAt) / 60_000).toFixed(1)} minutes in all.`);
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(`${error instanceof Error ? error.message : error}\n${usage}`);
+  process.exit(1);
+}

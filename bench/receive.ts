@@ -1,0 +1,93 @@
+import { githubHeaders } from "./delivery.ts";
+import { median, pairwise, printHeading, printTable, spread } from "./report.ts";
+import { type BenchOptions, type Rounds, runRounds, type Subject, type Trial } from "./trial.ts";
+
+const yardstick = "Hono";
+
+const subjects: readonly Omit<Subject, "arguments">[] = [
+  { name: "hub-webhooks", file: "ours.ts" },
+  { name: "node:http", file: "node-http.ts" },
+  { name: yardstick, file: "hono.ts" },
+  { name: "Fastify", file: "fastify.ts" },
+  { name: "h3", file: "h3.ts" },
+  { name: "@octokit/webhooks", file: "octokit.ts", load: { headers: githubHeaders, idHeader: "X-GitHub-Delivery" } },
+];
+
+/** One endpoint under full load, beside what a receiver could be written with instead. */
+export async function measureReceive(options: BenchOptions): Promise<void> {
+  const logging = subjects.map((subject) => ({ ...subject, arguments: ["log"] }));
+  const silent = subjects.map((subject) => ({ ...subject, name: `${subject.name}, silent`, arguments: ["silent"] }));
+  const rounds = await runRounds([...logging, ...silent], options);
+  printHeading(`Receiving, one log line a delivery (${options.rounds} x ${options.seconds} s)`);
+  printTrials(rounds, logging, yardstick);
+  printHeading("Receiving, no log line");
+  printTrials(rounds, silent, `${yardstick}, silent`);
+  printDoubts(rounds);
+}
+
+/** The figures of several subjects, each as a multiple of the yardstick's. */
+export function printTrials(rounds: Rounds, subjects: readonly { name: string }[], yardstick: string): void {
+  const reference = rounds.get(yardstick) ?? [];
+  printTable(
+    [
+      "",
+      `throughput / ${yardstick}`,
+      `CPU / ${yardstick}`,
+      "requests/s",
+      "min to max",
+      "CPU us/request",
+      "lowest",
+      "p50 ms",
+      "p99 ms",
+      "loop delay p99 ms",
+      "server core",
+      "generator core",
+    ],
+    subjects.map(({ name }) => {
+      const trials = rounds.get(name) ?? [];
+      const of = (figure: keyof Trial) => trials.map((trial) => trial[figure]);
+      const ratio = (figure: keyof Trial) => {
+        const base = reference.map((trial) => trial[figure]);
+        return `${median(pairwise(of(figure), base, (value, other) => value / other)).toFixed(2)} x`;
+      };
+      return [
+        name,
+        ratio("requestsPerSecond"),
+        ratio("cpuPerRequest"),
+        median(of("requestsPerSecond")).toFixed(0),
+        spread(of("requestsPerSecond")),
+        median(of("cpuPerRequest")).toFixed(1),
+        Math.min(...of("cpuPerRequest")).toFixed(1),
+        median(of("p50Ms")).toFixed(2),
+        median(of("p99Ms")).toFixed(2),
+        median(of("loopDelayMs")).toFixed(2),
+        percent(median(of("serverCore"))),
+        percent(median(of("loadCore"))),
+      ];
+    }),
+  );
+}
+
+/**
+ * Says where a figure is not the server's own: a load generator with nothing left to give makes every fast server look
+ * alike, and so does a neighbour on its core.
+ */
+export function printDoubts(rounds: Rounds): void {
+  const busy = [...rounds].filter(([, trials]) => median(trials.map((trial) => trial.loadCore)) > 0.95);
+  const names = busy.map(([name]) => name).join("; ");
+  console.log(
+    busy.length === 0
+      ? "\nThe load generator's core was never saturated."
+      : `\nThe load generator's core was saturated with: ${names}. Their throughput is a lower bound: trust the CPU time.`,
+  );
+  const trials = [...rounds.values()].flat();
+  const starved = trials.filter(({ serverCore, loadCore }) => serverCore < 0.85 && loadCore < 0.95).length;
+  if (starved === 0) return;
+  console.log(
+    `In ${starved} of ${trials.length} measurements the server got less than 85 % of its core, though there was work: something else ran beside it. Repeat this on a quiet machine.`,
+  );
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(0)} %`;
+}

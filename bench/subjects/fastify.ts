@@ -1,0 +1,24 @@
+import { fastify } from "fastify";
+import { announce, portOf } from "../announce.js";
+import { type Payload, secret } from "../delivery.ts";
+import { openLog } from "../subject-log.ts";
+
+const log = openLog();
+const app = fastify();
+
+app.post<{ Body: Payload }>("/webhooks/bench", async (request, reply) => {
+  const startedAt = performance.now();
+  if (request.headers["x-webhook-secret"] !== secret) return reply.code(403).send();
+  const payload = request.body;
+  log.info({
+    endpoint: "bench",
+    deliveryId: request.headers["webhook-id"],
+    repo: `${payload.repo.type}:${payload.repo.name}`,
+    outcome: "succeeded",
+    ms: performance.now() - startedAt,
+  });
+  return { received: true };
+});
+
+await app.listen({ host: "127.0.0.1", port: 0 });
+announce(portOf(app.server));

@@ -1,0 +1,15 @@
+import { WebhooksServer } from "../../dist/index.js";
+import { announce } from "../announce.js";
+import { secret } from "../delivery.ts";
+import { openLog } from "../subject-log.ts";
+
+const count = Number(process.argv[3]);
+const server = new WebhooksServer({ secret, logger: openLog() });
+
+// Names of one length, so that the load generator can put any of them into a request that is built already.
+for (let number = 0; number < count; number += 1) {
+  server.webhook(`bench-${String(number).padStart(5, "0")}`, async () => ({ received: true }));
+}
+
+const { url } = await server.launch({ host: "127.0.0.1", port: 0, tunnel: false });
+announce(Number(new URL(url).port));

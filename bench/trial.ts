@@ -1,0 +1,85 @@
+import { Child } from "./child.ts";
+import { body, hubHeaders } from "./delivery.ts";
+import type { LoadOptions, LoadResult, LoadRun } from "./load.ts";
+import { pinning } from "./machine.ts";
+
+/** A server to measure. */
+export interface Subject {
+  name: string;
+  /** A file of the folder `subjects`. */
+  file: string;
+  arguments: readonly string[];
+  /** What differs from a delivery of the Hub to one endpoint. */
+  load?: Partial<LoadOptions>;
+}
+
+/** How long to measure. */
+export interface BenchOptions {
+  rounds: number;
+  /** Of one measurement, after the warm-up. */
+  seconds: number;
+}
+
+/** What one measurement of one server gave. */
+export interface Trial {
+  requestsPerSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  /** 99th percentile, in the server. */
+  loopDelayMs: number;
+  /** Microseconds of the server's CPU time for one request; a busy load generator does not change it. */
+  cpuPerRequest: number;
+  /** Shares of one core, from 0 to 1. */
+  serverCore: number;
+  loadCore: number;
+}
+
+const connections = 64;
+const warmUpSeconds = 1;
+/** A bound beside the time: no server here comes near it. */
+const mostRequests = 1_000_000;
+
+/** Starts a server and a load generator, warms both up, measures and stops them. */
+export async function runTrial({ file, arguments: subjectArguments, load }: Subject, seconds: number): Promise<Trial> {
+  const server = new Child({ file: `subjects/${file}`, arguments: subjectArguments, core: pinning?.server });
+  const generator = new Child({ file: "load.ts", core: pinning?.load });
+  try {
+    const [port] = await Promise.all([server.next<number>(), generator.next()]);
+    const defaults = { headers: hubHeaders, body, idHeader: "Webhook-Id", endpoints: 0 };
+    const options: LoadOptions = { port, connections, ...defaults, ...load };
+    await generator.ask(options);
+    await generate(generator, warmUpSeconds);
+    await server.ask("begin");
+    const result = await generate(generator, seconds);
+    const sample = await server.ask<{ cpuMicroseconds: number; loopDelayMs: number }>("end");
+    return {
+      requestsPerSecond: result.requests / result.seconds,
+      p50Ms: result.p50Ms,
+      p99Ms: result.p99Ms,
+      loopDelayMs: sample.loopDelayMs,
+      cpuPerRequest: sample.cpuMicroseconds / result.requests,
+      serverCore: sample.cpuMicroseconds / 1e6 / result.seconds,
+      loadCore: result.cpuMicroseconds / 1e6 / result.seconds,
+    };
+  } finally {
+    await Promise.all([server.stop(), generator.stop()]);
+  }
+}
+
+function generate(generator: Child, seconds: number): Promise<LoadResult> {
+  const run: LoadRun = { seconds, requests: mostRequests };
+  return generator.ask<LoadResult>(run, seconds * 1_000);
+}
+
+/** The trials of every subject, by name: the n-th of each was made in round n. */
+export type Rounds = ReadonlyMap<string, readonly Trial[]>;
+
+/** Measures all subjects in turn, over and over, so that whatever else goes on in the machine meets all of them. */
+export async function runRounds(subjects: readonly Subject[], { rounds, seconds }: BenchOptions): Promise<Rounds> {
+  const trials = new Map<string, Trial[]>(subjects.map(({ name }) => [name, []]));
+  for (let round = 1; round <= rounds; round += 1) {
+    process.stderr.write(`  round ${round} of ${rounds}\n`);
+    for (const subject of subjects) trials.get(subject.name)?.push(await runTrial(subject, seconds));
+  }
+  return trials;
+}
