@@ -13,7 +13,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  * @throws `ENCODING_UNSUPPORTED` (415), `BODY_TOO_LARGE` (413), `BODY_INCOMPLETE` (400) when the sender hung up,
  * `BODY_NOT_JSON` (400) when it is not UTF-8.
  */
-export async function readBody(request: Request, bindings: unknown, limit: number): Promise<string> {
+export function readBody(request: Request, bindings: unknown, limit: number): Promise<string> {
   // Never inflated: a few kilobytes of gzip can become gigabytes, and the Hub does not compress.
   if (request.headers.get("content-encoding") !== null) {
     throw new WebhookError("Content-Encoding is not supported: send the body as it is.", {
@@ -23,12 +23,7 @@ export async function readBody(request: Request, bindings: unknown, limit: numbe
   }
   if (Number(request.headers.get("content-length")) > limit) throw bodyTooLarge(limit);
   const incoming = nodeRequest(bindings);
-  const bytes = await (incoming ? readIncoming(incoming, limit) : readStream(request.body, limit));
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    throw notJson("The body is not UTF-8.");
-  }
+  return incoming ? readIncoming(incoming, limit) : readStream(request.body, limit);
 }
 
 /**
@@ -63,7 +58,7 @@ function isUnread(incoming: unknown): incoming is IncomingMessage {
 }
 
 /** Reads Node's request directly: wrapping it in a web stream first costs more than the rest of a delivery. */
-function readIncoming(incoming: IncomingMessage, limit: number): Promise<Uint8Array> {
+function readIncoming(incoming: IncomingMessage, limit: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let length = 0;
@@ -80,7 +75,11 @@ function readIncoming(incoming: IncomingMessage, limit: number): Promise<Uint8Ar
     };
     const onEnd = () => {
       stop();
-      resolve(join(chunks, length));
+      try {
+        resolve(decode(chunks, length));
+      } catch (error) {
+        reject(error);
+      }
     };
     const onHungUp = (reason?: unknown) => {
       stop();
@@ -92,22 +91,30 @@ function readIncoming(incoming: IncomingMessage, limit: number): Promise<Uint8Ar
 }
 
 /** Counts what arrives: the Content-Length of a request that came over no socket is only a claim. */
-async function readStream(stream: ReadableStream<Uint8Array> | null, limit: number): Promise<Uint8Array> {
+async function readStream(stream: ReadableStream<Uint8Array> | null, limit: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  if (!stream) return join(chunks, length);
+  if (!stream) return "";
   const reader = stream.getReader();
   for (;;) {
     const { done, value } = await reader.read().catch(() => {
       throw bodyIncomplete();
     });
-    if (done) return join(chunks, length);
+    if (done) return decode(chunks, length);
     length += value.length;
     chunks.push(value);
     if (length > limit) {
       void reader.cancel().catch(() => {});
       throw bodyTooLarge(limit);
     }
+  }
+}
+
+function decode(chunks: readonly Uint8Array[], length: number): string {
+  try {
+    return utf8.decode(join(chunks, length));
+  } catch {
+    throw notJson("The body is not UTF-8.");
   }
 }
 

@@ -50,10 +50,18 @@ export function processDelivery(options: ProcessOptions): Outcome | Promise<Outc
   });
 }
 
-/** A body that fails on its way out could no longer be told from a success. */
+const headersOfTransport = ["content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"];
+
+/** Reads a result to its end: a body that fails on its way out could no longer be told from a success. */
 async function readWhole(response: Response): Promise<Response> {
+  if (response.status === 0) throw new TypeError("The handler returned Response.error(), which no client can be sent.");
   if (response.body === null) return response;
-  const { status, statusText, headers } = response;
+  const { status, statusText } = response;
+  const headers = new Headers(response.headers);
+  // What `fetch` returns, which has a URL, is unpacked already and says still that it is not.
+  if (response.url !== "") {
+    for (const name of headersOfTransport) headers.delete(name);
+  }
   return new Response(await response.arrayBuffer(), { status, statusText, headers });
 }
 
@@ -79,47 +87,54 @@ function handlerTimedOut(endpoint: Endpoint): WebhookError {
   );
 }
 
-/** The context of one run. A signal and a child logger are dear next to a delivery, so each is made when asked for. */
-class Run implements HandlerContext<unknown> {
-  readonly delivery: Delivery<unknown>;
-  readonly #request: Request | undefined;
-  #shown: Request | undefined;
-  readonly #serverLog: Logger;
-  #log: Logger | undefined;
-  #controller: AbortController | undefined;
-  #abortReason: WebhookError | undefined;
+/** What a handler may ask its context for. */
+interface Made {
+  log?: Logger;
+  request?: Request;
+  controller?: AbortController;
+  abortReason?: WebhookError;
+}
 
-  constructor({ delivery, log, request }: ProcessOptions) {
-    this.delivery = delivery;
-    this.#request = request;
-    this.#serverLog = log;
+/** The context of one run. A signal, a child logger, a request are dear next to a delivery: made when asked for. */
+class Run implements HandlerContext<unknown> {
+  readonly #options: ProcessOptions;
+  readonly #made: Made = {};
+
+  constructor(options: ProcessOptions) {
+    this.#options = options;
+  }
+
+  get delivery(): Delivery<unknown> {
+    return this.#options.delivery;
   }
 
   get log(): Logger {
-    this.#log ??= this.#serverLog.child({ endpoint: this.delivery.endpoint, deliveryId: this.delivery.id });
-    return this.#log;
+    const { delivery, log } = this.#options;
+    this.#made.log ??= log.child({ endpoint: delivery.endpoint, deliveryId: delivery.id });
+    return this.#made.log;
   }
 
   get request(): Request | undefined {
-    this.#shown ??= this.#request && withoutSecret(this.#request);
-    return this.#shown;
+    const { request } = this.#options;
+    if (request) this.#made.request ??= withoutSecret(request);
+    return this.#made.request;
   }
 
   get signal(): AbortSignal {
-    if (!this.#controller) {
+    if (!this.#made.controller) {
       const controller = new AbortController();
-      this.#controller = controller;
-      const hungUp = this.#request?.signal;
-      if (this.#abortReason) controller.abort(this.#abortReason);
+      this.#made.controller = controller;
+      const hungUp = this.#options.request?.signal;
+      if (this.#made.abortReason) controller.abort(this.#made.abortReason);
       else if (hungUp?.aborted) controller.abort(hungUp.reason);
       else hungUp?.addEventListener("abort", () => controller.abort(hungUp.reason), { once: true });
     }
-    return this.#controller.signal;
+    return this.#made.controller.signal;
   }
 
   abort(reason: WebhookError): void {
-    this.#abortReason = reason;
-    this.#controller?.abort(reason);
+    this.#made.abortReason = reason;
+    this.#made.controller?.abort(reason);
   }
 }
 

@@ -5,7 +5,7 @@ import type { Logger } from "../logger.ts";
 import { unknownNames, type WebhookPayload } from "../payload/schema.ts";
 import { answerDuplicate, answerError, answerOutcome } from "./answer.ts";
 import { parseJson, readBody } from "./body.ts";
-import type { Endpoint } from "./endpoint.ts";
+import type { Admission, Endpoint } from "./endpoint.ts";
 import { processDelivery } from "./process.ts";
 import type { SecretCheck } from "./secret.ts";
 
@@ -25,29 +25,18 @@ export interface ReceiverOptions {
   createId: () => string;
 }
 
-/** A body on its way into an endpoint. */
-interface Arrival {
+/** A delivery that was let in, before and after its handler ran. */
+interface Handling {
   endpoint: Endpoint;
-  body: string;
-  /** The `Webhook-Id`, where one came. */
-  id: string | undefined;
-  request?: Request;
+  delivery: Delivery<unknown>;
+  admission: Admission;
 }
 
-/** What became of an arrival. */
-interface Handled {
-  id: string;
-  outcome: Outcome;
-  hubPayload: WebhookPayload | undefined;
+/** The outcome of a delivery, or the promise of one. */
+interface Running {
+  outcome: Outcome | Promise<Outcome>;
   /** Whether the same delivery was being worked on already, so that this is the outcome of that run. */
   duplicate: boolean;
-}
-
-/** What became of an arrival over HTTP. */
-interface Recorded extends Handled {
-  /** From the request to the answer. */
-  ms: number;
-  status: number;
 }
 
 /** How many names that this release does not know are told in the log; then it has been said often enough. */
@@ -59,9 +48,9 @@ const unknownNamesTold = 100;
  */
 export class Receiver {
   readonly #options: ReceiverOptions;
-  /** Inline deliveries whose handler is running, by endpoint and id. */
-  readonly #running = new Map<string, Promise<Outcome>>();
   readonly #toldNames = new Set<string>();
+  /** The deliveries whose handler is running, by endpoint and id. */
+  readonly #running = new Map<string, Promise<Outcome>>();
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
@@ -80,11 +69,16 @@ export class Receiver {
       secret.check(request, context.env);
       if (endpoint.wantsJson) requireJson(request);
       const body = await readBody(request, context.env, bodyLimit);
-      const handled = await this.deliver({ endpoint, body, id: deliveryId(request), request });
-      const answer = answerOutcome(handled.outcome);
-      const response = handled.duplicate ? answerDuplicate({ id: handled.id, answer }) : answer.response;
+      const admission = await this.#admit(endpoint, body);
+      const delivery = this.#delivery({ endpoint, body, admission, id: deliveryId(request) });
+      const { outcome, duplicate } = this.#run({ endpoint, delivery, admission }, request);
+      const answer = answerOutcome(await outcome);
+      const response = duplicate ? answerDuplicate({ id: delivery.id, answer }) : answer.response;
       const ms = performance.now() - startedAt;
-      this.#record(endpoint, { ...handled, outcome: answer.outcome, ms, status: response.status });
+      this.#record(
+        { endpoint, delivery, admission },
+        { outcome: answer.outcome, duplicate, ms, status: response.status },
+      );
       return response;
     } catch (error) {
       return this.#refuse(error, endpoint);
@@ -92,40 +86,69 @@ export class Receiver {
   }
 
   /**
-   * Takes a body through schema, filter and handler. Where a run of the same delivery is still going on, its outcome
-   * is shared instead: the Hub repeats what it believes lost.
+   * Takes a body through schema, filter and handler, without HTTP.
    *
    * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
    */
-  async deliver({ endpoint, body, id: givenId, request }: Arrival): Promise<Handled> {
-    const receivedAt = new Date(this.#options.now());
-    const { payload, hubPayload, ignored } = await endpoint.admit(endpoint.wantsJson ? parseJson(body) : undefined);
-    if (hubPayload) this.#tellUnknownNames(hubPayload);
-    const id = givenId ?? this.#options.createId();
-    if (ignored !== undefined) {
-      return { id, hubPayload, duplicate: false, outcome: { status: "ignored", reason: ignored } };
+  async deliver({
+    endpoint,
+    body,
+    id,
+  }: {
+    endpoint: Endpoint;
+    body: string;
+    id: string | undefined;
+  }): Promise<Outcome> {
+    const admission = await this.#admit(endpoint, body);
+    const delivery = this.#delivery({ endpoint, body, admission, id });
+    return this.#run({ endpoint, delivery, admission }).outcome;
+  }
+
+  #admit(endpoint: Endpoint, body: string): Admission | Promise<Admission> {
+    return endpoint.admit(endpoint.wantsJson ? parseJson(body) : undefined);
+  }
+
+  #delivery({ endpoint, body, admission, id }: Omit<Handling, "delivery"> & { body: string; id: string | undefined }) {
+    if (admission.hubPayload) this.#tellUnknownNames(admission.hubPayload);
+    return {
+      id: id ?? this.#options.createId(),
+      endpoint: endpoint.name,
+      body,
+      payload: admission.payload,
+      receivedAt: new Date(this.#options.now()),
+      attempt: 1,
+    };
+  }
+
+  /**
+   * Runs the handler, unless the filter does not want the delivery. Where a run of the same delivery is still going on,
+   * its outcome is shared instead: the Hub repeats what it believes lost.
+   */
+  #run({ endpoint, delivery, admission }: Handling, request?: Request): Running {
+    if (admission.ignored !== undefined) {
+      return { outcome: { status: "ignored", reason: admission.ignored }, duplicate: false };
     }
-    const key = `${endpoint.name} ${id}`;
+    const key = `${endpoint.name} ${delivery.id}`;
     const running = this.#running.get(key);
-    if (running) return { id, hubPayload, duplicate: true, outcome: await running };
-    const delivery: Delivery<unknown> = { id, endpoint: endpoint.name, body, payload, receivedAt, attempt: 1 };
+    if (running) return { outcome: running, duplicate: true };
     const outcome = processDelivery({ endpoint, delivery, log: this.#options.log(), request });
-    if (!(outcome instanceof Promise)) return { id, hubPayload, duplicate: false, outcome };
-    this.#running.set(key, outcome);
-    try {
-      return { id, hubPayload, duplicate: false, outcome: await outcome };
-    } finally {
-      this.#running.delete(key);
+    if (outcome instanceof Promise) {
+      this.#running.set(key, outcome);
+      void outcome.then(() => this.#running.delete(key));
     }
+    return { outcome, duplicate: false };
   }
 
   /** One line a delivery, and what the landing page shows. */
-  #record(endpoint: Endpoint, { id, outcome, hubPayload, duplicate, ms, status }: Recorded): void {
+  #record(
+    { endpoint, delivery, admission: { hubPayload } }: Handling,
+    { outcome, duplicate, ms, status }: { outcome: Outcome; duplicate: boolean; ms: number; status: number },
+  ): void {
     endpoint.activity.deliveries += 1;
     endpoint.activity.last = { outcome: outcome.status, at: new Date(this.#options.now()) };
     const fields = {
       endpoint: endpoint.name,
-      deliveryId: id,
+      deliveryId: delivery.id,
       repo: hubPayload && `${hubPayload.repo.type}:${hubPayload.repo.name}`,
       scope: hubPayload?.event.scope,
       action: hubPayload?.event.action,

@@ -136,7 +136,7 @@ export class WebhooksServer {
    */
   async receive(payload: unknown, { endpoint: name, id }: { endpoint?: string; id?: string } = {}): Promise<Outcome> {
     const body = payload === undefined ? "" : JSON.stringify(payload);
-    return (await this.#receiver.deliver({ endpoint: this.#find(name), body, id })).outcome;
+    return this.#receiver.deliver({ endpoint: this.#find(name), body, id });
   }
 
   /**

@@ -48,8 +48,12 @@ describe("A body that is no JSON", () => {
     { what: "a surrogate", bytes: [0xed, 0xa0, 0x80] },
     { what: "Latin-1", bytes: [0xe9] },
   ])("P1: $what in a string are answered 400", async ({ bytes }) => {
-    const [before = "", after = ""] = valid.split("acme");
-    const body = Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)]);
+    const inName = valid.indexOf("acme");
+    const body = Buffer.concat([
+      Buffer.from(valid.slice(0, inName)),
+      Buffer.from(bytes),
+      Buffer.from(valid.slice(inName)),
+    ]);
     const receiver = await openReceiver();
     await receiver.survives(() => receiver.post({ body }), refused(400, "BODY_NOT_JSON"));
   });
@@ -108,14 +112,15 @@ describe("A body that is too large", () => {
     const server = new WebhooksServer({ secret, bodyLimit, logger });
     server.webhook("target", () => {});
     let pulled = 0;
-    const endless = new ReadableStream<Uint8Array>({
+    const long = new ReadableStream<Uint8Array>({
       pull(controller) {
         pulled += 1;
         controller.enqueue(new Uint8Array(10_000));
+        if (pulled === 1_000) controller.close();
       },
     });
     const headers = { "content-type": "application/json", "x-webhook-secret": secret, "content-length": "10" };
-    const init = { method: "POST", headers, body: endless, duplex: "half" };
+    const init = { method: "POST", headers, body: long, duplex: "half" };
     const response = await server.request("/webhooks/target", init);
     expect(response.status).toBe(413);
     expect(pulled).toBeLessThan(15);

@@ -255,6 +255,16 @@ describe("A request for something else", () => {
     expect(answer?.headers.get("allow")).toBe("POST");
   });
 
+  test("H8: CONNECT, and a reset before the answer is out, ends no process", async () => {
+    const receiver = await openReceiver();
+    const connect = "CONNECT hub:443 HTTP/1.1\r\nHost: hub\r\n\r\n";
+    const sockets = await Promise.all(Array.from({ length: 20 }, () => receiver.connect()));
+    for (const socket of sockets) socket.send(connect, "x".repeat(99)).reset();
+    await Promise.all(sockets.map(({ ended }) => ended));
+    await receiver.page("/health");
+    await receiver.survives(() => receiver.send(connect), { status: 405, told: { ...broken, method: "CONNECT" } });
+  });
+
   test.each([
     "..%2f",
     "..%2ftarget",

@@ -2,7 +2,7 @@
  * Every text inside a value, as a logger could write it out: keys, strings, bytes, errors with message, stack, cause
  * and whatever else was put on them.
  */
-export function textsIn(value: unknown, seen = new Set<object>()): string[] {
+function textsIn(value: unknown, seen = new Set<object>()): string[] {
   if (value instanceof Uint8Array) return [Buffer.from(value).toString("latin1")];
   if (typeof value !== "object" || value === null) return [String(value)];
   if (seen.has(value)) return [];

@@ -13,7 +13,7 @@ const toSlow = { path: "/webhooks/slow" };
 const toStuck = { path: "/webhooks/stuck" };
 
 /** How long the slow handler works where it has to be in work for the length of a test. */
-const workMs = 600;
+const workMs = 400;
 
 /** How long the end of a process may take beside its work, on a machine that is busy with other things. */
 const patienceMs = 3_000;

@@ -73,6 +73,14 @@ describe("A wrong secret", () => {
     await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": presented } }), invalid);
   });
 
+  test("S2: a body that comes after the refusal leaves the connection as it was", async () => {
+    const receiver = await openReceiver();
+    const socket = await receiver.connect();
+    const headers = { "X-Webhook-Secret": "another", "Content-Length": "2000" };
+    await receiver.survives(() => socket.send(receiver.delivery({ headers, body: "" })).answer(), invalid);
+    expect((await socket.send("x".repeat(2_000), receiver.delivery()).answer()).status).toBe(200);
+  });
+
   test("S2: what was presented is not logged either: it may be the secret of something else", async () => {
     const receiver = await openReceiver();
     const presented = "Hf_some-other-5ecret";

@@ -197,6 +197,13 @@ describe("A refusal", () => {
     expect(looked).toBeLessThan(10);
   });
 
+  test("names three broken items, and looks for no fourth", () => {
+    const broken = Array.from({ length: 10 }, () => ({ ref: 5, oldSha: null, newSha: null }));
+    expect(refusal(changedAt(readFixture("content-ref-created"), ["updatedRefs"], broken))).toMatch(
+      /^Invalid payload: updatedRefs\.0\.ref: [^;]+; updatedRefs\.1\.ref: [^;]+; updatedRefs\.2\.ref: [^;(]+\.$/,
+    );
+  });
+
   test("finds the broken item behind many whole ones", () => {
     const whole = Array.from({ length: 20 }, () => ({ ref: "refs/heads/main", oldSha: null, newSha: null }));
     const value = changedAt(readFixture("content-ref-created"), ["updatedRefs"], [...whole, { ref: "refs/pr/1" }]);

@@ -50,8 +50,8 @@ describe("A sample", () => {
 
   test("of a Space has a subdomain that follows the name", () => {
     const subdomain = (type: string) =>
-      webhookPayload("repo", { repo: { type, name: "Acme/Rain_bot" } }).repo.subdomain;
-    expect(["space", "dataset"].map(subdomain)).toEqual(["acme-rain-bot", undefined]);
+      webhookPayload("repo", { repo: { type, name: "Acme/Rain_bot-99" } }).repo.subdomain;
+    expect(["space", "dataset"].map(subdomain)).toEqual(["acme-rain-bot-99", undefined]);
   });
 
   test("of changed content lists files of a bucket, and refs of all others", () => {
@@ -66,6 +66,26 @@ describe("A sample", () => {
     expect(webhookPayload("repo.content")).not.toBe(webhookPayload("repo.content"));
     webhookPayload("repo.content").updatedRefs.length = 0;
     expect(webhookPayload("repo.content").updatedRefs).toHaveLength(1);
+  });
+});
+
+describe("A sample without changes", () => {
+  test("is what happens most, to a public dataset", () => {
+    expect(scopes.map((scope) => [scope, webhookPayload(scope).event.action])).toEqual([
+      ["repo", "update"],
+      ["repo.content", "update"],
+      ["repo.config", "update"],
+      ["discussion", "create"],
+      ["discussion.comment", "create"],
+    ]);
+    expect(webhookPayload("repo").repo).toMatchObject({ type: "dataset", name: "acme/data", private: false });
+    expect(webhookPayload("repo.config").updatedConfig).toEqual({ private: false });
+  });
+
+  test("of a comment is one that everybody sees, on an open pull request", () => {
+    const { discussion, comment } = webhookPayload("discussion.comment");
+    expect(discussion).toMatchObject({ status: "open", isPullRequest: true, changes: { base: "refs/heads/main" } });
+    expect(comment).toMatchObject({ hidden: false, content: expect.stringMatching(/\w/) });
   });
 });
 

@@ -1,3 +1,5 @@
+import { createServer, type ServerResponse } from "node:http";
+import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
@@ -14,6 +16,34 @@ function createReturning(result: unknown) {
 
 /** Made of the runtime's own class, before a launch could put another in its place. */
 const early = new Response("early", { status: 203 });
+
+/** A body of several parts; an error among them is where it breaks off. */
+function streamOf(...parts: readonly (string | Error)[]): ReadableStream<Uint8Array> {
+  const pending = [...parts];
+  return new ReadableStream({
+    pull(controller) {
+      const part = pending.shift();
+      if (part === undefined) controller.close();
+      else if (part instanceof Error) controller.error(part);
+      else controller.enqueue(new TextEncoder().encode(part));
+    },
+  });
+}
+
+/** Another server, which a handler may ask. */
+async function serve(answer: (response: ServerResponse) => void) {
+  const server = createServer((_request, response) => answer(response));
+  await new Promise<void>((resolve) => server.listen({ host: "127.0.0.1", port: 0 }, resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("A TCP server has a port.");
+  return {
+    url: `http://127.0.0.1:${address.port}/`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
 
 const circular: { self?: unknown } = {};
 circular.self = circular;
@@ -68,6 +98,71 @@ describeOverBothTransports("What a handler returns", (send) => {
     server.webhook("answer", respond);
     const response = await send(server, deliveryRequest({ endpoint: "answer", payload: webhookPayload("repo") }));
     expect([response.status, await response.text()]).toEqual(answered);
+  });
+
+  test("may be a Response whose body comes bit by bit", async () => {
+    const { server, request } = createReturning(new Response(streamOf("train", "ed"), { status: 202 }));
+    const response = await send(server, request);
+    expect([response.status, await response.text()]).toEqual([202, "trained"]);
+  });
+
+  test("is a failure where the body of a Response breaks off: half of it is no success", async () => {
+    const thrown = new Error("no GPU is free");
+    const { server, logger, request } = createReturning(new Response(streamOf("train", thrown)));
+    const response = await send(server, request);
+    expect([response.status, await response.json()]).toMatchObject([500, { code: "HANDLER_FAILED" }]);
+    expect(logger.lines).toContainEqual(expect.objectContaining({ outcome: "failed", status: 500, err: thrown }));
+  });
+
+  test("is a failure where the body of a Response was read already", async () => {
+    const used = new Response("used");
+    await used.text();
+    const { server, request } = createReturning(used);
+    const response = await send(server, request);
+    expect([response.status, await response.json()]).toMatchObject([500, { code: "HANDLER_FAILED" }]);
+  });
+
+  test("is a failure where it is a Response that stands for an error of the network", async () => {
+    const { server, request } = createReturning(Response.error());
+    const response = await send(server, request);
+    expect([response.status, await response.json()]).toMatchObject([500, { code: expect.any(String) }]);
+  });
+
+  test("is given up at the time limit where the body of a Response does not end", async () => {
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    server.webhook("answer", { timeout: 10 }, () => new Response(new ReadableStream()));
+    const response = await send(server, deliveryRequest({ endpoint: "answer", payload: webhookPayload("repo") }));
+    expect([response.status, await response.json()]).toMatchObject([504, { code: "HANDLER_TIMED_OUT" }]);
+  });
+
+  test.each(["with its length", "in chunks"])(
+    "may be fetched from a server that packs its answers, %s",
+    async (how) => {
+      const text = JSON.stringify({ trained: "yes".repeat(1_000) });
+      const packed = gzipSync(text);
+      await using elsewhere = await serve((response) => {
+        const length = how === "with its length" ? { "content-length": packed.length } : {};
+        response.writeHead(201, { "content-type": "application/json", "content-encoding": "gzip", ...length });
+        response.end(packed);
+      });
+      const server = new WebhooksServer({ logger: createMemoryLogger() });
+      server.webhook("answer", () => fetch(elsewhere.url));
+      const response = await send(server, deliveryRequest({ endpoint: "answer", payload: webhookPayload("repo") }));
+      expect([response.status, response.headers.get("content-type"), await response.text()]).toEqual([
+        201,
+        "application/json",
+        text,
+      ]);
+      expect(response.headers.get("content-encoding")).toBeNull();
+    },
+  );
+
+  test("keeps its packing where the handler has packed it itself", async () => {
+    const headers = { "content-encoding": "gzip" };
+    const { server, request } = createReturning(new Response(gzipSync("trained"), { headers }));
+    const { status, headers: answered } = await send(server, request);
+    // Over a socket, the client that is used here has unpacked it.
+    expect([status, answered.get("content-encoding")]).toEqual([200, "gzip"]);
   });
 
   test.each([

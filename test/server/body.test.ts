@@ -172,6 +172,7 @@ describe.each([
     ["7,000 objects", '{"a":'.repeat(7_000)],
     ["101 lists", nested(101)],
     ["lists and objects in turn", `${'[{"a":'.repeat(51)}1${"}]".repeat(51)}`],
+    ["101 lists behind others that have ended", `[${"[],".repeat(50)}${nested(100)}]`],
     ["lists behind a string that ends in a backslash", `["\\\\",${nested(100)}]`],
   ])("is refused with 400 where it is nested too deep: %s", async (_what, text) => {
     const { server, handled } = createEcho();
@@ -181,6 +182,7 @@ describe.each([
 
   test.each([
     ["100 lists", nested(100)],
+    ["100 lists and one beside them", `[${nested(99)},[]]`],
     ["a thousand lists side by side", `[${Array(1_000).fill("[]").join()}]`],
     ["a thousand brackets inside a string", JSON.stringify({ text: '["{'.repeat(1_000) })],
     ["a thousand brackets inside a name", JSON.stringify({ ["[".repeat(1_000)]: 1 })],
@@ -306,6 +308,13 @@ describe("The limit of a body", () => {
       server.fetch(streamedRequest("/webhooks/any", { "content-length": String(claimed) }, streamed([encode("{}")])));
     expect((await post(length)).status).toBe(200);
     expect((await post(length + 1)).status).toBe(413);
+  });
+
+  test("may be a single byte", async () => {
+    const { server } = createEcho({ bodyLimit: 1 });
+    const post = (text: string) => server.fetch(streamedRequest("/webhooks/any", {}, streamed([encode(text)])));
+    expect((await post("1")).status).toBe(200);
+    expect((await post("12")).status).toBe(413);
   });
 
   test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])("may not be %d", (bodyLimit) => {

@@ -47,6 +47,7 @@ describeOverBothTransports("The one log line of a delivery", (send) => {
         deliveryId: "d-1",
         outcome: "ignored",
         reason: "scope repo.content is not discussion",
+        duplicate: undefined,
         status: 200,
       }),
     ]);
@@ -127,6 +128,19 @@ describe("A log", () => {
       "The Hub sent something new, which is passed on as it is: repository type scroll.",
       "The Hub sent something new, which is passed on as it is: payload version 4.",
     ]);
+  });
+
+  test.each([
+    ["scope repo.seals", { event: { action: "update", scope: "repo.seals" } }],
+    ["action archive", { event: { action: "archive", scope: "repo" } }],
+    ["repository type scroll", { repo: { ...webhookPayload("repo").repo, type: "scroll" } }],
+    ["payload version 4", { webhook: { id: "1", version: 4 } }],
+  ])("names what is new where all else is known: %s", async (name, change) => {
+    const { server, logger } = createLogged();
+    server.webhook("retrain", () => "done");
+    await server.fetch(delivery("retrain", { ...webhookPayload("repo"), ...change }));
+    const told = logger.lines.map(({ msg }) => msg).filter((msg) => msg.startsWith("The Hub sent something new"));
+    expect(told).toEqual([`The Hub sent something new, which is passed on as it is: ${name}.`]);
   });
 
   test("says nothing of the names that are known", async () => {

@@ -122,7 +122,9 @@ describeOverBothTransports("An endpoint with a schema of its own", (send) => {
       500,
       { error: "Something went wrong in the receiver; its log says what.", code: "INTERNAL" },
     ]);
-    expect(logger.text()).toContain("the schema is broken");
+    expect(logger.lines).toContainEqual(
+      expect.objectContaining({ level: "error", endpoint: "inbox", err: new Error("the schema is broken") }),
+    );
   });
 
   test("wants JSON like any other", async () => {

@@ -92,6 +92,12 @@ describe("A handler that is asynchronous", () => {
     expect(outcome.status === "failed" && outcome.error.cause).toBe(thrown);
   });
 
+  test("that fails in time has nothing of it in the log yet: whoever ran it tells", async () => {
+    const { outcome, log } = run(() => Promise.reject(new Error("no GPU is free")));
+    await outcome;
+    expect(log.lines).toEqual([]);
+  });
+
   test("may return anything with a `then`, as query builders do", async () => {
     const query = { [then]: (resolve: (rows: number[]) => void) => resolve([1, 2]) };
     expect(await run(() => query).outcome).toEqual({ status: "succeeded", result: [1, 2] });

@@ -225,7 +225,8 @@ describeOverBothTransports("The id of a delivery", (send) => {
     expect(await idOf({ "webhook-id": "0b3f-42" })).toBe("0b3f-42");
   });
 
-  test("may be 200 printable characters long", async () => {
+  test("may be one printable character long, or 200", async () => {
+    expect(await idOf({ "webhook-id": "7" })).toBe("7");
     expect(await idOf({ "webhook-id": "~".repeat(200) })).toBe("~".repeat(200));
   });
 
@@ -270,5 +271,18 @@ describeOverBothTransports("What a handler is told of a delivery", (send) => {
     server.webhook("retrain", (_payload, { request }) => request?.headers.get("x-forwarded-for") ?? null);
     const response = await send(server, post("/webhooks/retrain", { ...json, "x-forwarded-for": "192.0.2.7" }));
     expect(await response.json()).toBe("192.0.2.7");
+  });
+
+  test("is the request without what proves that it came from the Hub, so that it may be logged", async () => {
+    const server = new WebhooksServer({ logger: createMemoryLogger(), secret: "s3cret", secretInQuery: true });
+    server.webhook("retrain", (_payload, { request }) => [
+      request?.method,
+      request?.url.replace(/^.*(?=\/webhooks)/, ""),
+      [...(request?.headers.values() ?? [])].includes("s3cret"),
+    ]);
+    const withHeader = await send(server, post("/webhooks/retrain?run=7", { ...json, "x-webhook-secret": "s3cret" }));
+    expect(await withHeader.json()).toEqual(["POST", "/webhooks/retrain?run=7", false]);
+    const inQuery = await send(server, post("/webhooks/retrain?secret=s3cret&run=7"));
+    expect(await inQuery.json()).toEqual(["POST", "/webhooks/retrain?run=7", false]);
   });
 });

@@ -37,6 +37,8 @@ describeOverBothTransports("A receiver with a secret", (send) => {
     ["the right one between spaces, which HTTP cuts off", "  s3cret ", 200],
     ["another", "secret", 403],
     ["nothing", "", 403],
+    ["one with another first letter", "x3cret", 403],
+    ["one with another last letter", "s3crex", 403],
     ["only its beginning", "s3cre", 403],
     ["more than it", "s3crets", 403],
     ["it twice over", "s3crets3cret", 403],
@@ -60,6 +62,13 @@ describeOverBothTransports("A receiver with a secret", (send) => {
     const { server } = createServer({ secret });
     expect((await send(server, withSecret(secret))).status).toBe(200);
     expect((await send(server, withSecret(secret.replace("a", "b")))).status).toBe(403);
+  });
+
+  test("may be a single character", async () => {
+    const { server } = createServer({ secret: "s" });
+    expect((await send(server, withSecret("s"))).status).toBe(200);
+    expect((await send(server, withSecret("x"))).status).toBe(403);
+    expect((await send(server, withSecret("ss"))).status).toBe(403);
   });
 
   test("does not look for it in the URL", async () => {

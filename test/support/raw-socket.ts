@@ -104,15 +104,6 @@ export class RawSocket {
     return this;
   }
 
-  /** Waits until `text` has come. */
-  async received(text: string): Promise<void> {
-    while (!this.rest.includes(text)) {
-      if (this.#isEnded)
-        throw new Error(`The connection ended before ${JSON.stringify(text)}: ${JSON.stringify(this.rest)}`);
-      await this.#changed.promise;
-    }
-  }
-
   /** Lets go of the connection. */
   close(): void {
     this.#socket.destroy();

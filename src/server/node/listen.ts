@@ -172,6 +172,8 @@ function refuseBroken(server: Server, { connections, log }: { connections: Conne
   });
 
   server.on("connect", (_request, socket) => {
+    // Node hands such a socket over without any listener: a reset would end the process.
+    socket.on("error", () => socket.destroy());
     refuse(socket, "405 Method Not Allowed\r\nAllow: POST", { method: "CONNECT" });
   });
 
