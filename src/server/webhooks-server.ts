@@ -67,7 +67,7 @@ export class WebhooksServer {
   #started: Promise<void> | undefined;
   #secretTold = false;
   #launched: Promise<Launch> | undefined;
-  #publicUrl: string | undefined;
+  #reachedAt: LaunchedServer | undefined;
   #leaveProcess: (() => void) | undefined;
 
   /** @throws `OPTION_INVALID` */
@@ -190,7 +190,7 @@ export class WebhooksServer {
         { fetch: this.fetch, endpointNames: () => this.endpointNames, secret: this.#secret, log: () => this.#logger },
         options,
       );
-      this.#publicUrl = launched.publicUrl;
+      this.#reachedAt = launched;
       if (options.ownsProcess ?? true) {
         const { ownProcess } = await import("./node/own-process.ts");
         this.#leaveProcess = ownProcess({ close: () => this.#close(), log: () => this.#logger });
@@ -213,7 +213,7 @@ export class WebhooksServer {
     const complete = await running.close();
     if (this.#launched === launched) {
       this.#launched = undefined;
-      this.#publicUrl = undefined;
+      this.#reachedAt = undefined;
       this.#leaveProcess?.();
     }
     return complete;
@@ -228,8 +228,10 @@ export class WebhooksServer {
       );
     }
     this.#endpoints.set(name, endpoint);
-    if (this.#publicUrl)
-      this.#logger.info({ endpoint: name, url: `${this.#publicUrl}${webhooksPath}${name}` }, "endpoint added");
+    if (this.#reachedAt) {
+      const url = `${this.#reachedAt.publicUrl}${webhooksPath}${name}`;
+      this.#logger.info({ endpoint: name, url }, "endpoint added");
+    }
   }
 
   #find(name: string | undefined): Endpoint {
@@ -258,7 +260,7 @@ export class WebhooksServer {
       endpoints: this.#endpoints,
       secretIsSet: (bindings) => this.#secret.isSet(bindings),
       startedAt: this.#startedAt,
-      publicUrl: () => this.#publicUrl,
+      reachedAt: () => this.#reachedAt,
     });
     this.app.notFound(() =>
       answerError(new WebhookError("There is nothing at this path.", { code: "NOT_FOUND", status: 404 })),

@@ -20,8 +20,8 @@ export interface LandingSource {
   endpoints: ReadonlyMap<string, Endpoint>;
   secretIsSet: (bindings: unknown) => boolean;
   startedAt: Date;
-  /** The address for the Hub, where one is known. */
-  publicUrl: () => string | undefined;
+  /** Where the server was launched, once it was. */
+  reachedAt: () => { url: string; publicUrl: string } | undefined;
 }
 
 /** Adds the landing page to the app: the built-in one, which is loaded when it is first asked for, or the user's own. */
@@ -49,7 +49,10 @@ export function serveLandingPage(app: Hono, source: LandingSource): void {
 
 function landingInfo(context: Context, source: LandingSource): LandingInfo {
   const space = readSpace();
-  const baseUrl = space?.url ?? source.publicUrl() ?? requestedUrl(context);
+  const launched = source.reachedAt();
+  // Without a Space or a tunnel, the address to show is the one that the reader came by: of a proxy in front, say.
+  const publicUrl = launched && launched.publicUrl !== launched.url ? launched.publicUrl : undefined;
+  const baseUrl = space?.url ?? publicUrl ?? requestedUrl(context);
   const theme = context.req.query("__theme");
   return {
     endpoints: [...source.endpoints.values()].map(({ name, scopes, activity }) => ({
