@@ -1,5 +1,13 @@
 import { WebhookError } from "../errors.ts";
-import type { Action, RepoType, Scope, WebhookPayload } from "./schema.ts";
+import {
+  type Action,
+  actions,
+  isKnownScope,
+  type RepoType,
+  repoTypes,
+  type Scope,
+  type WebhookPayload,
+} from "./schema.ts";
 import { actionOf, coversScope, hasShapeOf } from "./scope.ts";
 
 /** A repository as `type:name`. `*` stands for anything but a slash, `**` for anything, in both parts. */
@@ -51,6 +59,30 @@ export function createFilter(options: FilterOptions): Filter | undefined {
     }
     return undefined;
   };
+}
+
+/**
+ * Says what looks like a slip in filter options: a value that the Hub does not send today. It may do so tomorrow, so
+ * it is no error, but a filter that nothing passes is a silence that takes long to understand.
+ */
+export function doubtsAbout({ scope, action, repo, ref }: FilterOptions): string[] {
+  const unknown = (option: string, values: readonly string[], known: (value: string) => boolean, hint: string) =>
+    values
+      .filter((value) => !known(value) && !value.includes("*"))
+      .map((value) => `Option "${option}" is "${value}", which the Hub does not send today: ${hint}.`);
+  const all = (value: string | readonly string[] | undefined) => (typeof value === "string" ? [value] : (value ?? []));
+  const isOneOf = (known: readonly string[]) => (value: string) => known.includes(value);
+  return [
+    ...unknown("scope", all(scope), isKnownScope, "scopes are repo, repo.content, discussion and the like"),
+    ...unknown("action", all(action), isOneOf(actions), `actions are ${actions.join(", ")}`),
+    ...unknown(
+      "repo",
+      all(repo).map((pattern) => pattern.split(":")[0] ?? ""),
+      isOneOf(repoTypes),
+      `types are ${repoTypes.join(", ")}`,
+    ),
+    ...unknown("ref", all(ref), (value) => value.startsWith("refs/"), 'write it in full, as in "refs/heads/main"'),
+  ];
 }
 
 function scopeFilter(wanted: readonly string[]): Filter {

@@ -53,6 +53,11 @@ export function actionOf(payload: WebhookPayload): Action {
   return scope.includes(".") && !isKnownScope(scope) ? "update" : action;
 }
 
+/** Keeps a payload whose scope is any string from passing for a narrowed one, so that what is left is not `never`. */
+interface Scoped<Wanted extends string> {
+  event: { scope: Wanted | `${Wanted}.${string}` };
+}
+
 /**
  * Whether a delivery is of `scope` or a narrower one, which narrows its type as well: TypeScript does not do so by
  * comparing the nested `event.scope`. A narrower scope that is not known yet counts only when it has what the broader
@@ -68,7 +73,7 @@ export function actionOf(payload: WebhookPayload): Action {
 export function isScope<Wanted extends KnownScope>(
   payload: WebhookPayload,
   scope: Wanted,
-): payload is WebhookPayload & PayloadOf<Wanted> {
+): payload is WebhookPayload & PayloadOf<Wanted> & Scoped<Wanted> {
   return coversScope(scope, payload.event.scope) && hasShapeOf(scope, payload);
 }
 

@@ -76,7 +76,7 @@ function readIncoming(incoming: IncomingMessage, limit: number): Promise<string>
     const onEnd = () => {
       stop();
       try {
-        resolve(decode(chunks, length));
+        resolve(decode(chunks));
       } catch (error) {
         reject(error);
       }
@@ -100,7 +100,7 @@ async function readStream(stream: ReadableStream<Uint8Array> | null, limit: numb
     const { done, value } = await reader.read().catch(() => {
       throw bodyIncomplete();
     });
-    if (done) return decode(chunks, length);
+    if (done) return decode(chunks);
     length += value.length;
     chunks.push(value);
     if (length > limit) {
@@ -110,18 +110,18 @@ async function readStream(stream: ReadableStream<Uint8Array> | null, limit: numb
   }
 }
 
-function decode(chunks: readonly Uint8Array[], length: number): string {
+function decode(chunks: readonly Uint8Array[]): string {
   try {
-    return utf8.decode(join(chunks, length));
+    const [first] = chunks;
+    return utf8.decode(first && chunks.length === 1 ? first : concatenate(chunks));
   } catch {
     throw notJson("The body is not UTF-8.");
   }
 }
 
-function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const [first] = chunks;
-  if (first && chunks.length === 1) return first;
-  const bytes = new Uint8Array(length);
+/** Joins the chunks of a body. */
+export function concatenate(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
   let offset = 0;
   for (const chunk of chunks) {
     bytes.set(chunk, offset);

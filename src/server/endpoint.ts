@@ -3,7 +3,7 @@ import type { Delivery } from "../delivery.ts";
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { WebhookError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
-import { createFilter, type Filter, type FilterOptions } from "../payload/filter.ts";
+import { createFilter, doubtsAbout, type Filter, type FilterOptions } from "../payload/filter.ts";
 import { parsePayload, payloadInvalid } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
 import type { PayloadOf } from "../payload/scope.ts";
@@ -57,6 +57,8 @@ export type PayloadFor<Options extends EndpointOptions> = Options extends { sche
 /** A route and all that stands behind it. */
 export interface Endpoint {
   readonly name: string;
+  /** What looks like a slip in its options. */
+  readonly doubts: readonly string[];
   /** The scopes that its filter takes; empty: all of them. */
   readonly scopes: readonly string[];
   /** Whether the body has to be JSON. */
@@ -107,6 +109,7 @@ export function createEndpoint(declaration: {
   }
   return {
     name: checkedName(name),
+    doubts: doubtsAbout(options),
     scopes: options.scope === undefined ? [] : typeof options.scope === "string" ? [options.scope] : options.scope,
     wantsJson: schema !== null,
     timeoutMs: toMilliseconds(options.timeout ?? defaultTimeout, "timeout"),

@@ -2,6 +2,7 @@ import type { Delivery, Outcome } from "../delivery.ts";
 import { WebhookError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { isResponse } from "./answer.ts";
+import { concatenate } from "./body.ts";
 import type { Endpoint, HandlerContext } from "./endpoint.ts";
 
 /** What the run of a handler needs. */
@@ -31,10 +32,12 @@ export function processDelivery(options: ProcessOptions): Outcome | Promise<Outc
   // A settle-once promise: racing two promises for the time limit costs several times as much.
   return new Promise((settle) => {
     let timedOut = false;
+    let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
     const timer = setTimeout(() => {
       timedOut = true;
       const error = handlerTimedOut(endpoint);
       run.abort(error);
+      void reader?.cancel(error).catch(() => {});
       settle({ status: "failed", error });
     }, endpoint.timeoutMs);
     const succeed = (value: unknown) => {
@@ -46,23 +49,36 @@ export function processDelivery(options: ProcessOptions): Outcome | Promise<Outc
       if (timedOut) run.log.error({ err: error }, "The handler failed after its time limit, when 504 was answered.");
       settle(handlerFailed(endpoint, error));
     };
-    pending.then((value) => (isResponse(value) ? void readWhole(value).then(succeed, fail) : succeed(value)), fail);
+    pending.then((value) => {
+      if (!isResponse(value)) return succeed(value);
+      readWhole(value, (opened) => {
+        reader = opened;
+      }).then(succeed, fail);
+    }, fail);
   });
 }
 
 const headersOfTransport = ["content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"];
 
 /** Reads a result to its end: a body that fails on its way out could no longer be told from a success. */
-async function readWhole(response: Response): Promise<Response> {
-  if (response.status === 0) throw new TypeError("The handler returned Response.error(), which no client can be sent.");
-  if (response.body === null) return response;
+async function readWhole(
+  response: Response,
+  onReader: (reader: ReadableStreamDefaultReader<Uint8Array>) => void,
+): Promise<Response> {
   const { status, statusText } = response;
+  if (status === 0) throw new TypeError("The handler returned Response.error(), which no client can be sent.");
   const headers = new Headers(response.headers);
   // What `fetch` returns, which has a URL, is unpacked already and says still that it is not.
-  if (response.url !== "") {
-    for (const name of headersOfTransport) headers.delete(name);
+  if (response.url !== "") for (const name of headersOfTransport) headers.delete(name);
+  if (response.body === null) return new Response(null, { status, statusText, headers });
+  const reader = response.body.getReader();
+  onReader(reader);
+  const chunks: Uint8Array[] = [];
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return new Response(concatenate(chunks), { status, statusText, headers });
+    chunks.push(value);
   }
-  return new Response(await response.arrayBuffer(), { status, statusText, headers });
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

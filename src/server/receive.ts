@@ -9,7 +9,7 @@ import type { Admission, Endpoint } from "./endpoint.ts";
 import { processDelivery } from "./process.ts";
 import type { SecretCheck } from "./secret.ts";
 
-/** The path below which every endpoint lies (`hub-api.md`, "Webhook receiver"). */
+/** The path below which every endpoint lies (the same as in the Hub's own Python library). */
 export const webhooksPath = "/webhooks/";
 
 /** What the way of a delivery needs of the server it runs in. */
@@ -145,7 +145,9 @@ export class Receiver {
     { outcome, duplicate, ms, status }: { outcome: Outcome; duplicate: boolean; ms: number; status: number },
   ): void {
     endpoint.activity.deliveries += 1;
-    endpoint.activity.last = { outcome: outcome.status, at: new Date(this.#options.now()) };
+    // To the Hub, whatever is not 2xx has failed, also where the handler meant to answer it.
+    const refused = outcome.status === "succeeded" && (status < 200 || status > 299);
+    endpoint.activity.last = { outcome: refused ? "failed" : outcome.status, at: new Date(this.#options.now()) };
     const fields = {
       endpoint: endpoint.name,
       deliveryId: delivery.id,
@@ -160,7 +162,8 @@ export class Receiver {
     const log = this.#options.log();
     if (outcome.status === "failed") {
       log.error({ ...fields, code: outcome.error.code, err: outcome.error.cause }, outcome.error.message);
-    } else if (outcome.status === "ignored") log.info({ ...fields, reason: outcome.reason }, "delivery ignored");
+    } else if (refused) log.warn(fields, "delivery answered with an error by its handler");
+    else if (outcome.status === "ignored") log.info({ ...fields, reason: outcome.reason }, "delivery ignored");
     else log.info(fields, "delivery succeeded");
   }
 

@@ -64,8 +64,8 @@ export class WebhooksServer {
   readonly #receiver: Receiver;
   readonly #startedAt: Date;
   #logger: Logger;
-  #started: Promise<void> | undefined;
-  #secretTold = false;
+  #prepared: Promise<void> | undefined;
+  #told = false;
   #launched: Promise<Launch> | undefined;
   #reachedAt: LaunchedServer | undefined;
   #leaveProcess: (() => void) | undefined;
@@ -108,7 +108,7 @@ export class WebhooksServer {
     environment?: unknown,
     context?: Parameters<Hono["fetch"]>[2],
   ): Response | Promise<Response> => {
-    if (!this.#secretTold) this.#tellSecret(environment);
+    this.#tell(environment);
     return this.app.fetch(request, environment ?? {}, context);
   };
 
@@ -140,12 +140,13 @@ export class WebhooksServer {
   }
 
   /**
-   * Prepares the server without listening: the logger, and a word on the secret. `launch()` does it too. Calls while
-   * one is going on share it.
+   * Prepares the server without listening: the logger, and a word on the secret. `launch()` does it too.
+   *
+   * @throws `OPTION_INVALID` when `LOG_LEVEL` is no level.
    */
-  start(): Promise<void> {
-    this.#started ??= this.#start();
-    return this.#started;
+  async start(): Promise<void> {
+    await this.#prepare();
+    this.#tell();
   }
 
   /**
@@ -174,22 +175,33 @@ export class WebhooksServer {
     await this.close();
   }
 
-  async #start(): Promise<void> {
-    if (!this.#options.logger) {
-      const { createNodeLogger } = await import("./node/logger.ts");
-      this.#logger = createNodeLogger();
-    }
-    if (!this.#secretTold) this.#tellSecret();
+  /** Calls at the same time share one preparation; one that failed may be tried again. */
+  #prepare(): Promise<void> {
+    this.#prepared ??= this.#chooseLogger().catch((error) => {
+      this.#prepared = undefined;
+      throw error;
+    });
+    return this.#prepared;
+  }
+
+  async #chooseLogger(): Promise<void> {
+    if (this.#options.logger) return;
+    const { createNodeLogger } = await import("./node/logger.ts");
+    this.#logger = createNodeLogger();
   }
 
   async #launch(options: LaunchOptions): Promise<Launch> {
-    await this.start();
     try {
+      await this.#prepare();
       const { launch } = await import("./node/launch.ts");
-      const launched = await launch(
-        { fetch: this.fetch, endpointNames: () => this.endpointNames, secret: this.#secret, log: () => this.#logger },
-        options,
-      );
+      const target = {
+        fetch: this.fetch,
+        endpointNames: () => this.endpointNames,
+        secret: this.#secret,
+        tell: () => this.#tell(),
+        log: () => this.#logger,
+      };
+      const launched = await launch(target, options);
       this.#reachedAt = launched;
       if (options.ownsProcess ?? true) {
         const { ownProcess } = await import("./node/own-process.ts");
@@ -228,6 +240,7 @@ export class WebhooksServer {
       );
     }
     this.#endpoints.set(name, endpoint);
+    if (this.#told) this.#tellDoubts(endpoint);
     if (this.#reachedAt) {
       const url = `${this.#reachedAt.publicUrl}${webhooksPath}${name}`;
       this.#logger.info({ endpoint: name, url }, "endpoint added");
@@ -273,8 +286,15 @@ export class WebhooksServer {
     });
   }
 
-  #tellSecret(bindings?: unknown): void {
-    this.#secretTold = true;
+  #tellDoubts({ name, doubts }: Endpoint): void {
+    for (const doubt of doubts) this.#logger.warn({ endpoint: name }, doubt);
+  }
+
+  /** Says, once, what there is to know before the first delivery: which settings look wrong, and whether it is open. */
+  #tell(bindings?: unknown): void {
+    if (this.#told) return;
+    this.#told = true;
+    for (const endpoint of this.#endpoints.values()) this.#tellDoubts(endpoint);
     for (const warning of this.#secret.warnings(bindings)) this.#logger.warn(warning);
     if (this.#secret.isSet(bindings)) {
       this.#logger.info("A webhook secret is set: only deliveries that carry it are accepted.");

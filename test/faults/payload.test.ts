@@ -51,7 +51,8 @@ describe("A list of broken items", () => {
       times.push({ broken: await timeOf(broken), whole: await timeOf(whole) });
     }
     const fastest = (which: "broken" | "whole") => Math.min(...times.map((round) => round[which]));
-    expect(fastest("broken")).toBeLessThan(2 * fastest("whole") + 20);
+    // Without a cap it takes most of a second.
+    expect(fastest("broken")).toBeLessThan(3 * fastest("whole") + 100);
   });
 
   test("P5: names paths, and nothing of what stands there", async () => {

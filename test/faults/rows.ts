@@ -1,6 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeEach, type RunnerTask } from "vitest";
 
 /** The rows of what a receiver must survive that are tried in this folder, by the file that tries them. */
@@ -39,16 +37,20 @@ function testsIn(task: RunnerTask): readonly RunnerTask[] {
   return task.type === "suite" ? task.tasks.flatMap(testsIn) : [task];
 }
 
-/** Each file runs in a process of its own, but all of one run have the same parent. */
+const resultsFolder = new URL("../../node_modules/.faults/", import.meta.url);
+
+/** Each file runs in a process of its own, but all of one run have the same parent: the last one finds all results. */
 function printSum(group: string, survived: number, lost: readonly string[]): void {
-  const folder = join(tmpdir(), `hub-webhooks-faults-${process.ppid}`);
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, group), String(survived));
-  const groups = Object.entries(rowsOf);
-  const all = groups.reduce((sum, [, rows]) => sum + rows.length, 0);
   if (lost.length > 0) console.log(`${group}: ${lost.join(", ")} did not survive`);
-  if (readdirSync(folder).length < groups.length) return;
-  const sum = groups.reduce((total, [name]) => total + Number(readFileSync(join(folder, name), "utf8")), 0);
-  rmSync(folder, { recursive: true, force: true });
-  console.log(`${sum} of ${all} rows survived`);
+  mkdirSync(resultsFolder, { recursive: true });
+  writeFileSync(new URL(group, resultsFolder), `${process.ppid} ${survived}`);
+  const results = Object.keys(rowsOf).map((name) => readResult(new URL(name, resultsFolder)));
+  if (results.some(({ run }) => run !== process.ppid)) return;
+  const sum = results.reduce((total, result) => total + result.survived, 0);
+  console.log(`${sum} of ${Object.values(rowsOf).flat().length} rows survived`);
+}
+
+function readResult(file: URL): { run: number; survived: number } {
+  const [run, survived] = existsSync(file) ? readFileSync(file, "utf8").split(" ") : [];
+  return { run: Number(run), survived: Number(survived) };
 }

@@ -97,3 +97,14 @@ describe("WebhookError", () => {
     expect(error.code === "NOT_FOUNDED").toBe(false);
   });
 });
+
+test("isScope leaves the rest of a chain to be narrowed further", () => {
+  const read = (payload: WebhookPayload) => {
+    if (isScope(payload, "repo.content")) return payload.updatedRefs ?? payload.updatedFiles;
+    if (isScope(payload, "repo.config")) return payload.updatedConfig.private;
+    if (isScope(payload, "discussion.comment")) return payload.comment.content;
+    return payload.movedTo?.name;
+  };
+  expect(read(webhookPayload("repo.config", { updatedConfig: { private: true } }))).toBe(true);
+  expect(read(webhookPayload("discussion.comment", { comment: { content: "hello" } }))).toBe("hello");
+});

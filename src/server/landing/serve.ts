@@ -1,5 +1,4 @@
-import type { Context } from "hono";
-import { Hono } from "hono";
+import type { Context, Hono } from "hono";
 import { isResponse } from "../answer.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { webhooksPath } from "../receive.ts";
@@ -28,11 +27,12 @@ export interface LandingSource {
 export function serveLandingPage(app: Hono, source: LandingSource): void {
   const { page } = source;
   if (page === false) return;
-  if (page instanceof Hono) {
+  // Not by `instanceof`: the app may come from another copy of Hono.
+  if (typeof page === "object") {
     app.route("/", page);
   } else if (typeof page === "string") {
     app.get("/", (context) => context.html(page));
-  } else if (page) {
+  } else if (typeof page === "function") {
     app.get("/", async (context) => {
       const answer = await page(landingInfo(context, source));
       return isResponse(answer) ? answer : context.html(answer);

@@ -48,6 +48,8 @@ export interface LaunchTarget {
   fetch: (request: Request, bindings: unknown) => Response | Promise<Response>;
   endpointNames: () => readonly string[];
   secret: SecretCheck;
+  /** Says, once, which settings look wrong and whether a secret is asked for. */
+  tell: () => void;
   log: () => Logger;
 }
 
@@ -83,18 +85,21 @@ export async function launch(target: LaunchTarget, options: LaunchOptions): Prom
     const { openPublicDoor } = await import("./public-door.ts");
     const tunnel = wanted === true ? {} : wanted;
     try {
-      door = await openPublicDoor({ ...target, tunnel, timeouts: listenTimeouts({}), graceMs });
+      door = await openPublicDoor({ ...target, tunnel, graceMs });
     } catch (error) {
       await listener.close(graceMs);
       throw error;
     }
   }
-  const publicUrl = space?.url ?? door?.url ?? url;
-  sayReady(target, publicUrl);
+  const publicUrl = () => space?.url ?? door?.url ?? url;
+  target.tell();
+  sayReady(target, publicUrl());
   return {
     port: listener.port,
     url,
-    publicUrl,
+    get publicUrl() {
+      return publicUrl();
+    },
     async close() {
       const [complete] = await Promise.all([listener.close(graceMs), door?.close()]);
       return complete;
@@ -103,6 +108,9 @@ export async function launch(target: LaunchTarget, options: LaunchOptions): Prom
 }
 
 function sayReady({ endpointNames, log }: LaunchTarget, publicUrl: string): void {
+  if (endpointNames().length === 0) {
+    log().warn("No endpoint is registered yet: webhook(name, handler) does it; without a handler it is a decorator.");
+  }
   log().info(
     { endpoints: endpointNames().map((name) => `POST ${publicUrl}${webhooksPath}${name}`), register: settingsPage },
     "Webhooks are correctly setup and ready to use",

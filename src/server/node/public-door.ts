@@ -1,15 +1,18 @@
-import { toMilliseconds } from "../../duration.ts";
 import { type OpenTunnelOptions, openTunnel, type Tunnel } from "../../tunnel/tunnel.ts";
 import { webhooksPath } from "../receive.ts";
 import type { SecretCheck } from "../secret.ts";
-import { type ListenOptions, type ListenTimeouts, listen } from "./listen.ts";
+import { type ListenOptions, listen } from "./listen.ts";
 
-/** The life of a temporary public address (`hub-api.md`, "Limits"). */
-const tunnelLife = "72h";
+/** A temporary address is meant for an afternoon's debugging; the Hub's own temporary links live as long. */
+const lifeMs = 72 * 60 * 60 * 1000;
+
+/** The tunnel's server opens connections before it needs them, and a word on an idle one would spoil the next request. */
+const timeouts = { headersMs: lifeMs, requestMs: lifeMs, keepAliveMs: lifeMs };
 
 /** A public address that leads to a server's webhooks. */
 export interface PublicDoor {
-  url: string;
+  /** Its address; `undefined` once its time is over. */
+  readonly url: string | undefined;
   close(): Promise<void>;
 }
 
@@ -17,7 +20,6 @@ export interface PublicDoor {
 export interface PublicDoorOptions extends Pick<ListenOptions, "fetch" | "log"> {
   tunnel: Omit<OpenTunnelOptions, "port">;
   secret: SecretCheck;
-  timeouts: ListenTimeouts;
   /** How long closing waits for the requests in work. */
   graceMs: number;
 }
@@ -29,7 +31,7 @@ export interface PublicDoorOptions extends Pick<ListenOptions, "fetch" | "log"> 
  * @throws `TUNNEL_FAILED`, `OPTION_INVALID`.
  */
 export async function openPublicDoor(options: PublicDoorOptions): Promise<PublicDoor> {
-  const { fetch, log, secret, timeouts, graceMs } = options;
+  const { fetch, log, secret, graceMs } = options;
   const listener = await listen({
     fetch: (request, bindings) =>
       new URL(request.url).pathname.startsWith(webhooksPath)
@@ -53,8 +55,9 @@ export async function openPublicDoor(options: PublicDoorOptions): Promise<Public
     clearTimeout(expiry);
     await Promise.all([tunnel.close(), listener.close(graceMs)]);
   };
-  const lifeMs = toMilliseconds(tunnelLife, "tunnelLife");
+  let over = false;
   const expiry = setTimeout(() => {
+    over = true;
     log().warn("The tunnel has been open for 72 hours and is closed now: launch again for a new address.");
     void close();
   }, lifeMs);
@@ -69,7 +72,12 @@ export async function openPublicDoor(options: PublicDoorOptions): Promise<Public
     { url: tunnel.url, closesAt: new Date(Date.now() + lifeMs).toISOString() },
     "A tunnel leads from the internet to this server's webhooks",
   );
-  return { url: tunnel.url, close };
+  return {
+    get url() {
+      return over ? undefined : tunnel.url;
+    },
+    close,
+  };
 }
 
 /** An address that anybody can find must not be open to everyone. Printed, not logged: logs are kept. */

@@ -302,3 +302,15 @@ describe("A server in a Space", () => {
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
   });
 });
+
+describe("A launch that failed over a setting", () => {
+  test("works once the setting is mended", async () => {
+    vi.stubEnv("LOG_LEVEL", "loud");
+    await using server = new WebhooksServer({ secret: "s3cret" });
+    const options = { port: 0, host: "127.0.0.1", ownsProcess: false };
+    await expect(server.launch(options)).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    vi.stubEnv("LOG_LEVEL", "silent");
+    const { url } = await server.launch(options);
+    expect((await fetch(`${url}/health`)).status).toBe(200);
+  });
+});

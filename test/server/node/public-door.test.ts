@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
@@ -62,6 +64,31 @@ describe("A server launched with a tunnel", () => {
     expect((await deliver(publicUrl)).status).toBe(401);
     expect((await deliver(publicUrl, secret)).status).toBe(200);
     expect(logger.text()).not.toContain(secret);
+    expect(logger.text()).not.toContain("open to everyone");
+  });
+
+  test("leaves the idle connections of the tunnel alone, however long they wait", async () => {
+    await using host = await startLocaltunnelServer();
+    await using server = serverWithSecret("s3cret");
+    const { publicUrl } = await server.launch({
+      port: 0,
+      host: "127.0.0.1",
+      ownsProcess: false,
+      timeouts: { headers: 50, request: 50, keepAlive: 50 },
+      tunnel: { host: host.url, timeout: "5s" },
+    });
+    await vi.waitFor(() => expect(host.connections).toBeGreaterThan(0));
+    const probe = connect(Number(new URL(publicUrl).port), "127.0.0.1");
+    const answered: Buffer[] = [];
+    probe.on("data", (chunk) => answered.push(chunk));
+    await vi.waitFor(() => expect(probe.readyState).toBe("open"));
+    // A direct connection is told off meanwhile, so the same time has passed for the idle ones.
+    const direct = connect(Number(new URL((await server.launch()).url).port), "127.0.0.1");
+    direct.resume();
+    await once(direct, "close");
+    expect(Buffer.concat(answered).toString()).toBe("");
+    probe.destroy();
+    expect((await deliver(publicUrl, "s3cret")).status).toBe(200);
   });
 
   test("opens it where TUNNEL is 1", async () => {
@@ -115,6 +142,8 @@ describe("A server launched with a tunnel", () => {
       expect(logger.text()).not.toContain("72 hours");
       await vi.advanceTimersByTimeAsync(1_000);
       expect(logger.text()).toContain("72 hours");
+      server.webhook("later", () => "later");
+      expect(logger.lines.at(-1)?.url).toBe(`${(await server.launch()).url}/webhooks/later`);
     } finally {
       vi.useRealTimers();
     }

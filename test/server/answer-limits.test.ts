@@ -1,0 +1,46 @@
+import { createServer } from "node:http";
+import { describe, expect, test } from "vitest";
+import { WebhooksServer } from "../../src/index.ts";
+import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+import { describeOverBothTransports } from "../support/transport.ts";
+
+const payload = webhookPayload("repo");
+
+describeOverBothTransports("A Response that a handler returns", (send) => {
+  test("of a HEAD request has no body, and no length that promises one", async () => {
+    const upstream = createServer((_request, response) => response.setHeader("content-length", "1234").end());
+    await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+    const address = upstream.address();
+    const port = typeof address === "object" ? address?.port : undefined;
+    try {
+      const server = new WebhooksServer({ logger: createMemoryLogger() });
+      server.webhook("head", () => fetch(`http://127.0.0.1:${port}/`, { method: "HEAD" }));
+      const response = await send(server, deliveryRequest({ endpoint: "head", payload }));
+      expect([response.status, await response.text()]).toEqual([200, ""]);
+    } finally {
+      upstream.close();
+    }
+  });
+
+  test("of another status than 2xx has failed, as the Hub sees it", async () => {
+    const logger = createMemoryLogger();
+    const server = new WebhooksServer({ logger });
+    server.webhook("busy", () => new Response("later", { status: 503 }));
+    expect((await send(server, deliveryRequest({ endpoint: "busy", payload }))).status).toBe(503);
+    expect(logger.lines.find(({ status }) => status === 503)).toMatchObject({ level: "warn", endpoint: "busy" });
+    expect(await (await server.request("/")).text()).toContain("failed");
+  });
+});
+
+describe("A Response whose body never ends", () => {
+  test("is given up at the time limit, and its source is told", async () => {
+    const cancelled = Promise.withResolvers<unknown>();
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    server.webhook("endless", { timeout: 30 }, () => {
+      return new Response(new ReadableStream({ cancel: (reason) => cancelled.resolve(reason) }));
+    });
+    expect((await server.fetch(deliveryRequest({ endpoint: "endless", payload }))).status).toBe(504);
+    expect(await cancelled.promise).toMatchObject({ code: "HANDLER_TIMED_OUT" });
+  });
+});
