@@ -1,7 +1,8 @@
 /**
  * The stable names of everything that can go wrong. Programs branch on these, never on a message.
  *
- * The first group is answered to whoever posted a delivery, the second is thrown at the developer.
+ * The first group is answered to whoever posted a delivery, the second is thrown at the developer, the third tells
+ * what the Hub said, or that it did not.
  */
 export type WebhookErrorCode =
   | "SECRET_MISSING"
@@ -30,7 +31,22 @@ export type WebhookErrorCode =
   | "ENDPOINT_REQUIRED"
   | "PORT_IN_USE"
   | "LISTEN_FAILED"
-  | "TUNNEL_FAILED";
+  | "TUNNEL_FAILED"
+  | "STATE_UNUSABLE"
+  | "ARGUMENT_INVALID"
+  | "TOKEN_MISSING"
+  | "TOKEN_INVALID"
+  | "VALUE_UNREADABLE"
+  | "HUB_REQUEST_INVALID"
+  | "HUB_UNAUTHORIZED"
+  | "HUB_FORBIDDEN"
+  | "HUB_NOT_FOUND"
+  | "HUB_RATE_LIMITED"
+  | "HUB_REFUSED"
+  | "HUB_FAILED"
+  | "HUB_UNREACHABLE"
+  | "HUB_TIMED_OUT"
+  | "HUB_RESPONSE_INVALID";
 
 /** What a {@link WebhookError} is made of. */
 export interface WebhookErrorOptions {
@@ -46,6 +62,7 @@ export interface WebhookErrorOptions {
 }
 
 const brand = Symbol.for("hub-webhooks.WebhookError");
+const hubBrand = Symbol.for("hub-webhooks.HubError");
 
 /**
  * The one error of this package. `message` is written for the person who meets it and says what to do next;
@@ -61,7 +78,7 @@ const brand = Symbol.for("hub-webhooks.WebhookError");
  * ```
  */
 export class WebhookError extends Error {
-  override readonly name = "WebhookError";
+  override readonly name: string = "WebhookError";
   readonly code: WebhookErrorCode;
   readonly status: number | undefined;
   readonly retryable: boolean;
@@ -79,5 +96,44 @@ export class WebhookError extends Error {
   /** Recognises a `WebhookError` of any copy of this package, where `instanceof` knows only its own. */
   static isInstance(value: unknown): value is WebhookError {
     return typeof value === "object" && value !== null && brand in value;
+  }
+}
+
+/** What a {@link HubError} is made of. */
+export interface HubErrorOptions extends WebhookErrorOptions {
+  /** `X-Request-Id` of the answer: what to quote to the Hub's support. */
+  requestId?: string | undefined;
+  /** The arguments or values that the error is about, as in `watched[0].type`. */
+  fields?: readonly string[];
+}
+
+/**
+ * A call of the Hub's REST API that failed: refused by the Hub, not answered, or not sent because an argument is
+ * invalid. `status` is the Hub's, `code` is ours, and no message or cause holds a token or a secret.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await hub.webhooks.get(id);
+ * } catch (error) {
+ *   if (HubError.isInstance(error) && error.code === "HUB_NOT_FOUND") await hub.webhooks.create(webhook);
+ * }
+ * ```
+ */
+export class HubError extends WebhookError {
+  override readonly name = "HubError";
+  readonly requestId: string | undefined;
+  readonly fields: readonly string[];
+  readonly [hubBrand] = true;
+
+  constructor(message: string, options: HubErrorOptions) {
+    super(message, options);
+    this.requestId = options.requestId;
+    this.fields = options.fields ?? [];
+  }
+
+  /** Recognises a `HubError` of any copy of this package. */
+  static override isInstance(value: unknown): value is HubError {
+    return typeof value === "object" && value !== null && hubBrand in value;
   }
 }

@@ -1,0 +1,25 @@
+import { z } from "@hono/zod-openapi";
+
+/** A 24-character lower-case hexadecimal id. */
+export const objectId = z.string().regex(/^[0-9a-f]{24}$/, "expected 24 lower-case hexadecimal digits");
+
+/** A date and time in UTC, ISO 8601, that ends in `Z`; the fraction of a second is optional. */
+export const timestamp = z.iso.datetime();
+
+/** The body of every refusal. */
+export const errorBody = z.object({ error: z.string() }).openapi("Error");
+
+function refusal(description: string) {
+  return { description, content: { "application/json": { schema: errorBody } } };
+}
+
+/** What a refused request is answered with: for the `responses` of a route. */
+export const refusals = {
+  invalid: { 400: refusal("The request is invalid; the message names the field.") },
+  unauthorized: { 401: refusal("The token is missing or unknown.") },
+  forbidden: { 403: refusal("The token or its user may not do this.") },
+  notFound: { 404: refusal("There is nothing of this id.") },
+};
+
+/** Every operation asks for a bearer token (hub-api.md, Authentication). */
+export const bearer = [{ bearer: [] }];
