@@ -1,18 +1,20 @@
 import { parseArgs } from "node:util";
 import { measureColdStart } from "./cold-start.ts";
 import { measureEndpoints } from "./endpoints.ts";
+import { measureFanOut } from "./fan-out.ts";
 import { measureFeatures } from "./features.ts";
 import { describeMachine } from "./machine.ts";
 import { measureMemory } from "./memory.ts";
 import { measureReceive } from "./receive.ts";
 import type { BenchOptions } from "./trial.ts";
 
-/** Each with what it takes for steady medians; the whole stays under twelve minutes. */
+/** Each with what it takes for steady medians; the whole stays under twenty minutes. */
 const parts: Readonly<Record<string, { measure: (options: BenchOptions) => Promise<void>; defaults: BenchOptions }>> = {
   receive: { measure: measureReceive, defaults: { rounds: 7, seconds: 2.2 } },
   cold: { measure: measureColdStart, defaults: { rounds: 15, seconds: 0 } },
   memory: { measure: measureMemory, defaults: { rounds: 5, seconds: 1 } },
   endpoints: { measure: measureEndpoints, defaults: { rounds: 5, seconds: 2.2 } },
+  fanout: { measure: measureFanOut, defaults: { rounds: 3, seconds: 0 } },
   features: { measure: measureFeatures, defaults: { rounds: 7, seconds: 0.8 } },
 };
 

@@ -68,10 +68,20 @@ describe("What is loaded with the package", () => {
     ["what only a launch needs", /^src\/server\/node\//],
     ["the tunnel", /^src\/tunnel\//],
     ["the landing page, but for its route", /^src\/server\/landing\/(?!serve\.ts$)/],
+    ["what the pages share", /^src\/page\//],
     ["the samples for tests", /^src\/payload\/samples\.ts$/],
   ])("is nothing of what a run may never use: not %s", (_what, pattern) => {
     expect(reachable).toContainEqual(expect.stringMatching(pattern));
     expect(loaded).not.toContainEqual(expect.stringMatching(pattern));
+  });
+
+  test.each([
+    ["the client and the contract of the Hub's API", /^src\/(hub|client\.ts)/],
+    ["the local Hub", /^src\/local-hub/],
+    ["the command line", /^src\/cli\//],
+    ["the libraries of these", /^node_modules\/(@hono\/zod-openapi|@asteasolutions|commander|@clack)\//],
+  ])("can never be %s", (_what, pattern) => {
+    expect(reachable.filter((path) => pattern.test(path))).toEqual([]);
   });
 
   test("is nothing of the package for tunnels, which may not even be installed", () => {
@@ -84,5 +94,23 @@ describe("What is loaded with the helpers for tests", () => {
     const loaded = loadedWith("src/testing.ts", await graphOf("src/testing.ts"));
     expect(loaded).toContain("src/payload/samples.ts");
     expect(loaded.filter((path) => /^(node:|pino$|@hono\/node-server$|src\/server\/node\/)/.test(path))).toEqual([]);
+  });
+});
+
+describe("What is loaded with the client", () => {
+  test("is the contract, and nothing of Node, so that it runs in a worker too", async () => {
+    const loaded = loadedWith("src/client.ts", await graphOf("src/client.ts"));
+    expect(loaded).toContain("src/hub/contract/webhooks.ts");
+    expect(loaded.filter((path) => /^(node:|src\/(server|local-hub|cli|page)\/)/.test(path))).toEqual([]);
+  });
+});
+
+describe("What is loaded with the command line before it knows what to do", () => {
+  test("is nothing of the client, the local Hub or the prompts", async () => {
+    const loaded = loadedWith("src/cli/main.ts", await graphOf("src/cli/main.ts"));
+    expect(loaded).toContainEqual(expect.stringMatching(/^node_modules\/commander\//));
+    expect(
+      loaded.filter((path) => /^(node_modules\/(?!commander\/)|src\/(hub|local-hub|server)\/)/.test(path)),
+    ).toEqual([]);
   });
 });

@@ -1,6 +1,9 @@
-import { styleText } from "node:util";
+import { isDeepStrictEqual, styleText } from "node:util";
+import { HubClient, WebhookError } from "hub-webhooks/client";
+import { LocalHub } from "hub-webhooks/local-hub";
 import { deliveryRequest, webhookPayload } from "hub-webhooks/testing";
-import { deliveries } from "./deliveries.ts";
+import { deliver, registerWebhooks } from "./deliver.ts";
+import { events } from "./events.ts";
 
 const once = process.argv.includes("--once");
 
@@ -14,34 +17,50 @@ process.env.LOG_LEVEL ||= "error";
 // Imported only now, so that it finds these settings.
 const { default: server } = await import("./server.ts");
 const { url } = await server.launch();
+const hub = await startHub();
 
-console.log(`\nWhat the Hub sends, sent to ${url}:\n`);
-const titleWidth = Math.max(...deliveries.map(({ title }) => title.length));
-const endpointWidth = Math.max(...deliveries.map(({ endpoint }) => endpoint.length));
+const client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+const endpoints = await registerWebhooks(client, { url, secret });
+console.log(`\nA local Hub at ${hub.url} with ${endpoints.size} webhooks, and a receiver at ${url}.\n`);
+
 let asExpected = true;
-for (const { title, endpoint, payload, answer } of deliveries) {
-  const response = await fetch(deliveryRequest({ endpoint, payload, secret, baseUrl: url }));
-  const text = await response.text();
-  const expected = JSON.stringify(answer);
-  const good = response.status === 200 && text === expected;
-  asExpected &&= good;
-  const columns = [
-    title.padEnd(titleWidth),
-    `POST /webhooks/${endpoint.padEnd(endpointWidth)}`,
-    styleText(good ? "green" : "red", String(response.status)),
-    good ? text : `${text} ${styleText("red", `expected ${expected}`)}`,
-  ];
-  console.log(`  ${columns.join("  ")}`);
+for (const { event, answers } of events) {
+  console.log(`${event.event.scope} · ${event.event.action} on ${event.repo.type} ${event.repo.name}`);
+  const delivered = await deliver(hub, event, endpoints);
+  asExpected &&= delivered.length === Object.keys(answers).length;
+  for (const { endpoint, status, answer } of delivered) {
+    const expected = answers[endpoint];
+    const good = status === 200 && isDeepStrictEqual(answer, expected);
+    asExpected &&= good;
+    const columns = [
+      `  → POST /webhooks/${endpoint.padEnd(10)}`,
+      styleText(good ? "green" : "red", String(status)),
+      JSON.stringify(answer),
+      ...(good ? [] : [styleText("red", `expected ${JSON.stringify(expected)}`)]),
+    ];
+    console.log(columns.join("  "));
+  }
 }
 
 const refused = await fetch(deliveryRequest({ endpoint: "on_change", payload: webhookPayload("repo"), baseUrl: url }));
 asExpected &&= refused.status === 401;
-console.log(`\nWithout the secret it answers ${refused.status} ${await refused.text()}`);
+console.log(`\nWithout the secret the receiver answers ${refused.status} ${await refused.text()}`);
 
 if (once) {
-  await server.close();
+  await Promise.all([server.close(), hub.close()]);
   process.exitCode = asExpected ? 0 : 1;
 } else {
   if (!yourSecret) console.log(`WEBHOOK_SECRET is not set, so this run has a secret of its own: ${secret}`);
-  console.log(`\nThe server stays up, with its page at ${url}\nCtrl+C ends it.`);
+  console.log(`\nBoth stay up: look at ${hub.url} and ${url}\nCtrl+C ends them.`);
+}
+
+/** The port of `hub-webhooks hub`, or any other where that is taken. */
+async function startHub(): Promise<LocalHub> {
+  if (once) return LocalHub.start();
+  try {
+    return await LocalHub.start({ port: 5050 });
+  } catch (error) {
+    if (WebhookError.isInstance(error) && error.code === "PORT_IN_USE") return LocalHub.start();
+    throw error;
+  }
 }

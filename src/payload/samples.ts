@@ -1,3 +1,4 @@
+import { overlay } from "./overlay.ts";
 import type { KnownScope, WebhookPayload } from "./schema.ts";
 import type { PayloadOf } from "./scope.ts";
 
@@ -11,6 +12,12 @@ export type DeepPartial<Value> = Value extends string | readonly unknown[]
 type TypeIn<Changes> = Changes extends { repo: { type: infer Type extends string } } ? Type : "dataset";
 
 const ownerId = "61d2c54b9e1f3a0f1c2b3a4d";
+const discussion = {
+  num: 7,
+  id: "639885d811ae2bad2b7ba461",
+  commentId: "6398872887bfcfb93a306f18",
+  authorId: ownerId,
+};
 const oldSha = "ce9a4674fa833a68d5a73ec355f0ea95eedd60b7";
 const newSha = "575db8b7a51b6f85eb06eee540738584589f131c";
 
@@ -31,18 +38,32 @@ export function webhookPayload<
 >(scope: Scope, changes?: Changes): PayloadOf<Scope, TypeIn<Changes>> {
   const type = changes?.repo?.type ?? "dataset";
   const name = changes?.repo?.name ?? "acme/data";
-  const sample = { ...common({ scope, type, name }), ...furtherKeys({ scope, type, name }) };
-  return merge(sample, changes ?? {}) as PayloadOf<Scope, TypeIn<Changes>>;
+  const sample = samplePayload({ scope, type, name, baseUrl: "https://huggingface.co", discussion });
+  return overlay(sample, changes ?? {}) as PayloadOf<Scope, TypeIn<Changes>>;
 }
 
-interface Subject {
+/** What a sample is made of. */
+export interface SampleSubject {
   scope: KnownScope;
   type: string;
   name: string;
+  /** What its URLs begin with, without a trailing slash. */
+  baseUrl: string;
+  /** Its discussion, on the scopes that have one. */
+  discussion: { num: number; id: string; commentId: string; authorId: string };
 }
 
-function common({ scope, type, name }: Subject) {
-  const path = type === "model" ? name : `${type}s/${name}`;
+/** A payload that is complete for its scope. */
+export function samplePayload(subject: SampleSubject): Record<string, unknown> {
+  return { ...common(subject), ...furtherKeys(subject) };
+}
+
+function webPath({ type, name }: SampleSubject): string {
+  return type === "model" ? name : `${type}s/${name}`;
+}
+
+function common(subject: SampleSubject) {
+  const { scope, type, name, baseUrl } = subject;
   const isRepoScope = scope.startsWith("repo");
   return {
     event: { action: scope === "discussion" || scope === "discussion.comment" ? "create" : "update", scope },
@@ -51,7 +72,7 @@ function common({ scope, type, name }: Subject) {
       name,
       id: "621ffdc036468d709f17434d",
       private: false,
-      url: { web: `https://huggingface.co/${path}`, api: `https://huggingface.co/api/${type}s/${name}` },
+      url: { web: `${baseUrl}/${webPath(subject)}`, api: `${baseUrl}/api/${type}s/${name}` },
       owner: { id: ownerId },
       ...(isRepoScope && type !== "bucket" && { headSha: newSha }),
       ...(type === "space" && { subdomain: name.toLowerCase().replace(/[^a-z0-9]+/g, "-") }),
@@ -61,7 +82,8 @@ function common({ scope, type, name }: Subject) {
   };
 }
 
-function furtherKeys({ scope, type, name }: Subject) {
+function furtherKeys(subject: SampleSubject) {
+  const { scope, type } = subject;
   switch (scope) {
     case "repo":
       return {};
@@ -72,49 +94,32 @@ function furtherKeys({ scope, type, name }: Subject) {
     case "repo.config":
       return { updatedConfig: { private: false } };
     case "discussion":
-    case "discussion.comment": {
-      const path = type === "model" ? name : `${type}s/${name}`;
-      return discussionKeys(
-        `https://huggingface.co/${path}/discussions/7`,
-        `https://huggingface.co/api/${type}s/${name}`,
-      );
-    }
+    case "discussion.comment":
+      return discussionKeys(subject);
   }
 }
 
-function discussionKeys(web: string, api: string) {
+function discussionKeys(subject: SampleSubject) {
+  const { type, name, baseUrl, discussion } = subject;
+  const path = `discussions/${discussion.num}`;
+  const web = `${baseUrl}/${webPath(subject)}/${path}`;
   return {
     discussion: {
-      id: "639885d811ae2bad2b7ba461",
-      num: 7,
+      id: discussion.id,
+      num: discussion.num,
       title: "Add a data card",
       status: "open",
       isPullRequest: true,
-      author: { id: ownerId },
-      url: { web, api: `${api}/discussions/7` },
+      author: { id: discussion.authorId },
+      url: { web, api: `${baseUrl}/api/${type}s/${name}/${path}` },
       changes: { base: "refs/heads/main" },
     },
     comment: {
-      id: "6398872887bfcfb93a306f18",
-      author: { id: ownerId },
+      id: discussion.commentId,
+      author: { id: discussion.authorId },
       hidden: false,
-      url: { web: `${web}#6398872887bfcfb93a306f18` },
+      url: { web: `${web}#${discussion.commentId}` },
       content: "Could you say where the data comes from?",
     },
   };
-}
-
-/** Lays `changes` over `base`: objects key by key, everything else whole; `undefined` takes a key away. */
-function merge(base: unknown, changes: unknown): unknown {
-  if (!isRecord(base) || !isRecord(changes)) return changes;
-  const merged: Record<string, unknown> = { ...base };
-  for (const [key, change] of Object.entries(changes)) {
-    if (change === undefined) delete merged[key];
-    else merged[key] = merge(merged[key] ?? {}, change);
-  }
-  return merged;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -54,6 +54,15 @@ describe.skipIf(skipped)("The packed package, installed in an empty folder", () 
     const command = [process.execPath, "examples/hello/start.ts", "--once"];
     const { code, output } = await runProgram(command, { cwd: folder, env: { ...environment, PORT: "0" } });
     expect(code, output).toBe(0);
+  });
+
+  test("brings the command hub-webhooks", async () => {
+    const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+    const { code, output } = await runProgram(["npx", "--no", "--", "hub-webhooks", "--version"], {
+      cwd: folder,
+      env: environment,
+    });
+    expect({ code, output: output.trim() }).toEqual({ code: 0, output: version });
   });
 
   test.each(examples)("runs examples/%s until SIGTERM", async (example) => {

@@ -9,28 +9,33 @@ const start = [process.execPath, "examples/hello/start.ts"];
 const environment = { PATH: process.env.PATH, PORT: "0" };
 
 describe("npm start", () => {
-  test("answers a delivery of every documented scope and ends with 0", async () => {
+  test("shows the way of an event of every documented scope and ends with 0", async () => {
     const { code, output } = await runProgram([...start, "--once"], { cwd: root, env: environment });
     expect(code, output).toBe(0);
-    const lines = output.match(/^ {2}(?:repo|discussion).* {2}POST \/webhooks\/\S+ +200 {2}\{.*\}$/gm) ?? [];
-    expect(lines.map((line) => line.trim().split(/ {2,}/)[0])).toEqual([
-      "repo",
-      "repo.content",
-      "repo.config",
-      "discussion",
-      "discussion.comment",
-      "repo.content (bucket)",
+    expect(output).toContain("with 5 webhooks");
+    expect(output.match(/^\S+ · \w+ on .*$/gm)).toEqual([
+      "repo · create on dataset acme/data",
+      "repo.content · update on dataset acme/data",
+      "repo.config · update on dataset acme/data",
+      "discussion · create on dataset acme/data",
+      "discussion.comment · create on dataset acme/data",
+      "repo.content · update on bucket acme/files",
     ]);
-    expect(output).toContain("Without the secret it answers 401");
+    const deliveries = output.match(/^ {2}→ POST \/webhooks\/.*$/gm) ?? [];
+    expect(deliveries).toHaveLength(15);
+    expect(deliveries.filter((line) => / {2}200 {2}\{.*\}$/.test(line))).toEqual(deliveries);
+    expect(output).toContain("Without the secret the receiver answers 401");
   });
 
-  test("stays up with its page, and ends with 0 when told to", async () => {
+  test("stays up with the pages of both, and ends with 0 when told to", async () => {
     const { child, ended, output } = startProgram(start, { cwd: root, env: environment });
-    await expect.poll(output, { timeout: 10_000 }).toContain("The server stays up");
-    const [address = ""] = /http:\S+$/m.exec(output().slice(output().indexOf("stays up"))) ?? [];
-    const page = await fetch(address);
-    expect(page.status).toBe(200);
-    expect(await page.text()).toContain("/webhooks/on_change");
+    await expect.poll(output, { timeout: 10_000 }).toContain("Both stay up");
+    const [, hub = "", receiver = ""] = /look at (http:\S+) and (http:\S+)$/m.exec(output()) ?? [];
+    for (const address of [hub, receiver]) {
+      const page = await fetch(address);
+      expect(page.status).toBe(200);
+      expect(await page.text()).toContain("/webhooks/on_change");
+    }
     child.kill("SIGINT");
     expect((await ended).code).toBe(0);
   });

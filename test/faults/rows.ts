@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeEach, type RunnerTask } from "vitest";
 
-/** The rows of what a receiver must survive that are tried in this folder, by the file that tries them. */
+/** The rows of what this package must survive that are tried in this folder, by the file that tries them. */
 const rowsOf = {
   http: ["H1", "H2", "H3", "H4", "H5", "H6", "H7", "H8", "H9", "H10"],
   secret: ["S1", "S2", "S3", "S4", "S5", "S6", "S7", "S8"],
@@ -10,6 +10,7 @@ const rowsOf = {
   handler: ["R1", "R2", "R3", "R4", "R6"],
   process: ["X1", "X2", "X3"],
   pages: ["U1", "U4"],
+  hub: ["T4", "T5"],
 } as const;
 
 /**

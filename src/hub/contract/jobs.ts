@@ -50,7 +50,15 @@ function mapOf({ names, expectedNames, values, expectedValues }: MapOptions) {
     additionalProperties: { type: "string" as const, ...(values && { pattern: values.source }) },
   };
   const value = values ? z.string().regex(values, expectedValues) : z.string();
-  return z.record(z.string().regex(names, expectedNames), value).openapi(documented);
+  return z
+    .custom<Record<string, string>>(lacksPrototype, { path: ["__proto__"], error: expectedNames })
+    .pipe(z.record(z.string().regex(names, expectedNames), value))
+    .openapi(documented);
+}
+
+/** A record passes over this one name in silence, where it is to be refused. */
+function lacksPrototype(map: unknown): boolean {
+  return typeof map !== "object" || map === null || !Object.hasOwn(map, "__proto__");
 }
 
 interface MapOptions {
@@ -72,7 +80,7 @@ const secrets = mapOf({
 });
 
 const labels = mapOf({
-  names: /^[a-zA-Z0-9._-]{1,100}$/,
+  names: /^(?!__proto__$)[a-zA-Z0-9._-]{1,100}$/,
   expectedNames: "expected 1 to 100 letters, digits, dots, _ or -",
   values: /^[a-zA-Z0-9._-]{0,100}$/,
   expectedValues: "expected up to 100 letters, digits, dots, _ or -",
@@ -96,7 +104,8 @@ const volume = z
   .refine(({ type, revision }) => type !== "bucket" || revision === undefined, {
     path: ["revision"],
     error: "a bucket has no revisions",
-  });
+  })
+  .openapi({ not: { properties: { type: { const: "bucket" } }, required: ["revision"] } });
 
 /** The job of a webhook, as create and update take it. */
 export const webhookJobRequest = z
@@ -106,13 +115,13 @@ export const webhookJobRequest = z
     dockerImage: z.string().optional(),
     arguments: z.array(z.string()).optional(),
     command: command.optional(),
-    environment: environment.default({}),
+    environment: environment.default({}).openapi({ default: {} }),
     /** Values go in and never come back: a webhook answers with their names. */
     secrets: secrets.optional(),
     arch: architecture.optional(),
     timeoutSeconds: timeoutSeconds.default(null),
     /** How often the job is started at most: 3 allows two retries. */
-    attempts: z.int().min(1).default(1),
+    attempts: z.int().min(1).max(Number.MAX_SAFE_INTEGER).default(1),
     labels: labels.optional(),
     volumes: z.array(volume).min(1).optional(),
   })
@@ -123,7 +132,7 @@ export const webhookJob = z
   .strictObject({
     dockerImage: z.string().optional(),
     spaceId: z.string().optional(),
-    environment: environment.default({}),
+    environment: environment.default({}).openapi({ default: {} }),
     arguments: z.array(z.string()).optional(),
     command: command.optional(),
     flavor,

@@ -4,13 +4,20 @@ import { z } from "@hono/zod-openapi";
 export const objectId = z.string().regex(/^[0-9a-f]{24}$/, "expected 24 lower-case hexadecimal digits");
 
 /** A date and time in UTC, ISO 8601, that ends in `Z`; the fraction of a second is optional. */
-export const timestamp = z.iso.datetime();
+export const timestamp = z.iso.datetime().openapi({ pattern: "^\\S+Z$" });
 
 /** The body of every refusal. */
-export const errorBody = z.object({ error: z.string() }).openapi("Error");
+const errorBody = z.object({ error: z.string() }).openapi("Error");
+
+/** The refusal in headers as well, for those who do not read the body. */
+const refusalHeaders = {
+  "X-Request-Id": { description: "Names this request.", schema: { type: "string" } },
+  "X-Error-Code": { description: "The kind of refusal, for programs.", schema: { type: "string" } },
+  "X-Error-Message": { description: "What the body says.", schema: { type: "string" } },
+} as const;
 
 function refusal(description: string) {
-  return { description, content: { "application/json": { schema: errorBody } } };
+  return { description, headers: refusalHeaders, content: { "application/json": { schema: errorBody } } };
 }
 
 /** What a refused request is answered with: for the `responses` of a route. */
@@ -19,6 +26,7 @@ export const refusals = {
   unauthorized: { 401: refusal("The token is missing or unknown.") },
   forbidden: { 403: refusal("The token or its user may not do this.") },
   notFound: { 404: refusal("There is nothing of this id.") },
+  unsupported: { 415: refusal("The body is not sent as application/json.") },
 };
 
 /** Every operation asks for a bearer token (hub-api.md, Authentication). */

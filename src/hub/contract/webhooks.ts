@@ -13,8 +13,16 @@ export const suspendedAfterFailure = "suspended-after-failure";
 const watchedType = z.enum(watchedTypes);
 const domains = z.array(z.enum(webhookDomains)).min(1);
 
-/** A URL that deliveries can be posted to. */
-const targetUrl = z.url({ protocol: /^https?$/, error: "expected an http or https URL" });
+/** The characters of a URI: a space or a letter that is not ASCII is to be percent-encoded. */
+const httpUri = /^[hH][tT][tT][pP][sS]?:\/\/(?![/?#])(?:[a-zA-Z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9a-fA-F]{2})+$/;
+const expectedUrl = "expected an http or https URL, percent-encoded where it needs to be";
+
+/** A URL that deliveries can be posted to. It is kept as it was given: `z.url` would trim it. */
+const targetUrl = z
+  .string()
+  .regex(httpUri, { error: expectedUrl, abort: true })
+  .refine((url) => URL.canParse(url), expectedUrl)
+  .openapi({ format: "uri" });
 
 /** Printable ASCII and the one character after it, as the Hub has it; HTTP cannot carry all of them. */
 const secret = z.string().regex(/^[\x20-\x7f]*$/, "expected printable ASCII characters");
@@ -93,7 +101,13 @@ export const webhookRoutes = {
     tags,
     security: bearer,
     request: { body: requestBody },
-    responses: { 200: oneWebhook, ...refusals.invalid, ...refusals.unauthorized, ...refusals.forbidden },
+    responses: {
+      200: oneWebhook,
+      ...refusals.invalid,
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.unsupported,
+    },
   }),
   get: createRoute({
     method: "get",
@@ -119,6 +133,7 @@ export const webhookRoutes = {
       ...refusals.unauthorized,
       ...refusals.forbidden,
       ...refusals.notFound,
+      ...refusals.unsupported,
     },
   }),
   delete: createRoute({
@@ -165,7 +180,6 @@ export const webhookRoutes = {
         description: "The HTTP status of the replayed delivery.",
         content: { "application/json": { schema: z.strictObject({ status: z.number() }) } },
       },
-      ...refusals.invalid,
       ...refusals.unauthorized,
       ...refusals.forbidden,
       ...refusals.notFound,

@@ -1,8 +1,9 @@
 import { html } from "hono/html";
-import { copyButton } from "./copy-button.ts";
-import { timeAgo } from "./elapsed.ts";
+import { breakable } from "../../page/breakable.ts";
+import { copyButton } from "../../page/copy-button.ts";
+import { timeAgo } from "../../page/elapsed.ts";
+import type { Markup } from "../../page/markup.ts";
 import type { LandingEndpoint, LandingInfo } from "./info.ts";
-import type { Markup } from "./markup.ts";
 
 /** A server may have ten thousand endpoints, and anyone may ask for the page: it must stay small. */
 const mostListed = 200;
@@ -30,7 +31,7 @@ function endpointCard(endpoint: LandingEndpoint, urlId: string, baseUrl: string,
         ${copyButton(urlId, `the URL of ${name}`)}
       </div>
       <div class="endpoint-foot">
-        <ul class="scopes" aria-label="Scopes">
+        <ul class="chips" aria-label="Scopes">
           ${scopes.length === 0 ? html`<li>every scope</li>` : scopes.map((scope) => html`<li><code>${scope}</code></li>`)}
         </ul>
         <p>${deliveries.toLocaleString("en")} ${deliveries === 1 ? "delivery" : "deliveries"}</p>
@@ -48,11 +49,6 @@ function splitUrl(url: string, baseUrl: string): Markup {
   const common = `${baseUrl}/webhooks/`;
   if (!url.startsWith(common)) return breakable(url);
   return html`<span class="muted">${breakable(common)}</span>${breakable(url.slice(common.length))}`;
-}
-
-/** Lets a long name or URL break after its punctuation rather than inside a word. */
-function breakable(text: string): Markup {
-  return html`${text.split(/(?<=[/_-])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`))}`;
 }
 
 function emptyState(): Markup {

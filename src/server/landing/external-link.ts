@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { Markup } from "./markup.ts";
+import type { Markup } from "../../page/markup.ts";
 
 /** A link to the Hub. It opens a tab of its own, because the Hub's settings refuse to open inside a Space's frame. */
 export function externalLink(url: string, text: string): Markup {

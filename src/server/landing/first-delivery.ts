@@ -1,3 +1,4 @@
+import { quoteWord } from "../../page/shell-word.ts";
 import { webhookPayload } from "../../payload/samples.ts";
 import { isKnownScope } from "../../payload/schema.ts";
 import type { LandingInfo } from "./info.ts";
@@ -14,16 +15,11 @@ export function firstDeliveryCommand({ endpoints, secretIsSet }: LandingInfo): s
   if (!endpoint) return undefined;
   const payload = webhookPayload(endpoint.scopes.find(isKnownScope) ?? "repo.content");
   return [
-    `curl ${shellQuote(endpoint.url)}`,
+    `curl ${quoteWord(endpoint.url)}`,
     `--header "Content-Type: application/json"`,
     ...(secretIsSet ? [`--header "X-Webhook-Secret: $WEBHOOK_SECRET"`] : []),
-    `--data ${shellQuote(writeJson(payload))}`,
+    `--data ${quoteWord(writeJson(payload))}`,
   ].join(" \\\n  ");
-}
-
-/** A reader pastes this into a shell, and the URL may hold the Host header of a stranger: it must stay one word. */
-function shellQuote(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** JSON in which what fits on a line is not spread over several. */

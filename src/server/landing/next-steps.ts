@@ -1,9 +1,9 @@
 import { html } from "hono/html";
-import { copyButton } from "./copy-button.ts";
+import { copyButton } from "../../page/copy-button.ts";
+import type { Markup } from "../../page/markup.ts";
 import { externalLink } from "./external-link.ts";
 import { firstDeliveryCommand } from "./first-delivery.ts";
 import type { LandingInfo } from "./info.ts";
-import type { Markup } from "./markup.ts";
 
 /** What to do once the server runs: register it on the Hub, try a first delivery, watch its health. */
 export function nextSteps(info: LandingInfo): Markup {

@@ -1,7 +1,7 @@
 import { html } from "hono/html";
+import type { Markup } from "../../page/markup.ts";
 import { externalLink } from "./external-link.ts";
 import type { LandingInfo } from "./info.ts";
-import type { Markup } from "./markup.ts";
 
 /** The warning of a server that takes deliveries from anyone, with what to do about it. */
 export function openServerWarning(space: LandingInfo["space"]): Markup {

@@ -1,20 +1,14 @@
-import { findAsset, scriptName, stylesName } from "./assets.ts";
+import { hashAssets } from "../../page/assets.ts";
+import { copyScript } from "../../page/copy-script.ts";
+import { pageResponse } from "../../page/response.ts";
 import { renderDocument } from "./document.ts";
 import type { LandingInfo } from "./info.ts";
+import { styles } from "./styles.ts";
 
 /** Whoever may show the page in a frame: the server itself and the Hub, which embeds every Space. */
 const frameAncestors = "'self' https://huggingface.co https://*.huggingface.co https://*.hf.space";
 
-/** No inline script or style: should a stranger's text ever get past the escaping, it still cannot run. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "style-src 'self'",
-  "script-src 'self'",
-  "img-src 'self' data:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  `frame-ancestors ${frameAncestors}`,
-].join("; ");
+const assets = hashAssets({ "styles.css": styles, "copy.js": copyScript });
 
 /**
  * The built-in page of a receiver: its endpoints, whether it asks for a secret, and what to do next. Serve it at a path
@@ -28,16 +22,11 @@ const contentSecurityPolicy = [
  * ```
  */
 export function landingPage(info: LandingInfo, now: Date = new Date()): Response {
-  const page = renderDocument(info, now, { styles: `_landing/${stylesName}`, script: `_landing/${scriptName}` });
-  return new Response(page, {
-    headers: {
-      "Content-Type": "text/html; charset=utf-8",
-      "Content-Security-Policy": contentSecurityPolicy,
-      "X-Content-Type-Options": "nosniff",
-      "Referrer-Policy": "no-referrer",
-      "Cache-Control": "no-store",
-    },
-  });
+  const addresses = {
+    styles: `_landing/${assets.nameOf("styles.css")}`,
+    script: `_landing/${assets.nameOf("copy.js")}`,
+  };
+  return pageResponse(renderDocument(info, now, addresses), { frameAncestors });
 }
 
 /**
@@ -45,13 +34,5 @@ export function landingPage(info: LandingInfo, now: Date = new Date()): Response
  * name. The name holds a hash of the content, so browsers may keep it for ever.
  */
 export function landingAsset(name: string): Response | undefined {
-  const asset = findAsset(name);
-  if (!asset) return undefined;
-  return new Response(asset.content, {
-    headers: {
-      "Content-Type": asset.contentType,
-      "X-Content-Type-Options": "nosniff",
-      "Cache-Control": "public, max-age=31536000, immutable",
-    },
-  });
+  return assets.answer(name);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { timeAgo } from "../../../src/server/landing/elapsed.ts";
+import { timeAgo } from "../../src/page/elapsed.ts";
 
 const now = new Date("2026-09-01T12:00:00.000Z");
 

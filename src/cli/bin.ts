@@ -1,0 +1,16 @@
+#!/usr/bin/env node
+// Only syntax that an old Node reads, and nothing imported before the check: it must get as far as its own message.
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+
+if (major < 22 || (major === 22 && minor < 18)) {
+  console.error(
+    `error: hub-webhooks needs Node 22.18 or newer, and this is Node ${process.versions.node}: update Node.`,
+  );
+  process.exitCode = 1;
+} else {
+  import("./main.ts")
+    .then(({ run }) => run(process.argv.slice(2)))
+    .then((exitCode) => {
+      process.exitCode = exitCode;
+    });
+}

@@ -1,0 +1,80 @@
+import { type Command, InvalidArgumentError } from "commander";
+import type { Logger } from "../../logger.ts";
+import { examples } from "../examples.ts";
+import type { Invocation } from "../invocation.ts";
+import type { Output } from "../output.ts";
+import { plainJson } from "../plain-text.ts";
+
+interface HubOptions {
+  port: number;
+  state?: string;
+  runJobs?: boolean;
+  allowRemote?: boolean;
+}
+
+/** The local Hub knows these three from the start. They open nothing anywhere else. */
+const developmentTokens: readonly { name: string; meaning: string }[] = [
+  { name: "hf_local", meaning: "local-user, may write; owner of every organization" },
+  { name: "hf_read", meaning: "local-user, may only read" },
+  { name: "hf_other", meaning: "other-user, a member of acme who may only read there" },
+];
+
+/** Adds `hub-webhooks hub`. */
+export function addHub(program: Command, invocation: Invocation): void {
+  program
+    .command("hub")
+    .description("run a Hub on this machine that keeps webhooks and delivers, without an account")
+    .option("--port <port>", "where it listens; 0 takes any free port", parsePort, 5050)
+    .option("--state <file>", "keep everything in this SQLite file (default: in memory, gone at the end)")
+    .option("--run-jobs", "run the command of a webhook's job as a process on this machine")
+    .option("--allow-remote", "deliver to other machines too, not only to this one")
+    .addHelpText(
+      "after",
+      examples(
+        "hub-webhooks hub",
+        "hub-webhooks hub --state hub.sqlite --port 5051",
+        "hub-webhooks hub --port 0 --format json    # for programs: one line of JSON tells the URL",
+      ),
+    )
+    .action(async ({ port, state, runJobs, allowRemote }: HubOptions) => {
+      const { output, shell } = invocation;
+      const { LocalHub } = await import("../../local-hub/local-hub.ts");
+      const logger = output.isText ? await terminalLogger() : undefined;
+      const hub = await LocalHub.start({ port, state, runJobs, allowRemote, logger });
+      const stopped = shell.untilStopped();
+      output.write(readyText(output, hub));
+      await stopped;
+      output.say("The local Hub is closing. Once more ends it at once.");
+      await hub.close();
+    });
+}
+
+/** Other formats keep standard output for what was asked for. */
+async function terminalLogger(): Promise<Logger> {
+  const { createNodeLogger } = await import("../../server/node/logger.ts");
+  return createNodeLogger();
+}
+
+function readyText(output: Output, { url, port }: { url: string; port: number }): string {
+  if (output.format === "json") return plainJson({ event: "ready", url, port });
+  if (output.format === "quiet") return url;
+  const width = Math.max(...developmentTokens.map(({ name }) => name.length));
+  return [
+    `The local Hub is ready: ${url}`,
+    "",
+    `Webhooks and deliveries to look at: ${url}/`,
+    "Tokens, for this Hub only:",
+    ...developmentTokens.map(({ name, meaning }) => `  ${name.padEnd(width)}  ${meaning}`),
+    "",
+    "To create a webhook here:",
+    `  HF_ENDPOINT=${url} HF_TOKEN=hf_local hub-webhooks create --url http://127.0.0.1:7860/webhooks/hello --watch dataset:local-user/data`,
+    "",
+    "Ctrl+C ends it.",
+  ].join("\n");
+}
+
+function parsePort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (port <= 65_535) return port;
+  throw new InvalidArgumentError("Give a number from 0 to 65535.");
+}

@@ -1,0 +1,40 @@
+import type { Readable, Writable } from "node:stream";
+
+/** A stream that a run reads from; `isTTY` where a person types into it. */
+export type InputStream = Readable & { isTTY?: boolean };
+
+/** A stream that a run writes to; on a terminal it says so, and how wide that is. */
+export type OutputStream = Writable & { isTTY?: boolean; columns?: number };
+
+/** All that a run of the command line has around it, so that a test can put something else there. */
+export interface Shell {
+  stdin: InputStream;
+  stdout: OutputStream;
+  stderr: OutputStream;
+  /** The environment, as far as the command line itself reads it: `NO_COLOR`. */
+  env: Readonly<Record<string, string | undefined>>;
+  /** Resolves when the run is asked to end, for commands that run until then. */
+  untilStopped(): Promise<void>;
+}
+
+/** The shell of this process. */
+export function processShell(): Shell {
+  // Whoever read it has had enough, as with `| head -1`: that is no failure.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", ignoreBrokenPipe);
+  return { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, env: process.env, untilStopped };
+}
+
+function ignoreBrokenPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPIPE") throw error;
+}
+
+/** The first SIGINT or SIGTERM resolves it; from then on nobody listens, so that a second one ends the process at once. */
+function untilStopped(): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = () => {
+      process.off("SIGINT", stop).off("SIGTERM", stop);
+      resolve();
+    };
+    process.on("SIGINT", stop).on("SIGTERM", stop);
+  });
+}

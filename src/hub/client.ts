@@ -1,0 +1,73 @@
+import { HubError } from "../errors.ts";
+import { findEndpoint, findToken } from "./token.ts";
+import { Transport } from "./transport.ts";
+import { HubWebhooks } from "./webhooks.ts";
+
+/** What a {@link HubClient} can be given. */
+export interface HubClientOptions {
+  /**
+   * An access token of the Hub. Default: `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN`, else the file that `hf auth login`
+   * writes (`HF_TOKEN_PATH`, `$HF_HOME/token`, `~/.cache/huggingface/token`). It is looked up at the first call.
+   */
+  token?: string | undefined;
+  /**
+   * The Hub's base address, to which every call carries the token: use `http:` on your own machine only. Default:
+   * `HF_ENDPOINT`, else `https://huggingface.co`.
+   */
+  endpoint?: string | undefined;
+  /** What to send requests with. Default: the global `fetch`. */
+  fetch?: typeof fetch | undefined;
+  /** Milliseconds for one attempt of a call. Default 30,000. */
+  timeoutMs?: number | undefined;
+  /**
+   * How often a call is repeated at most that was limited (429), failed on the Hub (5xx) or did not get through.
+   * Creating and replaying are repeated only where they cannot have happened. Default 3.
+   */
+  retries?: number | undefined;
+}
+
+/** Longer than this, a timer fires at once instead of late. */
+const longestTimer = 2_147_483_647;
+
+/**
+ * The Hub's REST API.
+ *
+ * @throws `OPTION_INVALID` when an option cannot be used.
+ * @example
+ * ```ts
+ * const hub = new HubClient();
+ * for (const { id, url, disabled } of await hub.webhooks.list()) console.log(id, url, disabled);
+ * ```
+ */
+export class HubClient {
+  /** The Hub's base address, without a trailing slash. */
+  readonly endpoint: string;
+  readonly webhooks: HubWebhooks;
+
+  constructor(options: HubClientOptions = {}) {
+    const { token, timeoutMs = 30_000, retries = 3 } = options;
+    if (token !== undefined && typeof token !== "string") throw optionInvalid("token", "a text");
+    if (!(timeoutMs > 0 && timeoutMs <= longestTimer))
+      throw optionInvalid("timeoutMs", "milliseconds above 0, up to 24 days");
+    if (!(Number.isSafeInteger(retries) && retries >= 0))
+      throw optionInvalid("retries", "0 or a whole number above it");
+    const endpoint = findEndpoint(options.endpoint);
+    const transport = new Transport({
+      endpoint,
+      findToken: () => findToken({ option: token, endpoint }),
+      // The global one is called as such: called as a method of something else, browsers refuse it.
+      fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+      timeoutMs,
+      retries,
+    });
+    this.endpoint = endpoint;
+    this.webhooks = new HubWebhooks(transport);
+  }
+}
+
+function optionInvalid(option: string, expected: string): HubError {
+  return new HubError(`The option "${option}" cannot be used: give ${expected}.`, {
+    code: "OPTION_INVALID",
+    fields: [option],
+  });
+}

@@ -1,0 +1,73 @@
+/** Shorter than this, a secret stands inside ordinary words: cut out, it would still be told by the gaps. */
+const shortestCutOut = 4;
+/** How much of a text that came from elsewhere is shown. */
+const longestShown = 500;
+
+/** Names of fields and query parameters whose values nobody should read in an error. */
+const secretName = /^(?:secrets?|token|password)$/i;
+
+/**
+ * Makes a text of the Hub or of `fetch` fit to be shown: without these secrets, on one line, without control
+ * characters, and short.
+ */
+export type Redact = (text: string) => string;
+
+/** Makes a {@link Redact} that knows these secrets, in each form in which an answer may repeat them. */
+export function createRedact(secrets: readonly string[]): Redact {
+  const known = new Set(secrets.flatMap(formsOf).filter((form) => form !== ""));
+  // The longest first: one may be a part of another.
+  const ordered = [...known].sort((left, right) => right.length - left.length);
+
+  function cutOut(text: string): string {
+    let rest = text;
+    for (const secret of ordered) {
+      if (!rest.includes(secret)) continue;
+      if (secret.length < shortestCutOut) return "(left out: it repeats a secret)";
+      rest = rest.replaceAll(secret, "[redacted]");
+    }
+    return rest;
+  }
+  // In this order: control characters may be put between the letters of a secret, and the end of a text may cut it in two.
+  return (text) => shorten(cutOut(onOneLine(text)));
+}
+
+function formsOf(secret: string): string[] {
+  const escaped = JSON.stringify(secret).slice(1, -1);
+  return [secret, escaped, encodeURIComponent(secret.toWellFormed())].map(onOneLine);
+}
+
+function onOneLine(text: string): string {
+  return text
+    .replace(/\u001b\[[0-?]*[ -/]*[@-~]/g, "") // Escape codes whole, with the letters they end in.
+    .replace(/\s+/g, " ")
+    .replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, "")
+    .trim();
+}
+
+function shorten(text: string): string {
+  return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text;
+}
+
+/**
+ * The secrets of a request's body: the texts in fields such as `secret` and `secrets`, and those that a URL carries in
+ * its query (`?secret=`) or as its password.
+ */
+export function secretsIn(value: unknown, isSecret = false): string[] {
+  if (typeof value === "string") return isSecret ? [value] : secretsInUrl(value);
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, part]) => secretsIn(part, isSecret || secretName.test(name)));
+}
+
+function secretsInUrl(text: string): string[] {
+  const url = URL.parse(text);
+  if (url === null) return [];
+  const asWritten = text
+    .replace(/#.*$/s, "")
+    .split(/[?&]/)
+    .slice(1)
+    .map((parameter) => /^([^=]*)=(.*)$/s.exec(parameter) ?? [])
+    .filter(([, name]) => secretName.test(name ?? ""))
+    .map(([, , value]) => value ?? "");
+  const decoded = [...url.searchParams].filter(([name]) => secretName.test(name)).map(([, value]) => value);
+  return [url.password, ...asWritten, ...decoded];
+}

@@ -1,0 +1,132 @@
+import { HubError, type WebhookErrorCode } from "../errors.ts";
+import { isWebPage, readText } from "./answer-text.ts";
+import type { Redact } from "./redaction.ts";
+import { askedSeconds, longestAskedSeconds } from "./retry.ts";
+
+/** No error of the Hub needs more, in bytes. */
+const longestRefusal = 65_536;
+
+/** What a refusal is told with. */
+export interface RefusalContext {
+  /** The operation that was refused, such as `createWebhook`. */
+  operation: string;
+  endpoint: string;
+  redact: Redact;
+  signal: AbortSignal;
+  /** Milliseconds since the epoch. */
+  now: number;
+  /** What else to know before trying again; may be empty. */
+  caution: string;
+}
+
+/**
+ * Reads an answer other than success, in any of the shapes that the Hub uses (hub-api.md, Errors), as the error to throw.
+ */
+export async function readRefusal(response: Response, context: RefusalContext): Promise<HubError> {
+  const { status, headers } = response;
+  const { operation, redact } = context;
+  const answer = await readText(response, { limit: longestRefusal, signal: context.signal }).catch(() => undefined);
+  const body = answer !== undefined && "text" in answer ? answer.text : "";
+  const said = redact(reasonIn(body) || (headers.get("x-error-message") ?? "") || withoutMarkup(body));
+  const name = redact(headers.get("x-error-code") ?? "");
+  const requestId = redact(headers.get("x-request-id") ?? "") || undefined;
+  const retryAfterSeconds = askedSeconds(headers, context.now);
+
+  const head = `The Hub answers ${operation} with status ${status}${name && ` (${name})`}`;
+  const next = nextStep({ status, endpoint: context.endpoint, retryAfterSeconds, requestId });
+  return new HubError(`${said ? `${head}: ${withoutStop(said)}` : head}. ${next}${context.caution}`, {
+    code: codeOf(status),
+    status,
+    requestId,
+    retryable: isRetryable(status),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  });
+}
+
+function isRetryable(status: number): boolean {
+  return status === 429 || status >= 500;
+}
+
+const codes: Readonly<Record<number, WebhookErrorCode>> = {
+  400: "HUB_REQUEST_INVALID",
+  422: "HUB_REQUEST_INVALID",
+  401: "HUB_UNAUTHORIZED",
+  403: "HUB_FORBIDDEN",
+  404: "HUB_NOT_FOUND",
+  429: "HUB_RATE_LIMITED",
+};
+
+function codeOf(status: number): WebhookErrorCode {
+  return codes[status] ?? (status >= 500 ? "HUB_FAILED" : "HUB_REFUSED");
+}
+
+interface Situation {
+  status: number;
+  endpoint: string;
+  retryAfterSeconds: number | undefined;
+  requestId: string | undefined;
+}
+
+function nextStep({ status, endpoint, retryAfterSeconds, requestId }: Situation): string {
+  const tokens = `${endpoint}/settings/tokens`;
+  if (isRetryable(status) && retryAfterSeconds !== undefined) {
+    const tooLong = retryAfterSeconds > longestAskedSeconds ? ", which is too long to wait for here" : "";
+    return `It asks to wait for ${retryAfterSeconds} seconds${tooLong}: try again then.`;
+  }
+  if (status === 429) return "Try again in a while, and less often.";
+  if (status >= 500) {
+    return `Try again later${requestId ? `; if it lasts, quote the request id ${requestId} to the Hub's support` : ""}.`;
+  }
+  if (status === 400 || status === 422) return "Correct what it names and call again.";
+  if (status === 401) return `Set HF_TOKEN or give one (--token, or "token" in code); create one at ${tokens}.`;
+  if (status === 403) return `It needs a token with write permission, of a user who may do this: see ${tokens}.`;
+  if (status === 404) return `Check the id, and that the Hub is the right one (HF_ENDPOINT, now ${endpoint}).`;
+  if (status < 400) {
+    return `It sends us elsewhere, where no token must go: check the address of the Hub (HF_ENDPOINT, now ${endpoint}).`;
+  }
+  return `Check the request and the address of the Hub (HF_ENDPOINT, now ${endpoint}).`;
+}
+
+/** What a JSON body gives as the reason; empty when it is no JSON or has none. */
+function reasonIn(body: string): string {
+  try {
+    return reasonOf(JSON.parse(body));
+  } catch {
+    return "";
+  }
+}
+
+function reasonOf(parsed: unknown): string {
+  if (typeof parsed === "string") return parsed;
+  const error = textsOf(field(parsed, "error"));
+  const description = textsOf(field(parsed, "error_description"));
+  const errors = textsOf(field(parsed, "errors"));
+  const reasons = [error, description, errors].filter((reason) => reason !== "");
+  return reasons.length > 0 ? reasons.join(": ") : textsOf(field(parsed, "message"));
+}
+
+/** A text, a list of texts, an object with a message, or a list of those. */
+function textsOf(value: unknown): string {
+  const items: unknown[] = Array.isArray(value) ? value.slice(0, 20) : [value];
+  return items
+    .map((item) => (typeof item === "string" ? item : field(item, "message")))
+    .filter((text) => typeof text === "string" && text.trim() !== "")
+    .join("; ");
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? Reflect.get(value, name)
+    : undefined;
+}
+
+/** Plain text as it is; of a web page its title; of JSON that gives no reason, nothing. */
+function withoutMarkup(body: string): string {
+  if (/^\s*[[{]/.test(body)) return "";
+  if (!isWebPage(body)) return body;
+  return /<title[^>]*>([^<]*)/i.exec(body)?.[1] ?? "";
+}
+
+function withoutStop(text: string): string {
+  return text.replace(/[.\s]+$/, "");
+}

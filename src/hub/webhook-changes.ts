@@ -1,0 +1,146 @@
+import { z } from "@hono/zod-openapi";
+import { HubError } from "../errors.ts";
+import { argumentInvalid, checkArgument } from "./arguments.ts";
+import { type WebhookJob, type WebhookJobRequest, webhookJob, webhookJobRequest } from "./contract/jobs.ts";
+import { type Webhook, type WebhookRequest, webhookRequest } from "./contract/webhooks.ts";
+import { createRedact } from "./redaction.ts";
+import { tolerant } from "./tolerant.ts";
+
+const field = webhookRequest.shape;
+const jobField = webhookJobRequest.shape;
+const secretMap = jobField.secrets.unwrap().out;
+
+/** Every field of a job may be left out, to be kept, and all but its hardware may be taken away with `null`. */
+const jobChanges = z.strictObject({
+  flavor: jobField.flavor.optional(),
+  spaceId: jobField.spaceId.nullable(),
+  dockerImage: jobField.dockerImage.nullable(),
+  arguments: jobField.arguments.nullable(),
+  command: jobField.command.nullable(),
+  environment: jobField.environment.unwrap().nullish(),
+  secrets: z.record(secretMap.keyType, secretMap.valueType.nullable()).nullish(),
+  arch: jobField.arch.nullable(),
+  timeoutSeconds: jobField.timeoutSeconds.unwrap().nullish(),
+  attempts: jobField.attempts.unwrap().nullish(),
+  labels: jobField.labels.nullable(),
+  volumes: jobField.volumes.nullable(),
+} satisfies Record<keyof typeof jobField, z.ZodType>);
+
+const webhookChanges = z
+  .strictObject({
+    watched: field.watched.optional(),
+    domains: field.domains.optional(),
+    url: field.url,
+    job: jobChanges.optional(),
+    jobSourceId: field.jobSourceId,
+    secret: field.secret.nullable(),
+  } satisfies Record<keyof typeof field, z.ZodType>)
+  .refine(({ url, job, jobSourceId }) => [url, job, jobSourceId].filter((target) => target !== undefined).length < 2, {
+    path: ["url"],
+    error: 'give at most one of "url", "job" and "jobSourceId"',
+  });
+
+/**
+ * What is to change of a webhook. What is left out stays as it is, except that another target (`url`, `job` or
+ * `jobSourceId`) takes the place of the one before. `secret: null` removes the secret.
+ *
+ * The fields of `job` are laid over those of the job that the webhook has; `null` removes one. A webhook without a job
+ * of its own takes a whole one.
+ */
+export type WebhookChanges = z.input<typeof webhookChanges>;
+type JobChanges = z.input<typeof jobChanges>;
+
+/** @throws `ARGUMENT_INVALID`, naming the fields; also when nothing at all is to change. */
+export function checkChanges(changes: unknown): WebhookChanges {
+  const checked = checkArgument(webhookChanges, { name: "changes", value: changes });
+  if (Object.values(checked).some((value) => value !== undefined)) return checked;
+  throw argumentInvalid([{ field: "changes", problem: "give at least one" }]);
+}
+
+/**
+ * Lays changes over a webhook as it was read: the body with which to write it back whole.
+ *
+ * @throws `VALUE_UNREADABLE`, naming each field that a read does not return, for it would be lost; `ARGUMENT_INVALID`
+ * when a new job is incomplete.
+ */
+export function mergeChanges(webhook: Webhook, changes: WebhookChanges): WebhookRequest {
+  const job = keptJob(webhook, changes);
+  const target = newTarget(webhook, changes);
+  const unreadable = [
+    ...(changes.secret === undefined && hidesSecret(webhook) ? ["secret"] : []),
+    ...(job ? unreadableOf(job, changes.job ?? {}) : []),
+    ...(job || target ? [] : ["url"]),
+  ];
+  if (unreadable.length > 0) throw valueUnreadable(unreadable);
+
+  const secret = changes.secret === undefined ? webhook.secret : changes.secret;
+  return {
+    watched: changes.watched ?? webhook.watched.map(({ type, name }) => ({ type, name })),
+    domains: changes.domains ?? webhook.domains,
+    ...(job ? { job: changedJob(job, changes.job ?? {}) } : target),
+    ...(typeof secret === "string" && { secret }),
+  };
+}
+
+/** The job that stays the webhook's target; one that is shown beside the job it was copied from is not. */
+function keptJob(webhook: Webhook, { url, jobSourceId }: WebhookChanges): WebhookJob | undefined {
+  const given = [url, jobSourceId, webhook.url, webhook.jobSourceId];
+  return given.every((target) => target === undefined) ? webhook.job : undefined;
+}
+
+function newTarget(
+  webhook: Webhook,
+  changes: WebhookChanges,
+): Pick<WebhookRequest, "url" | "job" | "jobSourceId"> | undefined {
+  if (changes.job !== undefined) return webhook.job && keptJob(webhook, changes) ? undefined : newJob(changes.job);
+  const { url, jobSourceId } = changes.url === undefined && changes.jobSourceId === undefined ? webhook : changes;
+  if (jobSourceId !== undefined) return { jobSourceId };
+  return url === undefined ? undefined : { url };
+}
+
+function newJob(changes: JobChanges): { job: WebhookJobRequest } {
+  const job = Object.fromEntries(Object.entries(withoutNullSecrets(changes)).filter(([, value]) => value !== null));
+  return checkArgument(z.object({ job: webhookJobRequest }), { name: "job", value: { job } });
+}
+
+/** `null` falls back to what a new job has; what the Hub itself has said is not judged. */
+function changedJob({ secrets: _names, ...kept }: WebhookJob, changes: JobChanges): WebhookJobRequest {
+  const known = Object.entries(kept).filter(([name]) => Object.hasOwn(jobField, name));
+  const given = Object.entries(withoutNullSecrets(changes)).filter(([, value]) => value !== undefined);
+  return tolerant(webhookJobRequest).parse(Object.fromEntries([...known, ...given]));
+}
+
+function withoutNullSecrets({ secrets, ...changes }: JobChanges): JobChanges {
+  const given = Object.entries(secrets ?? {}).filter(([, value]) => value !== null);
+  return given.length === 0 ? changes : { ...changes, secrets: Object.fromEntries(given) };
+}
+
+/** A read leaves the secret out, tells by `hasSecret` that there is one, or masks it (hub-api.md, Webhooks). */
+function hidesSecret(webhook: Webhook): boolean {
+  if (webhook.secret !== undefined) return /^[*•]+$/.test(webhook.secret);
+  return "hasSecret" in webhook && webhook.hasSecret === true;
+}
+
+/** What is given for a job and never answered: `arch`, `attempts`, `volumes`. */
+const writeOnly = Object.keys(jobField).filter((name) => !Object.hasOwn(webhookJob.shape, name));
+
+function unreadableOf(job: WebhookJob, changes: JobChanges): string[] {
+  const told = new Set(
+    [...Object.entries(job), ...Object.entries(changes)]
+      .filter(([, value]) => value !== undefined)
+      .map(([name]) => name),
+  );
+  const fields = writeOnly.filter((name) => !told.has(name)).map((name) => `job.${name}`);
+  const given = changes.secrets;
+  if (given === null) return fields;
+  const secrets = (job.secrets ?? []).filter((name) => !Object.hasOwn(given ?? {}, name));
+  return [...fields, ...secrets.map((name) => `job.secrets.${name}`)];
+}
+
+function valueUnreadable(fields: readonly string[]): HubError {
+  const shown = createRedact([])(fields.join(", ")); // The names of secrets are the Hub's words.
+  return new HubError(
+    `Nothing was written: the Hub does not tell ${shown} of this webhook, and an update without would remove it. Give each in the changes, with its value or, where there is to be none, null.`,
+    { code: "VALUE_UNREADABLE", fields },
+  );
+}

@@ -1,0 +1,70 @@
+import { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { HTTPException } from "hono/http-exception";
+import { hubDocument } from "../hub/contract/document.ts";
+import type { Logger } from "../logger.ts";
+import { isLoopbackHost } from "./loopback.ts";
+import { hubPage, hubPageAsset } from "./page/page.ts";
+import { readPageInfo } from "./page-info.ts";
+import { type ApiEnvironment, authenticate, refusal } from "./routes/api.ts";
+import { type ControlRoutesOptions, controlApi } from "./routes/control.ts";
+import { webhookApi } from "./routes/webhooks.ts";
+
+/** What a {@link createHubApp} needs. */
+export interface HubAppOptions extends ControlRoutesOptions {
+  runsJobs: boolean;
+  allowsRemote: boolean;
+  startedAt: Date;
+  log: Logger;
+}
+
+/** Longer than this is no request that the API knows. */
+const longestBody = 10 * 1024 * 1024;
+
+/** Everything that a local Hub answers: the API of the contract, the control of it, its document and its page. */
+export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
+  const { baseUrl, newId, log } = options;
+  const app = new Hono<ApiEnvironment>();
+
+  app.use(async (context, next) => {
+    await next();
+    context.res.headers.set("x-request-id", newId());
+  });
+  app.use(async (context, next) => {
+    // A page of any site can have its own name point here (DNS rebinding), and would then be of the same origin.
+    const host = URL.parse(`http://${context.req.header("host")}`)?.hostname ?? "";
+    if (!isLoopbackHost(host)) {
+      throw new HTTPException(403, { message: `Ask for the local Hub by its own address, ${baseUrl}.` });
+    }
+    await next();
+  });
+  app.use(
+    bodyLimit({
+      maxSize: longestBody,
+      onError: () => {
+        throw new HTTPException(413, { message: `The body is longer than ${longestBody} bytes.` });
+      },
+    }),
+  );
+
+  app.use("/api/*", authenticate);
+  app.route("/", webhookApi(options));
+  app.route("/_local", controlApi(options));
+
+  app.get("/openapi.json", (context) => context.json(hubDocument({ serverUrl: baseUrl })));
+  app.get("/", (context) => hubPage(readPageInfo(options, { theme: context.req.query("__theme") })));
+  app.get("/_page/:name", (context) => hubPageAsset(context.req.param("name")) ?? context.notFound());
+
+  app.notFound((context) => {
+    return refusal({ status: 404, message: `There is no ${context.req.method} ${context.req.path} here.` });
+  });
+  app.onError((error) => {
+    if (error instanceof HTTPException) {
+      const message = error.status === 415 ? "Send the body as content-type: application/json." : error.message;
+      return refusal({ status: error.status, message });
+    }
+    log.error({ err: error }, "A request failed.");
+    return refusal({ status: 500, message: "The local Hub failed: its log says why." });
+  });
+  return app;
+}

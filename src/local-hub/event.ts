@@ -1,0 +1,141 @@
+import * as z from "zod";
+import { repoId } from "../hub/contract/repositories.ts";
+import { overlay } from "../payload/overlay.ts";
+import { samplePayload } from "../payload/samples.ts";
+import { isKnownScope, type KnownScope } from "../payload/schema.ts";
+import { accountId, localUser, objectIdOf } from "./accounts.ts";
+import type { StoredRepository } from "./store/repository-store.ts";
+
+/** What a local Hub is told to let happen: which repository, what, and any field of the payload. */
+export const eventRequest = z
+  .looseObject({
+    repo: z.looseObject({ ...repoId.shape, private: z.boolean().optional() }),
+    event: z.looseObject({
+      scope: z
+        .string()
+        .regex(/^(repo|discussion)(\.[\w-]+)*$/, 'expected a scope such as "repo.content" or "discussion.comment"'),
+      action: z.string().min(1),
+    }),
+    movedTo: z.looseObject({ name: repoId.shape.name }).optional(),
+    discussion: z.looseObject({ num: z.number().optional() }).optional(),
+    updatedConfig: z.looseObject({ private: z.boolean().optional() }).optional(),
+    updatedRefs: z.array(z.looseObject({ ref: z.string(), newSha: z.string().nullable() })).optional(),
+  })
+  .refine(({ event, movedTo }) => event.scope !== "repo" || event.action !== "move" || movedTo !== undefined, {
+    path: ["movedTo"],
+    error: 'a move needs { "name": "owner/name" }',
+  });
+
+/**
+ * Something that happens on a repository: its `repo {type, name}`, its `event {scope, action}`, and any further field
+ * of the payload; what is left out is filled from what the local Hub knows.
+ */
+export type HubEvent = z.input<typeof eventRequest>;
+
+/** What {@link happen} needs. */
+export interface HappenOptions {
+  event: z.output<typeof eventRequest>;
+  /** The repository before. */
+  repository: StoredRepository;
+  /** Where the local Hub is, without a trailing slash: the URLs of the payload begin with it. */
+  baseUrl: string;
+  /** A new commit. */
+  newSha: string;
+}
+
+/** What an event leads to. */
+export interface EventOutcome {
+  /** What is delivered, but for `webhook`. */
+  payload: Record<string, unknown>;
+  /** `undefined`: it is deleted. */
+  repository: StoredRepository | undefined;
+}
+
+/** Works out what the Hub would send of an event, and what becomes of the repository. Changes nothing itself. */
+export function happen(options: HappenOptions): EventOutcome {
+  const { event, repository, baseUrl } = options;
+  const { scope, action } = event.event;
+  const known = broadestKnown(scope);
+  const after = repositoryAfter(options, known);
+  const { type, name } = repository;
+  const discussion = discussionOf(options, after);
+  const sample = samplePayload({ scope: known, type, name, baseUrl, discussion });
+  const facts = {
+    event: { scope, action },
+    repo: {
+      id: after.id,
+      private: after.private,
+      owner: { id: ownerId(name) },
+      tags: undefined,
+      ...(known.startsWith("repo") && { headSha: after.headSha }),
+    },
+    ...furtherFacts(options, { known, after }),
+  };
+  // A change that the event does not name is one that the Hub does not report.
+  const unreported = known === "repo.config" && { updatedConfig: {} };
+  const payload = overlay(overlay(sample, facts), { ...unreported, ...event, webhook: undefined });
+  return { payload, repository: known === "repo" && action === "delete" ? undefined : after };
+}
+
+/** A scope that is not known yet has the shape of the broader one: the Hub's documented rule. */
+function broadestKnown(scope: string): KnownScope {
+  let known = scope;
+  while (!isKnownScope(known)) known = known.slice(0, known.lastIndexOf("."));
+  return known;
+}
+
+function repositoryAfter({ event, repository, newSha }: HappenOptions, known: KnownScope): StoredRepository {
+  const after = { ...repository };
+  const { action } = event.event;
+  if (event.repo.private !== undefined) after.private = event.repo.private;
+  if (known === "repo" && action === "move" && event.movedTo) after.name = event.movedTo.name;
+  if (known === "repo.content" && after.headSha !== undefined) {
+    after.headSha = event.updatedRefs ? (newHead(event.updatedRefs) ?? after.headSha) : newSha;
+  }
+  if (known === "repo.config") after.private = event.updatedConfig?.private ?? after.private;
+  if (known === "discussion" && action === "create") after.discussions += 1;
+  return after;
+}
+
+const mainRef = "refs/heads/main";
+
+function newHead(updatedRefs: readonly { ref: string; newSha: string | null }[]): string | undefined {
+  return updatedRefs.find(({ ref }) => ref === mainRef)?.newSha ?? undefined;
+}
+
+interface Change {
+  known: KnownScope;
+  after: StoredRepository;
+}
+
+/** What a sample of a scope says of nothing in particular, and this event of this repository. */
+function furtherFacts({ event, repository }: HappenOptions, { known, after }: Change): object {
+  switch (known) {
+    case "repo":
+      return event.movedTo ? { movedTo: { owner: { id: ownerId(event.movedTo.name) } } } : {};
+    case "repo.content":
+      return after.headSha === undefined
+        ? {}
+        : { updatedRefs: [{ ref: mainRef, oldSha: repository.headSha, newSha: after.headSha }] };
+    case "repo.config":
+      return { updatedConfig: undefined };
+    case "discussion":
+      // A comment comes with a new discussion only.
+      return { ...plainDiscussion, ...(event.event.action !== "create" && { comment: undefined }) };
+    case "discussion.comment":
+      return plainDiscussion;
+  }
+}
+
+/** The latest discussion, with ids that stay its own; the comment is a new one, as is the commit. */
+function discussionOf({ event, newSha }: HappenOptions, { id, discussions }: StoredRepository) {
+  const num = event.discussion?.num ?? Math.max(1, discussions);
+  return { num, id: objectIdOf(`${id}/${num}`), commentId: objectIdOf(newSha), authorId: accountId(localUser) };
+}
+
+/** Not a pull request, unless the event says so. */
+const plainDiscussion = { discussion: { isPullRequest: false, changes: undefined } };
+
+function ownerId(name: string): string {
+  return accountId(name.slice(0, name.indexOf("/")));
+}

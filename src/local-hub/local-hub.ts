@@ -1,0 +1,217 @@
+import { randomBytes } from "node:crypto";
+import type { Hono } from "hono";
+import { type Duration, toMilliseconds } from "../duration.ts";
+import { WebhookError } from "../errors.ts";
+import type { Job } from "../hub/contract/jobs.ts";
+import { fieldProblems } from "../hub/contract/problems.ts";
+import type { Logger } from "../logger.ts";
+import { type Listener, type ListenOptions, listen } from "../server/node/listen.ts";
+import { createHubApp } from "./app.ts";
+import { Dispatcher, type HubDelivery } from "./dispatcher.ts";
+import { eventRequest, type HubEvent } from "./event.ts";
+import { JobRunner } from "./job-runner.ts";
+import type { LogEntry } from "./log-entry.ts";
+import { Poster } from "./post.ts";
+import type { ApiEnvironment } from "./routes/api.ts";
+import { openStore } from "./store/store.ts";
+import { type TriggerContext, triggerEvent } from "./trigger.ts";
+
+/** How to start a local Hub. */
+export interface LocalHubOptions {
+  /** Default 0: any free one. */
+  port?: number;
+  /** A SQLite file in which everything survives a restart. Default: in memory, and gone with the process. */
+  state?: string;
+  /** Runs the commands of jobs as local processes. Default `false`: jobs are only recorded. */
+  runJobs?: boolean;
+  /** Delivers to other machines too. Default `false`: to this one only. */
+  allowRemote?: boolean;
+  /** How often a delivery is tried. Default 3. */
+  attempts?: number;
+  /** What passes before the second attempt; it doubles with each further one. Default `"500ms"`. */
+  backoff?: Duration;
+  /** How long a receiver may take for a whole answer. Default `"30s"`, as on the Hub. */
+  timeout?: Duration;
+  /** How many deliveries in a row may fail, each with all its attempts, until the webhook is suspended. Default 5. */
+  suspendAfter?: number;
+  /** How often a webhook fires in 24 hours. Default 1000, as on the Hub; `Infinity` for no limit. */
+  triggersPerDay?: number;
+  /** Told of each delivery. Default: nobody is. */
+  logger?: Logger;
+  /** Milliseconds since the epoch. Default: the clock. */
+  now?: () => number;
+}
+
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
+
+/**
+ * A Hub of your own, on this machine: it serves the Hub's API of webhooks, lets events happen and delivers them, without
+ * an account and without the internet.
+ *
+ * @example
+ * ```ts
+ * await using hub = await LocalHub.start();
+ * const client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+ * await client.webhooks.create({ url, watched: [{ type: "dataset", name: "me/data" }], domains: ["repo"] });
+ * const [delivery] = await hub.push({ type: "dataset", name: "me/data" });
+ * ```
+ */
+export class LocalHub {
+  /** Its address, without a trailing slash: what `HF_ENDPOINT` is to be. */
+  readonly url: string;
+  readonly port: number;
+  readonly #parts: Parts;
+  #ended: Promise<void> | undefined;
+
+  private constructor(parts: Parts) {
+    this.#parts = parts;
+    this.url = parts.trigger.baseUrl;
+    this.port = parts.listener.port;
+  }
+
+  /**
+   * Starts a local Hub on 127.0.0.1.
+   *
+   * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `STATE_UNUSABLE`, `OPTION_INVALID`.
+   */
+  static async start(options: LocalHubOptions = {}): Promise<LocalHub> {
+    const limits = {
+      attempts: positive(options.attempts ?? 3, "attempts"),
+      backoffMs: toMilliseconds(options.backoff ?? "500ms", "backoff"),
+      timeoutMs: toMilliseconds(options.timeout ?? "30s", "timeout"),
+      suspendAfter: positive(options.suspendAfter ?? 5, "suspendAfter"),
+      triggersPerDay: positive(options.triggersPerDay ?? 1_000, "triggersPerDay"),
+    };
+    const { runJobs = false, allowRemote = false, now = Date.now, logger: log = silent } = options;
+    const store = openStore({ file: options.state });
+    let app: Hono<ApiEnvironment> | undefined;
+    const listener = await listenOn(options.port ?? 0, {
+      log,
+      fetch: (request) => app?.fetch(request) ?? new Response(null, { status: 503 }),
+    }).catch((error: unknown) => {
+      store.close();
+      throw error;
+    });
+    const baseUrl = `http://127.0.0.1:${listener.port}`;
+    const poster = new Poster({ allowRemote });
+    const jobs = new JobRunner({ store: store.jobs, runs: runJobs, now, newId, log });
+    const dispatcher = new Dispatcher({ store, poster, jobs, limits, baseUrl, now, newId, log });
+    const trigger = { store, dispatcher, baseUrl, newId, newSha };
+    const hub = new LocalHub({ trigger, listener, poster, jobs });
+    app = createHubApp({
+      ...trigger,
+      runsJobs: runJobs,
+      allowsRemote: allowRemote,
+      startedAt: new Date(now()),
+      reset: () => hub.reset(),
+      log,
+    });
+    return hub;
+  }
+
+  /**
+   * Lets somebody push to a repository, which is made if there is none, and waits until every delivery of that has
+   * succeeded or is given up. `fields` are laid over the payload.
+   *
+   * @throws `ARGUMENT_INVALID`.
+   */
+  async push(repo: HubEvent["repo"], fields: Omit<Partial<HubEvent>, "repo" | "event"> = {}): Promise<HubDelivery[]> {
+    return this.trigger({ ...fields, repo, event: { scope: "repo.content", action: "update" } });
+  }
+
+  /**
+   * Lets any event happen, and waits until every delivery of it has succeeded or is given up.
+   *
+   * @throws `ARGUMENT_INVALID`.
+   * @example
+   * ```ts
+   * await hub.trigger({ repo: { type: "model", name: "me/net" }, event: { scope: "discussion", action: "create" } });
+   * ```
+   */
+  async trigger(event: HubEvent): Promise<HubDelivery[]> {
+    const checked = eventRequest.safeParse(event);
+    if (!checked.success) {
+      const problems = fieldProblems(checked.error, { name: "event" });
+      const named = problems.map(({ field, problem }) => `${field}: ${problem}`).join("; ");
+      throw new WebhookError(`This event cannot happen. Correct ${named}.`, { code: "ARGUMENT_INVALID" });
+    }
+    const { trigger } = this.#parts;
+    const fired = triggerEvent(trigger, checked.data);
+    return Promise.all(fired.map((delivery) => trigger.dispatcher.settled(delivery)));
+  }
+
+  /** The log of a webhook, newest first: its latest hundred attempts. */
+  deliveries(webhookId: string): LogEntry[] {
+    return this.#parts.trigger.store.deliveries.entries(webhookId);
+  }
+
+  /** The jobs that webhooks have started, newest first. */
+  jobs(): Job[] {
+    return this.#parts.trigger.store.jobs.all();
+  }
+
+  /** Forgets everything: webhooks, repositories, deliveries and jobs. */
+  reset(): void {
+    this.#parts.trigger.store.clear();
+  }
+
+  /** Stops serving and delivering and ends the jobs that run. What is still to be delivered is kept in the state file. */
+  close(): Promise<void> {
+    this.#ended ??= end(this.#parts);
+    return this.#ended;
+  }
+
+  /** The same as {@link close}. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+interface Parts {
+  trigger: TriggerContext;
+  listener: Listener;
+  poster: Poster;
+  jobs: JobRunner;
+}
+
+/** How long requests in work may take when it is closed, in milliseconds. */
+const closingGraceMs = 5_000;
+
+async function end({ trigger, listener, poster, jobs }: Parts): Promise<void> {
+  const served = listener.close(closingGraceMs);
+  await Promise.all([trigger.dispatcher.close(), jobs.close()]);
+  await served;
+  poster.close();
+  trigger.store.close();
+}
+
+async function listenOn(
+  port: number,
+  { fetch, log }: { fetch: ListenOptions["fetch"]; log: Logger },
+): Promise<Listener> {
+  const timeouts = { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 10_000 };
+  try {
+    return await listen({ fetch, host: "127.0.0.1", port, timeouts, log: () => log });
+  } catch (error) {
+    if (!WebhookError.isInstance(error) || error.code !== "PORT_IN_USE") throw error;
+    throw new WebhookError(`Port ${port} is taken: end the program that listens there, or choose another port.`, {
+      code: "PORT_IN_USE",
+      cause: error,
+    });
+  }
+}
+
+function positive(value: number, option: string): number {
+  if (value === Number.POSITIVE_INFINITY || (Number.isSafeInteger(value) && value >= 1)) return value;
+  throw new WebhookError(`Option "${option}" is ${value}: give a whole number from 1 on, or Infinity.`, {
+    code: "OPTION_INVALID",
+  });
+}
+
+function newId(): string {
+  return randomBytes(12).toString("hex");
+}
+
+function newSha(): string {
+  return randomBytes(20).toString("hex");
+}

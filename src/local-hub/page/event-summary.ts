@@ -1,0 +1,38 @@
+import { shorten } from "../../page/shorten.ts";
+
+/** What a payload is about, in the words of the payload: any text, of any meaning. */
+export interface EventSummary {
+  /** Such as `repo.content · update`. */
+  what: string;
+  /** Such as `dataset me/data`. */
+  repo: string;
+}
+
+const longestName = 120;
+
+/** Reads what a payload is about; `undefined` where it does not say. Bodies may be anything, JSON or not. */
+export function summarizeEvent(body: string): EventSummary | undefined {
+  const payload = parse(body);
+  const event = field(payload, "event");
+  const repo = field(payload, "repo");
+  const what = named(event, ["scope", "action"]).join(" · ");
+  return what === "" ? undefined : { what, repo: named(repo, ["type", "name"]).join(" ") };
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function field(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+  return Object.entries(value).find(([key]) => key === name)?.[1];
+}
+
+function named(value: unknown, names: readonly string[]): string[] {
+  const texts = names.map((name) => field(value, name)).filter((text) => typeof text === "string");
+  return texts.filter((text) => text !== "").map((text) => shorten(text, longestName));
+}

@@ -1,0 +1,78 @@
+import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { HTTPException } from "hono/http-exception";
+import type { Dispatcher } from "../dispatcher.ts";
+import { eventRequest } from "../event.ts";
+import type { Store } from "../store/store.ts";
+import type { StoredWebhook } from "../store/webhook-store.ts";
+import { type TriggerContext, triggerEvent } from "../trigger.ts";
+import { type ApiEnvironment, createApiApp } from "./api.ts";
+import { replay } from "./webhooks.ts";
+
+/** What the control routes need. */
+export interface ControlRoutesOptions extends TriggerContext {
+  store: Store;
+  dispatcher: Dispatcher;
+  /** Forgets everything. */
+  reset: () => void;
+}
+
+const json = (schema: z.ZodType) => ({ 200: { description: "Done.", content: { "application/json": { schema } } } });
+
+const events = createRoute({
+  method: "post",
+  path: "/events",
+  request: {
+    query: z.object({ wait: z.enum(["true", "false"]).default("false") }),
+    body: { required: true, content: { "application/json": { schema: eventRequest } } },
+  },
+  responses: json(z.unknown()),
+});
+
+/**
+ * What the real Hub has no API for: letting things happen, and looking into the logs. Without a token, for whoever is on
+ * this machine: so a POST that is not JSON is refused with 403, because a page of another site could send one unasked.
+ */
+export function controlApi(options: ControlRoutesOptions): OpenAPIHono<ApiEnvironment> {
+  const { store, dispatcher, reset } = options;
+  const app = createApiApp();
+
+  const webhook = (id: string): StoredWebhook => {
+    const found = store.webhooks.get(id);
+    if (!found) throw new HTTPException(404, { message: `There is no webhook ${id}.` });
+    return found;
+  };
+
+  app.use(async (context, next) => {
+    const { method } = context.req;
+    const isJson = /^application\/json\s*(;|$)/i.test(context.req.header("content-type") ?? "");
+    if (method !== "GET" && method !== "HEAD" && !isJson) {
+      throw new HTTPException(403, { message: "Send control requests as content-type: application/json." });
+    }
+    await next();
+  });
+
+  app.openapi(events, async (context) => {
+    const fired = triggerEvent(options, context.req.valid("json"));
+    const waits = context.req.valid("query").wait === "true";
+    const deliveries = waits ? await Promise.all(fired.map((delivery) => dispatcher.settled(delivery))) : fired;
+    return context.json({ deliveries }, 200);
+  });
+
+  app.get("/webhooks/:id/deliveries", (context) =>
+    context.json(store.deliveries.entries(webhook(context.req.param("id")).id)),
+  );
+
+  app.post("/webhooks/:id/replay/:logId", async (context) => {
+    const { id, logId } = context.req.param();
+    return context.json({ status: await replay({ store, dispatcher }, { webhook: webhook(id), logId }) });
+  });
+
+  app.get("/jobs", (context) => context.json(store.jobs.all()));
+
+  app.post("/reset", (context) => {
+    reset();
+    return context.json({});
+  });
+
+  return app;
+}

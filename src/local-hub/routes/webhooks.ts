@@ -1,0 +1,124 @@
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { HTTPException } from "hono/http-exception";
+import { type Webhook, webhookRoutes } from "../../hub/contract/webhooks.ts";
+import type { Caller } from "../accounts.ts";
+import type { Dispatcher } from "../dispatcher.ts";
+import type { Store } from "../store/store.ts";
+import type { StoredWebhook } from "../store/webhook-store.ts";
+import { type ApiEnvironment, createApiApp } from "./api.ts";
+
+/** What the routes of webhooks need. */
+export interface WebhookRoutesOptions {
+  store: Store;
+  dispatcher: Dispatcher;
+  newId: () => string;
+}
+
+/** The operations on webhooks (hub-api.md, Webhooks). Everybody sees their own only. */
+export function webhookApi({ store, dispatcher, newId }: WebhookRoutesOptions): OpenAPIHono<ApiEnvironment> {
+  const { webhooks, deliveries } = store;
+  const app = createApiApp();
+
+  const own = ({ id, caller }: { id: string; caller: Caller }): StoredWebhook => {
+    const webhook = webhooks.get(id);
+    if (webhook?.owner !== caller.user) throw new HTTPException(404, { message: `There is no webhook ${id}.` });
+    return webhook;
+  };
+
+  app.openapi(webhookRoutes.list, (context) => {
+    const { user } = context.var.caller;
+    const mine = webhooks.all().filter(({ owner }) => owner === user);
+    return context.json(mine.map(toAnswer), 200);
+  });
+
+  app.openapi(webhookRoutes.create, (context) => {
+    const created: StoredWebhook = {
+      id: newId(),
+      owner: context.var.caller.user,
+      definition: withoutEmptySecret(context.req.valid("json")),
+      disabled: false,
+      failures: 0,
+      dayBeganAt: 0,
+      triggersToday: 0,
+    };
+    webhooks.put(created);
+    return context.json({ webhook: toAnswer(created) }, 200);
+  });
+
+  app.openapi(webhookRoutes.get, (context) => {
+    const { webhookId } = context.req.valid("param");
+    return context.json({ webhook: toAnswer(own({ id: webhookId, caller: context.var.caller })) }, 200);
+  });
+
+  app.openapi(webhookRoutes.update, (context) => {
+    const { webhookId } = context.req.valid("param");
+    const before = own({ id: webhookId, caller: context.var.caller });
+    const updated = { ...before, definition: withoutEmptySecret(context.req.valid("json")) };
+    webhooks.put(updated);
+    return context.json({ webhook: toAnswer(updated) }, 200);
+  });
+
+  app.openapi(webhookRoutes.delete, (context) => {
+    const { webhookId } = context.req.valid("param");
+    const { id } = own({ id: webhookId, caller: context.var.caller });
+    store.atOnce(() => {
+      webhooks.delete(id);
+      deliveries.deleteOf(id);
+    });
+    return context.json({}, 200);
+  });
+
+  app.openapi(webhookRoutes.setState, (context) => {
+    const { webhookId, action } = context.req.valid("param");
+    const before = own({ id: webhookId, caller: context.var.caller });
+    const updated = { ...before, disabled: action === "disable", failures: 0 };
+    webhooks.put(updated);
+    return context.json({ webhook: toAnswer(updated) }, 200);
+  });
+
+  app.openapi(webhookRoutes.replay, async (context) => {
+    const { webhookId, logId } = context.req.valid("param");
+    const webhook = own({ id: webhookId, caller: context.var.caller });
+    return context.json({ status: await replay({ store, dispatcher }, { webhook, logId }) }, 200);
+  });
+
+  return app;
+}
+
+/**
+ * Sends a delivery of the log again and returns the HTTP status of that; 502, as a gateway would say, when there was no
+ * answer.
+ *
+ * @throws HTTPException 404.
+ */
+export async function replay(
+  { store, dispatcher }: Pick<WebhookRoutesOptions, "store" | "dispatcher">,
+  { webhook, logId }: { webhook: StoredWebhook; logId: string },
+): Promise<number> {
+  const entry = store.deliveries.entry(webhook.id, logId);
+  if (!entry) throw new HTTPException(404, { message: `The log of webhook ${webhook.id} has no entry ${logId}.` });
+  const { status } = await dispatcher.replay(webhook, entry);
+  return status ?? 502;
+}
+
+/** An empty secret is no secret: HTTP could not tell it from none. */
+function withoutEmptySecret({ secret, ...definition }: StoredWebhook["definition"]): StoredWebhook["definition"] {
+  return secret ? { ...definition, secret } : definition;
+}
+
+function toAnswer({ id, definition, disabled, lastTriggerAt }: StoredWebhook): Webhook {
+  const { job, ...same } = definition;
+  return {
+    id,
+    ...same,
+    ...(job && { job: toJobAnswer(job) }),
+    disabled,
+    ...(lastTriggerAt !== undefined && { lastTriggerAt: new Date(lastTriggerAt).toISOString() }),
+  };
+}
+
+/** A webhook answers with less of its job than it was given: secrets by name, and nothing of three fields. */
+function toJobAnswer(job: NonNullable<StoredWebhook["definition"]["job"]>): NonNullable<Webhook["job"]> {
+  const { arch: _arch, attempts: _attempts, volumes: _volumes, secrets, ...same } = job;
+  return { ...same, ...(secrets && { secrets: Object.keys(secrets) }) };
+}

@@ -1,0 +1,97 @@
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { WebhookError } from "../../errors.ts";
+
+/** Raised when a table changes; a file of another version is refused, never rewritten. */
+const schemaVersion = 1;
+
+const schema = `
+  CREATE TABLE webhooks (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    record TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE repositories (
+    type TEXT NOT NULL,
+    name TEXT NOT NULL,
+    record TEXT NOT NULL,
+    PRIMARY KEY (type, name)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE jobs (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    record TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE pending (
+    delivery_id TEXT PRIMARY KEY,
+    webhook_id TEXT NOT NULL,
+    log_id TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    due_at INTEGER NOT NULL,
+    body TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE log (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    log_id TEXT NOT NULL UNIQUE,
+    delivery_id TEXT NOT NULL,
+    webhook_id TEXT NOT NULL,
+    record TEXT NOT NULL,
+    body TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX log_of_webhook ON log (webhook_id, sequence);
+  CREATE INDEX log_of_delivery ON log (delivery_id);
+  PRAGMA user_version = ${schemaVersion};
+`;
+
+/**
+ * Opens the database of a local Hub: in memory where no file is named. A file is made when there is none, readable by
+ * its owner alone, since it holds the secrets of webhooks; nobody else can open it meanwhile.
+ *
+ * @throws `STATE_UNUSABLE`; the file is left as it is.
+ */
+export function openDatabase(file: string | undefined): DatabaseSync {
+  if (file === undefined) {
+    const database = new DatabaseSync(":memory:");
+    database.exec(schema);
+    return database;
+  }
+  let database: DatabaseSync | undefined;
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    closeSync(openSync(file, "a", 0o600));
+    database = new DatabaseSync(file);
+    database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
+    prepare(database, file);
+    return database;
+  } catch (error) {
+    database?.close();
+    throw WebhookError.isInstance(error) ? error : stateUnusable(file, error);
+  }
+}
+
+function prepare(database: DatabaseSync, file: string): void {
+  const version = Number(database.prepare("PRAGMA user_version").get()?.user_version);
+  if (version === schemaVersion) return;
+  const tables = Number(database.prepare("SELECT count(*) AS tables FROM sqlite_schema").get()?.tables);
+  if (version !== 0 || tables > 0) {
+    throw new WebhookError(
+      `"${file}" is a database, but none that this version of the local Hub can read: choose another file, or move this one away.`,
+      { code: "STATE_UNUSABLE" },
+    );
+  }
+  database.exec(`BEGIN; ${schema} COMMIT;`);
+}
+
+function stateUnusable(file: string, cause: unknown): WebhookError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const remedy = /locked|busy/.test(reason)
+    ? "another program has it open: end that one, or choose another file"
+    : /not a database|malformed/.test(reason)
+      ? "it is no state file of the local Hub, or it is damaged: choose another file, or move this one away"
+      : `${reason}: choose a file that can be read and written`;
+  return new WebhookError(`Cannot keep the state of the local Hub in "${file}": ${remedy}.`, {
+    code: "STATE_UNUSABLE",
+    cause,
+  });
+}

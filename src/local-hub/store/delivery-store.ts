@@ -1,0 +1,140 @@
+import type { DatabaseSync } from "node:sqlite";
+import * as z from "zod";
+import type { LogEntry } from "../log-entry.ts";
+
+/** Entries of the log kept for each webhook. */
+const entriesKept = 100;
+
+/** A delivery that is to be sent, or sent again. */
+export interface PendingDelivery {
+  deliveryId: string;
+  webhookId: string;
+  /** The log entry that its next attempt will make. */
+  logId: string;
+  /** Number of its next attempt, from 1. */
+  attempt: number;
+  /** Milliseconds since the epoch. */
+  dueAt: number;
+  /** The payload, as it is sent. */
+  body: string;
+}
+
+const logRecord = z.object({
+  attempt: z.number(),
+  at: z.string(),
+  durationMs: z.number(),
+  url: z.string(),
+  status: z.number().nullable(),
+  requestHeaders: z.record(z.string(), z.string()),
+  response: z
+    .object({ headers: z.record(z.string(), z.string()), body: z.string(), truncated: z.boolean() })
+    .nullable(),
+  error: z.string().nullable(),
+});
+
+/** The deliveries of a local Hub: those to come, and the log of those that were. */
+export class DeliveryStore {
+  readonly #database: DatabaseSync;
+  readonly #statements: ReturnType<typeof prepareStatements>;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+    this.#statements = prepareStatements(database);
+  }
+
+  /** Notes a delivery that is to be sent, or when it is to be sent again. */
+  putPending({ deliveryId, webhookId, logId, attempt, dueAt, body }: PendingDelivery): void {
+    this.#statements.putPending.run(deliveryId, webhookId, logId, attempt, dueAt, body);
+  }
+
+  getPending(deliveryId: string): PendingDelivery | undefined {
+    const row = this.#statements.getPending.get(deliveryId);
+    return row && toPending(row);
+  }
+
+  /** All that is to be sent, in the order in which it is due. */
+  allPending(): PendingDelivery[] {
+    return this.#statements.allPending.all().map(toPending);
+  }
+
+  deletePending(deliveryId: string): void {
+    this.#statements.deletePending.run(deliveryId);
+  }
+
+  /** Adds to the log of a webhook, and drops what is older than the latest hundred entries. */
+  addEntry(webhookId: string, { logId, deliveryId, request, ...entry }: LogEntry): void {
+    const record = JSON.stringify({ ...entry, requestHeaders: request.headers });
+    this.#statements.addEntry.run(logId, deliveryId, webhookId, record, request.body);
+    this.#statements.dropEntries.run(webhookId, webhookId, entriesKept);
+  }
+
+  /** The log of a webhook, newest first. */
+  entries(webhookId: string): LogEntry[] {
+    return this.#statements.entries.all(webhookId).map(toEntry);
+  }
+
+  entry(webhookId: string, logId: string): LogEntry | undefined {
+    const row = this.#statements.entry.get(logId, webhookId);
+    return row && toEntry(row);
+  }
+
+  /** The number of the latest attempt of a delivery that is in the log; 0 where there is none. */
+  latestAttempt(deliveryId: string): number {
+    const rows = this.#statements.entriesOfDelivery.all(deliveryId);
+    return Math.max(0, ...rows.map((row) => toEntry(row).attempt));
+  }
+
+  /** Forgets what is to be sent to a webhook, and its log. */
+  deleteOf(webhookId: string): void {
+    this.#database.prepare("DELETE FROM pending WHERE webhook_id = ?").run(webhookId);
+    this.#database.prepare("DELETE FROM log WHERE webhook_id = ?").run(webhookId);
+  }
+
+  clear(): void {
+    this.#database.exec("DELETE FROM pending; DELETE FROM log");
+  }
+}
+
+function prepareStatements(database: DatabaseSync) {
+  return {
+    putPending: database.prepare(
+      "INSERT OR REPLACE INTO pending (delivery_id, webhook_id, log_id, attempt, due_at, body) VALUES (?, ?, ?, ?, ?, ?)",
+    ),
+    getPending: database.prepare("SELECT * FROM pending WHERE delivery_id = ?"),
+    allPending: database.prepare("SELECT * FROM pending ORDER BY due_at"),
+    deletePending: database.prepare("DELETE FROM pending WHERE delivery_id = ?"),
+    addEntry: database.prepare(
+      "INSERT INTO log (log_id, delivery_id, webhook_id, record, body) VALUES (?, ?, ?, ?, ?)",
+    ),
+    dropEntries: database.prepare(
+      `DELETE FROM log WHERE webhook_id = ? AND sequence <=
+        (SELECT sequence FROM log WHERE webhook_id = ? ORDER BY sequence DESC LIMIT 1 OFFSET ?)`,
+    ),
+    entries: database.prepare("SELECT * FROM log WHERE webhook_id = ? ORDER BY sequence DESC"),
+    entry: database.prepare("SELECT * FROM log WHERE log_id = ? AND webhook_id = ?"),
+    entriesOfDelivery: database.prepare("SELECT * FROM log WHERE delivery_id = ?"),
+  };
+}
+
+type Row = Record<string, unknown>;
+
+function toPending(row: Row): PendingDelivery {
+  return {
+    deliveryId: String(row.delivery_id),
+    webhookId: String(row.webhook_id),
+    logId: String(row.log_id),
+    attempt: Number(row.attempt),
+    dueAt: Number(row.due_at),
+    body: String(row.body),
+  };
+}
+
+function toEntry(row: Row): LogEntry {
+  const { requestHeaders, ...record } = logRecord.parse(JSON.parse(String(row.record)));
+  return {
+    logId: String(row.log_id),
+    deliveryId: String(row.delivery_id),
+    ...record,
+    request: { headers: requestHeaders, body: String(row.body) },
+  };
+}

@@ -1,0 +1,55 @@
+import { openDatabase } from "./database.ts";
+import { DeliveryStore } from "./delivery-store.ts";
+import { JobStore } from "./job-store.ts";
+import { RepositoryStore } from "./repository-store.ts";
+import { WebhookStore } from "./webhook-store.ts";
+
+/** Everything that a local Hub knows, in memory or in a SQLite file. */
+export interface Store {
+  webhooks: WebhookStore;
+  repositories: RepositoryStore;
+  deliveries: DeliveryStore;
+  jobs: JobStore;
+  /** Runs `change` so that all of what it writes is there after a crash, or none. */
+  atOnce<Result>(change: () => Result): Result;
+  /** Forgets everything. */
+  clear(): void;
+  close(): void;
+}
+
+/**
+ * Opens the store of a local Hub: in memory where no `file` is given.
+ *
+ * @throws `STATE_UNUSABLE`.
+ */
+export function openStore({ file }: { file?: string | undefined }): Store {
+  const database = openDatabase(file);
+  const webhooks = new WebhookStore(database);
+  const repositories = new RepositoryStore(database);
+  const deliveries = new DeliveryStore(database);
+  const jobs = new JobStore(database);
+  const store: Store = {
+    webhooks,
+    repositories,
+    deliveries,
+    jobs,
+    atOnce(change) {
+      database.exec("BEGIN");
+      try {
+        const result = change();
+        database.exec("COMMIT");
+        return result;
+      } catch (error) {
+        database.exec("ROLLBACK");
+        throw error;
+      }
+    },
+    clear() {
+      store.atOnce(() => {
+        for (const part of [webhooks, repositories, deliveries, jobs]) part.clear();
+      });
+    },
+    close: () => database.close(),
+  };
+  return store;
+}

@@ -1,0 +1,99 @@
+import { execFileSync } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join, sep } from "node:path";
+import { transform } from "esbuild";
+import { describe, expect, onTestFinished, test } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
+import { binPath, CommandProcess, startCommand } from "./command-process.ts";
+import { idOf, startStandInHub, wireWebhook } from "./stand-in-hub.ts";
+
+/** A Node of this machine that is older than we support, as `node --version` prints it. */
+function findOldNode(): { path: string; version: string } | undefined {
+  const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/bin", "/usr/local/bin"];
+  for (const folder of folders.filter((path) => !path.includes(`${sep}node_modules${sep}`))) {
+    const path = join(folder, "node");
+    try {
+      const version = execFileSync(path, ["--version"], { encoding: "utf8" }).trim();
+      const [major = 0, minor = 0] = version.slice(1).split(".").map(Number);
+      if (major < 22 || (major === 22 && minor < 18)) return { path, version };
+    } catch {
+      // There is no Node here.
+    }
+  }
+  return undefined;
+}
+
+const oldNode = findOldNode();
+if (!oldNode) console.log("Skipped: this machine has no Node older than 22.18 to refuse.");
+
+describe("The script hub-webhooks", () => {
+  test.each([
+    [0, ["--version"]],
+    [0, ["list", "--help"]],
+    [0, ["list"]],
+    [1, ["info", "gone"]],
+    [2, []],
+    [2, ["lst"]],
+    [2, ["delete", idOf(1)]],
+  ])("ends with %i for %j", async (exitCode, argv) => {
+    const hub = await startStandInHub([wireWebhook()]);
+    const result = await startCommand(argv, { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" }).ended;
+    expect(result).toMatchObject({ exitCode, signal: null });
+    expect(exitCode === 0 ? result.stderr : result.stdout).toBe("");
+    expect(exitCode === 0 ? result.stdout : result.stderr).not.toBe("");
+  });
+
+  test("asks for a token where there is none", async () => {
+    const hub = await startStandInHub();
+    const { exitCode, stdout, stderr } = await startCommand(["list"], { HF_ENDPOINT: hub.url }).ended;
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(/^error: There is no token for the Hub.*HF_TOKEN.*\n$/);
+  });
+
+  test("reads a secret that is piped to it, and ends without waiting for more", async () => {
+    const hub = await startStandInHub();
+    const argv = ["create", "--url", "https://example.com/hook", "--watch", "model:me/m", "--secret-stdin"];
+    const command = startCommand(argv, { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" });
+    // The pipe stays open: `(echo secret; sleep 1000) | hub-webhooks create …`
+    command.stdin.write("correct horse\n");
+    expect(await command.ended).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(hub.requests).toMatchObject([{ body: { secret: "correct horse" } }]);
+  });
+
+  test("ends quietly when nobody reads its output any more", async () => {
+    const hub = await startStandInHub(
+      Array.from({ length: 5_000 }, () => wireWebhook({ url: `https://example.com/${"x".repeat(500)}` })),
+    );
+    const command = startCommand(["list"], { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" });
+    await command.says("lastTrigger");
+    command.closeStdout();
+    expect(await command.ended).toMatchObject({ exitCode: 0, signal: null, stderr: "" });
+  });
+
+  test("states the same Node as package.json", async () => {
+    const source = await readFile(binPath, "utf8");
+    const [, major, minor] = /major < (\d+) \|\| \(major === \1 && minor < (\d+)\)/.exec(source) ?? [];
+    expect(`>=${major}.${minor}`).toBe(manifest.engines.node);
+    expect(source).toContain(`needs Node ${major}.${minor} or newer`);
+  });
+
+  test.runIf(oldNode)("says on an old Node, in one line, which one it needs", async () => {
+    const { path, version } = oldNode ?? { path: "", version: "" };
+    const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-cli-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const { code } = await transform(await readFile(binPath, "utf8"), { loader: "ts", target: "es2024" });
+    const script = join(folder, "bin.mjs");
+    await writeFile(script, code);
+    expect(await new CommandProcess(path, [script, "list"]).ended).toEqual({
+      exitCode: 1,
+      signal: null,
+      stdout: "",
+      stderr: `error: hub-webhooks needs Node 22.18 or newer, and this is Node ${version.slice(1)}: update Node.\n`,
+    });
+  });
+
+  test("imports nothing before it has looked at the Node it runs on", async () => {
+    expect(await readFile(binPath, "utf8")).not.toMatch(/^\s*(import|export)\s*[^(\s]/m);
+  });
+});

@@ -1,0 +1,89 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+
+/** The script that package.json names as `hub-webhooks`, as it stands in the sources. */
+export const binPath = fileURLToPath(new URL("../../src/cli/bin.ts", import.meta.url));
+
+/** How a process ended, and what it said. */
+export interface ProcessResult {
+  exitCode: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** A process of the command line. */
+export class CommandProcess {
+  /** Resolves when it has ended and all it said has been read. */
+  readonly ended: Promise<ProcessResult>;
+  readonly stdin: NodeJS.WritableStream;
+  readonly #child: ChildProcessWithoutNullStreams;
+  #stdout = "";
+  #stderr = "";
+  #hasEnded = false;
+  #changed = Promise.withResolvers<void>();
+
+  constructor(command: string, argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    // A home of its own: no token file of this machine may be found.
+    this.#child = spawn(command, argv, { env: { PATH: process.env.PATH, HOME: "/dev/null", ...env } });
+    this.stdin = this.#child.stdin;
+    this.#child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      this.#stdout += text;
+      this.#wake();
+    });
+    this.#child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      this.#stderr += text;
+      this.#wake();
+    });
+    this.ended = once(this.#child, "close").then(() => {
+      this.#hasEnded = true;
+      this.#wake();
+      const { exitCode, signalCode } = this.#child;
+      return { exitCode, signal: signalCode, stdout: this.#stdout, stderr: this.#stderr };
+    });
+    onTestFinished(async () => {
+      this.signal("SIGKILL");
+      await this.ended;
+    });
+  }
+
+  /**
+   * Waits until this has been said on either stream.
+   *
+   * @throws when the process ends before.
+   */
+  async says(text: string | RegExp): Promise<void> {
+    for (;;) {
+      const said = this.#stdout + this.#stderr;
+      if (typeof text === "string" ? said.includes(text) : text.test(said)) return;
+      if (this.#hasEnded) throw new Error(`It ended before it said ${text}:\n${said}`);
+      await this.#changed.promise;
+    }
+  }
+
+  /** What it has written to standard output so far. */
+  get stdout(): string {
+    return this.#stdout;
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  /** Reads no more of its standard output, as `head` does when it has enough. */
+  closeStdout(): void {
+    this.#child.stdout.destroy();
+  }
+
+  #wake(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers<void>();
+  }
+}
+
+/** Starts `hub-webhooks` with these arguments, in a process of its own; it is ended when the test is over. */
+export function startCommand(argv: readonly string[], env: Readonly<Record<string, string>> = {}): CommandProcess {
+  return new CommandProcess(process.execPath, [binPath, ...argv], env);
+}

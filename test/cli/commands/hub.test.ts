@@ -1,0 +1,155 @@
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { HubClient } from "../../../src/hub/client.ts";
+import { binPath, type CommandProcess, startCommand } from "../command-process.ts";
+import { runCommand } from "../run-command.ts";
+
+/** The address of a local Hub that was started with `--format json`, as its first line tells it. */
+async function addressOf(command: CommandProcess): Promise<string> {
+  await command.says("\n");
+  const { event, url, port } = JSON.parse(command.stdout);
+  expect(event).toBe("ready");
+  expect(url).toBe(`http://127.0.0.1:${port}`);
+  return url;
+}
+
+/** Creates a webhook that watches `me/data`. */
+function watchData(endpoint: string, url: string): Promise<{ id: string }> {
+  const client = new HubClient({ endpoint, token: "hf_local" });
+  return client.webhooks.create({ url, watched: [{ type: "dataset", name: "me/data" }], domains: ["repo"] });
+}
+
+/** Lets somebody push to `me/data`; answered when all deliveries of that are done. */
+function pushToData(endpoint: string): Promise<Response> {
+  const event = { repo: { type: "dataset", name: "me/data" }, event: { scope: "repo.content", action: "update" } };
+  return fetch(`${endpoint}/_local/events?wait=true`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: "Bearer hf_local" },
+    body: JSON.stringify(event),
+  });
+}
+
+/** A port of this machine on which somebody listens while the test runs. */
+async function takenPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+describe("hub-webhooks hub", () => {
+  test("serves until it is told to stop, and then no more", async () => {
+    const stop = Promise.withResolvers<void>();
+    const ready = Promise.withResolvers<string>();
+    const running = runCommand(["hub", "--port", "0", "--format", "quiet"], {
+      stopped: stop.promise,
+      onOutput: ready.resolve,
+    });
+    const url = (await ready.promise).trim();
+    const client = new HubClient({ endpoint: url, token: "hf_local", retries: 0 });
+    expect(await client.webhooks.list()).toEqual([]);
+    stop.resolve();
+    expect(await running).toMatchObject({ exitCode: 0, stdout: `${url}\n` });
+    await expect(client.webhooks.list()).rejects.toMatchObject({ code: "HUB_UNREACHABLE" });
+  });
+
+  test("tells its address, its page, its tokens and a command to copy", async () => {
+    const command = startCommand(["hub", "--port", "0"], { LOG_LEVEL: "silent" });
+    await command.says("Ctrl+C ends it.");
+    const [, url] = /^The local Hub is ready: (http:\/\/127\.0\.0\.1:\d+)$/m.exec(command.stdout) ?? [];
+    expect(command.stdout).toContain(`${url}/\n`);
+    for (const token of ["hf_local", "hf_read", "hf_other"])
+      expect(command.stdout).toMatch(new RegExp(`^ {2}${token} `, "m"));
+
+    const [, endpoint = "", token = "", copied = ""] =
+      /HF_ENDPOINT=(\S+) HF_TOKEN=(\S+) hub-webhooks (create .*)$/m.exec(command.stdout) ?? [];
+    const created = await startCommand(copied.split(" "), { HF_ENDPOINT: endpoint, HF_TOKEN: token }).ended;
+    expect(created).toMatchObject({ exitCode: 0, stderr: "" });
+  });
+
+  test.each(["SIGINT", "SIGTERM"] as const)("closes cleanly at %s", async (signal) => {
+    const command = startCommand(["hub", "--port", "0", "--format", "json"]);
+    const url = await addressOf(command);
+    command.signal(signal);
+    expect(await command.ended).toEqual({
+      exitCode: 0,
+      signal: null,
+      stdout: `${JSON.stringify({ event: "ready", url, port: Number(new URL(url).port) })}\n`,
+      stderr: "The local Hub is closing. Once more ends it at once.\n",
+    });
+  });
+
+  test.each([
+    ["says what is delivered", [], /"msg":"delivery failed"|"msg":"delivered"/],
+    ["keeps its output for what was asked for, as JSON", ["--format", "json"], /^\{"event":"ready".*\}\n$/],
+    ["keeps its output for what was asked for, when quiet", ["--format", "quiet"], /^http:\S+\n$/],
+  ])("%s", async (_name, format, output) => {
+    const command = startCommand(["hub", "--port", "0", ...format]);
+    await command.says(/http:\S+\d"?.*\n/);
+    const [url = ""] = /http:\/\/127\.0\.0\.1:\d+/.exec(command.stdout) ?? [];
+    await watchData(url, "http://127.0.0.1:1/");
+    const answer = await pushToData(url);
+    expect(await answer.json()).toMatchObject({ deliveries: [{ webhookId: expect.any(String) }] });
+    command.signal("SIGTERM");
+    const { exitCode, stdout } = await command.ended;
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(output);
+  });
+
+  test("ends at once at the second signal, also while a delivery hangs", async () => {
+    const received = Promise.withResolvers<void>();
+    const receiver = createServer(() => received.resolve()).listen(0, "127.0.0.1");
+    await once(receiver, "listening");
+    onTestFinished(() => {
+      receiver.closeAllConnections();
+      receiver.close();
+    });
+    const address = receiver.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const command = startCommand(["hub", "--port", "0", "--format", "json"]);
+    const url = await addressOf(command);
+    await watchData(url, `http://127.0.0.1:${port}/`);
+    // It is answered when the receiver has answered, which is never.
+    pushToData(url).catch(() => {});
+    await received.promise;
+    command.signal("SIGINT");
+    await command.says("Once more ends it at once.");
+    command.signal("SIGINT");
+    const { exitCode, signal } = await command.ended;
+    expect([exitCode, signal]).not.toEqual([0, null]);
+  });
+
+  test("says in one line that its port is taken", async () => {
+    const port = await takenPort();
+    const { exitCode, stdout, stderr } = await runCommand(["hub", "--port", String(port), "--format", "json"]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(new RegExp(`^error: .*${port}.*\n$`));
+  });
+
+  test("says in one line that its file cannot be used", async () => {
+    const argv = ["hub", "--port", "0", "--format", "json", "--state", join(binPath, "hub.sqlite")];
+    const { exitCode, stdout, stderr } = await runCommand(argv);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(/^error: .*\n$/);
+  });
+
+  test("keeps its webhooks in the file it is given", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-cli-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const argv = ["hub", "--port", "0", "--format", "json", "--state", join(folder, "hub.sqlite")];
+
+    const first = startCommand(argv);
+    const { id } = await watchData(await addressOf(first), "http://127.0.0.1:1/");
+    first.signal("SIGTERM");
+    await first.ended;
+
+    const second = startCommand(argv);
+    const listed = await new HubClient({ endpoint: await addressOf(second), token: "hf_local" }).webhooks.list();
+    expect(listed).toMatchObject([{ id }]);
+  });
+});

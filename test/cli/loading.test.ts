@@ -1,0 +1,45 @@
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { binPath, CommandProcess } from "./command-process.ts";
+import { startStandInHub, wireWebhook } from "./stand-in-hub.ts";
+
+/** Notes each module that is loaded, and prints all of them at the end. */
+const recorder = `
+  import { registerHooks } from "node:module";
+  const urls = new Set();
+  registerHooks({ load(url, context, next) { urls.add(url); return next(url, context); } });
+  process.on("exit", () => console.error("loaded: " + [...urls].join(" ")));
+`;
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** What the command line loads for these arguments: our files by path, packages by name. */
+async function loadedBy(argv: readonly string[], env: Record<string, string> = {}): Promise<Set<string>> {
+  const hook = `data:text/javascript,${encodeURIComponent(recorder)}`;
+  const { stderr } = await new CommandProcess(process.execPath, ["--import", hook, binPath, ...argv], env).ended;
+  const [, urls = ""] = /^loaded: (.*)$/m.exec(stderr) ?? [];
+  const paths = urls.split(" ").filter((url) => url.startsWith("file:"));
+  return new Set(
+    paths.map((url) => {
+      const path = fileURLToPath(url);
+      return /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? path.slice(root.length);
+    }),
+  );
+}
+
+describe("What a run does not use, it does not load", () => {
+  test.each(["--help", "create --help", "hub --help", "--version", "lst", "delete id"])(
+    "for %j: neither the contract, the client, the local Hub nor the prompts",
+    async (words) => {
+      const loaded = [...(await loadedBy(words.split(" ")))].filter((name) => !name.startsWith("src/cli/"));
+      expect(loaded.sort()).toEqual(["commander", "src/errors.ts"]);
+    },
+  );
+
+  test("a listing loads the client, and neither the local Hub, the server, pino nor the prompts", async () => {
+    const hub = await startStandInHub([wireWebhook()]);
+    const loaded = [...(await loadedBy(["list"], { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" }))];
+    expect(loaded).toContain("src/hub/client.ts");
+    expect(loaded.filter((name) => /^src\/(local-hub|server|tunnel)\/|^pino$|^@clack/.test(name))).toEqual([]);
+  });
+});

@@ -1,0 +1,94 @@
+import { Readable, Writable } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { type Column, formats, Output, type Result } from "../../src/cli/output.ts";
+
+const columns: readonly Column[] = [
+  { key: "id", title: "Id" },
+  { key: "state", title: "State", color: (state) => (state === "on" ? "green" : undefined) },
+  { key: "last", title: "Last", empty: "never" },
+];
+
+const result: Result = {
+  json: [{ id: "a" }, { id: "bbbb" }],
+  quiet: ["a", "bbbb"],
+  columns,
+  rows: [
+    ["a", "on", ""],
+    ["bbbb", "off", "today"],
+  ],
+};
+
+interface Wanted {
+  format?: (typeof formats)[number];
+  isTerminal?: boolean;
+  env?: Record<string, string>;
+}
+
+/** What an output writes of a result. */
+function written(shown: Result, { format, isTerminal = false, env = {} }: Wanted = {}): string {
+  let text = "";
+  const stream = (isTTY: boolean) =>
+    Object.assign(
+      new Writable({
+        write(chunk, _encoding, done) {
+          text += chunk;
+          done();
+        },
+      }),
+      { isTTY },
+    );
+  const shell = {
+    stdin: Readable.from([]),
+    stdout: stream(isTerminal),
+    stderr: stream(false),
+    env,
+    untilStopped: () => Promise.resolve(),
+  };
+  new Output({ shell, format }).result(shown);
+  return text;
+}
+
+describe("The output", () => {
+  test("is a table on a terminal", () => {
+    expect(written(result, { isTerminal: true, env: { NO_COLOR: "1" } })).toBe(
+      ["ID    STATE  LAST", "a     on     never", "bbbb  off    today", ""].join("\n"),
+    );
+  });
+
+  test("has colours on a terminal, which do not move the columns", () => {
+    expect(written(result, { isTerminal: true })).toContain("a     \u001b[32mon   \u001b[39m  never");
+  });
+
+  test("has no colours elsewhere, not even where a table is asked for", () => {
+    const table = written(result, { format: "table" });
+    expect(table).toContain("a     on     never");
+    expect(table).not.toContain("\u001b");
+  });
+
+  test("is tab-separated when it is piped, with a header for programs", () => {
+    expect(written(result)).toBe("id\tstate\tlast\na\ton\t\nbbbb\toff\ttoday\n");
+  });
+
+  test("keeps one row a line, whatever stands in it", () => {
+    expect(written({ ...result, rows: [["a\tb\nc", "on", "\u001b[2J"]] })).toBe("id\tstate\tlast\na b c\ton\t\n");
+  });
+
+  test("is JSON where that is asked for, also on a terminal", () => {
+    expect(JSON.parse(written(result, { format: "json", isTerminal: true }))).toEqual(result.json);
+  });
+
+  test("is one id a line where quiet is asked for", () => {
+    expect(written(result, { format: "quiet" })).toBe("a\nbbbb\n");
+  });
+
+  test("of one thing is a block on a terminal", () => {
+    const [row = []] = result.rows;
+    const block = written({ ...result, rows: [row], asBlocks: true }, { isTerminal: true, env: { NO_COLOR: "1" } });
+    expect(block).toBe("Id     a\nState  on\nLast   never\n");
+  });
+
+  test.each([...formats, undefined])("of nothing has no lines: %s", (format) => {
+    const nothing = written({ ...result, json: [], quiet: [], rows: [] }, { format });
+    expect(nothing).toBe(format === "json" ? "[]\n" : "");
+  });
+});

@@ -1,0 +1,41 @@
+import { describe, expect, test } from "vitest";
+import { maskUrl, plainJson, plainText } from "../../src/cli/plain-text.ts";
+
+describe("Plain text", () => {
+  test.each([
+    ["a colour", "\u001b[31mred\u001b[0m", "red"],
+    ["a title of the window", "\u001b]0;owned\u0007name", "name"],
+    ["a one-byte escape code", "\u009b2Jname", "name"],
+    ["line ends and tabs", "one\r\n\ttwo", "one two"],
+    ["control characters", "a\u0000b\u0008c\u007f", "abc"],
+    ["what turns the direction of writing", "a\u202eb\u2066c", "abc"],
+  ])("is free of %s", (_name, text, plain) => {
+    expect(plainText(text)).toBe(plain);
+  });
+
+  test("keeps the letters of every language", () => {
+    expect(plainText("données/数据 🤗")).toBe("données/数据 🤗");
+  });
+});
+
+describe("Plain JSON", () => {
+  test("holds no character that a terminal obeys, and says the same", () => {
+    const value = { name: "\u001b[31m\u009b2J\u202ename\u007f" };
+    const text = plainJson(value);
+    expect(text).toMatch(/^[\x20-\x7e]*$/);
+    expect(JSON.parse(text)).toEqual(value);
+  });
+});
+
+describe("A masked URL", () => {
+  test.each([
+    ["https://a.example/hook?secret=abc", "https://a.example/hook?secret=***"],
+    ["https://a.example/hook?x=1&SECRET=abc&y=2#z", "https://a.example/hook?x=1&SECRET=***&y=2#z"],
+    ["https://me:pass@a.example/hook", "https://me:***@a.example/hook"],
+    ["https://me:p@ss@a.example/hook", "https://me:***@a.example/hook"],
+    ["https://a.example:8080/users/@me?secretary=x", "https://a.example:8080/users/@me?secretary=x"],
+    ["https://me@a.example/hook", "https://me@a.example/hook"],
+  ])("of %s is %s", (url, masked) => {
+    expect(maskUrl(url)).toBe(masked);
+  });
+});

@@ -1,0 +1,54 @@
+import { PassThrough, Readable } from "node:stream";
+import { run } from "../../src/cli/main.ts";
+
+/** How a command is run in this process. */
+export interface RunOptions {
+  /** What stands on standard input. Default: nothing. */
+  input?: string | Readable;
+  /** Whether results go to a terminal. Default `false`. */
+  isTerminal?: boolean;
+  env?: Record<string, string>;
+  /** The Hub to speak to, with the token `hf_local`. */
+  hub?: { url: string };
+  /** Resolves when a command that runs until it is stopped is to end. */
+  stopped?: Promise<void>;
+  /** Told of all that was written to standard output so far, at each write. */
+  onOutput?: (output: string) => void;
+}
+
+/** What a command wrote, and how it ended. */
+export interface RunResult {
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs the command line in this process. */
+export async function runCommand(argv: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+  const { input = "", isTerminal = false, env = {}, hub, stopped = Promise.resolve(), onOutput } = options;
+  let stdout = "";
+  let stderr = "";
+  const exitCode = await run([...argv, ...(hub ? ["--endpoint", hub.url, "--token", "hf_local"] : [])], {
+    stdin: typeof input === "string" ? Readable.from([Buffer.from(input)]) : input,
+    stdout: collect(isTerminal, (text) => {
+      stdout += text;
+      onOutput?.(stdout);
+    }),
+    stderr: collect(false, (text) => {
+      stderr += text;
+    }),
+    env,
+    untilStopped: () => stopped,
+  });
+  return { exitCode, stdout, stderr };
+}
+
+function collect(isTTY: boolean, onText: (text: string) => void): PassThrough & { isTTY: boolean } {
+  const stream = new PassThrough();
+  // Written synchronously by the commands, so that all of it is there when they are done.
+  stream.write = (chunk: unknown) => {
+    onText(String(chunk));
+    return true;
+  };
+  return Object.assign(stream, { isTTY, columns: 120 });
+}

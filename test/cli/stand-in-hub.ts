@@ -1,0 +1,100 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import { onTestFinished } from "vitest";
+
+/** A request as the stand-in received it. */
+export interface ReceivedRequest {
+  method: string;
+  path: string;
+  body: unknown;
+  authorization: string | undefined;
+}
+
+/** A webhook as the wire has it: whatever a test wants a Hub to answer. */
+export type WireWebhook = Record<string, unknown> & { id: string };
+
+/** A Hub that answers what a test wants it to, also what no honest one would: a real server on this machine. */
+export interface StandInHub {
+  url: string;
+  requests: ReceivedRequest[];
+  webhooks: WireWebhook[];
+  /** What a replay answers with. */
+  replayStatus: number;
+}
+
+/** An id of the Hub's form that ends with this digit. */
+export function idOf(digit: number): string {
+  return `654bbbc16f2ec14d77f109c${digit}`;
+}
+
+/** A webhook of which only this differs from an ordinary one. */
+export function wireWebhook(changes: Record<string, unknown> & { id?: string } = {}): WireWebhook {
+  return {
+    id: idOf(1),
+    url: "https://example.com/hook",
+    disabled: false,
+    watched: [{ type: "dataset", name: "me/data" }],
+    domains: ["repo", "discussion"],
+    ...changes,
+  };
+}
+
+/** Starts a stand-in, which is closed when the test is over. */
+export async function startStandInHub(webhooks: WireWebhook[] = []): Promise<StandInHub> {
+  const hub: StandInHub = { url: "", requests: [], webhooks, replayStatus: 200 };
+  const server = createServer(async (request, response) => {
+    const text = await readBody(request);
+    const received: ReceivedRequest = {
+      method: request.method ?? "",
+      path: request.url ?? "",
+      body: text === "" ? undefined : JSON.parse(text),
+      authorization: request.headers.authorization,
+    };
+    hub.requests.push(received);
+    const { status, body } = answer(hub, received);
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("It does not listen.");
+  hub.url = `http://127.0.0.1:${address.port}`;
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return hub;
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part);
+  return Buffer.concat(parts).toString("utf8");
+}
+
+function answer(hub: StandInHub, { method, path, body }: ReceivedRequest): { status: number; body: unknown } {
+  const [id, ...rest] = path.replace("/api/settings/webhooks", "").split("/").slice(1);
+  if (id === undefined) {
+    if (method === "GET") return { status: 200, body: hub.webhooks };
+    return { status: 200, body: { webhook: { ...wireWebhook(), url: undefined, ...answered(body) } } };
+  }
+  const webhook = hub.webhooks.find((known) => known.id === id);
+  if (!webhook) return { status: 404, body: { error: "Webhook not found" } };
+  const [action] = rest;
+  if (method === "DELETE") {
+    hub.webhooks = hub.webhooks.filter((known) => known !== webhook);
+    return { status: 200, body: {} };
+  }
+  if (action === "replay") return { status: 200, body: { status: hub.replayStatus } };
+  if (action !== undefined) return { status: 200, body: { webhook: { ...webhook, disabled: action === "disable" } } };
+  if (method === "GET") return { status: 200, body: { webhook } };
+  return { status: 200, body: { webhook: { id, disabled: webhook.disabled, ...answered(body) } } };
+}
+
+/** A webhook's answer holds what was sent, the job in another shape: secrets by name, some fields not at all. */
+function answered(body: unknown): object {
+  const { job, ...rest } = Object(body);
+  if (job === undefined) return rest;
+  const { secrets = {}, arch: _arch, attempts: _attempts, volumes: _volumes, ...told } = job;
+  return { ...rest, job: { ...told, secrets: Object.keys(secrets) } };
+}

@@ -1,0 +1,177 @@
+import { inspect } from "node:util";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { HubClient, type HubClientOptions, type HubError } from "../../src/client.ts";
+import { connect, openHub, rejectionOf, type ScriptedAnswer } from "../hub/scripted-hub.ts";
+import { holdsSecret } from "./leak.ts";
+import { countRows } from "./rows.ts";
+
+countRows("hub");
+
+/** The token and the webhook's secret of every test here. Neither may appear in an error or a page. */
+const token = "hf_PlantedToken4c1d";
+const secret = "Planted-5ecret-77ab";
+
+const webhook = {
+  id: "65b2f0a1c3d4e5f60718293a",
+  url: "https://acme-bot.hf.space/webhooks/retrain",
+  disabled: false,
+  watched: [{ name: "acme/data", type: "dataset" }],
+  domains: ["repo"],
+};
+const request = {
+  watched: [{ type: "dataset" as const, name: "acme/data" }],
+  domains: ["repo" as const],
+  url: webhook.url,
+  secret,
+};
+
+/** The waits between attempts are a random part of a span: none of it. */
+beforeEach(() => {
+  vi.spyOn(Math, "random").mockReturnValue(0);
+  return () => vi.restoreAllMocks();
+});
+
+/** A Hub that repeats what it was told, the token too, beside what it has to say. */
+function echo(status: number, headers: Record<string, string> = {}): ScriptedAnswer {
+  return (asked, response) => {
+    response.writeHead(status, { ...headers, "x-error-message": asked.headers.authorization ?? "" });
+    response.end(JSON.stringify({ error: `${asked.headers.authorization} ${secret}` }));
+  };
+}
+
+interface Expected {
+  code: HubError["code"];
+  /** What the message says to do next. */
+  says: RegExp;
+  /** How often the Hub is asked. */
+  attempts: number;
+}
+
+/** What holds for every fault of the write of an update: bounded attempts, an error that says what to do next, no secret, and the client lives on. */
+async function survives(
+  faults: readonly ScriptedAnswer[],
+  { code, says, attempts }: Expected,
+  options: HubClientOptions = {},
+) {
+  const repeated = Array.from({ length: attempts }, (_, index) => faults[index] ?? faults.at(-1) ?? {});
+  const hub = await openHub({ json: { webhook } }, ...repeated, { json: { webhook } });
+  const client = new HubClient({ token, endpoint: hub.url, ...options });
+  const error = await rejectionOf(client.webhooks.update(webhook.id, { secret }));
+  expect(error).toMatchObject({ name: "HubError", code, message: expect.stringMatching(says) });
+  expect(hub.calls.filter((call) => call.startsWith("POST"))).toHaveLength(attempts);
+  for (const planted of [token, secret]) {
+    expect(holdsSecret([error, inspect(error, { depth: 10 }), inspect(client, { depth: 10 })], planted)).toBe(false);
+  }
+  expect(await client.webhooks.get(webhook.id)).toEqual(webhook);
+}
+
+describe("A Hub at fault", () => {
+  test.each<[string, ScriptedAnswer, Expected]>([
+    ["401", echo(401), { code: "HUB_UNAUTHORIZED", says: /set HF_TOKEN or give/i, attempts: 1 }],
+    ["403", echo(403), { code: "HUB_FORBIDDEN", says: /write permission/, attempts: 1 }],
+    ["429", echo(429), { code: "HUB_RATE_LIMITED", says: /try again/i, attempts: 4 }],
+    [
+      "429 for an hour",
+      echo(429, { ratelimit: '"api";r=0;t=3600' }),
+      { code: "HUB_RATE_LIMITED", says: /wait for 3600 seconds, which is too long/, attempts: 1 },
+    ],
+    ["500", echo(500), { code: "HUB_FAILED", says: /try again later/i, attempts: 4 }],
+    [
+      "503 until 2099",
+      echo(503, { "retry-after": "Thu, 01 Jan 2099 00:00:00 GMT" }),
+      { code: "HUB_FAILED", says: /too long/, attempts: 1 },
+    ],
+    [
+      "a redirect",
+      echo(307, { location: "http://127.0.0.1:9/" }),
+      { code: "HUB_REFUSED", says: /HF_ENDPOINT/, attempts: 1 },
+    ],
+    [
+      "HTML",
+      { text: "<html><title>Sign in</title>" },
+      { code: "HUB_RESPONSE_INVALID", says: /HF_ENDPOINT/, attempts: 1 },
+    ],
+    ["half of the JSON", { text: '{"webhook": {' }, { code: "HUB_RESPONSE_INVALID", says: /HF_ENDPOINT/, attempts: 1 }],
+    [
+      "JSON 100,000 levels deep",
+      { text: "[".repeat(100_000) + "]".repeat(100_000) },
+      { code: "HUB_RESPONSE_INVALID", says: /HF_ENDPOINT/, attempts: 1 },
+    ],
+    [
+      "another shape",
+      { json: { webhook: { id: 7 } } },
+      { code: "HUB_RESPONSE_INVALID", says: /HF_ENDPOINT/, attempts: 1 },
+    ],
+    [
+      "a reset",
+      (asked) => asked.socket.resetAndDestroy(),
+      { code: "HUB_UNREACHABLE", says: /check the connection/, attempts: 4 },
+    ],
+    [
+      "no HTTP",
+      (asked) => asked.socket.end("SSH-2.0-OpenSSH\r\n"),
+      { code: "HUB_UNREACHABLE", says: /check the connection/, attempts: 4 },
+    ],
+  ])("T4: answers with %s", async (_what, fault, expected) => {
+    await survives([fault], expected);
+  });
+
+  test.each<[string, ScriptedAnswer]>([
+    ["takes the request and never answers", () => {}],
+    ["begins an answer and never ends it", (_asked, response) => response.write('{"webhook": ')],
+  ])("T4: %s", async (_what, fault) => {
+    await survives(
+      [fault],
+      { code: "HUB_TIMED_OUT", says: /within 500 ms/, attempts: 2 },
+      { timeoutMs: 500, retries: 1 },
+    );
+  });
+
+  test("T4: fails differently each time, and then works", async () => {
+    const faults = [echo(500), echo(429, { "retry-after": "0" }), echo(503)];
+    const hub = await openHub(...faults, { json: { webhook } });
+    expect(await new HubClient({ token, endpoint: hub.url }).webhooks.get(webhook.id)).toEqual(webhook);
+    expect(hub.calls).toHaveLength(4);
+  });
+
+  test("T4: fails while it creates: it is asked once, since it may have been done", async () => {
+    const hub = await openHub(echo(500));
+    const error = await rejectionOf(new HubClient({ token, endpoint: hub.url }).webhooks.create(request));
+    expect(error).toMatchObject({ code: "HUB_FAILED", message: expect.stringContaining("look before you try again") });
+    expect(hub.calls).toHaveLength(1);
+    for (const planted of [token, secret]) expect(holdsSecret([error, inspect(error)], planted)).toBe(false);
+  });
+
+  test("T4: asks to wait, and is waited for", async () => {
+    const hub = await openHub(echo(429, { "retry-after": "7" }), echo(429, { ratelimit: '"api";r=0;t=55' }), {
+      json: [],
+    });
+    const { webhooks, waits } = connect(hub.url);
+    expect(await webhooks.list()).toEqual([]);
+    expect(waits).toEqual([7_000, 55_000]);
+  });
+
+  test("T4: is left by who called, in the middle of a wait", async () => {
+    const controller = new AbortController();
+    const hub = await openHub(echo(429, { "retry-after": "60" }));
+    const client = new HubClient({ token, endpoint: hub.url });
+    const rejection = rejectionOf(client.webhooks.list({ signal: controller.signal }));
+    await vi.waitFor(() => expect(hub.calls).toHaveLength(1), { interval: 5 });
+    controller.abort(new Error("enough"));
+    expect(await rejection).toMatchObject({ message: "enough" });
+  });
+});
+
+describe("A webhook that the Hub has suspended", () => {
+  test("T5: is told by its state, and enabling it brings it back", async () => {
+    const suspended = { ...webhook, disabled: "suspended-after-failure" };
+    const hub = await openHub({ json: [webhook, suspended] }, { json: { webhook: suspended } }, { json: { webhook } });
+    const { webhooks } = new HubClient({ token, endpoint: hub.url });
+
+    const found = (await webhooks.list()).filter(({ disabled }) => disabled === "suspended-after-failure");
+    expect(found).toEqual([suspended]);
+    expect(await webhooks.get(webhook.id)).toMatchObject({ disabled: "suspended-after-failure" });
+    expect(await webhooks.enable(webhook.id)).toMatchObject({ disabled: false });
+    expect(hub.calls.at(-1)).toBe(`POST /api/settings/webhooks/${webhook.id}/enable`);
+  });
+});

@@ -1,0 +1,225 @@
+import { getEventListeners } from "node:events";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { HubClient, HubError, WebhookError } from "../../src/client.ts";
+import { jobWebhook, urlWebhook } from "./answers.ts";
+import { closedAddress, connect, openHub, rejectionOf, token } from "./scripted-hub.ts";
+
+/** How many timers keep this process alive. */
+function timers(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+}
+
+/** Waits between attempts are a random part of a span: none of it. */
+beforeEach(() => {
+  vi.spyOn(Math, "random").mockReturnValue(0);
+  return () => vi.restoreAllMocks();
+});
+
+describe("A HubClient", () => {
+  test("calls the Hub with the token that it was given", async () => {
+    const hub = await openHub({ json: [urlWebhook, jobWebhook] });
+    const client = new HubClient({ token, endpoint: `${hub.url}/` });
+    expect(client.endpoint).toBe(hub.url);
+    expect(await client.webhooks.list()).toEqual([urlWebhook, jobWebhook]);
+    expect(hub.requests[0]?.headers.authorization).toBe(`Bearer ${token}`);
+  });
+
+  test("sends with the fetch that it was given, not as a method of anything", async () => {
+    const fetchLike = vi.fn(async function (this: unknown) {
+      expect(this).toBeUndefined();
+      return Response.json([]);
+    });
+    await new HubClient({ token, endpoint: "https://hub.example", fetch: fetchLike }).webhooks.list();
+    expect(fetchLike).toHaveBeenCalledExactlyOnceWith(
+      "https://hub.example/api/settings/webhooks",
+      expect.objectContaining({ method: "GET", redirect: "manual" }),
+    );
+  });
+
+  test.each([
+    ["timeoutMs", { timeoutMs: 0 }],
+    ["timeoutMs", { timeoutMs: -1 }],
+    ["timeoutMs", { timeoutMs: Number.NaN }],
+    ["timeoutMs", { timeoutMs: 2 ** 31 }],
+    ["retries", { retries: -1 }],
+    ["retries", { retries: 1.5 }],
+    ["retries", { retries: Number.POSITIVE_INFINITY }],
+  ])("refuses %s in %j", (option, options) => {
+    expect(() => new HubClient({ token, ...options })).toThrow(
+      expect.objectContaining({ name: "HubError", code: "OPTION_INVALID", fields: [option] }),
+    );
+  });
+
+  test("refuses a token that is no text", () => {
+    expect(() => Reflect.construct(HubClient, [{ token: 7 }])).toThrow(
+      expect.objectContaining({ code: "OPTION_INVALID" }),
+    );
+  });
+
+  test("repeats a call by itself, and gives up where it is told to", async () => {
+    const hub = await openHub({ status: 503, headers: { "retry-after": "0" } }, { json: [] });
+    expect(await new HubClient({ token, endpoint: hub.url, retries: 1 }).webhooks.list()).toEqual([]);
+    const broken = await openHub({ status: 503 });
+    expect(await rejectionOf(new HubClient({ token, endpoint: broken.url, retries: 0 }).webhooks.list())).toMatchObject(
+      {
+        code: "HUB_FAILED",
+      },
+    );
+  });
+
+  test("throws errors that a program can tell apart", async () => {
+    const hub = await openHub({ status: 404 });
+    const error = await rejectionOf(new HubClient({ token, endpoint: hub.url }).webhooks.get("w1"));
+    expect([error instanceof HubError, HubError.isInstance(error), WebhookError.isInstance(error)]).toEqual([
+      true,
+      true,
+      true,
+    ]);
+  });
+});
+
+describe("A Hub that cannot be reached", () => {
+  test("is told with the system's reason", async () => {
+    const address = await closedAddress();
+    const error = await rejectionOf(connect(address).webhooks.list());
+    expect(error).toMatchObject({ code: "HUB_UNREACHABLE", status: undefined, retryable: true });
+    expect(error).toHaveProperty("message", expect.stringMatching(/ECONNREFUSED.*HF_ENDPOINT/));
+    expect(error).toHaveProperty("message", expect.not.stringContaining("look before"));
+  });
+});
+
+describe("A time-out", () => {
+  test.each<[string, boolean]>([
+    ["before an answer", false],
+    ["in the middle of an answer", true],
+  ])("ends an attempt %s", async (_when, begun) => {
+    const hub = await openHub((_request, response) => {
+      if (begun) response.write("[");
+    });
+    const error = await rejectionOf(connect(hub.url, { timeoutMs: 200, retries: 1 }).webhooks.list());
+    expect(error).toMatchObject({
+      code: "HUB_TIMED_OUT",
+      retryable: true,
+      message: expect.stringContaining("within 200 ms"),
+    });
+    expect(hub.calls).toHaveLength(2);
+  });
+
+  test("ends an attempt whose fetch does not listen to its signal", async () => {
+    const deaf: typeof fetch = () => new Promise(() => {});
+    const { webhooks } = connect("https://hub.example", { fetch: deaf, timeoutMs: 20, retries: 0 });
+    expect(await rejectionOf(webhooks.list())).toMatchObject({ code: "HUB_TIMED_OUT" });
+  });
+
+  test("that is not needed keeps no process alive", async () => {
+    const { webhooks } = connect("https://hub.example", { fetch: async () => Response.json([]) });
+    const before = timers();
+    await webhooks.list();
+    expect(timers()).toBe(before);
+  });
+
+  test("leaves a refusal whose words never end as what it is", async () => {
+    const hub = await openHub((_request, response) => response.writeHead(403).write("no"));
+    expect(await rejectionOf(connect(hub.url, { timeoutMs: 300 }).webhooks.list())).toMatchObject({
+      code: "HUB_FORBIDDEN",
+    });
+  });
+});
+
+describe("An abort", () => {
+  const reason = new Error("the user has left");
+
+  test("before the call sends nothing", async () => {
+    const hub = await openHub({ json: [] });
+    const signal = AbortSignal.abort(reason);
+    const { webhooks } = connect(hub.url);
+    const calls = [
+      webhooks.list({ signal }),
+      webhooks.get("w", { signal }),
+      webhooks.create(
+        { watched: [{ type: "user", name: "ada" }], domains: ["repo"], url: "https://a.example" },
+        { signal },
+      ),
+      webhooks.update("w", { domains: ["repo"] }, { signal }),
+      webhooks.enable("w", { signal }),
+      webhooks.disable("w", { signal }),
+      webhooks.delete("w", { signal }),
+      webhooks.replay("w", "l", { signal }),
+    ];
+    for (const call of calls) expect(await rejectionOf(call)).toBe(reason);
+    expect(hub.calls).toEqual([]);
+  });
+
+  test("while the token is looked up ends the call, though fetch does not listen", async () => {
+    const controller = new AbortController();
+    const { webhooks } = connect("https://hub.example", {
+      fetch: () => new Promise(() => {}),
+      findToken: async () => {
+        controller.abort(reason);
+        return token;
+      },
+    });
+    expect(await rejectionOf(webhooks.list({ signal: controller.signal }))).toBe(reason);
+  });
+
+  test.each<[string, boolean]>([
+    ["while the Hub is silent", false],
+    ["in the middle of an answer", true],
+  ])("%s rejects with its reason, and is not repeated", async (_when, begun) => {
+    const controller = new AbortController();
+    const hub = await openHub((_request, response) => {
+      if (begun) response.write("[");
+      setImmediate(() => controller.abort(reason));
+    });
+    expect(await rejectionOf(connect(hub.url).webhooks.list({ signal: controller.signal }))).toBe(reason);
+    expect(hub.calls).toHaveLength(1);
+  });
+
+  test("in the middle of a refusal rejects with its reason", async () => {
+    const controller = new AbortController();
+    const hub = await openHub((_request, response) => {
+      response.writeHead(403).write("no");
+      setImmediate(() => controller.abort(reason));
+    });
+    expect(await rejectionOf(connect(hub.url).webhooks.list({ signal: controller.signal }))).toBe(reason);
+  });
+
+  test("during the wait between two attempts rejects with its reason", async () => {
+    const controller = new AbortController();
+    const hub = await openHub((_request, response) => {
+      response.writeHead(429, { "retry-after": "60" }).end();
+      response.on("close", () => setTimeout(() => controller.abort(reason), 20));
+    });
+    const client = new HubClient({ token, endpoint: hub.url });
+    const before = timers();
+    expect(await rejectionOf(client.webhooks.list({ signal: controller.signal }))).toBe(reason);
+    expect(hub.calls).toHaveLength(1);
+    expect(timers()).toBe(before);
+  });
+
+  test("between the read and the write of an update writes nothing", async () => {
+    const controller = new AbortController();
+    const hub = await openHub((_request, response) => {
+      controller.abort(reason);
+      response.end(JSON.stringify({ webhook: urlWebhook }));
+    });
+    const update = connect(hub.url).webhooks.update("w1", { domains: ["repo"] }, { signal: controller.signal });
+    expect(await rejectionOf(update)).toBe(reason);
+    expect(hub.calls).toEqual(["GET /api/settings/webhooks/w1"]);
+  });
+
+  test("with a HubError for its reason is no failure of the Hub, and not repeated", async () => {
+    const own = new HubError("enough", { code: "HUB_FAILED", retryable: true });
+    const controller = new AbortController();
+    const hub = await openHub(() => setImmediate(() => controller.abort(own)));
+    expect(await rejectionOf(connect(hub.url).webhooks.list({ signal: controller.signal }))).toBe(own);
+    expect(hub.calls).toHaveLength(1);
+  });
+
+  test("that never comes leaves nothing behind on the signal", async () => {
+    const { signal } = new AbortController();
+    const hub = await openHub({ status: 503, headers: { "retry-after": "0" } }, { json: [] });
+    await new HubClient({ token, endpoint: hub.url }).webhooks.list({ signal });
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+  });
+});

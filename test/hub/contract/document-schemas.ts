@@ -1,0 +1,12 @@
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import { hubDocument } from "../../../src/hub/contract/document.ts";
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+formats.default(ajv);
+ajv.addSchema({ $id: "hub:document", ...hubDocument({ serverUrl: "http://localhost:5050" }) });
+
+/** Compiles a schema of the document, by a validator that knows nothing of ours. */
+export function documentSchema(pointer: string): ValidateFunction {
+  return ajv.compile({ $ref: `hub:document#${pointer}` });
+}

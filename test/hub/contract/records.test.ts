@@ -1,0 +1,55 @@
+import { describe, expect, test } from "vitest";
+import { hardwareFlavors, job } from "../../../src/hub/contract/jobs.ts";
+import { repoId } from "../../../src/hub/contract/repositories.ts";
+import { casesOf, namedFields } from "./bounds.ts";
+import { flavors } from "./job-bounds.ts";
+import { readBodies } from "./read-bodies.ts";
+import { jobBounds, repoIdBounds } from "./record-bounds.ts";
+
+const account = { id: "0123456789abcdef01234567", name: "acme" };
+const record = {
+  id: "job-1",
+  createdAt: "2026-09-01T12:34:56Z",
+  owner: account,
+  environment: {},
+  flavor: "cpu-basic",
+  status: { stage: "RUNNING", message: null },
+  createdBy: account,
+};
+
+test("There are 25 hardware flavors, in the order of hub-api.md", () => {
+  expect(hardwareFlavors).toEqual(flavors);
+  expect(new Set(flavors).size).toBe(25);
+});
+
+describe("A job that was started", () => {
+  test.each(readBodies("jobs"))("may be: %s", (_, body) => {
+    expect(job.parse(body)).toEqual(body);
+  });
+
+  const { accepted, refused } = casesOf({ bounds: jobBounds, body: record });
+
+  test.each(accepted)("is accepted: $title", ({ body }) => {
+    const result = job.safeParse(body);
+    expect(result.error).toBeUndefined();
+    expect(result.data).toEqual(body);
+  });
+
+  test.each(refused)("is refused: $title", ({ body, names }) => {
+    const { error } = job.safeParse(body);
+    expect(error && namedFields(error)).toEqual([names]);
+  });
+});
+
+describe("A repository by name and type", () => {
+  const { accepted, refused } = casesOf({ bounds: repoIdBounds, body: { type: "model", name: "acme/model" } });
+
+  test.each(accepted)("is accepted: $title", ({ body }) => {
+    expect(repoId.parse(body)).toEqual(body);
+  });
+
+  test.each(refused)("is refused: $title", ({ body, names }) => {
+    const { error } = repoId.safeParse(body);
+    expect(error && namedFields(error)).toEqual([names]);
+  });
+});

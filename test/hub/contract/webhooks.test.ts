@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import { fieldProblems } from "../../../src/hub/contract/problems.ts";
+import { webhook, webhookRequest } from "../../../src/hub/contract/webhooks.ts";
+import { namedFields } from "./bounds.ts";
+import { readBodies } from "./read-bodies.ts";
+import { requestCases, webhookCases } from "./webhook-cases.ts";
+
+describe("A request to create or update a webhook", () => {
+  test.each(readBodies("webhook-requests"))("may be: %s", (_, body) => {
+    const defaults = { environment: {}, timeoutSeconds: null, attempts: 1 };
+    const job = body.job instanceof Object ? { job: { ...defaults, ...body.job } } : {};
+    expect(webhookRequest.parse(body)).toEqual({ ...body, ...job });
+  });
+
+  test.each(requestCases.accepted)("is accepted: $title", ({ body }) => {
+    const result = webhookRequest.safeParse(body);
+    expect(result.error).toBeUndefined();
+    expect(result.data).toMatchObject(body instanceof Object ? body : {});
+  });
+
+  test.each(requestCases.refused)("is refused: $title", ({ body, names }) => {
+    const { error } = webhookRequest.safeParse(body);
+    expect(error && namedFields(error)).toEqual([names]);
+  });
+
+  test("is refused with every field that is wrong, not only the first", () => {
+    const body = { watched: [{ type: "repo", name: "" }], domains: [], job: { flavor: "x", attempts: 0 } };
+    const { error } = webhookRequest.safeParse(body);
+    expect(error && namedFields(error)).toEqual([
+      "watched[0].type",
+      "watched[0].name",
+      "domains",
+      "job.flavor",
+      "job.attempts",
+    ]);
+  });
+
+  test("is told what the names of a map are to be", () => {
+    const maps = { environment: { A: "x" }, secrets: { _: "x" }, labels: { "": "x" } };
+    const body = { watched: [{ type: "model", name: "a/b" }], domains: ["repo"], job: { flavor: "h200", ...maps } };
+    const { error } = webhookRequest.safeParse(body);
+    expect(error && fieldProblems(error, { name: "body" })).toEqual([
+      {
+        field: "job.environment.A",
+        problem: "expected a letter, then letters, digits or _, two characters or more",
+      },
+      { field: "job.secrets._", problem: "expected a letter, then letters, digits or _" },
+      { field: 'job.labels[""]', problem: "expected 1 to 100 letters, digits, dots, _ or -" },
+    ]);
+  });
+
+  test("keeps a secret and a URL to the letter", () => {
+    const given = { url: "HTTP://Example.COM:80/a/../b?", secret: "  edges \u007f" };
+    const body = { watched: [{ type: "model", name: "a/b" }], domains: ["repo"], ...given };
+    expect(webhookRequest.parse(body)).toEqual(body);
+  });
+});
+
+describe("A webhook as it is answered", () => {
+  test.each(readBodies("webhooks"))("may be: %s", (_, body) => {
+    expect(webhook.parse(body)).toEqual(body);
+  });
+
+  test.each(webhookCases.accepted)("is accepted: $title", ({ body }) => {
+    const result = webhook.safeParse(body);
+    expect(result.error).toBeUndefined();
+    expect(result.data).toEqual(body);
+  });
+
+  test.each(webhookCases.refused)("is refused: $title", ({ body, names }) => {
+    const { error } = webhook.safeParse(body);
+    expect(error && namedFields(error)).toEqual([names]);
+  });
+
+  test("always has its job's environment and timeoutSeconds once it is read", () => {
+    const answered = {
+      id: "0123456789abcdef01234567",
+      disabled: false,
+      watched: [],
+      domains: [],
+      job: { flavor: "cpu-basic" },
+    };
+    expect(webhook.parse(answered).job).toEqual({ flavor: "cpu-basic", environment: {}, timeoutSeconds: null });
+  });
+});

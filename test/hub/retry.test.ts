@@ -1,0 +1,263 @@
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { wait } from "../../src/hub/retry.ts";
+import type { HubWebhooks } from "../../src/hub/webhooks.ts";
+import { urlWebhook } from "./answers.ts";
+import { closedAddress, connect, openHub, rejectionOf, type ScriptedAnswer } from "./scripted-hub.ts";
+
+const { id } = urlWebhook;
+const now = Date.UTC(2026, 0, 31, 12);
+const reset: ScriptedAnswer = (request) => request.socket.resetAndDestroy();
+const halfAnAnswer: ScriptedAnswer = (_request, response) => {
+  response.writeHead(200, { "content-length": "100" });
+  response.write("[", () => response.destroy());
+};
+
+type Call = readonly [string, (webhooks: HubWebhooks) => Promise<unknown>];
+
+const repeatable: readonly Call[] = [
+  ["list", (webhooks) => webhooks.list()],
+  ["get", (webhooks) => webhooks.get(id)],
+  ["enable", (webhooks) => webhooks.enable(id)],
+  ["disable", (webhooks) => webhooks.disable(id)],
+  ["delete", (webhooks) => webhooks.delete(id)],
+];
+const onceOnly: readonly Call[] = [
+  [
+    "create",
+    (webhooks) =>
+      webhooks.create({ watched: [{ type: "user", name: "ada" }], domains: ["repo"], url: "https://a.example" }),
+  ],
+  ["replay", (webhooks) => webhooks.replay(id, "log-1")],
+];
+
+/** Answers of a Hub that refuses any number of times and then gives any call what it wants. */
+function thenSuccess(...refusals: readonly ScriptedAnswer[]): ScriptedAnswer[] {
+  const success: ScriptedAnswer = (request, response) => {
+    const isList = request.method === "GET" && request.url?.endsWith("/webhooks");
+    response.end(JSON.stringify(isList ? [] : { webhook: urlWebhook, status: 200 }));
+  };
+  return [...refusals, success];
+}
+
+describe("A call that can be repeated is repeated", () => {
+  const refusals: readonly [string, ScriptedAnswer][] = [
+    ...[429, 500, 502, 503, 504].map((status): [string, ScriptedAnswer] => [`a ${status}`, { status }]),
+    ["a reset", reset],
+    ["half an answer", halfAnAnswer],
+  ];
+  test.each(
+    repeatable.flatMap(([name, call]) => refusals.map(([what, answer]) => [name, what, call, answer] as const)),
+  )("%s, after %s", async (_name, _what, call, answer) => {
+    const hub = await openHub(...thenSuccess(answer, answer));
+    const { webhooks, waits } = connect(hub.url);
+    await call(webhooks);
+    expect(hub.calls).toHaveLength(3);
+    expect(new Set(hub.calls).size).toBe(1);
+    expect(waits).toEqual([500, 1_000]);
+  });
+
+  test("the write of an update, with the same body", async () => {
+    const hub = await openHub({ json: { webhook: urlWebhook } }, { status: 503 }, { json: { webhook: urlWebhook } });
+    await connect(hub.url).webhooks.update(id, { domains: ["repo"] });
+    const [, first, second] = hub.requests;
+    expect([first?.method, second?.method]).toEqual(["POST", "POST"]);
+    expect(second?.body).toBe(first?.body);
+    expect(second?.body).toContain('"domains":["repo"]');
+  });
+
+  test("after a time-out", async () => {
+    const hub = await openHub(...thenSuccess(() => {}));
+    expect(await connect(hub.url, { timeoutMs: 200 }).webhooks.list()).toEqual([]);
+    expect(hub.calls).toHaveLength(2);
+  });
+});
+
+describe("A call is not repeated", () => {
+  test.each([400, 401, 403, 404, 409, 422, 302])("after a %i", async (status) => {
+    const hub = await openHub({ status });
+    const { webhooks, waits } = connect(hub.url);
+    expect(await rejectionOf(webhooks.list())).toMatchObject({ status, retryable: false });
+    expect([hub.calls.length, waits]).toEqual([1, []]);
+  });
+
+  test("more often than asked, and then fails as the last attempt did", async () => {
+    const hub = await openHub({ status: 500 }, { status: 502 }, { status: 503, json: { error: "still down" } });
+    const { webhooks, waits } = connect(hub.url, { retries: 2 });
+    expect(await rejectionOf(webhooks.list())).toMatchObject({ code: "HUB_FAILED", status: 503, retryable: true });
+    expect([hub.calls.length, waits]).toEqual([3, [500, 1_000]]);
+  });
+
+  test("at all where no retries are wanted", async () => {
+    const hub = await openHub({ status: 500 });
+    await rejectionOf(connect(hub.url, { retries: 0 }).webhooks.list());
+    expect(hub.calls).toHaveLength(1);
+  });
+
+  const halfWay: readonly [string, ScriptedAnswer][] = [
+    ...[500, 502, 503, 504].map((status): [string, ScriptedAnswer] => [`a ${status}`, { status }]),
+    ["a reset", reset],
+    ["half an answer", halfAnAnswer],
+    ["silence", () => {}],
+  ];
+  test.each(onceOnly.flatMap(([name, call]) => halfWay.map(([what, answer]) => [name, what, call, answer] as const)))(
+    "that may have happened: %s after %s, and it says to look first",
+    async (_name, what, call, answer) => {
+      const hub = await openHub(answer);
+      const error = await rejectionOf(
+        call(connect(hub.url, { timeoutMs: what === "silence" ? 200 : 10_000 }).webhooks),
+      );
+      expect(hub.calls).toHaveLength(1);
+      expect(error).toMatchObject({ retryable: true, message: expect.stringContaining("look before you try again") });
+    },
+  );
+});
+
+describe("Creating and replaying are repeated where they cannot have happened", () => {
+  test.each(onceOnly)("%s, after a 429", async (_name, call) => {
+    const hub = await openHub(...thenSuccess({ status: 429 }));
+    await call(connect(hub.url).webhooks);
+    expect(hub.calls).toHaveLength(2);
+  });
+
+  test.each(onceOnly)("%s, when nobody listens", async (_name, call) => {
+    const { webhooks, waits } = connect(await closedAddress());
+    expect(await rejectionOf(call(webhooks))).toMatchObject({
+      code: "HUB_UNREACHABLE",
+      message: expect.not.stringContaining("look before"),
+    });
+    expect(waits).toHaveLength(3);
+  });
+
+  test.each([
+    ["ENOTFOUND", { code: "ENOTFOUND", syscall: "getaddrinfo" }],
+    ["EAI_AGAIN", { code: "EAI_AGAIN", syscall: "getaddrinfo" }],
+    ["UND_ERR_CONNECT_TIMEOUT", { code: "UND_ERR_CONNECT_TIMEOUT" }],
+    ["ETIMEDOUT of connecting", { code: "ETIMEDOUT", syscall: "connect" }],
+  ])("after %s", async (_name, cause) => {
+    const { webhooks, waits } = connect("http://hub.example", {
+      fetch: failingFetch(Object.assign(new Error(), cause)),
+    });
+    await rejectionOf(webhooks.replay(id, "log-1"));
+    expect(waits).toHaveLength(3);
+  });
+
+  test("but not where one of several addresses had a connection", async () => {
+    const refused = Object.assign(new Error(), { code: "ECONNREFUSED" });
+    const lost = Object.assign(new Error(), { code: "ECONNRESET", syscall: "read" });
+    const both = connect("http://hub.example", { fetch: failingFetch(new AggregateError([refused, lost])) });
+    await rejectionOf(both.webhooks.replay(id, "log-1"));
+    expect(both.waits).toEqual([]);
+    const neither = connect("http://hub.example", { fetch: failingFetch(new AggregateError([refused, refused])) });
+    await rejectionOf(neither.webhooks.replay(id, "log-1"));
+    expect(neither.waits).toHaveLength(3);
+  });
+
+  function failingFetch(cause: Error): typeof fetch {
+    return async () => {
+      throw new TypeError("fetch failed", { cause });
+    };
+  }
+});
+
+describe("A deletion", () => {
+  test.each<[string, ScriptedAnswer]>([
+    ["a 503", { status: 503 }],
+    ["a reset", reset],
+    ["half an answer", halfAnAnswer],
+  ])("whose repetition after %s finds nothing has succeeded", async (_what, answer) => {
+    const hub = await openHub(answer, { status: 404, json: { error: "not found" } });
+    expect(await connect(hub.url).webhooks.delete(id)).toBeUndefined();
+    expect(hub.calls).toHaveLength(2);
+  });
+
+  test("of what was never there has not, though it had to wait before", async () => {
+    const hub = await openHub({ status: 429 }, { status: 404 });
+    expect(await rejectionOf(connect(hub.url).webhooks.delete(id))).toMatchObject({ code: "HUB_NOT_FOUND" });
+  });
+
+  test("is the only call that takes a 404 for success", async () => {
+    const hub = await openHub({ status: 503 }, { status: 404 });
+    expect(await rejectionOf(connect(hub.url).webhooks.disable(id))).toMatchObject({ code: "HUB_NOT_FOUND" });
+  });
+});
+
+describe("The wait", () => {
+  async function waitsFor(headers: Record<string, string>, status = 429, random = 0): Promise<readonly number[]> {
+    const hub = await openHub(...thenSuccess({ status, headers }));
+    const { webhooks, waits } = connect(hub.url, { random: () => random, now: () => now });
+    await webhooks.list();
+    return waits;
+  }
+
+  test.each([
+    ["seconds", { "retry-after": "7" }, 7_000],
+    ["a date", { "retry-after": "Sat, 31 Jan 2026 12:00:09 GMT" }, 9_000],
+    ["a date of the past", { "retry-after": "Sat, 31 Jan 2026 11:00:00 GMT" }, 0],
+    ["a limit that is used up", { ratelimit: '"api";r=0;t=55' }, 55_000],
+    ["a limit that is used up, in another order", { ratelimit: '"api"; t=12; r=0' }, 12_000],
+    ["the longer of two", { ratelimit: '"api";r=0;t=5', "retry-after": "8" }, 8_000],
+    ["the one limit of several that is used up", { ratelimit: '"pages";r=9;t=300, "api";r=0;t=20' }, 20_000],
+    ["a whole minute", { "retry-after": "60" }, 60_000],
+    ["no time: a limit that is not used up", { ratelimit: '"api";r=10;t=55' }, 0],
+    ["no time: what is no number", { "retry-after": "soon" }, 0],
+    ["no time: what is negative", { "retry-after": "-5" }, 0],
+    ["no time: an empty header", { "retry-after": "", ratelimit: "" }, 0],
+  ])("is as long as the Hub asks: %s", async (_what, headers, milliseconds) => {
+    expect(await waitsFor(headers)).toEqual([milliseconds]);
+  });
+
+  test("is as long as a 503 asks, too", async () => {
+    expect(await waitsFor({ "retry-after": "3" }, 503)).toEqual([3_000]);
+  });
+
+  test("is never shorter than our own", async () => {
+    expect(await waitsFor({ "retry-after": "0" }, 429, 0.5)).toEqual([250]);
+  });
+
+  test("is a random part of a span that doubles, up to 20 seconds", async () => {
+    const hub = await openHub({ status: 500 });
+    const randoms = [0.5, 0, 1, 0.25, 1, 1, 1, 1];
+    const { webhooks, waits } = connect(hub.url, { retries: 8, random: () => randoms.shift() ?? 1 });
+    await rejectionOf(webhooks.list());
+    expect(waits).toEqual([250, 0, 2_000, 1_000, 8_000, 16_000, 20_000, 20_000]);
+  });
+
+  test.each([
+    [429, { "retry-after": "61" }, 61],
+    [429, { ratelimit: '"api";r=0;t=300' }, 300],
+    [503, { "retry-after": "Sat, 31 Jan 2026 13:00:00 GMT" }, 3_600],
+  ])("is not waited for when it is over a minute: %i %j", async (status, headers, seconds) => {
+    const hub = await openHub({ status, headers });
+    const { webhooks, waits } = connect(hub.url, { now: () => now });
+    expect(await rejectionOf(webhooks.list())).toMatchObject({
+      status,
+      retryable: true,
+      retryAfterSeconds: seconds,
+      message: expect.stringContaining(`asks to wait for ${seconds} seconds, which is too long`),
+    });
+    expect([hub.calls.length, waits]).toEqual([1, []]);
+  });
+
+  test("that was asked for is told when there are no more attempts", async () => {
+    const hub = await openHub({ status: 429, headers: { "retry-after": "7" } });
+    expect(await rejectionOf(connect(hub.url).webhooks.list())).toMatchObject({
+      code: "HUB_RATE_LIMITED",
+      retryAfterSeconds: 7,
+      message: expect.stringContaining("asks to wait for 7 seconds: try again then"),
+    });
+    expect(hub.calls).toHaveLength(4);
+  });
+
+  test("of a real client lasts as long as it should", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    let isOver = false;
+    const waiting = wait(7_000, undefined).then(() => {
+      isOver = true;
+    });
+    await vi.advanceTimersByTimeAsync(6_999);
+    expect(isOver).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    await waiting;
+  });
+});

@@ -1,0 +1,106 @@
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+import { onTestFinished } from "vitest";
+import { Transport, type TransportSettings } from "../../src/hub/transport.ts";
+import { HubWebhooks } from "../../src/hub/webhooks.ts";
+
+/** One answer: a value becomes JSON, a text goes out as it is. A function does with the connection what it likes. */
+export type ScriptedAnswer =
+  | { status?: number; headers?: Record<string, string>; json?: unknown; text?: string }
+  | ((request: IncomingMessage, response: ServerResponse) => void);
+
+/** A request as it arrived. */
+export interface Arrived {
+  method: string | undefined;
+  path: string | undefined;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** A Hub on a loopback socket that says what it is told to. */
+export interface ScriptedHub {
+  url: string;
+  requests: readonly Arrived[];
+  /** `GET /path` of each request. */
+  readonly calls: readonly string[];
+  /** The body of the last request. */
+  readonly lastBody: unknown;
+}
+
+/** The token of all tests here. */
+export const token = "hf_PlantedToken7e11";
+
+/** Starts a Hub that gives these answers one after another, the last one for ever; it is closed when the test is over. */
+export async function openHub(...answers: readonly ScriptedAnswer[]): Promise<ScriptedHub> {
+  const requests: Arrived[] = [];
+  const server = createServer(async (request, response) => {
+    const answer = answers[Math.min(requests.length, answers.length - 1)] ?? { status: 500 };
+    const arrived = { method: request.method, path: request.url, headers: request.headers, body: "" };
+    requests.push(arrived);
+    arrived.body = await text(request);
+    if (typeof answer === "function") return answer(request, response);
+    const { status = 200, headers = {}, json } = answer;
+    const isJson = json !== undefined;
+    response.writeHead(status, { ...(isJson && { "content-type": "application/json" }), ...headers });
+    response.end(isJson ? JSON.stringify(json) : answer.text);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("The server has no port.");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    requests,
+    get calls() {
+      return requests.map(({ method, path }) => `${method} ${path}`);
+    },
+    get lastBody() {
+      return JSON.parse(requests.at(-1)?.body ?? "");
+    },
+  };
+}
+
+/** `hub.webhooks` that waits for nothing, and tells how long it would have waited. */
+export function connect(
+  endpoint: string,
+  settings: Partial<TransportSettings> = {},
+): { webhooks: HubWebhooks; waits: readonly number[] } {
+  const waits: number[] = [];
+  const transport = new Transport({
+    endpoint,
+    findToken: async () => token,
+    fetch,
+    timeoutMs: 10_000,
+    retries: 3,
+    wait: async (milliseconds) => void waits.push(milliseconds),
+    random: () => 1,
+    ...settings,
+  });
+  return { webhooks: new HubWebhooks(transport), waits };
+}
+
+/** What a promise is rejected with. */
+export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    (value) => {
+      throw new Error(`It did not fail, but gave ${JSON.stringify(value)}.`);
+    },
+    (error: unknown) => error,
+  );
+}
+
+/** A port at which nobody listens: `http://127.0.0.1:…`. */
+export async function closedAddress(): Promise<string> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (typeof address !== "object" || address === null) throw new Error("The server has no port.");
+  return `http://127.0.0.1:${address.port}`;
+}

@@ -1,0 +1,191 @@
+import { inspect } from "node:util";
+import { describe, expect, test } from "vitest";
+import { HubClient, type WebhookRequest } from "../../src/client.ts";
+import { holdsSecret } from "../faults/leak.ts";
+import { urlWebhook } from "./answers.ts";
+import { closedAddress, connect, openHub, rejectionOf, type ScriptedAnswer, token } from "./scripted-hub.ts";
+
+const secret = 'Planted "5ecret" \\ of b81f0c27/+&';
+const jobSecret = "Planted-j0b-secret";
+const querySecret = "Planted-qu3ry-secret";
+const planted = [token, secret, jobSecret, querySecret];
+
+const toUrl: WebhookRequest = {
+  watched: [{ type: "user", name: "ada" }],
+  domains: ["repo"],
+  url: `https://acme.example/hook?a=1&secret=${querySecret}`,
+  secret,
+};
+const { url: _url, ...toNothing } = toUrl;
+const toJob: WebhookRequest = { ...toNothing, job: { flavor: "cpu-basic", secrets: { KEY: jobSecret } } };
+
+function expectClean(error: unknown): void {
+  const told = [inspect(error, { depth: 10, showHidden: true }), JSON.stringify(error), String(error), error];
+  for (const value of planted) expect(holdsSecret(told, value), inspect(error, { depth: 10 })).toBe(false);
+}
+
+/** Says again all that it was told: its headers, and the body as it came. */
+function echo(status: number): ScriptedAnswer {
+  return async (request, response) => {
+    const said = JSON.stringify([request.headers, request.url]);
+    response.writeHead(status, {
+      "x-error-code": request.headers.authorization ?? "",
+      "x-error-message": request.headers.authorization ?? "",
+      "x-request-id": request.headers.authorization ?? "",
+    });
+    response.end(JSON.stringify({ error: [said, ...planted, ...planted.map(encodeURIComponent)] }));
+  };
+}
+
+describe("A secret that the Hub repeats is in no error", () => {
+  test.each([400, 401, 403, 404, 409, 422, 429, 500, 302])("with status %i", async (status) => {
+    const hub = await openHub(echo(status));
+    const { webhooks } = connect(hub.url);
+    for (const request of [toUrl, toJob]) {
+      const hidden = request === toUrl ? [token, secret, querySecret] : [token, secret, jobSecret];
+      const error = await rejectionOf(webhooks.create(request));
+      expect(error).toMatchObject({ status, message: expect.stringContaining("[redacted]") });
+      for (const value of hidden) expect(holdsSecret([inspect(error, { depth: 10 }), error], value)).toBe(false);
+    }
+  });
+
+  const said: readonly [string, string][] = [
+    ["as it is", secret],
+    ["inside of JSON that is inside of text", JSON.stringify({ secret })],
+    ["inside of a URL", `https://acme.example/?secret=${encodeURIComponent(secret)}`],
+    ["with control characters in it", [...secret].join("\u0000")],
+    ["with the token, which lies beside it", `${token}${secret}`],
+  ];
+  test.each(said)("%s", async (_how, text) => {
+    const hub = await openHub({ status: 400, json: { error: `no: ${text}` } });
+    const error = await rejectionOf(connect(hub.url).webhooks.create(toUrl));
+    expect(error).toMatchObject({ message: expect.stringContaining("no: ") });
+    expectClean(error);
+  });
+
+  test.each<[string, Partial<WebhookRequest>, string, string]>([
+    ["encoded for a URL", {}, `?s=${encodeURIComponent(secret)}`, "?s=[redacted]"],
+    ["with two spaces that have become one", { secret: "Planted  two" }, "bad: Planted two.", "bad: [redacted]."],
+    ["beside a longer one", { secret: token.slice(0, 8) }, `bad: ${token}.`, "bad: [redacted]."],
+    ["out of a URL's query", { url: "https://a.example/?Secret=Plan%2Fted" }, "bad: Plan%2Fted.", "bad: [redacted]."],
+    [
+      "out of a URL's query, decoded",
+      { url: "https://a.example/?token=Plan%2fted" },
+      "bad: Plan/ted.",
+      "bad: [redacted].",
+    ],
+    [
+      "out of a URL's query, half decoded",
+      { url: "https://a.example/?token=Plan%2fted" },
+      "bad: Plan%2fted.",
+      "bad: [redacted].",
+    ],
+    [
+      "that is a URL's password",
+      { url: "https://ada:Planted@a.example/" },
+      "bad: ada:Planted.",
+      "bad: ada:[redacted].",
+    ],
+  ])("%s", async (_how, changes, error, told) => {
+    const hub = await openHub({ status: 400, json: { error } });
+    const rejection = await rejectionOf(connect(hub.url).webhooks.create({ ...toUrl, ...changes }));
+    expect(rejection).toMatchObject({
+      message: expect.stringContaining(`status 400: ${told.replace(/\.$/, "")}. Correct`),
+    });
+    expect(inspect(rejection)).not.toMatch(/Planted/);
+  });
+
+  test("cut in two by the end of what is shown", async () => {
+    const text = `${"x".repeat(500 - secret.length / 2)}${secret}`;
+    const hub = await openHub({ status: 400, json: { error: text } });
+    const error = await rejectionOf(connect(hub.url).webhooks.create(toUrl));
+    expect(inspect(error)).not.toContain("Planted");
+  });
+
+  test("that is short: then nothing of the text is shown", async () => {
+    const hub = await openHub({ status: 400, json: { error: "the secret abc is bad" } });
+    const error = await rejectionOf(connect(hub.url).webhooks.create({ ...toUrl, secret: "abc" }));
+    expect(error).toMatchObject({ message: expect.not.stringMatching(/abc|is bad/) });
+  });
+
+  test("that is empty, and so none", async () => {
+    const hub = await openHub({ status: 400, json: { error: "the URL is bad" } });
+    const error = await rejectionOf(connect(hub.url).webhooks.create({ ...toUrl, secret: "" }));
+    expect(error).toMatchObject({ message: expect.stringContaining("the URL is bad") });
+  });
+
+  test("that was read from the Hub, and written back", async () => {
+    const hub = await openHub(
+      { json: { webhook: { ...urlWebhook, secret } } },
+      { status: 400, json: { error: `bad secret ${secret}` } },
+    );
+    const error = await rejectionOf(connect(hub.url).webhooks.update("w1", { domains: ["repo"] }));
+    expect(error).toMatchObject({ message: expect.stringContaining("bad secret [redacted]") });
+    expectClean(error);
+  });
+});
+
+describe("A secret is in no error", () => {
+  test("of arguments that are invalid", async () => {
+    const { webhooks } = connect("http://hub.example");
+    const broken = { ...toUrl, secret: `${secret}é`, watched: [] };
+    const error = await rejectionOf(webhooks.create(broken));
+    expect(error).toMatchObject({ code: "ARGUMENT_INVALID", fields: ["watched", "secret"] });
+    expectClean(error);
+    expectClean(
+      await rejectionOf(webhooks.update("w1", { secret: `${secret}é`, job: { secrets: { "1": jobSecret } } })),
+    );
+  });
+
+  test("of an update that asks for what cannot be read", async () => {
+    const hub = await openHub({
+      json: { webhook: { ...urlWebhook, url: undefined, secret, job: { flavor: "x", secrets: ["A"] } } },
+    });
+    const error = await rejectionOf(connect(hub.url).webhooks.update("w1", { job: { arch: null } }));
+    expect(error).toMatchObject({ code: "VALUE_UNREADABLE" });
+    expectClean(error);
+  });
+
+  test("of a connection that fails", async () => {
+    const error = await rejectionOf(connect(await closedAddress(), { retries: 0 }).webhooks.create(toUrl));
+    expect(error).toMatchObject({ code: "HUB_UNREACHABLE", cause: { code: "ECONNREFUSED" } });
+    expectClean(error);
+  });
+
+  test("of a fetch that throws with the whole request on it", async () => {
+    const careless: typeof fetch = async (input, init) => {
+      const request = new Request(input, init);
+      const body = await request.clone().text();
+      const cause = Object.assign(new Error(`${request.headers.get("authorization")} ${body}`), { request, init });
+      throw Object.assign(new Error(`Cannot send ${JSON.stringify(init)}`, { cause }), { init, code: token });
+    };
+    const { webhooks } = connect("http://hub.example", { fetch: careless, retries: 0 });
+    for (const request of [toUrl, toJob]) {
+      const error = await rejectionOf(webhooks.create(request));
+      expect(error).toMatchObject({ code: "HUB_UNREACHABLE", message: expect.stringContaining("Cannot send") });
+      expectClean(error);
+    }
+  });
+
+  test("of an answer that is no JSON, or of another shape", async () => {
+    const hub = await openHub({ text: `${token} ${secret}` }, { json: { [token]: secret, webhook: [token] } });
+    const { webhooks } = connect(hub.url);
+    for (const _answer of [1, 2]) {
+      const error = await rejectionOf(webhooks.create(toUrl));
+      expect(error).toMatchObject({ code: "HUB_RESPONSE_INVALID" });
+      expectClean(error);
+    }
+  });
+});
+
+test("The client shows its token to nobody who looks at it", async () => {
+  const hub = await openHub({ json: [] });
+  const client = new HubClient({ token, endpoint: hub.url });
+  await client.webhooks.list();
+  for (const value of [client, client.webhooks]) {
+    expect(inspect(value, { depth: 10, showHidden: true })).not.toContain(token);
+    expect(JSON.stringify(value)).not.toContain(token);
+    expect(holdsSecret(value, token)).toBe(false);
+  }
+  expect(JSON.parse(JSON.stringify(client))).toMatchObject({ endpoint: hub.url });
+});

@@ -1,0 +1,197 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { inspect } from "node:util";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { HubClient } from "../../src/client.ts";
+import { openHub, rejectionOf } from "./scripted-hub.ts";
+
+let home: string;
+
+/** No test may find the token of whoever runs it. */
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), "hub-token-"));
+  const cleared = ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HOME", "XDG_CACHE_HOME", "HF_ENDPOINT"];
+  for (const name of cleared) vi.stubEnv(name, undefined);
+  vi.stubEnv("HOME", home);
+  onTestFinished(async () => {
+    vi.unstubAllEnvs();
+    await rm(home, { recursive: true });
+  });
+});
+
+async function write(path: string, text: string): Promise<string> {
+  const file = join(home, path);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
+  return file;
+}
+
+/** What a Hub is sent as the token. */
+async function tokenSent(option?: string): Promise<string | undefined> {
+  const hub = await openHub({ json: [] });
+  await new HubClient({ token: option, endpoint: hub.url }).webhooks.list();
+  return hub.requests[0]?.headers.authorization?.replace(/^Bearer /, "");
+}
+
+async function refusal(option?: string): Promise<unknown> {
+  const hub = await openHub({ json: [] });
+  const error = await rejectionOf(new HubClient({ token: option, endpoint: hub.url }).webhooks.list());
+  expect(hub.calls).toEqual([]);
+  return error;
+}
+
+describe("The token is found, first of all", () => {
+  const places: readonly [string, string, () => Promise<unknown> | unknown][] = [
+    ["in the option", "hf_option", () => {}],
+    ["in HF_TOKEN", "hf_env", () => vi.stubEnv("HF_TOKEN", "hf_env")],
+    ["in HUGGING_FACE_HUB_TOKEN", "hf_old", () => vi.stubEnv("HUGGING_FACE_HUB_TOKEN", "hf_old")],
+    [
+      "in the file at HF_TOKEN_PATH",
+      "hf_path",
+      async () => vi.stubEnv("HF_TOKEN_PATH", await write("my-token", "hf_path\n")),
+    ],
+    [
+      "in $HF_HOME/token",
+      "hf_home",
+      async () => {
+        await write("hf/token", " hf_home \r\n");
+        vi.stubEnv("HF_HOME", join(home, "hf"));
+      },
+    ],
+    [
+      "in $XDG_CACHE_HOME/huggingface/token",
+      "hf_xdg",
+      async () => {
+        await write("xdg/huggingface/token", "hf_xdg");
+        vi.stubEnv("XDG_CACHE_HOME", join(home, "xdg"));
+      },
+    ],
+    ["in ~/.cache/huggingface/token", "hf_cache", () => write(".cache/huggingface/token", "hf_cache\n")],
+  ];
+
+  test.each(places.map(([place, expected], index) => [place, expected, index] as const))(
+    "%s",
+    async (_place, expected, index) => {
+      for (const [, , prepare] of places.slice(index)) await prepare();
+      expect(await tokenSent(index === 0 ? expected : undefined)).toBe(expected);
+    },
+  );
+
+  test("past those that are empty", async () => {
+    for (const name of ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"]) vi.stubEnv(name, "");
+    await write(".cache/huggingface/token", "hf_cache\n");
+    expect(await tokenSent("")).toBe("hf_cache");
+    vi.stubEnv("HF_TOKEN", " \n");
+    expect(await tokenSent(" ")).toBe("hf_cache");
+  });
+
+  test("without the white space around it", async () => {
+    expect(await tokenSent(" hf_option\n")).toBe("hf_option");
+  });
+
+  test("in a folder that is given with a tilde", async () => {
+    await write("hf/token", "hf_tilde");
+    vi.stubEnv("HF_HOME", "~/hf");
+    expect(await tokenSent()).toBe("hf_tilde");
+  });
+
+  test("at the first call, and then no more", async () => {
+    const hub = await openHub({ json: [] });
+    const client = new HubClient({ endpoint: hub.url });
+    expect(await rejectionOf(client.webhooks.list())).toMatchObject({ code: "TOKEN_MISSING" });
+    vi.stubEnv("HF_TOKEN", "hf_first");
+    await client.webhooks.list();
+    vi.stubEnv("HF_TOKEN", "hf_second");
+    await client.webhooks.list();
+    expect(hub.requests.map(({ headers }) => headers.authorization)).toEqual(["Bearer hf_first", "Bearer hf_first"]);
+  });
+});
+
+describe("Without a token nothing is sent", () => {
+  test.each<[string, () => Promise<unknown> | unknown]>([
+    ["when there is none", () => {}],
+    ["when the file is empty", () => write(".cache/huggingface/token", "\n")],
+    ["when the file that is named is not there", () => vi.stubEnv("HF_TOKEN_PATH", join(home, "none"))],
+    ["when a folder is a file", async () => vi.stubEnv("HF_HOME", await write("file", ""))],
+  ])("%s", async (_when, prepare) => {
+    await prepare();
+    expect(await refusal()).toMatchObject({
+      name: "HubError",
+      code: "TOKEN_MISSING",
+      message: expect.stringMatching(
+        /set HF_TOKEN or give one \(--token, or "token" in code\).*Create one at http:\S+\/settings\/tokens/,
+      ),
+    });
+  });
+
+  test("when the file cannot be read, which is told", async () => {
+    vi.stubEnv("HF_TOKEN_PATH", home);
+    expect(await refusal()).toMatchObject({
+      code: "TOKEN_MISSING",
+      message: expect.stringMatching(/cannot be read \(EISDIR\)/),
+    });
+  });
+});
+
+describe("A token that HTTP cannot carry is refused and not shown", () => {
+  test.each(["hf_plan\nted", "hf_plan ted", "hf_plan\u0001ted", "hf_plan–ted", "hf_planted\u007fx"])(
+    "%j",
+    async (token) => {
+      vi.stubEnv("HF_TOKEN", token);
+      for (const error of [await refusal(token), await refusal()]) {
+        expect(error).toMatchObject({ name: "HubError", code: "TOKEN_INVALID" });
+        expect(inspect(error, { depth: 10 })).not.toContain("hf_plan");
+      }
+    },
+  );
+
+  test("a file of several lines", async () => {
+    const file = await write("tokens", "hf_planted\nhf_planted2\n");
+    vi.stubEnv("HF_TOKEN_PATH", file);
+    const error = await refusal();
+    expect(error).toMatchObject({ code: "TOKEN_INVALID", message: expect.stringContaining(file) });
+    expect(inspect(error, { depth: 10 })).not.toContain("hf_planted");
+  });
+});
+
+describe("The address of the Hub", () => {
+  test.each([
+    [undefined, "https://huggingface.co"],
+    ["", "https://huggingface.co"],
+    ["http://localhost:5050", "http://localhost:5050"],
+    ["https://hub.example/", "https://hub.example"],
+    ["https://hub.example/prefix///", "https://hub.example/prefix"],
+    [" https://HUB.example ", "https://hub.example"],
+  ])("is, of %j, %s", (address, endpoint) => {
+    expect(new HubClient({ endpoint: address }).endpoint).toBe(endpoint);
+    vi.stubEnv("HF_ENDPOINT", address);
+    expect(new HubClient().endpoint).toBe(endpoint);
+    expect(new HubClient({ endpoint: "" }).endpoint).toBe(endpoint);
+  });
+
+  test("is that of the option, whatever HF_ENDPOINT says", () => {
+    vi.stubEnv("HF_ENDPOINT", "no address");
+    expect(new HubClient({ endpoint: "https://hub.example" }).endpoint).toBe("https://hub.example");
+  });
+
+  test.each([
+    "hub.example",
+    "ftp://hub.example",
+    "file:///etc/passwd",
+    "https://ada:planted@hub.example",
+    "https://planted@hub.example",
+    "https://:planted@hub.example",
+    "https://hub.example?token=planted",
+    "https://hub.example#planted",
+  ])("is refused and not shown: %s", (address) => {
+    const make = (endpoint?: string) => () => new HubClient({ endpoint });
+    vi.stubEnv("HF_ENDPOINT", address);
+    for (const attempt of [make(address), make()]) {
+      expect(attempt).toThrow(
+        expect.objectContaining({ name: "HubError", code: "OPTION_INVALID", fields: ["endpoint"] }),
+      );
+      expect(attempt).not.toThrow(/planted/);
+    }
+  });
+});

@@ -1,0 +1,144 @@
+import { z } from "@hono/zod-openapi";
+import { describe, expect, test } from "vitest";
+import { tolerant } from "../../src/hub/tolerant.ts";
+import { jobWebhook, sourceWebhook, urlWebhook } from "./answers.ts";
+import { connect, openHub, rejectionOf } from "./scripted-hub.ts";
+
+async function read(webhook: unknown): Promise<unknown> {
+  const hub = await openHub({ json: { webhook } });
+  return connect(hub.url).webhooks.get("w1");
+}
+
+describe("An answer of a newer Hub is taken", () => {
+  test.each([urlWebhook, jobWebhook, sourceWebhook])("as it was: $id", async (webhook) => {
+    expect(await read(webhook)).toEqual(webhook);
+  });
+
+  test.each([
+    ["an unknown field", { ...urlWebhook, hasSecret: true, owner: { id: 1 } }],
+    ["an unknown field deep inside", { ...urlWebhook, watched: [{ name: "a", type: "user", since: 2026 }] }],
+    ["another kind of thing to watch", { ...urlWebhook, watched: [{ name: "2401.1", type: "paper" }] }],
+    ["another domain", { ...urlWebhook, domains: ["wiki"] }],
+    ["another state", { ...urlWebhook, disabled: "paused" }],
+    ["an id of another form", { ...urlWebhook, id: "wh_1" }],
+    ["a URL that is none", { ...urlWebhook, url: "somewhere" }],
+    ["a time of another form", { ...urlWebhook, lastTriggerAt: "2026-01-31 09:15" }],
+    ["nothing watched", { ...urlWebhook, watched: [], domains: [] }],
+    ["another flavor", { ...jobWebhook, job: { ...jobWebhook.job, flavor: "h9000" } }],
+    [
+      "names and values of another form",
+      { ...jobWebhook, job: { ...jobWebhook.job, environment: { "a b": "" }, labels: { "": "ü" } } },
+    ],
+    ["a time-out of another kind", { ...jobWebhook, job: { ...jobWebhook.job, timeoutSeconds: 0.5 } }],
+  ])("with %s", async (_what, webhook) => {
+    expect(await read(webhook)).toEqual(webhook);
+  });
+
+  test("with null for what may be absent, which counts as absent", async () => {
+    const { id, disabled, watched, domains } = sourceWebhook;
+    const nulls = { url: null, job: null, jobSourceId: null, secret: null, lastTriggerAt: null };
+    const webhook = await read({
+      id,
+      disabled,
+      watched: [{ name: "ada", type: "user", avatarUrl: null }],
+      domains,
+      ...nulls,
+    });
+    expect(webhook).toStrictEqual({ id, disabled, watched, domains });
+  });
+
+  test("with defaults where a job leaves out what is always there", async () => {
+    expect(await read({ ...jobWebhook, job: { flavor: "cpu-basic" } })).toStrictEqual({
+      ...jobWebhook,
+      job: { flavor: "cpu-basic", environment: {}, timeoutSeconds: null },
+    });
+    expect(
+      await read({ ...jobWebhook, job: { flavor: "cpu-basic", environment: null, timeoutSeconds: null } }),
+    ).toMatchObject({
+      job: { environment: {}, timeoutSeconds: null },
+    });
+  });
+
+  test("and leaves prototypes alone", async () => {
+    const hub = await openHub({
+      text: `{"webhook": ${JSON.stringify(urlWebhook).replace("{", '{"__proto__": {"polluted": true}, ')}}`,
+    });
+    const webhook = await connect(hub.url).webhooks.get("w1");
+    expect(webhook).toMatchObject({ id: urlWebhook.id });
+    expect("polluted" in webhook || "polluted" in {}).toBe(false);
+  });
+});
+
+test("null stays where it has a meaning of its own", () => {
+  const schema = tolerant(
+    z.strictObject({ description: z.string().nullable().optional(), owner: z.string().optional() }),
+  );
+  expect(schema.parse({ description: null, owner: null })).toStrictEqual({ description: null });
+});
+
+test("a number or a flag stays one, though another than expected", () => {
+  const schema = tolerant(
+    z.strictObject({ version: z.literal(3), enabled: z.literal(true), ready: z.enum({ no: 0, yes: 1 }) }),
+  );
+  const newer = { version: 4, enabled: false, ready: 2 };
+  expect(schema.parse(newer)).toEqual(newer);
+  for (const field of ["version", "enabled", "ready"]) {
+    expect(schema.safeParse({ ...newer, [field]: "text" }).error?.issues).toMatchObject([{ path: [field] }]);
+  }
+});
+
+describe("An answer that no client could use is HUB_RESPONSE_INVALID", () => {
+  const { id: _id, ...withoutId } = urlWebhook;
+  test.each<[string, unknown, string]>([
+    ["no object", "text", "webhook"],
+    ["null", null, "webhook"],
+    ["a list", [urlWebhook], "webhook"],
+    ["no id", withoutId, "webhook.id"],
+    ["an id that is null", { ...urlWebhook, id: null }, "webhook.id"],
+    ["an id that is a number", { ...urlWebhook, id: 7 }, "webhook.id"],
+    ["watched that is no list", { ...urlWebhook, watched: {} }, "webhook.watched"],
+    ["watched that is null", { ...urlWebhook, watched: null }, "webhook.watched"],
+    ["something watched without a name", { ...urlWebhook, watched: [{ type: "user" }] }, "webhook.watched.0.name"],
+    ["a job that is a text", { ...jobWebhook, job: "job-1" }, "webhook.job"],
+  ])("%s", async (_what, webhook, field) => {
+    const error = await rejectionOf(read(webhook));
+    expect(error).toMatchObject({ name: "HubError", code: "HUB_RESPONSE_INVALID", retryable: false });
+    expect(error).toHaveProperty("message", expect.stringContaining(`(${field}: `));
+  });
+
+  test.each<[string, { text: string }, RegExp]>([
+    ["a web page", { text: "<!doctype html><title>Sign in</title>" }, /a web page \(HTML\) instead of JSON/],
+    ["half of the JSON", { text: '[{"id":' }, /something else instead of JSON/],
+    ["a bare webhook where it should be wrapped", { text: JSON.stringify(urlWebhook) }, /another shape/],
+    ["nothing", { text: "" }, /another shape/],
+  ])("%s: it says to check HF_ENDPOINT", async (_what, answer, reason) => {
+    const hub = await openHub(answer);
+    const error = await rejectionOf(connect(hub.url).webhooks.get("w1"));
+    expect(error).toMatchObject({ code: "HUB_RESPONSE_INVALID", message: expect.stringMatching(reason) });
+    expect(error).toHaveProperty("message", expect.stringContaining(`HF_ENDPOINT, now ${hub.url}`));
+    expect(hub.calls).toHaveLength(1);
+  });
+
+  test("a list that is wrapped, and a wrapped webhook that is a list", async () => {
+    const hub = await openHub({ json: { webhooks: [] } });
+    expect(await rejectionOf(connect(hub.url).webhooks.list())).toMatchObject({ code: "HUB_RESPONSE_INVALID" });
+  });
+
+  test("one without end, which is read no further", async () => {
+    const closed = Promise.withResolvers<void>();
+    const hub = await openHub((_request, response) => {
+      response.on("close", closed.resolve);
+      const chunk = Buffer.alloc(1_000_000, " ");
+      const write = () => {
+        while (!response.destroyed && response.write(chunk));
+      };
+      response.on("drain", write);
+      write();
+    });
+    expect(await rejectionOf(connect(hub.url).webhooks.list())).toMatchObject({
+      code: "HUB_RESPONSE_INVALID",
+      message: expect.stringContaining("at a length"),
+    });
+    await closed.promise;
+  });
+});

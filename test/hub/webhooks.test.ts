@@ -1,0 +1,187 @@
+import { describe, expect, test } from "vitest";
+import type { WebhookRequest } from "../../src/client.ts";
+import type { HubWebhooks } from "../../src/hub/webhooks.ts";
+import { jobWebhook, sourceWebhook, urlWebhook } from "./answers.ts";
+import { connect, openHub, rejectionOf, token } from "./scripted-hub.ts";
+
+const { id } = urlWebhook;
+const request: WebhookRequest = {
+  watched: [{ type: "dataset", name: "acme/data" }],
+  domains: ["repo"],
+  url: "https://acme-bot.hf.space/webhooks/retrain",
+  secret: "s3cret-of-acme",
+};
+
+describe("An operation", () => {
+  test.each<{
+    call: string;
+    run: (webhooks: HubWebhooks) => Promise<unknown>;
+    sends: string;
+    answer: unknown;
+    gives: unknown;
+  }>([
+    {
+      call: "list",
+      run: (webhooks) => webhooks.list(),
+      sends: "GET /api/settings/webhooks",
+      answer: [urlWebhook, jobWebhook, sourceWebhook],
+      gives: [urlWebhook, jobWebhook, sourceWebhook],
+    },
+    {
+      call: "get",
+      run: (webhooks) => webhooks.get(id),
+      sends: `GET /api/settings/webhooks/${id}`,
+      answer: { webhook: urlWebhook },
+      gives: urlWebhook,
+    },
+    {
+      call: "create",
+      run: (webhooks) => webhooks.create(request),
+      sends: "POST /api/settings/webhooks",
+      answer: { webhook: urlWebhook },
+      gives: urlWebhook,
+    },
+    {
+      call: "enable",
+      run: (webhooks) => webhooks.enable(id),
+      sends: `POST /api/settings/webhooks/${id}/enable`,
+      answer: { webhook: urlWebhook },
+      gives: urlWebhook,
+    },
+    {
+      call: "disable",
+      run: (webhooks) => webhooks.disable(id),
+      sends: `POST /api/settings/webhooks/${id}/disable`,
+      answer: { webhook: { ...urlWebhook, disabled: true } },
+      gives: { ...urlWebhook, disabled: true },
+    },
+    {
+      call: "delete",
+      run: (webhooks) => webhooks.delete(id),
+      sends: `DELETE /api/settings/webhooks/${id}`,
+      answer: {},
+      gives: undefined,
+    },
+    {
+      call: "replay",
+      run: (webhooks) => webhooks.replay(id, "log-1"),
+      sends: `POST /api/settings/webhooks/${id}/replay/log-1`,
+      answer: { status: 502 },
+      gives: { status: 502 },
+    },
+  ])("$call sends $sends and gives what is answered", async ({ run, sends, answer, gives }) => {
+    const hub = await openHub({ json: answer });
+    expect(await run(connect(hub.url).webhooks)).toEqual(gives);
+    expect(hub.calls).toEqual([sends]);
+    expect(hub.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${token}`, accept: "application/json" });
+  });
+
+  test("sends its body as JSON, and without a body no media type", async () => {
+    const hub = await openHub({ json: { webhook: urlWebhook } });
+    const { webhooks } = connect(hub.url);
+    await webhooks.create(request);
+    await webhooks.enable(id);
+    expect(hub.requests.map(({ headers }) => headers["content-type"])).toEqual(["application/json", undefined]);
+    expect(hub.requests.map(({ body }) => body && JSON.parse(body))).toEqual([request, ""]);
+  });
+
+  test("keeps the prefix of an endpoint that has one", async () => {
+    const hub = await openHub({ json: [] });
+    await connect(`${hub.url}/hub`).webhooks.list();
+    expect(hub.calls).toEqual(["GET /hub/api/settings/webhooks"]);
+  });
+
+  test("delete is content with an answer that has no body", async () => {
+    const hub = await openHub({ status: 204 });
+    expect(await connect(hub.url).webhooks.delete(id)).toBeUndefined();
+  });
+
+  test("create gives a job what it sends: secrets with their values", async () => {
+    const hub = await openHub({ json: { webhook: jobWebhook } });
+    const job = { flavor: "cpu-basic", dockerImage: "alpine", command: ["true"], secrets: { K: "v" } } as const;
+    await connect(hub.url).webhooks.create({
+      watched: [{ type: "org", name: "acme" }],
+      domains: ["discussion"],
+      job: { ...job, command: [...job.command] },
+    });
+    expect(hub.lastBody).toMatchObject({ job });
+  });
+});
+
+describe("An id", () => {
+  test.each([
+    ["a/../b", "a%2F..%2Fb"],
+    ["a?b#c", "a%3Fb%23c"],
+    ["%2e%2e", "%252e%252e"],
+    ["...", "..."],
+    ["\n é", "%0A%20%C3%A9"],
+  ])("stays one part of the path: %j", async (webhookId, part) => {
+    const hub = await openHub({ json: { webhook: urlWebhook } });
+    await connect(hub.url).webhooks.get(webhookId);
+    expect(hub.calls).toEqual([`GET /api/settings/webhooks/${part}`]);
+  });
+
+  const methods: readonly [string, (webhooks: HubWebhooks, id: string) => Promise<unknown>, string][] = [
+    ["get", (webhooks, webhookId) => webhooks.get(webhookId), "webhookId"],
+    ["update", (webhooks, webhookId) => webhooks.update(webhookId, { domains: ["repo"] }), "webhookId"],
+    ["enable", (webhooks, webhookId) => webhooks.enable(webhookId), "webhookId"],
+    ["disable", (webhooks, webhookId) => webhooks.disable(webhookId), "webhookId"],
+    ["delete", (webhooks, webhookId) => webhooks.delete(webhookId), "webhookId"],
+    ["replay", (webhooks, webhookId) => webhooks.replay(webhookId, "log"), "webhookId"],
+    ["replay", (webhooks, logId) => webhooks.replay("id", logId), "logId"],
+  ];
+  const unusable = ["", ".", "..", "\ud800"];
+  test.each(methods.flatMap(([name, call, field]) => unusable.map((part) => [name, field, part, call] as const)))(
+    "of %s (%s) that is %j is refused before anything is sent",
+    async (_name, field, part, call) => {
+      const hub = await openHub({ json: {} });
+      const error = await rejectionOf(call(connect(hub.url).webhooks, part));
+      expect(error).toMatchObject({ name: "HubError", code: "ARGUMENT_INVALID", fields: [field], retryable: false });
+      expect(hub.calls).toEqual([]);
+    },
+  );
+});
+
+describe("An argument that is invalid is refused before anything is sent", () => {
+  const flavor = "cpu-basic";
+  const withJob = (job: object) => ({ ...request, url: undefined, job: { flavor, ...job } });
+  const volume = { type: "model", source: "acme/model", mountPath: "/model" };
+
+  test.each<[unknown, string[]]>([
+    [undefined, ["request"]],
+    ["text", ["request"]],
+    [{ ...request, watched: [] }, ["watched"]],
+    [{ ...request, watched: [{ type: "repo", name: "a" }] }, ["watched[0].type"]],
+    [{ ...request, watched: [{ type: "user", name: "a" }, { type: "user" }] }, ["watched[1].name"]],
+    [{ ...request, watched: [{ type: "user", name: "a", avatarUrl: "x" }] }, ["watched[0].avatarUrl"]],
+    [{ ...request, domains: [] }, ["domains"]],
+    [{ ...request, domains: ["repo", "wiki"] }, ["domains[1]"]],
+    [{ ...request, url: "acme.hf.space" }, ["url"]],
+    [{ ...request, url: "ftp://acme.hf.space" }, ["url"]],
+    [{ ...request, url: undefined }, ["url"]],
+    [{ ...request, jobSourceId: "job-1" }, ["url"]],
+    [{ ...request, secret: "grün" }, ["secret"]],
+    [{ ...request, disabled: true }, ["disabled"]],
+    [withJob({ flavor: "h9000" }), ["job.flavor"]],
+    [withJob({ environment: { A: "1" } }), ["job.environment.A"]],
+    [withJob({ secrets: { "1A": "x" } }), ['job.secrets["1A"]']],
+    [withJob({ labels: { "a b": "x" } }), ['job.labels["a b"]']],
+    [withJob({ attempts: 0 }), ["job.attempts"]],
+    [withJob({ timeoutSeconds: 0 }), ["job.timeoutSeconds"]],
+    [withJob({ command: [] }), ["job.command"]],
+    [withJob({ volumes: [{ ...volume, mountPath: "model" }] }), ["job.volumes[0].mountPath"]],
+    [withJob({ volumes: [{ ...volume, type: "bucket", revision: "main" }] }), ["job.volumes[0].revision"]],
+    [{ ...request, watched: [{ type: "x", name: "a" }], domains: [] }, ["watched[0].type", "domains"]],
+  ])("%j names %j", async (argument, fields) => {
+    const hub = await openHub({ json: { webhook: urlWebhook } });
+    // As a program in JavaScript may.
+    const error = await rejectionOf(Reflect.apply(createWith, connect(hub.url).webhooks, [argument]));
+    expect(error).toMatchObject({ name: "HubError", code: "ARGUMENT_INVALID", fields });
+    for (const field of fields) expect(error).toHaveProperty("message", expect.stringContaining(`${field}: `));
+    expect(hub.calls).toEqual([]);
+  });
+
+  function createWith(this: HubWebhooks, argument: never): Promise<unknown> {
+    return this.create(argument);
+  }
+});
