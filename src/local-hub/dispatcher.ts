@@ -50,6 +50,8 @@ export interface HubDelivery {
 
 /** Attempts under way at the same time; what is more waits, so that a flood costs no memory but its rows. */
 const attemptsAtOnce = 64;
+/** Longer than this, a timer of JavaScript fires at once. */
+const longestTimerMs = 2_147_483_647;
 const dayMs = 24 * 60 * 60 * 1000;
 
 interface Waiter {
@@ -130,16 +132,16 @@ export class Dispatcher {
     return true;
   }
 
-  #schedule({ deliveryId, dueAt }: PendingDelivery): void {
-    const timer = setTimeout(
-      () => {
-        this.#timers.delete(deliveryId);
-        this.#ready.push(deliveryId);
-        this.#proceed();
-      },
-      Math.max(0, dueAt - this.#options.now()),
-    );
-    this.#timers.set(deliveryId, timer);
+  #schedule(pending: PendingDelivery): void {
+    const { deliveryId, dueAt } = pending;
+    const waitMs = Math.max(0, dueAt - this.#options.now());
+    const wake = () => {
+      this.#timers.delete(deliveryId);
+      if (waitMs > longestTimerMs) return this.#schedule(pending);
+      this.#ready.push(deliveryId);
+      this.#proceed();
+    };
+    this.#timers.set(deliveryId, setTimeout(wake, Math.min(waitMs, longestTimerMs)));
   }
 
   #proceed(): void {
@@ -164,7 +166,11 @@ export class Dispatcher {
       store.deliveries.deletePending(deliveryId);
       return this.#settle(deliveryId, {});
     }
-    const { entry, retryable } = await attemptDelivery(this.#attemptContext(), { webhook, delivery: pending });
+    // A replay may have gone on counting meanwhile; that leaves the attempts of this delivery as many as they are.
+    const isRetry = pending.attempt > 1;
+    const attempt = isRetry ? Math.max(pending.attempt, store.deliveries.latestAttempt(deliveryId) + 1) : 1;
+    const delivery = { ...pending, attempt };
+    const { entry, retryable } = await attemptDelivery(this.#attemptContext(), { webhook, delivery });
     const succeeded = entry.error === null;
     // What was cut off by closing is sent again after the next start.
     if (this.#closing.signal.aborted && !succeeded) return;

@@ -39,6 +39,12 @@ interface JobOrder {
   secretValues: Readonly<Record<string, string>>;
 }
 
+/** What a process is given and a record does not hold, or holds among other things. */
+interface Hidden {
+  secrets: Readonly<Record<string, string>>;
+  variables: Readonly<Record<string, string>>;
+}
+
 /** Makes the jobs of webhooks and, where it is told to, runs their commands here. */
 export class JobRunner {
   readonly #options: JobRunnerOptions;
@@ -49,8 +55,12 @@ export class JobRunner {
   constructor(options: JobRunnerOptions) {
     this.#options = options;
     for (const job of options.store.all()) {
-      if (job.status.stage === "RUNNING") {
-        options.store.put(at(job, { stage: "ERROR", message: "the local Hub ended while it ran" }));
+      const { stage, message } = job.status;
+      // One that is recorded only says so, and waits for nothing.
+      const waited = stage === "SCHEDULING" && message === null;
+      if (stage === "RUNNING" || waited) {
+        const reason = `the local Hub ended ${waited ? "before" : "while"} it ran`;
+        options.store.put(at(job, { stage: "ERROR", message: reason }));
       }
     }
   }
@@ -75,19 +85,20 @@ export class JobRunner {
       WEBHOOK_ID: deliveryId,
     };
     const { secret } = webhook.definition;
-    const secretValues = { ...order.secretValues, ...(secret !== undefined && { WEBHOOK_SECRET: secret }) };
+    const secrets = { ...order.secretValues, ...(secret !== undefined && { WEBHOOK_SECRET: secret }) };
+    const secretNames = { ...order.fixed.secrets, ...hidden(secrets) };
     const job: Job = {
       ...made,
       ...order.fixed,
       environment: { ...order.fixed.environment, ...variables },
-      ...(Object.keys(secretValues).length > 0 && { secrets: hidden(secretValues) }),
+      ...(Object.keys(secretNames).length > 0 && { secrets: secretNames }),
       status: {
         stage: "SCHEDULING",
         message: runs ? null : "recorded only: start the local Hub with --run-jobs to run it here",
       },
     };
     store.put(job);
-    if (runs) this.#schedule(() => this.#run(job, secretValues));
+    if (runs) this.#schedule(() => this.#run(job, { secrets, variables }));
     return job;
   }
 
@@ -115,13 +126,14 @@ export class JobRunner {
     this.#running.add(running);
   }
 
-  async #run(job: Job, secretValues: Readonly<Record<string, string>>): Promise<void> {
+  async #run(job: Job, { secrets, variables }: Hidden): Promise<void> {
     const { store, log } = this.#options;
     const signal = this.#closing.signal;
     const lines = log.child({ job: job.id });
     const command = [...(job.command ?? []), ...(job.arguments ?? [])];
     const reach = (stage: JobStage, message: string | null, failureCount: number) => {
-      store.put(at(job, { stage, message, failureCount }));
+      // What a reset has forgotten stays forgotten.
+      if (store.get(job.id)) store.put(at(job, { stage, message, failureCount }));
       lines.info({ stage, ...(message !== null && { reason: message }) }, "job");
     };
     if (command.length === 0) {
@@ -131,10 +143,11 @@ export class JobRunner {
       if (!signal.aborted) reach("RUNNING", null, failures);
       const reason = await runJobProcess({
         command,
-        environment: { ...job.environment, ...secretValues },
+        // The variables last: a secret of the same name must not stand for them.
+        environment: { ...job.environment, ...secrets, ...variables },
         timeoutSeconds: job.timeout ?? null,
         signal,
-        onOutput: (line) => lines.info({ line: line.slice(0, longestLine) }, "job output"),
+        onOutput: (line) => lines.info({ line: masked(line, secrets).slice(0, longestLine) }, "job output"),
       });
       if (reason === undefined) return reach("COMPLETED", null, failures);
       if (signal.aborted) return reach("CANCELED", "the local Hub was closed", failures);
@@ -170,6 +183,13 @@ function orderOfJob({
 
 function hidden(secretValues: Readonly<Record<string, string>>): Record<string, null> {
   return Object.fromEntries(Object.keys(secretValues).map((name) => [name, null]));
+}
+
+/** A job may print what it was given: no secret gets into a log. */
+function masked(line: string, secrets: Readonly<Record<string, string>>): string {
+  return Object.values(secrets)
+    .filter((value) => value !== "")
+    .reduce((text, value) => text.replaceAll(value, "***"), line);
 }
 
 function at(job: Job, status: Job["status"]): Job {

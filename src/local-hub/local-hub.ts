@@ -113,7 +113,7 @@ export class LocalHub {
    * Lets somebody push to a repository, which is made if there is none, and waits until every delivery of that has
    * succeeded or is given up. `fields` are laid over the payload.
    *
-   * @throws `ARGUMENT_INVALID`.
+   * @throws `ARGUMENT_INVALID`; `CLOSING` once it is closed.
    */
   async push(repo: HubEvent["repo"], fields: Omit<Partial<HubEvent>, "repo" | "event"> = {}): Promise<HubDelivery[]> {
     return this.trigger({ ...fields, repo, event: { scope: "repo.content", action: "update" } });
@@ -122,7 +122,7 @@ export class LocalHub {
   /**
    * Lets any event happen, and waits until every delivery of it has succeeded or is given up.
    *
-   * @throws `ARGUMENT_INVALID`.
+   * @throws `ARGUMENT_INVALID`; `CLOSING` once it is closed.
    * @example
    * ```ts
    * await hub.trigger({ repo: { type: "model", name: "me/net" }, event: { scope: "discussion", action: "create" } });
@@ -135,24 +135,24 @@ export class LocalHub {
       const named = problems.map(({ field, problem }) => `${field}: ${problem}`).join("; ");
       throw new WebhookError(`This event cannot happen. Correct ${named}.`, { code: "ARGUMENT_INVALID" });
     }
-    const { trigger } = this.#parts;
+    const trigger = this.#open();
     const fired = triggerEvent(trigger, checked.data);
     return Promise.all(fired.map((delivery) => trigger.dispatcher.settled(delivery)));
   }
 
   /** The log of a webhook, newest first: its latest hundred attempts. */
   deliveries(webhookId: string): LogEntry[] {
-    return this.#parts.trigger.store.deliveries.entries(webhookId);
+    return this.#open().store.deliveries.entries(webhookId);
   }
 
   /** The jobs that webhooks have started, newest first. */
   jobs(): Job[] {
-    return this.#parts.trigger.store.jobs.all();
+    return this.#open().store.jobs.all();
   }
 
   /** Forgets everything: webhooks, repositories, deliveries and jobs. */
   reset(): void {
-    this.#parts.trigger.store.clear();
+    this.#open().store.clear();
   }
 
   /** Stops serving and delivering and ends the jobs that run. What is still to be delivered is kept in the state file. */
@@ -164,6 +164,11 @@ export class LocalHub {
   /** The same as {@link close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  #open(): TriggerContext {
+    if (this.#ended === undefined) return this.#parts.trigger;
+    throw new WebhookError("This local Hub is closed: start another one with LocalHub.start().", { code: "CLOSING" });
   }
 }
 
@@ -189,6 +194,9 @@ async function listenOn(
   port: number,
   { fetch, log }: { fetch: ListenOptions["fetch"]; log: Logger },
 ): Promise<Listener> {
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw new WebhookError(`Option "port" is ${port}: give a number from 0 to 65535.`, { code: "OPTION_INVALID" });
+  }
   const timeouts = { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 10_000 };
   try {
     return await listen({ fetch, host: "127.0.0.1", port, timeouts, log: () => log });

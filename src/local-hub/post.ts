@@ -75,6 +75,10 @@ export class Poster {
         answered = true;
         readAnswer(incoming, settle);
       });
+      outgoing.on("upgrade", ({ statusCode }, socket) => {
+        settle({ failure: `an answer of ${statusCode} asks for another protocol` });
+        socket.destroy();
+      });
       outgoing.on("error", (error: NodeJS.ErrnoException) => {
         // The receiver closed an idle connection just as it was taken: nobody has read this delivery.
         const stale = outgoing.reusedSocket && error.code === "ECONNRESET" && !answered;

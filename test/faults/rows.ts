@@ -11,6 +11,7 @@ const rowsOf = {
   process: ["X1", "X2", "X3"],
   pages: ["U1", "U4"],
   hub: ["T4", "T5"],
+  "local-hub": ["L1", "L2", "L3", "L4"],
 } as const;
 
 /**

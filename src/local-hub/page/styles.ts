@@ -29,7 +29,7 @@ h5 { color: var(--quiet); font-size: 0.8125rem; font-weight: 500; }
 .live:hover { border-color: var(--quiet); }
 :root:not([data-scripted]) :is(.live, .actions) { display: none; }
 
-.webhooks { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1.25rem; margin-top: 1.25rem; }
+.webhooks { display: grid; gap: 1.25rem; margin-top: 1.25rem; }
 .webhook { padding: 1.25rem 1.375rem; }
 .webhook-head { align-items: flex-start; }
 .webhook-head h3 { min-width: 0; unicode-bidi: isolate; text-wrap: wrap; }
@@ -118,7 +118,7 @@ h5 { color: var(--quiet); font-size: 0.8125rem; font-weight: 500; }
 .event { display: flex; flex-wrap: wrap; gap: 0 0.625rem; }
 .attempt, .when, .duration { color: var(--quiet); }
 .when, .duration { text-align: right; }
-.delivery-inside { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1.125rem; padding: 0.875rem 0.5rem 1.5rem; }
+.delivery-inside { display: grid; gap: 1.125rem; padding: 0.875rem 0.5rem 1.5rem; }
 .failure {
   padding: 0.625rem 0.875rem;
   border-left: 3px solid var(--bad);

@@ -1,10 +1,13 @@
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { WebhookError } from "../../errors.ts";
 
 /** Raised when a table changes; a file of another version is refused, never rewritten. */
 const schemaVersion = 1;
+
+/** In bytes: one page of the smallest size. */
+const shortestDatabase = 512;
 
 const schema = `
   CREATE TABLE webhooks (
@@ -60,9 +63,15 @@ export function openDatabase(file: string | undefined): DatabaseSync {
   try {
     mkdirSync(dirname(file), { recursive: true });
     closeSync(openSync(file, "a", 0o600));
+    const { size } = statSync(file);
+    // SQLite takes what is too short to be a database for an empty one, and writes over it.
+    if (size > 0 && size < shortestDatabase) throw new Error("file is not a database");
     database = new DatabaseSync(file);
-    database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
-    prepare(database, file);
+    database.exec("PRAGMA locking_mode = EXCLUSIVE;");
+    const isNew = checkIsNew(database, file);
+    // Only now: this writes to the file.
+    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
+    if (isNew) database.exec(`BEGIN; ${schema} COMMIT;`);
     return database;
   } catch (error) {
     database?.close();
@@ -70,9 +79,9 @@ export function openDatabase(file: string | undefined): DatabaseSync {
   }
 }
 
-function prepare(database: DatabaseSync, file: string): void {
+function checkIsNew(database: DatabaseSync, file: string): boolean {
   const version = Number(database.prepare("PRAGMA user_version").get()?.user_version);
-  if (version === schemaVersion) return;
+  if (version === schemaVersion) return false;
   const tables = Number(database.prepare("SELECT count(*) AS tables FROM sqlite_schema").get()?.tables);
   if (version !== 0 || tables > 0) {
     throw new WebhookError(
@@ -80,7 +89,7 @@ function prepare(database: DatabaseSync, file: string): void {
       { code: "STATE_UNUSABLE" },
     );
   }
-  database.exec(`BEGIN; ${schema} COMMIT;`);
+  return true;
 }
 
 function stateUnusable(file: string, cause: unknown): WebhookError {

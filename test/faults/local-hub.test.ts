@@ -1,0 +1,320 @@
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { LocalHubOptions } from "../../src/local-hub.ts";
+import { openLocalHub, pushed, type SpokenHub, secret } from "../local-hub/hub.ts";
+import { openTarget, silence, type Target, type TargetAnswer } from "../local-hub/target.ts";
+import { type RawAnswer, RawSocket, requestBytes } from "../support/raw-socket.ts";
+import { holdsSecret } from "./leak.ts";
+import { countRows } from "./rows.ts";
+
+countRows("local-hub");
+
+/** A local Hub with one webhook that has a secret, and the target of it. */
+async function openDelivering(answer: TargetAnswer, options: LocalHubOptions = {}) {
+  const target = await openTarget(answer);
+  const hub = await openLocalHub({ attempts: 1, ...options });
+  const { id } = await hub.create({ url: target.url, secret });
+  return { hub, target, id };
+}
+
+/** What holds after every fault: the next delivery is fine, and the secret is in nothing that is told of the last one. */
+async function goesOn({ hub, target, id }: { hub: SpokenHub; target: Target; id: string }): Promise<void> {
+  target.answerWith(200);
+  await hub.update(id, { url: target.url, secret });
+  expect(await hub.happen()).toMatchObject([{ webhookId: id, status: 200 }]);
+  expect(target.requests.at(-1)?.headers["x-webhook-secret"]).toBe(secret);
+  expect(holdsSecret(hub.log.lines, secret)).toBe(false);
+  expect(holdsSecret(await hub.entries(id), secret)).toBe(false);
+}
+
+/** The reason that the log of the local Hub gives: one line. */
+function reasons({ log }: SpokenHub): unknown[] {
+  return log.lines.filter(({ msg }) => msg === "delivery failed").map(({ reason }) => reason);
+}
+
+describe("A target that takes its time", () => {
+  const slowly =
+    (begin: string, part: string): TargetAnswer =>
+    ({ socket }) => {
+      socket.write(begin);
+      const drip = setInterval(() => socket.write(part), 5);
+      socket.on("close", () => clearInterval(drip)).on("error", () => {});
+    };
+
+  test.each([
+    { what: "says nothing", answer: silence },
+    { what: "sends headers and then nothing", answer: slowly("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", "") },
+    { what: "sends its headers letter by letter, without end", answer: slowly("HTTP/1.1 200 OK\r\nX: ", "x") },
+    { what: "sends its body letter by letter, without end", answer: slowly("HTTP/1.1 200 OK\r\n\r\n", "x") },
+    {
+      what: "sends chunk after chunk",
+      answer: slowly("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n"),
+    },
+    { what: "says again and again that it is at work", answer: slowly("", "HTTP/1.1 102 Processing\r\n\r\n") },
+  ])("L1: and $what is given up at the time-out", async ({ answer }) => {
+    const { hub, target, id } = await openDelivering(answer, { timeout: 200 });
+    expect(await hub.happen()).toMatchObject([{ status: null }]);
+    const [entry] = await hub.entries(id);
+    expect(entry).toMatchObject({ status: null, response: null, error: expect.stringContaining("within 0.2 s") });
+    expect(entry?.durationMs).toBeGreaterThanOrEqual(195);
+    expect(entry?.durationMs).toBeLessThan(5_000);
+    expect(reasons(hub)).toEqual([entry?.error]);
+    await goesOn({ hub, target, id });
+  });
+
+  test("L1: loses its connection at the time-out", async () => {
+    const closed = Promise.withResolvers<void>();
+    const { hub, target, id } = await openDelivering(({ socket }) => void socket.on("close", () => closed.resolve()), {
+      timeout: 50,
+    });
+    await hub.happen();
+    await closed.promise;
+    await goesOn({ hub, target, id });
+  });
+
+  test("L1: has 30 seconds unless told otherwise", async () => {
+    const timeouts = vi.spyOn(globalThis, "setTimeout");
+    onTestFinished(() => timeouts.mockRestore());
+    const { hub, target, id } = await openDelivering(200);
+    await hub.happen();
+    expect(timeouts.mock.calls.map(([, milliseconds]) => milliseconds)).toContain(30_000);
+    await goesOn({ hub, target, id });
+  });
+
+  test("L1: and never reads what is sent is given up at the time-out", async () => {
+    const server = createServer((socket) => void socket.pause().on("error", () => {}));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const address = server.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const { hub, target, id } = await openDelivering(200, { timeout: 300 });
+    await hub.update(id, { url: `http://127.0.0.1:${port}/`, secret });
+    expect(await hub.happen({ ...pushed, note: "x".repeat(8_000_000) })).toMatchObject([{ status: null }]);
+    expect(reasons(hub)).toEqual([expect.stringContaining("within 0.3 s")]);
+    await goesOn({ hub, target, id });
+  });
+});
+
+describe("A target that answers without end", () => {
+  test("L1: is read up to 64 kB and no further", async () => {
+    let written = 0;
+    const ended = Promise.withResolvers<void>();
+    const { hub, target, id } = await openDelivering((_request, response) => {
+      const part = "x".repeat(65_536);
+      const more = () => {
+        while (!response.destroyed && written < 1_000_000_000) {
+          written += part.length;
+          if (!response.write(part)) return void response.once("drain", more);
+        }
+      };
+      response.on("close", ended.resolve);
+      more();
+    });
+    expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+    await ended.promise;
+    expect(written).toBeLessThan(64 * 1024 * 1024);
+    const [entry] = await hub.entries(id);
+    expect(entry?.response).toMatchObject({ body: "x".repeat(65_536), truncated: true });
+    await goesOn({ hub, target, id });
+  });
+});
+
+describe("A redirect", () => {
+  test.each([300, 301, 302, 303, 305, 307, 308])("L2: is not followed, and the secret stays: %d", async (status) => {
+    const elsewhere = await openTarget();
+    const { hub, target, id } = await openDelivering((_request, response) => {
+      response.writeHead(status, { location: elsewhere.url, refresh: `0; url=${elsewhere.url}` }).end();
+    });
+    expect(await hub.happen()).toMatchObject([{ status }]);
+    expect(reasons(hub)).toEqual([expect.stringContaining("redirect")]);
+    await goesOn({ hub, target, id });
+    expect(elsewhere.requests).toEqual([]);
+  });
+});
+
+describe("A target elsewhere", () => {
+  test.each([
+    "http://10.0.0.1/",
+    "http://192.168.1.1:8080/hook",
+    "http://169.254.169.254/latest/meta-data",
+    "http://0.0.0.0:7860/",
+    "http://0/",
+    "http://0xa.1/",
+    "http://167772161/",
+    "http://012.0.0.1/",
+    "http://255.255.255.255/",
+    "http://[::]/",
+    "http://[::ffff:10.0.0.1]/",
+    "http://[::ffff:a00:1]/",
+    "http://[fe80::1]/",
+    "http://[fd00::1]/",
+    "http://[64:ff9b::7f00:1]/",
+    "https://10.0.0.1/",
+    "http://127.0.0.1@10.0.0.1/",
+    "http://localhost:80@10.0.0.1/",
+  ])("L3: is not delivered to: %s", async (url) => {
+    const { hub, target, id } = await openDelivering(200);
+    await hub.update(id, { url, secret });
+    expect(await hub.happen()).toMatchObject([{ status: null }]);
+    expect(reasons(hub)).toEqual([expect.stringMatching(/is not this machine.*--allow-remote/)]);
+    await goesOn({ hub, target, id });
+  });
+
+  test("L3: is tried where that is allowed", async () => {
+    const { hub, target, id } = await openDelivering(200, { allowRemote: true });
+    const elsewhere = createServer((socket) => socket.end("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"));
+    // Not loopback by its name, and yet this machine: the one such address that there is everywhere.
+    elsewhere.listen(0, "0.0.0.0");
+    await once(elsewhere, "listening");
+    onTestFinished(() => void elsewhere.close());
+    const address = elsewhere.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    await hub.update(id, { url: `http://0.0.0.0:${port}/`, secret });
+    expect(await hub.happen()).toMatchObject([{ status: 202 }]);
+    await goesOn({ hub, target, id });
+  });
+
+  test.each(["localhost", "127.1", "0x7f.1", "2130706433", "127.0.0.1.", "bot:pass@127.0.0.1"])(
+    "L3: is not what %s is",
+    async (host) => {
+      const { hub, target, id } = await openDelivering(200);
+      await hub.update(id, { url: target.url.replace("127.0.0.1", host), secret });
+      expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+      await goesOn({ hub, target, id });
+    },
+  );
+
+  test("L3: is nobody: the local Hub itself listens on loopback only", async () => {
+    const { hub, target, id } = await openDelivering(200);
+    const socket = connect({ host: "127.0.0.2", port: Number(new URL(hub.url).port) });
+    onTestFinished(() => void socket.destroy());
+    await expect(once(socket, "connect")).rejects.toMatchObject({
+      code: expect.stringMatching(/ECONNREFUSED|EADDRNOTAVAIL/),
+    });
+    await goesOn({ hub, target, id });
+  });
+});
+
+/** A request as it stands, and its answer. */
+async function send(
+  hub: SpokenHub,
+  line: string,
+  headers: Record<string, string | undefined>,
+  body = "",
+): Promise<RawAnswer> {
+  const [method = "", path = ""] = line.split(" ");
+  const socket = await RawSocket.open(hub.url);
+  const answer = await socket
+    .send(requestBytes({ method, path, headers: { Connection: "close", ...headers }, body }))
+    .answer();
+  socket.close();
+  return answer;
+}
+
+const authorization = "Bearer hf_local";
+const json = "application/json";
+
+const places = [
+  { place: "the page", line: "GET /" },
+  { place: "the document", line: "GET /openapi.json" },
+  { place: "the API", line: "GET /api/settings/webhooks" },
+  { place: "the log", line: "GET /_local/jobs" },
+  { place: "the control", line: "POST /_local/reset", body: "{}" },
+  { place: "nowhere", line: "GET /nowhere" },
+];
+
+describe.each(places)("A Host header on $place", ({ line, body }) => {
+  test.each([
+    "evil.com",
+    "evil.com:5050",
+    "localhost.evil.com",
+    "127.0.0.1.nip.io",
+    "10.0.0.1",
+    "0.0.0.0",
+    "[::]",
+    "192.168.0.7:5050",
+    "localhost@evil.com",
+    "xlocalhost",
+    "",
+  ])("L4: that names another host is refused, and nothing is done: %j", async (host) => {
+    const { hub, target, id } = await openDelivering(200);
+    const answer = await send(hub, line, { Host: host, Authorization: authorization, "Content-Type": json }, body);
+    // What is no host name at all is refused before anybody looks at it.
+    expect([400, 403]).toContain(answer.status);
+    if (/^[\w.:[\]]+$/.test(host)) expect(answer.status).toBe(403);
+    expect(answer.text).not.toContain(id);
+    await goesOn({ hub, target, id });
+  });
+
+  test.each(["localhost", "foo.localhost", "127.0.0.1", "127.0.0.9", "[::1]", "LOCALHOST:1"])(
+    "L4: that names this machine is served: %s",
+    async (host) => {
+      const { hub } = await openDelivering(200);
+      const answer = await send(hub, line, { Host: host, Authorization: authorization, "Content-Type": json }, body);
+      expect(answer.status).toBe(line === "GET /nowhere" ? 404 : 200);
+    },
+  );
+
+  test("L4: that is missing, or there twice, is refused", async () => {
+    const { hub, target, id } = await openDelivering(200);
+    const headers = { Authorization: authorization, "Content-Type": json };
+    expect((await send(hub, line, headers, body)).status).toBe(400);
+    const socket = await RawSocket.open(hub.url);
+    const [method, path] = line.split(" ");
+    socket.send(`${method} ${path} HTTP/1.0\r\nContent-Type: ${json}\r\nContent-Length: 0\r\n\r\n`);
+    expect([400, 403]).toContain((await socket.answer()).status);
+    socket.close();
+    await goesOn({ hub, target, id });
+  });
+});
+
+describe("A control request that is no JSON", () => {
+  const event = JSON.stringify(pushed);
+
+  test.each([
+    undefined,
+    "",
+    "text/plain",
+    "text/plain; application/json",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/jsonp",
+    "application/json-seq",
+    "text/json",
+    "*/*",
+  ])("L4: is refused with 403, and nothing happens: %j", async (type) => {
+    const { hub, target, id } = await openDelivering(200);
+    const [delivery] = await hub.happen();
+    const host = new URL(hub.url).host;
+    for (const [line, body] of [
+      ["POST /_local/events", event],
+      ["POST /_local/events?wait=true", event],
+      [`POST /_local/webhooks/${id}/replay/${delivery?.logId}`, "{}"],
+      ["POST /_local/reset", "{}"],
+      ["DELETE /_local/reset", ""],
+    ] as const) {
+      const answer = await send(hub, line, { Host: host, "Content-Type": type }, body);
+      expect(answer.status, line).toBe(403);
+      expect(JSON.parse(answer.text)).toEqual({ error: expect.stringContaining("application/json") });
+      expect(answer.headers.get("x-error-code")).toBe("Forbidden");
+    }
+    expect(target.requests).toHaveLength(1);
+    await goesOn({ hub, target, id });
+  });
+
+  test("L4: cannot be asked for by another site either: no answer lets it read or send more", async () => {
+    const { hub, target, id } = await openDelivering(200);
+    const headers = {
+      Host: new URL(hub.url).host,
+      Origin: "https://evil.com",
+      "Access-Control-Request-Method": "POST",
+    };
+    for (const line of ["OPTIONS /_local/events", "GET /_local/jobs", "OPTIONS /api/settings/webhooks"]) {
+      const answer = await send(hub, line, { ...headers, Authorization: authorization });
+      expect([...answer.headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
+    }
+    await goesOn({ hub, target, id });
+  });
+});

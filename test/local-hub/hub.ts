@@ -1,0 +1,158 @@
+import { expect, onTestFinished } from "vitest";
+import * as z from "zod";
+import { type Webhook, webhook } from "../../src/hub/contract/webhooks.ts";
+import { type HubEvent, LocalHub, type LocalHubOptions } from "../../src/local-hub.ts";
+import { createMemoryLogger, type MemoryLogger } from "../support/memory-logger.ts";
+
+/** The secret of the webhooks here. It must appear in no log line, no log entry and no control answer. */
+export const secret = "Planted-5ecret-19de04";
+
+/** The repository on which most happens. */
+export const data = { type: "dataset", name: "me/data" } as const;
+
+/** Somebody has pushed to it. */
+export const pushed = { repo: data, event: { scope: "repo.content", action: "update" } } as const;
+
+const path = "/api/settings/webhooks";
+
+/** What a local Hub has answered. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  /** The JSON. */
+  body: unknown;
+  text: string;
+}
+
+/** What goes with a request, beside its method and path. */
+export interface Ask {
+  /** Default `hf_local`; `null` for none. */
+  token?: string | null;
+  /** A value becomes JSON. */
+  body?: unknown;
+  /** A body as it stands. */
+  text?: string;
+  headers?: Record<string, string>;
+}
+
+const objectId = z.string().regex(/^[0-9a-f]{24}$/);
+const headersSchema = z.record(z.string(), z.string());
+const fired = z.strictObject({
+  deliveries: z.array(
+    z.strictObject({ webhookId: objectId, deliveryId: objectId, logId: objectId, status: z.int().nullable() }),
+  ),
+});
+const log = z.array(
+  z.strictObject({
+    logId: objectId,
+    deliveryId: objectId,
+    attempt: z.int().min(1),
+    at: z.iso.datetime(),
+    durationMs: z.number().min(0),
+    url: z.string(),
+    status: z.int().nullable(),
+    request: z.strictObject({ headers: headersSchema, body: z.string() }),
+    response: z.strictObject({ headers: headersSchema, body: z.string(), truncated: z.boolean() }).nullable(),
+    error: z.string().nullable(),
+  }),
+);
+
+/** A delivery, as the control answer tells it. */
+export type Fired = z.output<typeof fired>["deliveries"][number];
+/** An entry of a log, as the control answer tells it. */
+export type Entry = z.output<typeof log>[number];
+
+/** A local Hub that is spoken to over HTTP, in requests written by hand. */
+export class SpokenHub {
+  readonly hub: LocalHub;
+  readonly url: string;
+  readonly log: MemoryLogger;
+
+  constructor({ hub, log }: { hub: LocalHub; log: MemoryLogger }) {
+    this.hub = hub;
+    this.url = hub.url;
+    this.log = log;
+  }
+
+  /** Sends a request such as `GET /api/settings/webhooks`. */
+  async ask(line: string, { token = "hf_local", body, text, headers = {} }: Ask = {}): Promise<Answer> {
+    const [method, target] = line.split(" ");
+    const content = text ?? (body === undefined ? undefined : JSON.stringify(body));
+    const response = await fetch(`${this.url}${target}`, {
+      ...(method !== undefined && { method }),
+      headers: {
+        ...(token !== null && { authorization: `Bearer ${token}` }),
+        ...(content !== undefined && { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(content !== undefined && { body: content }),
+    });
+    const answered = await response.text();
+    const isJson = response.headers.get("content-type")?.startsWith("application/json");
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: isJson ? JSON.parse(answered) : undefined,
+      text: answered,
+    };
+  }
+
+  /** Makes a webhook that watches all that happens to {@link data}, with changes. */
+  async create(changes: Record<string, unknown>, { token }: Pick<Ask, "token"> = {}): Promise<Webhook> {
+    const body = { watched: [data], domains: ["repo", "discussion"], ...changes };
+    return oneWebhook(await this.ask(`POST ${path}`, { body, ...(token !== undefined && { token }) }));
+  }
+
+  async get(id: string): Promise<Webhook> {
+    return oneWebhook(await this.ask(`GET ${path}/${id}`));
+  }
+
+  async update(id: string, body: Record<string, unknown>): Promise<Webhook> {
+    const whole = { watched: [data], domains: ["repo", "discussion"], ...body };
+    return oneWebhook(await this.ask(`POST ${path}/${id}`, { body: whole }));
+  }
+
+  async setState(id: string, action: "enable" | "disable"): Promise<Webhook> {
+    return oneWebhook(await this.ask(`POST ${path}/${id}/${action}`));
+  }
+
+  async delete(id: string): Promise<void> {
+    expect(await this.ask(`DELETE ${path}/${id}`)).toMatchObject({ status: 200, body: {} });
+  }
+
+  async replay(id: string, logId: string | undefined): Promise<unknown> {
+    const answer = await this.ask(`POST ${path}/${id}/replay/${logId}`);
+    expect(answer.status, answer.text).toBe(200);
+    return answer.body;
+  }
+
+  /** Lets an event happen, and waits for its deliveries unless told not to. */
+  async happen(event: HubEvent = pushed, { wait = true }: { wait?: boolean } = {}): Promise<Fired[]> {
+    const answer = await this.ask(`POST /_local/events?wait=${wait}`, { token: null, body: event });
+    expect(answer.status, answer.text).toBe(200);
+    return fired.parse(answer.body).deliveries;
+  }
+
+  /** The log of a webhook, newest first. */
+  async entries(id: string): Promise<Entry[]> {
+    const answer = await this.ask(`GET /_local/webhooks/${id}/deliveries`, { token: null });
+    expect(answer.status, answer.text).toBe(200);
+    return log.parse(answer.body);
+  }
+}
+
+function oneWebhook({ status, body, text }: Answer): Webhook {
+  expect(status, text).toBe(200);
+  return z.strictObject({ webhook }).parse(body).webhook;
+}
+
+/**
+ * Starts a local Hub in memory, on a free port, that waits 5 ms before it tries again; it is closed when the test is
+ * over.
+ */
+export async function openLocalHub(options: LocalHubOptions = {}): Promise<SpokenHub> {
+  const log = createMemoryLogger();
+  const hub = await LocalHub.start({ backoff: 5, logger: log, ...options });
+  onTestFinished(() => hub.close());
+  return new SpokenHub({ hub, log });
+}

@@ -1,0 +1,68 @@
+import { describe, expect, test, vi } from "vitest";
+import { data, openLocalHub } from "./hub.ts";
+import { openTarget, silence } from "./target.ts";
+
+describe("While a delivery is under way", () => {
+  test("its webhook may be deleted: what was begun ends, and nothing more comes", async () => {
+    const release = Promise.withResolvers<void>();
+    const target = await openTarget((_request, response) => {
+      release.promise.then(() => response.writeHead(500).end());
+    });
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url });
+    const fired = hub.happen();
+    await target.hasReceived(1);
+    await hub.delete(id);
+    release.resolve();
+    expect(await fired).toMatchObject([{ status: 500 }]);
+    expect(hub.hub.deliveries(id)).toEqual([]);
+    expect(target.requests).toHaveLength(1);
+  });
+
+  test("the local Hub may be reset: what was begun ends, and nothing is remembered", async () => {
+    const release = Promise.withResolvers<void>();
+    const target = await openTarget((_request, response) => {
+      release.promise.then(() => response.writeHead(500).end());
+    });
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url });
+    const fired = hub.happen();
+    await target.hasReceived(1);
+    await hub.ask("POST /_local/reset", { text: "{}" });
+    release.resolve();
+    expect(await fired).toMatchObject([{ status: 500 }]);
+    expect(hub.hub.deliveries(id)).toEqual([]);
+    await hub.create({ url: (await openTarget()).url });
+    expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+  });
+
+  test("the local Hub may be closed: that takes no time, and whoever waits is told", async () => {
+    const target = await openTarget(silence);
+    const hub = await openLocalHub();
+    await hub.create({ url: target.url });
+    const inCode = hub.hub.push(data);
+    const overHttp = hub.happen();
+    await target.hasReceived(2);
+    const startedAt = performance.now();
+    await hub.hub.close();
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(await inCode).toMatchObject([{ status: null }]);
+    expect(await overHttp).toMatchObject([{ status: null }]);
+  });
+
+  test("the same webhook may be told of more: nothing waits for its turn", async () => {
+    const release = Promise.withResolvers<void>();
+    const target = await openTarget((_request, response) => {
+      release.promise.then(() => response.end());
+    }, 200);
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url });
+    const first = hub.happen();
+    await target.hasReceived(1);
+    await hub.happen();
+    expect(await hub.entries(id)).toHaveLength(1);
+    release.resolve();
+    await first;
+    await vi.waitFor(async () => expect(await hub.entries(id)).toHaveLength(2));
+  });
+});

@@ -1,0 +1,106 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { LocalHub, type LocalHubOptions } from "../../src/local-hub.ts";
+import { startReceiverProcess } from "../support/receiver-process.ts";
+import { data, openLocalHub } from "./hub.ts";
+import { openTarget } from "./target.ts";
+
+describe("A local Hub", () => {
+  test("has an address on this machine alone", async () => {
+    const hub = await LocalHub.start();
+    onTestFinished(() => hub.close());
+    expect(hub.url).toBe(`http://127.0.0.1:${hub.port}`);
+    expect(hub.port).toBeGreaterThan(0);
+    expect((await fetch(`${hub.url}/openapi.json`)).status).toBe(200);
+  });
+
+  test("listens at the port that it is told", async () => {
+    const first = await LocalHub.start();
+    await first.close();
+    const second = await LocalHub.start({ port: first.port });
+    onTestFinished(() => second.close());
+    expect(second.port).toBe(first.port);
+  });
+
+  test("serves its API as a document, with its own address", async () => {
+    const hub = await openLocalHub();
+    expect((await hub.ask("GET /openapi.json", { token: null })).body).toMatchObject({
+      openapi: expect.stringMatching(/^3\.1\./),
+      info: { version: "0.0.1" },
+      servers: [{ url: hub.url }],
+      paths: { "/api/settings/webhooks": { get: expect.anything(), post: expect.anything() } },
+    });
+  });
+
+  test("is one of a hundred in one process, each with its own webhooks", async () => {
+    const target = await openTarget();
+    const hubs = await Promise.all(Array.from({ length: 100 }, () => openLocalHub()));
+    const made = await Promise.all(hubs.map((hub, index) => hub.create({ url: `${target.url}/${index}` })));
+    const fired = await Promise.all(hubs.map((hub) => hub.hub.push(data)));
+    expect(fired).toMatchObject(made.map(({ id }) => [{ webhookId: id, status: 200 }]));
+    expect(target.requests).toHaveLength(100);
+    expect(new Set(target.requests.map(({ line }) => line)).size).toBe(100);
+    expect(new Set(hubs.map(({ url }) => url)).size).toBe(100);
+  });
+
+  test("is closed once, however often it is asked to", async () => {
+    const hub = await LocalHub.start();
+    const closing = hub.close();
+    await Promise.all([closing, hub.close(), hub[Symbol.asyncDispose]()]);
+    await hub.close();
+    await expect(fetch(hub.url)).rejects.toThrow();
+  });
+
+  test("is closed at the end of the block that uses it", async () => {
+    let url = "";
+    {
+      await using hub = await LocalHub.start();
+      url = hub.url;
+      expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
+    }
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
+  test("keeps no process alive once it is closed", async () => {
+    const child = startReceiverProcess(new URL("./closing-script.ts", import.meta.url), {});
+    expect(await child.says("closed")).toMatchObject({ fired: 1 });
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+    expect(child.errorOutput).toBe("");
+  });
+});
+
+describe("A local Hub that cannot be started", () => {
+  test("because its port is taken says so, and which", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const address = server.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    await expect(LocalHub.start({ port })).rejects.toMatchObject({
+      code: "PORT_IN_USE",
+      message: expect.stringMatching(new RegExp(`${port} is taken.*another port`)),
+    });
+  });
+
+  test.each<[option: string, options: LocalHubOptions]>([
+    ["attempts", { attempts: 0 }],
+    ["attempts", { attempts: 1.5 }],
+    ["attempts", { attempts: Number.NaN }],
+    ["backoff", { backoff: 0 }],
+    ["backoff", { backoff: JSON.parse('"soon"') }],
+    ["timeout", { timeout: -1 }],
+    ["timeout", { timeout: "30d" }],
+    ["suspendAfter", { suspendAfter: -1 }],
+    ["triggersPerDay", { triggersPerDay: 0 }],
+    ["port", { port: -1 }],
+    ["port", { port: 65_536 }],
+    ["port", { port: 1.5 }],
+    ["port", { port: Number.NaN }],
+  ])("because of its option %s says so: %j", async (option, options) => {
+    await expect(LocalHub.start(options)).rejects.toMatchObject({
+      code: "OPTION_INVALID",
+      message: expect.stringContaining(option),
+    });
+  });
+});

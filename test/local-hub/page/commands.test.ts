@@ -1,0 +1,90 @@
+import { execFileSync } from "node:child_process";
+import { describe, expect, test } from "vitest";
+import { eventRequest } from "../../../src/local-hub/event.ts";
+import { createCommand, enableCommand, eventCommand } from "../../../src/local-hub/page/commands.ts";
+import { hostileTexts, sampleWebhook } from "./sample-info.ts";
+
+const baseUrl = "http://127.0.0.1:5050";
+
+describe("The command that makes a first webhook", () => {
+  test("reaches the local Hub, with a token of it", () => {
+    expect(runInShell(createCommand({ baseUrl }))).toEqual([
+      baseUrl,
+      "hf_local",
+      "hub-webhooks",
+      "create",
+      "--url",
+      "http://localhost:7860/webhooks/NAME",
+      "--watch",
+      "dataset:me/data",
+    ]);
+  });
+});
+
+describe("The command that enables a webhook", () => {
+  test.each([
+    { owner: "local-user", token: "hf_local" },
+    { owner: "other-user", token: "hf_other" },
+    { owner: "constructor", token: "hf_local" },
+  ])("of $owner has the token $token", ({ owner, token }) => {
+    expect(runInShell(enableCommand({ baseUrl, id: "66d4", owner }))).toEqual([
+      baseUrl,
+      token,
+      "hub-webhooks",
+      "enable",
+      "66d4",
+    ]);
+  });
+
+  test.each(hostileTexts.filter((text) => !text.includes("\u0000")))("keeps “%s” one word of the shell", (text) => {
+    const words = runInShell(enableCommand({ baseUrl: text, id: text, owner: text }));
+    expect(words).toEqual([text, "hf_local", "hub-webhooks", "enable", text]);
+  });
+});
+
+describe("The command that lets something happen", () => {
+  test.each([
+    {
+      watched: { type: "model", name: "me/net" },
+      domains: ["repo"],
+      repo: { type: "model", name: "me/net" },
+      scope: "repo.content",
+    },
+    {
+      watched: { type: "org", name: "acme" },
+      domains: ["repo"],
+      repo: { type: "dataset", name: "acme/data" },
+      scope: "repo.content",
+    },
+    {
+      watched: { type: "user", name: "me" },
+      domains: ["discussion"],
+      repo: { type: "dataset", name: "me/data" },
+      scope: "discussion",
+    },
+  ])("posts an event that a webhook on $watched in $domains gets", ({ watched, domains, repo, scope }) => {
+    const webhook = sampleWebhook({ watched: [watched], domains });
+    const [, , curl, address, option, header, , event] = runInShell(eventCommand({ baseUrl, webhook }));
+    expect([curl, address]).toEqual(["curl", `${baseUrl}/_local/events?wait=true`]);
+    expect([option, header]).toEqual(["--header", "Content-Type: application/json"]);
+    expect(eventRequest.parse(JSON.parse(event ?? ""))).toMatchObject({ repo, event: { scope } });
+  });
+
+  test("keeps a hostile name one word of the shell", () => {
+    const name = "'; echo pwned; '$(echo pwned)";
+    const words = runInShell(eventCommand({ baseUrl, webhook: sampleWebhook({ watched: [{ type: "model", name }] }) }));
+    expect(JSON.parse(words.at(-1) ?? "")).toMatchObject({ repo: { name } });
+  });
+});
+
+/** The endpoint, the token, the program and its arguments, as a real shell would start it. */
+function runInShell(command: string): string[] {
+  const tell = (program: string) => `${program}() { printf '%s\\0' "$HF_ENDPOINT" "$HF_TOKEN" ${program} "$@"; }\n`;
+  // Not every shell allows a hyphen in the name of a function.
+  const script = tell("curl") + tell("hub_webhooks") + command.replace("hub-webhooks", "hub_webhooks");
+  const output = execFileSync("/bin/sh", ["-c", script], { encoding: "utf8" });
+  return output
+    .split("\0")
+    .slice(0, -1)
+    .map((word) => (word === "hub_webhooks" ? "hub-webhooks" : word));
+}

@@ -1,0 +1,40 @@
+import { describe, expect, test } from "vitest";
+import { summarizeEvent } from "../../../src/local-hub/page/event-summary.ts";
+
+describe("What a payload is about", () => {
+  test("is its scope, its action and its repository", () => {
+    const body = JSON.stringify({
+      event: { scope: "repo.content", action: "update" },
+      repo: { type: "dataset", name: "me/data" },
+    });
+    expect(summarizeEvent(body)).toEqual({ what: "repo.content · update", repo: "dataset me/data" });
+  });
+
+  test("is told as far as the payload goes", () => {
+    expect(summarizeEvent(`{"event":{"scope":"repo"}}`)).toEqual({ what: "repo", repo: "" });
+    expect(summarizeEvent(`{"event":{"scope":7,"action":"move"},"repo":{"name":["x"]}}`)).toEqual({
+      what: "move",
+      repo: "",
+    });
+  });
+
+  test.each([
+    "",
+    "not JSON",
+    "null",
+    "[]",
+    "7",
+    `{"event":null}`,
+    `{"event":"update"}`,
+    `{"event":{"scope":{}}}`,
+    "[".repeat(99),
+  ])("is not known of “%s”", (body) => {
+    expect(summarizeEvent(body)).toBeUndefined();
+  });
+
+  test("is short, however long its names are", () => {
+    const long = "n".repeat(10_000);
+    const summary = summarizeEvent(JSON.stringify({ event: { scope: long, action: long }, repo: { name: long } }));
+    expect(`${summary?.what} ${summary?.repo}`.length).toBeLessThan(400);
+  });
+});

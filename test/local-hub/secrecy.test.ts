@@ -1,0 +1,117 @@
+import { describe, expect, test } from "vitest";
+import { readPageInfo } from "../../src/local-hub/page-info.ts";
+import { openStore } from "../../src/local-hub/store/store.ts";
+import { holdsSecret } from "../faults/leak.ts";
+import { openLocalHub, pushed, secret } from "./hub.ts";
+import { openTarget } from "./target.ts";
+
+/** A URL that holds the secret in each of the places where one may stand. */
+function telling(url: string): string {
+  const told = new URL(url);
+  told.username = "bot";
+  told.password = secret;
+  told.search = `?a=1&secret=${secret}&b=2`;
+  return told.href;
+}
+
+describe("A secret", () => {
+  test("is in no log line, no log entry and no control answer, but in its header and its URL", async () => {
+    const target = await openTarget(500, 301, 200);
+    const hub = await openLocalHub({ suspendAfter: 2 });
+    const { id } = await hub.create({ url: telling(target.url), secret });
+    const [delivery] = await hub.happen();
+    await hub.replay(id, delivery?.logId);
+    await hub.update(id, { url: telling("http://127.0.0.1:1/"), secret });
+    await hub.happen();
+    await hub.update(id, { url: telling("http://10.0.0.1/"), secret });
+    await hub.happen();
+    await hub.update(id, { url: telling("http://nobody.invalid/"), secret: `${secret}\x7f` });
+    await hub.happen();
+    expect(target.requests).toHaveLength(4);
+    for (const { headers, line } of target.requests) {
+      expect(headers["x-webhook-secret"]).toBe(secret);
+      expect(headers.authorization).toBe(`Basic ${Buffer.from(`bot:${secret}`).toString("base64")}`);
+      expect(line).toBe(`POST /hook?a=1&secret=${secret}&b=2`);
+    }
+    const entries = await hub.entries(id);
+    expect(entries[0]?.request.headers["x-webhook-secret"]).toBe("***");
+    expect(new URL(entries.at(-1)?.url ?? "").search).toBe("?a=1&secret=***&b=2");
+    for (const line of hub.log.lines) expect(holdsSecret(line, secret), line.msg).toBe(false);
+    expect(hub.log.lines.length).toBeGreaterThan(5);
+    expect(holdsSecret([entries, hub.hub.deliveries(id), await hub.happen(pushed)], secret)).toBe(false);
+    for (const path of [`/_local/webhooks/${id}/deliveries`, "/_local/jobs", "/", "/openapi.json"]) {
+      const { text, headers } = await hub.ask(`GET ${path}`, { token: null });
+      expect(holdsSecret([text, [...headers]], secret), path).toBe(false);
+    }
+  });
+
+  test("is in no refusal of what was asked", async () => {
+    const hub = await openLocalHub();
+    const answers = await Promise.all([
+      hub.ask("POST /api/settings/webhooks", { body: { url: telling("ftp://x/"), secret, [secret]: secret } }),
+      hub.ask("POST /api/settings/webhooks", { text: `{"secret":"${secret}` }),
+      hub.ask("POST /_local/events", { body: { ...pushed, event: { scope: secret, action: 1 } } }),
+    ]);
+    for (const { status, body } of answers) {
+      expect(status).toBe(400);
+      // The name of a field that there is none of is told: it is what to correct.
+      expect(holdsSecret(JSON.stringify(body).replaceAll(`${secret}: there is no such field`, ""), secret)).toBe(
+        JSON.stringify(body).includes(`[\\"${secret}\\"]`),
+      );
+    }
+    expect(holdsSecret(hub.log.lines, secret)).toBe(false);
+  });
+
+  test("is in nothing that the page is told", () => {
+    const store = openStore({ file: undefined });
+    const common = { owner: "local-user", disabled: false, failures: 0, dayBeganAt: 0, triggersToday: 0 };
+    const watching = { watched: [{ type: "dataset" as const, name: "me/data" }], domains: ["repo" as const], secret };
+    const job = { flavor: "cpu-basic" as const, environment: {}, timeoutSeconds: null, attempts: 1 };
+    store.webhooks.put({
+      ...common,
+      id: "a".repeat(24),
+      definition: { ...watching, url: telling("https://example.com/hook") },
+    });
+    store.webhooks.put({
+      ...common,
+      id: "b".repeat(24),
+      disabled: "suspended-after-failure",
+      lastTriggerAt: 0,
+      definition: {
+        ...watching,
+        job: { ...job, command: ["python"], arguments: ["a.py"], secrets: { TOKEN: secret } },
+      },
+    });
+    store.webhooks.put({
+      ...common,
+      id: "c".repeat(24),
+      disabled: true,
+      definition: { ...watching, secret: undefined, jobSourceId: "job-1" },
+    });
+    const source = {
+      store,
+      baseUrl: "http://127.0.0.1:1",
+      runsJobs: true,
+      allowsRemote: false,
+      startedAt: new Date(0),
+    };
+    const info = readPageInfo(source, { theme: "dark" });
+    expect(info).toMatchObject({ theme: "dark", runsJobs: true, startedAt: "1970-01-01T00:00:00.000Z" });
+    expect(info.webhooks).toMatchObject([
+      {
+        target: { kind: "url", url: "https://bot:***@example.com/hook?a=1&secret=***&b=2" },
+        state: "enabled",
+        secretIsSet: true,
+      },
+      {
+        target: { kind: "job", description: "python a.py" },
+        state: "suspended",
+        lastTriggerAt: "1970-01-01T00:00:00.000Z",
+      },
+      { target: { kind: "jobSource", id: "job-1" }, state: "disabled", secretIsSet: false },
+    ]);
+    expect(holdsSecret(info, secret)).toBe(false);
+    expect(readPageInfo(source, { theme: "pink" })).not.toHaveProperty("theme");
+    store.close();
+  });
+});
