@@ -36,7 +36,7 @@ export function readPageInfo(source: PageSource, { theme }: { theme: string | un
         domains: definition.domains,
         secretIsSet: definition.secret !== undefined,
         ...(lastTriggerAt !== undefined && { lastTriggerAt: new Date(lastTriggerAt).toISOString() }),
-        log: store.deliveries.entries(id).slice(0, entriesShown),
+        log: store.deliveries.entries(id, { most: entriesShown }),
       };
     }),
   };

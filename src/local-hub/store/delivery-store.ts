@@ -68,9 +68,9 @@ export class DeliveryStore {
     this.#statements.dropEntries.run(webhookId, webhookId, entriesKept);
   }
 
-  /** The log of a webhook, newest first. */
-  entries(webhookId: string): LogEntry[] {
-    return this.#statements.entries.all(webhookId).map(toEntry);
+  /** The log of a webhook, newest first; all that is kept of it, or the latest so many. */
+  entries(webhookId: string, { most = entriesKept }: { most?: number } = {}): LogEntry[] {
+    return this.#statements.entries.all(webhookId, most).map(toEntry);
   }
 
   entry(webhookId: string, logId: string): LogEntry | undefined {
@@ -110,7 +110,7 @@ function prepareStatements(database: DatabaseSync) {
       `DELETE FROM log WHERE webhook_id = ? AND sequence <=
         (SELECT sequence FROM log WHERE webhook_id = ? ORDER BY sequence DESC LIMIT 1 OFFSET ?)`,
     ),
-    entries: database.prepare("SELECT * FROM log WHERE webhook_id = ? ORDER BY sequence DESC"),
+    entries: database.prepare("SELECT * FROM log WHERE webhook_id = ? ORDER BY sequence DESC LIMIT ?"),
     entry: database.prepare("SELECT * FROM log WHERE log_id = ? AND webhook_id = ?"),
     entriesOfDelivery: database.prepare("SELECT * FROM log WHERE delivery_id = ?"),
   };
