@@ -15,7 +15,7 @@ const millisecondsPerUnit: Readonly<Record<string, number>> = {
 };
 
 /** Longer than this, a JavaScript timer fires at once instead of late: 2^31 - 1 ms, about 24.8 days. */
-const longestTimer = 2_147_483_647;
+export const longestTimer = 2_147_483_647;
 
 /**
  * Reads a {@link Duration} as whole milliseconds.

@@ -1,11 +1,11 @@
-import { isDeepStrictEqual, styleText } from "node:util";
+import { isDeepStrictEqual, parseArgs, styleText } from "node:util";
 import { HubClient, WebhookError } from "hub-webhooks/client";
 import { LocalHub } from "hub-webhooks/local-hub";
 import { deliveryRequest, webhookPayload } from "hub-webhooks/testing";
 import { deliver, registerWebhooks } from "./deliver.ts";
 import { events } from "./events.ts";
 
-const once = process.argv.includes("--once");
+const { once } = parseArgs({ options: { once: { type: "boolean", default: false } } }).values;
 
 // Nobody should get used to an open server: without a secret of yours the demo makes one that ends with it.
 const yourSecret = process.env.WEBHOOK_SECRET;
@@ -60,7 +60,8 @@ async function startHub(): Promise<LocalHub> {
   try {
     return await LocalHub.start({ port: 5050 });
   } catch (error) {
-    if (WebhookError.isInstance(error) && error.code === "PORT_IN_USE") return LocalHub.start();
-    throw error;
+    if (!WebhookError.isInstance(error) || error.code !== "PORT_IN_USE") throw error;
+    console.log("Port 5050 is taken, so the local Hub takes another.");
+    return LocalHub.start();
   }
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
-import { Command, CommanderError, Option } from "commander";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { HubError, WebhookError } from "../errors.ts";
+import { maskUrl } from "../url-secrets.ts";
 import { addCreate } from "./commands/create.ts";
 import { addDelete } from "./commands/delete.ts";
 import { addDisable } from "./commands/disable.ts";
@@ -13,7 +14,7 @@ import { addUpdate } from "./commands/update.ts";
 import { examples } from "./examples.ts";
 import { type GlobalOptions, Invocation } from "./invocation.ts";
 import { formats } from "./output.ts";
-import { maskUrl, plainText } from "./plain-text.ts";
+import { plainText } from "./plain-text.ts";
 import { processShell, type Shell } from "./shell.ts";
 
 /** Every command, in the order of the help. What a command needs beyond its options it imports when it runs. */
@@ -55,7 +56,11 @@ function createProgram(shell: Shell): Command {
     .version(readVersion(), "-V, --version", "show the version")
     .helpOption("-h, --help", "show this help")
     .helpCommand("help [command]", "show the help of a command")
-    .option("--token <token>", "access token of the Hub (default: HF_TOKEN, else the token file of `hf auth login`)")
+    .option(
+      "--token <token>",
+      "access token of the Hub (default: HF_TOKEN, else the token file of `hf auth login`)",
+      parseToken,
+    )
     .option("--endpoint <url>", "address of the Hub (default: HF_ENDPOINT, else https://huggingface.co)")
     .addOption(
       new Option("--format <format>", "how results are written (default: table; tab-separated when piped)").choices(
@@ -92,6 +97,12 @@ function withoutValues(text: string): string {
     .replace(/^(error: unknown option '[^'=]+)=.*?('\n|'$)/s, "$1$2");
 }
 
+/** An empty one is most likely a variable that is not set: to act as somebody else then would be worse than to stop. */
+function parseToken(token: string): string {
+  if (token === "") throw new InvalidArgumentError("It is empty: leave the option out, or give a token.");
+  return token;
+}
+
 /** The version that package.json states; it lies two folders above, in the sources and in the build. */
 function readVersion(): string {
   const { version }: { version: string } = JSON.parse(
@@ -100,7 +111,12 @@ function readVersion(): string {
   return version;
 }
 
-const wrongUsageCodes: ReadonlySet<string> = new Set(["ARGUMENT_INVALID", "OPTION_INVALID", "VALUE_UNREADABLE"]);
+const wrongUsageCodes: ReadonlySet<string> = new Set([
+  "ARGUMENT_INVALID",
+  "OPTION_INVALID",
+  "TOKEN_INVALID",
+  "VALUE_UNREADABLE",
+]);
 
 /** Says what went wrong, unless commander has said it, and decides the exit code. */
 function tell(error: unknown, shell: Shell): ExitCode {

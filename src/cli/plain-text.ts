@@ -17,8 +17,3 @@ export function plainJson(value: unknown, indent?: number): string {
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }
-
-/** Text without what only a receiver may know of a URL in it: the value of `?secret=`, and a password before the host. */
-export function maskUrl(text: string): string {
-  return text.replace(/([?&]secret=)[^&#\s'"]*/gi, "$1***").replace(/(:\/\/[^\s/?#@:]*:)[^\s/?#]*@/g, "$1***@");
-}

@@ -28,11 +28,11 @@ function ignoreBrokenPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== "EPIPE") throw error;
 }
 
-/** The first SIGINT or SIGTERM resolves it; from then on nobody listens, so that a second one ends the process at once. */
+/** The first SIGINT or SIGTERM resolves it; a second one ends the process at once, and with it what it has started. */
 function untilStopped(): Promise<void> {
   return new Promise((resolve) => {
     const stop = () => {
-      process.off("SIGINT", stop).off("SIGTERM", stop);
+      for (const signal of ["SIGINT", "SIGTERM"]) process.off(signal, stop).on(signal, () => process.exit(1));
       resolve();
     };
     process.on("SIGINT", stop).on("SIGTERM", stop);

@@ -46,6 +46,10 @@ export function collectWatched(text: string, before: readonly Watched[] | undefi
       `"${type}" cannot be watched.${suggest(type, watchedTypeNames)} Types are ${watchedTypeNames.join(", ")}.`,
     );
   }
+  if (name.includes(",")) throw new InvalidArgumentError("Separate several by a space, not by a comma.");
+  if ((type === "user" || type === "org") && name.includes("/")) {
+    throw new InvalidArgumentError(`A ${type} has no "/" in its name; a repository is watched by its own type.`);
+  }
   if (name === "") throw new InvalidArgumentError(`The name is missing: give it as "${type}:name".`);
   return [...(before ?? []), { type, name }];
 }
@@ -59,6 +63,12 @@ export function collectDomain(text: string, before: readonly WebhookDomain[] | u
   const domain = text === "discussions" ? "discussion" : text;
   if (!isDomain(domain)) {
     const known = Object.keys(domains);
+    if (text.includes(",")) throw new InvalidArgumentError("Separate several by a space, not by a comma.");
+    if (/^[0-9a-f]{24}$/.test(text)) {
+      throw new InvalidArgumentError(
+        "It looks like the id of a webhook: put that before --domain, which takes all that follows.",
+      );
+    }
     throw new InvalidArgumentError(
       `There is no such domain.${suggest(domain, known)} Domains are ${known.join(", ")}.`,
     );

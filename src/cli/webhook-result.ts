@@ -1,6 +1,6 @@
 import type { Webhook } from "../hub/contract/webhooks.ts";
+import { maskUrl } from "../url-secrets.ts";
 import type { Column, Output, Result } from "./output.ts";
-import { maskUrl } from "./plain-text.ts";
 
 const stateColors: Readonly<Record<string, "green" | "yellow" | "red">> = {
   enabled: "green",

@@ -1,3 +1,4 @@
+import { longestTimer } from "../duration.ts";
 import { HubError } from "../errors.ts";
 import { findEndpoint, findToken } from "./token.ts";
 import { Transport } from "./transport.ts";
@@ -25,9 +26,6 @@ export interface HubClientOptions {
    */
   retries?: number | undefined;
 }
-
-/** Longer than this, a timer fires at once instead of late. */
-const longestTimer = 2_147_483_647;
 
 /**
  * The Hub's REST API.

@@ -1,3 +1,5 @@
+import { secretsInUrl } from "../url-secrets.ts";
+
 /** Shorter than this, a secret stands inside ordinary words: cut out, it would still be told by the gaps. */
 const shortestCutOut = 4;
 /** How much of a text that came from elsewhere is shown. */
@@ -56,18 +58,4 @@ export function secretsIn(value: unknown, isSecret = false): string[] {
   if (typeof value === "string") return isSecret ? [value] : secretsInUrl(value);
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, part]) => secretsIn(part, isSecret || secretName.test(name)));
-}
-
-function secretsInUrl(text: string): string[] {
-  const url = URL.parse(text);
-  if (url === null) return [];
-  const asWritten = text
-    .replace(/#.*$/s, "")
-    .split(/[?&]/)
-    .slice(1)
-    .map((parameter) => /^([^=]*)=(.*)$/s.exec(parameter) ?? [])
-    .filter(([, name]) => secretName.test(name ?? ""))
-    .map(([, , value]) => value ?? "");
-  const decoded = [...url.searchParams].filter(([name]) => secretName.test(name)).map(([, value]) => value);
-  return [url.password, ...asWritten, ...decoded];
 }

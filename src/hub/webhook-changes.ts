@@ -117,7 +117,7 @@ function withoutNullSecrets({ secrets, ...changes }: JobChanges): JobChanges {
 
 /** A read leaves the secret out, tells by `hasSecret` that there is one, or masks it (hub-api.md, Webhooks). */
 function hidesSecret(webhook: Webhook): boolean {
-  if (webhook.secret !== undefined) return /^[*•]+$/.test(webhook.secret);
+  if (webhook.secret !== undefined) return /^[*•]+$|[*•]{3}/.test(webhook.secret);
   return "hasSecret" in webhook && webhook.hasSecret === true;
 }
 

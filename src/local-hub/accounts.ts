@@ -23,11 +23,14 @@ interface Organization {
 export const localUser = "local-user";
 const otherUser = "other-user";
 
-const callers: ReadonlyMap<string, Caller> = new Map<string, Caller>([
-  ["hf_local", { user: localUser, tokenRole: "write" }],
-  ["hf_read", { user: localUser, tokenRole: "read" }],
-  ["hf_other", { user: otherUser, tokenRole: "write" }],
-]);
+/** The tokens that a local Hub knows. They open nothing anywhere else. */
+export const developmentTokens: readonly (Caller & { token: string; meaning: string })[] = [
+  { token: "hf_local", user: localUser, tokenRole: "write", meaning: "may write; owner of every organization" },
+  { token: "hf_read", user: localUser, tokenRole: "read", meaning: "may only read" },
+  { token: "hf_other", user: otherUser, tokenRole: "write", meaning: "may write; a plain member of acme" },
+];
+
+const callers: ReadonlyMap<string, Caller> = new Map(developmentTokens.map((known) => [known.token, known]));
 
 const organizations: ReadonlyMap<string, Organization> = new Map<string, Organization>([
   ["acme", { plan: "enterprise-plus", members: { [localUser]: "admin", [otherUser]: "read" } }],

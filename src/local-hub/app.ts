@@ -1,8 +1,9 @@
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
+import { WebhookError } from "../errors.ts";
 import { hubDocument } from "../hub/contract/document.ts";
-import type { Logger } from "../logger.ts";
+import { developmentTokens } from "./accounts.ts";
 import { isLoopbackHost } from "./loopback.ts";
 import { hubPage, hubPageAsset } from "./page/page.ts";
 import { readPageInfo } from "./page-info.ts";
@@ -15,11 +16,16 @@ export interface HubAppOptions extends ControlRoutesOptions {
   runsJobs: boolean;
   allowsRemote: boolean;
   startedAt: Date;
-  log: Logger;
 }
 
 /** Longer than this is no request that the API knows. */
 const longestBody = 10 * 1024 * 1024;
+
+/** What Hono's own checks say, with the next step. */
+const messages: Readonly<Record<string, string>> = {
+  "Unsupported Media Type": "Send the body as content-type: application/json.",
+  "Malformed JSON in request body": "The body is not JSON: check its quotes, commas and brackets.",
+};
 
 /** Everything that a local Hub answers: the API of the contract, the control of it, its document and its page. */
 export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
@@ -53,15 +59,21 @@ export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
 
   app.get("/openapi.json", (context) => context.json(hubDocument({ serverUrl: baseUrl })));
   app.get("/", (context) => hubPage(readPageInfo(options, { theme: context.req.query("__theme") })));
+  // Where an error of the client says that tokens are to be found.
+  app.get("/settings/tokens", (context) =>
+    context.text(developmentTokens.map(({ token, user, meaning }) => `${token}  ${user}, ${meaning}\n`).join("")),
+  );
   app.get("/_page/:name", (context) => hubPageAsset(context.req.param("name")) ?? context.notFound());
 
   app.notFound((context) => {
     return refusal({ status: 404, message: `There is no ${context.req.method} ${context.req.path} here.` });
   });
   app.onError((error) => {
+    if (WebhookError.isInstance(error) && error.code === "ARGUMENT_INVALID") {
+      return refusal({ status: 400, message: error.message });
+    }
     if (error instanceof HTTPException) {
-      const message = error.status === 415 ? "Send the body as content-type: application/json." : error.message;
-      return refusal({ status: error.status, message });
+      return refusal({ status: error.status, message: messages[error.message] ?? error.message });
     }
     log.error({ err: error }, "A request failed.");
     return refusal({ status: 500, message: "The local Hub failed: its log says why." });

@@ -1,3 +1,4 @@
+import { maskUrl, secretsInUrl } from "../url-secrets.ts";
 import type { JobRunner } from "./job-runner.ts";
 import type { LogEntry } from "./log-entry.ts";
 import type { Poster } from "./post.ts";
@@ -68,7 +69,7 @@ async function post(
     "webhook-id": delivery.deliveryId,
   };
   const told = {
-    url: withoutSecret(url),
+    url: maskUrl(url),
     headers: secret === undefined ? headers : { ...headers, "x-webhook-secret": "***" },
   };
   // An HTTP header holds no 0x7F, and white space at its edges is cut off: another secret would arrive.
@@ -83,7 +84,14 @@ async function post(
   if ("failure" in result) {
     return { ...told, status: null, response: null, error: result.failure, retryable: true };
   }
-  const { status, ...response } = result.answer;
+  const { status, truncated } = result.answer;
+  const secrets = [...secretsInUrl(url), ...(secret === undefined ? [] : [secret])];
+  const show = (text: string) => masked(maskUrl(text), secrets);
+  const response = {
+    headers: Object.fromEntries(Object.entries(result.answer.headers).map(([name, value]) => [name, show(value)])),
+    body: masked(result.answer.body, secrets),
+    truncated,
+  };
   const succeeded = status >= 200 && status < 300;
   return { ...told, status, response, error: succeeded ? null : notSuccess(status), retryable: true };
 }
@@ -100,10 +108,12 @@ function startJob({ jobs, baseUrl }: AttemptContext, { webhook, delivery }: Atte
   return { url: `${baseUrl}/_local/jobs#${id}`, headers: {}, status: 200, response, error: null, retryable: false };
 }
 
-/** A URL as it may be shown: without a password, and without the secret of those who cannot read headers. */
-export function withoutSecret(url: string): string {
-  const shown = new URL(url);
-  if (shown.password) shown.password = "***";
-  if (shown.searchParams.has("secret")) shown.searchParams.set("secret", "***");
-  return shown.href;
+/** Shorter than this, a secret stands inside ordinary words, and cutting it out would tell no more than it hides. */
+const shortestMasked = 4;
+
+/** A text of the receiver's without the secrets that it was sent: one that repeats them must not put them into the log. */
+function masked(text: string, secrets: readonly string[]): string {
+  return secrets
+    .filter((secret) => secret.length >= shortestMasked)
+    .reduce((rest, secret) => rest.replaceAll(secret, "***"), text);
 }

@@ -1,11 +1,12 @@
+import { longestTimer } from "../duration.ts";
 import { suspendedAfterFailure } from "../hub/contract/webhooks.ts";
 import type { Logger } from "../logger.ts";
 import { type AttemptContext, attemptDelivery } from "./attempt.ts";
 import type { JobRunner } from "./job-runner.ts";
+import { Lanes } from "./lanes.ts";
 import type { LogEntry } from "./log-entry.ts";
 import type { Poster } from "./post.ts";
-import { Queue } from "./queue.ts";
-import type { PendingDelivery } from "./store/delivery-store.ts";
+import type { DueDelivery } from "./store/delivery-store.ts";
 import type { Store } from "./store/store.ts";
 import type { StoredWebhook } from "./store/webhook-store.ts";
 
@@ -42,16 +43,14 @@ export interface HubDelivery {
   webhookId: string;
   /** The `Webhook-Id`: kept on retries and replays. */
   deliveryId: string;
-  /** The log entry of its latest attempt. */
+  /** The log entry of its latest attempt; where there was none yet, the one that its first will make. */
   logId: string;
   /** HTTP status of that attempt; `null` when there was no answer, or none yet. */
   status: number | null;
 }
 
-/** Attempts under way at the same time; what is more waits, so that a flood costs no memory but its rows. */
-const attemptsAtOnce = 64;
-/** Longer than this, a timer of JavaScript fires at once. */
-const longestTimerMs = 2_147_483_647;
+/** Attempts of one webhook under way at the same time; what is more waits, so that a flood opens no flood of sockets. */
+const attemptsAtOnce = 16;
 const dayMs = 24 * 60 * 60 * 1000;
 
 interface Waiter {
@@ -62,15 +61,14 @@ interface Waiter {
 /** Delivers: to URLs and to jobs, with retries, suspension and a log. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #ready = new Queue<string>();
+  readonly #lanes = new Lanes({ atOnce: attemptsAtOnce });
   readonly #timers = new Map<string, NodeJS.Timeout>();
   readonly #waiters = new Map<string, Waiter>();
-  readonly #underWay = new Set<Promise<void>>();
   readonly #closing = new AbortController();
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    for (const pending of options.store.deliveries.allPending()) this.#schedule(pending);
+    for (const due of options.store.deliveries.allDue()) this.#schedule(due);
   }
 
   /**
@@ -80,19 +78,17 @@ export class Dispatcher {
   fire(webhooks: readonly StoredWebhook[], body: (webhook: StoredWebhook) => string): HubDelivery[] {
     const { store, newId, now } = this.#options;
     const dueAt = now();
-    const deliveries: PendingDelivery[] = [];
+    const deliveries: HubDelivery[] = [];
     store.atOnce(() => {
       for (const webhook of webhooks) {
         if (!this.#takeTrigger(webhook, dueAt)) continue;
         const ids = { webhookId: webhook.id, deliveryId: newId(), logId: newId() };
-        const delivery = { ...ids, attempt: 1, dueAt, body: body(webhook) };
-        store.deliveries.putPending(delivery);
-        deliveries.push(delivery);
+        store.deliveries.putPending({ ...ids, attempt: 1, dueAt, body: body(webhook) });
+        deliveries.push({ ...ids, status: null });
       }
     });
-    for (const { deliveryId } of deliveries) this.#ready.push(deliveryId);
-    this.#proceed();
-    return deliveries.map(({ webhookId, deliveryId, logId }) => ({ webhookId, deliveryId, logId, status: null }));
+    for (const delivery of deliveries) this.#enqueue(delivery);
+    return deliveries;
   }
 
   /** Resolves when a delivery that was just fired has succeeded or will not be tried again. */
@@ -103,19 +99,31 @@ export class Dispatcher {
   /** Sends a delivery of the log again, once, to where the webhook points now. */
   async replay(webhook: StoredWebhook, { deliveryId, request }: LogEntry): Promise<LogEntry> {
     const { store, newId } = this.#options;
-    const attempt = store.deliveries.latestAttempt(deliveryId) + 1;
-    const delivery = { deliveryId, logId: newId(), attempt, body: request.body };
+    const delivery = { deliveryId, logId: newId(), attempt: 1, body: request.body };
     const { entry } = await attemptDelivery(this.#attemptContext(), { webhook, delivery });
     if (store.webhooks.get(webhook.id)) this.#note(webhook.id, entry);
     return entry;
+  }
+
+  /** Gives up what is still to be sent to a webhook that was deleted or stopped. */
+  drop(webhookId: string): void {
+    const { store, log } = this.#options;
+    const dropped = store.deliveries.pendingOf(webhookId);
+    for (const deliveryId of dropped) {
+      clearTimeout(this.#timers.get(deliveryId));
+      this.#timers.delete(deliveryId);
+      store.deliveries.deletePending(deliveryId);
+      this.#settle(deliveryId);
+    }
+    if (dropped.length > 0) log.warn({ webhook: webhookId, deliveries: dropped.length }, "given up");
   }
 
   /** Gives up what is under way, keeps what is to come in the store, and sends nothing more. */
   async close(): Promise<void> {
     this.#closing.abort();
     for (const timer of this.#timers.values()) clearTimeout(timer);
-    await Promise.all(this.#underWay);
-    for (const deliveryId of this.#waiters.keys()) this.#settle(deliveryId, {});
+    await this.#lanes.stop();
+    for (const deliveryId of this.#waiters.keys()) this.#settle(deliveryId);
   }
 
   /** Counts a trigger, unless the day's are used up. */
@@ -132,56 +140,43 @@ export class Dispatcher {
     return true;
   }
 
-  #schedule(pending: PendingDelivery): void {
-    const { deliveryId, dueAt } = pending;
-    const waitMs = Math.max(0, dueAt - this.#options.now());
+  #schedule(due: DueDelivery): void {
+    const waitMs = Math.max(0, due.dueAt - this.#options.now());
     const wake = () => {
-      this.#timers.delete(deliveryId);
-      if (waitMs > longestTimerMs) return this.#schedule(pending);
-      this.#ready.push(deliveryId);
-      this.#proceed();
+      this.#timers.delete(due.deliveryId);
+      if (waitMs > longestTimer) this.#schedule(due);
+      else this.#enqueue(due);
     };
-    this.#timers.set(deliveryId, setTimeout(wake, Math.min(waitMs, longestTimerMs)));
+    this.#timers.set(due.deliveryId, setTimeout(wake, Math.min(waitMs, longestTimer)));
   }
 
-  #proceed(): void {
-    while (this.#underWay.size < attemptsAtOnce && !this.#closing.signal.aborted) {
-      const deliveryId = this.#ready.shift();
-      if (deliveryId === undefined) return;
-      const work = this.#deliver(deliveryId)
-        .catch((error: unknown) => this.#options.log.error({ err: error, deliveryId }, "A delivery went wrong."))
-        .finally(() => {
-          this.#underWay.delete(work);
-          this.#proceed();
-        });
-      this.#underWay.add(work);
-    }
+  #enqueue({ deliveryId, webhookId }: { deliveryId: string; webhookId: string }): void {
+    this.#lanes.run(webhookId, () =>
+      this.#deliver(deliveryId).catch((error: unknown) => {
+        this.#options.log.error({ err: error, deliveryId }, "A delivery went wrong.");
+      }),
+    );
   }
 
   async #deliver(deliveryId: string): Promise<void> {
     const { store, limits, now, newId } = this.#options;
     const pending = store.deliveries.getPending(deliveryId);
     const webhook = pending && store.webhooks.get(pending.webhookId);
-    if (!pending || webhook?.disabled !== false) {
-      store.deliveries.deletePending(deliveryId);
-      return this.#settle(deliveryId, {});
-    }
-    // A replay may have gone on counting meanwhile; that leaves the attempts of this delivery as many as they are.
-    const isRetry = pending.attempt > 1;
-    const attempt = isRetry ? Math.max(pending.attempt, store.deliveries.latestAttempt(deliveryId) + 1) : 1;
-    const delivery = { ...pending, attempt };
-    const { entry, retryable } = await attemptDelivery(this.#attemptContext(), { webhook, delivery });
+    if (!pending || !webhook) return;
+    const { entry, retryable } = await attemptDelivery(this.#attemptContext(), { webhook, delivery: pending });
     const succeeded = entry.error === null;
     // What was cut off by closing is sent again after the next start.
     if (this.#closing.signal.aborted && !succeeded) return;
-    // It may have been deleted meanwhile, with its log.
-    if (!store.webhooks.get(webhook.id)) return this.#settle(deliveryId, { status: entry.status });
+    if (!store.deliveries.getPending(deliveryId)) {
+      // Dropped meanwhile: that it was tried is told, unless the log went with the webhook.
+      if (store.webhooks.get(webhook.id)) this.#note(webhook.id, entry);
+      return;
+    }
     const next =
       succeeded || !retryable || pending.attempt >= limits.attempts
         ? undefined
         : {
-            ...pending,
-            logId: newId(),
+            ...{ deliveryId, webhookId: webhook.id, logId: newId(), body: pending.body },
             attempt: pending.attempt + 1,
             dueAt: now() + limits.backoffMs * 2 ** (pending.attempt - 1),
           };
@@ -191,14 +186,18 @@ export class Dispatcher {
       store.deliveries.deletePending(deliveryId);
       this.#count(webhook.id, succeeded);
     });
-    if (next) this.#schedule(next);
-    else this.#settle(deliveryId, { logId: entry.logId, status: entry.status });
+    if (next) this.#schedule({ deliveryId, webhookId: webhook.id, dueAt: next.dueAt });
+    else this.#settle(deliveryId);
   }
 
-  #settle(deliveryId: string, outcome: Partial<HubDelivery>): void {
+  /** Tells who waits for it how its latest attempt ended, if it was tried at all. */
+  #settle(deliveryId: string): void {
     const waiter = this.#waiters.get(deliveryId);
+    if (!waiter) return;
     this.#waiters.delete(deliveryId);
-    waiter?.resolve({ ...waiter.delivery, ...outcome });
+    const latest = this.#options.store.deliveries.latestEntry(deliveryId);
+    const { logId, status } = latest ?? waiter.delivery;
+    waiter.resolve({ ...waiter.delivery, logId, status });
   }
 
   /** Counts a delivery as succeeded or failed, and suspends its webhook after too many failures in a row. */
@@ -207,15 +206,21 @@ export class Dispatcher {
     const webhook = store.webhooks.get(webhookId);
     const failures = succeeded ? 0 : (webhook?.failures ?? 0) + 1;
     if (!webhook || failures === webhook.failures) return;
-    const suspended = failures >= limits.suspendAfter && webhook.disabled === false;
-    if (suspended) log.warn({ webhook: webhookId }, `suspended: ${failures} deliveries in a row have failed`);
-    store.webhooks.put({ ...webhook, failures, ...(suspended && { disabled: suspendedAfterFailure }) });
+    const isSuspended = failures >= limits.suspendAfter && webhook.disabled === false;
+    store.webhooks.put({ ...webhook, failures, ...(isSuspended && { disabled: suspendedAfterFailure }) });
+    if (!isSuspended) return;
+    log.warn({ webhook: webhookId }, `suspended: ${failures} deliveries in a row have failed`);
+    this.drop(webhookId);
   }
 
-  #note(webhookId: string, entry: LogEntry): void {
+  #note(webhookId: string, attempted: LogEntry): void {
     const { store, log } = this.#options;
+    const { deliveryId } = attempted;
+    // Counted only now: a replay may have come between an attempt and its retry.
+    const latest = store.deliveries.latestEntry(deliveryId)?.attempt ?? 0;
+    const entry = { ...attempted, attempt: Math.max(attempted.attempt, latest + 1) };
     store.deliveries.addEntry(webhookId, entry);
-    const { status, attempt, durationMs, deliveryId, logId, error } = entry;
+    const { status, attempt, durationMs, logId, error } = entry;
     const fields = { status, webhook: webhookId, attempt, ms: durationMs, deliveryId, logId };
     if (error === null) log.info(fields, "delivered");
     else log.warn({ ...fields, reason: error }, "delivery failed");

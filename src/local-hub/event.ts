@@ -74,7 +74,7 @@ export function happen(options: HappenOptions): EventOutcome {
   // A change that the event does not name is one that the Hub does not report.
   const unreported = known === "repo.config" && { updatedConfig: {} };
   const payload = overlay(overlay(sample, facts), { ...unreported, ...event, webhook: undefined });
-  return { payload, repository: known === "repo" && action === "delete" ? undefined : after };
+  return { payload, repository: scope === "repo" && action === "delete" ? undefined : after };
 }
 
 /** A scope that is not known yet has the shape of the broader one: the Hub's documented rule. */
@@ -86,14 +86,15 @@ function broadestKnown(scope: string): KnownScope {
 
 function repositoryAfter({ event, repository, newSha }: HappenOptions, known: KnownScope): StoredRepository {
   const after = { ...repository };
-  const { action } = event.event;
+  const { scope, action } = event.event;
   if (event.repo.private !== undefined) after.private = event.repo.private;
-  if (known === "repo" && action === "move" && event.movedTo) after.name = event.movedTo.name;
+  // Of an unknown, narrower scope nothing is known but that it is an update.
+  if (scope === "repo" && action === "move" && event.movedTo) after.name = event.movedTo.name;
   if (known === "repo.content" && after.headSha !== undefined) {
     after.headSha = event.updatedRefs ? (newHead(event.updatedRefs) ?? after.headSha) : newSha;
   }
   if (known === "repo.config") after.private = event.updatedConfig?.private ?? after.private;
-  if (known === "discussion" && action === "create") after.discussions += 1;
+  if (isNewDiscussion(event.event)) after.discussions += 1;
   return after;
 }
 
@@ -121,7 +122,7 @@ function furtherFacts({ event, repository }: HappenOptions, { known, after }: Ch
       return { updatedConfig: undefined };
     case "discussion":
       // A comment comes with a new discussion only.
-      return { ...plainDiscussion, ...(event.event.action !== "create" && { comment: undefined }) };
+      return { ...plainDiscussion, ...(!isNewDiscussion(event.event) && { comment: undefined }) };
     case "discussion.comment":
       return plainDiscussion;
   }
@@ -135,6 +136,10 @@ function discussionOf({ event, newSha }: HappenOptions, { id, discussions }: Sto
 
 /** Not a pull request, unless the event says so. */
 const plainDiscussion = { discussion: { isPullRequest: false, changes: undefined } };
+
+function isNewDiscussion({ scope, action }: { scope: string; action: string }): boolean {
+  return scope === "discussion" && action === "create";
+}
 
 function ownerId(name: string): string {
   return accountId(name.slice(0, name.indexOf("/")));

@@ -11,8 +11,6 @@ const payload = z.object({ repo: repoId.loose() });
 
 /** Processes that run at the same time; further jobs wait. */
 const processesAtOnce = 4;
-/** Of a line that a job writes, this many characters are logged. */
-const longestLine = 2_000;
 
 /** What a {@link JobRunner} is made from. */
 export interface JobRunnerOptions {
@@ -35,7 +33,7 @@ export interface JobDelivery {
 
 /** What a job is told to do: the part of its record that is known before it is made, and what a record hides. */
 interface JobOrder {
-  fixed: Omit<Job, "id" | "createdAt" | "owner" | "createdBy" | "status">;
+  fixed: Omit<Job, "id" | "createdAt" | "owner" | "createdBy" | "status" | "secrets">;
   secretValues: Readonly<Record<string, string>>;
 }
 
@@ -60,7 +58,7 @@ export class JobRunner {
       const waited = stage === "SCHEDULING" && message === null;
       if (stage === "RUNNING" || waited) {
         const reason = `the local Hub ended ${waited ? "before" : "while"} it ran`;
-        options.store.put(at(job, { stage: "ERROR", message: reason }));
+        options.store.update(at(job, { stage: "ERROR", message: reason }));
       }
     }
   }
@@ -74,7 +72,7 @@ export class JobRunner {
     if (!order) {
       const reason = `there is no job ${webhook.definition.jobSourceId} to run again`;
       const job: Job = { ...made, environment: {}, flavor: "cpu-basic", status: { stage: "ERROR", message: reason } };
-      store.put(job);
+      store.add(job, {});
       return job;
     }
     const { repo } = payload.parse(JSON.parse(body));
@@ -86,18 +84,17 @@ export class JobRunner {
     };
     const { secret } = webhook.definition;
     const secrets = { ...order.secretValues, ...(secret !== undefined && { WEBHOOK_SECRET: secret }) };
-    const secretNames = { ...order.fixed.secrets, ...hidden(secrets) };
     const job: Job = {
       ...made,
       ...order.fixed,
       environment: { ...order.fixed.environment, ...variables },
-      ...(Object.keys(secretNames).length > 0 && { secrets: secretNames }),
+      ...(Object.keys(secrets).length > 0 && { secrets: hidden(secrets) }),
       status: {
         stage: "SCHEDULING",
         message: runs ? null : "recorded only: start the local Hub with --run-jobs to run it here",
       },
     };
-    store.put(job);
+    store.add(job, secrets);
     if (runs) this.#schedule(() => this.#run(job, { secrets, variables }));
     return job;
   }
@@ -111,7 +108,7 @@ export class JobRunner {
   #orderOf({ definition }: StoredWebhook): JobOrder | undefined {
     if (definition.job) return orderOfDefinition(definition.job);
     const source = this.#options.store.get(definition.jobSourceId ?? "");
-    return source && orderOfJob(source);
+    return source && orderOfJob(source, this.#options.store.secretsOf(source.id));
   }
 
   #schedule(task: () => Promise<void>): void {
@@ -132,8 +129,7 @@ export class JobRunner {
     const lines = log.child({ job: job.id });
     const command = [...(job.command ?? []), ...(job.arguments ?? [])];
     const reach = (stage: JobStage, message: string | null, failureCount: number) => {
-      // What a reset has forgotten stays forgotten.
-      if (store.get(job.id)) store.put(at(job, { stage, message, failureCount }));
+      store.update(at(job, { stage, message, failureCount }));
       lines.info({ stage, ...(message !== null && { reason: message }) }, "job");
     };
     if (command.length === 0) {
@@ -147,7 +143,7 @@ export class JobRunner {
         environment: { ...job.environment, ...secrets, ...variables },
         timeoutSeconds: job.timeout ?? null,
         signal,
-        onOutput: (line) => lines.info({ line: masked(line, secrets).slice(0, longestLine) }, "job output"),
+        onOutput: (line) => lines.info({ line: masked(line, secrets) }, "job output"),
       });
       if (reason === undefined) return reach("COMPLETED", null, failures);
       if (signal.aborted) return reach("CANCELED", "the local Hub was closed", failures);
@@ -169,16 +165,10 @@ function orderOfDefinition(definition: NonNullable<StoredWebhook["definition"]["
   };
 }
 
-/** A job that ran before, to run again; what its secrets were cannot be read back. */
-function orderOfJob({
-  id: _id,
-  createdAt: _at,
-  owner: _owner,
-  createdBy: _by,
-  status: _status,
-  ...fixed
-}: Job): JobOrder {
-  return { fixed, secretValues: {} };
+/** A job that ran before, to run again. The secret of the webhook that started it was that webhook's own. */
+function orderOfJob(job: Job, { WEBHOOK_SECRET: _secret, ...secretValues }: Record<string, string>): JobOrder {
+  const { id: _id, createdAt: _at, owner: _owner, createdBy: _by, status: _status, secrets: _names, ...fixed } = job;
+  return { fixed, secretValues };
 }
 
 function hidden(secretValues: Readonly<Record<string, string>>): Record<string, null> {

@@ -13,7 +13,7 @@ import { JobRunner } from "./job-runner.ts";
 import type { LogEntry } from "./log-entry.ts";
 import { Poster } from "./post.ts";
 import type { ApiEnvironment } from "./routes/api.ts";
-import { openStore } from "./store/store.ts";
+import { openStore, type Store } from "./store/store.ts";
 import { type TriggerContext, triggerEvent } from "./trigger.ts";
 
 /** How to start a local Hub. */
@@ -83,20 +83,18 @@ export class LocalHub {
       triggersPerDay: positive(options.triggersPerDay ?? 1_000, "triggersPerDay"),
     };
     const { runJobs = false, allowRemote = false, now = Date.now, logger: log = silent } = options;
-    const store = openStore({ file: options.state });
+    const port = checkedPort(options.port ?? 0);
     let app: Hono<ApiEnvironment> | undefined;
-    const listener = await listenOn(options.port ?? 0, {
+    const listener = await listenOn(port, {
       log,
       fetch: (request) => app?.fetch(request) ?? new Response(null, { status: 503 }),
-    }).catch((error: unknown) => {
-      store.close();
-      throw error;
     });
+    const store = await openStoreOrClose(options.state, listener);
     const baseUrl = `http://127.0.0.1:${listener.port}`;
     const poster = new Poster({ allowRemote });
     const jobs = new JobRunner({ store: store.jobs, runs: runJobs, now, newId, log });
     const dispatcher = new Dispatcher({ store, poster, jobs, limits, baseUrl, now, newId, log });
-    const trigger = { store, dispatcher, baseUrl, newId, newSha };
+    const trigger = { store, dispatcher, baseUrl, newId, newSha, log };
     const hub = new LocalHub({ trigger, listener, poster, jobs });
     app = createHubApp({
       ...trigger,
@@ -104,7 +102,6 @@ export class LocalHub {
       allowsRemote: allowRemote,
       startedAt: new Date(now()),
       reset: () => hub.reset(),
-      log,
     });
     return hub;
   }
@@ -152,7 +149,9 @@ export class LocalHub {
 
   /** Forgets everything: webhooks, repositories, deliveries and jobs. */
   reset(): void {
-    this.#open().store.clear();
+    const { store, dispatcher } = this.#open();
+    for (const { id } of store.webhooks.all()) dispatcher.drop(id);
+    store.clear();
   }
 
   /** Stops serving and delivering and ends the jobs that run. What is still to be delivered is kept in the state file. */
@@ -194,9 +193,6 @@ async function listenOn(
   port: number,
   { fetch, log }: { fetch: ListenOptions["fetch"]; log: Logger },
 ): Promise<Listener> {
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new WebhookError(`Option "port" is ${port}: give a number from 0 to 65535.`, { code: "OPTION_INVALID" });
-  }
   const timeouts = { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 10_000 };
   try {
     return await listen({ fetch, host: "127.0.0.1", port, timeouts, log: () => log });
@@ -207,6 +203,21 @@ async function listenOn(
       cause: error,
     });
   }
+}
+
+/** After the port, so that a state file is not made for a Hub that cannot listen. */
+async function openStoreOrClose(file: string | undefined, listener: Listener): Promise<Store> {
+  try {
+    return openStore({ file });
+  } catch (error) {
+    await listener.close(0);
+    throw error;
+  }
+}
+
+function checkedPort(port: number): number {
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw new WebhookError(`Option "port" is ${port}: give a number from 0 to 65535.`, { code: "OPTION_INVALID" });
 }
 
 function positive(value: number, option: string): number {

@@ -1,5 +1,5 @@
 import { suspendedAfterFailure } from "../hub/contract/webhooks.ts";
-import { withoutSecret } from "./attempt.ts";
+import { maskUrl } from "../url-secrets.ts";
 import type { HubPageInfo } from "./page/info.ts";
 import type { Store } from "./store/store.ts";
 import type { StoredWebhook } from "./store/webhook-store.ts";
@@ -43,7 +43,7 @@ export function readPageInfo(source: PageSource, { theme }: { theme: string | un
 }
 
 function targetOf({ definition: { url, job, jobSourceId } }: StoredWebhook): HubPageInfo["webhooks"][number]["target"] {
-  if (url !== undefined) return { kind: "url", url: withoutSecret(url) };
+  if (url !== undefined) return { kind: "url", url: maskUrl(url) };
   if (job) return { kind: "job", description: [...(job.command ?? []), ...(job.arguments ?? [])].join(" ") };
   return { kind: "jobSource", id: jobSourceId ?? "" };
 }

@@ -1,7 +1,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
-import { isLoopbackAddress, lookupLoopback, remoteTarget } from "./loopback.ts";
+import { isLoopbackAddress, type Lookup, loopbackOnly, remoteTarget } from "./loopback.ts";
 
 /** What of an answer is kept; more is not read. */
 const longestAnswer = 64 * 1024;
@@ -24,13 +24,16 @@ export type PostResult =
 /** Posts deliveries over connections that are kept open. */
 export class Poster {
   readonly #allowRemote: boolean;
+  readonly #lookup: ReturnType<typeof loopbackOnly>;
   readonly #agents = {
     "http:": new HttpAgent({ keepAlive: true }),
     "https:": new HttpsAgent({ keepAlive: true }),
   };
 
-  constructor({ allowRemote }: { allowRemote: boolean }) {
+  /** `lookup`: how names become addresses; by default as the system does it. */
+  constructor({ allowRemote, lookup }: { allowRemote: boolean; lookup?: Lookup }) {
     this.#allowRemote = allowRemote;
+    this.#lookup = loopbackOnly(lookup);
   }
 
   /** Sends one POST. Redirects are not followed: the Hub does not, and one would carry the secret to elsewhere. */
@@ -60,9 +63,9 @@ export class Poster {
         headers: { ...post.headers, "content-length": Buffer.byteLength(post.body) },
         agent: secure ? this.#agents["https:"] : this.#agents["http:"],
         signal: post.signal,
-        ...(!this.#allowRemote && { lookup: lookupLoopback }),
+        ...(!this.#allowRemote && { lookup: this.#lookup }),
       });
-      const settle = (result: PostResult | Promise<PostResult>) => {
+      const settle = (result: PostResult) => {
         clearTimeout(limit);
         resolve(result);
       };
@@ -70,20 +73,12 @@ export class Poster {
         settle({ failure: `no complete answer within ${post.timeoutMs / 1000} s` });
         outgoing.destroy();
       }, post.timeoutMs);
-      let answered = false;
-      outgoing.on("response", (incoming) => {
-        answered = true;
-        readAnswer(incoming, settle);
-      });
+      outgoing.on("response", (incoming) => readAnswer(incoming, settle));
       outgoing.on("upgrade", ({ statusCode }, socket) => {
         settle({ failure: `an answer of ${statusCode} asks for another protocol` });
         socket.destroy();
       });
-      outgoing.on("error", (error: NodeJS.ErrnoException) => {
-        // The receiver closed an idle connection just as it was taken: nobody has read this delivery.
-        const stale = outgoing.reusedSocket && error.code === "ECONNRESET" && !answered;
-        settle(stale ? this.#send(url, post) : { failure: describe(error) });
-      });
+      outgoing.on("error", (error) => settle({ failure: describe(error) }));
       outgoing.end(post.body);
     });
   }

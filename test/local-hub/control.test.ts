@@ -274,3 +274,28 @@ describe("A control path that is none", () => {
     },
   );
 });
+
+describe("A control request of another site", () => {
+  test("is refused, though it is JSON; one of the page is not", async () => {
+    const { hub, ask } = await openLocalHub().then((opened) => ({ hub: opened.hub, ask: opened.ask.bind(opened) }));
+    const reset = (origin: string) => ask("POST /_local/reset", { text: "{}", headers: { origin } });
+    expect(await reset("http://evil.example")).toMatchObject({ status: 403 });
+    expect(await reset("http://127.0.0.1:1")).toMatchObject({ status: 403 });
+    expect(await reset("null")).toMatchObject({ status: 403 });
+    expect(await reset(hub.url)).toMatchObject({ status: 200 });
+  });
+});
+
+describe("An event that is nested too deeply to be sent", () => {
+  test.each(["[", '{"a":'])("is refused with 400, and nothing has happened: %s", async (opener) => {
+    const hub = await openLocalHub();
+    const depth = 50_000;
+    const deep = `${opener.repeat(depth)}1${(opener === "[" ? "]" : "}").repeat(depth)}`;
+    const text = JSON.stringify(pushed).replace(/}$/, `,"more":${deep}}`);
+    expect(await hub.ask("POST /_local/events", { text })).toMatchObject({
+      status: 400,
+      body: { error: expect.stringContaining("nested too deeply") },
+    });
+    expect(hub.log.lines.filter(({ level }) => level === "error")).toEqual([]);
+  });
+});

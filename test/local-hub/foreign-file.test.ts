@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
@@ -35,6 +35,14 @@ describe("A file that is no state file", () => {
       make: (file: string) => {
         const database = new DatabaseSync(file);
         database.exec("CREATE TABLE webhooks (id TEXT); PRAGMA user_version = 99");
+        database.close();
+      },
+    },
+    {
+      what: "a database of somebody else, at version 1 too",
+      make: (file: string) => {
+        const database = new DatabaseSync(file);
+        database.exec("CREATE TABLE notes (text TEXT); PRAGMA user_version = 1");
         database.close();
       },
     },
@@ -84,5 +92,30 @@ describe("A file that is no state file", () => {
     writeFileSync(state, "");
     const hub = await openLocalHub({ state });
     expect((await hub.ask("GET /api/settings/webhooks")).body).toEqual([]);
+  });
+});
+
+describe("A state file with a record that no release has written", () => {
+  test.each(["webhooks", "jobs"])("is refused, and whoever asked can go on: %s", async (table) => {
+    const state = stateFile();
+    const hub = await LocalHub.start({ state });
+    await hub.close();
+    const database = new DatabaseSync(state);
+    const [columns, values] =
+      table === "jobs" ? ["id, record, secrets", "'a', '{}', '{}'"] : ["id, record", "'a', '{}'"];
+    database.exec(`INSERT INTO ${table} (${columns}) VALUES (${values})`);
+    database.close();
+    await expect(LocalHub.start({ state, port: hub.port })).rejects.toMatchObject({ code: "STATE_UNUSABLE" });
+    await using second = await LocalHub.start({ port: hub.port });
+    expect(second.port).toBe(hub.port);
+  });
+});
+
+describe("A port that is taken", () => {
+  test("leaves no state file behind", async () => {
+    await using first = await LocalHub.start();
+    const state = stateFile();
+    await expect(LocalHub.start({ state, port: first.port })).rejects.toMatchObject({ code: "PORT_IN_USE" });
+    expect(existsSync(state)).toBe(false);
   });
 });

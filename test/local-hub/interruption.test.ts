@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { data, openLocalHub } from "./hub.ts";
+import { data, openLocalHub, pushed } from "./hub.ts";
 import { openTarget, silence } from "./target.ts";
 
 describe("While a delivery is under way", () => {
@@ -13,8 +13,9 @@ describe("While a delivery is under way", () => {
     const fired = hub.happen();
     await target.hasReceived(1);
     await hub.delete(id);
+    // Who waits is told at once: it will not be tried again, however this attempt ends.
+    expect(await fired).toMatchObject([{ status: null }]);
     release.resolve();
-    expect(await fired).toMatchObject([{ status: 500 }]);
     expect(hub.hub.deliveries(id)).toEqual([]);
     expect(target.requests).toHaveLength(1);
   });
@@ -29,8 +30,8 @@ describe("While a delivery is under way", () => {
     const fired = hub.happen();
     await target.hasReceived(1);
     await hub.ask("POST /_local/reset", { text: "{}" });
+    expect(await fired).toMatchObject([{ status: null }]);
     release.resolve();
-    expect(await fired).toMatchObject([{ status: 500 }]);
     expect(hub.hub.deliveries(id)).toEqual([]);
     await hub.create({ url: (await openTarget()).url });
     expect(await hub.happen()).toMatchObject([{ status: 200 }]);
@@ -65,4 +66,36 @@ describe("While a delivery is under way", () => {
     await first;
     await vi.waitFor(async () => expect(await hub.entries(id)).toHaveLength(2));
   });
+
+  test("another webhook is not held up by a receiver that says nothing", async () => {
+    const silent = await openTarget(silence);
+    const hub = await openLocalHub();
+    await hub.create({ url: silent.url });
+    for (let event = 0; event < 40; event += 1) await hub.happen(pushed, { wait: false });
+    await silent.hasReceived(16);
+    const other = await openTarget();
+    await hub.create({ url: other.url, watched: [{ type: "dataset", name: "me/other" }] });
+    const event = { ...pushed, repo: { ...data, name: "me/other" } };
+    expect(await hub.happen(event)).toMatchObject([{ status: 200 }]);
+    expect(silent.requests).toHaveLength(16);
+  });
+});
+
+describe("A delivery that waits for its next attempt", () => {
+  test.each(["disable", "delete", "reset"])(
+    "is given up at once by %s, and whoever waits is told how it stands",
+    async (how) => {
+      const target = await openTarget(500);
+      const hub = await openLocalHub({ backoff: "1h" });
+      const { id } = await hub.create({ url: target.url });
+      const waiting = hub.happen();
+      await vi.waitFor(async () => expect(await hub.entries(id)).toHaveLength(1));
+      const [entry] = await hub.entries(id);
+      if (how === "disable") await hub.ask(`POST /api/settings/webhooks/${id}/disable`);
+      else if (how === "delete") await hub.delete(id);
+      else await hub.ask("POST /_local/reset", { text: "{}" });
+      expect(await waiting).toMatchObject([{ webhookId: id, logId: entry?.logId, status: 500 }]);
+      expect(target.requests).toHaveLength(1);
+    },
+  );
 });

@@ -55,6 +55,27 @@ describe("A job that is run", () => {
     expect(lines).toEqual([delivery?.deliveryId]);
   });
 
+  test("may write without ever ending a line: no more of it is kept than is logged", async () => {
+    const script =
+      'const text = "x".repeat(1 << 20); for (let count = 0; count < 64; count += 1) fs.writeSync(1, text);';
+    const before = process.memoryUsage().heapUsed;
+    const { made, lines } = await run({ command: [process.execPath, "-e", script] });
+    expect(made?.status.stage).toBe("COMPLETED");
+    expect(lines).toEqual(["x".repeat(2_000)]);
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(48 << 20);
+  });
+
+  test("has ended when its program has, also when something that it left behind holds its output", async () => {
+    const { made } = await run({ command: ["sh", "-c", "setsid sleep 3 & exit 0"] });
+    expect(made?.status).toMatchObject({ stage: "COMPLETED" });
+  });
+
+  test("tells no secret when it cannot be started with it", async () => {
+    const { hub, made } = await run({ command: ["true"], secrets: { TOKEN: "s3cret of the job\0" } });
+    expect(made?.status).toMatchObject({ stage: "ERROR", message: expect.stringContaining("NUL") });
+    expect(JSON.stringify(made) + hub.log.text()).not.toContain("s3cret");
+  });
+
   test("cannot print a secret into the log", async () => {
     const { lines } = await run(
       { command: ["sh", "-c", 'echo "[$TOKEN] [$WEBHOOK_SECRET]"'], secrets: { TOKEN: "s3cret of the job" } },
@@ -97,7 +118,7 @@ describe("A job that is run", () => {
     { what: "a program that is not there", fields: { command: ["no-such-program-here"] }, message: /not installed/ },
     { what: "a program that is none", fields: { command: ["/"] }, message: /EACCES|EPERM/ },
     { what: "no command", fields: { dockerImage: "python:3.13" }, message: /no command/ },
-    { what: "a command with a NUL", fields: { command: ["a\0b"] }, message: /null bytes/ },
+    { what: "a command with a NUL", fields: { command: ["a\0b"] }, message: /NUL character/ },
   ])("ends with ERROR and a reason: $what", async ({ fields, message }) => {
     const { hub, made, delivery } = await run(fields);
     expect(made?.status).toMatchObject({ stage: "ERROR", message: expect.stringMatching(message) });

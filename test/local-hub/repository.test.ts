@@ -121,4 +121,16 @@ describe("A repository", () => {
     await told(heard, { repo: data, event: { scope: "discussion", action: "delete" } });
     expect((await told(heard, pushed)).repo.id).toBe(before.repo.id);
   });
+
+  test("is not touched by a narrower scope that nobody knows yet: that is an update", async () => {
+    const heard = await openHeard();
+    const first = await told(heard, pushed);
+    const narrower = await told(heard, { repo: data, event: { scope: "repo.dois", action: "delete" } });
+    expect(narrower.event).toEqual({ scope: "repo.dois", action: "delete" });
+    expect((await told(heard, pushed)).repo.id).toBe(first.repo.id);
+    const discussed = await told(heard, { repo: data, event: { scope: "discussion.reaction", action: "create" } });
+    expect(discussed.comment).toBeUndefined();
+    const opened = await told(heard, { repo: data, event: { scope: "discussion", action: "create" } });
+    expect(opened.discussion?.num).toBe(1);
+  });
 });

@@ -115,3 +115,23 @@ describe("A secret", () => {
     store.close();
   });
 });
+
+describe("A receiver that repeats what only it may know", () => {
+  test("does not get it into the log", async () => {
+    const target = await openTarget((request, response) => {
+      response.writeHead(308, {
+        location: `/hook/?Secret=${secret}`,
+        "x-echo": String(request.headers["x-webhook-secret"]),
+      });
+      response.end(JSON.stringify({ headers: request.headers, url: request.url }));
+    });
+    const hub = await openLocalHub();
+    const url = `${target.url}?Secret=${encodeURIComponent("in the/query")}`;
+    const { id } = await hub.create({ url, secret });
+    await hub.happen();
+    const { text } = await hub.ask(`GET /_local/webhooks/${id}/deliveries`);
+    expect(text).toContain('"location":"/hook/?Secret=***"');
+    for (const hidden of [secret, "in the/query", encodeURIComponent("in the/query")])
+      expect(text).not.toContain(hidden);
+  });
+});

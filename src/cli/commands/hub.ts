@@ -12,13 +12,6 @@ interface HubOptions {
   allowRemote?: boolean;
 }
 
-/** The local Hub knows these three from the start. They open nothing anywhere else. */
-const developmentTokens: readonly { name: string; meaning: string }[] = [
-  { name: "hf_local", meaning: "local-user, may write; owner of every organization" },
-  { name: "hf_read", meaning: "local-user, may only read" },
-  { name: "hf_other", meaning: "other-user, a member of acme who may only read there" },
-];
-
 /** Adds `hub-webhooks hub`. */
 export function addHub(program: Command, invocation: Invocation): void {
   program
@@ -39,10 +32,11 @@ export function addHub(program: Command, invocation: Invocation): void {
     .action(async ({ port, state, runJobs, allowRemote }: HubOptions) => {
       const { output, shell } = invocation;
       const { LocalHub } = await import("../../local-hub/local-hub.ts");
+      const { developmentTokens } = await import("../../local-hub/accounts.ts");
       const logger = output.isText ? await terminalLogger() : undefined;
       const hub = await LocalHub.start({ port, state, runJobs, allowRemote, logger });
       const stopped = shell.untilStopped();
-      output.write(readyText(output, hub));
+      output.write(readyText(output, { hub, tokens: developmentTokens }));
       await stopped;
       output.say("The local Hub is closing. Once more ends it at once.");
       await hub.close();
@@ -55,19 +49,24 @@ async function terminalLogger(): Promise<Logger> {
   return createNodeLogger();
 }
 
-function readyText(output: Output, { url, port }: { url: string; port: number }): string {
+interface Ready {
+  hub: { url: string; port: number };
+  tokens: readonly { token: string; user: string; meaning: string }[];
+}
+
+function readyText(output: Output, { hub: { url, port }, tokens }: Ready): string {
   if (output.format === "json") return plainJson({ event: "ready", url, port });
   if (output.format === "quiet") return url;
-  const width = Math.max(...developmentTokens.map(({ name }) => name.length));
+  const width = Math.max(...tokens.map(({ token }) => token.length));
   return [
     `The local Hub is ready: ${url}`,
     "",
     `Webhooks and deliveries to look at: ${url}/`,
     "Tokens, for this Hub only:",
-    ...developmentTokens.map(({ name, meaning }) => `  ${name.padEnd(width)}  ${meaning}`),
+    ...tokens.map(({ token, user, meaning }) => `  ${token.padEnd(width)}  ${user}, ${meaning}`),
     "",
     "To create a webhook here:",
-    `  HF_ENDPOINT=${url} HF_TOKEN=hf_local hub-webhooks create --url http://127.0.0.1:7860/webhooks/hello --watch dataset:local-user/data`,
+    `  HF_ENDPOINT=${url} HF_TOKEN=hf_local npx hub-webhooks create --url http://127.0.0.1:7860/webhooks/hello --watch dataset:local-user/data`,
     "",
     "Ctrl+C ends it.",
   ].join("\n");

@@ -32,7 +32,8 @@ export function addReplay(program: Command, invocation: Invocation): void {
         asBlocks: true,
       });
       if (!isSuccess(status)) {
-        output.say(`The receiver answered ${status}, and only 2xx is a success: see its log, mend it, replay again.`);
+        const answered = status === 502 ? "502, or did not answer at all" : String(status);
+        output.say(`The receiver answered ${answered}, and only 2xx is a success: see its log, mend it, replay again.`);
         invocation.exitCode = 1;
       }
     });

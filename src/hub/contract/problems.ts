@@ -19,9 +19,18 @@ function problemsOf(issue: z.core.$ZodIssue, name: string): FieldProblem[] {
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => ({ field: fieldOf([...issue.path, key], name), problem: "there is no such field" }));
   }
+  return [{ field: fieldOf(issue.path, name), problem: problemOf(issue) }];
+}
+
+/** Where the library speaks to programmers of its own, a plainer word. */
+function problemOf(issue: z.core.$ZodIssue): string {
   // What is wrong with a key of a map is told inside.
-  const problem = (issue.code === "invalid_key" && issue.issues[0]?.message) || issue.message;
-  return [{ field: fieldOf(issue.path, name), problem }];
+  if (issue.code === "invalid_key") return issue.issues[0]?.message ?? issue.message;
+  if (issue.code === "too_small" && issue.origin === "array" && issue.minimum === 1) return "give at least one";
+  if (issue.code === "invalid_type" && issue.message.endsWith("received undefined")) return "it is missing";
+  if (issue.code === "invalid_value")
+    return `expected ${issue.values.map((value) => JSON.stringify(value)).join(" or ")}`;
+  return issue.message;
 }
 
 function fieldOf(path: readonly PropertyKey[], name: string): string {

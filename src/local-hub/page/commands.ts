@@ -1,9 +1,8 @@
 import { quoteWord, shellWord } from "../../page/shell-word.ts";
+import { developmentTokens } from "../accounts.ts";
 import type { HubPageInfo, HubPageWebhook } from "./info.ts";
 
-/** The token of each user who can own a webhook here; all others are nobody's. */
-const tokens: Readonly<Record<string, string>> = { "other-user": "hf_other" };
-const usualToken = "hf_local";
+const [{ token: usualToken } = { token: "" }] = developmentTokens;
 
 /** The command that makes a first webhook. */
 export function createCommand({ baseUrl }: Pick<HubPageInfo, "baseUrl">): string {
@@ -16,7 +15,7 @@ export function createCommand({ baseUrl }: Pick<HubPageInfo, "baseUrl">): string
 
 /** The command that brings a webhook back to work, with a token of its owner. */
 export function enableCommand({ baseUrl, id, owner }: { baseUrl: string; id: string; owner: string }): string {
-  const token = Object.hasOwn(tokens, owner) ? tokens[owner] : usualToken;
+  const token = developmentTokens.find(({ user, tokenRole }) => user === owner && tokenRole === "write")?.token;
   return commandLine(baseUrl, token ?? usualToken, [`enable ${shellWord(id)}`]);
 }
 

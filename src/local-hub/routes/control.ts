@@ -1,8 +1,6 @@
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
-import type { Dispatcher } from "../dispatcher.ts";
 import { eventRequest } from "../event.ts";
-import type { Store } from "../store/store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import { type TriggerContext, triggerEvent } from "../trigger.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
@@ -10,8 +8,6 @@ import { replay } from "./webhooks.ts";
 
 /** What the control routes need. */
 export interface ControlRoutesOptions extends TriggerContext {
-  store: Store;
-  dispatcher: Dispatcher;
   /** Forgets everything. */
   reset: () => void;
 }
@@ -47,6 +43,10 @@ export function controlApi(options: ControlRoutesOptions): OpenAPIHono<ApiEnviro
     const isJson = /^application\/json\s*(;|$)/i.test(context.req.header("content-type") ?? "");
     if (method !== "GET" && method !== "HEAD" && !isJson) {
       throw new HTTPException(403, { message: "Send control requests as content-type: application/json." });
+    }
+    const origin = context.req.header("origin");
+    if (origin !== undefined && origin !== new URL(context.req.url).origin) {
+      throw new HTTPException(403, { message: "Control requests of other sites are refused." });
     }
     await next();
   });

@@ -61,9 +61,10 @@ export function webhookApi({ store, dispatcher, newId }: WebhookRoutesOptions): 
   app.openapi(webhookRoutes.delete, (context) => {
     const { webhookId } = context.req.valid("param");
     const { id } = own({ id: webhookId, caller: context.var.caller });
+    dispatcher.drop(id);
     store.atOnce(() => {
       webhooks.delete(id);
-      deliveries.deleteOf(id);
+      deliveries.deleteEntries(id);
     });
     return context.json({}, 200);
   });
@@ -73,6 +74,7 @@ export function webhookApi({ store, dispatcher, newId }: WebhookRoutesOptions): 
     const before = own({ id: webhookId, caller: context.var.caller });
     const updated = { ...before, disabled: action === "disable", failures: 0 };
     webhooks.put(updated);
+    if (updated.disabled) dispatcher.drop(updated.id);
     return context.json({ webhook: toAnswer(updated) }, 200);
   });
 

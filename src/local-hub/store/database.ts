@@ -3,6 +3,8 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { WebhookError } from "../../errors.ts";
 
+/** Tells our files from those of other programs, in which a version of 1 is common: "hwlh". */
+const applicationId = 0x68776c68;
 /** Raised when a table changes; a file of another version is refused, never rewritten. */
 const schemaVersion = 1;
 
@@ -24,7 +26,8 @@ const schema = `
   CREATE TABLE jobs (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
-    record TEXT NOT NULL
+    record TEXT NOT NULL,
+    secrets TEXT NOT NULL
   ) STRICT;
   CREATE TABLE pending (
     delivery_id TEXT PRIMARY KEY,
@@ -42,8 +45,10 @@ const schema = `
     record TEXT NOT NULL,
     body TEXT NOT NULL
   ) STRICT;
+  CREATE INDEX pending_of_webhook ON pending (webhook_id);
   CREATE INDEX log_of_webhook ON log (webhook_id, sequence);
   CREATE INDEX log_of_delivery ON log (delivery_id);
+  PRAGMA application_id = ${applicationId};
   PRAGMA user_version = ${schemaVersion};
 `;
 
@@ -80,19 +85,19 @@ export function openDatabase(file: string | undefined): DatabaseSync {
 }
 
 function checkIsNew(database: DatabaseSync, file: string): boolean {
-  const version = Number(database.prepare("PRAGMA user_version").get()?.user_version);
-  if (version === schemaVersion) return false;
-  const tables = Number(database.prepare("SELECT count(*) AS tables FROM sqlite_schema").get()?.tables);
-  if (version !== 0 || tables > 0) {
-    throw new WebhookError(
-      `"${file}" is a database, but none that this version of the local Hub can read: choose another file, or move this one away.`,
-      { code: "STATE_UNUSABLE" },
-    );
-  }
-  return true;
+  const read = (pragma: string) => Number(database.prepare(`PRAGMA ${pragma}`).get()?.[pragma]);
+  const isOurs = read("application_id") === applicationId;
+  if (isOurs && read("user_version") === schemaVersion) return false;
+  const isEmpty = database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined;
+  if (!isOurs && isEmpty && read("user_version") === 0) return true;
+  throw new WebhookError(
+    `"${file}" is a database, but none that this version of the local Hub can read: choose another file, or move this one away.`,
+    { code: "STATE_UNUSABLE" },
+  );
 }
 
-function stateUnusable(file: string, cause: unknown): WebhookError {
+/** What to say of a file that could not be used. */
+export function stateUnusable(file: string, cause: unknown): WebhookError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   const remedy = /locked|busy/.test(reason)
     ? "another program has it open: end that one, or choose another file"

@@ -19,6 +19,9 @@ export interface PendingDelivery {
   body: string;
 }
 
+/** When a delivery is to be sent, without what it says. */
+export type DueDelivery = Pick<PendingDelivery, "deliveryId" | "webhookId" | "dueAt">;
+
 const logRecord = z.object({
   attempt: z.number(),
   at: z.string(),
@@ -52,9 +55,18 @@ export class DeliveryStore {
     return row && toPending(row);
   }
 
-  /** All that is to be sent, in the order in which it is due. */
-  allPending(): PendingDelivery[] {
-    return this.#statements.allPending.all().map(toPending);
+  /** When all that is to be sent is due, soonest first. */
+  allDue(): DueDelivery[] {
+    return this.#statements.allDue.all().map((row) => ({
+      deliveryId: String(row.delivery_id),
+      webhookId: String(row.webhook_id),
+      dueAt: Number(row.due_at),
+    }));
+  }
+
+  /** Ids of what is to be sent to a webhook. */
+  pendingOf(webhookId: string): string[] {
+    return this.#statements.pendingOf.all(webhookId).map((row) => String(row.delivery_id));
   }
 
   deletePending(deliveryId: string): void {
@@ -78,15 +90,14 @@ export class DeliveryStore {
     return row && toEntry(row);
   }
 
-  /** The number of the latest attempt of a delivery that is in the log; 0 where there is none. */
-  latestAttempt(deliveryId: string): number {
-    const rows = this.#statements.entriesOfDelivery.all(deliveryId);
-    return Math.max(0, ...rows.map((row) => toEntry(row).attempt));
+  /** The latest entry of a delivery, if it was tried. */
+  latestEntry(deliveryId: string): LogEntry | undefined {
+    const row = this.#statements.latestEntry.get(deliveryId);
+    return row && toEntry(row);
   }
 
-  /** Forgets what is to be sent to a webhook, and its log. */
-  deleteOf(webhookId: string): void {
-    this.#database.prepare("DELETE FROM pending WHERE webhook_id = ?").run(webhookId);
+  /** Forgets the log of a webhook. */
+  deleteEntries(webhookId: string): void {
     this.#database.prepare("DELETE FROM log WHERE webhook_id = ?").run(webhookId);
   }
 
@@ -101,7 +112,8 @@ function prepareStatements(database: DatabaseSync) {
       "INSERT OR REPLACE INTO pending (delivery_id, webhook_id, log_id, attempt, due_at, body) VALUES (?, ?, ?, ?, ?, ?)",
     ),
     getPending: database.prepare("SELECT * FROM pending WHERE delivery_id = ?"),
-    allPending: database.prepare("SELECT * FROM pending ORDER BY due_at"),
+    allDue: database.prepare("SELECT delivery_id, webhook_id, due_at FROM pending ORDER BY due_at"),
+    pendingOf: database.prepare("SELECT delivery_id FROM pending WHERE webhook_id = ?"),
     deletePending: database.prepare("DELETE FROM pending WHERE delivery_id = ?"),
     addEntry: database.prepare(
       "INSERT INTO log (log_id, delivery_id, webhook_id, record, body) VALUES (?, ?, ?, ?, ?)",
@@ -112,7 +124,7 @@ function prepareStatements(database: DatabaseSync) {
     ),
     entries: database.prepare("SELECT * FROM log WHERE webhook_id = ? ORDER BY sequence DESC LIMIT ?"),
     entry: database.prepare("SELECT * FROM log WHERE log_id = ? AND webhook_id = ?"),
-    entriesOfDelivery: database.prepare("SELECT * FROM log WHERE delivery_id = ?"),
+    latestEntry: database.prepare("SELECT * FROM log WHERE delivery_id = ? ORDER BY sequence DESC LIMIT 1"),
   };
 }
 

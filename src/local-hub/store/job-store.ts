@@ -1,8 +1,11 @@
 import type { DatabaseSync } from "node:sqlite";
+import * as z from "zod";
 import { type Job, job } from "../../hub/contract/jobs.ts";
 
 /** Older jobs are dropped beyond this many. */
 const jobsKept = 1_000;
+
+const secretValues = z.record(z.string(), z.string());
 
 /** The jobs that webhooks of a local Hub have started. */
 export class JobStore {
@@ -23,12 +26,22 @@ export class JobStore {
     return row && job.parse(JSON.parse(String(row.record)));
   }
 
-  /** Adds it, or writes over the one of the same id. */
-  put(added: Job): void {
+  /** The values of a job's secrets, which its record does not hold. */
+  secretsOf(id: string): Record<string, string> {
+    const row = this.#database.prepare("SELECT secrets FROM jobs WHERE id = ?").get(id);
+    return row ? secretValues.parse(JSON.parse(String(row.secrets))) : {};
+  }
+
+  add(added: Job, secrets: Readonly<Record<string, string>>): void {
     this.#database
-      .prepare("INSERT INTO jobs (id, record) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET record = excluded.record")
-      .run(added.id, JSON.stringify(added));
+      .prepare("INSERT INTO jobs (id, record, secrets) VALUES (?, ?, ?)")
+      .run(added.id, JSON.stringify(added), JSON.stringify(secrets));
     this.#database.prepare("DELETE FROM jobs WHERE sequence <= (SELECT max(sequence) FROM jobs) - ?").run(jobsKept);
+  }
+
+  /** Writes over the one of the same id; one that was forgotten stays forgotten. */
+  update(job: Job): void {
+    this.#database.prepare("UPDATE jobs SET record = ? WHERE id = ?").run(JSON.stringify(job), job.id);
   }
 
   clear(): void {

@@ -1,4 +1,5 @@
-import { openDatabase } from "./database.ts";
+import type { DatabaseSync } from "node:sqlite";
+import { openDatabase, stateUnusable } from "./database.ts";
 import { DeliveryStore } from "./delivery-store.ts";
 import { JobStore } from "./job-store.ts";
 import { RepositoryStore } from "./repository-store.ts";
@@ -24,10 +25,22 @@ export interface Store {
  */
 export function openStore({ file }: { file?: string | undefined }): Store {
   const database = openDatabase(file);
+  try {
+    return storeOn(database);
+  } catch (error) {
+    database.close();
+    // A record in it that no release has written.
+    throw stateUnusable(file ?? ":memory:", error);
+  }
+}
+
+function storeOn(database: DatabaseSync): Store {
   const webhooks = new WebhookStore(database);
   const repositories = new RepositoryStore(database);
   const deliveries = new DeliveryStore(database);
   const jobs = new JobStore(database);
+  // What cannot be read is told now, when nobody relies on it yet.
+  jobs.all();
   const store: Store = {
     webhooks,
     repositories,

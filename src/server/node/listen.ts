@@ -103,7 +103,7 @@ export async function listen({ fetch, host, port, timeouts, log }: ListenOptions
 
 function closingAnswer(): Response {
   const answer = answerError(
-    new WebhookError("The receiver is shutting down.", { code: "CLOSING", status: 503, retryAfterSeconds: 5 }),
+    new WebhookError("The server is shutting down.", { code: "CLOSING", status: 503, retryAfterSeconds: 5 }),
   );
   answer.headers.set("connection", "close");
   return answer;

@@ -67,7 +67,7 @@ describe("hub-webhooks hub", () => {
       expect(command.stdout).toMatch(new RegExp(`^ {2}${token} `, "m"));
 
     const [, endpoint = "", token = "", copied = ""] =
-      /HF_ENDPOINT=(\S+) HF_TOKEN=(\S+) hub-webhooks (create .*)$/m.exec(command.stdout) ?? [];
+      /HF_ENDPOINT=(\S+) HF_TOKEN=(\S+) npx hub-webhooks (create .*)$/m.exec(command.stdout) ?? [];
     const created = await startCommand(copied.split(" "), { HF_ENDPOINT: endpoint, HF_TOKEN: token }).ended;
     expect(created).toMatchObject({ exitCode: 0, stderr: "" });
   });
