@@ -187,16 +187,15 @@ export class Dispatcher {
       this.#count(webhook.id, succeeded);
     });
     if (next) this.#schedule({ deliveryId, webhookId: webhook.id, dueAt: next.dueAt });
-    else this.#settle(deliveryId);
+    else this.#settle(deliveryId, entry);
   }
 
   /** Tells who waits for it how its latest attempt ended, if it was tried at all. */
-  #settle(deliveryId: string): void {
+  #settle(deliveryId: string, latest?: LogEntry): void {
     const waiter = this.#waiters.get(deliveryId);
     if (!waiter) return;
     this.#waiters.delete(deliveryId);
-    const latest = this.#options.store.deliveries.latestEntry(deliveryId);
-    const { logId, status } = latest ?? waiter.delivery;
+    const { logId, status } = latest ?? this.#options.store.deliveries.latestEntry(deliveryId) ?? waiter.delivery;
     waiter.resolve({ ...waiter.delivery, logId, status });
   }
 

@@ -109,9 +109,12 @@ describe("A webhook with the id of an earlier job", () => {
       job: {
         flavor: "t4-small",
         command: ["sh", "-c"],
-        arguments: ['echo "$KIND $WEBHOOK_REPO_ID"'],
+        // Lengths, since a secret that is printed is masked.
+        arguments: ['echo "$KIND $WEBHOOK_REPO_ID $(printf %s "$API_KEY" | wc -c) ${WEBHOOK_SECRET:+with its secret}"'],
         environment: { KIND: "x" },
+        secrets: { API_KEY: "of the job" },
       },
+      secret,
     });
     await hub.happen();
     const [earlier] = await ended(hub);
@@ -131,7 +134,9 @@ describe("A webhook with the id of an earlier job", () => {
       status: { stage: "COMPLETED" },
     });
     expect(made?.id).not.toBe(earlier?.id);
-    expect(output(hub)).toEqual(["x me/data", "x me/net"]);
+    expect(earlier?.secrets).toEqual({ API_KEY: null, WEBHOOK_SECRET: null });
+    expect(made?.secrets).toEqual({ API_KEY: null });
+    expect(output(hub)).toEqual(["x me/data 10 with its secret", "x me/net 10 "]);
   });
 
   test("that is not there makes a job that failed, and says so", async () => {
