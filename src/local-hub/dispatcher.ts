@@ -2,6 +2,7 @@ import { longestTimer } from "../duration.ts";
 import { suspendedAfterFailure } from "../hub/contract/webhooks.ts";
 import type { Logger } from "../logger.ts";
 import { type AttemptContext, attemptDelivery } from "./attempt.ts";
+import type { HubDelivery } from "./hub-delivery.ts";
 import type { JobRunner } from "./job-runner.ts";
 import { Lanes } from "./lanes.ts";
 import type { LogEntry } from "./log-entry.ts";
@@ -36,17 +37,6 @@ export interface DispatcherOptions {
   now: () => number;
   newId: () => string;
   log: Logger;
-}
-
-/** A delivery that an event has led to. */
-export interface HubDelivery {
-  webhookId: string;
-  /** The `Webhook-Id`: kept on retries and replays. */
-  deliveryId: string;
-  /** The log entry of its latest attempt; where there was none yet, the one that its first will make. */
-  logId: string;
-  /** HTTP status of that attempt; `null` when there was no answer, or none yet. */
-  status: number | null;
 }
 
 /** Attempts of one webhook under way at the same time; what is more waits, so that a flood opens no flood of sockets. */

@@ -1,6 +1,6 @@
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
-import { eventRequest } from "../event.ts";
+import { eventRequest } from "../event-request.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import { type TriggerContext, triggerEvent } from "../trigger.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";

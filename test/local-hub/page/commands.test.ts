@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { eventRequest } from "../../../src/local-hub/event.ts";
+import { eventRequest } from "../../../src/local-hub/event-request.ts";
 import { createCommand, enableCommand, eventCommand } from "../../../src/local-hub/page/commands.ts";
 import { hostileTexts, sampleWebhook } from "./sample-info.ts";
 
