@@ -20,4 +20,4 @@ export interface Delivery<Payload = WebhookPayload> {
 export type Outcome =
   | { readonly status: "succeeded"; readonly result: unknown }
   | { readonly status: "ignored"; readonly reason: string }
-  | { readonly status: "failed"; readonly error: WebhookError };
+  | { readonly status: "failed"; readonly error: WebhookError; readonly retryAt?: Date };

@@ -1,6 +1,10 @@
 export type { Delivery, Outcome } from "./delivery.ts";
 export type { Duration } from "./duration.ts";
 export { WebhookError, type WebhookErrorCode, type WebhookErrorOptions } from "./errors.ts";
+export { PermanentError, RetryAfterError } from "./handler-errors.ts";
+export type { DeliveryCounts, DeliveryPage, ListOptions } from "./inbox/inbox.ts";
+export type { Backoff } from "./inbox/retry-policy.ts";
+export type { DeliveryAttempt, DeliveryStatus, StoredDelivery } from "./inbox/stored-delivery.ts";
 export type { Logger, LogMethod } from "./logger.ts";
 export type { FilterOptions, RepoPattern } from "./payload/filter.ts";
 export { parsePayload } from "./payload/parse.ts";
@@ -24,6 +28,7 @@ export type { EndpointOptions, Handler, HandlerContext, PayloadFor } from "./ser
 export type { LandingEndpoint, LandingInfo } from "./server/landing/info.ts";
 export type { LandingPage } from "./server/landing/serve.ts";
 export type { LaunchedServer, LaunchOptions } from "./server/node/launch.ts";
+export type { DeliveryLookup, ServerInbox } from "./server/server-inbox.ts";
 export { webhookEndpoint } from "./server/webhook-endpoint.ts";
 export type { WebhookDecorator, WebhookFunction } from "./server/webhook-function.ts";
 export { WebhooksServer, type WebhooksServerOptions } from "./server/webhooks-server.ts";

@@ -68,6 +68,7 @@ describe("What is loaded with the package", () => {
     ["what only a launch needs", /^src\/server\/node\//],
     ["the tunnel", /^src\/tunnel\//],
     ["the landing page, but for its route", /^src\/server\/landing\/(?!serve\.ts$)/],
+    ["the inbox, but for its types and its options", /^src\/inbox\/(?!retry-policy\.ts$)/],
     ["what the pages share", /^src\/page\//],
     ["the samples for tests", /^src\/payload\/samples\.ts$/],
   ])("is nothing of what a run may never use: not %s", (_what, pattern) => {

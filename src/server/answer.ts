@@ -42,9 +42,14 @@ function answerResult(outcome: Outcome & { status: "succeeded" }): Answer {
  */
 export function answerDuplicate({ id, answer }: { id: string; answer: Answer }): Response {
   const { outcome, response } = answer;
-  if (response.ok) return json(JSON.stringify({ deliveryId: id, duplicate: true }), 202);
+  if (response.ok) return answerAccepted({ id, duplicate: true });
   // A body can be sent only once, and the first answer has it.
   return outcome.status === "succeeded" ? new Response(null, { status: response.status }) : response;
+}
+
+/** The answer to a delivery that is kept, to be worked on later. */
+export function answerAccepted({ id, duplicate }: { id: string; duplicate: boolean }): Response {
+  return json(JSON.stringify({ deliveryId: id, ...(duplicate && { duplicate }) }), 202);
 }
 
 /** The answer to a stranger: a message and a code, never a stack or a cause. */

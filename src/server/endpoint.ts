@@ -2,6 +2,8 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Delivery } from "../delivery.ts";
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { WebhookError } from "../errors.ts";
+import type { QueueOptions } from "../inbox/inbox.ts";
+import { type Backoff, createRetryPolicy } from "../inbox/retry-policy.ts";
 import type { Logger } from "../logger.ts";
 import { createFilter, doubtsAbout, type Filter, type FilterOptions } from "../payload/filter.ts";
 import { parsePayload, payloadInvalid } from "../payload/parse.ts";
@@ -26,8 +28,24 @@ export type Handler<Payload = WebhookPayload> = (payload: Payload, context: Hand
 
 /** What an endpoint may be given beside its name and its handler. */
 export interface EndpointOptions extends FilterOptions {
-  /** How long the handler may take, default `"25s"`: the Hub waits 30 seconds. Then the answer is 504. */
+  /**
+   * How long the handler may take. Default `"25s"`, since the Hub waits 30 seconds, and then the answer is 504; in the
+   * background `"10m"`.
+   */
   timeout?: Duration;
+  /**
+   * Answers at once, with 202 and after the delivery is on the disk, and runs the handler afterwards, as often as it
+   * takes. What came before is not run again. Default `false`. The other options below are for such an endpoint only.
+   */
+  background?: boolean;
+  /** How often a delivery is tried at most. Default 5. */
+  attempts?: number;
+  /** How long to wait between attempts. Default: up to 1 second before the second, doubling, up to 10 minutes. */
+  backoff?: Backoff;
+  /** How many deliveries are worked on at the same time. Default 4. */
+  concurrency?: number;
+  /** How long a delivery that is done or dead is kept. Default `"14d"`. Its id is known for 7 days at least. */
+  retention?: Duration;
   /**
    * What the body must be. Left out: a payload of the Hub. Any Standard Schema (zod, valibot, arktype, …): JSON that
    * fits it, and the handler gets its output; together with a filter the payload of the Hub is checked first.
@@ -64,6 +82,8 @@ export interface Endpoint {
   /** Whether the body has to be JSON. */
   readonly wantsJson: boolean;
   readonly timeoutMs: number;
+  /** How its deliveries are worked on after they were answered; absent where the answer waits for the handler. */
+  readonly background?: Pick<QueueOptions, "concurrency" | "policy" | "retentionMs">;
   /**
    * Checks a body that was read, `undefined` where no JSON is wanted, and applies the filter.
    *
@@ -87,6 +107,9 @@ export interface Admission {
 
 /** The Hub gives up after 30 seconds; this leaves it five to hear the answer. */
 const defaultTimeout: Duration = "25s";
+const defaultBackgroundTimeout: Duration = "10m";
+const defaultConcurrency = 4;
+const defaultRetention: Duration = "14d";
 
 /**
  * Builds an endpoint.
@@ -112,13 +135,37 @@ export function createEndpoint(declaration: {
     doubts: doubtsAbout(options),
     scopes: options.scope === undefined ? [] : typeof options.scope === "string" ? [options.scope] : options.scope,
     wantsJson: schema !== null,
-    timeoutMs: toMilliseconds(options.timeout ?? defaultTimeout, "timeout"),
+    timeoutMs: toMilliseconds(
+      options.timeout ?? (options.background ? defaultBackgroundTimeout : defaultTimeout),
+      "timeout",
+    ),
+    ...backgroundOf(options),
     admit:
       schema === undefined ? admitHubPayload(filter) : schema === null ? admitAnything : admitSchema(schema, filter),
     // The payload that `admit` returns is the one that the handler's type was derived from.
     handler: handler as Handler<unknown>,
     activity: { deliveries: 0 },
   };
+}
+
+const backgroundOptions = ["attempts", "backoff", "concurrency", "retention"] as const;
+
+function backgroundOf(options: EndpointOptions): Pick<Endpoint, "background"> {
+  if (!options.background) {
+    const useless = backgroundOptions.find((name) => options[name] !== undefined);
+    if (useless === undefined) return {};
+    throw new WebhookError(`Option "${useless}" is for a background endpoint: add background: true, or leave it out.`, {
+      code: "OPTION_INVALID",
+    });
+  }
+  const { concurrency = defaultConcurrency, retention = defaultRetention } = options;
+  if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
+    throw new WebhookError(`Option "concurrency" is ${concurrency}: give a whole number from 1 on.`, {
+      code: "OPTION_INVALID",
+    });
+  }
+  const retentionMs = toMilliseconds(retention, "retention");
+  return { background: { concurrency, policy: createRetryPolicy(options), retentionMs } };
 }
 
 function admitHubPayload(filter: Filter | undefined): Endpoint["admit"] {

@@ -12,6 +12,8 @@ export interface ProcessOptions {
   log: Logger;
   /** The HTTP request that brought the delivery: its end aborts the handler's signal. */
   request?: Request | undefined;
+  /** Aborts the handler's signal as well. */
+  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -90,10 +92,11 @@ function handlerFailed(endpoint: Endpoint, cause: unknown): Outcome {
   const error = new WebhookError(`The handler of endpoint "${endpoint.name}" failed.`, {
     code: "HANDLER_FAILED",
     status: 500,
-    retryable: true,
+    retryable: !(WebhookError.isInstance(cause) && cause.code === "PERMANENT_FAILURE"),
     cause,
   });
-  return { status: "failed", error };
+  const retryAt = typeof cause === "object" && cause !== null && "retryAt" in cause ? cause.retryAt : undefined;
+  return { status: "failed", error, ...(retryAt instanceof Date && { retryAt }) };
 }
 
 function handlerTimedOut(endpoint: Endpoint): WebhookError {
@@ -140,7 +143,7 @@ class Run implements HandlerContext<unknown> {
     if (!this.#made.controller) {
       const controller = new AbortController();
       this.#made.controller = controller;
-      const hungUp = this.#options.request?.signal;
+      const hungUp = this.#options.request?.signal ?? this.#options.signal;
       if (this.#made.abortReason) controller.abort(this.#made.abortReason);
       else if (hungUp?.aborted) controller.abort(hungUp.reason);
       else hungUp?.addEventListener("abort", () => controller.abort(hungUp.reason), { once: true });

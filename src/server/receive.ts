@@ -1,9 +1,10 @@
 import type { Context } from "hono";
 import type { Delivery, Outcome } from "../delivery.ts";
 import { WebhookError } from "../errors.ts";
+import type { Arrival, Task } from "../inbox/inbox.ts";
 import type { Logger } from "../logger.ts";
 import { unknownNames, type WebhookPayload } from "../payload/schema.ts";
-import { answerDuplicate, answerError, answerOutcome } from "./answer.ts";
+import { answerAccepted, answerDuplicate, answerError, answerOutcome } from "./answer.ts";
 import { parseJson, readBody } from "./body.ts";
 import type { Admission, Endpoint } from "./endpoint.ts";
 import { processDelivery } from "./process.ts";
@@ -23,6 +24,8 @@ export interface ReceiverOptions {
   now: () => number;
   /** Makes the id of a delivery that came without one. */
   createId: () => string;
+  /** Keeps a delivery of a background endpoint. */
+  accept: (arrival: Arrival) => Promise<{ duplicate: boolean }>;
 }
 
 /** A delivery that was let in, before and after its handler ran. */
@@ -71,6 +74,9 @@ export class Receiver {
       const body = await readBody(request, context.env, bodyLimit);
       const admission = await this.#admit(endpoint, body);
       const delivery = this.#delivery({ endpoint, body, admission, id: deliveryId(request) });
+      if (endpoint.background && admission.ignored === undefined) {
+        return await this.#accept({ endpoint, delivery, admission }, startedAt);
+      }
       const { outcome, duplicate } = this.#run({ endpoint, delivery, admission }, request);
       const answer = answerOutcome(await outcome);
       const response = duplicate ? answerDuplicate({ id: delivery.id, answer }) : answer.response;
@@ -102,6 +108,38 @@ export class Receiver {
     const admission = await this.#admit(endpoint, body);
     const delivery = this.#delivery({ endpoint, body, admission, id });
     return this.#run({ endpoint, delivery, admission }).outcome;
+  }
+
+  /** Runs the handler of a background endpoint on a delivery out of the inbox. Never rejects. */
+  async work(endpoint: Endpoint, task: Task, signal: AbortSignal): Promise<Outcome> {
+    const startedAt = performance.now();
+    try {
+      const admission = await this.#admit(endpoint, task.body);
+      const { id, body, receivedAt, attempt } = task;
+      const delivery = { id, endpoint: endpoint.name, body, payload: admission.payload, receivedAt, attempt };
+      const run = processDelivery({ endpoint, delivery, log: this.#options.log(), signal });
+      const { outcome, response } = answerOutcome(await run);
+      const ms = performance.now() - startedAt;
+      this.#record({ endpoint, delivery, admission }, { outcome, duplicate: false, ms, status: response.status });
+      if (outcome.status !== "succeeded" || response.ok) return outcome;
+      return { status: "failed", error: answeredWithError(endpoint, response.status) };
+    } catch (error) {
+      // What was accepted once does not fit any more: the schema is another by now.
+      const refusal = WebhookError.isInstance(error) ? error : internal(error);
+      this.#options.log().error({ endpoint: endpoint.name, deliveryId: task.id, code: refusal.code }, refusal.message);
+      return { status: "failed", error: refusal };
+    }
+  }
+
+  /** Answers once the delivery is kept; the handler runs later. */
+  async #accept(handling: Handling, startedAt: number): Promise<Response> {
+    const { endpoint, delivery } = handling;
+    const { duplicate } = await this.#options.accept(delivery);
+    endpoint.activity.deliveries += 1;
+    const ms = Math.round((performance.now() - startedAt) * 10) / 10;
+    const fields = { ...fieldsOf(handling), duplicate: duplicate || undefined, status: 202, ms };
+    this.#options.log().info(fields, "delivery accepted");
+    return answerAccepted({ id: delivery.id, duplicate });
   }
 
   #admit(endpoint: Endpoint, body: string): Admission | Promise<Admission> {
@@ -141,19 +179,18 @@ export class Receiver {
 
   /** One line a delivery, and what the landing page shows. */
   #record(
-    { endpoint, delivery, admission: { hubPayload } }: Handling,
+    handling: Handling,
     { outcome, duplicate, ms, status }: { outcome: Outcome; duplicate: boolean; ms: number; status: number },
   ): void {
-    endpoint.activity.deliveries += 1;
+    const { endpoint } = handling;
+    // One that came out of the inbox was counted when it came in.
+    if (!endpoint.background || outcome.status === "ignored") endpoint.activity.deliveries += 1;
     // To the Hub, whatever is not 2xx has failed, also where the handler meant to answer it.
     const refused = outcome.status === "succeeded" && (status < 200 || status > 299);
     endpoint.activity.last = { outcome: refused ? "failed" : outcome.status, at: new Date(this.#options.now()) };
     const fields = {
-      endpoint: endpoint.name,
-      deliveryId: delivery.id,
-      repo: hubPayload && `${hubPayload.repo.type}:${hubPayload.repo.name}`,
-      scope: hubPayload?.event.scope,
-      action: hubPayload?.event.action,
+      ...fieldsOf(handling),
+      attempt: endpoint.background && outcome.status !== "ignored" ? handling.delivery.attempt : undefined,
       outcome: outcome.status,
       duplicate: duplicate || undefined,
       status,
@@ -185,6 +222,16 @@ export class Receiver {
   }
 }
 
+function fieldsOf({ endpoint, delivery, admission: { hubPayload } }: Handling) {
+  return {
+    endpoint: endpoint.name,
+    deliveryId: delivery.id,
+    repo: hubPayload && `${hubPayload.repo.type}:${hubPayload.repo.name}`,
+    scope: hubPayload?.event.scope,
+    action: hubPayload?.event.action,
+  };
+}
+
 /** What the Hub puts there is a UUID or the like; anything that could not be told in a log or a path is no id. */
 function deliveryId(request: Request): string | undefined {
   const id = request.headers.get("webhook-id");
@@ -207,6 +254,14 @@ function endpointUnknown(): WebhookError {
 
 function methodNotAllowed(): WebhookError {
   return new WebhookError("Deliveries are sent with POST.", { code: "METHOD_NOT_ALLOWED", status: 405 });
+}
+
+function answeredWithError(endpoint: Endpoint, status: number): WebhookError {
+  return new WebhookError(`The handler of endpoint "${endpoint.name}" answered ${status}.`, {
+    code: "HANDLER_FAILED",
+    status: 500,
+    retryable: true,
+  });
 }
 
 function internal(cause: unknown): WebhookError {

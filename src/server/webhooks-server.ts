@@ -1,6 +1,8 @@
 import { Hono } from "hono";
 import type { Outcome } from "../delivery.ts";
+import { type Duration, toMilliseconds } from "../duration.ts";
 import { WebhookError } from "../errors.ts";
+import type { Inbox, Task } from "../inbox/inbox.ts";
 import type { Logger } from "../logger.ts";
 import { answerError } from "./answer.ts";
 import { createConsoleLogger } from "./console-logger.ts";
@@ -9,6 +11,7 @@ import { type LandingPage, serveLandingPage } from "./landing/serve.ts";
 import type { Launch, LaunchedServer, LaunchOptions } from "./node/launch.ts";
 import { Receiver, webhooksPath } from "./receive.ts";
 import { SecretCheck } from "./secret.ts";
+import { ServerInbox } from "./server-inbox.ts";
 import { createWebhookFunction, type WebhookFunction } from "./webhook-function.ts";
 
 /** What a {@link WebhooksServer} may be given. */
@@ -35,6 +38,7 @@ export interface WebhooksServerOptions {
   createId?: () => string;
 }
 
+const defaultGrace: Duration = "30s";
 const defaultBodyLimit = 10 * 1024 * 1024;
 
 /**
@@ -57,6 +61,11 @@ export class WebhooksServer {
   readonly webhook: WebhookFunction = createWebhookFunction((endpoint) => this.#add(endpoint));
   /** The Hono app, for routes of your own. */
   readonly app: Hono = new Hono();
+  /** The deliveries of the background endpoints. */
+  readonly inbox: ServerInbox = new ServerInbox({
+    open: () => this.#openInbox(),
+    endpoints: () => this.#backgroundEndpoints().map(({ name }) => name),
+  });
 
   readonly #options: WebhooksServerOptions;
   readonly #endpoints = new Map<string, Endpoint>();
@@ -64,11 +73,13 @@ export class WebhooksServer {
   readonly #receiver: Receiver;
   readonly #startedAt: Date;
   #logger: Logger;
+  #openedInbox: Promise<Inbox> | undefined;
   #prepared: Promise<void> | undefined;
   #told = false;
   #launched: Promise<Launch> | undefined;
   #reachedAt: LaunchedServer | undefined;
   #leaveProcess: (() => void) | undefined;
+  #graceMs = toMilliseconds(defaultGrace, "shutdownGrace");
 
   /** @throws `OPTION_INVALID` */
   constructor(options: WebhooksServerOptions = {}) {
@@ -90,6 +101,12 @@ export class WebhooksServer {
       log: () => this.#logger,
       now,
       createId: options.createId ?? (() => crypto.randomUUID()),
+      accept: async (arrival) => {
+        const inbox = await this.#openInbox().catch((cause: unknown) => {
+          throw notKept(cause);
+        });
+        return inbox.accept(arrival);
+      },
     });
     this.#route();
   }
@@ -140,13 +157,15 @@ export class WebhooksServer {
   }
 
   /**
-   * Prepares the server without listening: the logger, and a word on the secret. `launch()` does it too.
+   * Prepares the server without listening: the logger, a word on the secret and, where an endpoint works in the
+   * background, the inbox, on which work begins. `launch()` does it too.
    *
-   * @throws `OPTION_INVALID` when `LOG_LEVEL` is no level.
+   * @throws `OPTION_INVALID` when `LOG_LEVEL` is no level or `INBOX_URL` no inbox; `INBOX_UNUSABLE`.
    */
   async start(): Promise<void> {
     await this.#prepare();
     this.#tell();
+    if (this.#backgroundEndpoints().length > 0) await this.#openInbox();
   }
 
   /**
@@ -191,8 +210,10 @@ export class WebhooksServer {
   }
 
   async #launch(options: LaunchOptions): Promise<Launch> {
+    const wasOpen = this.#openedInbox !== undefined;
     try {
       await this.#prepare();
+      if (this.#backgroundEndpoints().length > 0) await this.#openInbox();
       const { launch } = await import("./node/launch.ts");
       const target = {
         fetch: this.fetch,
@@ -201,6 +222,7 @@ export class WebhooksServer {
         tell: () => this.#tell(),
         log: () => this.#logger,
       };
+      this.#graceMs = toMilliseconds(options.shutdownGrace ?? defaultGrace, "shutdownGrace");
       const launched = await launch(target, options);
       this.#reachedAt = launched;
       if (options.ownsProcess ?? true) {
@@ -210,6 +232,8 @@ export class WebhooksServer {
       return launched;
     } catch (error) {
       this.#launched = undefined;
+      // A server that nobody can reach must not work on.
+      if (!wasOpen) await this.#closeInbox();
       const ownsProcess = (options.ownsProcess ?? true) && typeof process !== "undefined";
       if (!WebhookError.isInstance(error) || !ownsProcess) throw error;
       this.#logger.error({ code: error.code }, error.message);
@@ -219,16 +243,49 @@ export class WebhooksServer {
 
   async #close(): Promise<boolean> {
     const launched = this.#launched;
-    if (!launched) return true;
-    const running = await launched.catch(() => undefined);
-    if (!running) return true;
-    const complete = await running.close();
-    if (this.#launched === launched) {
+    const running = await launched?.catch(() => undefined);
+    const complete = (await running?.close()) ?? true;
+    // After the last request: what is still accepted has to be kept.
+    await this.#closeInbox();
+    if (running && this.#launched === launched) {
       this.#launched = undefined;
       this.#reachedAt = undefined;
       this.#leaveProcess?.();
     }
     return complete;
+  }
+
+  async #closeInbox(): Promise<void> {
+    const opened = this.#openedInbox;
+    const inbox = await opened?.catch(() => undefined);
+    await inbox?.close(this.#graceMs);
+    if (this.#openedInbox === opened) this.#openedInbox = undefined;
+  }
+
+  #backgroundEndpoints(): readonly Endpoint[] {
+    return [...this.#endpoints.values()].filter(({ background }) => background !== undefined);
+  }
+
+  /** Calls at the same time share one inbox; one that could not be opened may be tried again. */
+  #openInbox(): Promise<Inbox> {
+    this.#openedInbox ??= this.#startInbox().catch((error) => {
+      this.#openedInbox = undefined;
+      throw error;
+    });
+    return this.#openedInbox;
+  }
+
+  async #startInbox(): Promise<Inbox> {
+    const { openServerInbox } = await import("./node/background.ts");
+    const inbox = openServerInbox({ log: () => this.#logger, now: this.#options.now ?? Date.now });
+    for (const endpoint of this.#backgroundEndpoints()) this.#work(inbox, endpoint);
+    return inbox;
+  }
+
+  #work(inbox: Inbox, endpoint: Endpoint): void {
+    if (!endpoint.background) return;
+    const run = (task: Task, signal: AbortSignal) => this.#receiver.work(endpoint, task, signal);
+    inbox.work({ endpoint: endpoint.name, ...endpoint.background, run });
   }
 
   #add(endpoint: Endpoint): void {
@@ -240,6 +297,11 @@ export class WebhooksServer {
       );
     }
     this.#endpoints.set(name, endpoint);
+    // One that is added while the server runs; what fails to open is told to the first delivery.
+    void this.#openedInbox?.then(
+      (inbox) => this.#work(inbox, endpoint),
+      () => {},
+    );
     if (this.#told) this.#tellDoubts(endpoint);
     if (this.#reachedAt) {
       const url = `${this.#reachedAt.publicUrl}${webhooksPath}${name}`;
@@ -304,4 +366,14 @@ export class WebhooksServer {
       "No webhook secret is set: the endpoints are open to everyone. To close them, set WEBHOOK_SECRET (in a Space: Settings, Variables and secrets) or pass { secret }, and give the same secret to the webhook on the Hub.",
     );
   }
+}
+
+function notKept(cause: unknown): WebhookError {
+  return new WebhookError("The receiver has no inbox to keep the delivery in; its log says why.", {
+    code: "INBOX_UNAVAILABLE",
+    status: 503,
+    retryable: true,
+    retryAfterSeconds: 60,
+    cause,
+  });
 }

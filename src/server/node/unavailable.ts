@@ -14,6 +14,14 @@ export function launch(): never {
   );
 }
 
+/** @throws `INBOX_UNUSABLE`, always. */
+export function openServerInbox(): never {
+  throw new WebhookError(
+    "This runtime has no disk for an inbox: leave out `background: true`, or run the server on Node.",
+    { code: "INBOX_UNUSABLE", status: 503 },
+  );
+}
+
 /** There is no process to own. */
 export function ownProcess(): () => void {
   return () => {};

@@ -1,0 +1,84 @@
+import type { Outcome } from "../delivery.ts";
+import type { RetryPolicy } from "./retry-policy.ts";
+import type { DeliveryStatus, StoredDelivery } from "./stored-delivery.ts";
+
+/** A delivery that is to be kept. */
+export interface Arrival {
+  id: string;
+  endpoint: string;
+  body: string;
+  receivedAt: Date;
+}
+
+/** A delivery that is to be worked on. */
+export interface Task {
+  id: string;
+  endpoint: string;
+  body: string;
+  receivedAt: Date;
+  /** Number of this attempt, from 1. */
+  attempt: number;
+}
+
+/** What an inbox is told of an endpoint. */
+export interface QueueOptions {
+  endpoint: string;
+  /** How many of its deliveries are worked on at the same time. */
+  concurrency: number;
+  policy: RetryPolicy;
+  /** Milliseconds for which a finished delivery is kept. */
+  retentionMs: number;
+  /** Runs the handler; never rejects. The signal is aborted when the inbox closes, or when the delivery was lost. */
+  run: (task: Task, signal: AbortSignal) => Promise<Outcome>;
+}
+
+/** Which deliveries to list. */
+export interface ListOptions {
+  endpoint?: string;
+  status?: DeliveryStatus;
+  /** Default 50, at most 1,000. */
+  limit?: number;
+  /** `next` of the page before. */
+  cursor?: string;
+}
+
+/** Deliveries, newest first. */
+export interface DeliveryPage {
+  deliveries: readonly StoredDelivery[];
+  /** Where the next page begins; absent on the last. */
+  next?: string;
+}
+
+/** Names one delivery. */
+export interface DeliveryKey {
+  id: string;
+  endpoint: string;
+}
+
+/** How many deliveries an endpoint has in each status. */
+export type DeliveryCounts = Readonly<Record<DeliveryStatus, number>>;
+
+/** Keeps deliveries until they are done. */
+export interface Inbox {
+  /**
+   * Keeps a delivery; it is there after a crash and a power cut once this resolves. `duplicate`: it was there already,
+   * and is not run again unless it was dead.
+   *
+   * @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`: then it is not kept.
+   */
+  accept(arrival: Arrival): Promise<{ duplicate: boolean }>;
+  /** Begins to work on the deliveries of an endpoint. */
+  work(queue: QueueOptions): void;
+  list(options?: ListOptions): Promise<DeliveryPage>;
+  get(key: DeliveryKey): Promise<StoredDelivery | undefined>;
+  /** Runs a delivery again, whatever its status. @throws `DELIVERY_UNKNOWN`. */
+  replay(key: DeliveryKey): Promise<void>;
+  /** Runs every dead delivery of an endpoint again. Returns how many. */
+  replayDead(endpoint: string): Promise<number>;
+  /** By endpoint. */
+  counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
+  /** Forgets what finished longer ago than its retention. Returns how many. */
+  prune(): Promise<number>;
+  /** Stops working, gives handlers `graceMs` to end, and hands back what they did not finish. */
+  close(graceMs: number): Promise<void>;
+}

@@ -1,0 +1,111 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { WebhookError } from "../../errors.ts";
+
+/** How long a write may wait for a lock of somebody else, in milliseconds: the Hub waits for 30 seconds. */
+const longestWaitMs = 5_000;
+/** How often a lock is tried. */
+const retryMs = 5;
+
+interface Write {
+  operation: () => unknown;
+  since: number;
+  resolve: (result: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * Commits what is written at about the same time together: the sync of the disk, by far the dearest part, is then paid
+ * once for all of them. Measured, this keeps up with a server that stores nothing, and a thread of its own does not
+ * make it faster.
+ */
+export class GroupCommit {
+  readonly #database: DatabaseSync;
+  readonly #begin: StatementSync;
+  readonly #commit: StatementSync;
+  readonly #deadlineMs: number;
+  #waiting: Write[] = [];
+  #isScheduled = false;
+
+  constructor(database: DatabaseSync, { deadlineMs = longestWaitMs }: { deadlineMs?: number } = {}) {
+    this.#database = database;
+    this.#deadlineMs = deadlineMs;
+    this.#begin = database.prepare("BEGIN IMMEDIATE");
+    this.#commit = database.prepare("COMMIT");
+  }
+
+  /**
+   * Runs an operation in the next transaction; resolves with its result once that is on the disk. What one operation
+   * throws fails it alone.
+   *
+   * @throws `INBOX_UNAVAILABLE` when it could not be stored.
+   */
+  write<Result>(operation: () => Result): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      // The result is what the operation returned.
+      this.#waiting.push({ operation, since: performance.now(), resolve: resolve as Write["resolve"], reject });
+      this.#schedule(0);
+    });
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    const flush = () => {
+      this.#isScheduled = false;
+      this.#flush();
+    };
+    // After the input of this turn: whatever arrived with it goes along.
+    if (delayMs === 0) setImmediate(flush);
+    else setTimeout(flush, delayMs);
+  }
+
+  #flush(): void {
+    const group = this.#waiting;
+    this.#waiting = [];
+    try {
+      this.#begin.run();
+    } catch (error) {
+      this.#waitForLock(group, error);
+      return;
+    }
+    const settle: (() => void)[] = [];
+    try {
+      for (const { operation, resolve, reject } of group) {
+        try {
+          const result = operation();
+          settle.push(() => resolve(result));
+        } catch (error) {
+          // A full disk ends the transaction, and with it what the others have written.
+          if (!this.#database.isTransaction) throw error;
+          settle.push(() => reject(WebhookError.isInstance(error) ? error : unavailable(error)));
+        }
+      }
+      this.#commit.run();
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      for (const { reject } of group) reject(unavailable(error));
+      return;
+    }
+    for (const tell of settle) tell();
+  }
+
+  #waitForLock(group: readonly Write[], error: unknown): void {
+    const isLocked = error instanceof Error && "errcode" in error && error.errcode === 5;
+    const oldest = performance.now() - this.#deadlineMs;
+    for (const write of group) {
+      if (isLocked && write.since > oldest) this.#waiting.push(write);
+      else write.reject(unavailable(error));
+    }
+    if (this.#waiting.length > 0) this.#schedule(retryMs);
+  }
+}
+
+function unavailable(cause: unknown): WebhookError {
+  return new WebhookError("The delivery could not be stored: send it again.", {
+    code: "INBOX_UNAVAILABLE",
+    status: 503,
+    retryable: true,
+    retryAfterSeconds: 5,
+    cause,
+  });
+}

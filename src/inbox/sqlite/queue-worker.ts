@@ -1,0 +1,192 @@
+import type { Outcome } from "../../delivery.ts";
+import { WebhookError } from "../../errors.ts";
+import type { Logger } from "../../logger.ts";
+import type { QueueOptions } from "../inbox.ts";
+import type { Claimed, DeliveryTable, Ending } from "./delivery-table.ts";
+import type { GroupCommit } from "./group-commit.ts";
+
+/** What a {@link QueueWorker} is made from. */
+export interface QueueWorkerOptions {
+  queue: QueueOptions;
+  table: DeliveryTable;
+  commit: GroupCommit;
+  /** Names this process in a lease. */
+  owner: string;
+  leaseMs: number;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  log: () => Logger;
+  /** Told when a delivery of this endpoint becomes due. */
+  later: (dueAt: number) => void;
+}
+
+interface Running {
+  claimed: Claimed;
+  controller: AbortController;
+  done: Promise<void>;
+}
+
+/** Works on the deliveries of one endpoint, so many at a time. */
+export class QueueWorker {
+  readonly #options: QueueWorkerOptions;
+  readonly #running = new Map<number, Running>();
+  #claiming: Promise<void> | undefined;
+  #isClaiming = false;
+  #isWanted = false;
+  #closing = false;
+  #closed = false;
+
+  constructor(options: QueueWorkerOptions) {
+    this.#options = options;
+  }
+
+  get attempts(): number {
+    return this.#options.queue.policy.attempts;
+  }
+
+  get isBusy(): boolean {
+    return this.#running.size > 0;
+  }
+
+  isRunning(sequence: number): boolean {
+    return this.#running.has(sequence);
+  }
+
+  /** Looks for deliveries that are due, as far as there is room. */
+  wake(): void {
+    this.#isWanted = true;
+    if (this.#isClaiming) return;
+    this.#isClaiming = true;
+    this.#claiming = this.#claim();
+  }
+
+  /** Aborts what somebody else has taken meanwhile: the lease had ended, so this process was too slow to renew it. */
+  keepOnly(ours: ReadonlySet<number>): void {
+    for (const [sequence, { controller }] of this.#running) {
+      if (!ours.has(sequence)) controller.abort(lost());
+    }
+  }
+
+  /** Takes nothing more, asks handlers to end, and hands back what is not done after `graceMs`. */
+  async close(graceMs: number): Promise<void> {
+    this.#closing = true;
+    await this.#claiming;
+    const running = [...this.#running.values()];
+    for (const { controller } of running) controller.abort(closing());
+    if (running.length === 0) return;
+    const grace = Promise.withResolvers<void>();
+    const timer = setTimeout(grace.resolve, graceMs);
+    await Promise.race([Promise.all(running.map(({ done }) => done)), grace.promise]);
+    clearTimeout(timer);
+    await Promise.all([...this.#running.values()].map(({ claimed }) => this.#handBack(claimed)));
+    this.#closed = true;
+  }
+
+  async #claim(): Promise<void> {
+    while (this.#isWanted && !this.#closing && this.#running.size < this.#options.queue.concurrency) {
+      this.#isWanted = false;
+      await this.#claimSome();
+    }
+    // At once after the last look, or somebody who wakes it in between would not be heard.
+    this.#isClaiming = false;
+  }
+
+  async #claimSome(): Promise<void> {
+    const { queue, table, commit, owner, leaseMs, now, log } = this.#options;
+    const most = queue.concurrency - this.#running.size;
+    try {
+      const claimed = await commit.write(() => {
+        const at = now();
+        return table.claim(queue.endpoint, { most, lease: { owner, now: at, until: at + leaseMs } });
+      });
+      for (const delivery of claimed) this.#run(delivery);
+      if (claimed.length === most) this.#isWanted = true;
+    } catch (error) {
+      // The regular look comes back to it.
+      log().error({ err: error, endpoint: queue.endpoint }, "No delivery could be taken out of the inbox.");
+    }
+  }
+
+  #run(claimed: Claimed): void {
+    const controller = new AbortController();
+    const done = this.#work(claimed, controller).finally(() => {
+      this.#running.delete(claimed.sequence);
+      if (!this.#closing) this.wake();
+    });
+    this.#running.set(claimed.sequence, { claimed, controller, done });
+  }
+
+  async #work(claimed: Claimed, controller: AbortController): Promise<void> {
+    const { queue, now } = this.#options;
+    const startedAt = now();
+    const began = performance.now();
+    const outcome = await queue.run(claimed, controller.signal);
+    // Handed back already: somebody else may work on it by now.
+    if (this.#closed) return;
+    // Told to end, and did not succeed: that is no fault of the delivery.
+    if (this.#closing && outcome.status === "failed") return this.#handBack(claimed);
+    const attempt = {
+      number: claimed.attempt,
+      startedAt: new Date(startedAt),
+      durationMs: performance.now() - began,
+      ...(outcome.status === "failed"
+        ? { outcome: "failed" as const, error: { code: outcome.error.code, message: reasonOf(outcome.error) } }
+        : { outcome: "succeeded" as const }),
+    };
+    await this.#end(claimed, { attempt, next: this.#nextAfter(claimed, outcome) });
+  }
+
+  #nextAfter({ countedAttempts }: Claimed, outcome: Outcome): Ending["next"] {
+    if (outcome.status !== "failed") return { status: "succeeded" };
+    const { policy } = this.#options.queue;
+    if (!outcome.error.retryable || countedAttempts >= policy.attempts) return { status: "dead" };
+    const dueAt = outcome.retryAt?.getTime() ?? this.#options.now() + policy.waitAfter(countedAttempts);
+    return { status: "queued", dueAt, counts: true };
+  }
+
+  #handBack(claimed: Claimed): Promise<void> {
+    const now = this.#options.now();
+    const error = { code: "CLOSING", message: "The receiver was shut down." };
+    const attempt = {
+      number: claimed.attempt,
+      startedAt: new Date(now),
+      durationMs: 0,
+      outcome: "abandoned" as const,
+      error,
+    };
+    return this.#end(claimed, { attempt, next: { status: "queued", dueAt: now, counts: false } });
+  }
+
+  async #end(claimed: Claimed, ending: Ending): Promise<void> {
+    const { commit, table, owner, now, log, later, queue } = this.#options;
+    const fields = { endpoint: queue.endpoint, deliveryId: claimed.id };
+    try {
+      const wasOurs = await commit.write(() => table.end(claimed, ending, { owner, now: now() }));
+      if (!wasOurs) log().warn(fields, "A delivery took longer than its lease, and somebody else works on it.");
+      else if (ending.next.status === "queued") later(ending.next.dueAt);
+    } catch (error) {
+      // Its lease ends, and then it is run again: at least once.
+      log().error({ ...fields, err: error }, "The end of a delivery could not be stored: it will be run again.");
+    }
+  }
+}
+
+/** What is stored of an error: the handler's own words, which the owner alone gets to see. */
+function reasonOf({ cause, message }: WebhookError): string {
+  const reason = cause instanceof Error ? cause.message : cause === undefined ? message : String(cause);
+  return reason.slice(0, 2_000);
+}
+
+function closing(): WebhookError {
+  return new WebhookError("The receiver is shutting down: what is not done is run again after the next start.", {
+    code: "CLOSING",
+    retryable: true,
+  });
+}
+
+function lost(): WebhookError {
+  return new WebhookError("The lease of this delivery has ended, and somebody else works on it.", {
+    code: "LEASE_LOST",
+    retryable: true,
+  });
+}

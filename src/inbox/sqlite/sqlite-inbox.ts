@@ -1,0 +1,190 @@
+import { WebhookError } from "../../errors.ts";
+import type { Logger } from "../../logger.ts";
+import type { Arrival, DeliveryCounts, DeliveryKey, DeliveryPage, Inbox, ListOptions, QueueOptions } from "../inbox.ts";
+import type { StoredDelivery } from "../stored-delivery.ts";
+import { openInboxDatabase } from "./database.ts";
+import { DeliveryTable } from "./delivery-table.ts";
+import { GroupCommit } from "./group-commit.ts";
+import { QueueWorker } from "./queue-worker.ts";
+
+/** What a {@link SqliteInbox} is made from. */
+export interface SqliteInboxOptions {
+  /** `:memory:` keeps nothing beyond the process. */
+  file: string;
+  log: () => Logger;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** Deliveries of an endpoint that may wait; more are refused. */
+  mostQueued?: number;
+  /** How long a delivery that nobody renews belongs to whoever took it, in milliseconds. */
+  leaseMs?: number;
+  /** How often other processes' deliveries and ended leases are looked for, in milliseconds. */
+  pollMs?: number;
+}
+
+const hourMs = 3_600_000;
+/** For this long an id is known, so that what comes again is not run again. */
+const duplicatesKnownMs = 7 * 24 * hourMs;
+
+/** Keeps deliveries in a SQLite file, which several processes of one machine may share. */
+export class SqliteInbox implements Inbox {
+  readonly #options: Required<SqliteInboxOptions>;
+  readonly #database: ReturnType<typeof openInboxDatabase>;
+  readonly #table: DeliveryTable;
+  readonly #commit: GroupCommit;
+  readonly #owner = crypto.randomUUID();
+  readonly #workers = new Map<string, QueueWorker>();
+  readonly #retention = new Map<string, number>();
+  readonly #timers: NodeJS.Timeout[] = [];
+  #lastPoll: number;
+  #wakeAt = Number.POSITIVE_INFINITY;
+  #wakeTimer: NodeJS.Timeout | undefined;
+  #closed: Promise<void> | undefined;
+
+  /** @throws `INBOX_UNUSABLE` */
+  constructor(options: SqliteInboxOptions) {
+    this.#options = { mostQueued: 100_000, leaseMs: 30_000, pollMs: 1_000, ...options };
+    const { file, now, leaseMs, pollMs } = this.#options;
+    this.#database = openInboxDatabase(file);
+    this.#table = new DeliveryTable(this.#database);
+    this.#commit = new GroupCommit(this.#database);
+    this.#lastPoll = now();
+    this.#table.correctClock(this.#lastPoll);
+    this.#every(pollMs, () => this.#poll());
+    this.#every(leaseMs / 3, () => this.#renew());
+    this.#every(hourMs, () => this.prune().then(() => {}));
+  }
+
+  async accept(arrival: Arrival): Promise<{ duplicate: boolean }> {
+    const { now, mostQueued } = this.#options;
+    const duplicate = await this.#commit.write(() => this.#table.add(arrival, { now: now(), mostQueued }));
+    if (!duplicate) this.#workers.get(arrival.endpoint)?.wake();
+    return { duplicate };
+  }
+
+  work(queue: QueueOptions): void {
+    const { now, leaseMs, log } = this.#options;
+    this.#retention.set(queue.endpoint, queue.retentionMs);
+    const worker = new QueueWorker({
+      queue,
+      table: this.#table,
+      commit: this.#commit,
+      owner: this.#owner,
+      leaseMs,
+      now,
+      log,
+      later: (dueAt) => this.#wakeBy(dueAt),
+    });
+    this.#workers.set(queue.endpoint, worker);
+    worker.wake();
+  }
+
+  async list(options: ListOptions = {}): Promise<DeliveryPage> {
+    return this.#table.list(options);
+  }
+
+  async get(key: DeliveryKey): Promise<StoredDelivery | undefined> {
+    return this.#table.get(key);
+  }
+
+  async replay(key: DeliveryKey): Promise<void> {
+    const found = await this.#commit.write(() => this.#table.replay(key, this.#options.now()));
+    if (!found) {
+      throw new WebhookError(
+        `There is no delivery "${key.id}" of endpoint "${key.endpoint}" to replay, or its body is not kept any more.`,
+        { code: "DELIVERY_UNKNOWN", status: 404 },
+      );
+    }
+    this.#workers.get(key.endpoint)?.wake();
+  }
+
+  async replayDead(endpoint: string): Promise<number> {
+    const count = await this.#commit.write(() => this.#table.replayDead(endpoint, this.#options.now()));
+    this.#workers.get(endpoint)?.wake();
+    return count;
+  }
+
+  async counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
+    return this.#table.counts();
+  }
+
+  async prune(): Promise<number> {
+    let count = 0;
+    for (const [endpoint, retentionMs] of this.#retention) {
+      const now = this.#options.now();
+      const limits = { bodiesBefore: now - retentionMs, idsBefore: now - duplicatesKnownMs };
+      count += await this.#commit.write(() => this.#table.prune(endpoint, limits));
+    }
+    return count;
+  }
+
+  close(graceMs: number): Promise<void> {
+    this.#closed ??= this.#close(graceMs);
+    return this.#closed;
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    clearTimeout(this.#wakeTimer);
+    await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
+    // After whatever is still waiting to be written.
+    await this.#commit.write(() => {}).catch(() => {});
+    this.#database.close();
+  }
+
+  /** What others have stored, what is due by now, and what was abandoned. */
+  async #poll(): Promise<void> {
+    const now = this.#options.now();
+    if (now < this.#lastPoll) await this.#commit.write(() => this.#table.correctClock(now));
+    this.#lastPoll = now;
+    const abandoned = this.#table.abandoned(now).filter(({ sequence, endpoint }) => {
+      const worker = this.#workers.get(endpoint);
+      return worker !== undefined && !worker.isRunning(sequence);
+    });
+    for (const found of abandoned) {
+      const attempts = this.#workers.get(found.endpoint)?.attempts ?? 0;
+      const isDead = found.countedAttempts >= attempts;
+      await this.#commit.write(() => this.#table.takeBack(found, { isDead, now }));
+    }
+    this.#wakeDue(now);
+  }
+
+  #wakeDue(now: number): void {
+    for (const { endpoint, dueAt } of this.#table.dueAt()) {
+      if (dueAt <= now) this.#workers.get(endpoint)?.wake();
+      else this.#wakeBy(dueAt);
+    }
+  }
+
+  /** Looks again when something becomes due before the next regular look. */
+  #wakeBy(dueAt: number): void {
+    const { now, pollMs } = this.#options;
+    const delay = Math.max(0, dueAt - now());
+    if (dueAt >= this.#wakeAt || delay > pollMs || this.#closed) return;
+    clearTimeout(this.#wakeTimer);
+    this.#wakeAt = dueAt;
+    this.#wakeTimer = setTimeout(() => {
+      this.#wakeAt = Number.POSITIVE_INFINITY;
+      this.#wakeDue(now());
+    }, delay);
+    this.#wakeTimer.unref();
+  }
+
+  async #renew(): Promise<void> {
+    const { now, leaseMs } = this.#options;
+    if (![...this.#workers.values()].some((worker) => worker.isBusy)) return;
+    const lease = { owner: this.#owner, now: now(), until: now() + leaseMs };
+    const ours = await this.#commit.write(() => this.#table.renew(lease));
+    for (const worker of this.#workers.values()) worker.keepOnly(ours);
+  }
+
+  #every(milliseconds: number, task: () => Promise<void>): void {
+    const timer = setInterval(() => {
+      task().catch((error: unknown) => {
+        this.#options.log().error({ err: error }, "The inbox could not be looked after; it is tried again.");
+      });
+    }, milliseconds);
+    timer.unref();
+    this.#timers.push(timer);
+  }
+}

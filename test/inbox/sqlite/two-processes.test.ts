@@ -1,0 +1,244 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test, vi } from "vitest";
+import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
+import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { GroupCommit } from "../../../src/inbox/sqlite/group-commit.ts";
+import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { inboxFile } from "../open-file.ts";
+import { arrival, failed, openInbox, reached, succeeded, work } from "./inbox.ts";
+
+describe("Two inboxes on one file", () => {
+  test("work on each delivery once, whichever accepted it", async () => {
+    const first = openInbox();
+    const second = openInbox({ file: first.file });
+    const slow = async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return succeeded;
+    };
+    const runs = [work(first.inbox, slow), work(second.inbox, slow)];
+    const ids = Array.from({ length: 200 }, (_, index) => `d${index}`);
+    await Promise.all(ids.map((id, index) => (index % 2 ? first : second).inbox.accept(arrival(id))));
+    await vi.waitFor(async () => expect((await first.inbox.counts()).retrain).toMatchObject({ succeeded: 200 }), {
+      timeout: 10_000,
+    });
+    expect(
+      runs
+        .flat()
+        .map(({ id }) => id)
+        .sort(),
+    ).toEqual(ids.sort());
+  });
+
+  test("share what is known: a delivery that one has is a duplicate to the other", async () => {
+    const first = openInbox();
+    const second = openInbox({ file: first.file });
+    await first.inbox.accept(arrival("a"));
+    expect(await second.inbox.accept(arrival("a"))).toEqual({ duplicate: true });
+  });
+
+  test("take over what the other does not renew, as one attempt more", async () => {
+    const clock = { now: Date.now() };
+    const first = openInbox({ leaseMs: 60_000, now: () => clock.now });
+    const runs = work(first.inbox, () => new Promise(() => {}));
+    await first.inbox.accept(arrival("a"));
+    await vi.waitFor(() => expect(runs).toHaveLength(1));
+    const second = openInbox({ file: first.file, now: () => clock.now });
+    const taken = work(second.inbox, () => succeeded);
+    await vi.waitFor(async () => expect((await second.inbox.counts()).retrain).toMatchObject({ running: 1 }));
+    expect(taken).toEqual([]);
+    clock.now += 60_001;
+    const stored = await reached(second.inbox, "a", "succeeded");
+    expect(stored?.attempts).toMatchObject([
+      { number: 1, outcome: "abandoned" },
+      { number: 2, outcome: "succeeded" },
+    ]);
+    await first.inbox.close(0);
+    expect(await reached(second.inbox, "a", "succeeded")).toEqual(stored);
+  });
+
+  test("let die what has used up its attempts by killing whoever works on it", async () => {
+    const clock = { now: Date.now() };
+    const policy = createRetryPolicy({ attempts: 1 });
+    const first = openInbox({ leaseMs: 60_000, now: () => clock.now });
+    const runs = work(first.inbox, () => new Promise(() => {}), { policy });
+    await first.inbox.accept(arrival("a"));
+    await vi.waitFor(() => expect(runs).toHaveLength(1));
+    const second = openInbox({ file: first.file, now: () => clock.now });
+    const taken = work(second.inbox, () => succeeded, { policy });
+    clock.now += 60_001;
+    expect((await reached(second.inbox, "a", "dead"))?.attempts).toMatchObject([{ outcome: "abandoned" }]);
+    expect(taken).toEqual([]);
+    await first.inbox.close(0);
+  });
+
+  test("keep what a long handler works on: its lease is renewed", async () => {
+    const first = openInbox({ leaseMs: 90 });
+    const release = Promise.withResolvers<void>();
+    const runs = work(first.inbox, async () => {
+      await release.promise;
+      return succeeded;
+    });
+    await first.inbox.accept(arrival("a"));
+    await vi.waitFor(() => expect(runs).toHaveLength(1));
+    const second = openInbox({ file: first.file });
+    const taken = work(second.inbox, () => succeeded);
+    const database = new DatabaseSync(first.file, { readOnly: true });
+    const lease = () => Number(database.prepare("SELECT due_at FROM deliveries").get()?.due_at);
+    const [began, renewals] = [lease(), new Set<number>()];
+    await vi.waitFor(() => expect(renewals.add(lease()).size).toBeGreaterThan(5), { interval: 5, timeout: 10_000 });
+    expect(Math.max(...renewals)).toBeGreaterThan(began);
+    database.close();
+    release.resolve();
+    expect((await reached(first.inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
+    expect(taken).toEqual([]);
+  });
+});
+
+describe("A lock that somebody else holds", () => {
+  test("is waited for, without blocking the process", async () => {
+    const { inbox, file } = openInbox();
+    const other = new DatabaseSync(file);
+    other.exec("BEGIN IMMEDIATE");
+    const accepted = inbox.accept(arrival("a"));
+    // The write is tried in between, and the process goes on.
+    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    other.exec("COMMIT");
+    other.close();
+    expect(await accepted).toEqual({ duplicate: false });
+  });
+
+  test("ends in a refusal after the deadline, and the next write is fine once it is gone", async () => {
+    const file = inboxFile();
+    const mine = new DatabaseSync(file, { timeout: 0 });
+    mine.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (a)");
+    const other = new DatabaseSync(file);
+    other.exec("BEGIN IMMEDIATE");
+    const commit = new GroupCommit(mine, { deadlineMs: 40 });
+    const insert = mine.prepare("INSERT INTO t VALUES (1)");
+    await expect(commit.write(() => insert.run())).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE", status: 503 });
+    other.exec("COMMIT");
+    await commit.write(() => insert.run());
+    expect(mine.prepare("SELECT count(*) AS rows FROM t").get()).toEqual({ rows: 1 });
+    mine.close();
+    other.close();
+  });
+});
+
+describe("Writes that come together", () => {
+  test("are committed together, and one that fails fails alone", async () => {
+    const database = new DatabaseSync(":memory:");
+    database.exec("CREATE TABLE t (a INTEGER PRIMARY KEY)");
+    const commit = new GroupCommit(database);
+    const insert = database.prepare("INSERT INTO t VALUES (?)");
+    const begun: boolean[] = [];
+    const write = (value: number) =>
+      commit.write(() => {
+        begun.push(database.isTransaction);
+        return insert.run(value).changes;
+      });
+    const results = await Promise.allSettled([write(1), write(1), write(2)]);
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(begun).toEqual([true, true, true]);
+    expect(database.prepare("SELECT a FROM t").all()).toEqual([{ a: 1 }, { a: 2 }]);
+    database.close();
+  });
+
+  test("are all refused when there is no room on the disk, and none of them is there", async () => {
+    const file = inboxFile();
+    const database = new DatabaseSync(file);
+    database.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (a TEXT); PRAGMA max_page_count = 10");
+    const commit = new GroupCommit(database);
+    const insert = database.prepare("INSERT INTO t VALUES (?)");
+    const results = await Promise.allSettled(
+      [1, 100_000].map((length) => commit.write(() => insert.run("x".repeat(length)))),
+    );
+    expect(results.some(({ status }) => status === "rejected")).toBe(true);
+    const kept = results.filter(({ status }) => status === "fulfilled").length;
+    expect(database.prepare("SELECT count(*) AS rows FROM t").get()).toEqual({ rows: kept });
+    database.exec("PRAGMA max_page_count = 10000");
+    await commit.write(() => insert.run("later"));
+    database.close();
+  });
+});
+
+describe("Closing", () => {
+  test("aborts the signal, and hands back what does not end: not as an attempt that counts", async () => {
+    const first = openInbox();
+    const signals: AbortSignal[] = [];
+    const runs = work(first.inbox, (_task, signal) => {
+      signals.push(signal);
+      return new Promise(() => {});
+    });
+    await first.inbox.accept(arrival("a"));
+    await vi.waitFor(() => expect(runs).toHaveLength(1));
+    await first.inbox.close(10);
+    expect(signals[0]?.reason).toMatchObject({ code: "CLOSING" });
+    const second = openInbox({ file: first.file });
+    const again = work(second.inbox, ({ attempt }) => (attempt < 4 ? failed() : succeeded));
+    const stored = await reached(second.inbox, "a", "succeeded");
+    expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["abandoned", "failed", "failed", "succeeded"]);
+    expect(again).toHaveLength(3);
+  });
+
+  test("waits for a handler that ends in time", async () => {
+    const first = openInbox();
+    const runs = work(first.inbox, (_task, signal) => {
+      return new Promise((resolve) => signal.addEventListener("abort", () => resolve(succeeded)));
+    });
+    await first.inbox.accept(arrival("a"));
+    await vi.waitFor(() => expect(runs).toHaveLength(1));
+    await first.inbox.close(10_000);
+    const second = openInbox({ file: first.file });
+    expect(await second.inbox.get({ id: "a", endpoint: "retrain" })).toMatchObject({ status: "succeeded" });
+  });
+
+  test("keeps what was accepted in the same moment", async () => {
+    const first = openInbox();
+    const accepted = first.inbox.accept(arrival("a"));
+    await first.inbox.close(0);
+    expect(await accepted).toEqual({ duplicate: false });
+    const second = openInbox({ file: first.file });
+    expect(await second.inbox.counts()).toMatchObject({ retrain: { queued: 1 } });
+  });
+});
+
+describe("The file of an inbox", () => {
+  test("is synced at each commit: what was answered with 202 outlives a power cut", () => {
+    const database = openInboxDatabase(inboxFile());
+    expect(database.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
+    expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
+    database.close();
+  });
+});
+
+describe("A file that is no inbox", () => {
+  test.each([
+    ["a text", (file: string) => writeFileSync(file, "dear diary, ".repeat(500))],
+    [
+      "a database of somebody else",
+      (file: string) => {
+        const database = new DatabaseSync(file);
+        database.exec("CREATE TABLE notes (text TEXT); PRAGMA user_version = 1");
+        database.close();
+      },
+    ],
+    [
+      "a database of somebody else, without a version",
+      (file: string) => {
+        const database = new DatabaseSync(file);
+        database.exec("CREATE TABLE notes (text TEXT)");
+        database.close();
+      },
+    ],
+  ])("is refused and left as it is: %s", (_what, make) => {
+    const file = inboxFile();
+    make(file);
+    const before = readFileSync(file);
+    expect(() => new SqliteInbox({ file, now: Date.now, log: createMemoryLogger })).toThrow(
+      expect.objectContaining({ code: "INBOX_UNUSABLE", message: expect.stringContaining("INBOX_URL") }),
+    );
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+});
