@@ -3,6 +3,7 @@ import { measureColdStart } from "./cold-start.ts";
 import { measureEndpoints } from "./endpoints.ts";
 import { measureFanOut } from "./fan-out.ts";
 import { measureFeatures } from "./features.ts";
+import { measureInbox } from "./inbox.ts";
 import { describeMachine } from "./machine.ts";
 import { measureMemory } from "./memory.ts";
 import { measureReceive } from "./receive.ts";
@@ -15,6 +16,7 @@ const parts: Readonly<Record<string, { measure: (options: BenchOptions) => Promi
   memory: { measure: measureMemory, defaults: { rounds: 5, seconds: 1 } },
   endpoints: { measure: measureEndpoints, defaults: { rounds: 5, seconds: 2.2 } },
   fanout: { measure: measureFanOut, defaults: { rounds: 3, seconds: 0 } },
+  inbox: { measure: measureInbox, defaults: { rounds: 5, seconds: 2.2 } },
   features: { measure: measureFeatures, defaults: { rounds: 7, seconds: 0.8 } },
 };
 
