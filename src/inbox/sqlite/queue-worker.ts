@@ -44,6 +44,10 @@ export class QueueWorker {
     return this.#options.queue.policy.attempts;
   }
 
+  get retentionMs(): number {
+    return this.#options.queue.retentionMs;
+  }
+
   get isBusy(): boolean {
     return this.#running.size > 0;
   }

@@ -34,9 +34,9 @@ export class SqliteInbox implements Inbox {
   readonly #commit: GroupCommit;
   readonly #owner = crypto.randomUUID();
   readonly #workers = new Map<string, QueueWorker>();
-  readonly #retention = new Map<string, number>();
   readonly #timers: NodeJS.Timeout[] = [];
-  #lastPoll: number;
+  // So that the first look corrects what was stored before the clock was set back.
+  #lastPoll = Number.POSITIVE_INFINITY;
   #wakeAt = Number.POSITIVE_INFINITY;
   #wakeTimer: NodeJS.Timeout | undefined;
   #closed: Promise<void> | undefined;
@@ -44,12 +44,10 @@ export class SqliteInbox implements Inbox {
   /** @throws `INBOX_UNUSABLE` */
   constructor(options: SqliteInboxOptions) {
     this.#options = { mostQueued: 100_000, leaseMs: 30_000, pollMs: 1_000, ...options };
-    const { file, now, leaseMs, pollMs } = this.#options;
+    const { file, leaseMs, pollMs } = this.#options;
     this.#database = openInboxDatabase(file);
     this.#table = new DeliveryTable(this.#database);
     this.#commit = new GroupCommit(this.#database);
-    this.#lastPoll = now();
-    this.#table.correctClock(this.#lastPoll);
     this.#every(pollMs, () => this.#poll());
     this.#every(leaseMs / 3, () => this.#renew());
     this.#every(hourMs, () => this.prune().then(() => {}));
@@ -64,7 +62,6 @@ export class SqliteInbox implements Inbox {
 
   work(queue: QueueOptions): void {
     const { now, leaseMs, log } = this.#options;
-    this.#retention.set(queue.endpoint, queue.retentionMs);
     const worker = new QueueWorker({
       queue,
       table: this.#table,
@@ -110,7 +107,7 @@ export class SqliteInbox implements Inbox {
 
   async prune(): Promise<number> {
     let count = 0;
-    for (const [endpoint, retentionMs] of this.#retention) {
+    for (const [endpoint, { retentionMs }] of this.#workers) {
       const now = this.#options.now();
       const limits = { bodiesBefore: now - retentionMs, idsBefore: now - duplicatesKnownMs };
       count += await this.#commit.write(() => this.#table.prune(endpoint, limits));

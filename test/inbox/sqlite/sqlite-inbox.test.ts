@@ -261,4 +261,15 @@ describe("A clock that is set back by an hour", () => {
     clock.now += 60_000;
     await reached(inbox, "a", "succeeded");
   });
+
+  test("while no inbox was open leaves nothing stuck either", async () => {
+    const clock = { now: Date.UTC(2026, 0, 1, 12) };
+    const first = openInbox({ now: () => clock.now });
+    await first.inbox.accept(arrival("a"));
+    await first.inbox.close(0);
+    clock.now -= 3_600_000;
+    const second = openInbox({ file: first.file, now: () => clock.now });
+    work(second.inbox, () => succeeded);
+    await reached(second.inbox, "a", "succeeded");
+  });
 });

@@ -109,6 +109,16 @@ describe("A lock that somebody else holds", () => {
     expect(await accepted).toEqual({ duplicate: false });
   });
 
+  test("keeps nobody from opening the inbox", async () => {
+    const { file } = openInbox();
+    const other = new DatabaseSync(file);
+    other.exec("BEGIN IMMEDIATE");
+    const second = openInbox({ file });
+    other.exec("COMMIT");
+    other.close();
+    expect(await second.inbox.accept(arrival("a"))).toEqual({ duplicate: false });
+  });
+
   test("ends in a refusal after the deadline, and the next write is fine once it is gone", async () => {
     const file = inboxFile();
     const mine = new DatabaseSync(file, { timeout: 0 });
