@@ -18,6 +18,8 @@ export interface Task {
   receivedAt: Date;
   /** Number of this attempt, from 1. */
   attempt: number;
+  /** Whether nothing comes after this attempt, should it fail. */
+  isLast: boolean;
 }
 
 /** What an inbox is told of an endpoint. */

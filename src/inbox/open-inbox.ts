@@ -20,7 +20,7 @@ export interface OpenInboxOptions {
  *
  * @throws `OPTION_INVALID` for a URL of another kind, `INBOX_UNUSABLE`.
  */
-export function openInbox({ url = defaultUrl, log, now }: OpenInboxOptions): Inbox {
+export async function openInbox({ url = defaultUrl, log, now }: OpenInboxOptions): Promise<Inbox> {
   const file = /^sqlite:(?:\/\/)?(.+)$/s.exec(url)?.[1];
   if (file === undefined) {
     // Not shown: it may hold a password.

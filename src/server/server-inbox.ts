@@ -20,11 +20,10 @@ export interface DeliveryLookup {
  */
 export class ServerInbox {
   readonly #open: () => Promise<Inbox>;
-  readonly #endpoints: () => readonly string[];
 
-  constructor({ open, endpoints }: { open: () => Promise<Inbox>; endpoints: () => readonly string[] }) {
+  /** @param open opens the inbox, or gives the one that is open. */
+  constructor(open: () => Promise<Inbox>) {
     this.#open = open;
-    this.#endpoints = endpoints;
   }
 
   /** Lists deliveries, newest first. @throws `OPTION_INVALID`. */
@@ -35,7 +34,8 @@ export class ServerInbox {
   /** Reads one delivery with its attempts. */
   async get(id: string, { endpoint }: DeliveryLookup = {}): Promise<StoredDelivery | undefined> {
     const inbox = await this.#open();
-    for (const name of endpoint === undefined ? this.#endpoints() : [endpoint]) {
+    if (endpoint !== undefined) return inbox.get({ id, endpoint });
+    for (const name of Object.keys(await inbox.counts())) {
       const found = await inbox.get({ id, endpoint: name });
       if (found) return found;
     }

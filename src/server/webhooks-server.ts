@@ -62,10 +62,7 @@ export class WebhooksServer {
   /** The Hono app, for routes of your own. */
   readonly app: Hono = new Hono();
   /** The deliveries of the background endpoints. */
-  readonly inbox: ServerInbox = new ServerInbox({
-    open: () => this.#openInbox(),
-    endpoints: () => this.#backgroundEndpoints().map(({ name }) => name),
-  });
+  readonly inbox: ServerInbox = new ServerInbox(() => this.#openInbox());
 
   readonly #options: WebhooksServerOptions;
   readonly #endpoints = new Map<string, Endpoint>();
@@ -277,7 +274,7 @@ export class WebhooksServer {
 
   async #startInbox(): Promise<Inbox> {
     const { openServerInbox } = await import("./node/background.ts");
-    const inbox = openServerInbox({ log: () => this.#logger, now: this.#options.now ?? Date.now });
+    const inbox = await openServerInbox({ log: () => this.#logger, now: this.#options.now ?? Date.now });
     for (const endpoint of this.#backgroundEndpoints()) this.#work(inbox, endpoint);
     return inbox;
   }

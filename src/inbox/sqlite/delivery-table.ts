@@ -4,7 +4,7 @@ import type { Arrival, DeliveryCounts, DeliveryKey, DeliveryPage, ListOptions, T
 import type { DeliveryAttempt, DeliveryStatus, StoredDelivery } from "../stored-delivery.ts";
 
 /** A delivery that a worker has taken, until its lease ends. */
-export interface Claimed extends Task {
+export interface Claimed extends Omit<Task, "isLast"> {
   sequence: number;
   /** Attempts that count: all but those that a shutdown cut short, and those before a replay. */
   countedAttempts: number;
@@ -48,7 +48,7 @@ export class DeliveryTable {
     const known = this.#statements.find.get(endpoint, id);
     if (known) {
       if (known.status !== "dead") return true;
-      this.#statements.revive.run(now, now, Number(known.sequence));
+      this.#statements.revive.run(body, now, now, Number(known.sequence));
       return false;
     }
     if (Number(this.#statements.queuedOf.get(endpoint)?.deliveries ?? 0) >= mostQueued) throw inboxFull(endpoint);
@@ -254,7 +254,7 @@ function prepareStatements(database: DatabaseSync) {
       "INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, set_at) VALUES (?, ?, 'queued', ?, ?, ?, ?)",
     ),
     revive: sql(
-      "UPDATE deliveries SET status = 'queued', due_at = ?, set_at = ?, finished_at = NULL, forgiven = attempts WHERE sequence = ?",
+      "UPDATE deliveries SET status = 'queued', body = ?, due_at = ?, set_at = ?, finished_at = NULL, forgiven = attempts WHERE sequence = ?",
     ),
     claim: sql(
       `UPDATE deliveries SET status = 'running', owner = ?, due_at = ?, set_at = ?, attempts = attempts + 1

@@ -124,26 +124,32 @@ export class QueueWorker {
     const { queue, now } = this.#options;
     const startedAt = now();
     const began = performance.now();
-    const outcome = await queue.run(claimed, controller.signal);
+    const { id, endpoint, body, receivedAt, attempt: number, countedAttempts } = claimed;
+    const isLast = countedAttempts >= queue.policy.attempts;
+    const task = { id, endpoint, body, receivedAt, attempt: number, isLast };
+    const outcome = await queue.run(task, controller.signal);
     // Handed back already: somebody else may work on it by now.
     if (this.#closed) return;
     // Told to end, and did not succeed: that is no fault of the delivery.
     if (this.#closing && outcome.status === "failed") return this.#handBack(claimed);
     const attempt = {
-      number: claimed.attempt,
+      number,
       startedAt: new Date(startedAt),
       durationMs: performance.now() - began,
       ...(outcome.status === "failed"
         ? { outcome: "failed" as const, error: { code: outcome.error.code, message: reasonOf(outcome.error) } }
         : { outcome: "succeeded" as const }),
     };
-    await this.#end(claimed, { attempt, next: this.#nextAfter(claimed, outcome) });
+    await this.#end(claimed, { attempt, next: this.#nextAfter(claimed, { outcome, isLast }) });
   }
 
-  #nextAfter({ countedAttempts }: Claimed, outcome: Outcome): Ending["next"] {
+  #nextAfter(
+    { countedAttempts }: Claimed,
+    { outcome, isLast }: { outcome: Outcome; isLast: boolean },
+  ): Ending["next"] {
     if (outcome.status !== "failed") return { status: "succeeded" };
+    if (!outcome.error.retryable || isLast) return { status: "dead" };
     const { policy } = this.#options.queue;
-    if (!outcome.error.retryable || countedAttempts >= policy.attempts) return { status: "dead" };
     const dueAt = outcome.retryAt?.getTime() ?? this.#options.now() + policy.waitAfter(countedAttempts);
     return { status: "queued", dueAt, counts: true };
   }

@@ -8,6 +8,6 @@ import type { Logger } from "../../logger.ts";
  *
  * @throws `OPTION_INVALID`, `INBOX_UNUSABLE`.
  */
-export function openServerInbox({ log, now }: { log: () => Logger; now: () => number }): Inbox {
+export function openServerInbox({ log, now }: { log: () => Logger; now: () => number }): Promise<Inbox> {
   return openInbox({ url: readEnvironment("INBOX_URL"), log, now });
 }
