@@ -1,3 +1,5 @@
+import type { WebhookError } from "../errors.ts";
+
 /**
  * Where a delivery is on its way: waiting for an attempt, in one, done, or given up after its last attempt. What is
  * dead is kept and can be replayed.
@@ -29,4 +31,12 @@ export interface StoredDelivery {
   /** The body as it arrived; absent once its retention is over, when only its id is kept to know a duplicate. */
   body?: string;
   attempts: readonly DeliveryAttempt[];
+}
+
+const longestMessage = 2_000;
+
+/** What is stored of an error: the handler's own words, which the owner alone gets to see. */
+export function describeError({ code, cause, message }: WebhookError): { code: string; message: string } {
+  const reason = cause instanceof Error ? cause.message : cause === undefined ? message : String(cause);
+  return { code, message: reason.slice(0, longestMessage) };
 }

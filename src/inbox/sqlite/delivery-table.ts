@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { WebhookError } from "../../errors.ts";
 import type { Arrival, DeliveryCounts, DeliveryKey, DeliveryPage, ListOptions, Task } from "../inbox.ts";
+import { inboxFull } from "../inbox-errors.ts";
 import type { DeliveryAttempt, DeliveryStatus, StoredDelivery } from "../stored-delivery.ts";
 
 /** A delivery that a worker has taken, until its lease ends. */
@@ -234,15 +235,6 @@ function toAttempt(row: Row): DeliveryAttempt {
     outcome: outcomes.find((known) => known === row.outcome) ?? "failed",
     ...(row.code !== null && { error: { code: String(row.code), message: String(row.message) } }),
   };
-}
-
-function inboxFull(endpoint: string): WebhookError {
-  return new WebhookError(`Too many deliveries of "${endpoint}" wait already: send this one again later.`, {
-    code: "INBOX_FULL",
-    status: 503,
-    retryable: true,
-    retryAfterSeconds: 60,
-  });
 }
 
 function prepareStatements(database: DatabaseSync) {

@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { WebhookError } from "../../errors.ts";
+import { inboxUnavailable } from "../inbox-errors.ts";
 
 /** How long a write may wait for a lock of somebody else, in milliseconds: the Hub waits for 30 seconds. */
 const longestWaitMs = 5_000;
@@ -77,13 +78,13 @@ export class GroupCommit {
         } catch (error) {
           // A full disk ends the transaction, and with it what the others have written.
           if (!this.#database.isTransaction) throw error;
-          settle.push(() => reject(WebhookError.isInstance(error) ? error : unavailable(error)));
+          settle.push(() => reject(WebhookError.isInstance(error) ? error : inboxUnavailable(error)));
         }
       }
       this.#commit.run();
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
-      for (const { reject } of group) reject(unavailable(error));
+      for (const { reject } of group) reject(inboxUnavailable(error));
       return;
     }
     for (const tell of settle) tell();
@@ -94,18 +95,8 @@ export class GroupCommit {
     const oldest = performance.now() - this.#deadlineMs;
     for (const write of group) {
       if (isLocked && write.since > oldest) this.#waiting.push(write);
-      else write.reject(unavailable(error));
+      else write.reject(inboxUnavailable(error));
     }
     if (this.#waiting.length > 0) this.#schedule(retryMs);
   }
-}
-
-function unavailable(cause: unknown): WebhookError {
-  return new WebhookError("The delivery could not be stored: send it again.", {
-    code: "INBOX_UNAVAILABLE",
-    status: 503,
-    retryable: true,
-    retryAfterSeconds: 5,
-    cause,
-  });
 }

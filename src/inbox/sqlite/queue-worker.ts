@@ -1,7 +1,8 @@
 import type { Outcome } from "../../delivery.ts";
-import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { QueueOptions } from "../inbox.ts";
+import { inboxClosing, leaseLost } from "../inbox-errors.ts";
+import { describeError } from "../stored-delivery.ts";
 import type { Claimed, DeliveryTable, Ending } from "./delivery-table.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
@@ -67,7 +68,7 @@ export class QueueWorker {
   /** Aborts what somebody else has taken meanwhile: the lease had ended, so this process was too slow to renew it. */
   keepOnly(ours: ReadonlySet<number>): void {
     for (const [sequence, { controller }] of this.#running) {
-      if (!ours.has(sequence)) controller.abort(lost());
+      if (!ours.has(sequence)) controller.abort(leaseLost());
     }
   }
 
@@ -76,7 +77,7 @@ export class QueueWorker {
     this.#closing = true;
     await this.#claiming;
     const running = [...this.#running.values()];
-    for (const { controller } of running) controller.abort(closing());
+    for (const { controller } of running) controller.abort(inboxClosing());
     if (running.length === 0) return;
     const grace = Promise.withResolvers<void>();
     const timer = setTimeout(grace.resolve, graceMs);
@@ -137,16 +138,13 @@ export class QueueWorker {
       startedAt: new Date(startedAt),
       durationMs: performance.now() - began,
       ...(outcome.status === "failed"
-        ? { outcome: "failed" as const, error: { code: outcome.error.code, message: reasonOf(outcome.error) } }
+        ? { outcome: "failed" as const, error: describeError(outcome.error) }
         : { outcome: "succeeded" as const }),
     };
     await this.#end(claimed, { attempt, next: this.#nextAfter(claimed, { outcome, isLast }) });
   }
 
-  #nextAfter(
-    { countedAttempts }: Claimed,
-    { outcome, isLast }: { outcome: Outcome; isLast: boolean },
-  ): Ending["next"] {
+  #nextAfter({ countedAttempts }: Claimed, { outcome, isLast }: { outcome: Outcome; isLast: boolean }): Ending["next"] {
     if (outcome.status !== "failed") return { status: "succeeded" };
     if (!outcome.error.retryable || isLast) return { status: "dead" };
     const { policy } = this.#options.queue;
@@ -179,24 +177,4 @@ export class QueueWorker {
       log().error({ ...fields, err: error }, "The end of a delivery could not be stored: it will be run again.");
     }
   }
-}
-
-/** What is stored of an error: the handler's own words, which the owner alone gets to see. */
-function reasonOf({ cause, message }: WebhookError): string {
-  const reason = cause instanceof Error ? cause.message : cause === undefined ? message : String(cause);
-  return reason.slice(0, 2_000);
-}
-
-function closing(): WebhookError {
-  return new WebhookError("The receiver is shutting down: what is not done is run again after the next start.", {
-    code: "CLOSING",
-    retryable: true,
-  });
-}
-
-function lost(): WebhookError {
-  return new WebhookError("The lease of this delivery has ended, and somebody else works on it.", {
-    code: "LEASE_LOST",
-    retryable: true,
-  });
 }

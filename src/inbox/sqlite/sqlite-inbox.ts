@@ -1,6 +1,6 @@
-import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Arrival, DeliveryCounts, DeliveryKey, DeliveryPage, Inbox, ListOptions, QueueOptions } from "../inbox.ts";
+import { deliveryUnknown } from "../inbox-errors.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 import { openInboxDatabase } from "./database.ts";
 import { DeliveryTable } from "./delivery-table.ts";
@@ -86,12 +86,7 @@ export class SqliteInbox implements Inbox {
 
   async replay(key: DeliveryKey): Promise<void> {
     const found = await this.#commit.write(() => this.#table.replay(key, this.#options.now()));
-    if (!found) {
-      throw new WebhookError(
-        `There is no delivery "${key.id}" of endpoint "${key.endpoint}" to replay, or its body is not kept any more.`,
-        { code: "DELIVERY_UNKNOWN", status: 404 },
-      );
-    }
+    if (!found) throw deliveryUnknown(key);
     this.#workers.get(key.endpoint)?.wake();
   }
 
