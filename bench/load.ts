@@ -11,6 +11,8 @@ export interface LoadOptions extends RequestOptions {
 export interface LoadRun {
   seconds: number;
   requests: number;
+  /** So many a second, each at its time, in place of as many as are answered. */
+  perSecond?: number;
 }
 
 /** The answer to it. */
@@ -52,8 +54,9 @@ class Connection {
     this.opened = new Promise((resolve) => this.#socket.once("connect", resolve));
   }
 
-  send(): void {
-    this.sentAt = performance.now();
+  /** @param at when it was to be sent. */
+  send(at = performance.now()): void {
+    this.sentAt = at;
     this.#socket.write(this.#request.renew());
   }
 }
@@ -78,7 +81,41 @@ async function open(options: LoadOptions): Promise<void> {
 }
 
 /** Ends when every request has its answer, so that what the server did and what is counted are the same. */
-function run({ seconds, requests }: LoadRun): Promise<LoadResult> {
+function run({ seconds, requests, perSecond }: LoadRun): Promise<LoadResult> {
+  return perSecond === undefined ? runFlatOut({ seconds, requests }) : runEvenly({ seconds, perSecond });
+}
+
+/** A request that has to wait for a free connection is late from the time on at which it was due. */
+function runEvenly({ seconds, perSecond }: { seconds: number; perSecond: number }): Promise<LoadResult> {
+  const latencies = new Uint32Array(steps);
+  const cpuAtStart = process.cpuUsage();
+  const startedAt = performance.now();
+  const total = Math.floor(seconds * perSecond);
+  const idle = [...connections];
+  let sent = 0;
+  let answered = 0;
+  const sendDue = () => {
+    const due = Math.min(total, Math.floor(((performance.now() - startedAt) / 1_000) * perSecond));
+    while (sent < due && idle.length > 0) {
+      const connection = idle.pop();
+      connection?.send(startedAt + (sent / perSecond) * 1_000);
+      sent += 1;
+    }
+  };
+  return new Promise((resolve) => {
+    const timer = setInterval(sendDue, 1);
+    onAnswer = (connection) => {
+      count(latencies, performance.now() - connection.sentAt);
+      idle.push(connection);
+      answered += 1;
+      if (answered < total) return sendDue();
+      clearInterval(timer);
+      resolve(resultOf({ latencies, answered, startedAt, cpuAtStart }));
+    };
+  });
+}
+
+function runFlatOut({ seconds, requests }: { seconds: number; requests: number }): Promise<LoadResult> {
   const latencies = new Uint32Array(steps);
   const cpuAtStart = process.cpuUsage();
   const startedAt = performance.now();
@@ -88,25 +125,40 @@ function run({ seconds, requests }: LoadRun): Promise<LoadResult> {
   return new Promise((resolve) => {
     onAnswer = (connection) => {
       const now = performance.now();
-      const step = Math.min(steps - 1, Math.round((now - connection.sentAt) * stepsPerMs));
-      latencies[step] = (latencies[step] ?? 0) + 1;
+      count(latencies, now - connection.sentAt);
       answered += 1;
       if (now < deadline && sent < requests) {
         sent += 1;
         connection.send();
       } else if (answered === sent) {
-        const { user, system } = process.cpuUsage(cpuAtStart);
-        resolve({
-          requests: answered,
-          seconds: (now - startedAt) / 1_000,
-          p50Ms: percentile(latencies, answered * 0.5),
-          p99Ms: percentile(latencies, answered * 0.99),
-          cpuMicroseconds: user + system,
-        });
+        resolve(resultOf({ latencies, answered, startedAt, cpuAtStart }));
       }
     };
     for (const connection of connections.slice(0, sent)) connection.send();
   });
+}
+
+function count(latencies: Uint32Array, ms: number): void {
+  const step = Math.min(steps - 1, Math.round(ms * stepsPerMs));
+  latencies[step] = (latencies[step] ?? 0) + 1;
+}
+
+function resultOf({ latencies, answered, startedAt, cpuAtStart }: Counted): LoadResult {
+  const { user, system } = process.cpuUsage(cpuAtStart);
+  return {
+    requests: answered,
+    seconds: (performance.now() - startedAt) / 1_000,
+    p50Ms: percentile(latencies, answered * 0.5),
+    p99Ms: percentile(latencies, answered * 0.99),
+    cpuMicroseconds: user + system,
+  };
+}
+
+interface Counted {
+  latencies: Uint32Array;
+  answered: number;
+  startedAt: number;
+  cpuAtStart: NodeJS.CpuUsage;
 }
 
 function percentile(latencies: Uint32Array, rank: number): number {

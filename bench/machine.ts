@@ -23,9 +23,19 @@ const cores = allowedCores();
 /** One core for the server and another for the load, where there is `taskset` and there are two; else undefined. */
 export const pinning = cores.length < 2 ? undefined : { server: cores[0] ?? 0, load: cores.at(-1) ?? 0 };
 
-const libraries = ["hono", "@hono/node-server", "pino", "zod", "fastify", "h3", "@octokit/webhooks"];
+const libraries = [
+  "hono",
+  "@hono/node-server",
+  "pino",
+  "zod",
+  "fastify",
+  "h3",
+  "@octokit/webhooks",
+  "bullmq",
+  "plainjob",
+];
 /** These are loaded twice, by the subjects from here and by the package from its root. */
-const shared = ["hono", "@hono/node-server", "zod"];
+const shared = ["hono", "@hono/node-server", "zod", "bullmq", "ioredis"];
 
 function versionOf(library: string, root: string): string {
   const manifest = readFileSync(new URL(`${root}node_modules/${library}/package.json`, import.meta.url), "utf8");

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { measureColdStart } from "./cold-start.ts";
+import { measureDrain } from "./drain.ts";
 import { measureEndpoints } from "./endpoints.ts";
 import { measureFanOut } from "./fan-out.ts";
 import { measureFeatures } from "./features.ts";
@@ -17,6 +18,7 @@ const parts: Readonly<Record<string, { measure: (options: BenchOptions) => Promi
   endpoints: { measure: measureEndpoints, defaults: { rounds: 5, seconds: 2.2 } },
   fanout: { measure: measureFanOut, defaults: { rounds: 3, seconds: 0 } },
   inbox: { measure: measureInbox, defaults: { rounds: 5, seconds: 2.2 } },
+  drain: { measure: measureDrain, defaults: { rounds: 3, seconds: 0 } },
   features: { measure: measureFeatures, defaults: { rounds: 7, seconds: 0.8 } },
 };
 

@@ -11,6 +11,10 @@ export interface Subject {
   arguments: readonly string[];
   /** What differs from a delivery of the Hub to one endpoint. */
   load?: Partial<LoadOptions>;
+  /** Makes what it keeps deliveries in, told to it as `INBOX_URL`. */
+  inbox?: () => Promise<string>;
+  /** Requests a second; left out: as many as are answered. */
+  perSecond?: number;
 }
 
 /** How long to measure. */
@@ -40,7 +44,9 @@ const warmUpSeconds = 1;
 const mostRequests = 1_000_000;
 
 /** Starts a server and a load generator, warms both up, measures and stops them. */
-export async function runTrial({ file, arguments: subjectArguments, load }: Subject, seconds: number): Promise<Trial> {
+export async function runTrial(subject: Subject, seconds: number): Promise<Trial> {
+  const { file, arguments: subjectArguments, load, perSecond, inbox } = subject;
+  process.env.INBOX_URL = (await inbox?.()) ?? "";
   const server = new Child({ file: `subjects/${file}`, arguments: subjectArguments, core: pinning?.server });
   const generator = new Child({ file: "load.ts", core: pinning?.load });
   try {
@@ -48,9 +54,9 @@ export async function runTrial({ file, arguments: subjectArguments, load }: Subj
     const defaults = { headers: hubHeaders, body, idHeader: "Webhook-Id", endpoints: 0 };
     const options: LoadOptions = { port, connections, ...defaults, ...load };
     await generator.ask(options);
-    await generate(generator, warmUpSeconds);
+    await generate(generator, { seconds: warmUpSeconds, perSecond });
     await server.ask("begin");
-    const result = await generate(generator, seconds);
+    const result = await generate(generator, { seconds, perSecond });
     const sample = await server.ask<{ cpuMicroseconds: number; loopDelayMs: number }>("end");
     return {
       requestsPerSecond: result.requests / result.seconds,
@@ -66,8 +72,11 @@ export async function runTrial({ file, arguments: subjectArguments, load }: Subj
   }
 }
 
-function generate(generator: Child, seconds: number): Promise<LoadResult> {
-  const run: LoadRun = { seconds, requests: mostRequests };
+function generate(
+  generator: Child,
+  { seconds, perSecond }: { seconds: number; perSecond: number | undefined },
+): Promise<LoadResult> {
+  const run: LoadRun = { seconds, requests: mostRequests, ...(perSecond && { perSecond }) };
   return generator.ask<LoadResult>(run, seconds * 1_000);
 }
 

@@ -20,6 +20,8 @@ export type WebhookErrorCode =
   | "HANDLER_FAILED"
   | "HANDLER_TIMED_OUT"
   | "RESULT_NOT_JSON"
+  | "OWNER_ONLY"
+  | "CROSS_SITE_REFUSED"
   | "CLOSING"
   | "INBOX_FULL"
   | "INBOX_UNAVAILABLE"

@@ -2,8 +2,17 @@ export type { Delivery, Outcome } from "./delivery.ts";
 export type { Duration } from "./duration.ts";
 export { WebhookError, type WebhookErrorCode, type WebhookErrorOptions } from "./errors.ts";
 export { PermanentError, RetryAfterError } from "./handler-errors.ts";
-export type { DeliveryCounts, DeliveryPage, ListOptions } from "./inbox/inbox.ts";
-export type { Backoff } from "./inbox/retry-policy.ts";
+export type {
+  Arrival,
+  DeliveryCounts,
+  DeliveryKey,
+  DeliveryPage,
+  Inbox,
+  ListOptions,
+  QueueOptions,
+  Task,
+} from "./inbox/inbox.ts";
+export type { Backoff, RetryPolicy } from "./inbox/retry-policy.ts";
 export type { DeliveryAttempt, DeliveryStatus, StoredDelivery } from "./inbox/stored-delivery.ts";
 export type { Logger, LogMethod } from "./logger.ts";
 export type { FilterOptions, RepoPattern } from "./payload/filter.ts";
@@ -24,8 +33,9 @@ export type {
   WebhookPayload,
 } from "./payload/schema.ts";
 export { isScope, type PayloadOf } from "./payload/scope.ts";
+export type { ActivityOutcome, HandlerTime } from "./server/activity.ts";
 export type { EndpointOptions, Handler, HandlerContext, PayloadFor } from "./server/endpoint.ts";
-export type { LandingEndpoint, LandingInfo } from "./server/landing/info.ts";
+export type { LandingActivity, LandingEndpoint, LandingHour, LandingInfo } from "./server/landing/info.ts";
 export type { LandingPage } from "./server/landing/serve.ts";
 export type { LaunchedServer, LaunchOptions } from "./server/node/launch.ts";
 export type { DeliveryLookup, ServerInbox } from "./server/server-inbox.ts";

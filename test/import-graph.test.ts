@@ -69,6 +69,8 @@ describe("What is loaded with the package", () => {
     ["the tunnel", /^src\/tunnel\//],
     ["the landing page, but for its route", /^src\/server\/landing\/(?!serve\.ts$)/],
     ["the inbox, but for its types and its options", /^src\/inbox\/(?!retry-policy\.ts$)/],
+    ["the dashboard, but for its routes", /^src\/server\/dashboard\/(?!serve\.ts$)/],
+    ["the metrics, but for their route", /^src\/server\/metrics\.ts$/],
     ["what the pages share", /^src\/page\//],
     ["the samples for tests", /^src\/payload\/samples\.ts$/],
   ])("is nothing of what a run may never use: not %s", (_what, pattern) => {
@@ -85,8 +87,11 @@ describe("What is loaded with the package", () => {
     expect(reachable.filter((path) => pattern.test(path))).toEqual([]);
   });
 
-  test("is nothing of the package for tunnels, which may not even be installed", () => {
+  test("is nothing of the packages that may not even be installed", () => {
     expect(loaded.filter((path) => path.includes("localtunnel"))).toEqual([]);
+    // A bundler that found their names would want to find the packages.
+    const optional = /^(node_modules\/)?(bullmq|ioredis|pg|prom-client)(\/|$)/;
+    expect(reachable.filter((path) => optional.test(path))).toEqual([]);
   });
 });
 

@@ -1,15 +1,10 @@
-import { rmSync } from "node:fs";
-import { join } from "node:path";
 import { WebhooksServer } from "../../dist/index.js";
 import { announce } from "../announce.js";
 import { secret } from "../delivery.ts";
-import { inboxFolder } from "../inbox-folder.ts";
 import { openLog } from "../subject-log.ts";
 
 // "accept": nothing is worked on, as while handlers train models; "work": each delivery is run as well.
 const works = process.argv[3] === "work";
-rmSync(inboxFolder, { recursive: true, force: true });
-process.env.INBOX_URL = `sqlite:${join(inboxFolder, "inbox.db")}`;
 
 const server = new WebhooksServer({ secret, logger: openLog() });
 server.webhook("bench", { background: true }, async () => {

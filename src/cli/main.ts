@@ -4,6 +4,7 @@ import { HubError, WebhookError } from "../errors.ts";
 import { maskUrl } from "../url-secrets.ts";
 import { addCreate } from "./commands/create.ts";
 import { addDelete } from "./commands/delete.ts";
+import { addDeliveries } from "./commands/deliveries.ts";
 import { addDisable } from "./commands/disable.ts";
 import { addEnable } from "./commands/enable.ts";
 import { addHub } from "./commands/hub.ts";
@@ -18,7 +19,18 @@ import { plainText } from "./plain-text.ts";
 import { processShell, type Shell } from "./shell.ts";
 
 /** Every command, in the order of the help. What a command needs beyond its options it imports when it runs. */
-const commands = [addList, addInfo, addCreate, addUpdate, addEnable, addDisable, addDelete, addReplay, addHub];
+const commands = [
+  addList,
+  addInfo,
+  addCreate,
+  addUpdate,
+  addEnable,
+  addDisable,
+  addDelete,
+  addReplay,
+  addDeliveries,
+  addHub,
+];
 
 /** How wide help is where no terminal says it; some terminals say 0. */
 const widthUnknown = 100;

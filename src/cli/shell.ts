@@ -11,7 +11,7 @@ export interface Shell {
   stdin: InputStream;
   stdout: OutputStream;
   stderr: OutputStream;
-  /** The environment, as far as the command line itself reads it: `NO_COLOR`. */
+  /** The environment, as far as the command line itself reads it: `NO_COLOR` and `INBOX_URL`. */
   env: Readonly<Record<string, string | undefined>>;
   /** Resolves when the run is asked to end, for commands that run until then. */
   untilStopped(): Promise<void>;

@@ -1,18 +1,23 @@
 import { WebhookError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { Inbox } from "./inbox.ts";
-import { SqliteInbox } from "./sqlite/sqlite-inbox.ts";
 
 /** Where the inbox is, unless it is said. */
 const defaultUrl = "sqlite:./.hub-webhooks/inbox.db";
 
 /** What {@link openInbox} needs. */
 export interface OpenInboxOptions {
-  /** `sqlite:PATH`, or `sqlite::memory:`. Default `sqlite:./.hub-webhooks/inbox.db`. */
+  /**
+   * `sqlite:PATH`, or `sqlite::memory:`. Default `sqlite:./.hub-webhooks/inbox.db`. With `?unsafe-file-system=allow`
+   * behind it, a file on a network file system or on FUSE is warned of instead of refused. Or a server, for several
+   * receivers: `redis:`, `rediss:`, `postgres:` or `postgresql:`, with host, user and password as usual.
+   */
   url: string | undefined;
   log: () => Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
+  /** Whether to fail where there is no inbox yet, for whoever only looks into it. Default `false`: it is made. */
+  mustExist?: boolean;
 }
 
 /**
@@ -20,21 +25,24 @@ export interface OpenInboxOptions {
  *
  * @throws `OPTION_INVALID` for a URL of another kind, `INBOX_UNUSABLE`.
  */
-export async function openInbox({ url = defaultUrl, log, now }: OpenInboxOptions): Promise<Inbox> {
-  const file = /^sqlite:(?:\/\/)?(.+)$/s.exec(url)?.[1];
+export async function openInbox({ url = defaultUrl, log, now, mustExist = false }: OpenInboxOptions): Promise<Inbox> {
+  if (/^(?:rediss?|postgres(?:ql)?):\/\//.test(url)) {
+    const { openBullmqInbox } = await import("./bullmq/open.ts");
+    return openBullmqInbox({ url, log, now });
+  }
+  const [, file, unsafe] = /^sqlite:(?:\/\/)?(.+?)(\?unsafe-file-system=allow)?$/s.exec(url) ?? [];
   if (file === undefined) {
     // Not shown: it may hold a password.
     throw new WebhookError(
-      'INBOX_URL is no inbox that is known: give "sqlite:" and a file, as in sqlite:./data/inbox.db.',
-      {
-        code: "OPTION_INVALID",
-      },
+      'INBOX_URL is no inbox that is known: give "sqlite:" and a file, as in sqlite:./data/inbox.db, or the address of a server that begins with redis://, rediss:// or postgres://.',
+      { code: "OPTION_INVALID" },
     );
   }
-  if (file === ":memory:") {
+  if (file === ":memory:" && !mustExist) {
     log().warn(
       "The inbox is in memory: what it has acknowledged is lost when this process ends. Use it for tests only.",
     );
   }
-  return new SqliteInbox({ file, log, now });
+  const { SqliteInbox } = await import("./sqlite/sqlite-inbox.ts");
+  return new SqliteInbox({ file, unsafeFileSystem: unsafe === undefined ? "refuse" : "allow", log, now, mustExist });
 }

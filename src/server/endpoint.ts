@@ -9,6 +9,7 @@ import { createFilter, doubtsAbout, type Filter, type FilterOptions } from "../p
 import { parsePayload, payloadInvalid } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
 import type { PayloadOf } from "../payload/scope.ts";
+import { EndpointActivity } from "./activity.ts";
 
 /** What a handler is given beside the payload. */
 export interface HandlerContext<Payload = WebhookPayload> {
@@ -91,8 +92,8 @@ export interface Endpoint {
    */
   readonly admit: (body: unknown) => Admission | Promise<Admission>;
   readonly handler: Handler<unknown>;
-  /** What came since the process started: all that the landing page tells of it. */
-  readonly activity: { deliveries: number; last?: { outcome: "succeeded" | "ignored" | "failed"; at: Date } };
+  /** What came since the process started. */
+  readonly activity: EndpointActivity;
 }
 
 /** What an endpoint makes of a body. */
@@ -144,7 +145,7 @@ export function createEndpoint(declaration: {
       schema === undefined ? admitHubPayload(filter) : schema === null ? admitAnything : admitSchema(schema, filter),
     // The payload that `admit` returns is the one that the handler's type was derived from.
     handler: handler as Handler<unknown>,
-    activity: { deliveries: 0 },
+    activity: new EndpointActivity(),
   };
 }
 

@@ -1,11 +1,13 @@
 import type { Context } from "hono";
-import type { Delivery, Outcome } from "../delivery.ts";
+import type { Outcome } from "../delivery.ts";
 import { WebhookError } from "../errors.ts";
 import type { Arrival, Task } from "../inbox/inbox.ts";
 import type { Logger } from "../logger.ts";
 import { unknownNames, type WebhookPayload } from "../payload/schema.ts";
+import type { Activity } from "./activity.ts";
 import { answerAccepted, answerDuplicate, answerError, answerOutcome } from "./answer.ts";
 import { parseJson, readBody } from "./body.ts";
+import { DeliveryRecord, type Handling } from "./delivery-record.ts";
 import type { Admission, Endpoint } from "./endpoint.ts";
 import { processDelivery } from "./process.ts";
 import type { SecretCheck } from "./secret.ts";
@@ -26,13 +28,8 @@ export interface ReceiverOptions {
   createId: () => string;
   /** Keeps a delivery of a background endpoint. */
   accept: (arrival: Arrival) => Promise<{ duplicate: boolean }>;
-}
-
-/** A delivery that was let in, before and after its handler ran. */
-interface Handling {
-  endpoint: Endpoint;
-  delivery: Delivery<unknown>;
-  admission: Admission;
+  /** Where what came is counted. */
+  activity: Activity;
 }
 
 /** The outcome of a delivery, or the promise of one. */
@@ -51,12 +48,14 @@ const unknownNamesTold = 100;
  */
 export class Receiver {
   readonly #options: ReceiverOptions;
+  readonly #record: DeliveryRecord;
   readonly #toldNames = new Set<string>();
   /** The deliveries whose handler is running, by endpoint and id. */
   readonly #running = new Map<string, Promise<Outcome>>();
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
+    this.#record = new DeliveryRecord(options);
   }
 
   /** Answers one request below {@link webhooksPath}. Never rejects. */
@@ -74,17 +73,20 @@ export class Receiver {
       const body = await readBody(request, context.env, bodyLimit);
       const admission = await this.#admit(endpoint, body);
       const delivery = this.#delivery({ endpoint, body, admission, id: deliveryId(request) });
-      if (endpoint.background && admission.ignored === undefined) {
-        return await this.#accept({ endpoint, delivery, admission }, startedAt);
-      }
-      const { outcome, duplicate } = this.#run({ endpoint, delivery, admission }, request);
+      const handling = { endpoint, delivery, admission };
+      if (endpoint.background && admission.ignored === undefined) return await this.#accept(handling, startedAt);
+      const ranAt = performance.now();
+      const { outcome, duplicate } = this.#run(handling, request);
       const answer = answerOutcome(await outcome);
       const response = duplicate ? answerDuplicate({ id: delivery.id, answer }) : answer.response;
-      const ms = performance.now() - startedAt;
-      this.#record(
-        { endpoint, delivery, admission },
-        { outcome: answer.outcome, duplicate, ms, status: response.status },
-      );
+      const endedAt = performance.now();
+      this.#record.answered(handling, {
+        outcome: answer.outcome,
+        duplicate,
+        status: response.status,
+        ms: endedAt - startedAt,
+        handlerMs: endedAt - ranAt,
+      });
       return response;
     } catch (error) {
       return this.#refuse(error, endpoint);
@@ -117,28 +119,34 @@ export class Receiver {
       const admission = await this.#admit(endpoint, task.body);
       const { id, body, receivedAt, attempt } = task;
       const delivery = { id, endpoint: endpoint.name, body, payload: admission.payload, receivedAt, attempt };
+      // The filter is another by now, and the handler must not get what it does not let through.
+      if (admission.ignored !== undefined) {
+        const outcome: Outcome = { status: "ignored", reason: admission.ignored };
+        this.#record.attempted({ endpoint, delivery, admission }, { outcome, ms: 0, task, signal });
+        return outcome;
+      }
       const run = processDelivery({ endpoint, delivery, log: this.#options.log(), signal });
-      const { outcome, response } = answerOutcome(await run);
+      const { outcome: handled, response } = answerOutcome(await run);
+      const outcome: Outcome =
+        handled.status === "succeeded" && !response.ok
+          ? { status: "failed", error: answeredWithError(endpoint, response.status) }
+          : handled;
       const ms = performance.now() - startedAt;
-      this.#record({ endpoint, delivery, admission }, { outcome, duplicate: false, ms, status: response.status });
-      if (outcome.status !== "succeeded" || response.ok) return outcome;
-      return { status: "failed", error: answeredWithError(endpoint, response.status) };
-    } catch (error) {
+      this.#record.attempted({ endpoint, delivery, admission }, { outcome, ms, task, signal });
+      return outcome;
+    } catch (cause) {
       // What was accepted once does not fit any more: the schema is another by now.
-      const refusal = WebhookError.isInstance(error) ? error : internal(error);
-      this.#options.log().error({ endpoint: endpoint.name, deliveryId: task.id, code: refusal.code }, refusal.message);
-      return { status: "failed", error: refusal };
+      const error = WebhookError.isInstance(cause) ? cause : internal(cause);
+      this.#record.misfitted(endpoint, task, error);
+      return { status: "failed", error };
     }
   }
 
   /** Answers once the delivery is kept; the handler runs later. */
   async #accept(handling: Handling, startedAt: number): Promise<Response> {
-    const { endpoint, delivery } = handling;
+    const { delivery } = handling;
     const { duplicate } = await this.#options.accept(delivery);
-    endpoint.activity.deliveries += 1;
-    const ms = Math.round((performance.now() - startedAt) * 10) / 10;
-    const fields = { ...fieldsOf(handling), duplicate: duplicate || undefined, status: 202, ms };
-    this.#options.log().info(fields, "delivery accepted");
+    this.#record.accepted(handling, { duplicate, ms: performance.now() - startedAt });
     return answerAccepted({ id: delivery.id, duplicate });
   }
 
@@ -177,33 +185,6 @@ export class Receiver {
     return { outcome, duplicate: false };
   }
 
-  /** One line a delivery, and what the landing page shows. */
-  #record(
-    handling: Handling,
-    { outcome, duplicate, ms, status }: { outcome: Outcome; duplicate: boolean; ms: number; status: number },
-  ): void {
-    const { endpoint } = handling;
-    // One that came out of the inbox was counted when it came in.
-    if (!endpoint.background || outcome.status === "ignored") endpoint.activity.deliveries += 1;
-    // To the Hub, whatever is not 2xx has failed, also where the handler meant to answer it.
-    const refused = outcome.status === "succeeded" && (status < 200 || status > 299);
-    endpoint.activity.last = { outcome: refused ? "failed" : outcome.status, at: new Date(this.#options.now()) };
-    const fields = {
-      ...fieldsOf(handling),
-      attempt: endpoint.background && outcome.status !== "ignored" ? handling.delivery.attempt : undefined,
-      outcome: outcome.status,
-      duplicate: duplicate || undefined,
-      status,
-      ms: Math.round(ms * 10) / 10,
-    };
-    const log = this.#options.log();
-    if (outcome.status === "failed") {
-      log.error({ ...fields, code: outcome.error.code, err: outcome.error.cause }, outcome.error.message);
-    } else if (refused) log.warn(fields, "delivery answered with an error by its handler");
-    else if (outcome.status === "ignored") log.info({ ...fields, reason: outcome.reason }, "delivery ignored");
-    else log.info(fields, "delivery succeeded");
-  }
-
   #refuse(error: unknown, endpoint: Endpoint | undefined): Response {
     const refusal = WebhookError.isInstance(error) ? error : internal(error);
     const { code, status, message, cause } = refusal;
@@ -220,16 +201,6 @@ export class Receiver {
       this.#options.log().info(`The Hub sent something new, which is passed on as it is: ${name}.`);
     }
   }
-}
-
-function fieldsOf({ endpoint, delivery, admission: { hubPayload } }: Handling) {
-  return {
-    endpoint: endpoint.name,
-    deliveryId: delivery.id,
-    repo: hubPayload && `${hubPayload.repo.type}:${hubPayload.repo.name}`,
-    scope: hubPayload?.event.scope,
-    action: hubPayload?.event.action,
-  };
 }
 
 /** What the Hub puts there is a UUID or the like; anything that could not be told in a log or a path is no id. */

@@ -2,13 +2,19 @@ import { Hono } from "hono";
 import type { Outcome } from "../delivery.ts";
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { WebhookError } from "../errors.ts";
-import type { Inbox, Task } from "../inbox/inbox.ts";
+import type { Inbox } from "../inbox/inbox.ts";
 import type { Logger } from "../logger.ts";
+import { Activity } from "./activity.ts";
 import { answerError } from "./answer.ts";
+import { BackgroundWork } from "./background-work.ts";
 import { createConsoleLogger } from "./console-logger.ts";
+import { serveDashboard } from "./dashboard/serve.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { InboxCounts } from "./inbox-counts.ts";
 import { type LandingPage, serveLandingPage } from "./landing/serve.ts";
+import { MetricsRoute } from "./metrics-route.ts";
 import type { Launch, LaunchedServer, LaunchOptions } from "./node/launch.ts";
+import { OwnerCheck } from "./owner.ts";
 import { Receiver, webhooksPath } from "./receive.ts";
 import { SecretCheck } from "./secret.ts";
 import { ServerInbox } from "./server-inbox.ts";
@@ -26,12 +32,27 @@ export interface WebhooksServerOptions {
    * `false`: URLs end up in the logs of whatever stands in between.
    */
   secretInQuery?: boolean;
+  /**
+   * The password (HTTP Basic, any user name) with which the owner opens the dashboard. Default: `DASHBOARD_TOKEN`.
+   * Without any, it opens on this machine only, and never in a Space.
+   */
+  dashboardToken?: string;
+  /**
+   * Where the deliveries of background endpoints are kept: a URL as in `INBOX_URL`, which it goes before, or an inbox
+   * of your own, which is closed with the server. Default: `INBOX_URL`, else `sqlite:./.hub-webhooks/inbox.db`.
+   */
+  inbox?: string | Inbox;
   /** Default: pino on standard output once launched (level `LOG_LEVEL`, else `info`), the console elsewhere. */
   logger?: Logger;
   /** Largest body in bytes. Default 10 MiB: a bucket's payload may list ten thousand files. */
   bodyLimit?: number;
   /** What `GET /` answers: HTML, a Hono app, a function of what there is to tell, or `false` for nothing. */
   landingPage?: LandingPage;
+  /**
+   * Whether `GET /metrics` tells Prometheus, or any owner, what there is to measure; needs the package `prom-client`.
+   * Default: whether `METRICS` is 1.
+   */
+  metrics?: boolean;
   /** The clock, in milliseconds since the epoch. Default `Date.now`. */
   now?: () => number;
   /** Makes the id of a delivery that came without a `Webhook-Id`. Default `crypto.randomUUID`. */
@@ -62,15 +83,18 @@ export class WebhooksServer {
   /** The Hono app, for routes of your own. */
   readonly app: Hono = new Hono();
   /** The deliveries of the background endpoints. */
-  readonly inbox: ServerInbox = new ServerInbox(() => this.#openInbox());
+  readonly inbox: ServerInbox = new ServerInbox(() => this.#background.open());
 
   readonly #options: WebhooksServerOptions;
   readonly #endpoints = new Map<string, Endpoint>();
   readonly #secret: SecretCheck;
+  readonly #owner: OwnerCheck;
   readonly #receiver: Receiver;
-  readonly #startedAt: Date;
+  readonly #background: BackgroundWork;
+  readonly #activity: Activity;
+  readonly #inboxCounts: InboxCounts;
+  readonly #metrics: MetricsRoute;
   #logger: Logger;
-  #openedInbox: Promise<Inbox> | undefined;
   #prepared: Promise<void> | undefined;
   #told = false;
   #launched: Promise<Launch> | undefined;
@@ -89,21 +113,34 @@ export class WebhooksServer {
     }
     this.#options = options;
     this.#logger = options.logger ?? createConsoleLogger();
-    this.#startedAt = new Date(now());
+    this.#activity = new Activity(now);
+    this.#background = new BackgroundWork({
+      endpoints: this.#endpoints,
+      inbox: options.inbox,
+      run: (endpoint, task, signal) => this.#receiver.work(endpoint, task, signal),
+      log: () => this.#logger,
+      now,
+    });
+    this.#inboxCounts = new InboxCounts({ inbox: () => this.#background.opened, now });
     this.#secret = new SecretCheck({ secret: options.secret, secretInQuery: options.secretInQuery ?? false, now });
+    this.#owner = new OwnerCheck({ token: options.dashboardToken, now });
     this.#receiver = new Receiver({
       endpoints: this.#endpoints,
       secret: this.#secret,
       bodyLimit,
       log: () => this.#logger,
       now,
+      activity: this.#activity,
       createId: options.createId ?? (() => crypto.randomUUID()),
-      accept: async (arrival) => {
-        const inbox = await this.#openInbox().catch((cause: unknown) => {
-          throw notKept(cause);
-        });
-        return inbox.accept(arrival);
-      },
+      accept: (arrival) => this.#background.accept(arrival),
+    });
+    this.#metrics = new MetricsRoute({
+      isOn: options.metrics,
+      activity: this.#activity,
+      endpoints: this.#endpoints,
+      inbox: this.#inboxCounts,
+      owner: this.#owner,
+      log: () => this.#logger,
     });
     this.#route();
   }
@@ -157,12 +194,13 @@ export class WebhooksServer {
    * Prepares the server without listening: the logger, a word on the secret and, where an endpoint works in the
    * background, the inbox, on which work begins. `launch()` does it too.
    *
-   * @throws `OPTION_INVALID` when `LOG_LEVEL` is no level or `INBOX_URL` no inbox; `INBOX_UNUSABLE`.
+   * @throws `OPTION_INVALID` when `LOG_LEVEL` is no level or `INBOX_URL` no inbox, or when metrics are asked for and
+   * `prom-client` is not installed; `INBOX_UNUSABLE`.
    */
   async start(): Promise<void> {
     await this.#prepare();
     this.#tell();
-    if (this.#backgroundEndpoints().length > 0) await this.#openInbox();
+    await this.#background.openIfNeeded();
   }
 
   /**
@@ -193,7 +231,11 @@ export class WebhooksServer {
 
   /** Calls at the same time share one preparation; one that failed may be tried again. */
   #prepare(): Promise<void> {
-    this.#prepared ??= this.#chooseLogger().catch((error) => {
+    const prepare = async () => {
+      await this.#chooseLogger();
+      await this.#metrics.open();
+    };
+    this.#prepared ??= prepare().catch((error) => {
       this.#prepared = undefined;
       throw error;
     });
@@ -207,15 +249,16 @@ export class WebhooksServer {
   }
 
   async #launch(options: LaunchOptions): Promise<Launch> {
-    const wasOpen = this.#openedInbox !== undefined;
+    const wasOpen = this.#background.opened !== undefined;
     try {
       await this.#prepare();
-      if (this.#backgroundEndpoints().length > 0) await this.#openInbox();
+      await this.#background.openIfNeeded();
       const { launch } = await import("./node/launch.ts");
       const target = {
         fetch: this.fetch,
         endpointNames: () => this.endpointNames,
         secret: this.#secret,
+        dashboard: () => (this.#background.endpointNames.length > 0 ? this.#owner : undefined),
         tell: () => this.#tell(),
         log: () => this.#logger,
       };
@@ -230,7 +273,7 @@ export class WebhooksServer {
     } catch (error) {
       this.#launched = undefined;
       // A server that nobody can reach must not work on.
-      if (!wasOpen) await this.#closeInbox();
+      if (!wasOpen) await this.#background.close(this.#graceMs);
       const ownsProcess = (options.ownsProcess ?? true) && typeof process !== "undefined";
       if (!WebhookError.isInstance(error) || !ownsProcess) throw error;
       this.#logger.error({ code: error.code }, error.message);
@@ -243,46 +286,13 @@ export class WebhooksServer {
     const running = await launched?.catch(() => undefined);
     const complete = (await running?.close()) ?? true;
     // After the last request: what is still accepted has to be kept.
-    await this.#closeInbox();
+    await this.#background.close(this.#graceMs);
     if (running && this.#launched === launched) {
       this.#launched = undefined;
       this.#reachedAt = undefined;
       this.#leaveProcess?.();
     }
     return complete;
-  }
-
-  async #closeInbox(): Promise<void> {
-    const opened = this.#openedInbox;
-    const inbox = await opened?.catch(() => undefined);
-    await inbox?.close(this.#graceMs);
-    if (this.#openedInbox === opened) this.#openedInbox = undefined;
-  }
-
-  #backgroundEndpoints(): readonly Endpoint[] {
-    return [...this.#endpoints.values()].filter(({ background }) => background !== undefined);
-  }
-
-  /** Calls at the same time share one inbox; one that could not be opened may be tried again. */
-  #openInbox(): Promise<Inbox> {
-    this.#openedInbox ??= this.#startInbox().catch((error) => {
-      this.#openedInbox = undefined;
-      throw error;
-    });
-    return this.#openedInbox;
-  }
-
-  async #startInbox(): Promise<Inbox> {
-    const { openServerInbox } = await import("./node/background.ts");
-    const inbox = await openServerInbox({ log: () => this.#logger, now: this.#options.now ?? Date.now });
-    for (const endpoint of this.#backgroundEndpoints()) this.#work(inbox, endpoint);
-    return inbox;
-  }
-
-  #work(inbox: Inbox, endpoint: Endpoint): void {
-    if (!endpoint.background) return;
-    const run = (task: Task, signal: AbortSignal) => this.#receiver.work(endpoint, task, signal);
-    inbox.work({ endpoint: endpoint.name, ...endpoint.background, run });
   }
 
   #add(endpoint: Endpoint): void {
@@ -294,11 +304,7 @@ export class WebhooksServer {
       );
     }
     this.#endpoints.set(name, endpoint);
-    // One that is added while the server runs; what fails to open is told to the first delivery.
-    void this.#openedInbox?.then(
-      (inbox) => this.#work(inbox, endpoint),
-      () => {},
-    );
+    this.#background.add(endpoint);
     if (this.#told) this.#tellDoubts(endpoint);
     if (this.#reachedAt) {
       const url = `${this.#reachedAt.publicUrl}${webhooksPath}${name}`;
@@ -327,11 +333,21 @@ export class WebhooksServer {
   #route(): void {
     this.app.all(`${webhooksPath}*`, (context) => this.#receiver.handle(context));
     this.app.get("/health", (context) => context.json({ status: "ok" }));
+    this.#metrics.mount(this.app);
+    serveDashboard(this.app, {
+      owner: this.#owner,
+      inbox: this.inbox,
+      endpointNames: () => this.#background.endpointNames,
+      log: () => this.#logger,
+      now: this.#options.now ?? Date.now,
+    });
     serveLandingPage(this.app, {
       page: this.#options.landingPage,
       endpoints: this.#endpoints,
       secretIsSet: (bindings) => this.#secret.isSet(bindings),
-      startedAt: this.#startedAt,
+      activity: this.#activity,
+      inbox: this.#inboxCounts,
+      now: this.#options.now ?? Date.now,
       reachedAt: () => this.#reachedAt,
     });
     this.app.notFound(() =>
@@ -363,14 +379,4 @@ export class WebhooksServer {
       "No webhook secret is set: the endpoints are open to everyone. To close them, set WEBHOOK_SECRET (in a Space: Settings, Variables and secrets) or pass { secret }, and give the same secret to the webhook on the Hub.",
     );
   }
-}
-
-function notKept(cause: unknown): WebhookError {
-  return new WebhookError("The receiver has no inbox to keep the delivery in; its log says why.", {
-    code: "INBOX_UNAVAILABLE",
-    status: 503,
-    retryable: true,
-    retryAfterSeconds: 60,
-    cause,
-  });
 }

@@ -3,7 +3,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { runCommand } from "./run-command.ts";
 import { startStandInHub } from "./stand-in-hub.ts";
 
-const commandNames = ["list", "info", "create", "update", "enable", "disable", "delete", "replay", "hub"];
+const commandNames = ["list", "info", "create", "update", "enable", "disable", "delete", "replay", "deliveries", "hub"];
 
 describe("The help", () => {
   test("is shown on standard output when it is asked for", async () => {

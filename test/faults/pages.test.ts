@@ -1,9 +1,16 @@
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { webhookPayload } from "../../src/testing.ts";
+import { inboxFile } from "../inbox/open-file.ts";
+import { holdsSecret } from "./leak.ts";
 import { type LocalReceiver, openReceiver } from "./receiver.ts";
 import { countRows } from "./rows.ts";
 
 countRows("pages");
+
+beforeEach(() => {
+  vi.stubEnv("INBOX_URL", `sqlite:${inboxFile()}`);
+  return () => vi.unstubAllEnvs();
+});
 
 /** Stands in everything that is sent or configured here, so that it can be looked for. */
 const mark = "zq7mark";
@@ -166,6 +173,127 @@ describe("A stranger on the landing page", () => {
     expect(headers.get("cache-control")).toBe("no-store");
     expect(headers.get("referrer-policy")).toBe("no-referrer");
     expect(headers.get("access-control-allow-origin")).toBeNull();
+  });
+});
+
+/** What opens the dashboard. It must appear in no log line, no answer and no page. */
+const token = "Planted-t0ken-77d04be1";
+const authorization = `Basic ${btoa(`me:${token}`)}`;
+
+/** A receiver whose endpoint "kept" works in the background and fails for good. */
+function openKeeping(): Promise<LocalReceiver> {
+  return openReceiver({
+    dashboardToken: token,
+    declare: (server) => {
+      server.webhook("kept", { background: true, attempts: 1 }, (payload) => {
+        throw new Error(payload.repo.name);
+      });
+    },
+  });
+}
+
+/** Sends a delivery to "kept", and waits until it is dead. */
+async function keep(receiver: LocalReceiver, { id, body }: { id: string; body: string }): Promise<void> {
+  const answer = await receiver.post({ path: "/webhooks/kept", headers: { "Webhook-Id": id }, body });
+  expect(answer.status, answer.text).toBe(202);
+  await vi.waitFor(async () => expect(await receiver.server.inbox.get(id)).toMatchObject({ status: "dead" }));
+}
+
+/** Asks for a page of the dashboard as its owner, or as whoever these headers make one. */
+async function dashboardPage(receiver: LocalReceiver, query = "", headers: Record<string, string> = { authorization }) {
+  const answer = await receiver.post({ method: "GET", path: `/_deliveries${query}`, headers, body: "" });
+  expect(holdsSecret([answer.text, [...answer.headers]], token)).toBe(false);
+  await receiver.keepsSecret(answer);
+  expect(receiver.log.some((line) => holdsSecret(line, token))).toBe(false);
+  return answer;
+}
+
+describe("The dashboard", () => {
+  test.each(Object.entries(hostile))("U1: shows a payload with %s in every field as text", async (_name, text) => {
+    const receiver = await openKeeping();
+    await keep(receiver, { id: mark, body: JSON.stringify(poisoned(webhookPayload("discussion.comment"), text)) });
+    for (const query of ["", "?status=dead&endpoint=kept", `?endpoint=kept&id=${mark}`]) {
+      const page = await dashboardPage(receiver, query);
+      expect(page.status).toBe(200);
+      expect(page.text).toContain(mark);
+      expect(page.text).not.toMatch(/<(?:script(?![^>]*\ssrc=)|img|svg xmlns|style)/i);
+      expect(page.text).not.toMatch(/<[^>]*\s(?:on\w+|style)\s*=/i);
+      expect(page.text).not.toMatch(/(?:href|src)="(?!_deliveries|\.\/|data:image\/svg)/i);
+      const policy = parsePolicy(page.headers.get("content-security-policy") ?? "");
+      expect(policy.get("default-src")).toEqual(["'none'"]);
+      expect(policy.get("script-src")).toEqual(["'self'"]);
+      expect(policy.get("style-src")).toEqual(["'self'"]);
+      expect(policy.get("frame-ancestors")).toEqual(["'none'"]);
+      expect(page.headers.get("x-content-type-options")).toBe("nosniff");
+    }
+    const body = await dashboardPage(receiver, `/body?endpoint=kept&id=${mark}`);
+    expect(body.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+    expect(body.headers.get("x-content-type-options")).toBe("nosniff");
+  });
+
+  test.each(Object.entries(hostile))("U1: sends nothing back of a query with %s", async (_name, text) => {
+    const receiver = await openKeeping();
+    const given = encodeURIComponent(text);
+    for (const query of [`?status=${given}`, `?cursor=${given}`, `?endpoint=kept&id=${given}`, `/assets/${given}`]) {
+      expect((await dashboardPage(receiver, query)).text).not.toContain(mark);
+    }
+    const page = await dashboardPage(receiver, `?endpoint=${given}`);
+    expect(page.text).not.toMatch(/<(?:script(?![^>]*\ssrc=)|img|svg xmlns|style)/i);
+    expect(page.text).not.toMatch(/<[^>]*\s(?:on\w+|style)\s*=/i);
+  });
+
+  test.each([
+    { what: "of another site", headers: { "Sec-Fetch-Site": "cross-site" } },
+    { what: "of another origin", headers: { Origin: "https://evil.example" } },
+    { what: "of a frame without an origin", headers: { Origin: "null" } },
+    { what: "of a form", headers: { "Content-Type": "text/plain" } },
+    { what: "without a type", headers: { "Content-Type": undefined } },
+  ])("U3: refuses the replay $what", async ({ headers }) => {
+    const receiver = await openKeeping();
+    await keep(receiver, { id: "d1", body: JSON.stringify(webhookPayload("repo.content")) });
+    const body = JSON.stringify({ endpoint: "kept", id: "d1" });
+    for (const path of ["/_deliveries/replay", "/_deliveries/replay-dead"]) {
+      await receiver.survives(() => receiver.post({ path, headers: { authorization, ...headers }, body }), {
+        status: 403,
+        told: { status: 403, msg: /^dashboard refused: / },
+      });
+    }
+    expect((await receiver.server.inbox.get("d1"))?.attempts).toHaveLength(1);
+    const own = { authorization, "Sec-Fetch-Site": "same-origin", Origin: receiver.url };
+    expect((await receiver.post({ path: "/_deliveries/replay", headers: own, body })).status).toBe(200);
+  });
+
+  test.each([
+    { who: "without a token", headers: {}, status: 401 },
+    { who: "with another", headers: { authorization: `Basic ${btoa("me:guess")}` }, status: 401 },
+    { who: "with the webhook's secret alone", headers: { authorization: undefined }, status: 401 },
+  ])("U4: shows a stranger $who nothing", async ({ headers, status }) => {
+    const receiver = await openKeeping();
+    const payload = webhookPayload("repo.content", { repo: { name: `acme/${mark}` } });
+    await keep(receiver, { id: mark, body: JSON.stringify(payload) });
+    for (const query of ["", `?endpoint=kept&id=${mark}`, `/body?endpoint=kept&id=${mark}`]) {
+      const answer = await receiver.post({ method: "GET", path: `/_deliveries${query}`, headers, body: "" });
+      expect(answer.status).toBe(status);
+      expect(answer.text).not.toContain(mark);
+    }
+    expect((await receiver.page("/")).text).not.toContain(mark);
+  });
+
+  test.each([
+    { who: "by a name that leads here", headers: { Host: "rebound.example" } },
+    { who: "through a proxy", headers: { "X-Forwarded-For": "203.0.113.7" } },
+    { who: "through a proxy that says it otherwise", headers: { Forwarded: "for=203.0.113.7" } },
+  ])("U4: is shut, where no token is set, to who comes $who", async ({ headers }) => {
+    const receiver = await openReceiver({
+      dashboardToken: "",
+      declare: (server) => void server.webhook("kept", { background: true }, () => {}),
+    });
+    await receiver.survives(() => receiver.post({ method: "GET", path: "/_deliveries", headers, body: "" }), {
+      status: 403,
+      code: "OWNER_ONLY",
+      told: { status: 403, msg: /^dashboard refused: / },
+    });
+    expect((await receiver.page("/_deliveries")).status).toBe(200);
   });
 });
 

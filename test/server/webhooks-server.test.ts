@@ -254,13 +254,18 @@ describe("What there is to tell on the landing page", () => {
             name: "retrain",
             url: "http://localhost/webhooks/retrain",
             method: "POST",
+            background: false,
             scopes: ["repo.content", "repo.config"],
             deliveries: 0,
+            lastDay: 0,
           },
         ],
         secretIsSet: false,
         baseUrl: "http://localhost",
         startedAt: "2026-09-01T00:00:00.000Z",
+        activity: {
+          hours: [{ startedAt: "2026-09-01T00:00:00.000Z", succeeded: 0, ignored: 0, retrying: 0, failed: 0 }],
+        },
       },
     ]);
   });

@@ -1,5 +1,5 @@
-import { mkdirSync } from "node:fs";
-import { dirname } from "node:path";
+import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdirSync, openSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { WebhookError } from "../../errors.ts";
 
@@ -25,8 +25,10 @@ const schema = `
     UNIQUE (endpoint, id)
   ) STRICT;
   CREATE INDEX deliveries_queued ON deliveries (endpoint, due_at) WHERE status = 'queued';
-  CREATE INDEX deliveries_running ON deliveries (due_at) WHERE status = 'running';
-  CREATE INDEX deliveries_finished ON deliveries (endpoint, finished_at) WHERE finished_at IS NOT NULL;
+  CREATE INDEX deliveries_finished ON deliveries (endpoint, finished_at)
+    WHERE finished_at IS NOT NULL AND body IS NOT NULL;
+  CREATE INDEX deliveries_emptied ON deliveries (endpoint, finished_at)
+    WHERE finished_at IS NOT NULL AND body IS NULL;
   CREATE INDEX deliveries_by_status ON deliveries (status, endpoint);
   CREATE TABLE attempts (
     delivery INTEGER NOT NULL,
@@ -65,14 +67,20 @@ const schema = `
  * Opens the database of an inbox, and makes it where there is none. Every commit is synced to the disk.
  *
  * @param file `:memory:` keeps nothing beyond the process.
+ * @param options `mustExist`: whether to make none, for whoever only looks. Default `false`.
  * @throws `INBOX_UNUSABLE`; the file is left as it is.
  */
-export function openInboxDatabase(file: string): DatabaseSync {
+export function openInboxDatabase(file: string, { mustExist = false }: { mustExist?: boolean } = {}): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
-    if (file !== ":memory:") mkdirSync(dirname(file), { recursive: true });
+    if (mustExist && !existsSync(file)) throw missing(file);
+    if (file !== ":memory:") {
+      makeFolder(dirname(resolve(file)));
+      checkAccess(file);
+    }
     database = new DatabaseSync(file, { timeout: 5_000 });
     const isNew = checkIsNew(database, file);
+    if (isNew && mustExist) throw missing(file);
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
     if (isNew) createSchema(database);
     // From now on a lock is waited for without blocking the process: see GroupCommit.
@@ -81,6 +89,30 @@ export function openInboxDatabase(file: string): DatabaseSync {
   } catch (error) {
     database?.close();
     throw WebhookError.isInstance(error) ? error : unusable(file, error);
+  }
+}
+
+/** Makes a folder that outlives a power cut as the file in it does. */
+function makeFolder(folder: string): void {
+  const topmost = mkdirSync(folder, { recursive: true });
+  if (topmost === undefined) return;
+  for (let made = folder; made.length >= topmost.length; made = dirname(made)) syncFolder(dirname(made));
+}
+
+function syncFolder(folder: string): void {
+  try {
+    const descriptor = openSync(folder, "r");
+    fsyncSync(descriptor);
+    closeSync(descriptor);
+  } catch {
+    // Not every system can sync a folder: Windows cannot.
+  }
+}
+
+/** SQLite opens what it cannot write all the same, and refuses every write from then on, also when it could be written. */
+function checkAccess(file: string): void {
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) {
+    if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
   }
 }
 
@@ -105,6 +137,14 @@ function createSchema(database: DatabaseSync): void {
     if (database.isTransaction) database.exec("ROLLBACK");
     throw error;
   }
+}
+
+function missing(file: string): WebhookError {
+  const place = file === ":memory:" ? "in the memory of this process" : `at "${resolve(file)}"`;
+  return new WebhookError(
+    `There is no inbox ${place}: name the server's own by its URL (INBOX_URL), as in sqlite:./data/inbox.db. A server makes it at its first start.`,
+    { code: "INBOX_UNUSABLE" },
+  );
 }
 
 function unusable(file: string, cause: unknown): WebhookError {

@@ -1,14 +1,22 @@
 import type { DatabaseSync } from "node:sqlite";
-import { WebhookError } from "../../errors.ts";
 import type { Arrival, DeliveryCounts, DeliveryKey, DeliveryPage, ListOptions, Task } from "../inbox.ts";
 import { inboxFull } from "../inbox-errors.ts";
+import { listInvalid, pageSize } from "../list-options.ts";
 import type { DeliveryAttempt, DeliveryStatus, StoredDelivery } from "../stored-delivery.ts";
+import { prepareStatements } from "./statements.ts";
 
 /** A delivery that a worker has taken, until its lease ends. */
 export interface Claimed extends Omit<Task, "isLast"> {
   sequence: number;
   /** Attempts that count: all but those that a shutdown cut short, and those before a replay. */
   countedAttempts: number;
+}
+
+/** A delivery whose lease has ended, and the number of the attempt that was made at it. */
+export interface Abandoned extends DeliveryKey {
+  sequence: number;
+  countedAttempts: number;
+  number: number;
 }
 
 /** How an attempt ended, and what becomes of the delivery. */
@@ -24,19 +32,18 @@ export interface Lease {
   until: number;
 }
 
+/** Deliveries that are forgotten in one transaction. */
+const pruneStep = 500;
+
 const statuses = ["queued", "running", "succeeded", "dead"] as const;
-const defaultPage = 50;
-const largestPage = 1_000;
 
 type Row = Record<string, unknown>;
 
 /** The statements of an inbox. Whatever writes belongs into a transaction. */
 export class DeliveryTable {
-  readonly #database: DatabaseSync;
   readonly #statements: ReturnType<typeof prepareStatements>;
 
   constructor(database: DatabaseSync) {
-    this.#database = database;
     this.#statements = prepareStatements(database);
   }
 
@@ -88,23 +95,25 @@ export class DeliveryTable {
     return true;
   }
 
-  /** Prolongs the leases of an owner. Returns the deliveries that are still his. */
-  renew({ owner, until, now }: Lease): ReadonlySet<number> {
-    return new Set(this.#statements.renew.all(until, now, owner).map((row) => Number(row.sequence)));
+  /** Prolongs the leases of what an owner is working on. Returns the deliveries that are still his. */
+  renew(sequences: readonly number[], { owner, until, now }: Lease): ReadonlySet<number> {
+    const rows = this.#statements.renew.all(until, now, owner, JSON.stringify(sequences));
+    return new Set(rows.map((row) => Number(row.sequence)));
   }
 
   /** Deliveries whose lease has ended: whoever worked on them is gone. */
-  abandoned(now: number): { sequence: number; endpoint: string; countedAttempts: number; number: number }[] {
+  abandoned(now: number): Abandoned[] {
     return this.#statements.abandoned.all(now).map((row) => ({
       sequence: Number(row.sequence),
       endpoint: String(row.endpoint),
+      id: String(row.id),
       countedAttempts: Number(row.attempts) - Number(row.forgiven),
       number: Number(row.attempts),
     }));
   }
 
-  /** Takes an abandoned delivery back. */
-  takeBack(found: { sequence: number; number: number }, { isDead, now }: { isDead: boolean; now: number }): void {
+  /** Takes an abandoned delivery back. Returns whether nobody else has done so meanwhile. */
+  takeBack(found: Abandoned, { isDead, now }: { isDead: boolean; now: number }): boolean {
     const { changes } = this.#statements.takeBack.run(
       isDead ? "dead" : "queued",
       isDead ? null : now,
@@ -113,7 +122,7 @@ export class DeliveryTable {
       found.sequence,
       now,
     );
-    if (changes === 0) return;
+    if (changes === 0) return false;
     this.#addAttempt(found.sequence, {
       number: found.number,
       startedAt: new Date(now),
@@ -121,6 +130,7 @@ export class DeliveryTable {
       outcome: "abandoned",
       error: { code: "ABANDONED", message: "The process that worked on it ended." },
     });
+    return true;
   }
 
   /** When the next delivery of each endpoint is due (ms since the epoch). */
@@ -148,37 +158,38 @@ export class DeliveryTable {
   }
 
   /** @throws `OPTION_INVALID`. */
-  list({ endpoint, status, limit = defaultPage, cursor }: ListOptions): DeliveryPage {
+  list(options: ListOptions): DeliveryPage {
+    const { endpoint, status, cursor } = options;
+    const limit = pageSize(options);
     const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
-    if (!Number.isSafeInteger(limit) || limit < 1 || limit > largestPage || !Number.isSafeInteger(before)) {
-      throw new WebhookError(
-        `Give "limit" from 1 to ${largestPage}, and as "cursor" the "next" of the page before, to list deliveries.`,
-        { code: "OPTION_INVALID" },
-      );
-    }
-    const conditions = ["sequence < ?", "body IS NOT NULL"];
-    const values: (string | number)[] = [before];
-    if (endpoint !== undefined) {
-      conditions.push("endpoint = ?");
-      values.push(endpoint);
-    }
-    if (status !== undefined) {
-      conditions.push("status = ?");
-      values.push(status);
-    }
-    const rows = this.#database
-      .prepare(`SELECT * FROM deliveries WHERE ${conditions.join(" AND ")} ORDER BY sequence DESC LIMIT ?`)
-      .all(...values, limit);
-    const last = rows.at(-1);
+    if (!Number.isSafeInteger(before)) throw listInvalid();
+    const sequences = this.#sequences({ endpoint, status, before, limit });
+    const last = sequences.at(-1);
+    const rows = sequences.map((sequence) => this.#statements.row.get(sequence)).filter((row) => row !== undefined);
     return {
       deliveries: rows.map((row) => this.#toStored(row)),
-      ...(rows.length === limit && last && { next: String(last.sequence) }),
+      ...(sequences.length === limit && last !== undefined && { next: String(last) }),
     };
+  }
+
+  /** The newest of each endpoint and status that is asked for: one index alone has each of these in order. */
+  #sequences({ endpoint, status, before, limit }: ListOptions & { before: number; limit: number }): number[] {
+    const { newest, newestOf, totals } = this.#statements;
+    const rows =
+      endpoint === undefined && status === undefined
+        ? newest.all(before, limit)
+        : totals
+            .all()
+            .filter((total) => total.endpoint === (endpoint ?? total.endpoint))
+            .filter((total) => total.status === (status ?? total.status))
+            .flatMap((total) => newestOf.all(String(total.endpoint), String(total.status), before, limit));
+    const sequences = rows.map(({ sequence }) => Number(sequence));
+    return sequences.sort((one, other) => other - one).slice(0, limit);
   }
 
   counts(): Record<string, DeliveryCounts> {
     const counts: Record<string, Record<DeliveryStatus, number>> = {};
-    for (const row of this.#database.prepare("SELECT * FROM totals").all()) {
+    for (const row of this.#statements.totals.all()) {
       const endpoint = String(row.endpoint);
       counts[endpoint] ??= { queued: 0, running: 0, succeeded: 0, dead: 0 };
       const status = statuses.find((known) => known === row.status);
@@ -188,14 +199,19 @@ export class DeliveryTable {
   }
 
   /**
-   * Forgets what finished before `bodiesBefore`: its body and its attempts at once, its id only when that is not needed
-   * any more to know a duplicate. Returns how many.
+   * Forgets some of what finished before `bodiesBefore`: its body and its attempts at once, its id only when that is
+   * not needed any more to know a duplicate. Returns how many, and whether there is more of it: it is done in steps, so
+   * that nobody else has to wait for all of it.
    */
-  prune(endpoint: string, { bodiesBefore, idsBefore }: { bodiesBefore: number; idsBefore: number }): number {
-    this.#statements.dropAttempts.run(endpoint, bodiesBefore);
-    const { changes: emptied } = this.#statements.dropBodies.run(endpoint, bodiesBefore);
-    this.#statements.dropIds.run(endpoint, Math.min(bodiesBefore, idsBefore));
-    return Number(emptied);
+  prune(
+    endpoint: string,
+    { bodiesBefore, idsBefore }: { bodiesBefore: number; idsBefore: number },
+  ): { count: number; isDone: boolean } {
+    const { dropBodies, dropAttempts, dropIds } = this.#statements;
+    const emptied = dropBodies.all(endpoint, bodiesBefore, pruneStep).map(({ sequence }) => Number(sequence));
+    dropAttempts.run(JSON.stringify(emptied));
+    const { changes: forgotten } = dropIds.run(endpoint, Math.min(bodiesBefore, idsBefore), pruneStep);
+    return { count: emptied.length, isDone: emptied.length < pruneStep && forgotten < pruneStep };
   }
 
   #addAttempt(sequence: number, { number, startedAt, durationMs, outcome, error }: DeliveryAttempt): void {
@@ -234,64 +250,5 @@ function toAttempt(row: Row): DeliveryAttempt {
     durationMs: Number(row.duration_ms),
     outcome: outcomes.find((known) => known === row.outcome) ?? "failed",
     ...(row.code !== null && { error: { code: String(row.code), message: String(row.message) } }),
-  };
-}
-
-function prepareStatements(database: DatabaseSync) {
-  const sql = (text: string) => database.prepare(text);
-  return {
-    find: sql("SELECT * FROM deliveries WHERE endpoint = ? AND id = ?"),
-    queuedOf: sql("SELECT deliveries FROM totals WHERE endpoint = ? AND status = 'queued'"),
-    add: sql(
-      "INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, set_at) VALUES (?, ?, 'queued', ?, ?, ?, ?)",
-    ),
-    revive: sql(
-      "UPDATE deliveries SET status = 'queued', body = ?, due_at = ?, set_at = ?, finished_at = NULL, forgiven = attempts WHERE sequence = ?",
-    ),
-    claim: sql(
-      `UPDATE deliveries SET status = 'running', owner = ?, due_at = ?, set_at = ?, attempts = attempts + 1
-       WHERE sequence IN (SELECT sequence FROM deliveries WHERE status = 'queued' AND endpoint = ? AND due_at <= ?
-         ORDER BY due_at, sequence LIMIT ?)
-       RETURNING sequence, id, body, received_at, attempts, forgiven`,
-    ),
-    // What is to be replayed goes back into the queue however this attempt has ended.
-    end: sql(
-      `UPDATE deliveries SET
-         status = iif(again, 'queued', :status), due_at = iif(again, :now, :due_at), set_at = :now,
-         finished_at = iif(again, NULL, :finished_at), forgiven = iif(again, attempts, forgiven + :forgiven),
-         again = 0, owner = NULL
-       WHERE sequence = :sequence AND status = 'running' AND owner = :owner`,
-    ),
-    renew: sql(
-      "UPDATE deliveries SET due_at = ?, set_at = ? WHERE status = 'running' AND owner = ? RETURNING sequence",
-    ),
-    abandoned: sql("SELECT * FROM deliveries WHERE status = 'running' AND due_at <= ?"),
-    takeBack: sql(
-      `UPDATE deliveries SET status = ?, due_at = ?, finished_at = ?, set_at = ?, owner = NULL
-       WHERE sequence = ? AND status = 'running' AND due_at <= ?`,
-    ),
-    due: sql("SELECT endpoint, min(due_at) AS due_at FROM deliveries WHERE status = 'queued' GROUP BY endpoint"),
-    correctClock: sql(
-      "UPDATE deliveries SET due_at = due_at - set_at + :now, set_at = :now WHERE status IN ('queued', 'running') AND set_at > :now",
-    ),
-    replay: sql(
-      `UPDATE deliveries SET
-         again = iif(status = 'running', 1, 0), status = iif(status = 'running', status, 'queued'),
-         due_at = iif(status = 'running', due_at, :now), set_at = iif(status = 'running', set_at, :now),
-         forgiven = iif(status = 'running', forgiven, attempts), finished_at = NULL
-       WHERE endpoint = :endpoint AND id = :id AND body IS NOT NULL`,
-    ),
-    replayDead: sql(
-      `UPDATE deliveries SET status = 'queued', due_at = ?, set_at = ?, finished_at = NULL, forgiven = attempts
-       WHERE status = 'dead' AND endpoint = ? AND body IS NOT NULL`,
-    ),
-    attempts: sql("SELECT * FROM attempts WHERE delivery = ? ORDER BY number"),
-    addAttempt: sql("INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?)"),
-    dropAttempts: sql(
-      `DELETE FROM attempts WHERE delivery IN
-         (SELECT sequence FROM deliveries WHERE endpoint = ? AND finished_at < ? AND body IS NOT NULL)`,
-    ),
-    dropBodies: sql("UPDATE deliveries SET body = NULL WHERE endpoint = ? AND finished_at < ? AND body IS NOT NULL"),
-    dropIds: sql("DELETE FROM deliveries WHERE endpoint = ? AND finished_at < ?"),
   };
 }

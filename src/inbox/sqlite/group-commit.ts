@@ -2,8 +2,11 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { WebhookError } from "../../errors.ts";
 import { inboxUnavailable } from "../inbox-errors.ts";
 
-/** How long a write may wait for a lock of somebody else, in milliseconds: the Hub waits for 30 seconds. */
-const longestWaitMs = 5_000;
+/**
+ * How long a write may wait for a lock of somebody else, in milliseconds: so that the answer is out within 5 seconds, a
+ * busy machine included.
+ */
+const longestWaitMs = 3_000;
 /** How often a lock is tried. */
 const retryMs = 5;
 

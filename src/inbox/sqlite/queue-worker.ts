@@ -49,8 +49,9 @@ export class QueueWorker {
     return this.#options.queue.retentionMs;
   }
 
-  get isBusy(): boolean {
-    return this.#running.size > 0;
+  /** What it is working on, by sequence. */
+  get running(): readonly number[] {
+    return [...this.#running.keys()];
   }
 
   isRunning(sequence: number): boolean {
@@ -66,10 +67,8 @@ export class QueueWorker {
   }
 
   /** Aborts what somebody else has taken meanwhile: the lease had ended, so this process was too slow to renew it. */
-  keepOnly(ours: ReadonlySet<number>): void {
-    for (const [sequence, { controller }] of this.#running) {
-      if (!ours.has(sequence)) controller.abort(leaseLost());
-    }
+  letGo(sequences: ReadonlySet<number>): void {
+    for (const sequence of sequences) this.#running.get(sequence)?.controller.abort(leaseLost());
   }
 
   /** Takes nothing more, asks handlers to end, and hands back what is not done after `graceMs`. */

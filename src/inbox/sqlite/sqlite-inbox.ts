@@ -3,7 +3,8 @@ import type { Arrival, DeliveryCounts, DeliveryKey, DeliveryPage, Inbox, ListOpt
 import { deliveryUnknown } from "../inbox-errors.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 import { openInboxDatabase } from "./database.ts";
-import { DeliveryTable } from "./delivery-table.ts";
+import { type Abandoned, DeliveryTable } from "./delivery-table.ts";
+import { checkFileSystem } from "./file-system.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { QueueWorker } from "./queue-worker.ts";
 
@@ -11,6 +12,8 @@ import { QueueWorker } from "./queue-worker.ts";
 export interface SqliteInboxOptions {
   /** `:memory:` keeps nothing beyond the process. */
   file: string;
+  /** What becomes of a file on a network file system or on FUSE: `"allow"` warns. Default `"refuse"`. */
+  unsafeFileSystem?: "refuse" | "allow";
   log: () => Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
@@ -20,6 +23,8 @@ export interface SqliteInboxOptions {
   leaseMs?: number;
   /** How often other processes' deliveries and ended leases are looked for, in milliseconds. */
   pollMs?: number;
+  /** Whether to fail where there is no inbox yet, in place of making one. Default `false`. */
+  mustExist?: boolean;
 }
 
 const hourMs = 3_600_000;
@@ -43,9 +48,17 @@ export class SqliteInbox implements Inbox {
 
   /** @throws `INBOX_UNUSABLE` */
   constructor(options: SqliteInboxOptions) {
-    this.#options = { mostQueued: 100_000, leaseMs: 30_000, pollMs: 1_000, ...options };
-    const { file, leaseMs, pollMs } = this.#options;
-    this.#database = openInboxDatabase(file);
+    this.#options = {
+      unsafeFileSystem: "refuse",
+      mostQueued: 100_000,
+      leaseMs: 30_000,
+      pollMs: 1_000,
+      mustExist: false,
+      ...options,
+    };
+    const { file, unsafeFileSystem, leaseMs, pollMs, mustExist, log } = this.#options;
+    if (file !== ":memory:") checkFileSystem(file, { isAllowed: unsafeFileSystem === "allow", log });
+    this.#database = openInboxDatabase(file, { mustExist });
     this.#table = new DeliveryTable(this.#database);
     this.#commit = new GroupCommit(this.#database);
     this.#every(pollMs, () => this.#poll());
@@ -105,7 +118,11 @@ export class SqliteInbox implements Inbox {
     for (const [endpoint, { retentionMs }] of this.#workers) {
       const now = this.#options.now();
       const limits = { bodiesBefore: now - retentionMs, idsBefore: now - duplicatesKnownMs };
-      count += await this.#commit.write(() => this.#table.prune(endpoint, limits));
+      for (let isDone = false; !isDone; ) {
+        const step = await this.#commit.write(() => this.#table.prune(endpoint, limits));
+        count += step.count;
+        isDone = step.isDone || this.#closed !== undefined;
+      }
     }
     return count;
   }
@@ -133,12 +150,19 @@ export class SqliteInbox implements Inbox {
       const worker = this.#workers.get(endpoint);
       return worker !== undefined && !worker.isRunning(sequence);
     });
-    for (const found of abandoned) {
-      const attempts = this.#workers.get(found.endpoint)?.attempts ?? 0;
-      const isDead = found.countedAttempts >= attempts;
-      await this.#commit.write(() => this.#table.takeBack(found, { isDead, now }));
-    }
+    for (const found of abandoned) await this.#takeBack(found, now);
     this.#wakeDue(now);
+  }
+
+  async #takeBack(found: Abandoned, now: number): Promise<void> {
+    const { endpoint, id: deliveryId, number: attempt } = found;
+    const isDead = found.countedAttempts >= (this.#workers.get(endpoint)?.attempts ?? 0);
+    const isTaken = await this.#commit.write(() => this.#table.takeBack(found, { isDead, now }));
+    if (!isTaken) return;
+    const fields = { endpoint, deliveryId, attempt, code: "ABANDONED" };
+    const reason = "The process that worked on a delivery has ended, or was too slow to say that it goes on";
+    if (isDead) this.#options.log().error(fields, `${reason}: its attempts are used up, it is dead. Replay it.`);
+    else this.#options.log().warn(fields, `${reason}: it is run again.`);
   }
 
   #wakeDue(now: number): void {
@@ -164,10 +188,13 @@ export class SqliteInbox implements Inbox {
 
   async #renew(): Promise<void> {
     const { now, leaseMs } = this.#options;
-    if (![...this.#workers.values()].some((worker) => worker.isBusy)) return;
+    const workers = [...this.#workers.values()];
+    const running = workers.flatMap((worker) => worker.running);
+    if (running.length === 0) return;
     const lease = { owner: this.#owner, now: now(), until: now() + leaseMs };
-    const ours = await this.#commit.write(() => this.#table.renew(lease));
-    for (const worker of this.#workers.values()) worker.keepOnly(ours);
+    const ours = await this.#commit.write(() => this.#table.renew(running, lease));
+    const lost = new Set(running.filter((sequence) => !ours.has(sequence)));
+    for (const worker of workers) worker.letGo(lost);
   }
 
   #every(milliseconds: number, task: () => Promise<void>): void {

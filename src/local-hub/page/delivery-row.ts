@@ -1,12 +1,12 @@
 import { html } from "hono/html";
+import { bodyText } from "../../page/body-text.ts";
 import { breakable } from "../../page/breakable.ts";
 import { copyButton } from "../../page/copy-button.ts";
 import { timeAgo } from "../../page/elapsed.ts";
+import { type EventSummary, summarizeEvent } from "../../page/event-summary.ts";
 import type { Markup } from "../../page/markup.ts";
 import { shorten } from "../../page/shorten.ts";
 import type { LogEntry } from "../log-entry.ts";
-import { bodyText } from "./body-text.ts";
-import { type EventSummary, summarizeEvent } from "./event-summary.ts";
 
 /** What a row is made from. */
 export interface DeliveryRowOptions {

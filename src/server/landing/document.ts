@@ -2,6 +2,7 @@ import { html } from "hono/html";
 import { pageDocument } from "../../page/document.ts";
 import { timeAgo } from "../../page/elapsed.ts";
 import type { Markup } from "../../page/markup.ts";
+import { activitySection } from "./activity-section.ts";
 import { endpointList } from "./endpoint-list.ts";
 import type { LandingInfo } from "./info.ts";
 import { nextSteps } from "./next-steps.ts";
@@ -16,6 +17,7 @@ export function renderDocument(info: LandingInfo, now: Date, assets: { styles: s
     brand: "hub-webhooks",
     links: [
       { to: "#endpoints", text: "Endpoints" },
+      ...(info.endpoints.length > 0 ? [{ to: "#activity", text: "Activity" }] : []),
       { to: "#next", text: "Next steps" },
       { to: "health", text: "Health" },
     ],
@@ -27,6 +29,7 @@ export function renderDocument(info: LandingInfo, now: Date, assets: { styles: s
         <h2 id="endpoints">Endpoints</h2>
         ${endpointList(info, now)}
       </section>
+      ${info.endpoints.length > 0 && activitySection(info)}
       <section aria-labelledby="next">
         <h2 id="next">What to do next</h2>
         ${nextSteps(info)}

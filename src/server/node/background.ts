@@ -3,11 +3,20 @@ import type { Inbox } from "../../inbox/inbox.ts";
 import { openInbox } from "../../inbox/open-inbox.ts";
 import type { Logger } from "../../logger.ts";
 
+/** What {@link openServerInbox} needs. */
+export interface OpenServerInboxOptions {
+  /** Default `INBOX_URL`. */
+  url: string | undefined;
+  log: () => Logger;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}
+
 /**
- * Opens the inbox of a server with background endpoints, where `INBOX_URL` says.
+ * Opens the inbox of a server with background endpoints.
  *
  * @throws `OPTION_INVALID`, `INBOX_UNUSABLE`.
  */
-export function openServerInbox({ log, now }: { log: () => Logger; now: () => number }): Promise<Inbox> {
-  return openInbox({ url: readEnvironment("INBOX_URL"), log, now });
+export function openServerInbox({ url, log, now }: OpenServerInboxOptions): Promise<Inbox> {
+  return openInbox({ url: url ?? readEnvironment("INBOX_URL"), log, now });
 }

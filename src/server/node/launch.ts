@@ -3,6 +3,8 @@ import { readEnvironment } from "../../environment.ts";
 import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { OpenTunnelOptions } from "../../tunnel/tunnel.ts";
+import { dashboardPath } from "../dashboard/serve.ts";
+import type { OwnerCheck } from "../owner.ts";
 import { webhooksPath } from "../receive.ts";
 import type { SecretCheck } from "../secret.ts";
 import { readSpace } from "../space.ts";
@@ -48,6 +50,8 @@ export interface LaunchTarget {
   fetch: (request: Request, bindings: unknown) => Response | Promise<Response>;
   endpointNames: () => readonly string[];
   secret: SecretCheck;
+  /** Who may open the dashboard; `undefined` where there is nothing to show on it. */
+  dashboard: () => OwnerCheck | undefined;
   /** Says, once, which settings look wrong and whether a secret is asked for. */
   tell: () => void;
   log: () => Logger;
@@ -94,6 +98,7 @@ export async function launch(target: LaunchTarget, options: LaunchOptions): Prom
   const publicUrl = () => space?.url ?? door?.url ?? url;
   target.tell();
   sayReady(target, publicUrl());
+  sayDashboard(target, space?.url ?? url);
   return {
     port: listener.port,
     url,
@@ -115,6 +120,25 @@ function sayReady({ endpointNames, log }: LaunchTarget, publicUrl: string): void
     { endpoints: endpointNames().map((name) => `POST ${publicUrl}${webhooksPath}${name}`), register: settingsPage },
     "Webhooks are correctly setup and ready to use",
   );
+}
+
+/** Not through the tunnel: that leads to the webhooks alone. */
+function sayDashboard({ dashboard, log }: LaunchTarget, url: string): void {
+  const owner = dashboard();
+  if (!owner) return;
+  if (owner.hasToken()) {
+    log().info(
+      { dashboard: `${url}${dashboardPath}` },
+      "The dashboard is open to its owner: any user name, and what DASHBOARD_TOKEN holds as the password",
+    );
+  } else if (readSpace()) {
+    log().warn("The dashboard is closed: set DASHBOARD_TOKEN (Settings, Variables and secrets) to open it.");
+  } else {
+    log().info(
+      { dashboard: `${url}${dashboardPath}` },
+      "The dashboard is open to this machine alone; set DASHBOARD_TOKEN to open it from elsewhere",
+    );
+  }
 }
 
 function environmentPort(): number {

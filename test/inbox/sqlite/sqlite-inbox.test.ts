@@ -158,6 +158,26 @@ describe("A replay", () => {
     expect((await reached(inbox, "a", "succeeded"))?.attempts).toHaveLength(6);
   });
 
+  test("comes with the new body when what died and was forgotten is sent again", async () => {
+    const clock = { now: Date.UTC(2026, 0, 1) };
+    const { inbox, file } = openInbox({ now: () => clock.now });
+    let works = false;
+    const runs = work(inbox, () => (works ? succeeded : failed({ retryable: false })), { retentionMs: 1_000 });
+    await inbox.accept(arrival("a", { body: "before" }));
+    await reached(inbox, "a", "dead");
+    clock.now += 1_001;
+    expect(await inbox.prune()).toBe(1);
+    const other = new DatabaseSync(file, { readOnly: true });
+    const stored = () => other.prepare("SELECT body FROM deliveries").get();
+    expect(stored()).toEqual({ body: null });
+    works = true;
+    expect(await inbox.accept(arrival("a", { body: "after" }))).toEqual({ duplicate: false });
+    expect(stored()).toEqual({ body: "after" });
+    await reached(inbox, "a", "succeeded");
+    expect(runs.map(({ body }) => body)).toEqual(["before", "after"]);
+    other.close();
+  });
+
   test("of a delivery that is running is one more attempt after that", async () => {
     const { inbox } = openInbox();
     const release = Promise.withResolvers<void>();

@@ -54,6 +54,7 @@ describe("Two inboxes on one file", () => {
       { number: 1, outcome: "abandoned" },
       { number: 2, outcome: "succeeded" },
     ]);
+    expect(second.logger.lines).toMatchObject([{ level: "warn", code: "ABANDONED", deliveryId: "a", attempt: 1 }]);
     await first.inbox.close(0);
     expect(await reached(second.inbox, "a", "succeeded")).toEqual(stored);
   });
@@ -70,6 +71,8 @@ describe("Two inboxes on one file", () => {
     clock.now += 60_001;
     expect((await reached(second.inbox, "a", "dead"))?.attempts).toMatchObject([{ outcome: "abandoned" }]);
     expect(taken).toEqual([]);
+    const told = { level: "error", code: "ABANDONED", deliveryId: "a", msg: expect.stringContaining("it is dead") };
+    await vi.waitFor(() => expect(second.logger.lines).toMatchObject([told]));
     await first.inbox.close(0);
   });
 

@@ -2,13 +2,17 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { LandingInfo } from "../../../src/server/landing/info.ts";
 import { landingAsset, landingPage } from "../../../src/server/landing/page.ts";
-import { fullInfo, hostileInfo, sampleInfo } from "./sample-info.ts";
+import { fullInfo, hostileInfo, sampleEndpoint, sampleHours, sampleInfo } from "./sample-info.ts";
 
 const scenes: Readonly<Record<string, LandingInfo>> = {
   full: fullInfo,
   single: sampleInfo(),
   empty: sampleInfo({ endpoints: [], secretIsSet: false }),
   hostile: hostileInfo,
+  young: sampleInfo({
+    endpoints: [sampleEndpoint({ deliveries: 3, lastDay: 3 })],
+    activity: { hours: sampleHours(2, () => ({ succeeded: 1, retrying: 1 })), queue: "unknown" },
+  }),
 };
 
 /** Answers as a receiver would; `?scene=` names the one that it is. */

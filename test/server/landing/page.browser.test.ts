@@ -35,11 +35,12 @@ describe("The page is accessible", () => {
   test.each(
     [wide, narrow].flatMap((viewport) =>
       (["light", "dark"] as const).flatMap((colorScheme) =>
-        ["full", "single", "empty"].map((scene) => ({ scene, colorScheme, width: viewport.width, viewport })),
+        ["full", "single", "young", "empty"].map((scene) => ({ scene, colorScheme, width: viewport.width, viewport })),
       ),
     ),
   )("with the scene “$scene”, $colorScheme, $width pixels wide", async ({ scene, colorScheme, viewport }) => {
     const page = await open(`/?scene=${scene}`, { colorScheme, viewport });
+    for (const table of await page.locator("summary").all()) await table.click();
     await page.evaluate(axe.source);
     const { violations, incomplete } = await page.evaluate<AxeResults>("axe.run()");
     expect(violations.map(({ id, nodes }) => ({ id, targets: nodes.map(({ target }) => target) }))).toEqual([]);
@@ -56,6 +57,7 @@ describe("The page fits", () => {
     { scene: "hostile", width: 360 },
   ])("the scene “$scene” into $width pixels without sideways scrolling", async ({ scene, width }) => {
     const page = await open(`/?scene=${scene}`, { viewport: { width, height: 740 } });
+    for (const table of await page.locator("summary").all()) await table.click();
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
     const edges = await page
       .locator("body *:not(.unseen)")
@@ -82,6 +84,41 @@ describe("Without JavaScript", () => {
     for (const { url } of fullInfo.endpoints) expect(await page.getByText(url, { exact: true }).isVisible()).toBe(true);
     expect(await page.getByRole("button").count()).toBe(0);
     expect(await page.getByText("curl").isVisible()).toBe(true);
+  });
+});
+
+describe("The chart", () => {
+  test.each(["light", "dark"] as const)("shows every outcome in a colour that stands out, %s", async (colorScheme) => {
+    const page = await open("/", { colorScheme });
+    const luminances = await page.locator(".legend .key rect, pattern rect").evaluateAll((rects) => {
+      const linear = (channel: number) => (channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4);
+      const luminanceOf = (color: string) => {
+        const [red = 0, green = 0, blue = 0] = (color.match(/[\d.]+/g) ?? []).map((part) => linear(Number(part) / 255));
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+      };
+      const fills = rects.map((rect) => getComputedStyle(rect).fill).filter((fill) => fill.startsWith("rgb"));
+      return [getComputedStyle(document.body).backgroundColor, ...fills].map(luminanceOf);
+    });
+    const [ground = 0, ...outcomes] = luminances;
+    expect(outcomes).toHaveLength(4);
+    const contrasts = outcomes.map((one) => (Math.max(one, ground) + 0.05) / (Math.min(one, ground) + 0.05));
+    // What WCAG 2.2 asks of a graphic (1.4.11).
+    expect(Math.min(...contrasts)).toBeGreaterThanOrEqual(3);
+  });
+
+  test("has a bar for each hour in which something came, on one ground line", async () => {
+    const page = await open("/");
+    const drawing = await page.locator("svg.bars").boundingBox();
+    const bars = await page.locator("svg.bars g").evaluateAll((groups) =>
+      groups.map((group) => {
+        const { top, bottom, width } = group.getBoundingClientRect();
+        return { top: top + scrollY, bottom: Math.round(bottom + scrollY), width: Math.round(width) };
+      }),
+    );
+    expect(bars).toHaveLength(24);
+    expect(new Set(bars.map(({ bottom }) => bottom)).size).toBe(1);
+    expect(Math.min(...bars.map(({ width }) => width))).toBeGreaterThan(20);
+    expect(Math.round(Math.min(...bars.map(({ top }) => top)))).toBe(Math.round(drawing?.y ?? 0));
   });
 });
 
@@ -130,10 +167,12 @@ test("The keyboard reaches every link and button in reading order, each with a v
   }
   const names = [
     "Endpoints",
+    "Activity",
     "Next steps",
     "Health",
     "the settings of this Space (opens a new tab)",
     ...fullInfo.endpoints.map(({ name }) => `Copy the URL of ${name}`),
+    "The same as a table",
     "the webhook settings of the Hub (opens a new tab)",
     "Copy the command",
     "/health",

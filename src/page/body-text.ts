@@ -1,4 +1,4 @@
-import { cutAt } from "../../page/shorten.ts";
+import { cutAt } from "./shorten.ts";
 
 /** A body as the page shows it. */
 export interface BodyText {

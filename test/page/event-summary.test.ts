@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { summarizeEvent } from "../../../src/local-hub/page/event-summary.ts";
+import { summarizeEvent } from "../../src/page/event-summary.ts";
 
 describe("What a payload is about", () => {
   test("is its scope, its action and its repository", () => {
@@ -27,9 +27,16 @@ describe("What a payload is about", () => {
     `{"event":null}`,
     `{"event":"update"}`,
     `{"event":{"scope":{}}}`,
+    `{"__proto__":{"event":{"scope":"x"}}}`,
     "[".repeat(99),
   ])("is not known of “%s”", (body) => {
     expect(summarizeEvent(body)).toBeUndefined();
+  });
+
+  test("is not known of a body that is gone, and of one that would take long to parse", () => {
+    expect(summarizeEvent(undefined)).toBeUndefined();
+    const long = JSON.stringify({ event: { scope: "repo" }, files: ["x".repeat(1_000_000)] });
+    expect(summarizeEvent(long)).toBeUndefined();
   });
 
   test("is short, however long its names are", () => {

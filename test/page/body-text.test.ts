@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bodyText } from "../../../src/local-hub/page/body-text.ts";
+import { bodyText } from "../../src/page/body-text.ts";
 
 const most = 20_000;
 

@@ -1,4 +1,4 @@
-import { shorten } from "../../page/shorten.ts";
+import { shorten } from "./shorten.ts";
 
 /** What a payload is about, in the words of the payload: any text, of any meaning. */
 export interface EventSummary {
@@ -10,8 +10,12 @@ export interface EventSummary {
 
 const longestName = 120;
 
+/** Longer than this, in characters, a body is not parsed: a page of them would take seconds. */
+const longestParsed = 1_000_000;
+
 /** Reads what a payload is about; `undefined` where it does not say. Bodies may be anything, JSON or not. */
-export function summarizeEvent(body: string): EventSummary | undefined {
+export function summarizeEvent(body: string | undefined): EventSummary | undefined {
+  if (body === undefined || body.length > longestParsed) return undefined;
   const payload = parse(body);
   const event = field(payload, "event");
   const repo = field(payload, "repo");
@@ -28,8 +32,9 @@ function parse(body: string): unknown {
 }
 
 function field(value: unknown, name: string): unknown {
-  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
-  return Object.entries(value).find(([key]) => key === name)?.[1];
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? Reflect.get(value, name)
+    : undefined;
 }
 
 function named(value: unknown, names: readonly string[]): string[] {

@@ -1,0 +1,35 @@
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { openInbox } from "../dist/inbox/open-inbox.js";
+import { createConsoleLogger } from "../dist/server/console-logger.js";
+import { body } from "./delivery.ts";
+import { inboxFolder } from "./inbox-folder.ts";
+
+/** Makes an inbox in which so many deliveries have succeeded already. Returns its URL. */
+export async function storedInbox(count: number): Promise<string> {
+  const folder = join(inboxFolder, `stored-${count}`);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, "inbox.db");
+  const url = `sqlite:${file}`;
+  const inbox = await openInbox({ url, log: () => createConsoleLogger(), now: Date.now });
+  await inbox.close(0);
+  const database = new DatabaseSync(file);
+  const now = Date.now();
+  database.exec("PRAGMA synchronous = OFF; BEGIN");
+  const add = database.prepare(
+    `INSERT INTO deliveries (endpoint, id, status, body, received_at, attempts, set_at, finished_at)
+     VALUES (?, ?, 'succeeded', ?, ?, 1, ?, ?)`,
+  );
+  const attempt = database.prepare("INSERT INTO attempts VALUES (?, 1, ?, 5, 'succeeded', NULL, NULL)");
+  for (let number = 0; number < count; number += 1) {
+    // Of another endpoint and of this one, with ids in no order, as the Hub's are.
+    const endpoint = number % 2 === 0 ? "bench" : "other";
+    const { lastInsertRowid } = add.run(endpoint, crypto.randomUUID(), body, now, now, now);
+    attempt.run(lastInsertRowid, now);
+  }
+  database.exec("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
+  database.close();
+  return url;
+}

@@ -1,0 +1,28 @@
+import { serve } from "@hono/node-server";
+import { Queue } from "bullmq";
+import { Hono } from "hono";
+import { announce } from "../announce.js";
+import { type Payload, secret } from "../delivery.ts";
+import { openLog } from "../subject-log.ts";
+
+const log = openLog();
+const queue = new Queue("bench", { connection: { url: process.env.INBOX_URL ?? "" } });
+
+const app = new Hono();
+app.post("/webhooks/bench", async (context) => {
+  const startedAt = performance.now();
+  if (context.req.header("x-webhook-secret") !== secret) return context.body(null, 403);
+  const payload = await context.req.json<Payload>();
+  const deliveryId = context.req.header("webhook-id") ?? "";
+  await queue.add("bench", payload, { jobId: deliveryId });
+  log.info({
+    endpoint: "bench",
+    deliveryId,
+    repo: `${payload.repo.type}:${payload.repo.name}`,
+    outcome: "accepted",
+    ms: performance.now() - startedAt,
+  });
+  return context.json({ deliveryId }, 202);
+});
+
+serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 }, ({ port }) => announce(port));

@@ -1,0 +1,79 @@
+import { WebhookError } from "../../../errors.ts";
+import type { Logger } from "../../../logger.ts";
+import type { ServerInbox } from "../../../server/server-inbox.ts";
+import { maskUrl, secretsInUrl } from "../../../url-secrets.ts";
+import type { Shell } from "../../shell.ts";
+
+/** What {@link InboxAccess} needs. */
+export interface InboxAccessOptions {
+  shell: Shell;
+  /** The options of `deliveries`; asked for when a command runs, since only then they have been read. */
+  readOptions: () => { inbox?: string };
+}
+
+// Its warnings are for whoever stores something; what concerns the one who looks is thrown.
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
+
+/** Opens the inbox that the command line names, for one command. */
+export class InboxAccess {
+  readonly #options: InboxAccessOptions;
+
+  constructor(options: InboxAccessOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Does something with the inbox, and closes it afterwards. None is made where there is none. No error shows what is
+   * secret in its URL.
+   *
+   * @throws `INBOX_UNUSABLE`, `OPTION_INVALID`, and whatever `work` throws.
+   */
+  async use(work: (inbox: ServerInbox) => Promise<void>): Promise<void> {
+    const { shell, readOptions } = this.#options;
+    // An empty variable counts as not set.
+    const url = readOptions().inbox ?? (shell.env.INBOX_URL || undefined);
+    try {
+      const [{ openInbox }, { ServerInbox }] = await Promise.all([
+        import("../../../inbox/open-inbox.ts"),
+        import("../../../server/server-inbox.ts"),
+      ]);
+      const inbox = await openInbox({ url, log: () => silent, now: Date.now, mustExist: true });
+      try {
+        await work(new ServerInbox(async () => inbox));
+      } finally {
+        await inbox.close(0);
+      }
+    } catch (error) {
+      throw toTellable(error, url ?? "");
+    }
+  }
+}
+
+/** The error as it can be shown; without its cause, which may quote the URL as well. */
+function toTellable(error: unknown, url: string): Error {
+  const reason = withoutSecrets(error instanceof Error ? error.message : String(error), url);
+  if (WebhookError.isInstance(error)) return new WebhookError(adviseHere(error, { reason, url }), { code: error.code });
+  // Whatever has a code comes from the engine or the system, and not from a mistake of ours.
+  if (error instanceof Error && "code" in error) {
+    return new WebhookError(`The inbox could not be read or written (${reason}): mend that, or try again.`, {
+      code: "INBOX_UNUSABLE",
+    });
+  }
+  return new Error(reason);
+}
+
+function adviseHere({ code, cause }: WebhookError, { reason, url }: { reason: string; url: string }): string {
+  if (code === "INBOX_UNUSABLE") return `${reason} For this command --inbox URL names it as well.`;
+  if (code !== "INBOX_UNAVAILABLE") return reason;
+  const detail = cause instanceof Error ? ` (${withoutSecrets(cause.message, url)})` : "";
+  return `The inbox could not be written${detail}: try again.`;
+}
+
+function withoutSecrets(text: string, url: string): string {
+  // A password with an unescaped slash makes no URL, and is a secret all the same.
+  const [, unescaped = ""] = /:\/\/[^:@]*:(.*)@/s.exec(url) ?? [];
+  return [...secretsInUrl(url), unescaped]
+    .filter((secret) => secret !== "")
+    .sort((left, right) => right.length - left.length)
+    .reduce((masked, secret) => masked.replaceAll(secret, "***"), maskUrl(text));
+}

@@ -1,0 +1,57 @@
+import { type Command, Option } from "commander";
+import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
+import { examples } from "../../examples.ts";
+import { type DeliveriesContext, numberBetween, ofOption, statusOption } from "./delivery-options.ts";
+import { deliveriesResult, describeNothing, listDeliveries } from "./delivery-result.ts";
+
+interface ListCommandOptions {
+  of?: string;
+  status?: DeliveryStatus;
+  limit: number;
+  cursor?: string;
+  all?: boolean;
+}
+
+/** Adds `hub-webhooks deliveries list`. */
+export function addListDeliveries(deliveries: Command, { invocation, access }: DeliveriesContext): void {
+  deliveries
+    .command("list")
+    .alias("ls")
+    .description("list deliveries, newest first")
+    .addOption(ofOption("only those of this endpoint of the server"))
+    .addOption(statusOption("only those that are in this status"))
+    .option("--limit <number>", "how many, 1 to 1000", numberBetween(1, 1_000), 50)
+    .option("--cursor <cursor>", "go on where the list before ended, as that has told")
+    .addOption(new Option("--all", "all of them, however many").conflicts("limit"))
+    .addHelpText(
+      "after",
+      examples(
+        "hub-webhooks deliveries list",
+        "hub-webhooks deliveries list --of retrain --status dead",
+        "hub-webhooks deliveries list --all --format json    # for programs; show gives the body",
+      ),
+    )
+    .action(({ of: endpoint, status, limit, cursor, all }: ListCommandOptions) =>
+      access.use(async (inbox) => {
+        const { output } = invocation;
+        const filter = { ...(endpoint !== undefined && { endpoint }), ...(status !== undefined && { status }) };
+        const found = await listDeliveries(inbox, {
+          ...filter,
+          ...(cursor !== undefined && { cursor }),
+          limit: all ? Number.POSITIVE_INFINITY : limit,
+        });
+        output.result(deliveriesResult(found.deliveries));
+        if (found.deliveries.length === 0) output.say(await describeNothing(inbox, { endpoint }));
+        if (found.next === undefined) return;
+        // The page may have been the last one, full to the brim.
+        const { deliveries: more } = await inbox.list({ ...filter, cursor: found.next, limit: 1 });
+        if (more.length > 0)
+          output.say(`There are more: add --cursor ${quoted(found.next)}, or --all for all of them.`);
+      }),
+    );
+}
+
+/** The text as a word of a shell. */
+function quoted(text: string): string {
+  return /^[\w.:/=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

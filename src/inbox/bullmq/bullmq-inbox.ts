@@ -1,0 +1,208 @@
+import { z } from "zod";
+import { WebhookError } from "../../errors.ts";
+import type { Logger } from "../../logger.ts";
+import type { Arrival, DeliveryCounts, DeliveryKey, DeliveryPage, Inbox, ListOptions, QueueOptions } from "../inbox.ts";
+import { inboxUnavailable } from "../inbox-errors.ts";
+import { listInvalid, pageSize } from "../list-options.ts";
+import type { StoredDelivery } from "../stored-delivery.ts";
+import { EndpointQueue, listNames } from "./endpoint-queue.ts";
+import { EndpointWorker, type QueueWords } from "./endpoint-worker.ts";
+import type { DeliveryQueue, QueueServer } from "./queue-server.ts";
+import { jobIdOf } from "./stored-job.ts";
+
+/** What a {@link BullmqInbox} is made from. */
+export interface BullmqInboxOptions {
+  server: QueueServer;
+  words: QueueWords;
+  onError: (error: Error) => void;
+  log: () => Logger;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** Deliveries of an endpoint that may wait; more are refused. */
+  mostQueued?: number;
+  /** How long a delivery that nobody renews belongs to whoever took it, in milliseconds. */
+  leaseMs?: number;
+  /** How long an arrival may take to be kept, in milliseconds. */
+  deadlineMs?: number;
+}
+
+const hourMs = 3_600_000;
+/** For this long an id is known, so that what comes again is not run again. */
+const duplicatesKnownMs = 7 * 24 * hourMs;
+
+/** Holds the name of each endpoint as a job that nobody works on. No endpoint can be called that. */
+const registryName = "#endpoints";
+
+/** Keeps deliveries in Redis or PostgreSQL, by BullMQ, for as many receivers as there are. */
+export class BullmqInbox implements Inbox {
+  readonly #options: Required<BullmqInboxOptions>;
+  readonly #registry: DeliveryQueue;
+  readonly #queues = new Map<string, EndpointQueue>();
+  readonly #workers = new Map<string, EndpointWorker>();
+  readonly #registered = new Map<string, Promise<unknown>>();
+  readonly #accepting = new Set<Promise<unknown>>();
+  readonly #pruning: NodeJS.Timeout;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: BullmqInboxOptions) {
+    this.#options = { mostQueued: 100_000, leaseMs: 30_000, deadlineMs: 5_000, ...options };
+    this.#registry = options.server.openQueue(registryName);
+    for (const warning of options.server.warnings) options.log().warn(warning);
+    this.#pruning = setInterval(() => this.prune().catch(options.onError), hourMs);
+    this.#pruning.unref();
+  }
+
+  async accept(arrival: Arrival): Promise<{ duplicate: boolean }> {
+    const { deadlineMs, mostQueued } = this.#options;
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(inboxUnavailable(new Error("The server does not answer."))), deadlineMs);
+    const adding = this.#register(arrival.endpoint).then(() =>
+      this.#queue(arrival.endpoint).add(arrival, { mostQueued }),
+    );
+    const added = Promise.race([adding, late.promise]);
+    this.#accepting.add(added);
+    try {
+      return { duplicate: await added };
+    } catch (error) {
+      throw WebhookError.isInstance(error) ? error : inboxUnavailable(error);
+    } finally {
+      clearTimeout(timer);
+      this.#accepting.delete(added);
+    }
+  }
+
+  work(queue: QueueOptions): void {
+    const { server, words, leaseMs, now, log, onError } = this.#options;
+    this.#register(queue.endpoint).catch(onError);
+    this.#workers.set(queue.endpoint, new EndpointWorker({ queue, server, words, leaseMs, now, log, onError }));
+  }
+
+  async list(options: ListOptions = {}): Promise<DeliveryPage> {
+    const most = pageSize(options);
+    const { endpoint, status, cursor } = options;
+    const offsets = readCursor(cursor);
+    const endpoints = endpoint === undefined ? await this.#endpoints() : [endpoint];
+    const lists = endpoints.flatMap((name) =>
+      listNames(status).map((list) => ({ name, list, key: `${name} ${list}` })),
+    );
+    const parts = await Promise.all(
+      lists.map(async ({ name, list, key }) => {
+        const from = offsets[key] ?? 0;
+        return { key, from, taken: 0, found: await this.#queue(name).read(list, { from, most }) };
+      }),
+    );
+    const deliveries = merge(parts, most);
+    const hasMore = parts.some(({ taken, found }) => taken < found.length || found.length === most);
+    return { deliveries, ...(hasMore && { next: writeCursor(parts) }) };
+  }
+
+  get({ endpoint, id }: DeliveryKey): Promise<StoredDelivery | undefined> {
+    return this.#queue(endpoint).get(id);
+  }
+
+  replay({ endpoint, id }: DeliveryKey): Promise<void> {
+    return this.#queue(endpoint).replay(id);
+  }
+
+  replayDead(endpoint: string): Promise<number> {
+    return this.#queue(endpoint).replayDead();
+  }
+
+  async counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
+    const endpoints = await this.#endpoints();
+    return Object.fromEntries(
+      await Promise.all(endpoints.map(async (name) => [name, await this.#queue(name).counts()] as const)),
+    );
+  }
+
+  async prune(): Promise<number> {
+    const now = this.#options.now();
+    let count = 0;
+    for (const [endpoint, { retentionMs }] of this.#workers) {
+      const limits = { bodiesBefore: now - retentionMs, idsBefore: now - duplicatesKnownMs, now };
+      count += await this.#queue(endpoint).prune(limits);
+    }
+    return count;
+  }
+
+  close(graceMs: number): Promise<void> {
+    this.#closed ??= this.#close(graceMs);
+    return this.#closed;
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    clearInterval(this.#pruning);
+    await Promise.allSettled(this.#accepting);
+    await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
+    await Promise.all([this.#registry, ...this.#queues.values()].map((queue) => queue.close()));
+    await this.#options.server.close();
+  }
+
+  #queue(endpoint: string): EndpointQueue {
+    let queue = this.#queues.get(endpoint);
+    if (!queue) {
+      queue = new EndpointQueue({ endpoint, queue: this.#options.server.openQueue(endpoint) });
+      this.#queues.set(endpoint, queue);
+    }
+    return queue;
+  }
+
+  /** So that whoever looks into the inbox finds the endpoint. */
+  #register(endpoint: string): Promise<unknown> {
+    let registered = this.#registered.get(endpoint);
+    if (!registered) {
+      const data = { id: endpoint, body: "" };
+      registered = this.#registry.add("endpoint", data, { jobId: jobIdOf(endpoint) });
+      registered.catch(() => this.#registered.delete(endpoint));
+      this.#registered.set(endpoint, registered);
+    }
+    return registered;
+  }
+
+  async #endpoints(): Promise<string[]> {
+    const jobs = await this.#registry.getJobs(["wait"]);
+    return jobs.map(({ data }) => data.id).sort();
+  }
+}
+
+interface Part {
+  key: string;
+  from: number;
+  taken: number;
+  found: readonly StoredDelivery[];
+}
+
+/** Takes the newest of all parts again and again. A delivery whose body is forgotten is passed over. */
+function merge(parts: readonly Part[], most: number): StoredDelivery[] {
+  const deliveries: StoredDelivery[] = [];
+  while (deliveries.length < most) {
+    let newest: Part | undefined;
+    for (const part of parts) if (arrivedAt(part) > arrivedAt(newest)) newest = part;
+    const delivery = newest?.found[newest.taken];
+    if (!newest || !delivery) break;
+    newest.taken += 1;
+    if (delivery.body !== undefined) deliveries.push(delivery);
+  }
+  return deliveries;
+}
+
+function arrivedAt(part: Part | undefined): number {
+  return part?.found[part.taken]?.receivedAt.getTime() ?? Number.NEGATIVE_INFINITY;
+}
+
+/** How far each list was read. What moves to another list meanwhile may be shown twice, or not. */
+const cursorSchema = z.record(z.string(), z.number().int().nonnegative());
+
+function readCursor(cursor: string | undefined): z.infer<typeof cursorSchema> {
+  if (cursor === undefined) return {};
+  try {
+    return cursorSchema.parse(JSON.parse(Buffer.from(cursor, "base64url").toString()));
+  } catch {
+    throw listInvalid();
+  }
+}
+
+function writeCursor(parts: readonly Part[]): string {
+  const offsets = parts.map(({ key, from, taken }) => [key, from + taken] as const).filter(([, offset]) => offset > 0);
+  return Buffer.from(JSON.stringify(Object.fromEntries(offsets))).toString("base64url");
+}

@@ -1,0 +1,253 @@
+import { setTimeout } from "node:timers/promises";
+import { WebhookError } from "../../errors.ts";
+import type { Arrival, DeliveryCounts } from "../inbox.ts";
+import { deliveryUnknown, inboxFull } from "../inbox-errors.ts";
+import type { DeliveryStatus, StoredDelivery } from "../stored-delivery.ts";
+import type { DeliveryQueue } from "./queue-server.ts";
+import {
+  bodyOf,
+  type DeliveryJob,
+  type JobHistory,
+  jobIdOf,
+  readHistory,
+  replayedRow,
+  startsIn,
+  toJobData,
+  toStoredDelivery,
+} from "./stored-job.ts";
+
+/** Where BullMQ keeps the deliveries of a status. */
+const listsOf = {
+  queued: ["wait", "delayed"],
+  running: ["active"],
+  succeeded: ["completed"],
+  dead: ["failed"],
+} as const;
+
+type ListName = (typeof listsOf)[DeliveryStatus][number];
+
+/** The lists of a status, or all of them, in an order that stays the same. */
+export function listNames(status?: DeliveryStatus): readonly ListName[] {
+  return status ? listsOf[status] : Object.values(listsOf).flat();
+}
+
+const statusOfState: Readonly<Record<string, DeliveryStatus>> = {
+  waiting: "queued",
+  delayed: "queued",
+  prioritized: "queued",
+  active: "running",
+  completed: "succeeded",
+  failed: "dead",
+};
+
+/** The policy of the worker decides how often a delivery is tried, not what was set when it came. */
+const withoutLimit = 1_000_000;
+const mostLooks = 5;
+const removedAtOnce = 1_000;
+const emptiedAtOnce = 100;
+
+/** The deliveries of one endpoint: a queue of BullMQ. */
+export class EndpointQueue {
+  readonly endpoint: string;
+  readonly #queue: DeliveryQueue;
+  readonly #accepting = new Map<string, Promise<unknown>>();
+
+  constructor({ endpoint, queue }: { endpoint: string; queue: DeliveryQueue }) {
+    this.endpoint = endpoint;
+    this.#queue = queue;
+  }
+
+  /**
+   * Adds an arrival, or begins with a dead one anew. Returns whether it was there already.
+   *
+   * @throws `INBOX_FULL`.
+   */
+  async add(arrival: Arrival, { mostQueued }: { mostQueued: number }): Promise<boolean> {
+    const jobId = jobIdOf(arrival.id);
+    // BullMQ does not say whether a job was there before: of those that come at the same time, one has to be the first.
+    const earlier = this.#accepting.get(jobId);
+    const adding = (earlier?.catch(() => {}) ?? Promise.resolve()).then(() =>
+      this.#add(arrival, { jobId, mostQueued }),
+    );
+    this.#accepting.set(jobId, adding);
+    try {
+      return await adding;
+    } finally {
+      if (this.#accepting.get(jobId) === adding) this.#accepting.delete(jobId);
+    }
+  }
+
+  async #add(arrival: Arrival, { jobId, mostQueued }: { jobId: string; mostQueued: number }): Promise<boolean> {
+    const [state, queued] = await Promise.all([
+      this.#queue.getJobState(jobId),
+      this.#queue.getJobCountByTypes(...listsOf.queued),
+    ]);
+    if (state === "failed") return !(await this.#revive(arrival, jobId));
+    if (state !== "unknown") return true;
+    if (queued >= mostQueued) throw inboxFull(this.endpoint);
+    await this.#queue.add("delivery", toJobData(arrival), {
+      jobId,
+      timestamp: arrival.receivedAt.getTime(),
+      attempts: withoutLimit,
+      backoff: { type: "custom" },
+      // The log of the job tells what went wrong, in full.
+      stackTraceLimit: 0,
+    });
+    return false;
+  }
+
+  /** Returns whether it was still dead. */
+  async #revive(arrival: Arrival, jobId: string): Promise<boolean> {
+    const job = await this.#queue.getJob(jobId);
+    if (!job) return false;
+    await job.updateData(toJobData(arrival));
+    return this.#retry(job, "failed");
+  }
+
+  async #retry(job: DeliveryJob, state: "failed" | "completed"): Promise<boolean> {
+    await job.log(replayedRow);
+    try {
+      await job.retry(state);
+      return true;
+    } catch (error) {
+      // Somebody else was faster.
+      if ((await job.getState()) !== state) return false;
+      throw error;
+    }
+  }
+
+  async get(id: string): Promise<StoredDelivery | undefined> {
+    const jobId = jobIdOf(id);
+    let state = await this.#queue.getJobState(jobId);
+    for (let look = 1; ; look += 1) {
+      const status = statusOfState[state];
+      const job = status && (await this.#queue.getJob(jobId));
+      const stored = job && (await this.#toStored(job, status));
+      const after = await this.#queue.getJobState(jobId);
+      // What was read in several steps is of one moment only if nothing has happened in between.
+      if (after === state || look === mostLooks) return stored;
+      state = after;
+    }
+  }
+
+  /** Reads a part of a list, newest first. */
+  async read(list: ListName, { from, most }: { from: number; most: number }): Promise<StoredDelivery[]> {
+    const jobs = await this.#queue.getJobs([list], from, from + most - 1, false);
+    const status = (Object.keys(listsOf) as DeliveryStatus[]).find((name) => listsOf[name].some((one) => one === list));
+    return Promise.all(jobs.map((job) => this.#toStored(job, status ?? "queued")));
+  }
+
+  /** Runs a delivery again. @throws `DELIVERY_UNKNOWN`. */
+  async replay(id: string): Promise<void> {
+    const job = await this.#queue.getJob(jobIdOf(id));
+    if (!job || bodyOf(job.data) === undefined) throw deliveryUnknown({ id, endpoint: this.endpoint });
+    const state = await job.getState();
+    if (state === "failed" || state === "completed") await this.#retry(job, state);
+    else if (state === "active") await this.#replayRunning(job);
+    else {
+      if (job.attemptsStarted > 0) await job.log(replayedRow);
+      if (state === "delayed") await job.promote();
+    }
+  }
+
+  /** Whoever works on it sees the row when he writes his own; if he has done so already, he is about to finish. */
+  async #replayRunning(job: DeliveryJob): Promise<void> {
+    await job.log(replayedRow);
+    const ended = startsIn(await this.#history(job)) >= job.attemptsStarted;
+    for (let look = 0; ended && look < 100; look += 1) {
+      const state = await job.getState();
+      if (state === "failed" || state === "completed") await job.retry(state);
+      if (state !== "active") return;
+      await setTimeout(20);
+    }
+  }
+
+  /** Returns how many there were. */
+  async replayDead(): Promise<number> {
+    let count = 0;
+    for (;;) {
+      const jobs = await this.#queue.getJobs(["failed"], 0, emptiedAtOnce - 1, false);
+      const replayed = await Promise.all(jobs.map((job) => this.#retry(job, "failed")));
+      const done = replayed.filter(Boolean).length;
+      count += done;
+      if (done === 0) return count;
+    }
+  }
+
+  async counts(): Promise<DeliveryCounts> {
+    const counts = await this.#queue.getJobCounts(...listNames());
+    const sum = (names: readonly ListName[]) => names.reduce((total, name) => total + (counts[name] ?? 0), 0);
+    return {
+      queued: sum(listsOf.queued),
+      running: sum(listsOf.running),
+      succeeded: sum(listsOf.succeeded),
+      dead: sum(listsOf.dead),
+    };
+  }
+
+  /** Forgets what finished before `bodiesBefore`, but for the ids that are needed to know a duplicate. Returns how many. */
+  async prune({
+    bodiesBefore,
+    idsBefore,
+    now,
+  }: {
+    bodiesBefore: number;
+    idsBefore: number;
+    now: number;
+  }): Promise<number> {
+    const dead = await this.#remove("failed", now - bodiesBefore);
+    const gone = await this.#remove("completed", now - Math.min(bodiesBefore, idsBefore));
+    return dead + gone + (idsBefore < bodiesBefore ? await this.#emptySucceeded(bodiesBefore) : 0);
+  }
+
+  async #remove(list: "failed" | "completed", olderThanMs: number): Promise<number> {
+    for (let count = 0; ; ) {
+      const removed = await this.#queue.clean(Math.max(0, olderThanMs), removedAtOnce, list);
+      count += removed.length;
+      if (removed.length < removedAtOnce) return count;
+    }
+  }
+
+  /** From the newest that is past its time to the first that was emptied before. */
+  async #emptySucceeded(bodiesBefore: number): Promise<number> {
+    let count = 0;
+    for (let from = await this.#firstFinishedBefore(bodiesBefore); ; from += emptiedAtOnce) {
+      const jobs = await this.#queue.getJobs(["completed"], from, from + emptiedAtOnce - 1, false);
+      const full = jobs.filter(({ data }) => bodyOf(data) !== undefined);
+      if (full.length === 0) return count;
+      await Promise.all(
+        full.map(async (job) => {
+          await job.updateData({ id: job.data.id });
+          await job.clearLogs();
+        }),
+      );
+      count += full.length;
+    }
+  }
+
+  /** The place of the newest delivery that succeeded before a time, in a list that is sorted by that. */
+  async #firstFinishedBefore(time: number): Promise<number> {
+    let low = 0;
+    let high = await this.#queue.getCompletedCount();
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const [job] = await this.#queue.getJobs(["completed"], middle, middle, false);
+      if (job?.finishedOn !== undefined && job.finishedOn >= time) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  async #toStored(job: DeliveryJob, status: DeliveryStatus): Promise<StoredDelivery> {
+    return toStoredDelivery({ job, endpoint: this.endpoint, status, history: await this.#history(job) });
+  }
+
+  async #history({ id }: DeliveryJob): Promise<JobHistory> {
+    if (id === undefined) throw new WebhookError("A job without an id is none of ours.", { code: "INTERNAL" });
+    return readHistory((await this.#queue.getJobLogs(id)).logs);
+  }
+
+  close(): Promise<void> {
+    return this.#queue.close();
+  }
+}

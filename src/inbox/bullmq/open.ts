@@ -1,0 +1,51 @@
+import { WebhookError } from "../../errors.ts";
+import type { Logger } from "../../logger.ts";
+import { BullmqInbox, type BullmqInboxOptions } from "./bullmq-inbox.ts";
+import { loadPostgresPackages, loadRedisPackages } from "./packages.ts";
+import { connectPostgres } from "./postgres.ts";
+import { connectRedis } from "./redis.ts";
+
+/** What {@link openBullmqInbox} needs. */
+export interface OpenBullmqOptions extends Pick<BullmqInboxOptions, "mostQueued" | "leaseMs" | "deadlineMs"> {
+  /** `redis:`, `rediss:`, `postgres:` or `postgresql:`. */
+  url: string;
+  log: () => Logger;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}
+
+/** The same trouble is not told again within this time, in milliseconds: a connection is tried every second or so. */
+const quietMs = 60_000;
+
+/**
+ * Opens an inbox on a server that several machines may share.
+ *
+ * @throws `OPTION_INVALID` for what is no URL; `INBOX_UNUSABLE` when a package that it needs is not installed, or the
+ * server cannot be reached.
+ */
+export async function openBullmqInbox({ url, log, now, ...limits }: OpenBullmqOptions): Promise<BullmqInbox> {
+  if (!URL.canParse(url)) throw urlInvalid();
+  const told = new Map<string, number>();
+  const onError = (error: Error) => {
+    if (now() - (told.get(error.message) ?? Number.NEGATIVE_INFINITY) < quietMs) return;
+    told.set(error.message, now());
+    log().error({ err: error }, "The server of the inbox makes trouble; it is tried again.");
+  };
+  const options = { ...limits, onError, log, now };
+  if (/^rediss?:/.test(url)) {
+    const packages = await loadRedisPackages();
+    const server = await connectRedis({ url, onError, packages });
+    return new BullmqInbox({ ...options, server, words: packages.bullmq });
+  }
+  const packages = await loadPostgresPackages();
+  const server = await connectPostgres({ url, onError, packages });
+  return new BullmqInbox({ ...options, server, words: packages.bullmq });
+}
+
+/** The URL is not shown, nor is what says why: both may hold a password. */
+function urlInvalid(): WebhookError {
+  return new WebhookError(
+    "INBOX_URL is no valid URL: what of the user or the password is no letter or digit has to be percent-encoded, as in redis://user:p%40ss@host:6379/0.",
+    { code: "OPTION_INVALID" },
+  );
+}

@@ -1,0 +1,43 @@
+import { WebhookError } from "../../errors.ts";
+
+export type Bullmq = typeof import("bullmq");
+export type Ioredis = typeof import("ioredis");
+export type Pg = typeof import("pg");
+
+/**
+ * Loads BullMQ with the client of a Redis.
+ *
+ * @throws `INBOX_UNUSABLE` when one of the two is not installed.
+ */
+export function loadRedisPackages(): Promise<{ bullmq: Bullmq; ioredis: Ioredis }> {
+  return load(["bullmq", "ioredis"], async (bullmq, ioredis) => ({
+    bullmq: await import(bullmq),
+    ioredis: await import(ioredis),
+  }));
+}
+
+/**
+ * Loads BullMQ with the client of a PostgreSQL.
+ *
+ * @throws `INBOX_UNUSABLE` when one of the two is not installed.
+ */
+export function loadPostgresPackages(): Promise<{ bullmq: Bullmq; pg: Pg }> {
+  return load(["bullmq", "pg"], async (bullmq, pg) => ({ bullmq: await import(bullmq), pg: await import(pg) }));
+}
+
+/** Not by literals: a bundler would have to find the packages, which most who use this one do not have. */
+async function load<Packages>(
+  names: readonly [string, string],
+  loading: (...names: readonly [string, string]) => Promise<Packages>,
+): Promise<Packages> {
+  try {
+    return await loading(...names);
+  } catch (cause) {
+    const isMissing = cause instanceof Error && "code" in cause && /MODULE_NOT_FOUND$/.test(String(cause.code));
+    if (!isMissing) throw cause;
+    throw new WebhookError(
+      `The inbox that INBOX_URL names needs packages that are not installed: npm install ${names.join(" ")}`,
+      { code: "INBOX_UNUSABLE", cause },
+    );
+  }
+}

@@ -1,0 +1,69 @@
+import type { Bullmq, Pg } from "./packages.ts";
+import type { DeliveryQueue, DeliveryWorker, QueueServer, QueueServerOptions } from "./queue-server.ts";
+import { serverUnusable } from "./server-unusable.ts";
+
+/** So that our tables are told from those of others in the same database. */
+const schema = "hub_webhooks";
+const connectMs = 5_000;
+
+/**
+ * Reaches a PostgreSQL, makes the tables where there are none, and reads how safe it is.
+ *
+ * @param url `postgres://` or `postgresql://`.
+ * @throws `INBOX_UNUSABLE`.
+ */
+export async function connectPostgres({
+  url,
+  onError,
+  packages: { bullmq, pg },
+}: QueueServerOptions & { packages: { bullmq: Bullmq; pg: Pg } }): Promise<QueueServer> {
+  const { createPostgresBackend, Queue, Worker } = bullmq;
+  const connection = {
+    connectionString: url,
+    schema,
+    connectionTimeoutMillis: connectMs,
+    // A server that went without a word must not keep a connection for ever.
+    query_timeout: 10_000,
+    keepAlive: true,
+  };
+  let warnings: string[];
+  const queues = createPostgresBackend("endpoints", { connection: { ...connection, migrate: true, max: 10 } });
+  queues.on("error", onError);
+  try {
+    warnings = await readWarnings(url, pg);
+    await queues.waitUntilReady();
+  } catch (cause) {
+    await queues.close().catch(() => {});
+    throw serverUnusable({ url, cause });
+  }
+  return {
+    openQueue: (name): DeliveryQueue => {
+      const queue: DeliveryQueue = new Queue(name, { connection }, () => queues.forQueue(name));
+      queue.on("error", onError);
+      return queue;
+    },
+    openWorker: (name, process, options): DeliveryWorker =>
+      new Worker(name, process, { ...options, connection: { ...connection, max: 2 } }, createPostgresBackend),
+    warnings,
+    close: () => queues.close(),
+  };
+}
+
+async function readWarnings(url: string, { Client }: Pg): Promise<string[]> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: connectMs, query_timeout: connectMs });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ fsync: string; commit: string }>(
+      "SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit",
+    );
+    const [{ fsync, commit } = { fsync: "on", commit: "on" }] = rows;
+    const setting = fsync === "off" ? "fsync" : commit === "off" ? "synchronous_commit" : undefined;
+    if (setting === undefined) return [];
+    return [
+      `What was acknowledged can be lost at a power cut: this PostgreSQL does not sync each write. Set "${setting} = on".`,
+    ];
+  } finally {
+    await client.end().catch(() => {});
+  }
+}

@@ -1,0 +1,90 @@
+import type { Redis } from "ioredis";
+import type { Bullmq, Ioredis } from "./packages.ts";
+import type { DeliveryQueue, DeliveryWorker, QueueServer, QueueServerOptions } from "./queue-server.ts";
+import { serverUnusable } from "./server-unusable.ts";
+
+/** So that our keys are told from those of others in the same database. */
+const prefix = "hub-webhooks";
+const connectMs = 5_000;
+
+/**
+ * Reaches a Redis, and reads how safe it is.
+ *
+ * @param url `redis://` or, with TLS, `rediss://`.
+ * @throws `INBOX_UNUSABLE`.
+ */
+export async function connectRedis({
+  url,
+  onError,
+  packages: { bullmq, ioredis },
+}: QueueServerOptions & { packages: { bullmq: Bullmq; ioredis: Ioredis } }): Promise<QueueServer> {
+  const shared = { lazyConnect: true, connectTimeout: connectMs, keepAlive: 10_000 };
+  // Whoever accepts a delivery must hear at once that the server is gone: nothing is kept for when it is back.
+  const commands = new ioredis.Redis(url, {
+    ...shared,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+    socketTimeout: 10_000,
+  });
+  // Whoever works waits until it is back. BullMQ blocks for 10 seconds at most, so what is silent for longer is dead.
+  const working = new ioredis.Redis(url, { ...shared, maxRetriesPerRequest: null, socketTimeout: 30_000 });
+  for (const connection of [commands, working]) connection.on("error", onError);
+  try {
+    await Promise.all([firstConnection(commands), firstConnection(working)]);
+  } catch (cause) {
+    for (const connection of [commands, working]) connection.disconnect();
+    throw serverUnusable({ url, cause });
+  }
+  return {
+    openQueue: (name): DeliveryQueue => {
+      const queue: DeliveryQueue = new bullmq.Queue(name, { connection: commands, prefix });
+      queue.on("error", onError);
+      return queue;
+    },
+    openWorker: (name, process, options): DeliveryWorker =>
+      new bullmq.Worker(name, process, { ...options, connection: working, prefix }),
+    warnings: await readWarnings(commands),
+    async close() {
+      for (const connection of [commands, working]) connection.disconnect();
+    },
+  };
+}
+
+/** A server that is not there at the start is an error; afterwards it is waited for. */
+function firstConnection(connection: Redis): Promise<void> {
+  return new Promise((resolve, reject) => {
+    connection.once("error", reject);
+    connection.connect().then(() => {
+      connection.off("error", reject);
+      resolve();
+    }, reject);
+  });
+}
+
+const notSafe = "What was acknowledged can be lost";
+
+async function readWarnings(connection: Redis): Promise<string[]> {
+  const settings = new Map<string, string>();
+  try {
+    for (const name of ["appendonly", "appendfsync", "save", "maxmemory-policy"]) {
+      const [, value = ""] = (await connection.config("GET", name)) as string[];
+      settings.set(name, value);
+    }
+  } catch {
+    return [
+      `${notSafe}, unless this Redis has "appendonly yes", "appendfsync always" and "maxmemory-policy noeviction": it does not let its settings be read.`,
+    ];
+  }
+  const warnings: string[] = [];
+  if (settings.get("appendonly") !== "yes") {
+    const snapshots = settings.get("save") ? "this Redis keeps snapshots only" : "this Redis keeps nothing on its disk";
+    warnings.push(`${notSafe}: ${snapshots}. Set "appendonly yes" and "appendfsync always".`);
+  } else if (settings.get("appendfsync") !== "always") {
+    warnings.push(`${notSafe} at a power cut: this Redis does not sync each write. Set "appendfsync always".`);
+  }
+  const policy = settings.get("maxmemory-policy");
+  if (policy !== "noeviction") {
+    warnings.push(`${notSafe}: this Redis may evict it (${policy}). Set "maxmemory-policy noeviction".`);
+  }
+  return warnings;
+}

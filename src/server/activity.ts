@@ -1,0 +1,192 @@
+/**
+ * How a delivery ended: `retrying` is an attempt in the background that failed and is followed by another, `failed` one
+ * that is not.
+ */
+export type ActivityOutcome = "succeeded" | "ignored" | "retrying" | "failed";
+
+/** Every outcome, in the order in which they are shown. */
+export const activityOutcomes = [
+  "succeeded",
+  "ignored",
+  "retrying",
+  "failed",
+] as const satisfies readonly ActivityOutcome[];
+
+/** What happened in one hour of the clock. */
+export interface ActivityHour extends Readonly<Record<ActivityOutcome, number>> {
+  readonly startedAt: Date;
+}
+
+/** How long handlers took, in milliseconds: half of the runs at most `p50`, 19 of 20 at most `p95`. */
+export interface HandlerTime {
+  readonly p50: number;
+  readonly p95: number;
+  /** How many runs this is taken from: the latest ones. */
+  readonly runs: number;
+}
+
+const millisecondsPerHour = 3_600_000;
+const hoursKept = 24;
+const runsKept = 1_024;
+
+/**
+ * What a server received since it started, in memory that does not grow with it. It is written to on the way of every
+ * delivery, so an entry is some additions in arrays that are there already.
+ */
+export class Activity {
+  readonly startedAt: Date;
+  readonly #now: () => number;
+  readonly #ends = new HourlyCounts(activityOutcomes.length);
+  readonly #runTimes = new Float32Array(runsKept);
+  #runs = 0;
+  #observeRun: ((endpoint: string, milliseconds: number) => void) | undefined;
+
+  /** @param now the clock, in milliseconds since the epoch. */
+  constructor(now: () => number) {
+    this.#now = now;
+    this.startedAt = new Date(now());
+  }
+
+  /** A delivery came in, `at` milliseconds since the epoch, that was not here before. */
+  arrived(endpoint: EndpointActivity, at: number): void {
+    endpoint.addArrival(at);
+  }
+
+  /** A delivery ended now, or an attempt on one that is tried again. */
+  ended(endpoint: EndpointActivity, outcome: ActivityOutcome): void {
+    const at = this.#now();
+    this.#ends.add(at, activityOutcomes.indexOf(outcome));
+    endpoint.addEnd(outcome, at);
+  }
+
+  /** A handler ran, to whatever end. */
+  ran(endpoint: string, milliseconds: number): void {
+    this.#runTimes[this.#runs % runsKept] = milliseconds;
+    this.#runs += 1;
+    this.#observeRun?.(endpoint, milliseconds);
+  }
+
+  /** Has `observe` told of every run of a handler from now on, with its milliseconds. */
+  observeRuns(observe: (endpoint: string, milliseconds: number) => void): void {
+    this.#observeRun = observe;
+  }
+
+  /** The last 24 hours of the clock, oldest first, the present one last; none from before the start. */
+  hours(): readonly ActivityHour[] {
+    const present = hourOf(this.#now());
+    const first = Math.min(Math.max(hourOf(this.startedAt.getTime()), present - hoursKept + 1), present);
+    return Array.from({ length: present - first + 1 }, (_, index) => {
+      const hour = first + index;
+      const [succeeded = 0, ignored = 0, retrying = 0, failed = 0] = this.#ends.of(hour);
+      return { startedAt: new Date(hour * millisecondsPerHour), succeeded, ignored, retrying, failed };
+    });
+  }
+
+  /** From the latest 1,024 runs; `undefined` before the first. */
+  handlerTime(): HandlerTime | undefined {
+    const runs = Math.min(this.#runs, runsKept);
+    if (runs === 0) return undefined;
+    const sorted = this.#runTimes.slice(0, runs).sort();
+    const quantile = (share: number) => sorted[Math.ceil(share * runs) - 1] ?? 0;
+    return { p50: quantile(0.5), p95: quantile(0.95), runs };
+  }
+
+  /**
+   * How many deliveries reached an endpoint in the last 24 hours of the clock: in the present one, and in the 23
+   * before it.
+   */
+  lastDay(endpoint: EndpointActivity): number {
+    return endpoint.arrivalsUntil(this.#now());
+  }
+}
+
+/** What came to one endpoint since the start. Entered by {@link Activity}. */
+export class EndpointActivity {
+  #deliveries = 0;
+  /** Made at the first delivery: of ten thousand endpoints, few may ever get one. */
+  #arrivals: HourlyCounts | undefined;
+  readonly #ends = activityOutcomes.map(() => 0);
+  #lastOutcome: ActivityOutcome | undefined;
+  #lastAt = 0;
+
+  /** Deliveries that came in. What was refused is none, and what was here before is not counted again. */
+  get deliveries(): number {
+    return this.#deliveries;
+  }
+
+  /** How the latest end was, and when; absent before the first. */
+  get last(): { readonly outcome: ActivityOutcome; readonly at: Date } | undefined {
+    return this.#lastOutcome && { outcome: this.#lastOutcome, at: new Date(this.#lastAt) };
+  }
+
+  /** How many deliveries, or attempts on them, ended so. */
+  countOf(outcome: ActivityOutcome): number {
+    return this.#ends[activityOutcomes.indexOf(outcome)] ?? 0;
+  }
+
+  addArrival(at: number): void {
+    this.#deliveries += 1;
+    this.#arrivals ??= new HourlyCounts(1);
+    this.#arrivals.add(at, 0);
+  }
+
+  addEnd(outcome: ActivityOutcome, at: number): void {
+    const index = activityOutcomes.indexOf(outcome);
+    this.#ends[index] = (this.#ends[index] ?? 0) + 1;
+    this.#lastOutcome = outcome;
+    this.#lastAt = at;
+  }
+
+  arrivalsUntil(now: number): number {
+    return this.#arrivals?.sum(hourOf(now)) ?? 0;
+  }
+}
+
+/**
+ * Counts of some kinds in each of the last 24 hours. An hour takes the place of the one a day before it when something
+ * is counted in it, so no timer is needed, and a clock that is set back does no harm.
+ */
+class HourlyCounts {
+  readonly #kinds: number;
+  /** Which hour each place holds. */
+  readonly #hours = new Int32Array(hoursKept).fill(-1);
+  readonly #counts: Uint32Array;
+
+  constructor(kinds: number) {
+    this.#kinds = kinds;
+    this.#counts = new Uint32Array(hoursKept * kinds);
+  }
+
+  add(at: number, kind: number): void {
+    const hour = hourOf(at);
+    const place = hour % hoursKept;
+    const first = place * this.#kinds;
+    if (this.#hours[place] !== hour) {
+      this.#hours[place] = hour;
+      this.#counts.fill(0, first, first + this.#kinds);
+    }
+    this.#counts[first + kind] = (this.#counts[first + kind] ?? 0) + 1;
+  }
+
+  /** One count a kind; none where nothing was counted in that hour. */
+  of(hour: number): Uint32Array {
+    const place = hour % hoursKept;
+    const first = place * this.#kinds;
+    return this.#counts.subarray(first, this.#hours[place] === hour ? first + this.#kinds : first);
+  }
+
+  /** All that was counted in 24 hours, of which `present` is the last. */
+  sum(present: number): number {
+    let sum = 0;
+    for (let index = 0; index < this.#counts.length; index += 1) {
+      const hour = this.#hours[Math.floor(index / this.#kinds)] ?? -1;
+      if (hour <= present && hour > present - hoursKept) sum += this.#counts[index] ?? 0;
+    }
+    return sum;
+  }
+}
+
+/** Hours since the epoch. */
+function hourOf(at: number): number {
+  return Math.floor(at / millisecondsPerHour);
+}

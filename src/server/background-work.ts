@@ -1,0 +1,113 @@
+import type { Outcome } from "../delivery.ts";
+import { WebhookError } from "../errors.ts";
+import type { Arrival, Inbox, Task } from "../inbox/inbox.ts";
+import type { Logger } from "../logger.ts";
+import type { Endpoint } from "./endpoint.ts";
+
+/** What {@link BackgroundWork} is made from. */
+export interface BackgroundWorkOptions {
+  endpoints: ReadonlyMap<string, Endpoint>;
+  /** Where deliveries are kept: a URL, or an inbox that is open; left out: `INBOX_URL`. */
+  inbox: string | Inbox | undefined;
+  /** Runs the handler of an endpoint. Never rejects. */
+  run: (endpoint: Endpoint, task: Task, signal: AbortSignal) => Promise<Outcome>;
+  log: () => Logger;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}
+
+/** The inbox of a server, opened when it is first needed, and the work on it. */
+export class BackgroundWork {
+  readonly #options: BackgroundWorkOptions;
+  #opened: Promise<Inbox> | undefined;
+
+  constructor(options: BackgroundWorkOptions) {
+    this.#options = options;
+  }
+
+  /** The inbox, once somebody has opened it. */
+  get opened(): Promise<Inbox> | undefined {
+    return this.#opened;
+  }
+
+  /** Names of the endpoints that answer first and work later. */
+  get endpointNames(): readonly string[] {
+    return this.#endpoints().map(({ name }) => name);
+  }
+
+  /**
+   * Opens the inbox and begins to work. Calls at the same time share one inbox; one that could not be opened may be
+   * tried again.
+   *
+   * @throws `OPTION_INVALID`, `INBOX_UNUSABLE`.
+   */
+  open(): Promise<Inbox> {
+    this.#opened ??= this.#start().catch((error) => {
+      this.#opened = undefined;
+      throw error;
+    });
+    return this.#opened;
+  }
+
+  /** Opens the inbox if there is an endpoint that needs it. @throws `OPTION_INVALID`, `INBOX_UNUSABLE`. */
+  async openIfNeeded(): Promise<void> {
+    if (this.#endpoints().length > 0) await this.open();
+  }
+
+  /** Keeps a delivery. @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`. */
+  async accept(arrival: Arrival): Promise<{ duplicate: boolean }> {
+    const inbox = await this.open().catch((cause: unknown) => {
+      throw notKept(cause);
+    });
+    return inbox.accept(arrival);
+  }
+
+  /** Works on an endpoint that was registered while the server runs; what fails to open is told to its first delivery. */
+  add(endpoint: Endpoint): void {
+    void this.#opened?.then(
+      (inbox) => this.#work(inbox, endpoint),
+      () => {},
+    );
+  }
+
+  /** Gives handlers `graceMs` to end, and hands back what they did not finish. */
+  async close(graceMs: number): Promise<void> {
+    const opened = this.#opened;
+    const inbox = await opened?.catch(() => undefined);
+    await inbox?.close(graceMs);
+    if (this.#opened === opened) this.#opened = undefined;
+  }
+
+  #endpoints(): readonly Endpoint[] {
+    return [...this.#options.endpoints.values()].filter(({ background }) => background !== undefined);
+  }
+
+  async #start(): Promise<Inbox> {
+    const inbox = await this.#openGiven();
+    for (const endpoint of this.#endpoints()) this.#work(inbox, endpoint);
+    return inbox;
+  }
+
+  async #openGiven(): Promise<Inbox> {
+    const { inbox, log, now } = this.#options;
+    if (typeof inbox === "object") return inbox;
+    const { openServerInbox } = await import("./node/background.ts");
+    return openServerInbox({ url: inbox, log, now });
+  }
+
+  #work(inbox: Inbox, endpoint: Endpoint): void {
+    if (!endpoint.background) return;
+    const run = (task: Task, signal: AbortSignal) => this.#options.run(endpoint, task, signal);
+    inbox.work({ endpoint: endpoint.name, ...endpoint.background, run });
+  }
+}
+
+function notKept(cause: unknown): WebhookError {
+  return new WebhookError("The receiver has no inbox to keep the delivery in; its log says why.", {
+    code: "INBOX_UNAVAILABLE",
+    status: 503,
+    retryable: true,
+    retryAfterSeconds: 60,
+    cause,
+  });
+}

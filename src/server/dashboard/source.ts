@@ -1,0 +1,14 @@
+import type { Logger } from "../../logger.ts";
+import type { OwnerCheck } from "../owner.ts";
+import type { ServerInbox } from "../server-inbox.ts";
+
+/** What the dashboard needs of the server. */
+export interface DashboardSource {
+  owner: OwnerCheck;
+  inbox: ServerInbox;
+  /** Names of the endpoints that work in the background. */
+  endpointNames: () => readonly string[];
+  log: () => Logger;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}

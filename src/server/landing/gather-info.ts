@@ -1,0 +1,59 @@
+import type { Context } from "hono";
+import type { InboxCount } from "../inbox-counts.ts";
+import { webhooksPath } from "../receive.ts";
+import { readSpace } from "../space.ts";
+import type { LandingActivity, LandingInfo } from "./info.ts";
+import type { LandingSource } from "./serve.ts";
+
+/** What there is to tell to whoever asks for the landing page. */
+export async function gatherInfo(context: Context, source: LandingSource): Promise<LandingInfo> {
+  const space = readSpace();
+  const launched = source.reachedAt();
+  // Without a Space or a tunnel, the address to show is the one that the reader came by: of a proxy in front, say.
+  const publicUrl = launched && launched.publicUrl !== launched.url ? launched.publicUrl : undefined;
+  const baseUrl = space?.url ?? publicUrl ?? requestedUrl(context);
+  const theme = context.req.query("__theme");
+  return {
+    endpoints: [...source.endpoints.values()].map(({ name, scopes, activity, background }) => ({
+      name,
+      url: `${baseUrl}${webhooksPath}${name}`,
+      method: "POST",
+      background: background !== undefined,
+      scopes,
+      deliveries: activity.deliveries,
+      lastDay: source.activity.lastDay(activity),
+      ...(activity.last && { last: { outcome: activity.last.outcome, at: activity.last.at.toISOString() } }),
+    })),
+    secretIsSet: source.secretIsSet(context.env),
+    baseUrl,
+    startedAt: source.activity.startedAt.toISOString(),
+    activity: await gatherActivity(source),
+    ...(space && { space: { id: space.id } }),
+    ...((theme === "light" || theme === "dark") && { theme }),
+  };
+}
+
+async function gatherActivity({ activity, endpoints, inbox }: LandingSource): Promise<LandingActivity> {
+  const handlerTime = activity.handlerTime();
+  const background = [...endpoints.values()].filter((endpoint) => endpoint.background).map(({ name }) => name);
+  const counts = background.length > 0 ? await inbox.read() : undefined;
+  return {
+    hours: activity.hours().map(({ startedAt, ...counted }) => ({ startedAt: startedAt.toISOString(), ...counted })),
+    ...(handlerTime && { handlerTime }),
+    ...(counts && { queue: queueOf(background, counts) }),
+  };
+}
+
+/** Of the endpoints of this server: an inbox that others share holds more. */
+function queueOf(names: readonly string[], counts: InboxCount): LandingActivity["queue"] {
+  if (counts === "unknown") return counts;
+  const sum = (status: "queued" | "running") => names.reduce((total, name) => total + (counts[name]?.[status] ?? 0), 0);
+  return { queued: sum("queued"), running: sum("running") };
+}
+
+/** The address as the reader typed it: a proxy in front may have ended TLS. */
+function requestedUrl(context: Context): string {
+  const url = new URL(context.req.url);
+  const forwarded = context.req.header("x-forwarded-proto")?.split(",")[0]?.trim();
+  return `${forwarded === "https" || forwarded === "http" ? forwarded : url.protocol.slice(0, -1)}://${url.host}`;
+}

@@ -1,0 +1,42 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
+import { describeInboxContract } from "../contract.ts";
+import { openInbox } from "../engine.ts";
+import { openers } from "../engines.ts";
+import { describeServerTrouble } from "./trouble.ts";
+
+const redis = { name: "Redis", open: openers.Redis };
+
+describe.skipIf(!hasRedis)("On a Redis that syncs each write", () => {
+  let server: RedisServer;
+
+  beforeAll(async () => {
+    server = await startRedis();
+    return () => server[Symbol.asyncDispose]();
+  }, 60_000);
+
+  describeServerTrouble(() => server);
+  describeInboxContract({ ...redis, emptyStore: () => server.emptyDatabase() });
+
+  test("there is nothing to warn of", async () => {
+    const { logger } = await openInbox({ ...redis, emptyStore: () => server.emptyDatabase() });
+    expect(logger.lines).toEqual([]);
+  });
+});
+
+describe.skipIf(!hasRedis)("A Redis that may lose what was acknowledged", () => {
+  test.each([
+    ["keeps nothing", ["--appendonly", "no"], /keeps nothing on its disk.*"appendonly yes" and "appendfsync always"/],
+    ["keeps snapshots", ["--appendonly", "no", "--save", "60 1"], /snapshots only.*"appendonly yes"/],
+    ["syncs each second", ["--appendfsync", "everysec"], /power cut.*"appendfsync always"/],
+    ["may evict", ["--maxmemory-policy", "allkeys-lru"], /evict.*allkeys-lru.*"maxmemory-policy noeviction"/],
+    ["tells no settings", ["--rename-command", "CONFIG", ""], /does not let its settings be read/],
+  ])("is warned of at the start: one that %s", async (_what, settings, warning) => {
+    await using server = await startRedis(settings);
+    const { inbox, logger } = await openInbox({ ...redis, emptyStore: () => server.emptyDatabase() });
+    expect(logger.lines.filter(({ level }) => level === "warn")).toEqual([
+      expect.objectContaining({ msg: expect.stringMatching(warning) }),
+    ]);
+    await inbox.close(0);
+  });
+});

@@ -1,0 +1,68 @@
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { openBullmqInbox } from "../../../src/inbox/bullmq/open.ts";
+import { openInbox as openByUrl } from "../../../src/inbox/open-inbox.ts";
+import { freePort } from "../../support/free-port.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { startTcpProxy } from "../../support/tcp-proxy.ts";
+import { arrival, reached, succeeded, work } from "../engine.ts";
+
+/** A server that keeps an inbox. */
+export interface TestedServer {
+  port: number;
+  emptyDatabase(): Promise<string>;
+}
+
+/** What becomes of an inbox whose server is not there, or not as it should be. */
+export function describeServerTrouble(getServer: () => TestedServer): void {
+  const open = async ({ url, deadlineMs = 5_000 }: { url: string; deadlineMs?: number }) => {
+    const logger = createMemoryLogger();
+    const inbox = await openBullmqInbox({ url, deadlineMs, log: () => logger, now: Date.now });
+    onTestFinished(() => inbox.close(0));
+    return { inbox, logger };
+  };
+
+  describe("A server that is not there", () => {
+    test("is an error at the start that names it, without its password", async () => {
+      const url = Object.assign(new URL(await getServer().emptyDatabase()), { port: `${await freePort()}` });
+      url.password = "Planted-5ecret";
+      const opening = openByUrl({ url: url.href, log: createMemoryLogger, now: Date.now });
+      await expect(opening).rejects.toMatchObject({
+        code: "INBOX_UNUSABLE",
+        message: expect.stringContaining(url.host),
+      });
+      await expect(opening).rejects.not.toMatchObject({ message: expect.stringContaining("Planted") });
+    });
+
+    test("refuses a delivery at once, and takes the next when it is back", async () => {
+      const proxy = await startTcpProxy(getServer().port);
+      const { inbox, logger } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()) });
+      const runs = work(inbox, () => succeeded);
+      await inbox.accept(arrival("before"));
+      await reached(inbox, "before", "succeeded");
+      await proxy.cut();
+      await expect(inbox.accept(arrival("meanwhile"))).rejects.toMatchObject({
+        code: "INBOX_UNAVAILABLE",
+        status: 503,
+      });
+      await vi.waitFor(() => expect(logger.lines.map(({ level }) => level)).toContain("error"), { timeout: 10_000 });
+      await proxy.mend();
+      await vi.waitFor(() => inbox.accept(arrival("after")), { timeout: 10_000, interval: 50 });
+      await vi.waitFor(() => expect(runs.map(({ id }) => id)).toContain("after"), { timeout: 15_000 });
+    });
+  });
+
+  describe("A server that says nothing more", () => {
+    test("refuses a delivery when the time is over, and what it has taken all the same is not run twice", async () => {
+      const proxy = await startTcpProxy(getServer().port);
+      const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()), deadlineMs: 200 });
+      await inbox.accept(arrival("before"));
+      proxy.freeze();
+      await expect(inbox.accept(arrival("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE", status: 503 });
+      proxy.thaw();
+      const runs = work(inbox, () => succeeded);
+      await vi.waitFor(() => inbox.accept(arrival("a")), { timeout: 10_000, interval: 50 });
+      await reached(inbox, "a", "succeeded");
+      expect(runs.filter(({ id }) => id === "a")).toHaveLength(1);
+    });
+  });
+}

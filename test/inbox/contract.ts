@@ -1,0 +1,497 @@
+import { describe, expect, test, vi } from "vitest";
+import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
+import type { StoredDelivery } from "../../src/inbox/stored-delivery.ts";
+import { startReceiverProcess } from "../support/receiver-process.ts";
+import { arrival, type Engine, failed, openInbox, reached, succeeded, work } from "./engine.ts";
+
+/** What every inbox does, whatever it is on. */
+export function describeInboxContract(engine: Engine): void {
+  describe(`An inbox on ${engine.name}`, () => {
+    describeAccepting(engine);
+    describeWorking(engine);
+    describeReplaying(engine);
+    describeLooking(engine);
+    describeForgetting(engine);
+    describeClosing(engine);
+    describeSharing(engine);
+  });
+}
+
+function describeAccepting(engine: Engine): void {
+  describe("accepts a delivery", () => {
+    test("and keeps it, for whoever opens the inbox next", async () => {
+      const first = await openInbox(engine);
+      const came = arrival("a");
+      expect(await first.inbox.accept(came)).toEqual({ duplicate: false });
+      await first.inbox.close(0);
+      const { inbox } = await openInbox(engine, { store: first.store });
+      expect(await inbox.get({ id: "a", endpoint: "retrain" })).toMatchObject({
+        ...came,
+        status: "queued",
+        attempts: [],
+      });
+    });
+
+    test.each([
+      ["numbers and names", '{ "big": 12345678901234567890, "twice": 1, "twice": 2, "__proto__": {} }'],
+      ["escapes", '{"nul":"\\u0000","half":"\\ud800","ü":"\u{1f917}\\n\u2028"}'],
+      ["what is no JSON", "plain\u0000text \u{1f917}\r\n"],
+      ["nothing", ""],
+      ["a megabyte", "x".repeat(2 ** 20)],
+    ])("exactly as it came: %s", async (_what, body) => {
+      const { inbox } = await openInbox(engine);
+      await inbox.accept(arrival("a", { body }));
+      const runs = work(inbox, () => succeeded);
+      expect((await reached(inbox, "a", "succeeded"))?.body).toBe(body);
+      expect(runs[0]?.body).toBe(body);
+    });
+
+    test.each(["1", "0:1", "a:b:c", "~!@#$%^&*()[]{}|\\'\"`,;<>?/=+", "x".repeat(200)])("of any id: %s", async (id) => {
+      const { inbox } = await openInbox(engine);
+      await inbox.accept(arrival(id));
+      const runs = work(inbox, () => succeeded);
+      await reached(inbox, id, "succeeded");
+      expect(runs).toMatchObject([{ id }]);
+      expect(await inbox.accept(arrival(id))).toEqual({ duplicate: true });
+    });
+
+    test("and runs it once, however often and however fast it comes", async () => {
+      const { inbox } = await openInbox(engine);
+      const runs = work(inbox, () => succeeded);
+      const answers = await Promise.all(Array.from({ length: 20 }, () => inbox.accept(arrival("a"))));
+      expect(answers.filter(({ duplicate }) => !duplicate)).toHaveLength(1);
+      await reached(inbox, "a", "succeeded");
+      expect(await inbox.accept(arrival("a"))).toEqual({ duplicate: true });
+      expect(runs).toHaveLength(1);
+    });
+
+    test("of the same id for another endpoint, one below its path among them", async () => {
+      const { inbox } = await openInbox(engine);
+      await inbox.accept(arrival("a"));
+      expect(await inbox.accept(arrival("a", { endpoint: "retrain/large" }))).toEqual({ duplicate: false });
+      expect(await inbox.counts()).toMatchObject({ retrain: { queued: 1 }, "retrain/large": { queued: 1 } });
+    });
+
+    test("until too many wait, and again once there is room", async () => {
+      const { inbox } = await openInbox(engine, { mostQueued: 2 });
+      await inbox.accept(arrival("a"));
+      await inbox.accept(arrival("b"));
+      const refusal = { code: "INBOX_FULL", status: 503, retryAfterSeconds: 60 };
+      await expect(inbox.accept(arrival("c"))).rejects.toMatchObject(refusal);
+      expect(await inbox.accept(arrival("a"))).toEqual({ duplicate: true });
+      work(inbox, () => succeeded);
+      await reached(inbox, "a", "succeeded");
+      await reached(inbox, "b", "succeeded");
+      expect(await inbox.accept(arrival("c"))).toEqual({ duplicate: false });
+    });
+  });
+}
+
+function describeWorking(engine: Engine): void {
+  describe("runs a handler", () => {
+    test("with what came, the number of the attempt, and whether it is the last", async () => {
+      const { inbox } = await openInbox(engine);
+      const runs = work(inbox, ({ attempt }) => (attempt < 3 ? failed({ message: `No ${attempt}.` }) : succeeded));
+      const came = arrival("a");
+      await inbox.accept(came);
+      const stored = await reached(inbox, "a", "succeeded");
+      expect(runs).toEqual([1, 2, 3].map((attempt) => ({ ...came, attempt, isLast: attempt === 3 })));
+      expect(stored).toMatchObject({
+        finishedAt: expect.any(Date),
+        attempts: [
+          {
+            number: 1,
+            outcome: "failed",
+            error: { code: "HANDLER_FAILED", message: "No 1." },
+            startedAt: expect.any(Date),
+          },
+          { number: 2, outcome: "failed", error: { message: "No 2." }, durationMs: expect.any(Number) },
+          { number: 3, outcome: "succeeded" },
+        ],
+      });
+    });
+
+    test("no more after the last attempt: the delivery is dead, and kept", async () => {
+      const { inbox } = await openInbox(engine);
+      const runs = work(inbox, () => failed({ message: "\u0000\ud800 \u{1f917}" }));
+      await inbox.accept(arrival("a"));
+      const stored = await reached(inbox, "a", "dead");
+      expect(runs).toHaveLength(3);
+      expect(stored).toMatchObject({ body: '{"id":"a"}', finishedAt: expect.any(Date) });
+      expect(stored?.attempts.map(({ error }) => error?.message)).toHaveLength(3);
+    });
+
+    test("no more after an error that says that there is no use in it", async () => {
+      const { inbox } = await openInbox(engine);
+      const runs = work(inbox, () => failed({ retryable: false }));
+      await inbox.accept(arrival("a"));
+      await reached(inbox, "a", "dead");
+      expect(runs).toHaveLength(1);
+    });
+
+    test("again when its error says so, and not before", async () => {
+      const { inbox } = await openInbox(engine);
+      const retryAt = new Date(Date.now() + 3_600_000);
+      const runs = work(inbox, () => failed({ retryAt }));
+      await inbox.accept(arrival("a"));
+      const stored = await vi.waitFor(async () => {
+        const found = await reached(inbox, "a", "queued");
+        expect(found?.attempts).toHaveLength(1);
+        return found;
+      });
+      expect(stored).toMatchObject({ status: "queued", dueAt: retryAt });
+      expect(runs).toHaveLength(1);
+    });
+
+    test("for so many deliveries at once and no more, oldest first", async () => {
+      const { inbox } = await openInbox(engine);
+      const ids = ["a", "b", "c", "d", "e"];
+      for (const id of ids) await inbox.accept(arrival(id));
+      let atOnce = 0;
+      let most = 0;
+      const release = Promise.withResolvers<void>();
+      const run = async () => {
+        atOnce += 1;
+        most = Math.max(most, atOnce);
+        await release.promise;
+        atOnce -= 1;
+        return succeeded;
+      };
+      const runs = work(inbox, run, { concurrency: 2 });
+      await vi.waitFor(() => expect(runs).toHaveLength(2), { timeout: 10_000 });
+      expect(await inbox.counts()).toMatchObject({ retrain: { queued: 3, running: 2 } });
+      release.resolve();
+      await reached(inbox, "e", "succeeded");
+      expect(most).toBe(2);
+      expect(runs.map(({ id }) => id)).toEqual(ids);
+    });
+
+    test("for others while one delivery fails and fails", async () => {
+      const { inbox } = await openInbox(engine);
+      work(inbox, ({ id }) => (id === "poison" ? failed() : succeeded), { concurrency: 1 });
+      await inbox.accept(arrival("poison"));
+      await Promise.all(Array.from({ length: 20 }, (_, index) => inbox.accept(arrival(`good-${index}`))));
+      for (let index = 0; index < 20; index += 1) await reached(inbox, `good-${index}`, "succeeded");
+      await reached(inbox, "poison", "dead");
+      expect(await inbox.counts()).toEqual({ retrain: { queued: 0, running: 0, succeeded: 20, dead: 1 } });
+    });
+  });
+}
+
+function describeReplaying(engine: Engine): void {
+  describe("replays", () => {
+    test("a dead delivery, with all its attempts anew", async () => {
+      const { inbox } = await openInbox(engine);
+      const runs = work(inbox, ({ attempt }) => (attempt < 6 ? failed() : succeeded));
+      await inbox.accept(arrival("a"));
+      await reached(inbox, "a", "dead");
+      await inbox.replay({ id: "a", endpoint: "retrain" });
+      expect((await reached(inbox, "a", "succeeded"))?.attempts).toHaveLength(6);
+      expect(runs.map(({ isLast }) => isLast)).toEqual([false, false, true, false, false, true]);
+    });
+
+    test("one that has succeeded", async () => {
+      const { inbox } = await openInbox(engine);
+      const runs = work(inbox, () => succeeded);
+      await inbox.accept(arrival("a"));
+      await reached(inbox, "a", "succeeded");
+      await inbox.replay({ id: "a", endpoint: "retrain" });
+      await vi.waitFor(() => expect(runs).toHaveLength(2), { timeout: 10_000 });
+      await vi.waitFor(async () => expect((await reached(inbox, "a", "succeeded"))?.attempts).toHaveLength(2));
+    });
+
+    test("one that waits for its next attempt: at once", async () => {
+      const { inbox } = await openInbox(engine);
+      const runs = work(inbox, ({ attempt }) =>
+        attempt === 1 ? failed({ retryAt: new Date(Date.now() + 1e9) }) : succeeded,
+      );
+      await inbox.accept(arrival("a"));
+      await vi.waitFor(async () => expect((await reached(inbox, "a", "queued"))?.attempts).toHaveLength(1));
+      await inbox.replay({ id: "a", endpoint: "retrain" });
+      await reached(inbox, "a", "succeeded");
+      expect(runs).toHaveLength(2);
+    });
+
+    test("one that is running: once more after that", async () => {
+      const { inbox } = await openInbox(engine);
+      const release = Promise.withResolvers<void>();
+      const runs = work(inbox, async () => {
+        await release.promise;
+        return succeeded;
+      });
+      await inbox.accept(arrival("a"));
+      await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 10_000 });
+      await inbox.replay({ id: "a", endpoint: "retrain" });
+      expect(runs).toHaveLength(1);
+      release.resolve();
+      await vi.waitFor(async () => {
+        expect((await reached(inbox, "a", "succeeded"))?.attempts).toMatchObject([{ number: 1 }, { number: 2 }]);
+      });
+      expect(runs).toHaveLength(2);
+    });
+
+    test("one that is dead and comes again from the Hub, with what came then", async () => {
+      const { inbox } = await openInbox(engine);
+      const runs = work(inbox, ({ attempt }) => (attempt < 6 ? failed() : succeeded));
+      await inbox.accept(arrival("a"));
+      await reached(inbox, "a", "dead");
+      expect(await inbox.accept(arrival("a", { body: "again" }))).toEqual({ duplicate: false });
+      expect((await reached(inbox, "a", "succeeded"))?.attempts).toHaveLength(6);
+      expect(runs.map(({ body }) => body)).toEqual([...Array(3).fill('{"id":"a"}'), ...Array(3).fill("again")]);
+    });
+
+    test("all that are dead, and says how many they were", async () => {
+      const { inbox } = await openInbox(engine);
+      let works = false;
+      work(inbox, () => (works ? succeeded : failed({ retryable: false })));
+      const ids = ["a", "b", "c"];
+      for (const id of ids) await inbox.accept(arrival(id));
+      for (const id of ids) await reached(inbox, id, "dead");
+      works = true;
+      expect(await inbox.replayDead("retrain")).toBe(3);
+      for (const id of ids) await reached(inbox, id, "succeeded");
+      expect(await inbox.replayDead("retrain")).toBe(0);
+    });
+
+    test("nothing that is not there", async () => {
+      const { inbox } = await openInbox(engine);
+      const refusal = { code: "DELIVERY_UNKNOWN", status: 404 };
+      await expect(inbox.replay({ id: "a", endpoint: "retrain" })).rejects.toMatchObject(refusal);
+      expect(await inbox.get({ id: "a", endpoint: "retrain" })).toBeUndefined();
+    });
+  });
+}
+
+function describeLooking(engine: Engine): void {
+  describe("lists", () => {
+    test("page by page, newest first, by endpoint and status", async () => {
+      const { inbox } = await openInbox(engine);
+      const receivedAt = (seconds: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, seconds));
+      for (let count = 0; count < 5; count += 1) {
+        await inbox.accept({ ...arrival(`r${count}`), receivedAt: receivedAt(count) });
+      }
+      await inbox.accept({ ...arrival("o", { endpoint: "other" }), receivedAt: receivedAt(9) });
+      const first = await inbox.list({ endpoint: "retrain", status: "queued", limit: 3 });
+      expect(first.deliveries.map(({ id }) => id)).toEqual(["r4", "r3", "r2"]);
+      const second = await inbox.list({ endpoint: "retrain", status: "queued", limit: 3, cursor: String(first.next) });
+      expect(second.deliveries.map(({ id }) => id)).toEqual(["r1", "r0"]);
+      expect(second.next).toBeUndefined();
+      expect((await inbox.list({ status: "dead" })).deliveries).toEqual([]);
+      expect((await inbox.list()).deliveries.map(({ id }) => id)).toEqual(["o", "r4", "r3", "r2", "r1", "r0"]);
+    });
+
+    test("each delivery once, however small the pages are", async () => {
+      const { inbox } = await openInbox(engine);
+      const ids = Array.from({ length: 12 }, (_, index) => `d${index}`);
+      const never = new Date(Date.now() + 1e9);
+      work(inbox, ({ id }) =>
+        id < "d4" ? succeeded : id < "d7" ? failed({ retryable: false }) : failed({ retryAt: never }),
+      );
+      for (const [index, id] of ids.entries()) {
+        await inbox.accept(arrival(id, { endpoint: index % 3 === 0 ? "other" : "retrain" }));
+      }
+      await vi.waitFor(async () => {
+        const { retrain } = await inbox.counts();
+        expect(retrain).toMatchObject({ running: 0 });
+        const { deliveries } = await inbox.list({ endpoint: "retrain" });
+        expect(deliveries.every(({ attempts }) => attempts.length === 1)).toBe(true);
+      });
+      const found: StoredDelivery[] = [];
+      for (let cursor: string | undefined; ; ) {
+        const page = await inbox.list({ limit: 2, ...(cursor && { cursor }) });
+        found.push(...page.deliveries);
+        cursor = page.next;
+        if (cursor === undefined) break;
+      }
+      expect(found.map(({ id }) => id).sort()).toEqual([...ids].sort());
+    });
+
+    test.each([{ limit: 0 }, { limit: 1_001 }, { limit: 1.5 }, { cursor: "x" }])("nothing with %j", async (options) => {
+      const { inbox } = await openInbox(engine);
+      await expect(inbox.list(options)).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    });
+
+    test("nothing of an inbox in which nothing came", async () => {
+      const { inbox } = await openInbox(engine);
+      expect(await inbox.list()).toEqual({ deliveries: [] });
+      expect(await inbox.counts()).toEqual({});
+    });
+  });
+}
+
+function describeForgetting(engine: Engine): void {
+  test("forgets what is done, never what waits, and knows a duplicate all the same", async () => {
+    const { inbox } = await openInbox(engine);
+    const never = new Date(Date.now() + 1e9);
+    work(inbox, ({ id }) => (id === "waits" ? failed({ retryAt: never }) : succeeded), { retentionMs: 1 });
+    for (const id of ["a", "b", "waits"]) await inbox.accept(arrival(id));
+    for (const id of ["a", "b"]) await reached(inbox, id, "succeeded");
+    await vi.waitFor(async () => expect((await reached(inbox, "waits", "queued"))?.attempts).toHaveLength(1));
+    await vi.waitFor(async () => {
+      await inbox.prune();
+      expect((await inbox.list()).deliveries.map(({ id }) => id)).toEqual(["waits"]);
+    });
+    expect(await inbox.prune()).toBe(0);
+    expect((await inbox.get({ id: "a", endpoint: "retrain" }))?.body).toBeUndefined();
+    expect(await inbox.accept(arrival("a"))).toEqual({ duplicate: true });
+    const refusal = { code: "DELIVERY_UNKNOWN" };
+    await expect(inbox.replay({ id: "a", endpoint: "retrain" })).rejects.toMatchObject(refusal);
+  });
+
+  test("takes what died, was forgotten and comes again", async () => {
+    const { inbox } = await openInbox(engine);
+    let works = false;
+    const runs = work(inbox, () => (works ? succeeded : failed({ retryable: false })), { retentionMs: 1 });
+    await inbox.accept(arrival("a"));
+    await reached(inbox, "a", "dead");
+    await vi.waitFor(async () => expect(await inbox.prune()).toBe(1));
+    works = true;
+    expect(await inbox.accept(arrival("a", { body: "again" }))).toEqual({ duplicate: false });
+    await reached(inbox, "a", "succeeded");
+    expect(runs.map(({ body }) => body)).toEqual(['{"id":"a"}', "again"]);
+  });
+}
+
+function describeClosing(engine: Engine): void {
+  describe("closes", () => {
+    test("after it has aborted the signal and handed back what does not end: not as an attempt that counts", async () => {
+      const first = await openInbox(engine);
+      const signals: AbortSignal[] = [];
+      const runs = work(first.inbox, (_task, signal) => {
+        signals.push(signal);
+        return new Promise(() => {});
+      });
+      await first.inbox.accept(arrival("a"));
+      await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 10_000 });
+      await first.inbox.close(10);
+      expect(signals[0]?.reason).toMatchObject({ code: "CLOSING" });
+      const second = await openInbox(engine, { store: first.store });
+      const again = work(second.inbox, ({ attempt }) => (attempt < 4 ? failed() : succeeded));
+      const stored = await reached(second.inbox, "a", "succeeded");
+      expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["abandoned", "failed", "failed", "succeeded"]);
+      expect(again).toHaveLength(3);
+    });
+
+    test("after it has waited for a handler that ends in time", async () => {
+      const first = await openInbox(engine);
+      const runs = work(first.inbox, (_task, signal) => {
+        return new Promise((resolve) => signal.addEventListener("abort", () => resolve(succeeded)));
+      });
+      await first.inbox.accept(arrival("a"));
+      await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 10_000 });
+      await first.inbox.close(10_000);
+      const second = await openInbox(engine, { store: first.store });
+      expect(await second.inbox.get({ id: "a", endpoint: "retrain" })).toMatchObject({ status: "succeeded" });
+    });
+
+    test("with a handler that fails because of it: that does not count either", async () => {
+      const first = await openInbox(engine);
+      const runs = work(first.inbox, (_task, signal) => {
+        return new Promise((resolve) => signal.addEventListener("abort", () => resolve(failed({ retryable: false }))));
+      });
+      await first.inbox.accept(arrival("a"));
+      await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 10_000 });
+      await first.inbox.close(10_000);
+      const second = await openInbox(engine, { store: first.store });
+      expect(await second.inbox.get({ id: "a", endpoint: "retrain" })).toMatchObject({
+        status: "queued",
+        attempts: [{ number: 1, outcome: "abandoned" }],
+      });
+    });
+
+    test("with what was accepted in the same moment", async () => {
+      const first = await openInbox(engine);
+      const accepted = first.inbox.accept(arrival("a"));
+      await first.inbox.close(0);
+      expect(await accepted).toEqual({ duplicate: false });
+      const second = await openInbox(engine, { store: first.store });
+      expect(await second.inbox.counts()).toMatchObject({ retrain: { queued: 1 } });
+    });
+
+    test("once, however often it is told to", async () => {
+      const { inbox } = await openInbox(engine);
+      expect(await Promise.all([inbox.close(0), inbox.close(0)])).toEqual([undefined, undefined]);
+    });
+  });
+}
+
+function describeSharing(engine: Engine): void {
+  describe("that two share", () => {
+    test("gives each delivery to one of them", async () => {
+      const first = await openInbox(engine);
+      const second = await openInbox(engine, { store: first.store });
+      const ids = Array.from({ length: 40 }, (_, index) => `d${index}`);
+      const runs = [work(first.inbox, () => succeeded), work(second.inbox, () => succeeded)];
+      await Promise.all(ids.map((id, index) => (index % 2 ? first : second).inbox.accept(arrival(id))));
+      await vi.waitFor(async () => expect(await first.inbox.counts()).toMatchObject({ retrain: { succeeded: 40 } }), {
+        timeout: 10_000,
+      });
+      expect(runs.flatMap((tasks) => tasks.map(({ id }) => id)).sort()).toEqual(ids.sort());
+    });
+
+    test("leaves to one what he works on for longer than a lease", async () => {
+      const leaseMs = 150;
+      const first = await openInbox(engine, { leaseMs });
+      const second = await openInbox(engine, { store: first.store, leaseMs });
+      const release = Promise.withResolvers<void>();
+      const runs = work(first.inbox, async () => {
+        await release.promise;
+        return succeeded;
+      });
+      await first.inbox.accept(arrival("a"));
+      await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 10_000 });
+      const taken = work(second.inbox, () => succeeded);
+      const began = performance.now();
+      // A lease that nobody renews has ended by then, and has been looked for twice.
+      await vi.waitFor(() => expect(performance.now() - began).toBeGreaterThan(4 * leaseMs), { timeout: 10_000 });
+      release.resolve();
+      expect((await reached(first.inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
+      expect(taken).toEqual([]);
+    });
+  });
+
+  describe("of a process that is killed", () => {
+    test("gives what it worked on to another one, and loses nothing", { timeout: 60_000 }, async () => {
+      const { inbox, store } = await openInbox(engine, { leaseMs: 300 });
+      const ids = Array.from({ length: 30 }, (_, index) => `d${index}`);
+      for (const id of ids) await inbox.accept(arrival(id));
+      const victim = startWorkingProcess({ engine: engine.name, store });
+      await victim.says("took", 3);
+      victim.signal("SIGKILL");
+      await victim.exited;
+      const runs = work(inbox, () => succeeded);
+      for (const id of ids) await reached(inbox, id, "succeeded");
+      const outcomes = await Promise.all(
+        ids.map(async (id) => (await inbox.get({ id, endpoint: "retrain" }))?.attempts.map(({ outcome }) => outcome)),
+      );
+      const cutShort = outcomes.filter((attempts) => attempts?.includes("abandoned"));
+      expect(cutShort).toEqual(cutShort.map(() => ["abandoned", "succeeded"]));
+      expect(cutShort.length).toBeGreaterThanOrEqual(3);
+      expect(runs).toHaveLength(30);
+    });
+
+    test("again and again lets the delivery die that kills it", { timeout: 60_000 }, async () => {
+      const policy = createRetryPolicy({ attempts: 2, backoff: { first: 1, longest: 1 } });
+      const { inbox, store } = await openInbox(engine, { leaseMs: 300 });
+      await inbox.accept(arrival("a"));
+      for (let attempt = 1; attempt <= 2; attempt += 1) {
+        const victim = startWorkingProcess({ engine: engine.name, store });
+        await victim.says("took");
+        victim.signal("SIGKILL");
+        await victim.exited;
+      }
+      const runs = work(inbox, () => succeeded, { policy });
+      const stored = await reached(inbox, "a", "dead");
+      expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["abandoned", "abandoned"]);
+      expect(runs).toEqual([]);
+      await inbox.replay({ id: "a", endpoint: "retrain" });
+      await reached(inbox, "a", "succeeded");
+      expect(runs).toMatchObject([{ attempt: 3, isLast: false }]);
+    });
+  });
+}
+
+/** A process that works on "retrain", says what it took, and never ends any of it. */
+function startWorkingProcess({ engine, store }: { engine: string; store: string }) {
+  return startReceiverProcess(new URL("working-process.ts", import.meta.url), { ENGINE: engine, STORE: store });
+}

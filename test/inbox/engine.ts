@@ -1,0 +1,91 @@
+import { expect, onTestFinished, vi } from "vitest";
+import type { Outcome } from "../../src/delivery.ts";
+import { WebhookError } from "../../src/errors.ts";
+import type { Inbox, QueueOptions, Task } from "../../src/inbox/inbox.ts";
+import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
+import { createMemoryLogger, type MemoryLogger } from "../support/memory-logger.ts";
+
+/** What a test may ask of an inbox. */
+export interface EngineOptions {
+  /** Where it is: the `store` of another one, to share it. */
+  store: string;
+  log: () => MemoryLogger;
+  mostQueued?: number;
+  leaseMs?: number;
+}
+
+/** One of the stores that an inbox can be on. */
+export interface Engine {
+  name: string;
+  /** Makes a store that is empty. */
+  emptyStore: () => string | Promise<string>;
+  open: (options: EngineOptions) => Inbox | Promise<Inbox>;
+}
+
+/** An inbox under test. */
+export interface OpenedInbox {
+  inbox: Inbox;
+  store: string;
+  logger: MemoryLogger;
+}
+
+/** Opens an inbox; it is closed when the test is over. */
+export async function openInbox(engine: Engine, options: Partial<EngineOptions> = {}): Promise<OpenedInbox> {
+  const logger = createMemoryLogger();
+  const store = options.store ?? (await engine.emptyStore());
+  const inbox = await engine.open({ log: () => logger, ...options, store });
+  onTestFinished(() => inbox.close(1_000));
+  return { inbox, store, logger };
+}
+
+export const succeeded: Outcome = { status: "succeeded", result: undefined };
+
+/** How a handler fails. */
+export function failed({ message = "It failed.", retryable = true, retryAt }: FailureOptions = {}): Outcome {
+  const error = new WebhookError(message, { code: "HANDLER_FAILED", retryable });
+  return { status: "failed", error, ...(retryAt && { retryAt }) };
+}
+
+interface FailureOptions {
+  message?: string;
+  retryable?: boolean;
+  retryAt?: Date;
+}
+
+/** Works on an endpoint, and keeps what was run. */
+export function work(
+  inbox: Inbox,
+  run: (task: Task, signal: AbortSignal) => Outcome | Promise<Outcome>,
+  queue: Partial<QueueOptions> = {},
+): Task[] {
+  const runs: Task[] = [];
+  inbox.work({
+    endpoint: "retrain",
+    concurrency: 4,
+    policy: createRetryPolicy({ attempts: 3, backoff: { first: 1, longest: 5 } }),
+    retentionMs: 60_000,
+    ...queue,
+    run: async (task, signal) => {
+      runs.push(task);
+      return run(task, signal);
+    },
+  });
+  return runs;
+}
+
+/** A delivery that came just now. */
+export function arrival(id: string, { endpoint = "retrain", body = `{"id":"${id}"}` } = {}) {
+  return { id, endpoint, body, receivedAt: new Date() };
+}
+
+/** Waits until a delivery has this status, and returns it. */
+export async function reached(inbox: Inbox, id: string, status: string) {
+  return vi.waitFor(
+    async () => {
+      const found = await inbox.get({ id, endpoint: "retrain" });
+      expect(found).toMatchObject({ status });
+      return found;
+    },
+    { interval: 5, timeout: 15_000 },
+  );
+}

@@ -1,0 +1,69 @@
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { prepareStatements } from "../../../src/inbox/sqlite/statements.ts";
+import { arrival, openInbox, reached, succeeded, work } from "./inbox.ts";
+
+/** Puts deliveries into a file, all at once. */
+function fill(file: string, { count, columns }: { count: number; columns: string }): void {
+  const database = new DatabaseSync(file);
+  database.exec(`
+    WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${count})
+    INSERT INTO deliveries (endpoint, id, body, received_at, set_at, status, due_at, finished_at)
+      SELECT 'retrain', 'filled-' || number, 'body', 1, 1, ${columns} FROM numbers;
+  `);
+  database.close();
+}
+
+describe("What is asked of a large inbox", () => {
+  const texts: Record<string, string> = {};
+  const database = openInboxDatabase(":memory:");
+  for (const [name, { sourceSQL }] of Object.entries(prepareStatements(database))) texts[name] = sourceSQL;
+
+  // A clock that was set back concerns all that wait; it is looked at once.
+  const { correctClock: _correctClock, ...others } = texts;
+
+  test.each(Object.entries(others))("is found by an index, in its order: %s", (_name, text) => {
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all();
+    const steps = plan.map(({ detail }) => String(detail));
+    expect(steps.filter((step) => /SCAN (?:deliveries|attempts)|TEMP B-TREE FOR ORDER/.test(step))).toEqual([]);
+    // The status alone is enough for what is running, of which there is never much.
+    const isOfRunning = text.includes("status = 'running'");
+    expect(steps.filter((step) => /\(status=\?\)/.test(step)).length).toBeLessThanOrEqual(isOfRunning ? 1 : 0);
+  });
+});
+
+describe("A prune of much", () => {
+  test("is done in steps, between which others write, and forgets all of it", async () => {
+    const { inbox, file } = openInbox();
+    fill(file, { count: 1_600, columns: "'succeeded', NULL, 1" });
+    work(inbox, () => succeeded);
+    const done: string[] = [];
+    const pruned = inbox.prune().finally(() => done.push("pruned"));
+    await inbox.accept(arrival("meanwhile"));
+    done.push("accepted");
+    expect(await pruned).toBe(1_600);
+    expect(done).toEqual(["accepted", "pruned"]);
+    await reached(inbox, "meanwhile", "succeeded");
+    expect((await inbox.list({ limit: 1_000 })).deliveries.map(({ id }) => id)).toEqual(["meanwhile"]);
+    expect(await inbox.counts()).toEqual({ retrain: { queued: 0, running: 0, succeeded: 1, dead: 0 } });
+  });
+});
+
+describe("A list of much", () => {
+  test("goes through all statuses of an endpoint, newest first", async () => {
+    const { inbox, file } = openInbox();
+    fill(file, { count: 30, columns: "iif(number % 3, 'succeeded', 'dead'), NULL, 1" });
+    await inbox.accept(arrival("waits"));
+    await inbox.accept(arrival("elsewhere", { endpoint: "other" }));
+    const ids: string[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const page = await inbox.list({ endpoint: "retrain", limit: 7, ...(cursor !== undefined && { cursor }) });
+      ids.push(...page.deliveries.map(({ id }) => id));
+      cursor = page.next;
+      if (cursor === undefined) break;
+    }
+    expect(ids).toEqual(["waits", ...Array.from({ length: 30 }, (_, index) => `filled-${30 - index}`)]);
+    expect((await inbox.list({ status: "dead" })).deliveries).toHaveLength(10);
+  });
+});

@@ -1,0 +1,22 @@
+import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+import { openers } from "./engines.ts";
+
+/** Works on "retrain", and says what it took; none of it is ever done. */
+const { ENGINE = "", STORE: store = "" } = process.env;
+const name = (["SQLite", "PostgreSQL", "Redis"] as const).find((known) => known === ENGINE);
+if (!name) throw new Error(`There is no engine "${ENGINE}".`);
+const inbox = await openers[name]({ store, log: createMemoryLogger, leaseMs: 300 });
+inbox.work({
+  endpoint: "retrain",
+  concurrency: 4,
+  policy: createRetryPolicy({ attempts: 2 }),
+  retentionMs: 60_000,
+  run: ({ id, attempt }) => {
+    process.stdout.write(`${JSON.stringify({ level: 30, msg: "took", id, attempt })}\n`);
+    return new Promise(() => {});
+  },
+});
+
+// An inbox alone keeps no process alive.
+setInterval(() => {}, 60_000);

@@ -1,0 +1,101 @@
+import { request } from "node:http";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { type LaunchOptions, WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
+import { inboxFile } from "../../inbox/open-file.ts";
+import { startLocaltunnelServer } from "../../support/localtunnel-server.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+
+const token = "Planted-t0ken-5cc1";
+
+beforeEach(() => {
+  vi.stubEnv("INBOX_URL", `sqlite:${inboxFile()}`);
+  vi.stubEnv("DASHBOARD_TOKEN", "");
+  return () => vi.unstubAllEnvs();
+});
+
+async function launch(options: WebhooksServerOptions = {}, launchOptions: LaunchOptions = {}) {
+  const logger = createMemoryLogger();
+  const server = new WebhooksServer({ secret: "s3cret", ...options, logger });
+  server.webhook("retrain", { background: true }, () => {});
+  onTestFinished(() => server.close());
+  const launched = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false, ...launchOptions });
+  return { ...launched, logger };
+}
+
+describe("A launched server says where its dashboard is", () => {
+  test("and that it is open to this machine alone where no token is set", async () => {
+    const { url, logger } = await launch();
+    expect(logger.lines).toContainEqual(
+      expect.objectContaining({
+        dashboard: `${url}/_deliveries`,
+        msg: expect.stringContaining("set DASHBOARD_TOKEN"),
+      }),
+    );
+    expect((await fetch(`${url}/_deliveries`)).status).toBe(200);
+  });
+
+  test("and never which token opens it", async () => {
+    vi.stubEnv("DASHBOARD_TOKEN", token);
+    const { url, logger } = await launch();
+    expect(logger.lines).toContainEqual(
+      expect.objectContaining({ dashboard: `${url}/_deliveries`, msg: expect.stringContaining("password") }),
+    );
+    const authorization = `Basic ${btoa(`me:${token}`)}`;
+    expect((await fetch(`${url}/_deliveries`)).status).toBe(401);
+    const page = await (await fetch(`${url}/_deliveries`, { headers: { authorization } })).text();
+    expect(page).toContain("Ready");
+    expect(logger.text() + page).not.toContain(token);
+  });
+
+  test("in a Space by the Space's address, and that it is closed where no token is set", async () => {
+    vi.stubEnv("SPACE_ID", "acme/bot");
+    vi.stubEnv("SPACE_HOST", "acme-bot.hf.space");
+    const open = await launch({ dashboardToken: token });
+    expect(open.logger.lines).toContainEqual(
+      expect.objectContaining({ dashboard: "https://acme-bot.hf.space/_deliveries" }),
+    );
+    const closed = await launch({ dashboardToken: "" });
+    expect(closed.logger.lines).toContainEqual(
+      expect.objectContaining({ level: "warn", msg: expect.stringContaining("set DASHBOARD_TOKEN") }),
+    );
+    expect((await fetch(`${closed.url}/_deliveries`)).status).toBe(403);
+  });
+
+  test("unless there is nothing to show on it", async () => {
+    const logger = createMemoryLogger();
+    await using server = new WebhooksServer({ secret: "s3cret", logger });
+    server.webhook("inline", () => {});
+    await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    expect(logger.text()).not.toContain("dashboard");
+  });
+});
+
+test("The tunnel leads to the webhooks, and never to the dashboard", async () => {
+  await using host = await startLocaltunnelServer();
+  const { publicUrl, url } = await launch({ dashboardToken: token }, { tunnel: { host: host.url, timeout: "5s" } });
+  const authorization = `Basic ${btoa(`me:${token}`)}`;
+  expect((await fetch(`${url}/_deliveries`, { headers: { authorization } })).status).toBe(200);
+  const paths = ["/_deliveries", "/_deliveries/replay", "/webhooks/../_deliveries", "/webhooks/%2e%2e/_deliveries"];
+  for (const path of [...paths, "/webhooks/..%2f_deliveries", "//_deliveries", "/%5fdeliveries"]) {
+    for (const method of ["GET", "POST"]) {
+      expect(await statusOf(publicUrl, { path, method, authorization }), `${method} ${path}`).toBe(404);
+    }
+  }
+});
+
+/** With the path as it is: `fetch` would tidy it up first. */
+function statusOf(
+  baseUrl: string,
+  { path, method, authorization }: { path: string; method: string; authorization: string },
+): Promise<number | undefined> {
+  const { hostname, port } = new URL(baseUrl);
+  return new Promise((resolve, reject) => {
+    const headers = { authorization, "content-type": "application/json", "content-length": 0 };
+    request({ hostname, port, path, method, headers }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode);
+    })
+      .on("error", reject)
+      .end();
+  });
+}
