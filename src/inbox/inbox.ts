@@ -44,7 +44,7 @@ export interface ListOptions {
   cursor?: string;
 }
 
-/** Deliveries, newest first. */
+/** Deliveries, newest first; what moves from one status to another between two pages may be on both, or on none. */
 export interface DeliveryPage {
   deliveries: readonly StoredDelivery[];
   /** Where the next page begins; absent on the last. */
@@ -77,7 +77,7 @@ export interface Inbox {
   replay(key: DeliveryKey): Promise<void>;
   /** Runs every dead delivery of an endpoint again. Returns how many. */
   replayDead(endpoint: string): Promise<number>;
-  /** By endpoint. */
+  /** By endpoint. What is past its retention counts for as long as its id is kept, although it is not listed any more. */
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
   /** Forgets what finished longer ago than its retention. Returns how many. */
   prune(): Promise<number>;

@@ -9,7 +9,10 @@ const rowsOf = {
   payload: ["P5", "P6", "P7", "P8", "P9"],
   handler: ["R1", "R2", "R3", "R4", "R6"],
   process: ["X1", "X2", "X3"],
-  pages: ["U1", "U4"],
+  inbox: ["I4", "I5", "I6", "I7", "I8", "I9", "I10", "R5"],
+  "inbox-crash": ["I1", "I2", "I11"],
+  "inbox-sqlite": ["I3", "I12"],
+  pages: ["U1", "U3", "U4"],
   hub: ["T4", "T5"],
   "local-hub": ["L1", "L2", "L3", "L4"],
 } as const;

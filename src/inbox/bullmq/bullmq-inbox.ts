@@ -22,7 +22,7 @@ export interface BullmqInboxOptions {
   mostQueued?: number;
   /** How long a delivery that nobody renews belongs to whoever took it, in milliseconds. */
   leaseMs?: number;
-  /** How long an arrival may take to be kept, in milliseconds. */
+  /** How long an arrival may take to be kept, in milliseconds; the whole of an answer has to come within five seconds. */
   deadlineMs?: number;
 }
 
@@ -45,7 +45,7 @@ export class BullmqInbox implements Inbox {
   #closed: Promise<void> | undefined;
 
   constructor(options: BullmqInboxOptions) {
-    this.#options = { mostQueued: 100_000, leaseMs: 30_000, deadlineMs: 5_000, ...options };
+    this.#options = { mostQueued: 100_000, leaseMs: 30_000, deadlineMs: 3_000, ...options };
     this.#registry = options.server.openQueue(registryName);
     for (const warning of options.server.warnings) options.log().warn(warning);
     this.#pruning = setInterval(() => this.prune().catch(options.onError), hourMs);

@@ -104,8 +104,13 @@ export class EndpointWorker {
     const { id } = jobDataSchema.parse(job.data);
     const history = job.attemptsStarted > 1 ? await this.#historyWithCrashes(job) : [];
     const counted = countedAttempts(history) + 1;
+    const fields = { endpoint: queue.endpoint, deliveryId: id };
     if (counted > queue.policy.attempts) {
       await job.log(passedRow);
+      log().error(
+        { ...fields, code: crashed.code },
+        `${crashed.message} Its attempts are used up, it is dead. Replay it.`,
+      );
       throw new words.UnrecoverableError("ABANDONED");
     }
     const task: Task = {
@@ -122,10 +127,7 @@ export class EndpointWorker {
       return this.#backIntoQueue(job, token);
     }
     if (run.isLost) {
-      log().warn(
-        { endpoint: queue.endpoint, deliveryId: id },
-        "A delivery took longer than its lease, and somebody else works on it.",
-      );
+      log().warn(fields, "A delivery took longer than its lease, and somebody else works on it.");
       throw leaseLost();
     }
     const next = this.#next({ task, counted, outcome: run.outcome });
@@ -182,6 +184,8 @@ export class EndpointWorker {
     const missing = job.attemptsStarted - 1 - startsIn(history);
     if (missing <= 0) return history;
     const last = attemptsIn(history).length;
+    const fields = { endpoint: this.#options.queue.endpoint, deliveryId: job.data.id, attempt: last + missing };
+    this.#options.log().warn({ ...fields, code: crashed.code }, `${crashed.message} It is run again.`);
     for (let number = last + 1; number <= last + missing; number += 1) {
       await job.log(attemptRow({ attempt: abandoned(number, { at: this.#options.now(), ...crashed }), counts: true }));
     }
@@ -194,7 +198,7 @@ export class EndpointWorker {
 }
 
 const shutDown = { code: "CLOSING", message: "The receiver was shut down." };
-const crashed = { code: "ABANDONED", message: "The process that worked on it ended." };
+const crashed = { code: "ABANDONED", message: "The process that worked on it has ended." };
 
 function abandoned(number: number, { at, ...error }: { at: number; code: string; message: string }): DeliveryAttempt {
   return { number, startedAt: new Date(at), durationMs: 0, outcome: "abandoned", error };

@@ -188,7 +188,8 @@ export class DeliveryTable {
   }
 
   counts(): Record<string, DeliveryCounts> {
-    const counts: Record<string, Record<DeliveryStatus, number>> = {};
+    // An endpoint may be named "__proto__".
+    const counts: Record<string, Record<DeliveryStatus, number>> = Object.create(null);
     for (const row of this.#statements.totals.all()) {
       const endpoint = String(row.endpoint);
       counts[endpoint] ??= { queued: 0, running: 0, succeeded: 0, dead: 0 };

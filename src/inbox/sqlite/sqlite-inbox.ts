@@ -136,8 +136,7 @@ export class SqliteInbox implements Inbox {
     for (const timer of this.#timers) clearInterval(timer);
     clearTimeout(this.#wakeTimer);
     await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
-    // After whatever is still waiting to be written.
-    await this.#commit.write(() => {}).catch(() => {});
+    await this.#commit.settled();
     this.#database.close();
   }
 

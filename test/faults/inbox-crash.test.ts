@@ -1,0 +1,140 @@
+import { describe, expect, test } from "vitest";
+import { engines } from "./inbox-engines.ts";
+import { eventually, Ledger } from "./inbox-ledger.ts";
+import { type InboxReceiver, startInboxReceiver } from "./inbox-receiver.ts";
+import { countRows } from "./rows.ts";
+
+countRows("inbox-crash");
+
+/** Short enough to be waited for, long enough to be renewed on a busy machine. */
+const LEASE_MS = 1_000;
+
+/** On a machine that is busy with other things thirty starts take their time. */
+const patient = { timeout: 120_000 };
+
+describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl, cannotTry }) => {
+  /** Whether a row cannot be tried on this engine, which is said. */
+  function cannot(row: string): boolean {
+    const reason = cannotTry[row];
+    if (reason !== undefined) console.log(`${row} ${name}: not tried, ${reason}`);
+    return reason !== undefined;
+  }
+
+  test(
+    "I1: lose nothing that was acknowledged when they are killed around the write, thirty times",
+    patient,
+    async () => {
+      if (cannot("I1")) return;
+      const url = await createUrl();
+      const ledger = new Ledger(url);
+      const start = () => startInboxReceiver({ url, ledger, LEASE_MS });
+      let next = start();
+      for (let round = 0; round < 30; round += 1) {
+        const receiver = await next;
+        // So that nobody waits for it: it works on the same inbox meanwhile.
+        next = start();
+        await killAround(receiver, { after: (round * 7) % 20 });
+      }
+      const last = await next;
+      await last.stillWorks();
+      await ledger.account("I1", name, { queued: 0 });
+    },
+  );
+
+  test("I2: run again, once its lease has ended, what a killed one was working on", async () => {
+    if (cannot("I2")) return;
+    const url = await createUrl();
+    const ledger = new Ledger(url);
+    const sent = { id: "interrupted", endpoint: "held" };
+    const killed = await startInboxReceiver({ url, ledger, LEASE_MS });
+    await killed.deliver(sent);
+    await killed.child.says("work started");
+    killed.child.signal("SIGKILL");
+    await killed.child.exited;
+    const receiver = await startInboxReceiver({ url, ledger, LEASE_MS, HELD: "no" });
+    const stored = await ledger.reached(sent, "succeeded");
+    expect(stored?.attempts).toMatchObject([
+      { number: 1, outcome: "abandoned", error: { code: "ABANDONED" } },
+      { number: 2, outcome: "succeeded" },
+    ]);
+    await receiver.saysOnce({ level: "warn", code: "ABANDONED", deliveryId: sent.id });
+    await receiver.stillWorks();
+    await ledger.account("I2", name, { succeeded: 2 });
+  });
+
+  test("I11: that are two work on each delivery one at a time, whichever accepted it", async () => {
+    if (cannot("I11")) return;
+    const url = await createUrl();
+    const ledger = new Ledger(url);
+    const receivers = await Promise.all([1, 2].map(() => startInboxReceiver({ url, ledger, HELD: "no" })));
+    const ids = Array.from({ length: 120 }, (_, index) => `shared-${index}`);
+    await Promise.all(
+      ids.map(async (id, index) => {
+        const answer = await receivers[index % 2]?.deliver({ id, endpoint: "held" });
+        expect(answer?.status).toBe(202);
+      }),
+    );
+    for (const receiver of receivers) await receiver.stillWorks();
+    await ledger.account("I11", name, { succeeded: 122 });
+    await eventually(() => {
+      const started = receivers.map(({ child }) => child.lines.filter(({ msg }) => msg === "work started"));
+      const startedIds = started.flat().map(({ deliveryId }) => deliveryId);
+      expect(startedIds.sort()).toEqual(ids.toSorted());
+      for (const lines of started) expect(lines.length).toBeGreaterThan(0);
+    });
+  });
+
+  test("X1: told to end under load stop accepting, hand back what is in work, and exit 0", async () => {
+    if (cannot("X1")) return;
+    const url = await createUrl();
+    const ledger = new Ledger(url);
+    const ended = await startInboxReceiver({ url, ledger });
+    const held = Array.from({ length: 6 }, (_, index) => ({ id: `held-${index}`, endpoint: "held" }));
+    for (const sent of held) await ended.deliver(sent);
+    await ended.child.says("work started", 4);
+    const load = ended.load();
+    await ended.child.says("target ran", 20);
+    ended.child.signal("SIGTERM");
+    expect(await ended.child.exited).toEqual({ code: 0, signal: null });
+    await load;
+    await ended.saysOnce({ msg: /^SIGTERM: finishing/ });
+    expect(ended.countOf("work finished")).toBe(0);
+    const { queued } = await ledger.settles({});
+    expect(queued).toBeGreaterThanOrEqual(6);
+    const attempts = (await ledger.read(held)).flatMap((delivery) => delivery?.attempts ?? []);
+    expect(attempts.map(({ outcome }) => outcome)).toEqual(Array(4).fill("abandoned"));
+    // What was handed back is not to wait for any lease.
+    const receiver = await startInboxReceiver({ url, ledger, HELD: "no" });
+    await receiver.stillWorks();
+    await ledger.account("X1", name, { queued: 0, dead: 0 });
+  });
+
+  test("X2: told to end twice end at once, and the next start goes on with what was in work", async () => {
+    if (cannot("X2")) return;
+    const url = await createUrl();
+    const ledger = new Ledger(url);
+    const ended = await startInboxReceiver({ url, ledger, LEASE_MS });
+    for (let count = 0; count < 3; count += 1) await ended.deliver({ endpoint: "deaf" });
+    await ended.child.says("work started", 3);
+    ended.child.signal("SIGTERM");
+    await ended.child.says(/^SIGTERM: finishing.*Once more ends it at once/);
+    ended.child.signal("SIGTERM");
+    expect(await ended.child.exited).toEqual({ code: 1, signal: null });
+    const receiver = await startInboxReceiver({ url, ledger, LEASE_MS, HELD: "no" });
+    await receiver.stillWorks();
+    await ledger.account("X2", name, { succeeded: 4 });
+  });
+});
+
+/** Sends from four sides, and kills the receiver when so much was acknowledged, while more is on its way. */
+async function killAround(receiver: InboxReceiver, { after }: { after: number }): Promise<void> {
+  let count = 0;
+  const load = receiver.load({
+    acknowledged: () => {
+      count += 1;
+      if (count > after) receiver.child.signal("SIGKILL");
+    },
+  });
+  expect((await receiver.child.exited).signal).toBe("SIGKILL");
+  await load;
+}

@@ -1,0 +1,87 @@
+import { expect, onTestFinished, vi } from "vitest";
+import type { DeliveryKey, Inbox } from "../../src/inbox/inbox.ts";
+import { openInbox } from "../../src/inbox/open-inbox.ts";
+import type { DeliveryStatus, StoredDelivery } from "../../src/inbox/stored-delivery.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+import { holdsSecret } from "./leak.ts";
+import { secret } from "./receiver.ts";
+
+/** Tries again until nothing is wrong any more, for longer than a busy machine needs. */
+export function eventually<Result>(attempt: () => Result | Promise<Result>): Promise<Result> {
+  return vi.waitFor(attempt, { interval: 20, timeout: 15_000 });
+}
+
+/** What became of everything that was acknowledged. */
+export type Account = Readonly<Record<DeliveryStatus | "acknowledged" | "lost", number>>;
+
+/** Notes what a receiver has acknowledged, so that each of them is looked for in the end. */
+export class Ledger {
+  readonly #url: string;
+  readonly #acknowledged = new Map<string, DeliveryKey>();
+  #reader: Promise<Inbox> | undefined;
+
+  /** @param url of the inbox. */
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  acknowledge(key: DeliveryKey): void {
+    this.#acknowledged.set(`${key.endpoint} ${key.id}`, key);
+  }
+
+  /** Reads deliveries as another process does that opens the same inbox. */
+  async read(keys: readonly DeliveryKey[]): Promise<(StoredDelivery | undefined)[]> {
+    this.#reader ??= this.#openReader();
+    const inbox = await this.#reader;
+    return Promise.all(keys.map((key) => inbox.get(key)));
+  }
+
+  /** Waits until a delivery has this status, and returns it. */
+  async reached(key: DeliveryKey, status: DeliveryStatus): Promise<StoredDelivery | undefined> {
+    return eventually(async () => {
+      const [found] = await this.read([key]);
+      expect(found).toMatchObject({ status });
+      return found;
+    });
+  }
+
+  /** Waits until an account of all that was acknowledged is the one expected. */
+  async settles(expected: Partial<Account>): Promise<Account> {
+    return eventually(async () => {
+      const account = await this.#count();
+      expect(account).toMatchObject({ running: 0, lost: 0, ...expected });
+      return account;
+    });
+  }
+
+  /**
+   * Looks for everything that was acknowledged, once nothing is running any more, and says in one line what became of
+   * it. None may be lost, and the secret is in none of them.
+   */
+  async account(row: string, engine: string, expected: Partial<Account> = {}): Promise<Account> {
+    const account = await this.settles(expected);
+    const { acknowledged, succeeded, dead, queued, lost } = account;
+    console.log(
+      `${row} ${engine}: ${acknowledged} acknowledged, ${succeeded} succeeded, ${dead} dead, ${queued} queued, ${lost} lost`,
+    );
+    expect(acknowledged).toBe(succeeded + dead + queued);
+    expect(acknowledged).toBeGreaterThan(0);
+    return account;
+  }
+
+  async #openReader(): Promise<Inbox> {
+    const inbox = await openInbox({ url: this.#url, now: Date.now, log: createMemoryLogger });
+    onTestFinished(() => inbox.close(0));
+    return inbox;
+  }
+
+  async #count(): Promise<Account> {
+    const account = { acknowledged: 0, succeeded: 0, dead: 0, queued: 0, running: 0, lost: 0 };
+    for (const found of await this.read([...this.#acknowledged.values()])) {
+      account.acknowledged += 1;
+      account[found?.status ?? "lost"] += 1;
+      expect(holdsSecret(found, secret)).toBe(false);
+    }
+    return account;
+  }
+}

@@ -1,0 +1,131 @@
+import { fileURLToPath } from "node:url";
+import { expect } from "vitest";
+import type { RawAnswer } from "../support/raw-socket.ts";
+import { addressOf, type ReceiverProcess, startReceiverProcess } from "../support/receiver-process.ts";
+import { eventually, Ledger } from "./inbox-ledger.ts";
+import { holdsSecret } from "./leak.ts";
+import { Receiver, secret } from "./receiver.ts";
+
+/** The script that every receiver with an inbox runs here. */
+export const inboxScript = new URL("./inbox-script.ts", import.meta.url);
+
+/** So that a start costs a third: what was compiled once is kept. */
+const compiled = fileURLToPath(new URL("../../node_modules/.faults/compiled", import.meta.url));
+
+/** The environment of a receiver on an inbox. */
+export function inboxEnvironment(url: string, environment: Readonly<Record<string, string | undefined>> = {}) {
+  const settings = { PORT: "0", WEBHOOK_SECRET: secret, INBOX_URL: url, NODE_COMPILE_CACHE: compiled, ...environment };
+  return Object.fromEntries(
+    Object.entries(settings).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+/** A delivery to be sent. */
+export interface Sent {
+  /** Default: a new one. */
+  id?: string;
+  /** Default `target`. */
+  endpoint?: string;
+}
+
+/** A receiver in a process of its own, whose endpoints work in the background. */
+export class InboxReceiver extends Receiver {
+  readonly child: ReceiverProcess;
+  readonly ledger: Ledger;
+
+  constructor(child: ReceiverProcess, { url, ledger }: { url: string; ledger: Ledger }) {
+    super({ url, lines: () => child.lines, runs: () => child.lines.filter(({ msg }) => msg === "target ran").length });
+    this.child = child;
+    this.ledger = ledger;
+  }
+
+  /** The bytes of a delivery to an endpoint in the background. */
+  bytes({ id = crypto.randomUUID(), endpoint = "target" }: Sent = {}): Buffer {
+    return this.delivery({ path: `/webhooks/${endpoint}`, headers: { "Webhook-Id": id } });
+  }
+
+  /** Sends a delivery on a connection of its own; what is acknowledged is noted. */
+  async deliver({ id = crypto.randomUUID(), endpoint = "target" }: Sent = {}): Promise<RawAnswer> {
+    const answer = await this.send(this.bytes({ id, endpoint }));
+    this.note(answer, { id, endpoint });
+    return answer;
+  }
+
+  note(answer: RawAnswer, { id, endpoint }: Required<Sent>): void {
+    if (answer.status !== 202) return;
+    expect(JSON.parse(answer.text)).toMatchObject({ deliveryId: id });
+    this.ledger.acknowledge({ id, endpoint });
+  }
+
+  /** Sends one delivery after another on open connections, until the receiver has gone. Returns how often it refused. */
+  async load({ connections = 4, acknowledged = () => {} } = {}): Promise<number> {
+    let refused = 0;
+    const sendOnOne = async () => {
+      try {
+        const socket = await this.connect();
+        for (;;) {
+          const sent = { id: crypto.randomUUID(), endpoint: "target" };
+          const answer = await socket.send(this.bytes(sent)).answer();
+          this.note(answer, sent);
+          if (answer.status === 202) acknowledged();
+          else refused += 1;
+        }
+      } catch {
+        // The connection has ended: what was sent on it last had no answer, and is sent again by the Hub.
+      }
+    };
+    await Promise.all(Array.from({ length: connections }, sendOnOne));
+    return refused;
+  }
+
+  async control(path: string): Promise<unknown> {
+    const response = await fetch(new URL(`/control/${path}`, this.url), { method: "POST" });
+    expect(response.status).toBe(200);
+    return response.json();
+  }
+
+  countOf(message: string): number {
+    return this.child.lines.filter(({ msg }) => msg === message).length;
+  }
+
+  /** So many lines, and no more, have these fields. */
+  async says(count: number, fields: Readonly<Record<string, unknown>>): Promise<void> {
+    await eventually(() => {
+      const found = this.child.lines.filter((line) => matches(line, fields));
+      expect(found, JSON.stringify(this.child.lines.slice(-8))).toHaveLength(count);
+    });
+  }
+
+  /** One line, and one only, has these fields. */
+  saysOnce(fields: Readonly<Record<string, unknown>>): Promise<void> {
+    return this.says(1, fields);
+  }
+
+  /** The next valid delivery gets its 2xx and is run, and the secret is nowhere. */
+  async stillWorks(...answers: readonly (RawAnswer | undefined)[]): Promise<void> {
+    const id = crypto.randomUUID();
+    const answer = await this.deliver({ id });
+    expect(answer.status, answer.text).toBe(202);
+    await this.ledger.reached({ id, endpoint: "target" }, "succeeded");
+    await this.keepsSecret(answer, ...answers);
+    expect(holdsSecret([this.child.lines, this.child.errorOutput], secret)).toBe(false);
+    expect(this.child.errorOutput).toBe("");
+  }
+}
+
+function matches(line: Readonly<Record<string, unknown>>, fields: Readonly<Record<string, unknown>>): boolean {
+  return Object.entries(fields).every(([field, wanted]) =>
+    wanted instanceof RegExp ? wanted.test(String(line[field])) : line[field] === wanted,
+  );
+}
+
+/** Starts a receiver on an inbox, and waits until it is ready. */
+export async function startInboxReceiver({
+  ledger,
+  url,
+  ...environment
+}: { url: string; ledger?: Ledger } & Readonly<Record<string, unknown>>): Promise<InboxReceiver> {
+  const settings = Object.entries(environment).map(([name, value]) => [name, String(value)]);
+  const child = startReceiverProcess(inboxScript, inboxEnvironment(url, Object.fromEntries(settings)));
+  return new InboxReceiver(child, { url: await addressOf(child), ledger: ledger ?? new Ledger(url) });
+}

@@ -1,0 +1,111 @@
+import fs from "node:fs";
+import { flushCompileCache, syncBuiltinESMExports } from "node:module";
+import { RetryAfterError, WebhooksServer } from "../../src/index.ts";
+import { createNodeLogger } from "../../src/server/node/logger.ts";
+import { openFaultInbox } from "./inbox-opener.ts";
+
+/*
+ * A receiver as a user would write one, whose endpoints work in the background. What stands below /control is for the
+ * test that it is part of: its clock, its inbox, and the end of what its handlers wait for.
+ */
+
+const { INBOX_URL: url = "", LEASE_MS, MOST_QUEUED, CLOCK, FILE_SYSTEM, RUN_AS, GRACE_MS = "30000" } = process.env;
+
+if (FILE_SYSTEM !== undefined) {
+  const found = Object.assign(fs.statfsSync("/"), { type: Number(FILE_SYSTEM) });
+  Object.assign(fs, { statfsSync: () => found });
+  syncBuiltinESMExports();
+}
+
+let clockBy = 0;
+const now = () => Date.now() + clockBy;
+const logger = createNodeLogger();
+
+const limits = {
+  ...(LEASE_MS !== undefined && { leaseMs: Number(LEASE_MS) }),
+  ...(MOST_QUEUED !== undefined && { mostQueued: Number(MOST_QUEUED) }),
+};
+const isOwnInbox = CLOCK !== undefined || Object.keys(limits).length > 0;
+const server = new WebhooksServer({
+  logger,
+  now,
+  ...(isOwnInbox && { inbox: await openFaultInbox(url, { ...limits, now, log: () => logger }) }),
+});
+
+const released = { held: Promise.withResolvers<void>(), deaf: Promise.withResolvers<void>() };
+if (process.env.HELD === "no") for (const { resolve } of Object.values(released)) resolve();
+
+function declareEndpoints(): void {
+  server.webhook("target", { background: true }, (_payload, { delivery, log }) => {
+    log.info({ id: delivery.id }, "target ran");
+  });
+
+  // In work until it is released, or until it is told to end.
+  server.webhook("held", { background: true }, async (_payload, { signal, log }) => {
+    log.info("work started");
+    const aborted = Promise.withResolvers<void>();
+    signal.addEventListener("abort", () => aborted.reject(signal.reason));
+    await Promise.race([released.held.promise, aborted.promise]);
+    log.info("work finished");
+  });
+
+  // Not run for a while.
+  server.webhook("later", { background: true }, () => {
+    throw new RetryAfterError("1h");
+  });
+
+  // As "held", but it does not listen when it is told to end.
+  server.webhook("deaf", { background: true }, async (_payload, { log }) => {
+    log.info("work started");
+    await released.deaf.promise;
+  });
+
+  const atOnce = { first: 1, longest: 1 };
+
+  server.webhook("stuck", { background: true, timeout: 150, attempts: 2, backoff: atOnce }, (_payload, context) => {
+    context.signal.addEventListener("abort", () => context.log.info("told to end"));
+    return new Promise(() => {});
+  });
+
+  server.webhook("picky", { background: true, attempts: 3, backoff: atOnce, concurrency: 1 }, (_payload, context) => {
+    if (context.delivery.id.startsWith("poison")) throw new Error("This one never works.");
+  });
+
+  server.webhook("brief", { background: true, retention: "1h" }, (_payload, { delivery }) => {
+    if (delivery.id.startsWith("later")) throw new RetryAfterError(new Date(now() + 30 * 86_400_000));
+  });
+
+  server.webhook("second-try", { background: true }, (_payload, { delivery }) => {
+    if (delivery.attempt === 1) throw new RetryAfterError("1m");
+  });
+}
+
+server.app.post("/control/clock", (context) => {
+  clockBy += Number(context.req.query("by"));
+  return context.json({ now: now() });
+});
+server.app.post("/control/release", (context) => {
+  released[context.req.query("endpoint") === "deaf" ? "deaf" : "held"].resolve();
+  return context.json({});
+});
+server.app.post("/control/replay", async (context) => {
+  await server.inbox.replay(context.req.query("id") ?? "");
+  return context.json({});
+});
+server.app.post("/control/prune", async (context) => context.json({ pruned: await server.inbox.prune() }));
+
+if (RUN_AS === undefined) {
+  declareEndpoints();
+  await server.launch({ shutdownGrace: Number(GRACE_MS) });
+} else {
+  // Loaded while its files can be read for certain; the inbox is opened by the first delivery.
+  await import("../../src/server/node/background.ts");
+  server.webhook("inline", () => {});
+  await server.launch();
+  process.setgid?.(Number(RUN_AS));
+  process.setuid?.(Number(RUN_AS));
+  declareEndpoints();
+}
+
+// Whoever is killed keeps nothing of what was compiled.
+flushCompileCache();

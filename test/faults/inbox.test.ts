@@ -1,0 +1,216 @@
+import { describe, expect, test } from "vitest";
+import { engines } from "./inbox-engines.ts";
+import { eventually } from "./inbox-ledger.ts";
+import { startInboxReceiver } from "./inbox-receiver.ts";
+import { countRows } from "./rows.ts";
+
+countRows("inbox");
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, cannotTry }) => {
+  /** Whether a row cannot be tried on this engine, which is said. */
+  function cannot(row: string): boolean {
+    const reason = cannotTry[row];
+    if (reason !== undefined) console.log(`${row} ${name}: not tried, ${reason}`);
+    return reason !== undefined;
+  }
+
+  test("I4: that does not answer refuses with 503 within 5 seconds, and takes it when it does again", async () => {
+    if (cannot("I4")) return;
+    const url = await createUrl();
+    const receiver = await startInboxReceiver({ url });
+    await receiver.stillWorks();
+    const thaw = await freeze(url);
+    const startedAt = performance.now();
+    const answer = await receiver.deliver({ id: "frozen" });
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(answer.status, answer.text).toBe(503);
+    expect(JSON.parse(answer.text)).toMatchObject({ code: "INBOX_UNAVAILABLE" });
+    expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+    await receiver.saysOnce({ level: "warn", code: "INBOX_UNAVAILABLE", status: 503 });
+    await thaw();
+    expect((await receiver.deliver({ id: "frozen" })).status).toBe(202);
+    await receiver.stillWorks(answer);
+    await receiver.ledger.account("I4", name, { succeeded: 3 });
+  });
+
+  test("I5: knows a delivery whose answer was lost: its redelivery is a duplicate", async () => {
+    if (cannot("I5")) return;
+    const receiver = await startInboxReceiver({ url: await createUrl() });
+    const sent = { id: "answer-lost", endpoint: "held" };
+    const socket = (await receiver.connect()).send(receiver.bytes(sent));
+    await receiver.child.says("work started");
+    socket.reset();
+    const again = await receiver.deliver(sent);
+    expect(again.status).toBe(202);
+    expect(JSON.parse(again.text)).toEqual({ deliveryId: "answer-lost", duplicate: true });
+    await receiver.saysOnce({ msg: "delivery accepted", deliveryId: "answer-lost", duplicate: true });
+    await receiver.control("release");
+    await receiver.stillWorks(again);
+    await receiver.ledger.account("I5", name, { succeeded: 2 });
+    expect(receiver.countOf("work started")).toBe(1);
+  });
+
+  test("I6: runs once what comes twenty times at once", async () => {
+    if (cannot("I6")) return;
+    const receiver = await startInboxReceiver({ url: await createUrl() });
+    const sockets = await Promise.all(Array.from({ length: 20 }, () => receiver.connect()));
+    const sent = { id: "twenty-times", endpoint: "target" };
+    for (const socket of sockets) socket.send(receiver.bytes(sent));
+    const answers = await Promise.all(sockets.map((socket) => socket.answer()));
+    for (const answer of answers) receiver.note(answer, sent);
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(202));
+    expect(answers.filter(({ text }) => !JSON.parse(text).duplicate)).toHaveLength(1);
+    await receiver.says(19, { msg: "delivery accepted", duplicate: true });
+    await receiver.stillWorks(...answers);
+    await receiver.ledger.account("I6", name, { succeeded: 2 });
+    await receiver.saysOnce({ msg: "target ran", id: sent.id });
+  });
+
+  test("I7: refuses with 503 and Retry-After what is beyond its cap, and loses nothing", async () => {
+    if (cannot("I7")) return;
+    const receiver = await startInboxReceiver({ url: await createUrl(), MOST_QUEUED: 5 });
+    const answers = [];
+    // Four are in work, five wait.
+    for (let count = 0; count < 4; count += 1) answers.push(await receiver.deliver({ endpoint: "held" }));
+    await receiver.child.says("work started", 4);
+    for (let count = 0; count < 8; count += 1) answers.push(await receiver.deliver({ endpoint: "held" }));
+    expect(answers.map(({ status }) => status)).toEqual([...Array(9).fill(202), 503, 503, 503]);
+    for (const { text, headers } of answers.slice(9)) {
+      expect(JSON.parse(text)).toMatchObject({ code: "INBOX_FULL" });
+      expect(headers.get("retry-after")).toBe("60");
+    }
+    await receiver.says(3, { level: "warn", code: "INBOX_FULL", status: 503 });
+    await receiver.control("release");
+    await receiver.stillWorks(...answers);
+    expect((await receiver.deliver({ endpoint: "held" })).status).toBe(202);
+    await receiver.ledger.account("I7", name, { acknowledged: 11, succeeded: 11 });
+  });
+
+  test("I8: forgets what is finished, never what waits, and knows a duplicate for longer", async () => {
+    if (cannot("I8")) return;
+    const receiver = await startInboxReceiver({ url: await createUrl(), CLOCK: "own" });
+    const { ledger } = receiver;
+    const [done, waits] = [
+      { id: "done", endpoint: "brief" },
+      { id: "later", endpoint: "brief" },
+    ];
+    await receiver.deliver(done);
+    await receiver.deliver(waits);
+    await ledger.reached(done, "succeeded");
+    await eventually(async () => expect((await ledger.read([waits]))[0]?.attempts).toHaveLength(1));
+    const { body } = (await ledger.read([waits]))[0] ?? {};
+
+    await receiver.control(`clock?by=${2 * hourMs}`);
+    expect(await receiver.control("prune")).toEqual({ pruned: 1 });
+    expect((await ledger.read([done]))[0]?.body).toBeUndefined();
+    const again = await receiver.deliver(done);
+    expect(JSON.parse(again.text)).toEqual({ deliveryId: "done", duplicate: true });
+
+    await receiver.control(`clock?by=${6 * dayMs}`);
+    await receiver.control("prune");
+    const later = await receiver.deliver(done);
+    expect(JSON.parse(later.text)).toEqual({ deliveryId: "done", duplicate: true });
+    expect((await ledger.read([waits]))[0]).toMatchObject({ status: "queued", body });
+    await receiver.says(2, { msg: "delivery accepted", deliveryId: "done", duplicate: true });
+    await receiver.stillWorks(again, later);
+    await ledger.account("I8", name, { succeeded: 2, queued: 1 });
+  });
+
+  test("I9: runs once more, and notes it, what is replayed while it is running", async () => {
+    if (cannot("I9")) return;
+    const receiver = await startInboxReceiver({ url: await createUrl() });
+    const sent = { id: "replayed", endpoint: "held" };
+    await receiver.deliver(sent);
+    await receiver.child.says("work started");
+    await receiver.control("replay?id=replayed");
+    expect(receiver.countOf("work started")).toBe(1);
+    await receiver.control("release");
+    await receiver.child.says("work finished", 2);
+    const stored = await receiver.ledger.reached(sent, "succeeded");
+    expect(stored?.attempts).toMatchObject([
+      { number: 1, outcome: "succeeded" },
+      { number: 2, outcome: "succeeded" },
+    ]);
+    await receiver.saysOnce({ msg: "delivery succeeded", deliveryId: "replayed", attempt: 2 });
+    await receiver.stillWorks();
+    await receiver.ledger.account("I9", name, { succeeded: 2 });
+    expect(receiver.countOf("work started")).toBe(2);
+  });
+
+  test("I10: with a clock set back by an hour gives nothing up early, and nothing is stuck", async () => {
+    if (cannot("I10")) return;
+    const receiver = await startInboxReceiver({ url: await createUrl(), CLOCK: "own" });
+    const { ledger } = receiver;
+    const [waits, runs] = [
+      { id: "waits", endpoint: "second-try" },
+      { id: "runs", endpoint: "held" },
+    ];
+    await receiver.deliver(waits);
+    await receiver.deliver(runs);
+    await receiver.child.says("work started");
+    await eventually(async () => expect((await ledger.read([waits]))[0]?.attempts).toHaveLength(1));
+
+    await receiver.control(`clock?by=${-hourMs}`);
+    // It waits for its minute, and not for the hour as well.
+    await eventually(async () => {
+      const [found] = await ledger.read([waits]);
+      expect(found?.dueAt?.getTime()).toBeLessThanOrEqual(Date.now() - hourMs + 60_000);
+    });
+    await receiver.stillWorks();
+    expect(await ledger.read([waits, runs])).toMatchObject([
+      { status: "queued", attempts: [{ outcome: "failed" }] },
+      { status: "running", attempts: [] },
+    ]);
+    await receiver.control("clock?by=60000");
+    await receiver.control("release");
+    await ledger.reached(waits, "succeeded");
+    await receiver.saysOnce({ deliveryId: "waits", attempt: 2, msg: "delivery succeeded" });
+    await ledger.account("I10", name, { succeeded: 3 });
+    expect((await ledger.read([runs]))[0]?.attempts).toMatchObject([{ outcome: "succeeded" }]);
+  });
+
+  test("R3: aborts and tries again a handler that never settles, until its attempts are used up", async () => {
+    if (cannot("R3")) return;
+    const receiver = await startInboxReceiver({ url: await createUrl() });
+    const sent = { id: "stuck", endpoint: "stuck" };
+    expect((await receiver.deliver(sent)).status).toBe(202);
+    const stored = await receiver.ledger.reached(sent, "dead");
+    expect(stored?.attempts).toMatchObject([1, 2].map((number) => ({ number, error: { code: "HANDLER_TIMED_OUT" } })));
+    await receiver.says(2, { msg: "told to end", deliveryId: "stuck" });
+    await receiver.stillWorks();
+    await receiver.ledger.account("R3", name, { succeeded: 1, dead: 1 });
+  });
+
+  test("R5: goes on with others while one delivery fails until it is dead", async () => {
+    if (cannot("R5")) return;
+    const receiver = await startInboxReceiver({ url: await createUrl() });
+    const poison = { id: "poison", endpoint: "picky" };
+    await receiver.deliver(poison);
+    await Promise.all(Array.from({ length: 30 }, () => receiver.deliver({ endpoint: "picky" })));
+    const stored = await receiver.ledger.reached(poison, "dead");
+    expect(stored?.attempts).toMatchObject([1, 2, 3].map((number) => ({ number, outcome: "failed" })));
+    await receiver.stillWorks();
+    await receiver.ledger.account("R5", name, { succeeded: 31, dead: 1 });
+  });
+
+  test("H10: accepts once a valid request with garbage behind it; its redelivery is a duplicate", async () => {
+    if (cannot("H10")) return;
+    const receiver = await startInboxReceiver({ url: await createUrl() });
+    const sent = { id: "pipelined", endpoint: "target" };
+    const socket = (await receiver.connect()).send(receiver.bytes(sent), "\x16\x03\x01 garbage\r\n\r\n");
+    const first = await socket.answer();
+    receiver.note(first, sent);
+    const second = await socket.answer();
+    await socket.ended;
+    expect([first.status, second.status]).toEqual([202, 400]);
+    const again = await receiver.deliver(sent);
+    expect(JSON.parse(again.text)).toEqual({ deliveryId: "pipelined", duplicate: true });
+    await receiver.saysOnce({ level: "warn", status: 400 });
+    await receiver.stillWorks(first, second, again);
+    await receiver.ledger.account("H10", name, { succeeded: 2 });
+    await receiver.saysOnce({ msg: "target ran", id: sent.id });
+  });
+});
