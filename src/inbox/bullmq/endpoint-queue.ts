@@ -3,6 +3,7 @@ import { WebhookError } from "../../errors.ts";
 import type { Arrival, DeliveryCounts } from "../inbox.ts";
 import { deliveryUnknown, inboxFull } from "../inbox-errors.ts";
 import type { DeliveryStatus, StoredDelivery } from "../stored-delivery.ts";
+import { Backlog } from "./backlog.ts";
 import type { DeliveryQueue } from "./queue-server.ts";
 import {
   bodyOf,
@@ -50,6 +51,7 @@ const emptiedAtOnce = 100;
 export class EndpointQueue {
   readonly endpoint: string;
   readonly #queue: DeliveryQueue;
+  readonly #backlog = new Backlog(() => this.#queue.getJobCountByTypes(...listsOf.queued));
   readonly #accepting = new Map<string, Promise<unknown>>();
 
   constructor({ endpoint, queue }: { endpoint: string; queue: DeliveryQueue }) {
@@ -78,13 +80,11 @@ export class EndpointQueue {
   }
 
   async #add(arrival: Arrival, { jobId, mostQueued }: { jobId: string; mostQueued: number }): Promise<boolean> {
-    const [state, queued] = await Promise.all([
-      this.#queue.getJobState(jobId),
-      this.#queue.getJobCountByTypes(...listsOf.queued),
-    ]);
+    const state = await this.#queue.getJobState(jobId);
     if (state === "failed") return !(await this.#revive(arrival, jobId));
     if (state !== "unknown") return true;
-    if (queued >= mostQueued) throw inboxFull(this.endpoint);
+    if (await this.#backlog.isFull(mostQueued)) throw inboxFull(this.endpoint);
+    this.#backlog.added();
     await this.#queue.add("delivery", toJobData(arrival), {
       jobId,
       timestamp: arrival.receivedAt.getTime(),
