@@ -5,7 +5,7 @@ import { deliveryRequest, webhookPayload } from "hub-webhooks/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildImage, type Image } from "../../scripts/dockerfile/build.ts";
 import { type Container, startContainer } from "../../scripts/dockerfile/container.ts";
-import { freePort } from "./free-port.ts";
+import { freePort } from "../support/free-port.ts";
 import { pack } from "./pack.ts";
 import { root } from "./root.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runProgram, startProgram } from "../../scripts/dockerfile/program.ts";
-import { freePort } from "./free-port.ts";
+import { freePort } from "../support/free-port.ts";
 import { pack } from "./pack.ts";
 import { root } from "./root.ts";
 
@@ -64,6 +64,21 @@ describe.skipIf(skipped)("The packed package, installed in an empty folder", () 
     });
     // npm may have something of its own to say before.
     expect({ code, last: output.trim().split("\n").at(-1) }).toEqual({ code: 0, last: version });
+  });
+
+  test.each([
+    ["redis://localhost", "npm install bullmq ioredis"],
+    ["postgres://localhost/db", "npm install bullmq pg"],
+  ])("says what the inbox %s needs that is not installed: %s", async (url, remedy) => {
+    const script = `
+      import { WebhooksServer } from "hub-webhooks";
+      const server = new WebhooksServer();
+      server.webhook("retrain", { background: true }, () => {});
+      await server.launch({ port: 0 });
+    `;
+    const command = [process.execPath, "--input-type=module", "--eval", script];
+    const { code, output } = await runProgram(command, { cwd: folder, env: { ...environment, INBOX_URL: url } });
+    expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining(remedy) });
   });
 
   test.each(examples)("runs examples/%s until SIGTERM", async (example) => {

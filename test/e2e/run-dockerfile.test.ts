@@ -6,7 +6,7 @@ import { buildImage } from "../../scripts/dockerfile/build.ts";
 import { startContainer } from "../../scripts/dockerfile/container.ts";
 import { parseDockerIgnore } from "../../scripts/dockerfile/ignore.ts";
 import { parseDockerfile } from "../../scripts/dockerfile/parse.ts";
-import { freePort } from "./free-port.ts";
+import { freePort } from "../support/free-port.ts";
 
 describe("The runner of Dockerfiles refuses", () => {
   test.each([

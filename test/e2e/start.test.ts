@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import { runProgram, startProgram } from "../../scripts/dockerfile/program.ts";
-import { freePort } from "./free-port.ts";
+import { freePort } from "../support/free-port.ts";
 import { root } from "./root.ts";
 
 const start = [process.execPath, "examples/hello/start.ts"];

@@ -1,13 +1,13 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 
-/** A port that nothing listens on. */
+/** A port of this machine on which nobody listens right now. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
-  // What listens on a port that is no pipe has an address with a port.
-  const { port } = server.address() as AddressInfo;
+  const address = server.address();
   server.close();
   await once(server, "close");
-  return port;
+  if (typeof address !== "object" || address === null) throw new Error("The system gave no port.");
+  return address.port;
 }

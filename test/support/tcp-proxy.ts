@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
 /** Stands before a server, to make it look frozen or gone. */
@@ -40,8 +40,9 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     await once(server, "listening");
   };
   await listen(0);
-  // What listens on a port that is no pipe has an address with a port.
-  const { port } = server.address() as AddressInfo;
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("The system gave no port.");
+  const { port } = address;
   const cut = async () => {
     for (const socket of sockets) socket.resetAndDestroy();
     if (!server.listening) return;
