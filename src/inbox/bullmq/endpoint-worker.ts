@@ -61,9 +61,9 @@ interface Run {
 export class EndpointWorker {
   readonly #options: EndpointWorkerOptions;
   readonly #worker: DeliveryWorker;
-  readonly #running = new Map<string, AbortController>();
-  readonly #graceOver = Promise.withResolvers<"grace over">();
+  readonly #running = new Map<string, { controller: AbortController; giveUp: () => void }>();
   #closing = false;
+  #graceIsOver = false;
 
   constructor(options: EndpointWorkerOptions) {
     this.#options = options;
@@ -80,7 +80,7 @@ export class EndpointWorker {
     });
     this.#worker.on("error", onError);
     this.#worker.on("lockRenewalFailed", (ids) => {
-      for (const id of ids) this.#running.get(id)?.abort(leaseLost());
+      for (const id of ids) this.#running.get(id)?.controller.abort(leaseLost());
     });
   }
 
@@ -92,8 +92,11 @@ export class EndpointWorker {
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
     const closed = this.#worker.close();
-    for (const controller of this.#running.values()) controller.abort(inboxClosing());
-    const timer = setTimeout(() => this.#graceOver.resolve("grace over"), graceMs);
+    for (const { controller } of this.#running.values()) controller.abort(inboxClosing());
+    const timer = setTimeout(() => {
+      this.#graceIsOver = true;
+      for (const { giveUp } of this.#running.values()) giveUp();
+    }, graceMs);
     await closed;
     clearTimeout(timer);
   }
@@ -146,12 +149,15 @@ export class EndpointWorker {
     const { queue, now } = this.#options;
     const key = job.id ?? "";
     const controller = new AbortController();
+    const graceOver = Promise.withResolvers<"grace over">();
     if (this.#closing) controller.abort(inboxClosing());
-    this.#running.set(key, controller);
+    const giveUp = () => graceOver.resolve("grace over");
+    if (this.#graceIsOver) giveUp();
+    this.#running.set(key, { controller, giveUp });
     const startedAt = new Date(now());
     const began = performance.now();
     try {
-      const outcome = await Promise.race([queue.run(task, controller.signal), this.#graceOver.promise]);
+      const outcome = await Promise.race([queue.run(task, controller.signal), graceOver.promise]);
       const failure = outcome !== "grace over" && outcome.status === "failed" ? outcome.error : undefined;
       const attempt: DeliveryAttempt = {
         number: task.attempt,
