@@ -19,7 +19,7 @@ export async function measureInbox(options: BenchOptions): Promise<void> {
   const subjects: readonly Subject[] = [
     { name: "accepted", file: "ours-background.ts", arguments: ["log", "accept"], inbox: empty },
     { name: "accepted and worked", file: "ours-background.ts", arguments: ["log", "work"], inbox: empty },
-    { name: "plainjob behind Hono", file: "hono-plainjob.ts", arguments: ["log"] },
+    { name: "plainjob behind Hono", file: "hono-plainjob.ts", arguments: ["log"], inbox: empty },
     ...(redis
       ? [{ name: "BullMQ behind Hono", file: "hono-bullmq.ts", arguments: ["log"], inbox: () => redis.emptyDatabase() }]
       : []),

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { Child } from "./child.ts";
 import { body, hubHeaders } from "./delivery.ts";
 import type { LoadOptions, LoadResult, LoadRun } from "./load.ts";
@@ -47,6 +48,8 @@ const mostRequests = 1_000_000;
 export async function runTrial(subject: Subject, seconds: number): Promise<Trial> {
   const { file, arguments: subjectArguments, load, perSecond, inbox } = subject;
   process.env.INBOX_URL = (await inbox?.()) ?? "";
+  // What the trial before has left to be written must not delay the syncs of this one.
+  if (inbox) execFileSync("sync");
   const server = new Child({ file: `subjects/${file}`, arguments: subjectArguments, core: pinning?.server });
   const generator = new Child({ file: "load.ts", core: pinning?.load });
   try {

@@ -31,7 +31,7 @@ function queueText(queue: NonNullable<LandingActivity["queue"]>): Markup {
 
 /** In a tab of its own: the dashboard refuses to be shown in a frame, as a Space shows this page. */
 function dashboardLink(): Markup {
-  return html`<p>
+  return html`<p class="dashboard-link">
       Each delivery of the background endpoints, with its payload and its attempts, is in
       <a href="_deliveries" target="_blank" rel="noopener">the owner's dashboard<span class="unseen"> (opens a new tab)</span></a>.
     </p>`;

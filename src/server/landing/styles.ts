@@ -22,6 +22,8 @@ section + .notice { margin-top: clamp(3rem, 7vw, 4.5rem); }
 .notice h3 { font-size: 1rem; }
 .near { margin-top: 0.375rem; font-size: 0.9375rem; }
 section > .facts { margin-top: 1.25rem; }
+.dashboard-link { margin-top: 1rem; color: var(--quiet); }
+.dashboard-link a { color: var(--ink); }
 .chart { margin: 1.75rem 0 0; }
 .chart figcaption { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: 0.5rem 2rem; }
 .legend { display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; color: var(--quiet); font-size: 0.875rem; }
