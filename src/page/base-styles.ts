@@ -62,8 +62,8 @@ a:hover { text-decoration-thickness: 3px; }
 .mark-ground { fill: var(--accent); }
 .mark-dot { fill: #1d1b16; }
 .mark-line { fill: none; stroke: #1d1b16; stroke-width: 2.75; stroke-linecap: round; stroke-linejoin: round; }
-nav { display: flex; gap: 1.5rem; font-size: 0.9375rem; }
-nav a { color: var(--quiet); text-decoration-color: transparent; }
+nav { display: flex; flex-wrap: wrap; gap: 0.25rem 1.5rem; font-size: 0.9375rem; }
+nav a { white-space: nowrap; color: var(--quiet); text-decoration-color: transparent; }
 nav a:hover { color: var(--ink); text-decoration-color: var(--accent); }
 
 h1 {

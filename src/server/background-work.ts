@@ -51,7 +51,8 @@ export class BackgroundWork {
 
   /** Opens the inbox if there is an endpoint that needs it. @throws `OPTION_INVALID`, `INBOX_UNUSABLE`. */
   async openIfNeeded(): Promise<void> {
-    if (this.#endpoints().length > 0) await this.open();
+    if (this.#endpoints().length === 0) return;
+    await this.#tellForgotten(await this.open());
   }
 
   /** Keeps a delivery. @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`. */
@@ -76,6 +77,20 @@ export class BackgroundWork {
     const inbox = await opened?.catch(() => undefined);
     await inbox?.close(graceMs);
     if (this.#opened === opened) this.#opened = undefined;
+  }
+
+  /** What waits for an endpoint that was renamed or taken out waits for ever, unless another server has it. */
+  async #tellForgotten(inbox: Inbox): Promise<void> {
+    const { endpoints, log } = this.#options;
+    const counts = await inbox.counts().catch(() => ({}));
+    for (const [endpoint, { queued, running }] of Object.entries(counts)) {
+      const waiting = queued + running;
+      if (waiting === 0 || endpoints.get(endpoint)?.background) continue;
+      log().warn(
+        { endpoint, waiting },
+        "Deliveries wait in the inbox for an endpoint that this server does not have in the background: register it again, unless another server that shares the inbox works on it.",
+      );
+    }
   }
 
   #endpoints(): readonly Endpoint[] {

@@ -1,5 +1,5 @@
 import type { Delivery, Outcome } from "../delivery.ts";
-import type { WebhookError } from "../errors.ts";
+import { WebhookError } from "../errors.ts";
 import type { Task } from "../inbox/inbox.ts";
 import type { Logger } from "../logger.ts";
 import type { Activity } from "./activity.ts";
@@ -90,10 +90,12 @@ export class DeliveryRecord {
     }
     const { error } = outcome;
     if (signal.aborted) {
-      // Neither an end nor a failure: the inbox hands it back, or somebody else has it.
+      // Neither an end nor a failure: the inbox hands it back, or somebody else has it. What the handler threw because
+      // of it says nothing.
+      const { code, message } = WebhookError.isInstance(signal.reason) ? signal.reason : error;
       this.#log().warn(
-        { ...fields, outcome: "abandoned", code: error.code, err: error.cause },
-        `delivery was interrupted and will be run again: ${error.message}`,
+        { ...fields, outcome: "abandoned", code },
+        `delivery was interrupted and will be run again: ${message}`,
       );
     } else if (error.retryable && !task.isLast) {
       this.#activity.ended(endpoint.activity, "retrying");

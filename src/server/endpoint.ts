@@ -123,6 +123,7 @@ export function createEndpoint(declaration: {
   handler: Handler<never>;
 }): Endpoint {
   const { name, options, handler } = declaration;
+  checkOptions(options);
   const filter = createFilter(options);
   const { schema } = options;
   if (schema === null && filter) {
@@ -150,6 +151,25 @@ export function createEndpoint(declaration: {
 }
 
 const backgroundOptions = ["attempts", "backoff", "concurrency", "retention"] as const;
+const otherOptions = ["background", "timeout", "schema", "scope", "action", "repo", "ref"] as const;
+const knownOptions: ReadonlySet<string> = new Set([...backgroundOptions, ...otherOptions]);
+
+/** TypeScript says it before; whoever writes JavaScript would wait in vain for what a misspelt option was to do. */
+function checkOptions(options: EndpointOptions): void {
+  const unknown = Object.keys(options).find((name) => !knownOptions.has(name));
+  if (unknown !== undefined) {
+    throw new WebhookError(
+      `Option ${JSON.stringify(unknown)} is none that an endpoint has; it has: ${[...knownOptions].join(", ")}.`,
+      { code: "OPTION_INVALID" },
+    );
+  }
+  const { background } = options;
+  if (background === undefined || typeof background === "boolean") return;
+  throw new WebhookError(
+    'Option "background" is true or false, and the others stand beside it, as in { background: true, attempts: 2 }.',
+    { code: "OPTION_INVALID" },
+  );
+}
 
 function backgroundOf(options: EndpointOptions): Pick<Endpoint, "background"> {
   if (!options.background) {

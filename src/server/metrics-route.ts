@@ -18,16 +18,24 @@ export interface MetricsRouteOptions extends MetricsSource {
 export class MetricsRoute {
   readonly #options: MetricsRouteOptions;
   readonly #isOn: boolean;
+  readonly #mistake: WebhookError | undefined;
   #opened: Promise<() => Promise<Response>> | undefined;
 
-  /** @throws `OPTION_INVALID` when `METRICS` is neither on nor off. */
   constructor(options: MetricsRouteOptions) {
     this.#options = options;
-    this.#isOn = options.isOn ?? isSwitchedOn();
+    const setting = readEnvironment("METRICS");
+    this.#isOn = options.isOn ?? (setting === "1" || setting === "true");
+    // Not thrown here: the package makes a server of its own when it is loaded.
+    this.#mistake = options.isOn === undefined ? mistakeIn(setting) : undefined;
   }
 
-  /** Begins to measure, where that is wanted. @throws `OPTION_INVALID` when `prom-client` is not installed. */
+  /**
+   * Begins to measure, where that is wanted.
+   *
+   * @throws `OPTION_INVALID` when `METRICS` is neither on nor off, or `prom-client` is not installed.
+   */
   async open(): Promise<void> {
+    if (this.#mistake) throw this.#mistake;
     if (this.#isOn) await this.#open();
   }
 
@@ -61,11 +69,9 @@ export class MetricsRoute {
   }
 }
 
-function isSwitchedOn(): boolean {
-  const value = readEnvironment("METRICS");
-  if (value === undefined || value === "0" || value === "false") return false;
-  if (value === "1" || value === "true") return true;
-  throw new WebhookError(`METRICS is ${JSON.stringify(value)}: give 1 to switch GET /metrics on, or 0.`, {
+function mistakeIn(setting: string | undefined): WebhookError | undefined {
+  if (setting === undefined || ["0", "1", "false", "true"].includes(setting)) return undefined;
+  return new WebhookError(`METRICS is ${JSON.stringify(setting)}: give 1 to switch GET /metrics on, or 0.`, {
     code: "OPTION_INVALID",
   });
 }

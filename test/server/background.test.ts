@@ -234,11 +234,51 @@ describe("A background endpoint", () => {
     { background: true, concurrency: 1.5 },
     { background: true, backoff: { first: "soon" } },
     { background: true, retention: 0 },
+    { background: { attempts: 2 } },
+    { background: true, atempts: 2 },
   ] as object[])("refuses the options %j", (options) => {
     const { server } = openServer();
     expect(() => server.webhook("retrain", options, () => {})).toThrow(
       expect.objectContaining({ code: "OPTION_INVALID" }),
     );
+  });
+});
+
+describe("A delivery of an endpoint that is gone", () => {
+  test("is told at the start: nobody works on it", async () => {
+    const first = openServer();
+    const handler = () => Promise.reject(new Error("later"));
+    first.server.webhook("renamed", { background: true, backoff: { first: "1h" } }, handler);
+    await first.server.fetch(deliveryRequest({ endpoint: "renamed", payload, secret }));
+    await first.server.close();
+    const { server, logger } = openServer();
+    server.webhook("retrain", { background: true }, () => {});
+    await server.start();
+    expect(logger.lines).toContainEqual(
+      expect.objectContaining({
+        level: "warn",
+        endpoint: "renamed",
+        waiting: 1,
+        msg: expect.stringContaining("register"),
+      }),
+    );
+  });
+});
+
+describe("A delivery that the filter does not want any more when it is its turn", () => {
+  test("is not run", async () => {
+    const first = openServer();
+    first.server.webhook("retrain", { background: true, backoff: { first: 1 } }, () => new Promise(() => {}));
+    await first.server.launch({ port: 0, ownsProcess: false, shutdownGrace: 1 });
+    await first.server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret }));
+    await first.server.close();
+    const { server, logger } = openServer();
+    const handler = vi.fn();
+    server.webhook("retrain", { background: true, scope: "discussion" }, handler);
+    await server.start();
+    await reached(server, "succeeded");
+    expect(handler).not.toHaveBeenCalled();
+    expect(logger.lines).toContainEqual(expect.objectContaining({ msg: "delivery ignored" }));
   });
 });
 
