@@ -106,6 +106,16 @@ describe("The inbox that is looked into", () => {
   });
 });
 
+describe("A password that is a word", () => {
+  test.each([
+    ["postgres://postgres:postgres@127.0.0.1:1/db", "postgres://127.0.0.1:1 cannot be opened"],
+    ["redis://user:in@127.0.0.1:1/0", "error: The inbox at redis://127.0.0.1:1"],
+  ])("does not make a message unreadable: %s", async (url, told) => {
+    const { stderr } = await runCommand(["deliveries", "list", "--inbox", url]);
+    expect(stderr).toContain(told);
+  });
+});
+
 describe("Wrong usage of hub-webhooks deliveries", () => {
   test.each([
     ["an unknown subcommand", ["lst"], "(Did you mean one of list, ls?)"],

@@ -69,11 +69,17 @@ function adviseHere({ code, cause }: WebhookError, { reason, url }: { reason: st
   return `The inbox could not be written${detail}: try again.`;
 }
 
+/** Shorter ones are words as well, such as "postgres", and only recognised in their place. */
+const unmistakableLength = 12;
+
 function withoutSecrets(text: string, url: string): string {
   // A password with an unescaped slash makes no URL, and is a secret all the same.
   const [, unescaped = ""] = /:\/\/[^:@]*:(.*)@/s.exec(url) ?? [];
   return [...secretsInUrl(url), unescaped]
     .filter((secret) => secret !== "")
     .sort((left, right) => right.length - left.length)
-    .reduce((masked, secret) => masked.replaceAll(secret, "***"), maskUrl(text));
+    .reduce((masked, secret) => {
+      const inPlace = masked.replaceAll(`:${secret}@`, ":***@");
+      return secret.length < unmistakableLength ? inPlace : inPlace.replaceAll(secret, "***");
+    }, maskUrl(text));
 }
