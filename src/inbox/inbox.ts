@@ -69,7 +69,7 @@ export interface Inbox {
    * @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`: then it is not kept.
    */
   accept(arrival: Arrival): Promise<{ duplicate: boolean }>;
-  /** Begins to work on the deliveries of an endpoint. */
+  /** Begins to work on the deliveries of an endpoint; asked once more for the same one, it leaves that as it is. */
   work(queue: QueueOptions): void;
   list(options?: ListOptions): Promise<DeliveryPage>;
   get(key: DeliveryKey): Promise<StoredDelivery | undefined>;

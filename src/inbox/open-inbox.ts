@@ -28,7 +28,7 @@ export interface OpenInboxOptions {
 export async function openInbox({ url = defaultUrl, log, now, mustExist = false }: OpenInboxOptions): Promise<Inbox> {
   if (/^(?:rediss?|postgres(?:ql)?):\/\//.test(url)) {
     const { openBullmqInbox } = await import("./bullmq/open.ts");
-    return openBullmqInbox({ url, log, now });
+    return openBullmqInbox({ url, log, now, mustExist });
   }
   const [, file, unsafe] = /^sqlite:(?:\/\/)?(.+?)(\?unsafe-file-system=allow)?$/s.exec(url) ?? [];
   if (file === undefined) {

@@ -16,6 +16,20 @@ export interface RetryPolicy {
   waitAfter(attempt: number): number;
 }
 
+/**
+ * When the next attempt is due, in milliseconds since the epoch: when the handler asked for it, else after the wait.
+ * Where the handler asked for no time that there is (`new Date("soon")`), it has not asked.
+ *
+ * @param attempt number of the attempt that has failed.
+ */
+export function nextAttemptAt(
+  policy: RetryPolicy,
+  { attempt, retryAt, now }: { attempt: number; retryAt: Date | undefined; now: number },
+): number {
+  const asked = retryAt?.getTime() ?? Number.NaN;
+  return Number.isNaN(asked) ? now + policy.waitAfter(attempt) : asked;
+}
+
 const defaultAttempts = 5;
 
 /**

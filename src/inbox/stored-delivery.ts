@@ -37,6 +37,14 @@ const longestMessage = 2_000;
 
 /** What is stored of an error: the handler's own words, which the owner alone gets to see. */
 export function describeError({ code, cause, message }: WebhookError): { code: string; message: string } {
-  const reason = cause instanceof Error ? cause.message : cause === undefined ? message : String(cause);
-  return { code, message: reason.slice(0, longestMessage) };
+  return { code, message: (cause === undefined ? message : textOf(cause)).slice(0, longestMessage) };
+}
+
+/** A handler may throw anything: an error whose message is no text, an object that cannot be made one. */
+function textOf(cause: unknown): string {
+  try {
+    return String(cause instanceof Error ? cause.message : cause);
+  } catch {
+    return "What the handler threw cannot be told as text.";
+  }
 }

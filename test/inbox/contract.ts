@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import type { Outcome } from "../../src/delivery.ts";
 import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
 import type { StoredDelivery } from "../../src/inbox/stored-delivery.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
@@ -120,6 +121,49 @@ function describeWorking(engine: Engine): void {
       expect(runs).toHaveLength(3);
       expect(stored).toMatchObject({ body: '{"id":"a"}', finishedAt: expect.any(Date) });
       expect(stored?.attempts.map(({ error }) => error?.message)).toHaveLength(3);
+    });
+
+    test.each<[string, unknown, string]>([
+      ["an object that is no text", Object.create(null), "What the handler threw cannot be told as text."],
+      ["an error whose message is a number", Object.assign(new Error(), { message: 42 }), "42"],
+      ["an error without a message", Object.assign(new Error(), { message: undefined }), "undefined"],
+      ["a word", "No.", "No."],
+    ])("again after it threw %s", async (_what, cause, message) => {
+      const { inbox } = await openInbox(engine);
+      const runs = work(inbox, () => failed({ cause }));
+      await inbox.accept(arrival("a"));
+      const stored = await reached(inbox, "a", "dead");
+      expect(runs).toHaveLength(3);
+      expect(stored?.attempts.at(-1)).toMatchObject({ outcome: "failed", error: { code: "HANDLER_FAILED", message } });
+    });
+
+    test("again as if nothing was said when its error asks for a time that there is not", async () => {
+      const { inbox } = await openInbox(engine);
+      const runs = work(inbox, ({ attempt }) => (attempt === 1 ? failed({ retryAt: new Date("soon") }) : succeeded));
+      await inbox.accept(arrival("a"));
+      await reached(inbox, "a", "succeeded");
+      expect(runs).toHaveLength(2);
+    });
+
+    test("once, where it is told twice to work on an endpoint", async () => {
+      const { inbox } = await openInbox(engine);
+      for (const id of ["a", "b", "c"]) await inbox.accept(arrival(id));
+      const started = Promise.withResolvers<void>();
+      const hold = Promise.withResolvers<Outcome>();
+      const run = () => {
+        started.resolve();
+        return hold.promise;
+      };
+      const first = work(inbox, run, { concurrency: 1 });
+      const second = work(inbox, run, { concurrency: 1 });
+      await started.promise;
+      // Whoever worked on them as well would have taken one by now: this goes the same way.
+      await inbox.accept(arrival("d"));
+      await inbox.list({ status: "running" });
+      hold.resolve(succeeded);
+      for (const id of ["a", "b", "c", "d"]) await reached(inbox, id, "succeeded");
+      expect(first).toHaveLength(4);
+      expect(second).toEqual([]);
     });
 
     test("no more after an error that says that there is no use in it", async () => {
@@ -254,11 +298,35 @@ function describeReplaying(engine: Engine): void {
       expect(await inbox.replayDead("retrain")).toBe(0);
     });
 
+    test("all that are dead once, while they fail anew", async () => {
+      const { inbox } = await openInbox(engine);
+      const ids = Array.from({ length: 250 }, (_, index) => `d${index}`);
+      const runs = work(inbox, () => failed({ retryable: false }), { concurrency: 20 });
+      await Promise.all(ids.map((id) => inbox.accept(arrival(id))));
+      const areDead = async () => expect(await inbox.counts()).toMatchObject({ retrain: { dead: ids.length } });
+      await vi.waitFor(areDead, { timeout: 15_000, interval: 20 });
+      expect(await inbox.replayDead("retrain")).toBe(ids.length);
+      await vi.waitFor(areDead, { timeout: 15_000, interval: 20 });
+      expect(runs).toHaveLength(2 * ids.length);
+    });
+
     test("nothing that is not there", async () => {
       const { inbox } = await openInbox(engine);
       const refusal = { code: "DELIVERY_UNKNOWN", status: 404 };
       await expect(inbox.replay({ id: "a", endpoint: "retrain" })).rejects.toMatchObject(refusal);
       expect(await inbox.get({ id: "a", endpoint: "retrain" })).toBeUndefined();
+    });
+
+    test.each(["", "a:b", "#endpoints", "__proto__"])("nothing of what is no endpoint: %j", async (endpoint) => {
+      const { inbox } = await openInbox(engine);
+      await inbox.accept(arrival("a"));
+      for (const id of ["a", "retrain"]) {
+        expect(await inbox.get({ id, endpoint })).toBeUndefined();
+        await expect(inbox.replay({ id, endpoint })).rejects.toMatchObject({ code: "DELIVERY_UNKNOWN" });
+      }
+      expect(await inbox.replayDead(endpoint)).toBe(0);
+      expect(await inbox.list({ endpoint })).toEqual({ deliveries: [] });
+      expect(Object.keys(await inbox.counts())).toEqual(["retrain"]);
     });
   });
 }
@@ -337,6 +405,22 @@ function describeForgetting(engine: Engine): void {
     expect(await inbox.accept(arrival("a"))).toEqual({ duplicate: true });
     const refusal = { code: "DELIVERY_UNKNOWN" };
     await expect(inbox.replay({ id: "a", endpoint: "retrain" })).rejects.toMatchObject(refusal);
+  });
+
+  test("shows nothing of what is forgotten, nor that there was more of it", async () => {
+    const { inbox } = await openInbox(engine);
+    work(inbox, () => succeeded, { retentionMs: 0 });
+    const ids = ["a", "b", "c", "d", "e"];
+    for (const id of ids) await inbox.accept(arrival(id));
+    for (const id of ids) await reached(inbox, id, "succeeded");
+    await vi.waitFor(async () => {
+      await inbox.prune();
+      expect(await inbox.list({ limit: 2 })).toEqual({ deliveries: [] });
+    });
+    await inbox.accept(arrival("other", { endpoint: "other" }));
+    const { deliveries, next } = await inbox.list({ limit: 2 });
+    expect(deliveries).toMatchObject([{ id: "other" }]);
+    expect(next).toBeUndefined();
   });
 
   test("takes what died, was forgotten and comes again", async () => {

@@ -41,8 +41,8 @@ export async function openInbox(engine: Engine, options: Partial<EngineOptions> 
 export const succeeded: Outcome = { status: "succeeded", result: undefined };
 
 /** How a handler fails. */
-export function failed({ message = "It failed.", retryable = true, retryAt }: FailureOptions = {}): Outcome {
-  const error = new WebhookError(message, { code: "HANDLER_FAILED", retryable });
+export function failed({ message = "It failed.", retryable = true, retryAt, cause }: FailureOptions = {}): Outcome {
+  const error = new WebhookError(message, { code: "HANDLER_FAILED", retryable, cause });
   return { status: "failed", error, ...(retryAt && { retryAt }) };
 }
 
@@ -50,6 +50,8 @@ interface FailureOptions {
   message?: string;
   retryable?: boolean;
   retryAt?: Date;
+  /** What the handler threw. */
+  cause?: unknown;
 }
 
 /** Works on an endpoint, and keeps what was run. */

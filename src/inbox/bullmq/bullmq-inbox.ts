@@ -2,12 +2,12 @@ import { z } from "zod";
 import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Arrival, DeliveryCounts, DeliveryKey, DeliveryPage, Inbox, ListOptions, QueueOptions } from "../inbox.ts";
-import { inboxUnavailable } from "../inbox-errors.ts";
+import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
 import { listInvalid, pageSize } from "../list-options.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 import { EndpointQueue, listNames } from "./endpoint-queue.ts";
 import { EndpointWorker, type QueueWords } from "./endpoint-worker.ts";
-import type { DeliveryQueue, QueueServer } from "./queue-server.ts";
+import { type DeliveryQueue, type QueueServer, registryName } from "./queue-server.ts";
 import { jobIdOf } from "./stored-job.ts";
 
 /** What a {@link BullmqInbox} is made from. */
@@ -29,9 +29,6 @@ export interface BullmqInboxOptions {
 const hourMs = 3_600_000;
 /** For this long an id is known, so that what comes again is not run again. */
 const duplicatesKnownMs = 7 * 24 * hourMs;
-
-/** Holds the name of each endpoint as a job that nobody works on. No endpoint can be called that. */
-const registryName = "#endpoints";
 
 /** Keeps deliveries in Redis or PostgreSQL, by BullMQ, for as many receivers as there are. */
 export class BullmqInbox implements Inbox {
@@ -72,6 +69,7 @@ export class BullmqInbox implements Inbox {
   }
 
   work(queue: QueueOptions): void {
+    if (this.#workers.has(queue.endpoint)) return;
     const { server, words, leaseMs, now, log, onError } = this.#options;
     this.#register(queue.endpoint).catch(onError);
     this.#workers.set(queue.endpoint, new EndpointWorker({ queue, server, words, leaseMs, now, log, onError }));
@@ -81,31 +79,35 @@ export class BullmqInbox implements Inbox {
     const most = pageSize(options);
     const { endpoint, status, cursor } = options;
     const offsets = readCursor(cursor);
-    const endpoints = endpoint === undefined ? await this.#endpoints() : [endpoint];
-    const lists = endpoints.flatMap((name) =>
-      listNames(status).map((list) => ({ name, list, key: `${name} ${list}` })),
+    const named = endpoint === undefined ? undefined : await this.#find(endpoint);
+    const queues =
+      endpoint === undefined ? (await this.#endpoints()).map((name) => this.#queue(name)) : named ? [named] : [];
+    const lists = queues.flatMap((queue) =>
+      listNames(status).map((list) => ({ queue, list, key: `${queue.endpoint} ${list}` })),
     );
     const parts = await Promise.all(
-      lists.map(async ({ name, list, key }) => {
+      lists.map(async ({ queue, list, key }) => {
         const from = offsets[key] ?? 0;
-        return { key, from, taken: 0, found: await this.#queue(name).read(list, { from, most }) };
+        return { key, from, taken: 0, found: await queue.read(list, { from, most }) };
       }),
     );
     const deliveries = merge(parts, most);
-    const hasMore = parts.some(({ taken, found }) => taken < found.length || found.length === most);
+    const hasMore = parts.some(({ taken, found }) => (isLast(found, most) ? found.slice(taken).some(isKept) : true));
     return { deliveries, ...(hasMore && { next: writeCursor(parts) }) };
   }
 
-  get({ endpoint, id }: DeliveryKey): Promise<StoredDelivery | undefined> {
-    return this.#queue(endpoint).get(id);
+  async get({ endpoint, id }: DeliveryKey): Promise<StoredDelivery | undefined> {
+    return (await this.#find(endpoint))?.get(id);
   }
 
-  replay({ endpoint, id }: DeliveryKey): Promise<void> {
-    return this.#queue(endpoint).replay(id);
+  async replay(key: DeliveryKey): Promise<void> {
+    const queue = await this.#find(key.endpoint);
+    if (!queue) throw deliveryUnknown(key);
+    await queue.replay(key.id);
   }
 
-  replayDead(endpoint: string): Promise<number> {
-    return this.#queue(endpoint).replayDead();
+  async replayDead(endpoint: string): Promise<number> {
+    return (await this.#find(endpoint))?.replayDead() ?? 0;
   }
 
   async counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
@@ -131,11 +133,20 @@ export class BullmqInbox implements Inbox {
   }
 
   async #close(graceMs: number): Promise<void> {
+    const { deadlineMs, server, log } = this.#options;
     clearInterval(this.#pruning);
+    // BullMQ itself waits for a server that is gone until it is back.
+    const isInTime = await endsWithin(graceMs + deadlineMs, this.#finish(graceMs));
+    if (!isInTime) {
+      log().error("The server of the inbox does not answer: what was running is run again when its lease has ended.");
+    }
+    await endsWithin(deadlineMs, server.close());
+  }
+
+  async #finish(graceMs: number): Promise<void> {
     await Promise.allSettled(this.#accepting);
     await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
     await Promise.all([this.#registry, ...this.#queues.values()].map((queue) => queue.close()));
-    await this.#options.server.close();
   }
 
   #queue(endpoint: string): EndpointQueue {
@@ -145,6 +156,12 @@ export class BullmqInbox implements Inbox {
       this.#queues.set(endpoint, queue);
     }
     return queue;
+  }
+
+  /** The queue of an endpoint that was heard of: one of any other name would be made by being opened. */
+  async #find(endpoint: string): Promise<EndpointQueue | undefined> {
+    const isKnown = this.#queues.has(endpoint) || (await this.#registry.getJobState(jobIdOf(endpoint))) !== "unknown";
+    return isKnown ? this.#queue(endpoint) : undefined;
   }
 
   /** So that whoever looks into the inbox finds the endpoint. */
@@ -161,7 +178,25 @@ export class BullmqInbox implements Inbox {
 
   async #endpoints(): Promise<string[]> {
     const jobs = await this.#registry.getJobs(["wait"]);
-    return jobs.map(({ data }) => data.id).sort();
+    const names = new Set(jobs.map(({ data }) => data.id));
+    // Whoever emptied the server has emptied this list as well.
+    const forgotten = [...this.#registered.keys()].filter((name) => !names.has(name));
+    for (const name of forgotten) {
+      this.#registered.delete(name);
+      await this.#register(name);
+    }
+    return [...names, ...forgotten].sort();
+  }
+}
+
+/** Returns whether it has ended in time. What it throws after that concerns nobody any more. */
+async function endsWithin(milliseconds: number, ending: Promise<void>): Promise<boolean> {
+  const late = Promise.withResolvers<false>();
+  const timer = setTimeout(() => late.resolve(false), milliseconds);
+  try {
+    return await Promise.race([ending.then(() => true), late.promise]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -181,9 +216,19 @@ function merge(parts: readonly Part[], most: number): StoredDelivery[] {
     const delivery = newest?.found[newest.taken];
     if (!newest || !delivery) break;
     newest.taken += 1;
-    if (delivery.body !== undefined) deliveries.push(delivery);
+    if (isKept(delivery)) deliveries.push(delivery);
   }
   return deliveries;
+}
+
+/** Whether a list holds nothing more to be shown: what is forgotten of what is done stands at its end. */
+function isLast(found: readonly StoredDelivery[], most: number): boolean {
+  const last = found.at(-1);
+  return found.length < most || last === undefined || !isKept(last);
+}
+
+function isKept({ body }: StoredDelivery): boolean {
+  return body !== undefined;
 }
 
 function arrivedAt(part: Part | undefined): number {

@@ -46,6 +46,7 @@ const withoutLimit = 1_000_000;
 const mostLooks = 5;
 const removedAtOnce = 1_000;
 const emptiedAtOnce = 100;
+const replayedAtOnce = 100;
 
 /** The deliveries of one endpoint: a queue of BullMQ. */
 export class EndpointQueue {
@@ -81,7 +82,7 @@ export class EndpointQueue {
 
   async #add(arrival: Arrival, { jobId, mostQueued }: { jobId: string; mostQueued: number }): Promise<boolean> {
     const state = await this.#queue.getJobState(jobId);
-    if (state === "failed") return !(await this.#revive(arrival, jobId));
+    if (state === "failed") return this.#revive(arrival, { jobId, mostQueued });
     if (state !== "unknown") return true;
     if (await this.#backlog.isFull(mostQueued)) throw inboxFull(this.endpoint);
     this.#backlog.added();
@@ -96,12 +97,13 @@ export class EndpointQueue {
     return false;
   }
 
-  /** Returns whether it was still dead. */
-  async #revive(arrival: Arrival, jobId: string): Promise<boolean> {
-    const job = await this.#queue.getJob(jobId);
-    if (!job) return false;
+  /** Returns whether it was not dead any more. */
+  async #revive(arrival: Arrival, options: { jobId: string; mostQueued: number }): Promise<boolean> {
+    const job = await this.#queue.getJob(options.jobId);
+    // Its retention was over at this moment: what is acknowledged has to be kept.
+    if (!job) return this.#add(arrival, options);
     await job.updateData(toJobData(arrival));
-    return this.#retry(job, "failed");
+    return !(await this.#retry(job, "failed"));
   }
 
   async #retry(job: DeliveryJob, state: "failed" | "completed"): Promise<boolean> {
@@ -146,7 +148,16 @@ export class EndpointQueue {
     else if (state === "active") await this.#replayRunning(job);
     else {
       if (job.attemptsStarted > 0) await job.log(replayedRow);
-      if (state === "delayed") await job.promote();
+      if (state === "delayed") await this.#promote(job);
+    }
+  }
+
+  async #promote(job: DeliveryJob): Promise<void> {
+    try {
+      await job.promote();
+    } catch (error) {
+      // It became due meanwhile.
+      if ((await job.getState()) === "delayed") throw error;
     }
   }
 
@@ -164,14 +175,19 @@ export class EndpointQueue {
 
   /** Returns how many there were. */
   async replayDead(): Promise<number> {
+    // All of them before the first is run: what fails anew meanwhile is dead again, and stays so.
+    const ids = await this.#queue.getRanges(["failed"], 0, -1);
     let count = 0;
-    for (;;) {
-      const jobs = await this.#queue.getJobs(["failed"], 0, emptiedAtOnce - 1, false);
-      const replayed = await Promise.all(jobs.map((job) => this.#retry(job, "failed")));
-      const done = replayed.filter(Boolean).length;
-      count += done;
-      if (done === 0) return count;
+    for (let from = 0; from < ids.length; from += replayedAtOnce) {
+      const replayed = await Promise.all(ids.slice(from, from + replayedAtOnce).map((id) => this.#retryDead(id)));
+      count += replayed.filter(Boolean).length;
     }
+    return count;
+  }
+
+  async #retryDead(jobId: string): Promise<boolean> {
+    const job = await this.#queue.getJob(jobId);
+    return job !== undefined && this.#retry(job, "failed");
   }
 
   async counts(): Promise<DeliveryCounts> {

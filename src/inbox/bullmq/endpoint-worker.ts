@@ -3,6 +3,7 @@ import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { QueueOptions, Task } from "../inbox.ts";
 import { inboxClosing, leaseLost } from "../inbox-errors.ts";
+import { nextAttemptAt } from "../retry-policy.ts";
 import { type DeliveryAttempt, describeError } from "../stored-delivery.ts";
 import type { Bullmq } from "./packages.ts";
 import type { DeliveryWorker, QueueServer } from "./queue-server.ts";
@@ -168,7 +169,8 @@ export class EndpointWorker {
       };
       return { outcome, attempt, isLost: isLeaseLost(controller.signal.reason) };
     } finally {
-      this.#running.delete(key);
+      // It may be here a second time by now, after its lease was lost.
+      if (this.#running.get(key)?.controller === controller) this.#running.delete(key);
     }
   }
 
@@ -176,7 +178,8 @@ export class EndpointWorker {
   #next({ task, counted, outcome }: { task: Task; counted: number; outcome: Outcome }): RetryError | undefined {
     if (outcome.status !== "failed" || !outcome.error.retryable || task.isLast) return undefined;
     const { queue, now } = this.#options;
-    return new RetryError(outcome.error.code, outcome.retryAt ?? new Date(now() + queue.policy.waitAfter(counted)));
+    const dueAt = nextAttemptAt(queue.policy, { attempt: counted, retryAt: outcome.retryAt, now: now() });
+    return new RetryError(outcome.error.code, new Date(dueAt));
   }
 
   async #backIntoQueue(job: DeliveryJob, token: string): Promise<never> {

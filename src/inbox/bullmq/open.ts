@@ -9,6 +9,8 @@ import { connectRedis } from "./redis.ts";
 export interface OpenBullmqOptions extends Pick<BullmqInboxOptions, "mostQueued" | "leaseMs" | "deadlineMs"> {
   /** `redis:`, `rediss:`, `postgres:` or `postgresql:`. */
   url: string;
+  /** Whether to fail where there is no inbox yet, in place of making one. Default `false`. */
+  mustExist?: boolean;
   log: () => Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
@@ -23,7 +25,13 @@ const quietMs = 60_000;
  * @throws `OPTION_INVALID` for what is no URL; `INBOX_UNUSABLE` when a package that it needs is not installed, or the
  * server cannot be reached.
  */
-export async function openBullmqInbox({ url, log, now, ...limits }: OpenBullmqOptions): Promise<BullmqInbox> {
+export async function openBullmqInbox({
+  url,
+  mustExist = false,
+  log,
+  now,
+  ...limits
+}: OpenBullmqOptions): Promise<BullmqInbox> {
   if (!URL.canParse(url)) throw urlInvalid();
   const told = new Map<string, number>();
   const onError = (error: Error) => {
@@ -34,11 +42,11 @@ export async function openBullmqInbox({ url, log, now, ...limits }: OpenBullmqOp
   const options = { ...limits, onError, log, now };
   if (/^rediss?:/.test(url)) {
     const packages = await loadRedisPackages();
-    const server = await connectRedis({ url, onError, packages });
+    const server = await connectRedis({ url, mustExist, onError, packages });
     return new BullmqInbox({ ...options, server, words: packages.bullmq });
   }
   const packages = await loadPostgresPackages();
-  const server = await connectPostgres({ url, onError, packages });
+  const server = await connectPostgres({ url, mustExist, onError, packages });
   return new BullmqInbox({ ...options, server, words: packages.bullmq });
 }
 

@@ -1,6 +1,7 @@
+import { WebhookError } from "../../errors.ts";
 import type { Bullmq, Pg } from "./packages.ts";
 import type { DeliveryQueue, DeliveryWorker, QueueServer, QueueServerOptions } from "./queue-server.ts";
-import { serverUnusable } from "./server-unusable.ts";
+import { inboxMissing, serverUnusable } from "./server-unusable.ts";
 
 /** So that our tables are told from those of others in the same database. */
 const schema = "hub_webhooks";
@@ -14,6 +15,7 @@ const connectMs = 5_000;
  */
 export async function connectPostgres({
   url,
+  mustExist,
   onError,
   packages: { bullmq, pg },
 }: QueueServerOptions & { packages: { bullmq: Bullmq; pg: Pg } }): Promise<QueueServer> {
@@ -27,14 +29,16 @@ export async function connectPostgres({
     keepAlive: true,
   };
   let warnings: string[];
-  const queues = createPostgresBackend("endpoints", { connection: { ...connection, migrate: true, max: 10 } });
+  const queues = createPostgresBackend("endpoints", { connection: { ...connection, migrate: !mustExist, max: 10 } });
   queues.on("error", onError);
   try {
-    warnings = await readWarnings(url, pg);
+    const { hasInbox, ...settings } = await look(url, pg);
+    if (mustExist && !hasInbox) throw inboxMissing(url);
+    warnings = warningsOf(settings);
     await queues.waitUntilReady();
   } catch (cause) {
     await queues.close().catch(() => {});
-    throw serverUnusable({ url, cause });
+    throw WebhookError.isInstance(cause) ? cause : serverUnusable({ url, cause });
   }
   return {
     openQueue: (name): DeliveryQueue => {
@@ -49,21 +53,33 @@ export async function connectPostgres({
   };
 }
 
-async function readWarnings(url: string, { Client }: Pg): Promise<string[]> {
+interface Look {
+  fsync: string;
+  commit: string;
+  hasInbox: boolean;
+}
+
+/** Reads how the server is set, and whether it has our tables. */
+async function look(url: string, { Client }: Pg): Promise<Look> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: connectMs, query_timeout: connectMs });
   client.on("error", () => {});
   try {
     await client.connect();
-    const { rows } = await client.query<{ fsync: string; commit: string }>(
-      "SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit",
+    const { rows } = await client.query<Look>(
+      `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit,
+         to_regnamespace($1) IS NOT NULL AS "hasInbox"`,
+      [schema],
     );
-    const [{ fsync, commit } = { fsync: "on", commit: "on" }] = rows;
-    const setting = fsync === "off" ? "fsync" : commit === "off" ? "synchronous_commit" : undefined;
-    if (setting === undefined) return [];
-    return [
-      `What was acknowledged can be lost at a power cut: this PostgreSQL does not sync each write. Set "${setting} = on".`,
-    ];
+    return rows[0] ?? { fsync: "on", commit: "on", hasInbox: true };
   } finally {
     await client.end().catch(() => {});
   }
+}
+
+function warningsOf({ fsync, commit }: Omit<Look, "hasInbox">): string[] {
+  const setting = fsync === "off" ? "fsync" : commit === "off" ? "synchronous_commit" : undefined;
+  if (setting === undefined) return [];
+  return [
+    `What was acknowledged can be lost at a power cut: this PostgreSQL does not sync each write. Set "${setting} = on".`,
+  ];
 }

@@ -1,6 +1,9 @@
 import type { IQueueBackend, Processor, Queue, WorkerOptions } from "bullmq";
 import type { JobData } from "./stored-job.ts";
 
+/** The queue that holds the name of each endpoint as a job that nobody works on. No endpoint can be called that. */
+export const registryName = "#endpoints";
+
 /** Where the deliveries of one endpoint are, and what BullMQ does with them. */
 export type DeliveryQueue = Queue<JobData, undefined, string, JobData, undefined, string, IQueueBackend, unknown>;
 
@@ -31,6 +34,8 @@ export interface QueueServer {
 /** How to reach a server. */
 export interface QueueServerOptions {
   url: string;
+  /** Whether to fail where there is no inbox yet, in place of making one. */
+  mustExist: boolean;
   /** Told when the connection fails, and again each time it fails anew. */
   onError: (error: Error) => void;
 }

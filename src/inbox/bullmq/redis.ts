@@ -1,7 +1,14 @@
 import type { Redis } from "ioredis";
+import { WebhookError } from "../../errors.ts";
 import type { Bullmq, Ioredis } from "./packages.ts";
-import type { DeliveryQueue, DeliveryWorker, QueueServer, QueueServerOptions } from "./queue-server.ts";
-import { serverUnusable } from "./server-unusable.ts";
+import {
+  type DeliveryQueue,
+  type DeliveryWorker,
+  type QueueServer,
+  type QueueServerOptions,
+  registryName,
+} from "./queue-server.ts";
+import { inboxMissing, serverUnusable } from "./server-unusable.ts";
 
 /** So that our keys are told from those of others in the same database. */
 const prefix = "hub-webhooks";
@@ -15,6 +22,7 @@ const connectMs = 5_000;
  */
 export async function connectRedis({
   url,
+  mustExist,
   onError,
   packages: { bullmq, ioredis },
 }: QueueServerOptions & { packages: { bullmq: Bullmq; ioredis: Ioredis } }): Promise<QueueServer> {
@@ -28,12 +36,21 @@ export async function connectRedis({
   });
   // Whoever works waits until it is back. BullMQ blocks for 10 seconds at most, so what is silent for longer is dead.
   const working = new ioredis.Redis(url, { ...shared, maxRetriesPerRequest: null, socketTimeout: 30_000 });
-  for (const connection of [commands, working]) connection.on("error", onError);
+  const connections = [commands, working];
+  // BullMQ makes one for each worker to wait on, and would let it try for ever when the server is gone.
+  const duplicate = working.duplicate.bind(working);
+  working.duplicate = (options) => {
+    const made = duplicate(options);
+    connections.push(made);
+    return made;
+  };
+  for (const connection of connections) connection.on("error", onError);
   try {
     await Promise.all([firstConnection(commands), firstConnection(working)]);
+    if (mustExist && (await commands.exists(`${prefix}:${registryName}:meta`)) === 0) throw inboxMissing(url);
   } catch (cause) {
-    for (const connection of [commands, working]) connection.disconnect();
-    throw serverUnusable({ url, cause });
+    for (const connection of connections) connection.disconnect();
+    throw WebhookError.isInstance(cause) ? cause : serverUnusable({ url, cause });
   }
   return {
     openQueue: (name): DeliveryQueue => {
@@ -45,7 +62,7 @@ export async function connectRedis({
       new bullmq.Worker(name, process, { ...options, connection: working, prefix }),
     warnings: await readWarnings(commands),
     async close() {
-      for (const connection of [commands, working]) connection.disconnect();
+      for (const connection of connections) connection.disconnect();
     },
   };
 }

@@ -1,5 +1,14 @@
 import { WebhookError } from "../../errors.ts";
 
+/** A server that has no inbox yet, told to whoever only wants to look into one. */
+export function inboxMissing(url: string): WebhookError {
+  const { protocol, host, pathname } = new URL(url);
+  return new WebhookError(
+    `There is no inbox at ${protocol}//${host}${pathname}: name the server's own by its URL (INBOX_URL). A server makes it at its first start.`,
+    { code: "INBOX_UNUSABLE" },
+  );
+}
+
 /** A server that cannot be reached, or not be used; the URL's password is not shown. */
 export function serverUnusable({ url, cause }: { url: string; cause: unknown }): WebhookError {
   const { protocol, host } = new URL(url);

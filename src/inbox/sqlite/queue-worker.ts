@@ -2,6 +2,7 @@ import type { Outcome } from "../../delivery.ts";
 import type { Logger } from "../../logger.ts";
 import type { QueueOptions } from "../inbox.ts";
 import { inboxClosing, leaseLost } from "../inbox-errors.ts";
+import { nextAttemptAt } from "../retry-policy.ts";
 import { describeError } from "../stored-delivery.ts";
 import type { Claimed, DeliveryTable, Ending } from "./delivery-table.ts";
 import type { GroupCommit } from "./group-commit.ts";
@@ -146,8 +147,8 @@ export class QueueWorker {
   #nextAfter({ countedAttempts }: Claimed, { outcome, isLast }: { outcome: Outcome; isLast: boolean }): Ending["next"] {
     if (outcome.status !== "failed") return { status: "succeeded" };
     if (!outcome.error.retryable || isLast) return { status: "dead" };
-    const { policy } = this.#options.queue;
-    const dueAt = outcome.retryAt?.getTime() ?? this.#options.now() + policy.waitAfter(countedAttempts);
+    const { queue, now } = this.#options;
+    const dueAt = nextAttemptAt(queue.policy, { attempt: countedAttempts, retryAt: outcome.retryAt, now: now() });
     return { status: "queued", dueAt, counts: true };
   }
 

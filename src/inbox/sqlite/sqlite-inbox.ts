@@ -74,6 +74,7 @@ export class SqliteInbox implements Inbox {
   }
 
   work(queue: QueueOptions): void {
+    if (this.#workers.has(queue.endpoint)) return;
     const { now, leaseMs, log } = this.#options;
     const worker = new QueueWorker({
       queue,
@@ -180,7 +181,7 @@ export class SqliteInbox implements Inbox {
     this.#wakeAt = dueAt;
     this.#wakeTimer = setTimeout(() => {
       this.#wakeAt = Number.POSITIVE_INFINITY;
-      this.#wakeDue(now());
+      this.#lookAfter(async () => this.#wakeDue(now()));
     }, delay);
     this.#wakeTimer.unref();
   }
@@ -197,12 +198,16 @@ export class SqliteInbox implements Inbox {
   }
 
   #every(milliseconds: number, task: () => Promise<void>): void {
-    const timer = setInterval(() => {
-      task().catch((error: unknown) => {
-        this.#options.log().error({ err: error }, "The inbox could not be looked after; it is tried again.");
-      });
-    }, milliseconds);
+    const timer = setInterval(() => this.#lookAfter(task), milliseconds);
     timer.unref();
     this.#timers.push(timer);
+  }
+
+  #lookAfter(task: () => Promise<void>): void {
+    task().catch((error: unknown) => {
+      // What was under way when the inbox closed has nothing to look at any more.
+      if (this.#closed) return;
+      this.#options.log().error({ err: error }, "The inbox could not be looked after; it is tried again.");
+    });
   }
 }

@@ -1,11 +1,12 @@
+import { Redis } from "ioredis";
 import { beforeAll, describe, expect, test } from "vitest";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
 import { describeInboxContract } from "../contract.ts";
-import { openInbox } from "../engine.ts";
+import { arrival, openInbox } from "../engine.ts";
 import { openers } from "../engines.ts";
 import { describeServerTrouble } from "./trouble.ts";
 
-const redis = { name: "Redis", open: openers.Redis };
+const redis = { name: "Redis", open: openers.Redis, emptyStore: () => "" };
 
 describe.skipIf(!hasRedis)("On a Redis that syncs each write", () => {
   let server: RedisServer;
@@ -17,6 +18,19 @@ describe.skipIf(!hasRedis)("On a Redis that syncs each write", () => {
 
   describeServerTrouble(() => server);
   describeInboxContract({ ...redis, emptyStore: () => server.emptyDatabase() });
+
+  test("an endpoint is found again after somebody has emptied it", async () => {
+    const store = await server.emptyDatabase();
+    const { inbox } = await openInbox(redis, { store });
+    await inbox.accept(arrival("before"));
+    const client = new Redis(store);
+    await client.flushdb();
+    await client.quit();
+    await inbox.accept(arrival("after"));
+    expect(await inbox.counts()).toMatchObject({ retrain: { queued: 1 } });
+    const { inbox: other } = await openInbox(redis, { store });
+    expect((await other.list()).deliveries.map(({ id }) => id)).toEqual(["after"]);
+  });
 
   test("there is nothing to warn of", async () => {
     const { logger } = await openInbox({ ...redis, emptyStore: () => server.emptyDatabase() });

@@ -4,7 +4,7 @@ import { openInbox as openByUrl } from "../../../src/inbox/open-inbox.ts";
 import { freePort } from "../../support/free-port.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
-import { arrival, reached, succeeded, work } from "../engine.ts";
+import { arrival, failed, reached, succeeded, work } from "../engine.ts";
 
 /** A server that keeps an inbox. */
 export interface TestedServer {
@@ -51,7 +51,69 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
     });
   });
 
+  describe("An inbox that somebody only looks into", () => {
+    test("is not made where there is none", async () => {
+      const url = await getServer().emptyDatabase();
+      const look = () => openByUrl({ url, log: createMemoryLogger, now: Date.now, mustExist: true });
+      for (const _once of [1, 2]) {
+        await expect(look()).rejects.toMatchObject({
+          code: "INBOX_UNUSABLE",
+          message: expect.stringContaining("There is no inbox at"),
+        });
+      }
+      const { inbox } = await open({ url });
+      await inbox.accept(arrival("a"));
+      const looking = await look();
+      expect(await looking.counts()).toMatchObject({ retrain: { queued: 1 } });
+      await looking.close(0);
+    });
+  });
+
+  describe("An inbox that closes", () => {
+    test.each(["freeze", "cut"] as const)("does not wait for a server that is gone: %s", async (trouble) => {
+      const proxy = await startTcpProxy(getServer().port);
+      const { inbox, logger } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()), deadlineMs: 300 });
+      const started = Promise.withResolvers<void>();
+      work(inbox, (_task, signal) => {
+        started.resolve();
+        return new Promise((resolve) => signal.addEventListener("abort", () => resolve(failed())));
+      });
+      await vi.waitFor(() => inbox.accept(arrival("a")), { timeout: 10_000 });
+      await started.promise;
+      await proxy[trouble]();
+      const before = performance.now();
+      await inbox.close(100);
+      expect(performance.now() - before).toBeLessThan(3_000);
+      if (trouble === "freeze") {
+        expect(logger.lines.at(-1)).toMatchObject({ level: "error", msg: expect.stringContaining("does not answer") });
+      }
+    });
+  });
+
   describe("A server that says nothing more", () => {
+    test("and then is gone does not end the process: the next delivery is taken when it is back", async () => {
+      const proxy = await startTcpProxy(getServer().port);
+      const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()), deadlineMs: 200 });
+      const started = Promise.withResolvers<void>();
+      const hold = Promise.withResolvers<void>();
+      work(inbox, async () => {
+        started.resolve();
+        await hold.promise;
+        return succeeded;
+      });
+      await vi.waitFor(() => inbox.accept(arrival("before")), { timeout: 10_000, interval: 50 });
+      await started.promise;
+      proxy.freeze();
+      hold.resolve();
+      const unavailable = { code: "INBOX_UNAVAILABLE" };
+      for (const id of ["a", "b"]) await expect(inbox.accept(arrival(id))).rejects.toMatchObject(unavailable);
+      await proxy.cut();
+      await expect(inbox.accept(arrival("c"))).rejects.toMatchObject(unavailable);
+      proxy.thaw();
+      await proxy.mend();
+      await vi.waitFor(() => inbox.accept(arrival("after")), { timeout: 10_000, interval: 50 });
+    });
+
     test("refuses a delivery when the time is over, and what it has taken all the same is not run twice", async () => {
       const proxy = await startTcpProxy(getServer().port);
       const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()), deadlineMs: 200 });

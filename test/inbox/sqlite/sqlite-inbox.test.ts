@@ -293,3 +293,19 @@ describe("A clock that is set back by an hour", () => {
     await reached(second.inbox, "a", "succeeded");
   });
 });
+
+test("A look at the inbox that fails is told and tried again, and does not end the process", async () => {
+  const { inbox, file, logger } = openInbox({ pollMs: 60_000 });
+  work(inbox, ({ attempt }) => (attempt === 1 ? failed({ retryAt: new Date(Date.now() + 200) }) : succeeded));
+  await inbox.accept(arrival("a"));
+  await vi.waitFor(async () =>
+    expect(await inbox.get({ id: "a", endpoint: "retrain" })).toMatchObject({ status: "queued", attempts: [{}] }),
+  );
+  const other = new DatabaseSync(file);
+  other.exec("ALTER TABLE deliveries RENAME TO elsewhere");
+  await vi.waitFor(() =>
+    expect(logger.lines).toMatchObject([{ level: "error", msg: expect.stringContaining("could not be looked after") }]),
+  );
+  other.exec("ALTER TABLE elsewhere RENAME TO deliveries");
+  other.close();
+});
