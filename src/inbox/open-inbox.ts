@@ -3,7 +3,7 @@ import type { Logger } from "../logger.ts";
 import type { Inbox } from "./inbox.ts";
 
 /** Where the inbox is, unless it is said. */
-const defaultUrl = "sqlite:./.hub-webhooks/inbox.db";
+export const defaultInboxUrl = "sqlite:./.hub-webhooks/inbox.db";
 
 /** What {@link openInbox} needs. */
 export interface OpenInboxOptions {
@@ -25,7 +25,12 @@ export interface OpenInboxOptions {
  *
  * @throws `OPTION_INVALID` for a URL of another kind, `INBOX_UNUSABLE`.
  */
-export async function openInbox({ url = defaultUrl, log, now, mustExist = false }: OpenInboxOptions): Promise<Inbox> {
+export async function openInbox({
+  url = defaultInboxUrl,
+  log,
+  now,
+  mustExist = false,
+}: OpenInboxOptions): Promise<Inbox> {
   if (/^(?:rediss?|postgres(?:ql)?):\/\//.test(url)) {
     const { openBullmqInbox } = await import("./bullmq/open.ts");
     return openBullmqInbox({ url, log, now, mustExist });
@@ -34,7 +39,7 @@ export async function openInbox({ url = defaultUrl, log, now, mustExist = false 
   if (file === undefined) {
     // Not shown: it may hold a password.
     throw new WebhookError(
-      'INBOX_URL is no inbox that is known: give "sqlite:" and a file, as in sqlite:./data/inbox.db, or the address of a server that begins with redis://, rediss:// or postgres://.',
+      'The URL of the inbox is none that is known: set INBOX_URL (or the option "inbox") to "sqlite:" and a file, as in sqlite:./data/inbox.db, or the address of a server that begins with redis://, rediss:// or postgres://.',
       { code: "OPTION_INVALID" },
     );
   }

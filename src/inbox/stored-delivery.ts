@@ -10,13 +10,18 @@ export type DeliveryStatus = "queued" | "running" | "succeeded" | "dead";
 export interface DeliveryAttempt {
   /** From 1. */
   number: number;
-  startedAt: Date;
-  durationMs: number;
+  /** Absent where the process was killed and the engine has not kept it (Redis, PostgreSQL). */
+  startedAt?: Date;
+  /** Absent likewise; where the process was killed, until its last sign of life. */
+  durationMs?: number;
   /** `abandoned`: the process ended, or was told to, before the handler was done. */
   outcome: "succeeded" | "failed" | "abandoned";
   /** Code and message of the error, where it failed. */
   error?: { code: string; message: string };
 }
+
+/** An attempt of which both is known. */
+export type TimedAttempt = DeliveryAttempt & { startedAt: Date; durationMs: number };
 
 /** A delivery in the inbox. */
 export interface StoredDelivery {
@@ -26,12 +31,23 @@ export interface StoredDelivery {
   receivedAt: Date;
   /** When its next attempt is due; of a queued one. */
   dueAt?: Date;
+  /** When the attempt began that is running. */
+  startedAt?: Date;
   /** When it succeeded or died. */
   finishedAt?: Date;
   /** The body as it arrived; absent once its retention is over, when only its id is kept to know a duplicate. */
   body?: string;
   attempts: readonly DeliveryAttempt[];
 }
+
+/** What is noted of an attempt that a shutdown cut short: it does not count. */
+export const closingError = { code: "CLOSING", message: "The receiver was shut down." };
+
+/** What is noted of an attempt of which nobody has told the end. */
+export const abandonedError = {
+  code: "ABANDONED",
+  message: "The process that worked on it has ended, or was too slow to say that it goes on.",
+};
 
 const longestMessage = 2_000;
 

@@ -20,6 +20,8 @@ export interface BackgroundWorkOptions {
 export class BackgroundWork {
   readonly #options: BackgroundWorkOptions;
   #opened: Promise<Inbox> | undefined;
+  /** Those endpoints are worked on, and each that is added. */
+  #working: Inbox | undefined;
 
   constructor(options: BackgroundWorkOptions) {
     this.#options = options;
@@ -63,18 +65,16 @@ export class BackgroundWork {
     return inbox.accept(arrival);
   }
 
-  /** Works on an endpoint that was registered while the server runs; what fails to open is told to its first delivery. */
+  /** Works on an endpoint that was registered while the server runs. */
   add(endpoint: Endpoint): void {
-    void this.#opened?.then(
-      (inbox) => this.#work(inbox, endpoint),
-      () => {},
-    );
+    if (this.#working) this.#work(this.#working, endpoint);
   }
 
   /** Gives handlers `graceMs` to end, and hands back what they did not finish. */
   async close(graceMs: number): Promise<void> {
     const opened = this.#opened;
     const inbox = await opened?.catch(() => undefined);
+    this.#working = undefined;
     await inbox?.close(graceMs);
     if (this.#opened === opened) this.#opened = undefined;
   }
@@ -99,6 +99,7 @@ export class BackgroundWork {
 
   async #start(): Promise<Inbox> {
     const inbox = await this.#openGiven();
+    this.#working = inbox;
     for (const endpoint of this.#endpoints()) this.#work(inbox, endpoint);
     return inbox;
   }

@@ -97,18 +97,24 @@ export class DeliveryRecord {
         { ...fields, outcome: "abandoned", code },
         `delivery was interrupted and will be run again: ${message}`,
       );
-    } else if (error.retryable && !task.isLast) {
-      this.#activity.ended(endpoint.activity, "retrying");
-      this.#log().warn(
-        { ...fields, outcome: "retrying", code: error.code, err: error.cause },
-        `delivery will be tried again: ${error.message}`,
-      );
-    } else this.#died(endpoint, fields, error);
+    } else this.#failed(endpoint, fields, { task, error });
   }
 
   /** A delivery out of the inbox does not fit any more what its endpoint asks for, and was not run. */
-  misfitted(endpoint: Endpoint, { id, attempt }: Task, error: WebhookError): void {
-    this.#died(endpoint, { endpoint: endpoint.name, deliveryId: id, attempt }, error);
+  misfitted(endpoint: Endpoint, task: Task, error: WebhookError): void {
+    this.#failed(endpoint, { endpoint: endpoint.name, deliveryId: task.id, attempt: task.attempt }, { task, error });
+  }
+
+  #failed(endpoint: Endpoint, fields: object, { task, error }: { task: Task; error: WebhookError }): void {
+    if (!error.retryable || task.isLast) {
+      this.#died(endpoint, fields, error);
+      return;
+    }
+    this.#activity.ended(endpoint.activity, "retrying");
+    this.#log().warn(
+      { ...fields, outcome: "retrying", code: error.code, err: error.cause },
+      `delivery will be tried again: ${error.message}`,
+    );
   }
 
   #died(endpoint: Endpoint, fields: object, error: WebhookError): void {

@@ -282,11 +282,12 @@ export class WebhooksServer {
   }
 
   async #close(): Promise<boolean> {
+    const startedAt = performance.now();
     const launched = this.#launched;
     const running = await launched?.catch(() => undefined);
     const complete = (await running?.close()) ?? true;
-    // After the last request: what is still accepted has to be kept.
-    await this.#background.close(this.#graceMs);
+    // After the last request: what is still accepted has to be kept. There is one grace for both.
+    await this.#background.close(Math.max(0, this.#graceMs - (performance.now() - startedAt)));
     if (running && this.#launched === launched) {
       this.#launched = undefined;
       this.#reachedAt = undefined;

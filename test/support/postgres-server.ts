@@ -37,6 +37,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   await server.start();
   const address = `postgres://postgres:password@127.0.0.1:${port}`;
   const client = new Client({ connectionString: `${address}/postgres` });
+  client.on("error", () => {});
   await client.connect();
   let databases = 0;
   return {

@@ -107,7 +107,7 @@ export class EndpointQueue {
   }
 
   async #retry(job: DeliveryJob, state: "failed" | "completed"): Promise<boolean> {
-    await job.log(replayedRow);
+    await job.log(replayedRow(job));
     try {
       await job.retry(state);
       return true;
@@ -147,7 +147,7 @@ export class EndpointQueue {
     if (state === "failed" || state === "completed") await this.#retry(job, state);
     else if (state === "active") await this.#replayRunning(job);
     else {
-      if (job.attemptsStarted > 0) await job.log(replayedRow);
+      if (job.attemptsStarted > 0) await job.log(replayedRow(job));
       if (state === "delayed") await this.#promote(job);
     }
   }
@@ -163,7 +163,7 @@ export class EndpointQueue {
 
   /** Whoever works on it sees the row when he writes his own; if he has done so already, he is about to finish. */
   async #replayRunning(job: DeliveryJob): Promise<void> {
-    await job.log(replayedRow);
+    await job.log(replayedRow(job));
     const ended = startsIn(await this.#history(job)) >= job.attemptsStarted;
     for (let look = 0; ended && look < 100; look += 1) {
       const state = await job.getState();

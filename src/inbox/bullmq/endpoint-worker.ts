@@ -4,7 +4,7 @@ import type { Logger } from "../../logger.ts";
 import type { QueueOptions, Task } from "../inbox.ts";
 import { inboxClosing, leaseLost } from "../inbox-errors.ts";
 import { nextAttemptAt } from "../retry-policy.ts";
-import { type DeliveryAttempt, describeError } from "../stored-delivery.ts";
+import { abandonedError, closingError, type DeliveryAttempt, describeError } from "../stored-delivery.ts";
 import type { Bullmq } from "./packages.ts";
 import type { DeliveryWorker, QueueServer } from "./queue-server.ts";
 import {
@@ -104,16 +104,19 @@ export class EndpointWorker {
 
   /** Runs one attempt. Returns when the delivery has succeeded, and throws what BullMQ is to do otherwise. */
   async #process(job: DeliveryJob, token: string): Promise<undefined> {
-    const { queue, words, now, log } = this.#options;
-    const { id } = jobDataSchema.parse(job.data);
+    const { queue, words, log } = this.#options;
+    const data = jobDataSchema.safeParse(job.data);
+    // Not ours, or of another release: it gets no better by trying again.
+    if (!data.success) throw new words.UnrecoverableError("JOB_UNREADABLE");
+    const { id } = data.data;
     const history = job.attemptsStarted > 1 ? await this.#historyWithCrashes(job) : [];
     const counted = countedAttempts(history) + 1;
     const fields = { endpoint: queue.endpoint, deliveryId: id };
     if (counted > queue.policy.attempts) {
       await job.log(passedRow);
       log().error(
-        { ...fields, code: crashed.code },
-        `${crashed.message} Its attempts are used up, it is dead. Replay it.`,
+        { ...fields, code: abandonedError.code },
+        `${abandonedError.message} Its attempts are used up: it is dead. Replay it.`,
       );
       throw new words.UnrecoverableError("ABANDONED");
     }
@@ -127,7 +130,8 @@ export class EndpointWorker {
     };
     const run = await this.#run(job, task);
     if (run.outcome === "grace over" || (this.#closing && run.outcome.status === "failed")) {
-      await job.log(attemptRow({ attempt: abandoned(task.attempt, { at: now(), ...shutDown }), counts: false }));
+      const attempt: DeliveryAttempt = { ...run.attempt, outcome: "abandoned", error: closingError };
+      await job.log(attemptRow({ attempt, counts: false }));
       return this.#backIntoQueue(job, token);
     }
     if (run.isLost) {
@@ -136,10 +140,10 @@ export class EndpointWorker {
     }
     const next = this.#next({ task, counted, outcome: run.outcome });
     const rows = await job.log(attemptRow({ attempt: run.attempt, counts: true, dueAt: next?.dueAt }));
-    const isReplayed = rows > history.length + 1 && wasReplayed(await this.#history(job), { known: history.length });
+    const isReplayed = rows > history.length + 1 && wasReplayed(await this.#history(job), job);
     if (isReplayed) {
       // With all attempts anew, however this one has ended.
-      await job.log(replayedRow);
+      await job.log(replayedRow(job));
       return this.#backIntoQueue(job, token);
     }
     if (run.outcome.status !== "failed") return undefined;
@@ -194,9 +198,11 @@ export class EndpointWorker {
     if (missing <= 0) return history;
     const last = attemptsIn(history).length;
     const fields = { endpoint: this.#options.queue.endpoint, deliveryId: job.data.id, attempt: last + missing };
-    this.#options.log().warn({ ...fields, code: crashed.code }, `${crashed.message} It is run again.`);
+    this.#options.log().warn({ ...fields, code: abandonedError.code }, `${abandonedError.message} It is run again.`);
     for (let number = last + 1; number <= last + missing; number += 1) {
-      await job.log(attemptRow({ attempt: abandoned(number, { at: this.#options.now(), ...crashed }), counts: true }));
+      // BullMQ has overwritten by now when that one began.
+      const attempt: DeliveryAttempt = { number, outcome: "abandoned", error: abandonedError };
+      await job.log(attemptRow({ attempt, counts: true }));
     }
     return this.#history(job);
   }
@@ -204,13 +210,6 @@ export class EndpointWorker {
   async #history({ id = "" }: DeliveryJob): Promise<JobHistory> {
     return readHistory((await this.#worker.getBackend().getJobLogs(id, 0, -1, true)).logs);
   }
-}
-
-const shutDown = { code: "CLOSING", message: "The receiver was shut down." };
-const crashed = { code: "ABANDONED", message: "The process that worked on it has ended." };
-
-function abandoned(number: number, { at, ...error }: { at: number; code: string; message: string }): DeliveryAttempt {
-  return { number, startedAt: new Date(at), durationMs: 0, outcome: "abandoned", error };
 }
 
 function isLeaseLost(reason: unknown): boolean {

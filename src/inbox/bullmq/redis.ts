@@ -18,7 +18,7 @@ const connectMs = 5_000;
  * Reaches a Redis, and reads how safe it is.
  *
  * @param url `redis://` or, with TLS, `rediss://`.
- * @throws `INBOX_UNUSABLE`.
+ * @throws `OPTION_INVALID` for a path that is no number, `INBOX_UNUSABLE`.
  */
 export async function connectRedis({
   url,
@@ -26,6 +26,8 @@ export async function connectRedis({
   onError,
   packages: { bullmq, ioredis },
 }: QueueServerOptions & { packages: { bullmq: Bullmq; ioredis: Ioredis } }): Promise<QueueServer> {
+  const database = new URL(url).pathname.slice(1);
+  if (!/^\d*$/.test(database)) throw databaseInvalid();
   const shared = { lazyConnect: true, connectTimeout: connectMs, keepAlive: 10_000 };
   // Whoever accepts a delivery must hear at once that the server is gone: nothing is kept for when it is back.
   const commands = new ioredis.Redis(url, {
@@ -44,9 +46,9 @@ export async function connectRedis({
     connections.push(made);
     return made;
   };
-  for (const connection of connections) connection.on("error", onError);
   try {
     await Promise.all([firstConnection(commands), firstConnection(working)]);
+    for (const connection of connections) connection.on("error", onError);
     if (mustExist && (await commands.exists(`${prefix}:${registryName}:meta`)) === 0) throw inboxMissing(url);
   } catch (cause) {
     for (const connection of connections) connection.disconnect();
@@ -67,13 +69,19 @@ export async function connectRedis({
   };
 }
 
+function databaseInvalid(): WebhookError {
+  return new WebhookError("The path of a redis:// URL is the number of a database, as in redis://host:6379/0.", {
+    code: "OPTION_INVALID",
+  });
+}
+
 /** A server that is not there at the start is an error; afterwards it is waited for. */
 function firstConnection(connection: Redis): Promise<void> {
   return new Promise((resolve, reject) => {
-    connection.once("error", reject);
+    connection.on("error", reject);
     connection.connect().then(() => {
-      connection.off("error", reject);
       resolve();
+      connection.off("error", reject);
     }, reject);
   });
 }

@@ -21,8 +21,8 @@ export type DeliveryJob = Job<JobData, undefined, string>;
 
 const attemptSchema = z.object({
   number: z.number(),
-  startedAt: z.coerce.date(),
-  durationMs: z.number(),
+  startedAt: z.coerce.date().optional(),
+  durationMs: z.number().optional(),
   outcome: z.enum(["succeeded", "failed", "abandoned"]),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
   /** Whether it uses up one of the attempts that a delivery has. */
@@ -31,8 +31,8 @@ const attemptSchema = z.object({
   dueAt: z.coerce.date().optional(),
 });
 
-/** From here on a delivery has all its attempts anew. */
-const replayedSchema = z.object({ replayed: z.literal(true) });
+/** From here on a delivery has all its attempts anew; it had been begun with so many times. */
+const replayedSchema = z.object({ replayedAfter: z.number() });
 /** BullMQ has begun with it, only to hear that its attempts are used up. */
 const passedSchema = z.object({ passed: z.literal(true) });
 const rowSchema = z.union([attemptSchema, replayedSchema, passedSchema]);
@@ -65,18 +65,36 @@ export function attemptRow({
   counts: boolean;
   dueAt?: Date | undefined;
 }): string {
-  return JSON.stringify({ ...attempt, durationMs: Math.max(0, Math.round(attempt.durationMs)), ...rest });
+  const { durationMs } = attempt;
+  return JSON.stringify({
+    ...attempt,
+    ...(durationMs !== undefined && { durationMs: Math.max(0, Math.round(durationMs)) }),
+    ...rest,
+  });
 }
 
 /** Writes that a delivery was replayed as a row of a job's log. */
-export const replayedRow = JSON.stringify({ replayed: true });
+export function replayedRow({ attemptsStarted }: DeliveryJob): string {
+  return JSON.stringify({ replayedAfter: attemptsStarted });
+}
 
 /** Writes that no handler was run, although BullMQ counts an attempt, as a row of a job's log. */
 export const passedRow = JSON.stringify({ passed: true });
 
-/** Reads the log of a job. */
+/** Reads the log of a job; a row that another release has written, and this one does not know, is passed over. */
 export function readHistory(rows: readonly string[]): JobHistory {
-  return rows.map((row) => rowSchema.parse(JSON.parse(row)));
+  return rows.flatMap((row) => {
+    const { success, data } = rowSchema.safeParse(parse(row));
+    return success ? [data] : [];
+  });
+}
+
+function parse(row: string): unknown {
+  try {
+    return JSON.parse(row);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The attempts of a delivery, by number; the first word on each is the one that holds. */
@@ -85,7 +103,13 @@ export function attemptsIn(history: JobHistory): DeliveryAttempt[] {
   for (const row of history) {
     if (!("number" in row) || attempts.has(row.number)) continue;
     const { number, startedAt, durationMs, outcome, error } = row;
-    attempts.set(number, { number, startedAt, durationMs, outcome, ...(error && { error }) });
+    attempts.set(number, {
+      number,
+      ...(startedAt && { startedAt }),
+      ...(durationMs !== undefined && { durationMs }),
+      outcome,
+      ...(error && { error }),
+    });
   }
   return [...attempts.values()].sort((one, other) => one.number - other.number);
 }
@@ -95,15 +119,15 @@ export function startsIn(history: JobHistory): number {
   return attemptsIn(history).length + history.filter((row) => "passed" in row).length;
 }
 
-/** Whether a replay was asked for after the first `known` rows were written. */
-export function wasReplayed(history: JobHistory, { known }: { known: number }): boolean {
-  return history.slice(known).some((row) => "replayed" in row);
+/** Whether a replay was asked for since BullMQ began with a delivery for the last time. */
+export function wasReplayed(history: JobHistory, { attemptsStarted }: DeliveryJob): boolean {
+  return history.some((row) => "replayedAfter" in row && row.replayedAfter >= attemptsStarted);
 }
 
 /** How many attempts a delivery has used up since it came or was replayed. */
 export function countedAttempts(history: JobHistory): number {
-  const since = history.slice(history.findLastIndex((row) => "replayed" in row) + 1);
-  return since.filter((row) => "counts" in row && row.counts).length;
+  const since = history.slice(history.findLastIndex((row) => "replayedAfter" in row) + 1);
+  return new Set(since.flatMap((row) => ("counts" in row && row.counts ? [row.number] : []))).size;
 }
 
 /** A job as the delivery that it holds. */
@@ -125,6 +149,7 @@ export function toStoredDelivery({
     status,
     receivedAt: new Date(job.timestamp),
     ...(status === "queued" && { dueAt: dueAt(job, history) }),
+    ...(status === "running" && job.processedOn !== undefined && { startedAt: new Date(job.processedOn) }),
     ...((status === "succeeded" || status === "dead") &&
       job.finishedOn !== undefined && { finishedAt: new Date(job.finishedOn) }),
     ...(body !== undefined && { body }),

@@ -1,13 +1,14 @@
-import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdirSync, openSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdirSync, openSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { WebhookError } from "../../errors.ts";
 
 /** Tells our files from those of other programs: "hwin". */
 const applicationId = 0x6877696e;
-const schemaVersion = 1;
 
-const schema = `
+/** Each makes of a file of one version one of the next; they are never changed once released, only added to. */
+const migrations = [
+  `
   CREATE TABLE deliveries (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,
     endpoint TEXT NOT NULL,
@@ -59,9 +60,11 @@ const schema = `
     UPDATE totals SET deliveries = deliveries - 1 WHERE endpoint = old.endpoint AND status = old.status;
     DELETE FROM attempts WHERE delivery = old.sequence;
   END;
-  PRAGMA application_id = ${applicationId};
-  PRAGMA user_version = ${schemaVersion};
-`;
+`,
+  // When the attempt began that is running: one that a crash ends is told with its start.
+  "ALTER TABLE deliveries ADD COLUMN started_at INTEGER;",
+];
+const schemaVersion = migrations.length;
 
 /**
  * Opens the database of an inbox, and makes it where there is none. Every commit is synced to the disk.
@@ -76,13 +79,16 @@ export function openInboxDatabase(file: string, { mustExist = false }: { mustExi
     if (mustExist && !existsSync(file)) throw missing(file);
     if (file !== ":memory:") {
       makeFolder(dirname(resolve(file)));
+      // Payloads are for the owner alone. An empty file is one that SQLite takes for a new database.
+      if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
       checkAccess(file);
     }
     database = new DatabaseSync(file, { timeout: 5_000 });
-    const isNew = checkIsNew(database, file);
-    if (isNew && mustExist) throw missing(file);
+    const version = readVersion(database, file);
+    if (version === 0 && mustExist) throw missing(file);
+    checkHealth(database, file);
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
-    if (isNew) createSchema(database);
+    if (version < schemaVersion) migrate(database);
     // From now on a lock is waited for without blocking the process: see GroupCommit.
     database.exec("PRAGMA busy_timeout = 0");
     return database;
@@ -94,8 +100,10 @@ export function openInboxDatabase(file: string, { mustExist = false }: { mustExi
 
 /** Makes a folder that outlives a power cut as the file in it does. */
 function makeFolder(folder: string): void {
-  const topmost = mkdirSync(folder, { recursive: true });
+  const topmost = mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (topmost === undefined) return;
+  // The default folder lies in somebody's project.
+  if (basename(folder) === ".hub-webhooks") writeFileSync(join(folder, ".gitignore"), "*\n");
   for (let made = folder; made.length >= topmost.length; made = dirname(made)) syncFolder(dirname(made));
 }
 
@@ -116,23 +124,45 @@ function checkAccess(file: string): void {
   }
 }
 
-function checkIsNew(database: DatabaseSync, file: string): boolean {
-  const read = (pragma: string) => Number(database.prepare(`PRAGMA ${pragma}`).get()?.[pragma]);
-  if (read("application_id") === applicationId && read("user_version") === schemaVersion) return false;
+/** The version of a file of ours; 0 where nothing is in it yet. @throws `INBOX_UNUSABLE` for what is none of ours. */
+function readVersion(database: DatabaseSync, file: string): number {
+  const version = readPragma(database, "user_version");
+  const isOurs = readPragma(database, "application_id") === applicationId;
+  if (isOurs && version <= schemaVersion) return version;
   const isEmpty = database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined;
-  if (isEmpty && read("application_id") === 0 && read("user_version") === 0) return true;
+  if (isEmpty && version === 0) return 0;
   throw new WebhookError(
-    `"${file}" is a database, but no inbox that this release can read: set INBOX_URL to another file, or move this one away.`,
+    isOurs
+      ? `"${file}" was written by a newer release of hub-webhooks: update this one, or set INBOX_URL to another file.`
+      : `"${file}" is a database, but no inbox: set INBOX_URL to another file, or move this one away.`,
     { code: "INBOX_UNUSABLE" },
   );
 }
 
-function createSchema(database: DatabaseSync): void {
+function readPragma(database: DatabaseSync, name: string): number {
+  return Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
+}
+
+/** Reading all of it takes too long where it is larger than this, in bytes; then it shows when it is worked on. */
+const largestChecked = 64 * 2 ** 20;
+
+function checkHealth(database: DatabaseSync, file: string): void {
+  if (readPragma(database, "page_count") * readPragma(database, "page_size") > largestChecked) return;
+  const found = database.prepare("PRAGMA quick_check(1)").get()?.quick_check;
+  if (found === "ok") return;
+  throw new WebhookError(
+    `The inbox "${file}" is damaged (${found}): move it and the files beside it away, and start again. What can be saved of it, \`sqlite3 FILE .recover\` shows.`,
+    { code: "INBOX_UNUSABLE" },
+  );
+}
+
+function migrate(database: DatabaseSync): void {
   database.exec("BEGIN IMMEDIATE");
   try {
     // Another process may have been faster.
-    const exists = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'deliveries'").get() !== undefined;
-    database.exec(exists ? "COMMIT" : `${schema} COMMIT`);
+    const version = readPragma(database, "user_version");
+    for (const migration of migrations.slice(version)) database.exec(migration);
+    database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${schemaVersion}; COMMIT`);
   } catch (error) {
     if (database.isTransaction) database.exec("ROLLBACK");
     throw error;

@@ -2,7 +2,13 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Arrival, DeliveryCounts, DeliveryKey, DeliveryPage, ListOptions, Task } from "../inbox.ts";
 import { inboxFull } from "../inbox-errors.ts";
 import { listInvalid, pageSize } from "../list-options.ts";
-import type { DeliveryAttempt, DeliveryStatus, StoredDelivery } from "../stored-delivery.ts";
+import {
+  abandonedError,
+  type DeliveryAttempt,
+  type DeliveryStatus,
+  type StoredDelivery,
+  type TimedAttempt,
+} from "../stored-delivery.ts";
 import { prepareStatements } from "./statements.ts";
 
 /** A delivery that a worker has taken, until its lease ends. */
@@ -10,6 +16,8 @@ export interface Claimed extends Omit<Task, "isLast"> {
   sequence: number;
   /** Attempts that count: all but those that a shutdown cut short, and those before a replay. */
   countedAttempts: number;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
 }
 
 /** A delivery whose lease has ended, and the number of the attempt that was made at it. */
@@ -17,11 +25,15 @@ export interface Abandoned extends DeliveryKey {
   sequence: number;
   countedAttempts: number;
   number: number;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  /** When the lease was given, or renewed for the last time. */
+  lastSignAt: number;
 }
 
 /** How an attempt ended, and what becomes of the delivery. */
 export interface Ending {
-  attempt: DeliveryAttempt;
+  attempt: TimedAttempt;
   next: { status: "succeeded" | "dead" } | { status: "queued"; dueAt: number; counts: boolean };
 }
 
@@ -66,7 +78,7 @@ export class DeliveryTable {
 
   /** Takes up to `most` deliveries that are due. */
   claim(endpoint: string, { most, lease }: { most: number; lease: Lease }): Claimed[] {
-    const rows = this.#statements.claim.all(lease.owner, lease.until, lease.now, endpoint, lease.now, most);
+    const rows = this.#statements.claim.all(lease.owner, lease.until, lease.now, lease.now, endpoint, lease.now, most);
     return rows.map((row) => ({
       sequence: Number(row.sequence),
       id: String(row.id),
@@ -75,6 +87,7 @@ export class DeliveryTable {
       receivedAt: new Date(Number(row.received_at)),
       attempt: Number(row.attempts),
       countedAttempts: Number(row.attempts) - Number(row.forgiven),
+      startedAt: lease.now,
     }));
   }
 
@@ -109,6 +122,8 @@ export class DeliveryTable {
       id: String(row.id),
       countedAttempts: Number(row.attempts) - Number(row.forgiven),
       number: Number(row.attempts),
+      startedAt: Number(row.started_at ?? row.set_at),
+      lastSignAt: Number(row.set_at),
     }));
   }
 
@@ -125,10 +140,10 @@ export class DeliveryTable {
     if (changes === 0) return false;
     this.#addAttempt(found.sequence, {
       number: found.number,
-      startedAt: new Date(now),
-      durationMs: 0,
+      startedAt: new Date(found.startedAt),
+      durationMs: found.lastSignAt - found.startedAt,
       outcome: "abandoned",
-      error: { code: "ABANDONED", message: "The process that worked on it ended." },
+      error: abandonedError,
     });
     return true;
   }
@@ -215,7 +230,7 @@ export class DeliveryTable {
     return { count: emptied.length, isDone: emptied.length < pruneStep && forgotten < pruneStep };
   }
 
-  #addAttempt(sequence: number, { number, startedAt, durationMs, outcome, error }: DeliveryAttempt): void {
+  #addAttempt(sequence: number, { number, startedAt, durationMs, outcome, error }: TimedAttempt): void {
     const { code = null, message = null } = error ?? {};
     this.#statements.addAttempt.run(
       sequence,
@@ -236,6 +251,7 @@ export class DeliveryTable {
       status,
       receivedAt: new Date(Number(row.received_at)),
       ...(status === "queued" && { dueAt: new Date(Number(row.due_at)) }),
+      ...(status === "running" && row.started_at !== null && { startedAt: new Date(Number(row.started_at)) }),
       ...(row.finished_at !== null && { finishedAt: new Date(Number(row.finished_at)) }),
       ...(row.body !== null && { body: String(row.body) }),
       attempts: this.#statements.attempts.all(Number(row.sequence)).map(toAttempt),

@@ -3,7 +3,7 @@ import type { Logger } from "../../logger.ts";
 import type { QueueOptions } from "../inbox.ts";
 import { inboxClosing, leaseLost } from "../inbox-errors.ts";
 import { nextAttemptAt } from "../retry-policy.ts";
-import { describeError } from "../stored-delivery.ts";
+import { closingError, describeError } from "../stored-delivery.ts";
 import type { Claimed, DeliveryTable, Ending } from "./delivery-table.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
@@ -122,8 +122,7 @@ export class QueueWorker {
   }
 
   async #work(claimed: Claimed, controller: AbortController): Promise<void> {
-    const { queue, now } = this.#options;
-    const startedAt = now();
+    const { queue } = this.#options;
     const began = performance.now();
     const { id, endpoint, body, receivedAt, attempt: number, countedAttempts } = claimed;
     const isLast = countedAttempts >= queue.policy.attempts;
@@ -135,7 +134,7 @@ export class QueueWorker {
     if (this.#closing && outcome.status === "failed") return this.#handBack(claimed);
     const attempt = {
       number,
-      startedAt: new Date(startedAt),
+      startedAt: new Date(claimed.startedAt),
       durationMs: performance.now() - began,
       ...(outcome.status === "failed"
         ? { outcome: "failed" as const, error: describeError(outcome.error) }
@@ -154,13 +153,12 @@ export class QueueWorker {
 
   #handBack(claimed: Claimed): Promise<void> {
     const now = this.#options.now();
-    const error = { code: "CLOSING", message: "The receiver was shut down." };
     const attempt = {
       number: claimed.attempt,
-      startedAt: new Date(now),
-      durationMs: 0,
+      startedAt: new Date(claimed.startedAt),
+      durationMs: now - claimed.startedAt,
       outcome: "abandoned" as const,
-      error,
+      error: closingError,
     };
     return this.#end(claimed, { attempt, next: { status: "queued", dueAt: now, counts: false } });
   }

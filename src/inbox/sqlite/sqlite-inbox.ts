@@ -1,7 +1,7 @@
 import type { Logger } from "../../logger.ts";
 import type { Arrival, DeliveryCounts, DeliveryKey, DeliveryPage, Inbox, ListOptions, QueueOptions } from "../inbox.ts";
 import { deliveryUnknown } from "../inbox-errors.ts";
-import type { StoredDelivery } from "../stored-delivery.ts";
+import { abandonedError, type StoredDelivery } from "../stored-delivery.ts";
 import { openInboxDatabase } from "./database.ts";
 import { type Abandoned, DeliveryTable } from "./delivery-table.ts";
 import { checkFileSystem } from "./file-system.ts";
@@ -159,10 +159,10 @@ export class SqliteInbox implements Inbox {
     const isDead = found.countedAttempts >= (this.#workers.get(endpoint)?.attempts ?? 0);
     const isTaken = await this.#commit.write(() => this.#table.takeBack(found, { isDead, now }));
     if (!isTaken) return;
-    const fields = { endpoint, deliveryId, attempt, code: "ABANDONED" };
-    const reason = "The process that worked on a delivery has ended, or was too slow to say that it goes on";
-    if (isDead) this.#options.log().error(fields, `${reason}: its attempts are used up, it is dead. Replay it.`);
-    else this.#options.log().warn(fields, `${reason}: it is run again.`);
+    const { code, message } = abandonedError;
+    const fields = { endpoint, deliveryId, attempt, code };
+    if (isDead) this.#options.log().error(fields, `${message} Its attempts are used up: it is dead. Replay it.`);
+    else this.#options.log().warn(fields, `${message} It is run again.`);
   }
 
   #wakeDue(now: number): void {

@@ -22,7 +22,7 @@ export function prepareStatements(database: DatabaseSync) {
       "UPDATE deliveries SET status = 'queued', body = ?, due_at = ?, set_at = ?, finished_at = NULL, forgiven = attempts WHERE sequence = ?",
     ),
     claim: sql(
-      `UPDATE deliveries SET status = 'running', owner = ?, due_at = ?, set_at = ?, attempts = attempts + 1
+      `UPDATE deliveries SET status = 'running', owner = ?, due_at = ?, set_at = ?, started_at = ?, attempts = attempts + 1
        WHERE sequence IN (SELECT sequence FROM deliveries WHERE status = 'queued' AND endpoint = ? AND due_at <= ?
          ORDER BY due_at, sequence LIMIT ?)
        RETURNING sequence, id, body, received_at, attempts, forgiven`,

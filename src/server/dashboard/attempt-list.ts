@@ -10,12 +10,15 @@ const longestMessage = 10_000;
 const dotOf = { succeeded: "succeeded", failed: "failed", abandoned: "open" } as const;
 
 /** What was tried, newest first: the last failure is what the reader came for. */
-export function attemptList({ attempts, status, dueAt }: StoredDelivery, now: Date): Markup {
+export function attemptList({ attempts, status, dueAt, startedAt }: StoredDelivery, now: Date): Markup {
   const listed = attempts.slice(-mostListed).toReversed();
   const unlisted = attempts.length - listed.length;
   return html`<div data-live id="attempt-list">
       ${status === "queued" && dueAt && html`<p class="line">Attempt ${attempts.length + 1} is due ${timeUntil(dueAt, now)}.</p>`}
-      ${status === "running" && html`<p class="line">Attempt ${attempts.length + 1} is running.</p>`}
+      ${
+        status === "running" &&
+        html`<p class="line">Attempt ${attempts.length + 1} is running${startedAt && html` since ${moment(startedAt)}`}.</p>`
+      }
       ${attempts.length > 0 && html`<ol class="attempts" reversed>${listed.map(attemptItem)}</ol>`}
       ${unlisted > 0 && html`<p class="note">${unlisted.toLocaleString("en")} earlier ones are not shown.</p>`}
     </div>`;
@@ -26,8 +29,8 @@ function attemptItem({ number, startedAt, durationMs, outcome, error }: Delivery
       <p class="attempt-head">
         <b>Attempt ${number}</b>
         <span><span class="dot ${dotOf[outcome]}"></span>${outcome}</span>
-        <span class="muted">${moment(startedAt)}</span>
-        <span class="muted">${lasting(durationMs)}</span>
+        <span class="muted">${startedAt ? moment(startedAt) : "start unknown"}</span>
+        ${durationMs !== undefined && html`<span class="muted">${lasting(durationMs)}</span>`}
       </p>
       ${error && failure(error, number)}
     </li>`;

@@ -91,7 +91,7 @@ function facts({ delivery, now }: DeliveryView): Markup {
   return html`<dl class="facts">
       <div><dt>Endpoint</dt><dd><bdi>${breakable(endpoint)}</bdi></dd></div>
       <div><dt>Received</dt><dd>${moment(receivedAt)}</dd></div>
-      ${first && html`<div><dt>Waited before the first attempt</dt><dd>${between(receivedAt, first.startedAt)}</dd></div>`}
+      ${first?.startedAt && html`<div><dt>Waited before the first attempt</dt><dd>${between(receivedAt, first.startedAt)}</dd></div>`}
       ${finishedAt && html`<div><dt>From arrival to end</dt><dd>${between(receivedAt, finishedAt)}</dd></div>`}
       ${dueAt && html`<div><dt>Next attempt</dt><dd>${timeUntil(dueAt, now)}</dd></div>`}
     </dl>`;

@@ -1,7 +1,8 @@
 import { readEnvironment } from "../../environment.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
-import { openInbox } from "../../inbox/open-inbox.ts";
+import { defaultInboxUrl, openInbox } from "../../inbox/open-inbox.ts";
 import type { Logger } from "../../logger.ts";
+import { maskUrl } from "../../url-secrets.ts";
 
 /** What {@link openServerInbox} needs. */
 export interface OpenServerInboxOptions {
@@ -17,6 +18,9 @@ export interface OpenServerInboxOptions {
  *
  * @throws `OPTION_INVALID`, `INBOX_UNUSABLE`.
  */
-export function openServerInbox({ url, log, now }: OpenServerInboxOptions): Promise<Inbox> {
-  return openInbox({ url: url ?? readEnvironment("INBOX_URL"), log, now });
+export async function openServerInbox({ url, log, now }: OpenServerInboxOptions): Promise<Inbox> {
+  const wanted = url ?? readEnvironment("INBOX_URL") ?? defaultInboxUrl;
+  const inbox = await openInbox({ url: wanted, log, now });
+  log().info({ inbox: maskUrl(wanted) }, "Deliveries of background endpoints are kept in this inbox.");
+  return inbox;
 }

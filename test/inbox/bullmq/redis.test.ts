@@ -38,6 +38,13 @@ describe.skipIf(!hasRedis)("On a Redis that syncs each write", () => {
   });
 });
 
+describe("A Redis URL whose path is no number", () => {
+  test("is refused, in one line", async () => {
+    const opening = openInbox({ ...redis, emptyStore: () => "" }, { store: "redis://127.0.0.1:1/db" });
+    await expect(opening).rejects.toMatchObject({ code: "OPTION_INVALID", message: expect.stringContaining("number") });
+  });
+});
+
 describe.skipIf(!hasRedis)("A Redis that may lose what was acknowledged", () => {
   test.each([
     ["keeps nothing", ["--appendonly", "no"], /keeps nothing on its disk.*"appendonly yes" and "appendfsync always"/],

@@ -1,13 +1,9 @@
-import { readFileSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test, vi } from "vitest";
 import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
-import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { GroupCommit } from "../../../src/inbox/sqlite/group-commit.ts";
-import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
-import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { inboxFile } from "../open-file.ts";
-import { arrival, failed, openInbox, reached, succeeded, work } from "./inbox.ts";
+import { arrival, openInbox, reached, succeeded, work } from "./inbox.ts";
 
 describe("Two inboxes on one file", () => {
   test("work on each delivery once, whichever accepted it", async () => {
@@ -173,85 +169,5 @@ describe("Writes that come together", () => {
     database.exec("PRAGMA max_page_count = 10000");
     await commit.write(() => insert.run("later"));
     database.close();
-  });
-});
-
-describe("Closing", () => {
-  test("aborts the signal, and hands back what does not end: not as an attempt that counts", async () => {
-    const first = openInbox();
-    const signals: AbortSignal[] = [];
-    const runs = work(first.inbox, (_task, signal) => {
-      signals.push(signal);
-      return new Promise(() => {});
-    });
-    await first.inbox.accept(arrival("a"));
-    await vi.waitFor(() => expect(runs).toHaveLength(1));
-    await first.inbox.close(10);
-    expect(signals[0]?.reason).toMatchObject({ code: "CLOSING" });
-    const second = openInbox({ file: first.file });
-    const again = work(second.inbox, ({ attempt }) => (attempt < 4 ? failed() : succeeded));
-    const stored = await reached(second.inbox, "a", "succeeded");
-    expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["abandoned", "failed", "failed", "succeeded"]);
-    expect(again).toHaveLength(3);
-  });
-
-  test("waits for a handler that ends in time", async () => {
-    const first = openInbox();
-    const runs = work(first.inbox, (_task, signal) => {
-      return new Promise((resolve) => signal.addEventListener("abort", () => resolve(succeeded)));
-    });
-    await first.inbox.accept(arrival("a"));
-    await vi.waitFor(() => expect(runs).toHaveLength(1));
-    await first.inbox.close(10_000);
-    const second = openInbox({ file: first.file });
-    expect(await second.inbox.get({ id: "a", endpoint: "retrain" })).toMatchObject({ status: "succeeded" });
-  });
-
-  test("keeps what was accepted in the same moment", async () => {
-    const first = openInbox();
-    const accepted = first.inbox.accept(arrival("a"));
-    await first.inbox.close(0);
-    expect(await accepted).toEqual({ duplicate: false });
-    const second = openInbox({ file: first.file });
-    expect(await second.inbox.counts()).toMatchObject({ retrain: { queued: 1 } });
-  });
-});
-
-describe("The file of an inbox", () => {
-  test("is synced at each commit: what was answered with 202 outlives a power cut", () => {
-    const database = openInboxDatabase(inboxFile());
-    expect(database.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
-    expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
-    database.close();
-  });
-});
-
-describe("A file that is no inbox", () => {
-  test.each([
-    ["a text", (file: string) => writeFileSync(file, "dear diary, ".repeat(500))],
-    [
-      "a database of somebody else",
-      (file: string) => {
-        const database = new DatabaseSync(file);
-        database.exec("CREATE TABLE notes (text TEXT); PRAGMA user_version = 1");
-        database.close();
-      },
-    ],
-    [
-      "a database of somebody else, without a version",
-      (file: string) => {
-        const database = new DatabaseSync(file);
-        database.exec("CREATE TABLE notes (text TEXT)");
-        database.close();
-      },
-    ],
-  ])("is refused and left as it is: %s", (_what, make) => {
-    const file = inboxFile();
-    make(file);
-    const before = readFileSync(file);
-    expect(() => new SqliteInbox({ file, now: Date.now, log: createMemoryLogger })).toThrow(
-      expect.objectContaining({ code: "INBOX_UNUSABLE", message: expect.stringContaining("INBOX_URL") }),
-    );
-    expect(readFileSync(file).equals(before)).toBe(true);
   });
 });

@@ -75,8 +75,8 @@ function writeAttempts(output: Output, { attempts }: StoredDelivery): void {
     ],
     rows: attempts.map(({ number, startedAt, durationMs, outcome, error }) => [
       String(number),
-      startedAt.toISOString(),
-      String(durationMs),
+      time(startedAt),
+      durationMs === undefined ? "" : String(durationMs),
       outcome,
       error?.code ?? "",
       error?.message ?? "",

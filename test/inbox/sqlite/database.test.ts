@@ -1,0 +1,105 @@
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { inboxFile } from "../open-file.ts";
+
+describe("The file of an inbox", () => {
+  test("is synced at each commit: what was answered with 202 outlives a power cut", () => {
+    const database = openInboxDatabase(inboxFile());
+    expect(database.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
+    expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
+    database.close();
+  });
+
+  test("is for its owner alone, and so is the folder that is made for it", () => {
+    const folder = join(dirname(inboxFile()), ".hub-webhooks");
+    const file = join(folder, "inbox.db");
+    openInboxDatabase(file).close();
+    expect((statSync(file).mode & 0o777).toString(8)).toBe("600");
+    expect((statSync(folder).mode & 0o777).toString(8)).toBe("700");
+    expect(readFileSync(join(folder, ".gitignore"), "utf8")).toBe("*\n");
+  });
+
+  test("is brought to the present version, with what is in it", () => {
+    const file = inboxFile();
+    openInboxDatabase(file).close();
+    const old = new DatabaseSync(file);
+    old.exec(
+      "INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, set_at) VALUES ('retrain', 'a', 'queued', 'x', 1, 1, 1)",
+    );
+    old.exec("ALTER TABLE deliveries DROP COLUMN started_at; PRAGMA user_version = 1");
+    old.close();
+    const database = openInboxDatabase(file);
+    expect(database.prepare("SELECT id, body, started_at FROM deliveries").all()).toEqual([
+      { id: "a", body: "x", started_at: null },
+    ]);
+    expect(database.prepare("PRAGMA user_version").get()).toEqual({ user_version: 2 });
+    database.close();
+  });
+
+  test("of a newer release is refused, and left as it is", () => {
+    const file = inboxFile();
+    openInboxDatabase(file).close();
+    const newer = new DatabaseSync(file);
+    newer.exec("PRAGMA user_version = 99");
+    newer.close();
+    expect(() => openInboxDatabase(file)).toThrow(
+      expect.objectContaining({ code: "INBOX_UNUSABLE", message: expect.stringContaining("newer release") }),
+    );
+    const database = new DatabaseSync(file);
+    expect(database.prepare("PRAGMA user_version").get()).toEqual({ user_version: 99 });
+    database.close();
+  });
+
+  test("that is damaged is refused at the start, with what to do", () => {
+    const file = inboxFile();
+    const database = openInboxDatabase(file);
+    const add = database.prepare(
+      "INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, set_at) VALUES ('retrain', ?, 'queued', ?, 1, 1, 1)",
+    );
+    for (let count = 0; count < 200; count += 1) add.run(`d${count}`, "x".repeat(2_000));
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    database.close();
+    const bytes = readFileSync(file);
+    bytes.fill(0xff, bytes.length / 2, bytes.length / 2 + 8_192);
+    writeFileSync(file, bytes);
+    expect(() => openInboxDatabase(file)).toThrow(
+      expect.objectContaining({ code: "INBOX_UNUSABLE", message: expect.stringContaining("damaged") }),
+    );
+    expect(readFileSync(file).equals(bytes)).toBe(true);
+  });
+});
+
+describe("A file that is no inbox", () => {
+  test.each([
+    ["a text", (file: string) => writeFileSync(file, "dear diary, ".repeat(500))],
+    [
+      "a database of somebody else",
+      (file: string) => {
+        const database = new DatabaseSync(file);
+        database.exec("CREATE TABLE notes (text TEXT); PRAGMA user_version = 1");
+        database.close();
+      },
+    ],
+    [
+      "a database of somebody else, without a version",
+      (file: string) => {
+        const database = new DatabaseSync(file);
+        database.exec("CREATE TABLE notes (text TEXT)");
+        database.close();
+      },
+    ],
+  ])("is refused and left as it is: %s", (_what, make) => {
+    const file = inboxFile();
+    make(file);
+    const before = readFileSync(file);
+    expect(() => new SqliteInbox({ file, now: Date.now, log: createMemoryLogger })).toThrow(
+      expect.objectContaining({ code: "INBOX_UNUSABLE", message: expect.stringContaining("INBOX_URL") }),
+    );
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+});
