@@ -1,27 +1,38 @@
-import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  fdatasyncSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  statfsSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { hasRedis, startRedis } from "../test/support/redis-server.ts";
 import { inboxFolder } from "./inbox-folder.ts";
 import { pinning } from "./machine.ts";
 import { printDoubts, printTrials } from "./receive.ts";
 import { median, printHeading } from "./report.ts";
 import { storedInbox } from "./stored.ts";
-import { type BenchOptions, runRounds, type Subject } from "./trial.ts";
+import { type BenchOptions, runRounds, type Store, type Subject } from "./trial.ts";
 
 const yardstick = "Hono, nothing stored";
 const million = 1_000_000;
 
 /** What it costs to have a delivery on the disk before it is answered. */
 export async function measureInbox(options: BenchOptions): Promise<void> {
-  await using redis = hasRedis ? await startRedis([], { core: pinning?.load }) : undefined;
-  const empty = () => storedInbox(0);
   const subjects: readonly Subject[] = [
-    { name: "accepted", file: "ours-background.ts", arguments: ["log", "accept"], inbox: empty },
-    { name: "accepted and worked", file: "ours-background.ts", arguments: ["log", "work"], inbox: empty },
-    { name: "plainjob behind Hono", file: "hono-plainjob.ts", arguments: ["log"], inbox: empty },
-    ...(redis
-      ? [{ name: "BullMQ behind Hono", file: "hono-bullmq.ts", arguments: ["log"], inbox: () => redis.emptyDatabase() }]
+    { name: "accepted", file: "ours-background.ts", arguments: ["log", "accept"], store: emptyFile },
+    { name: "accepted and worked", file: "ours-background.ts", arguments: ["log", "work"], store: emptyFile },
+    { name: "plainjob behind Hono", file: "hono-plainjob.ts", arguments: ["log"], store: emptyFile },
+    ...(hasRedis
+      ? [
+          { name: "BullMQ behind Hono", core: pinning?.load },
+          { name: "BullMQ, Redis on its core", core: pinning?.server },
+        ].map(({ name, core }) => ({ name, file: "hono-bullmq.ts", arguments: ["log"], store: () => redisOn(core) }))
       : []),
     { name: yardstick, file: "hono.ts", arguments: ["log"] },
   ];
@@ -36,13 +47,31 @@ export async function measureInbox(options: BenchOptions): Promise<void> {
   console.log(`\n${describeDisk()}`);
 }
 
+async function emptyFile(): Promise<Store> {
+  return { url: await storedInbox(0) };
+}
+
+/** A trial adds tens of thousands that nobody works on: the next one begins with the original again. */
+async function copyOf(url: string): Promise<Store> {
+  const file = join(inboxFolder, "copy", "inbox.db");
+  rmSync(dirname(file), { recursive: true, force: true });
+  mkdirSync(dirname(file), { recursive: true });
+  copyFileSync(url.replace("sqlite:", ""), file);
+  return { url: `sqlite:${file}` };
+}
+
+async function redisOn(core: number | undefined): Promise<Store> {
+  const redis = await startRedis([], { core });
+  return { url: await redis.emptyDatabase(), close: async () => redis[Symbol.asyncDispose]() };
+}
+
 /** Whether it costs more where much is stored already. */
 async function measureStored(options: BenchOptions): Promise<void> {
-  const [ten, many] = [await storedInbox(10), await storedInbox(million)];
+  const original = await storedInbox(million);
   const reference = "10 stored";
   const subjects = [
-    { name: reference, inbox: async () => ten },
-    { name: "1,000,000 stored", inbox: async () => many },
+    { name: reference, store: async () => ({ url: await storedInbox(10) }) },
+    { name: "1,000,000 stored", store: () => copyOf(original) },
   ].map((subject): Subject => ({ ...subject, file: "ours-background.ts", arguments: ["log", "accept"] }));
   const rounds = await runRounds(subjects, options);
   printHeading("Accepting into an inbox that holds much already");
@@ -56,7 +85,7 @@ async function measureHalfLoad(options: BenchOptions, perSecond: number): Promis
       name: "accepted",
       file: "ours-background.ts",
       arguments: ["log", "accept"],
-      inbox: () => storedInbox(0),
+      store: emptyFile,
       perSecond,
     },
     { name: yardstick, file: "hono.ts", arguments: ["log"], perSecond },

@@ -12,10 +12,17 @@ export interface Subject {
   arguments: readonly string[];
   /** What differs from a delivery of the Hub to one endpoint. */
   load?: Partial<LoadOptions>;
-  /** Makes what it keeps deliveries in, told to it as `INBOX_URL`. */
-  inbox?: () => Promise<string>;
+  /** Makes what it keeps deliveries in for one trial; its address is told to it as `INBOX_URL`. */
+  store?: () => Promise<Store>;
   /** Requests a second; left out: as many as are answered. */
   perSecond?: number;
+}
+
+/** What a server keeps deliveries in. */
+export interface Store {
+  url: string;
+  /** Ends what was started for it, so that the next trial has the machine for itself. */
+  close?: () => Promise<void>;
 }
 
 /** How long to measure. */
@@ -46,10 +53,11 @@ const mostRequests = 1_000_000;
 
 /** Starts a server and a load generator, warms both up, measures and stops them. */
 export async function runTrial(subject: Subject, seconds: number): Promise<Trial> {
-  const { file, arguments: subjectArguments, load, perSecond, inbox } = subject;
-  process.env.INBOX_URL = (await inbox?.()) ?? "";
+  const { file, arguments: subjectArguments, load, perSecond } = subject;
+  const store = await subject.store?.();
+  process.env.INBOX_URL = store?.url ?? "";
   // What the trial before has left to be written must not delay the syncs of this one.
-  if (inbox) execFileSync("sync");
+  if (store) execFileSync("sync");
   const server = new Child({ file: `subjects/${file}`, arguments: subjectArguments, core: pinning?.server });
   const generator = new Child({ file: "load.ts", core: pinning?.load });
   try {
@@ -57,7 +65,7 @@ export async function runTrial(subject: Subject, seconds: number): Promise<Trial
     const defaults = { headers: hubHeaders, body, idHeader: "Webhook-Id", endpoints: 0 };
     const options: LoadOptions = { port, connections, ...defaults, ...load };
     await generator.ask(options);
-    await generate(generator, { seconds: warmUpSeconds, perSecond });
+    await generate(generator, { seconds: warmUpSeconds, perSecond: undefined });
     await server.ask("begin");
     const result = await generate(generator, { seconds, perSecond });
     const sample = await server.ask<{ cpuMicroseconds: number; loopDelayMs: number }>("end");
@@ -72,6 +80,7 @@ export async function runTrial(subject: Subject, seconds: number): Promise<Trial
     };
   } finally {
     await Promise.all([server.stop(), generator.stop()]);
+    await store?.close?.();
   }
 }
 

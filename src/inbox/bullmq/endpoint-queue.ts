@@ -81,9 +81,10 @@ export class EndpointQueue {
   }
 
   async #add(arrival: Arrival, { jobId, mostQueued }: { jobId: string; mostQueued: number }): Promise<boolean> {
-    const state = await this.#queue.getJobState(jobId);
-    if (state === "failed") return this.#revive(arrival, { jobId, mostQueued });
-    if (state !== "unknown") return true;
+    // Not by its state: to find that, Redis looks through all that wait.
+    const known = await this.#queue.getJob(jobId);
+    if (known && !(await this.#isDead(known))) return true;
+    if (known) return this.#revive(arrival, { jobId, mostQueued });
     if (await this.#backlog.isFull(mostQueued)) throw inboxFull(this.endpoint);
     this.#backlog.added();
     await this.#queue.add("delivery", toJobData(arrival), {
@@ -95,6 +96,10 @@ export class EndpointQueue {
       stackTraceLimit: 0,
     });
     return false;
+  }
+
+  async #isDead(job: DeliveryJob): Promise<boolean> {
+    return job.finishedOn !== undefined && (await job.isFailed());
   }
 
   /** Returns whether it was not dead any more. */

@@ -65,14 +65,12 @@ export class DeliveryTable {
    * @throws `INBOX_FULL` when the endpoint has `mostQueued` waiting.
    */
   add({ id, endpoint, body, receivedAt }: Arrival, { now, mostQueued }: { now: number; mostQueued: number }): boolean {
+    const values = { endpoint, id, body, received_at: receivedAt.getTime(), now, most: mostQueued };
+    if (this.#statements.add.run(values).changes > 0) return false;
     const known = this.#statements.find.get(endpoint, id);
-    if (known) {
-      if (known.status !== "dead") return true;
-      this.#statements.revive.run(body, now, now, Number(known.sequence));
-      return false;
-    }
-    if (Number(this.#statements.queuedOf.get(endpoint)?.deliveries ?? 0) >= mostQueued) throw inboxFull(endpoint);
-    this.#statements.add.run(endpoint, id, body, receivedAt.getTime(), now, now);
+    if (!known) throw inboxFull(endpoint);
+    if (known.status !== "dead") return true;
+    this.#statements.revive.run(body, now, now, Number(known.sequence));
     return false;
   }
 

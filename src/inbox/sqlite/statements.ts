@@ -14,9 +14,12 @@ export function prepareStatements(database: DatabaseSync) {
        ORDER BY sequence DESC LIMIT ?`,
     ),
     totals: sql("SELECT * FROM totals WHERE deliveries > 0"),
-    queuedOf: sql("SELECT deliveries FROM totals WHERE endpoint = ? AND status = 'queued'"),
+    // Adds nothing where it is known already, or where too many wait.
     add: sql(
-      "INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, set_at) VALUES (?, ?, 'queued', ?, ?, ?, ?)",
+      `INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, set_at)
+       SELECT :endpoint, :id, 'queued', :body, :received_at, :now, :now
+       WHERE NOT EXISTS (SELECT 1 FROM totals WHERE endpoint = :endpoint AND status = 'queued' AND deliveries >= :most)
+       ON CONFLICT DO NOTHING`,
     ),
     revive: sql(
       "UPDATE deliveries SET status = 'queued', body = ?, due_at = ?, set_at = ?, finished_at = NULL, forgiven = attempts WHERE sequence = ?",
