@@ -24,8 +24,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
     // An error that nobody handles fails the run: that is what it would do to a receiver.
     dangerouslyIgnoreUnhandledErrors: false,
-    // Most tests wait for a socket or a process more than they compute: one worker on two cores leaves both idle.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Most tests wait for a socket or a process more than they compute: as many workers as cores leave them idle.
+    maxWorkers: availableParallelism() + 1,
     testTimeout: 20_000,
     hookTimeout: 30_000,
   },

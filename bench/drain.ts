@@ -28,7 +28,7 @@ interface Drained {
 
 /** How fast a backlog is built and worked off, by one receiver and by two, and whether each delivery is run once. */
 export async function measureDrain({ rounds }: BenchOptions): Promise<void> {
-  await using postgres = await startPostgres();
+  await using postgres = await startPostgres({ isSafe: true });
   await using redis = hasRedis ? await startRedis() : undefined;
   const stores = [
     { name: "SQLite", deliveries: 100_000, emptyStore: emptyFile },

@@ -100,6 +100,7 @@ if (RUN_AS === undefined) {
 } else {
   // Loaded while its files can be read for certain; the inbox is opened by the first delivery.
   await import("../../src/server/node/background.ts");
+  await import("../../src/inbox/sqlite/sqlite-inbox.ts");
   server.webhook("inline", () => {});
   await server.launch();
   process.setgid?.(Number(RUN_AS));

@@ -109,6 +109,11 @@ export class EndpointWorker {
     // Not ours, or of another release: it gets no better by trying again.
     if (!data.success) throw new words.UnrecoverableError("JOB_UNREADABLE");
     const { id } = data.data;
+    // BullMQ was on its way to take it when it was told to close.
+    if (this.#closing) {
+      await job.log(passedRow);
+      return this.#backIntoQueue(job, token);
+    }
     const history = job.attemptsStarted > 1 ? await this.#historyWithCrashes(job) : [];
     const counted = countedAttempts(history) + 1;
     const fields = { endpoint: queue.endpoint, deliveryId: id };

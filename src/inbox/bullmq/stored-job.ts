@@ -33,7 +33,7 @@ const attemptSchema = z.object({
 
 /** From here on a delivery has all its attempts anew; it had been begun with so many times. */
 const replayedSchema = z.object({ replayedAfter: z.number() });
-/** BullMQ has begun with it, only to hear that its attempts are used up. */
+/** BullMQ has begun with it, only to hear that its attempts are used up, or that the receiver is shutting down. */
 const passedSchema = z.object({ passed: z.literal(true) });
 const rowSchema = z.union([attemptSchema, replayedSchema, passedSchema]);
 

@@ -20,20 +20,24 @@ describeServerTrouble(() => server);
 
 describe("A PostgreSQL that syncs each write", () => {
   test("has nothing to warn of", async () => {
-    const { logger } = await openInbox(postgres);
+    await using safe = await startPostgres({ isSafe: true });
+    const { inbox, logger } = await openInbox({ ...postgres, emptyStore: () => safe.emptyDatabase() });
+    await inbox.close(0);
     expect(logger.lines).toEqual([]);
   });
 });
 
 describe("A PostgreSQL that may lose what was acknowledged", () => {
   test("is warned of at the start", async () => {
-    const store = await server.emptyDatabase();
+    await using safe = await startPostgres({ isSafe: true });
+    const store = await safe.emptyDatabase();
     const client = new Client({ connectionString: store });
     await client.connect();
     await client.query(`ALTER DATABASE ${new URL(store).pathname.slice(1)} SET synchronous_commit = off`);
     await client.end();
-    const { logger } = await openInbox(postgres, { store });
+    const { inbox, logger } = await openInbox(postgres, { store });
     expect(logger.lines).toMatchObject([{ level: "warn", msg: expect.stringContaining("synchronous_commit = on") }]);
+    await inbox.close(0);
   });
 
   test("is an error at the start where the password is wrong, which is not shown", async () => {
