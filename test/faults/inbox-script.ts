@@ -2,6 +2,7 @@ import fs from "node:fs";
 import { flushCompileCache, syncBuiltinESMExports } from "node:module";
 import { RetryAfterError, WebhooksServer } from "../../src/index.ts";
 import { createNodeLogger } from "../../src/server/node/logger.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
 import { openFaultInbox } from "./inbox-opener.ts";
 
 /*
@@ -98,9 +99,12 @@ if (RUN_AS === undefined) {
   declareEndpoints();
   await server.launch({ shutdownGrace: Number(GRACE_MS) });
 } else {
-  // Loaded while its files can be read for certain; the inbox is opened by the first delivery.
-  await import("../../src/server/node/background.ts");
-  await import("../../src/inbox/sqlite/sqlite-inbox.ts");
+  // All that opening an inbox loads is loaded while its files can be read for certain: by another one. That of this
+  // server is opened by the first delivery.
+  const other = new WebhooksServer({ inbox: "sqlite::memory:", logger: createMemoryLogger() });
+  other.webhook("other", { background: true }, () => {});
+  await other.start();
+  await other.close();
   server.webhook("inline", () => {});
   await server.launch();
   process.setgid?.(Number(RUN_AS));
