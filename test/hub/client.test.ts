@@ -115,7 +115,8 @@ describe("A time-out", () => {
     const { webhooks } = connect("https://hub.example", { fetch: async () => Response.json([]) });
     const before = timers();
     await webhooks.list();
-    expect(timers()).toBe(before);
+    // One that was there before may have ended meanwhile.
+    expect(timers()).toBeLessThanOrEqual(before);
   });
 
   test("leaves a refusal whose words never end as what it is", async () => {
@@ -194,7 +195,8 @@ describe("An abort", () => {
     const before = timers();
     expect(await rejectionOf(client.webhooks.list({ signal: controller.signal }))).toBe(reason);
     expect(hub.calls).toHaveLength(1);
-    expect(timers()).toBe(before);
+    // One that was there before may have ended meanwhile.
+    expect(timers()).toBeLessThanOrEqual(before);
   });
 
   test("between the read and the write of an update writes nothing", async () => {
