@@ -17,13 +17,16 @@ export interface InboxEngine {
   cannotTry: Readonly<Record<string, string>>;
 }
 
+const withServers = process.env.SLOW_TESTS === "1";
+if (!withServers) console.log("The rows are tried on SQLite only: npm run faults tries PostgreSQL and Redis too.");
+
 const clockOfItsOwn = { I10: "BullMQ asks the clock of the machine" };
 
 /** Whatever is true of every inbox is tried on each of these. */
 export const engines: readonly InboxEngine[] = [
   { name: "sqlite", url: async () => `sqlite:${inboxFile()}`, freeze: lockFile, cannotTry: {} },
-  { name: "postgres", ...onServer(startPostgres), cannotTry: clockOfItsOwn },
-  ...(hasRedis ? [{ name: "redis", ...onServer(startRedis), cannotTry: clockOfItsOwn }] : []),
+  ...(withServers ? [{ name: "postgres", ...onServer(startPostgres), cannotTry: clockOfItsOwn }] : []),
+  ...(withServers && hasRedis ? [{ name: "redis", ...onServer(startRedis), cannotTry: clockOfItsOwn }] : []),
 ];
 
 /** A server behind a proxy that can be frozen; each store is a database of its own. */
