@@ -73,17 +73,36 @@ const schemaVersion = migrations.length;
  * @param options `mustExist`: whether to make none, for whoever only looks. Default `false`.
  * @throws `INBOX_UNUSABLE`; the file is left as it is.
  */
-export function openInboxDatabase(file: string, { mustExist = false }: { mustExist?: boolean } = {}): DatabaseSync {
-  let database: DatabaseSync | undefined;
-  try {
-    if (mustExist && !existsSync(file)) throw missing(file);
-    if (file !== ":memory:") {
-      makeFolder(dirname(resolve(file)));
-      // Payloads are for the owner alone. An empty file is one that SQLite takes for a new database.
-      if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
-      checkAccess(file);
+export function openInboxDatabase(file: string, options: { mustExist?: boolean } = {}): DatabaseSync {
+  const startedAt = performance.now();
+  for (;;) {
+    try {
+      return open(file, options);
+    } catch (error) {
+      if (WebhookError.isInstance(error)) throw error;
+      if (!isBusy(error) || performance.now() - startedAt > longestWaitMs) throw unusable(file, error);
+      // Several processes make the same file at once, and SQLite waits for some of its locks only.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
     }
-    database = new DatabaseSync(file, { timeout: 5_000 });
+  }
+}
+
+const longestWaitMs = 5_000;
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && "errcode" in error && (Number(error.errcode) & 0xff) === 5;
+}
+
+function open(file: string, { mustExist = false }: { mustExist?: boolean }): DatabaseSync {
+  if (mustExist && !existsSync(file)) throw missing(file);
+  if (file !== ":memory:") {
+    makeFolder(dirname(resolve(file)));
+    // Payloads are for the owner alone. An empty file is one that SQLite takes for a new database.
+    if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
+    checkAccess(file);
+  }
+  const database = new DatabaseSync(file, { timeout: longestWaitMs });
+  try {
     const version = readVersion(database, file);
     if (version === 0 && mustExist) throw missing(file);
     checkHealth(database, file);
@@ -95,8 +114,8 @@ export function openInboxDatabase(file: string, { mustExist = false }: { mustExi
     database.exec("PRAGMA busy_timeout = 0");
     return database;
   } catch (error) {
-    database?.close();
-    throw WebhookError.isInstance(error) ? error : unusable(file, error);
+    database.close();
+    throw error;
   }
 }
 
@@ -128,10 +147,13 @@ function checkAccess(file: string): void {
 
 /** The version of a file of ours; 0 where nothing is in it yet. @throws `INBOX_UNUSABLE` for what is none of ours. */
 function readVersion(database: DatabaseSync, file: string): number {
+  // Of one moment: another process may be making it.
+  database.exec("BEGIN");
   const version = readPragma(database, "user_version");
   const isOurs = readPragma(database, "application_id") === applicationId;
-  if (isOurs && version <= schemaVersion) return version;
   const isEmpty = database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined;
+  database.exec("COMMIT");
+  if (isOurs && version <= schemaVersion) return version;
   if (isEmpty && version === 0) return 0;
   throw new WebhookError(
     isOurs

@@ -1,6 +1,9 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
@@ -22,6 +25,21 @@ describe("The file of an inbox", () => {
     expect((statSync(file).mode & 0o777).toString(8)).toBe("600");
     expect((statSync(folder).mode & 0o777).toString(8)).toBe("700");
     expect(readFileSync(join(folder, ".gitignore"), "utf8")).toBe("*\n");
+  });
+
+  test("can be made by several processes at the same time", async () => {
+    const script = fileURLToPath(new URL("opening-process.ts", import.meta.url));
+    for (let round = 0; round < 5; round += 1) {
+      const file = inboxFile();
+      const children = Array.from({ length: 3 }, () =>
+        spawn(process.execPath, [script], { stdio: ["pipe", "pipe", "inherit"] }),
+      );
+      await Promise.all(children.map(({ stdout }) => once(stdout, "data")));
+      const ended = Promise.all(children.map((child) => once(child, "exit")));
+      const told = JSON.stringify({ file, at: Date.now() + 50 });
+      for (const { stdin } of children) stdin.write(told);
+      expect((await ended).map(([code]) => code)).toEqual([0, 0, 0]);
+    }
   });
 
   test("is brought to the present version, with what is in it", () => {
