@@ -33,12 +33,14 @@ export type {
   WebhookPayload,
 } from "./payload/schema.ts";
 export { isScope, type PayloadOf } from "./payload/scope.ts";
+export type { Watch, WatchedType, WebhookDomain } from "./payload/watch.ts";
 export type { ActivityOutcome, HandlerTime } from "./server/activity.ts";
 export type { EndpointOptions, Handler, HandlerContext, PayloadFor } from "./server/endpoint.ts";
 export type { LandingActivity, LandingEndpoint, LandingHour, LandingInfo } from "./server/landing/info.ts";
-export type { LandingPage } from "./server/landing/serve.ts";
+export type { LandingPage } from "./server/landing/source.ts";
 export type { LaunchedServer, LaunchOptions } from "./server/node/launch.ts";
 export type { DeliveryLookup, ServerInbox } from "./server/server-inbox.ts";
 export { webhookEndpoint } from "./server/webhook-endpoint.ts";
 export type { WebhookDecorator, WebhookFunction } from "./server/webhook-function.ts";
-export { WebhooksServer, type WebhooksServerOptions } from "./server/webhooks-server.ts";
+export { WebhooksServer } from "./server/webhooks-server.ts";
+export type { WebhooksServerOptions } from "./server/webhooks-server-options.ts";

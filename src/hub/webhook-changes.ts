@@ -3,6 +3,7 @@ import { HubError } from "../errors.ts";
 import { argumentInvalid, checkArgument } from "./arguments.ts";
 import { type WebhookJob, type WebhookJobRequest, webhookJob, webhookJobRequest } from "./contract/jobs.ts";
 import { type Webhook, type WebhookRequest, webhookRequest } from "./contract/webhooks.ts";
+import { hidesSecret } from "./hidden-secret.ts";
 import { createRedact } from "./redaction.ts";
 import { tolerant } from "./tolerant.ts";
 
@@ -113,12 +114,6 @@ function changedJob({ secrets: _names, ...kept }: WebhookJob, changes: JobChange
 function withoutNullSecrets({ secrets, ...changes }: JobChanges): JobChanges {
   const given = Object.entries(secrets ?? {}).filter(([, value]) => value !== null);
   return given.length === 0 ? changes : { ...changes, secrets: Object.fromEntries(given) };
-}
-
-/** A read leaves the secret out, tells by `hasSecret` that there is one, or masks it (hub-api.md, Webhooks). */
-function hidesSecret(webhook: Webhook): boolean {
-  if (webhook.secret !== undefined) return /^[*•]+$|[*•]{3}/.test(webhook.secret);
-  return "hasSecret" in webhook && webhook.hasSecret === true;
 }
 
 /** What is given for a job and never answered: `arch`, `attempts`, `volumes`. */

@@ -5,22 +5,32 @@ import type { Poster } from "./post.ts";
 import type { PendingDelivery } from "./store/delivery-store.ts";
 import type { StoredWebhook } from "./store/webhook-store.ts";
 
-/** What an attempt needs of the local Hub. */
-export interface AttemptContext {
+/** What an attempt to post needs. */
+export interface PostContext {
   poster: Poster;
-  jobs: JobRunner;
   timeoutMs: number;
-  /** Where the local Hub is, without a trailing slash. */
-  baseUrl: string;
   /** Milliseconds since the epoch. */
   now: () => number;
   signal: AbortSignal;
+}
+
+/** What an attempt needs of the local Hub. */
+export interface AttemptContext extends PostContext {
+  jobs: JobRunner;
+  /** Where the local Hub is, without a trailing slash. */
+  baseUrl: string;
 }
 
 /** One attempt at a delivery. */
 export interface AttemptOptions {
   webhook: StoredWebhook;
   delivery: Pick<PendingDelivery, "deliveryId" | "logId" | "attempt" | "body">;
+}
+
+/** One attempt to post a delivery. */
+export interface PostOptions extends Pick<AttemptOptions, "delivery"> {
+  url: string;
+  secret: string | undefined;
 }
 
 /** What an attempt came to. `error` of its entry is `null` when it succeeded. */
@@ -37,10 +47,24 @@ type Sent = Pick<LogEntry, "url" | "status" | "response" | "error"> & {
 
 /** Sends a delivery once, to the webhook's URL or to a job, and tells how that went. Never throws. */
 export async function attemptDelivery(context: AttemptContext, options: AttemptOptions): Promise<Attempted> {
-  const startedAt = context.now();
-  const { url } = options.webhook.definition;
-  const sent = url === undefined ? startJob(context, options) : await post(context, { ...options, url });
-  const { deliveryId, logId, attempt, body } = options.delivery;
+  const { webhook, delivery } = options;
+  const { url, secret } = webhook.definition;
+  if (url !== undefined) return postDelivery(context, { url, secret, delivery });
+  return timed(context, { delivery, send: () => startJob(context, options) });
+}
+
+/** Posts a delivery once, as the Hub does, and tells how that went. Never throws. */
+export function postDelivery(context: PostContext, options: PostOptions): Promise<Attempted> {
+  return timed(context, { delivery: options.delivery, send: () => post(context, options) });
+}
+
+async function timed(
+  { now }: Pick<PostContext, "now">,
+  { delivery, send }: Pick<AttemptOptions, "delivery"> & { send: () => Sent | Promise<Sent> },
+): Promise<Attempted> {
+  const startedAt = now();
+  const sent = await send();
+  const { deliveryId, logId, attempt, body } = delivery;
   return {
     retryable: sent.retryable,
     entry: {
@@ -48,7 +72,7 @@ export async function attemptDelivery(context: AttemptContext, options: AttemptO
       deliveryId,
       attempt,
       at: new Date(startedAt).toISOString(),
-      durationMs: context.now() - startedAt,
+      durationMs: now() - startedAt,
       url: sent.url,
       status: sent.status,
       request: { headers: sent.headers, body },
@@ -58,11 +82,7 @@ export async function attemptDelivery(context: AttemptContext, options: AttemptO
   };
 }
 
-async function post(
-  context: AttemptContext,
-  { webhook, delivery, url }: AttemptOptions & { url: string },
-): Promise<Sent> {
-  const { secret } = webhook.definition;
+async function post(context: PostContext, { delivery, url, secret }: PostOptions): Promise<Sent> {
   const headers = {
     "content-type": "application/json",
     "user-agent": "hub-webhooks local Hub",

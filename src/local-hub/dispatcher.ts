@@ -2,7 +2,7 @@ import { longestTimer } from "../duration.ts";
 import { suspendedAfterFailure } from "../hub/contract/webhooks.ts";
 import type { Logger } from "../logger.ts";
 import { type AttemptContext, attemptDelivery } from "./attempt.ts";
-import type { HubDelivery } from "./hub-delivery.ts";
+import { droppedDelivery, type HubDelivery, triedDelivery, untriedDelivery } from "./hub-delivery.ts";
 import type { JobRunner } from "./job-runner.ts";
 import { Lanes } from "./lanes.ts";
 import type { LogEntry } from "./log-entry.ts";
@@ -10,6 +10,7 @@ import type { Poster } from "./post.ts";
 import type { DueDelivery } from "./store/delivery-store.ts";
 import type { Store } from "./store/store.ts";
 import type { StoredWebhook } from "./store/webhook-store.ts";
+import { targetUrl } from "./webhook-summary.ts";
 
 /** How a local Hub delivers. */
 export interface DeliveryLimits {
@@ -66,7 +67,7 @@ export class Dispatcher {
    * that have used up their triggers of the day are left out.
    */
   fire(webhooks: readonly StoredWebhook[], body: (webhook: StoredWebhook) => string): HubDelivery[] {
-    const { store, newId, now } = this.#options;
+    const { store, newId, now, baseUrl } = this.#options;
     const dueAt = now();
     const deliveries: HubDelivery[] = [];
     store.atOnce(() => {
@@ -74,11 +75,16 @@ export class Dispatcher {
         if (!this.#takeTrigger(webhook, dueAt)) continue;
         const ids = { webhookId: webhook.id, deliveryId: newId(), logId: newId() };
         store.deliveries.putPending({ ...ids, attempt: 1, dueAt, body: body(webhook) });
-        deliveries.push({ ...ids, status: null });
+        deliveries.push(untriedDelivery({ ...ids, url: targetUrl(webhook, { baseUrl }) }));
       }
     });
     for (const delivery of deliveries) this.#enqueue(delivery);
     return deliveries;
+  }
+
+  /** Whether a webhook has a trigger left today. */
+  canFire(webhook: StoredWebhook): boolean {
+    return this.#triggersToday(webhook, this.#options.now()) < this.#options.limits.triggersPerDay;
   }
 
   /** Resolves when a delivery that was just fired has succeeded or will not be tried again. */
@@ -119,15 +125,18 @@ export class Dispatcher {
   /** Counts a trigger, unless the day's are used up. */
   #takeTrigger(webhook: StoredWebhook, at: number): boolean {
     const { store, limits, log } = this.#options;
-    const sameDay = at - webhook.dayBeganAt < dayMs;
-    const triggersToday = sameDay ? webhook.triggersToday : 0;
+    const triggersToday = this.#triggersToday(webhook, at);
     if (triggersToday >= limits.triggersPerDay) {
       log.warn({ webhook: webhook.id }, `not fired: its ${limits.triggersPerDay} triggers a day are used up`);
       return false;
     }
-    const dayBeganAt = sameDay ? webhook.dayBeganAt : at;
+    const dayBeganAt = isSameDay(webhook, at) ? webhook.dayBeganAt : at;
     store.webhooks.put({ ...webhook, dayBeganAt, triggersToday: triggersToday + 1, lastTriggerAt: at });
     return true;
+  }
+
+  #triggersToday(webhook: StoredWebhook, at: number): number {
+    return isSameDay(webhook, at) ? webhook.triggersToday : 0;
   }
 
   #schedule(due: DueDelivery): void {
@@ -170,14 +179,17 @@ export class Dispatcher {
             attempt: pending.attempt + 1,
             dueAt: now() + limits.backoffMs * 2 ** (pending.attempt - 1),
           };
-    store.atOnce(() => {
-      this.#note(webhook.id, entry);
-      if (next) return store.deliveries.putPending(next);
-      store.deliveries.deletePending(deliveryId);
-      this.#count(webhook.id, succeeded);
+    const noted = store.atOnce(() => {
+      const kept = this.#note(webhook.id, entry);
+      if (next) store.deliveries.putPending(next);
+      else {
+        store.deliveries.deletePending(deliveryId);
+        this.#count(webhook.id, succeeded);
+      }
+      return kept;
     });
     if (next) this.#schedule({ deliveryId, webhookId: webhook.id, dueAt: next.dueAt });
-    else this.#settle(deliveryId, entry);
+    else this.#settle(deliveryId, noted);
   }
 
   /** Tells who waits for it how its latest attempt ended, if it was tried at all. */
@@ -185,8 +197,9 @@ export class Dispatcher {
     const waiter = this.#waiters.get(deliveryId);
     if (!waiter) return;
     this.#waiters.delete(deliveryId);
-    const { logId, status } = latest ?? this.#options.store.deliveries.latestEntry(deliveryId) ?? waiter.delivery;
-    waiter.resolve({ ...waiter.delivery, logId, status });
+    const entry = latest ?? this.#options.store.deliveries.latestEntry(deliveryId);
+    const { delivery } = waiter;
+    waiter.resolve(entry ? triedDelivery(delivery.webhookId, entry) : droppedDelivery(delivery));
   }
 
   /** Counts a delivery as succeeded or failed, and suspends its webhook after too many failures in a row. */
@@ -202,7 +215,7 @@ export class Dispatcher {
     this.drop(webhookId);
   }
 
-  #note(webhookId: string, attempted: LogEntry): void {
+  #note(webhookId: string, attempted: LogEntry): LogEntry {
     const { store, log } = this.#options;
     const { deliveryId } = attempted;
     // Counted only now: a replay may have come between an attempt and its retry.
@@ -213,10 +226,15 @@ export class Dispatcher {
     const fields = { status, webhook: webhookId, attempt, ms: durationMs, deliveryId, logId };
     if (error === null) log.info(fields, "delivered");
     else log.warn({ ...fields, reason: error }, "delivery failed");
+    return entry;
   }
 
   #attemptContext(): AttemptContext {
     const { poster, jobs, limits, baseUrl, now } = this.#options;
     return { poster, jobs, baseUrl, now, timeoutMs: limits.timeoutMs, signal: this.#closing.signal };
   }
+}
+
+function isSameDay({ dayBeganAt }: StoredWebhook, at: number): boolean {
+  return at - dayBeganAt < dayMs;
 }

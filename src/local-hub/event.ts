@@ -1,14 +1,13 @@
-import type * as z from "zod";
 import { overlay } from "../payload/overlay.ts";
 import { samplePayload } from "../payload/samples.ts";
 import { isKnownScope, type KnownScope } from "../payload/schema.ts";
 import { accountId, localUser, objectIdOf } from "./accounts.ts";
-import type { eventRequest } from "./event-request.ts";
+import type { CheckedEvent } from "./event-request.ts";
 import type { StoredRepository } from "./store/repository-store.ts";
 
 /** What {@link happen} needs. */
 export interface HappenOptions {
-  event: z.output<typeof eventRequest>;
+  event: CheckedEvent;
   /** The repository before. */
   repository: StoredRepository;
   /** Where the local Hub is, without a trailing slash: the URLs of the payload begin with it. */
@@ -47,7 +46,8 @@ export function happen(options: HappenOptions): EventOutcome {
   };
   // A change that the event does not name is one that the Hub does not report.
   const unreported = known === "repo.config" && { updatedConfig: {} };
-  const payload = overlay(overlay(sample, facts), { ...unreported, ...event, webhook: undefined });
+  const given = { ...event, webhook: undefined, edits: undefined };
+  const payload = overlay(overlay(sample, facts), { ...unreported, ...given });
   return { payload, repository: scope === "repo" && action === "delete" ? undefined : after };
 }
 

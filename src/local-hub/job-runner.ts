@@ -1,13 +1,15 @@
 import * as z from "zod";
 import type { Job, JobStage } from "../hub/contract/jobs.ts";
-import { repoId } from "../hub/contract/repositories.ts";
 import type { Logger } from "../logger.ts";
 import { accountId } from "./accounts.ts";
 import { runJobProcess } from "./job-process.ts";
 import type { JobStore } from "./store/job-store.ts";
 import type { StoredWebhook } from "./store/webhook-store.ts";
 
-const payload = z.object({ repo: repoId.loose() });
+/** A payload that was edited may lack what every other one has: its job is made all the same. */
+const payload = z.object({
+  repo: z.object({ name: z.string().catch(""), type: z.string().catch("") }).catch({ name: "", type: "" }),
+});
 
 /** Processes that run at the same time; further jobs wait. */
 const processesAtOnce = 4;

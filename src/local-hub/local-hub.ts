@@ -1,15 +1,14 @@
-import { randomBytes } from "node:crypto";
 import type { Hono } from "hono";
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { WebhookError } from "../errors.ts";
 import type { Job } from "../hub/contract/jobs.ts";
-import { fieldProblems } from "../hub/contract/problems.ts";
 import type { Logger } from "../logger.ts";
 import { type Listener, type ListenOptions, listen } from "../server/node/listen.ts";
 import { createHubApp } from "./app.ts";
 import { Dispatcher } from "./dispatcher.ts";
-import { eventRequest, type HubEvent } from "./event-request.ts";
+import { checkEvent, type HubEvent } from "./event-request.ts";
 import type { HubDelivery } from "./hub-delivery.ts";
+import { newId, newSha } from "./identifiers.ts";
 import { JobRunner } from "./job-runner.ts";
 import type { LogEntry } from "./log-entry.ts";
 import { Poster } from "./post.ts";
@@ -118,7 +117,8 @@ export class LocalHub {
   }
 
   /**
-   * Lets any event happen, and waits until every delivery of it has succeeded or is given up.
+   * Lets any event happen, and waits until every delivery of it has succeeded or is given up. Its `edits` change the
+   * payload alone, as it is sent.
    *
    * @throws `ARGUMENT_INVALID`; `CLOSING` once it is closed.
    * @example
@@ -127,15 +127,10 @@ export class LocalHub {
    * ```
    */
   async trigger(event: HubEvent): Promise<HubDelivery[]> {
-    const checked = eventRequest.safeParse(event);
-    if (!checked.success) {
-      const problems = fieldProblems(checked.error, { name: "event" });
-      const named = problems.map(({ field, problem }) => `${field}: ${problem}`).join("; ");
-      throw new WebhookError(`This event cannot happen. Correct ${named}.`, { code: "ARGUMENT_INVALID" });
-    }
+    const checked = checkEvent(event);
     const trigger = this.#open();
-    const fired = triggerEvent(trigger, checked.data);
-    return Promise.all(fired.map((delivery) => trigger.dispatcher.settled(delivery)));
+    const { deliveries } = triggerEvent(trigger, checked);
+    return Promise.all(deliveries.map((delivery) => trigger.dispatcher.settled(delivery)));
   }
 
   /** The log of a webhook, newest first: its latest hundred attempts. */
@@ -226,12 +221,4 @@ function positive(value: number, option: string): number {
   throw new WebhookError(`Option "${option}" is ${value}: give a whole number from 1 on, or Infinity.`, {
     code: "OPTION_INVALID",
   });
-}
-
-function newId(): string {
-  return randomBytes(12).toString("hex");
-}
-
-function newSha(): string {
-  return randomBytes(20).toString("hex");
 }

@@ -1,7 +1,8 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
-import { isLoopbackAddress, type Lookup, loopbackOnly, remoteTarget } from "./loopback.ts";
+import { isLoopbackAddress } from "../loopback.ts";
+import { type Lookup, loopbackOnly, remoteTarget } from "./loopback-lookup.ts";
 
 /** What of an answer is kept; more is not read. */
 const longestAnswer = 64 * 1024;

@@ -1,14 +1,13 @@
-import type { z } from "zod";
-import { WebhookError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { actions, isKnownScope } from "../payload/schema.ts";
 import type { Dispatcher } from "./dispatcher.ts";
-import { happen } from "./event.ts";
-import type { eventRequest } from "./event-request.ts";
+import { type WorkedOutEvent, workOutEvent } from "./event-payload.ts";
+import type { CheckedEvent } from "./event-request.ts";
 import type { HubDelivery } from "./hub-delivery.ts";
-import type { StoredRepository } from "./store/repository-store.ts";
 import type { Store } from "./store/store.ts";
-import { isWatching } from "./watch.ts";
+import type { StoredWebhook } from "./store/webhook-store.ts";
+import { isWatching, type Silence, silenceOf } from "./watch.ts";
+import { targetUrl } from "./webhook-summary.ts";
 
 /** What {@link triggerEvent} needs of the local Hub. */
 export interface TriggerContext {
@@ -22,19 +21,42 @@ export interface TriggerContext {
   log: Logger;
 }
 
-type CheckedEvent = z.output<typeof eventRequest>;
+/** A webhook that watches the repository of an event and was not fired by it all the same. */
+export interface NotFired {
+  webhookId: string;
+  /** Where its deliveries go, without a secret. */
+  url: string;
+  /** `used-up`: it has fired as often as it may in a day. */
+  reason: Silence | "used-up";
+}
+
+/** What an event has led to. */
+export interface Triggered {
+  deliveries: HubDelivery[];
+  notFired: NotFired[];
+}
+
+/** What an event would lead to. */
+export interface Previewed {
+  /** As the first of `webhooks` would get it; where there is none, for a webhook that there is not. */
+  payload: unknown;
+  /** Those that would fire. */
+  webhooks: { webhookId: string; url: string }[];
+  notFired: NotFired[];
+}
 
 /**
  * Lets an event happen and fires the webhooks that watch it. Its repository is made where there is none. Returns what
  * is delivered because of it.
  *
- * @throws `ARGUMENT_INVALID` when the event is nested too deeply to be sent.
+ * @throws `ARGUMENT_INVALID` when the event is nested too deeply to be sent, or its edits do not fit.
  */
-export function triggerEvent(context: TriggerContext, event: CheckedEvent): HubDelivery[] {
+export function triggerEvent(context: TriggerContext, event: CheckedEvent): Triggered {
   const { store, dispatcher, log } = context;
   const { type, name } = event.repo;
   const { scope, action } = event.event;
-  const { begun, before, after } = workOut(context, event);
+  const outcome = workOut(context, event);
+  const { after, bodyFor } = outcome;
   store.atOnce(() => {
     if (after?.name !== name) store.repositories.delete({ type, name });
     if (after) store.repositories.put(after);
@@ -43,30 +65,59 @@ export function triggerEvent(context: TriggerContext, event: CheckedEvent): HubD
   if (!isKnownScope(scope) || !actions.some((known) => known === action)) {
     log.warn(fields, "the Hub is not known to have events of this scope or action: it is sent as it is");
   }
-  const occurrence = { repo: { type, name }, private: (after ?? before).private, scope };
-  const watching = store.webhooks.all().filter((webhook) => isWatching(webhook, occurrence));
-  if (watching.length === 0) log.info(fields, "nothing to deliver: no enabled webhook watches this");
-  return dispatcher.fire(watching, ({ id }) => `${begun},"webhook":{"id":"${id}","version":3}}`);
+  const { awake, silent } = listeners(context, { event, outcome });
+  if (awake.length === 0) log.info(fields, "nothing to deliver: no enabled webhook watches this");
+  const deliveries = dispatcher.fire(awake, ({ id }) => bodyFor(id));
+  const fired = new Set(deliveries.map(({ webhookId }) => webhookId));
+  return { deliveries, notFired: [...silent, ...usedUp(context, { awake, hasFired: ({ id }) => fired.has(id) })] };
 }
 
-/** What the event leads to, and the payload as text without its end: only the last field tells the webhooks apart. */
-function workOut(context: TriggerContext, event: CheckedEvent) {
+/**
+ * Says what an event would lead to, and lets nothing happen.
+ *
+ * @throws `ARGUMENT_INVALID` as {@link triggerEvent} does.
+ */
+export function previewEvent(context: TriggerContext, event: CheckedEvent): Previewed {
+  const { newId, baseUrl, dispatcher } = context;
+  const outcome = workOut(context, event);
+  const { awake, silent } = listeners(context, { event, outcome });
+  const firing = awake.filter((webhook) => dispatcher.canFire(webhook));
+  return {
+    payload: JSON.parse(outcome.bodyFor(firing[0]?.id ?? newId())),
+    webhooks: firing.map((webhook) => ({ webhookId: webhook.id, url: targetUrl(webhook, { baseUrl }) })),
+    notFired: [...silent, ...usedUp(context, { awake, hasFired: (webhook) => firing.includes(webhook) })],
+  };
+}
+
+function workOut(context: TriggerContext, event: CheckedEvent): WorkedOutEvent {
+  const { store, baseUrl, newId, newSha } = context;
+  return workOutEvent({ event, repository: store.repositories.get(event.repo), baseUrl, newId, newSha });
+}
+
+/** The webhooks that watch the repository, oldest first: those to fire, and those that have a reason not to. */
+function listeners(
+  { store, baseUrl }: TriggerContext,
+  { event, outcome }: { event: CheckedEvent; outcome: WorkedOutEvent },
+): { awake: StoredWebhook[]; silent: NotFired[] } {
   const { type, name } = event.repo;
-  const before = context.store.repositories.get({ type, name }) ?? newRepository(context, event.repo);
-  try {
-    const options = { event, repository: before, baseUrl: context.baseUrl, newSha: context.newSha() };
-    const { payload, repository: after } = happen(options);
-    return { begun: JSON.stringify(payload).slice(0, -1), before, after };
-  } catch (error) {
-    // The stack ends, some thousand levels down.
-    if (!(error instanceof RangeError)) throw error;
-    throw new WebhookError("This event is nested too deeply: no payload of the Hub is.", { code: "ARGUMENT_INVALID" });
+  const { before, after } = outcome;
+  const occurrence = { repo: { type, name }, private: (after ?? before).private, scope: event.event.scope };
+  const awake: StoredWebhook[] = [];
+  const silent: NotFired[] = [];
+  for (const webhook of store.webhooks.all()) {
+    if (!isWatching(webhook, occurrence)) continue;
+    const reason = silenceOf(webhook, occurrence);
+    if (reason === undefined) awake.push(webhook);
+    else silent.push({ webhookId: webhook.id, url: targetUrl(webhook, { baseUrl }), reason });
   }
+  return { awake, silent };
 }
 
-function newRepository({ newId, newSha }: TriggerContext, repo: CheckedEvent["repo"]): StoredRepository {
-  const { type, name, private: isPrivate = false } = repo;
-  const made = { type, name, id: newId(), private: isPrivate, discussions: 0 };
-  // A bucket has no commits.
-  return type === "bucket" ? made : { ...made, headSha: newSha() };
+function usedUp(
+  { baseUrl }: TriggerContext,
+  { awake, hasFired }: { awake: readonly StoredWebhook[]; hasFired: (webhook: StoredWebhook) => boolean },
+): NotFired[] {
+  return awake
+    .filter((webhook) => !hasFired(webhook))
+    .map((webhook) => ({ webhookId: webhook.id, url: targetUrl(webhook, { baseUrl }), reason: "used-up" }));
 }

@@ -2,6 +2,7 @@ import type { RepoId } from "../hub/contract/repositories.ts";
 import { coversScope } from "../payload/scope.ts";
 import { accountKind, canReadPrivate } from "./accounts.ts";
 import type { StoredWebhook } from "./store/webhook-store.ts";
+import { stateOf } from "./webhook-summary.ts";
 
 /** What happened, as far as it decides who is told. */
 export interface Occurrence {
@@ -12,18 +13,30 @@ export interface Occurrence {
 }
 
 /**
- * Whether a webhook fires: it is enabled, the domain is one of its, and it watches the repository, or the user or
- * organization to whom that belongs. A private repository is nobody's business who cannot read it.
+ * Why a webhook is silent about a repository that it watches: the domain is none of its, the repository is private and
+ * its owner cannot read that, or it was stopped, by a person or after failures.
  */
-export function isWatching(webhook: StoredWebhook, { repo, scope, private: isPrivate }: Occurrence): boolean {
-  const { disabled, owner: user, definition } = webhook;
-  const owner = repo.name.slice(0, repo.name.indexOf("/"));
-  if (disabled !== false) return false;
-  if (isPrivate && !canReadPrivate({ user, owner })) return false;
-  if (!definition.domains.some((domain) => coversScope(domain, scope))) return false;
+export type Silence = "domain" | "private" | "disabled" | "suspended";
+
+/** Whether a webhook watches the repository, or the user or organization to whom that belongs. */
+export function isWatching({ definition }: StoredWebhook, { repo }: Pick<Occurrence, "repo">): boolean {
+  const owner = ownerOf(repo);
   return definition.watched.some(({ type, name }) => {
     if (type !== "user" && type !== "org") return type === repo.type && name === repo.name;
     // A name that nobody has here may be either.
     return name === owner && type === (accountKind(owner) ?? type);
   });
+}
+
+/** Why a webhook does not fire, of those that watch the repository; `undefined` when it does. */
+export function silenceOf(webhook: StoredWebhook, occurrence: Occurrence): Silence | undefined {
+  const { repo, scope, private: isPrivate } = occurrence;
+  if (!webhook.definition.domains.some((domain) => coversScope(domain, scope))) return "domain";
+  if (isPrivate && !canReadPrivate({ user: webhook.owner, owner: ownerOf(repo) })) return "private";
+  const state = stateOf(webhook);
+  return state === "enabled" ? undefined : state;
+}
+
+function ownerOf({ name }: RepoId): string {
+  return name.slice(0, name.indexOf("/"));
 }

@@ -9,7 +9,9 @@ import { createFilter, doubtsAbout, type Filter, type FilterOptions } from "../p
 import { parsePayload, payloadInvalid } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
 import type { PayloadOf } from "../payload/scope.ts";
+import type { Watch, WatchedThing, WebhookDomain } from "../payload/watch.ts";
 import { EndpointActivity } from "./activity.ts";
+import { readDomains, readWatch } from "./watching.ts";
 
 /** What a handler is given beside the payload. */
 export interface HandlerContext<Payload = WebhookPayload> {
@@ -53,6 +55,16 @@ export interface EndpointOptions extends FilterOptions {
    * `null`: any body, even none; the payload is `null` and `delivery.body` holds the text.
    */
   schema?: StandardSchemaV1 | null;
+  /**
+   * What the endpoint's webhook on the Hub is to watch: `"dataset:me/data"`, `"org:acme"`, `"user:me"`, one or several.
+   * Tools register it there (`register` of `hub-webhooks/dev`, `hub-webhooks sync`); the server itself does not.
+   */
+  watch?: Watch | readonly Watch[];
+  /**
+   * What its webhook is to be told of: `repo`, `discussion`. Default: both, or the one that `scope` leaves; it is for
+   * an endpoint that says what to watch.
+   */
+  domains?: WebhookDomain | readonly WebhookDomain[];
 }
 
 type OneOf<Value> = Value extends readonly (infer Item)[] ? Item : Value;
@@ -80,6 +92,12 @@ export interface Endpoint {
   readonly doubts: readonly string[];
   /** The scopes that its filter takes; empty: all of them. */
   readonly scopes: readonly string[];
+  /** Its filter for repositories, as it was written; empty: every one. */
+  readonly repos: readonly string[];
+  /** What its webhook is to watch; empty: nobody has said. */
+  readonly watch: readonly WatchedThing[];
+  /** What its webhook is to be told of. */
+  readonly domains: readonly WebhookDomain[];
   /** Whether the body has to be JSON. */
   readonly wantsJson: boolean;
   readonly timeoutMs: number;
@@ -132,10 +150,14 @@ export function createEndpoint(declaration: {
       { code: "OPTION_INVALID" },
     );
   }
+  const scopes = listOf(options.scope);
   return {
     name: checkedName(name),
     doubts: doubtsAbout(options),
-    scopes: options.scope === undefined ? [] : typeof options.scope === "string" ? [options.scope] : options.scope,
+    scopes,
+    repos: listOf(options.repo),
+    watch: readWatch(options.watch),
+    domains: readDomains(options.domains, { scopes }),
     wantsJson: schema !== null,
     timeoutMs: toMilliseconds(
       options.timeout ?? (options.background ? defaultBackgroundTimeout : defaultTimeout),
@@ -150,8 +172,12 @@ export function createEndpoint(declaration: {
   };
 }
 
+function listOf(value: string | readonly string[] | undefined): readonly string[] {
+  return typeof value === "string" ? [value] : (value ?? []);
+}
+
 const backgroundOptions = ["attempts", "backoff", "concurrency", "retention"] as const;
-const otherOptions = ["background", "timeout", "schema", "scope", "action", "repo", "ref"] as const;
+const otherOptions = ["background", "timeout", "schema", "scope", "action", "repo", "ref", "watch", "domains"] as const;
 const knownOptions: ReadonlySet<string> = new Set([...backgroundOptions, ...otherOptions]);
 
 /** TypeScript says it before; whoever writes JavaScript would wait in vain for what a misspelt option was to do. */

@@ -36,6 +36,11 @@ export class SecretCheck {
     return this.#accepted(worker).length > 0;
   }
 
+  /** The secret that is asked for; of several the first. */
+  get first(): string | undefined {
+    return this.#accepted(undefined)[0];
+  }
+
   /** Asks for `secret` from now on. */
   use(secret: string): void {
     this.#secrets = [secret];

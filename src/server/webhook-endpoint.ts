@@ -1,3 +1,4 @@
+import { launchHost } from "./launch-host.ts";
 import type { WebhookFunction } from "./webhook-function.ts";
 import { WebhooksServer } from "./webhooks-server.ts";
 
@@ -20,7 +21,10 @@ const server = new WebhooksServer();
  */
 export const webhookEndpoint: WebhookFunction = server.webhook;
 
-if (typeof process !== "undefined" && typeof process.once === "function") {
+const host = launchHost();
+if (host) {
+  host.selfLaunching(server);
+} else if (typeof process !== "undefined" && typeof process.once === "function") {
   process.once("beforeExit", () => {
     if (server.endpointNames.length > 0) void server.launch();
   });

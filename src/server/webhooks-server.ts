@@ -2,7 +2,6 @@ import { Hono } from "hono";
 import type { Outcome } from "../delivery.ts";
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { WebhookError } from "../errors.ts";
-import type { Inbox } from "../inbox/inbox.ts";
 import type { Logger } from "../logger.ts";
 import { Activity } from "./activity.ts";
 import { answerError } from "./answer.ts";
@@ -11,53 +10,17 @@ import { createConsoleLogger } from "./console-logger.ts";
 import { serveDashboard } from "./dashboard/serve.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { InboxCounts } from "./inbox-counts.ts";
-import { type LandingPage, serveLandingPage } from "./landing/serve.ts";
+import { serveLandingPage } from "./landing/serve.ts";
+import { launchHost } from "./launch-host.ts";
 import { MetricsRoute } from "./metrics-route.ts";
 import type { Launch, LaunchedServer, LaunchOptions } from "./node/launch.ts";
 import { OwnerCheck } from "./owner.ts";
 import { Receiver, webhooksPath } from "./receive.ts";
 import { SecretCheck } from "./secret.ts";
+import { type ServerDetails, serverDetails } from "./server-details.ts";
 import { ServerInbox } from "./server-inbox.ts";
 import { createWebhookFunction, type WebhookFunction } from "./webhook-function.ts";
-
-/** What a {@link WebhooksServer} may be given. */
-export interface WebhooksServerOptions {
-  /**
-   * The secret that every delivery must carry, or several, all accepted, while one replaces the other. Default:
-   * `WEBHOOK_SECRET` and `WEBHOOK_SECRET_PREVIOUS`. Without any, the endpoints are open to everyone.
-   */
-  secret?: string | readonly string[];
-  /**
-   * Whether `?secret=` in the URL is accepted where there is no header, for senders that cannot set one. Default
-   * `false`: URLs end up in the logs of whatever stands in between.
-   */
-  secretInQuery?: boolean;
-  /**
-   * The password (HTTP Basic, any user name) with which the owner opens the dashboard. Default: `DASHBOARD_TOKEN`.
-   * Without any, it opens on this machine only, and never in a Space.
-   */
-  dashboardToken?: string;
-  /**
-   * Where the deliveries of background endpoints are kept: a URL as in `INBOX_URL`, which it goes before, or an inbox
-   * of your own, which is closed with the server. Default: `INBOX_URL`, else `sqlite:./.hub-webhooks/inbox.db`.
-   */
-  inbox?: string | Inbox;
-  /** Default: pino on standard output once launched (level `LOG_LEVEL`, else `info`), the console elsewhere. */
-  logger?: Logger;
-  /** Largest body in bytes. Default 10 MiB: a bucket's payload may list ten thousand files. */
-  bodyLimit?: number;
-  /** What `GET /` answers: HTML, a Hono app, a function of what there is to tell, or `false` for nothing. */
-  landingPage?: LandingPage;
-  /**
-   * Whether `GET /metrics` tells Prometheus, or any owner, what there is to measure; needs the package `prom-client`.
-   * Default: whether `METRICS` is 1.
-   */
-  metrics?: boolean;
-  /** The clock, in milliseconds since the epoch. Default `Date.now`. */
-  now?: () => number;
-  /** Makes the id of a delivery that came without a `Webhook-Id`. Default `crypto.randomUUID`. */
-  createId?: () => string;
-}
+import type { WebhooksServerOptions } from "./webhooks-server-options.ts";
 
 const defaultGrace: Duration = "30s";
 const defaultBodyLimit = 10 * 1024 * 1024;
@@ -205,7 +168,8 @@ export class WebhooksServer {
 
   /**
    * Listens, opens the tunnel if asked for, and says where to register the endpoints. By default the process is the
-   * server's from then on: see {@link LaunchOptions}.
+   * server's from then on: see {@link LaunchOptions}. Where the script is run by `hub-webhooks dev`, `sync` or as a job,
+   * these decide whether and how it listens, and the options have no effect.
    *
    * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `TUNNEL_FAILED`, `OPTION_INVALID`; with `ownsProcess`, which is the
    * default, the process ends instead, with code 1.
@@ -215,9 +179,18 @@ export class WebhooksServer {
    * ```
    */
   async launch(options: LaunchOptions = {}): Promise<LaunchedServer> {
+    const host = launchHost();
+    if (host) return host.launched(this);
     this.#launched ??= this.#launch(options);
-    const { port, url, publicUrl } = await this.#launched;
-    return { port, url, publicUrl };
+    const launched = await this.#launched;
+    return {
+      port: launched.port,
+      url: launched.url,
+      // A tunnel may come back with another address.
+      get publicUrl() {
+        return launched.publicUrl;
+      },
+    };
   }
 
   /** Stops accepting, finishes what is in work and closes the tunnel. Safe to call twice. */
@@ -227,6 +200,18 @@ export class WebhooksServer {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  /** What tools need of it, such as those that register its endpoints on the Hub. */
+  [serverDetails](): ServerDetails {
+    return {
+      endpoints: [...this.#endpoints.values()].map(({ name, watch, domains, repos, scopes, background }) => ({
+        ...{ name, watch, domains, repos, scopes },
+        background: background !== undefined,
+      })),
+      secret: this.#secret.first,
+      useSecret: (secret) => this.#secret.use(secret),
+    };
   }
 
   /** Calls at the same time share one preparation; one that failed may be tried again. */
@@ -259,7 +244,7 @@ export class WebhooksServer {
         endpointNames: () => this.endpointNames,
         secret: this.#secret,
         dashboard: () => (this.#background.endpointNames.length > 0 ? this.#owner : undefined),
-        tell: () => this.#tell(),
+        tell: (tell: { announce: boolean }) => this.#tell(undefined, tell),
         log: () => this.#logger,
       };
       this.#graceMs = toMilliseconds(options.shutdownGrace ?? defaultGrace, "shutdownGrace");
@@ -367,11 +352,12 @@ export class WebhooksServer {
   }
 
   /** Says, once, what there is to know before the first delivery: which settings look wrong, and whether it is open. */
-  #tell(bindings?: unknown): void {
+  #tell(bindings?: unknown, { announce } = { announce: true }): void {
     if (this.#told) return;
     this.#told = true;
     for (const endpoint of this.#endpoints.values()) this.#tellDoubts(endpoint);
     for (const warning of this.#secret.warnings(bindings)) this.#logger.warn(warning);
+    if (!announce) return;
     if (this.#secret.isSet(bindings)) {
       this.#logger.info("A webhook secret is set: only deliveries that carry it are accepted.");
       return;

@@ -1,6 +1,7 @@
 import { BlockList, isIPv4 } from "node:net";
 import { WebhookError } from "../errors.ts";
 import { tunnelFailure } from "./provider.ts";
+import { systemCode } from "./system-code.ts";
 
 const defaultHost = "https://localtunnel.me";
 /** A registration is about 150 bytes. */
@@ -8,10 +9,17 @@ const longestAnswer = 65_536;
 /** The number a localtunnel server offers unless it was configured otherwise. */
 const mostConnections = 10;
 
+/** Whether something is a name that localtunnel's servers take: 4 to 63 lower-case letters, digits and hyphens. */
+export function isSubdomain(name: unknown): name is string {
+  return typeof name === "string" && /^[a-z0-9][a-z0-9-]{2,61}[a-z0-9]$/.test(name);
+}
+
 /** A tunnel that a localtunnel server has set aside for us. */
 export interface Registration {
   /** The public origin. */
   url: string;
+  /** The name that gets this URL again, when the server has given one that can be asked for. */
+  name: string | undefined;
   /** Where the server waits for our connections. */
   remoteHost: string;
   remotePort: number;
@@ -113,10 +121,17 @@ function checkRegistration(answer: object, origin: string): Registration {
   const connections = "max_conn_count" in answer ? answer.max_conn_count : undefined;
   return {
     url,
+    name: givenName(answer, url),
     remoteHost: publicAddress("ip" in answer ? answer.ip : undefined) ?? hostname(origin),
     remotePort: port,
     connections: isPositiveInteger(connections) ? Math.min(connections, mostConnections) : 1,
   };
+}
+
+/** The name becomes a part of the next request, so it has to be one: a server could send "../admin". */
+function givenName(answer: object, url: string): string | undefined {
+  const [label] = new URL(url).hostname.split(".");
+  return ["id" in answer ? answer.id : undefined, label].find(isSubdomain);
 }
 
 const privateAddresses = new BlockList();
@@ -151,11 +166,4 @@ function httpOrigin(address: string): string | undefined {
 
 function isPositiveInteger(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value > 0;
-}
-
-/** The system's name for a failure, as in " (ECONNREFUSED)". The texts around it may quote the server. */
-function systemCode(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined;
-  return typeof code === "string" && /^[A-Z0-9_]{1,50}$/.test(code) ? ` (${code})` : "";
 }

@@ -20,6 +20,7 @@ export async function openLocaltunnel(request: ProviderRequest): Promise<Provide
   let phase: "opening" | "open" | "closed" = "opening";
   let lateness = "The process that carries the tunnel does not start in time.";
   let registration: Registration | undefined;
+  const lost = new AbortController();
 
   function close(): Promise<void> {
     phase = "closed";
@@ -29,7 +30,7 @@ export async function openLocaltunnel(request: ProviderRequest): Promise<Provide
 
   return new Promise((resolve, reject) => {
     function fail(error: WebhookError): void {
-      if (phase === "open") request.onDown(error);
+      if (phase === "open") lost.abort(error);
       else if (phase === "opening") close().then(() => reject(error));
     }
 
@@ -48,10 +49,9 @@ export async function openLocaltunnel(request: ProviderRequest): Promise<Provide
       // Not earlier: a server takes a tunnel back when nobody connects to it within a second.
       ready: () => register().catch(fail),
       connected() {
-        if (phase === "open") request.onUp();
         if (phase !== "opening" || registration === undefined) return;
         phase = "open";
-        resolve({ url: registration.url, close });
+        resolve({ url: registration.url, name: registration.name, lost: lost.signal, close });
       },
       refused: () =>
         fail(
@@ -90,7 +90,7 @@ function untilEnd(child: ChildProcess): Promise<void> {
 
 function packageMissing(): WebhookError {
   return new WebhookError(
-    "The tunnel needs the optional package localtunnel: run `npm install localtunnel`, or run a tunnel of another kind yourself and use its public URL.",
+    'The tunnel needs the optional package localtunnel: run `npm install localtunnel`, choose another provider ("cloudflared" or "ngrok"), or run a tunnel of your own and give its address as "publicUrl".',
     { code: "TUNNEL_FAILED" },
   );
 }

@@ -10,29 +10,36 @@ export interface ProviderRequest {
   subdomain: string | undefined;
   /** Ends the opening, at the deadline or because the caller wishes so. Has no meaning once the tunnel is open. */
   signal: AbortSignal;
-  /** Called when an open tunnel works again after {@link ProviderRequest.onDown}. */
-  onUp(): void;
-  /** Called when an open tunnel stops working by itself, not when it is closed. */
-  onDown(error: WebhookError): void;
 }
 
 /** What a provider gives back once deliveries can arrive. */
 export interface ProviderTunnel {
-  /** The public origin, such as `https://quiet-owl-12.loca.lt`. */
+  /** The public address without a slash at its end, such as `https://quiet-owl-12.loca.lt`. */
   readonly url: string;
+  /** The name to wish for in order to get this URL again; `undefined` where there is no such thing. */
+  readonly name: string | undefined;
+  /**
+   * Aborts with a {@link WebhookError} when the provider has lost the tunnel, not when it is closed. It does not come
+   * back by itself: close it and open another.
+   */
+  readonly lost: AbortSignal;
   /** Ends the tunnel; resolves when nothing of it is left. Safe to call twice. */
   close(): Promise<void>;
 }
 
 /**
- * Opens one tunnel with one provider. One file per provider; `tunnel.ts` lists them.
+ * Opens one tunnel with one provider. One file per provider; `providers.ts` lists them.
  *
  * It leaves nothing behind when it rejects, and it rejects as soon as `request.signal` aborts.
  */
 export type Provider = (request: ProviderRequest) => Promise<ProviderTunnel>;
 
+const localtunnelRemedy =
+  'Check the network and try again, give another server (option "host" or LOCALTUNNEL_HOST), choose another provider ("cloudflared" or "ngrok"), or run a tunnel of your own and give its address as "publicUrl".';
+
 /**
- * The error of a tunnel that cannot be opened or has stopped working, with what to do next.
+ * The error of a tunnel that cannot be opened or has stopped working, with what to do next (default: the remedy for
+ * localtunnel).
  *
  * A tunnel's server is a stranger: `reason` never holds a text it sent. There is no `cause` either, because the
  * errors of parsers quote what they could not read, and a terminal would run the escape codes in it.
@@ -42,9 +49,6 @@ export type Provider = (request: ProviderRequest) => Promise<ProviderTunnel>;
  * throw tunnelFailure("https://localtunnel.me answers with status 403.");
  * ```
  */
-export function tunnelFailure(reason: string): WebhookError {
-  return new WebhookError(
-    `${reason} Check the network and try again, give another server (option "host" or LOCALTUNNEL_HOST), or run a tunnel of another kind yourself and use its public URL.`,
-    { code: "TUNNEL_FAILED", retryable: true },
-  );
+export function tunnelFailure(reason: string, remedy = localtunnelRemedy): WebhookError {
+  return new WebhookError(`${reason} ${remedy}`, { code: "TUNNEL_FAILED", retryable: true });
 }

@@ -1,14 +1,19 @@
+import { inspect } from "node:util";
 import type { WebhookError } from "../errors.ts";
 
 /** What a tunnel tells while it is open, and the values its listeners are given. */
 export interface TunnelEvents {
   /** Deliveries arrive again after a `down`. */
   up: [];
-  /** Deliveries do not arrive any more, and why. */
+  /** Deliveries do not arrive any more, and why. It is tried again until the tunnel is closed. */
   down: [error: WebhookError];
-  /** The public URL is another one now: webhooks that point at the old one need the new one. */
+  /** The public URL is another one now, told before `up`: webhooks that point at the old one need the new one. */
   urlChanged: [url: string];
-  /** Something went wrong. Without a listener it is dropped; it never ends the process. */
+  /**
+   * Something went wrong: the tunnel is lost, an attempt to open it again has failed (`TUNNEL_FAILED`), or the server
+   * gave another name than the one wished for (`TUNNEL_NAME_TAKEN`). Without a listener it is dropped; it never ends
+   * the process.
+   */
   error: [error: WebhookError];
 }
 
@@ -43,8 +48,17 @@ export class TunnelListeners {
     };
   }
 
-  /** Calls every listener of an event, in the order they were added. */
+  /**
+   * Calls every listener of an event, in the order they were added. One that throws or rejects is reported by
+   * `process.emitWarning`, and the others are called all the same.
+   */
   tell<Name extends keyof TunnelEvents>(event: Name, ...values: TunnelEvents[Name]): void {
-    for (const listener of this.#listeners[event]) listener(...values);
+    const warn = (reason: unknown) => {
+      process.emitWarning(`A listener of the tunnel's event "${event}" failed: ${inspect(reason)}`);
+    };
+    for (const listener of [...this.#listeners[event]]) {
+      // A listener may be an async function: its rejection would end the process.
+      (async () => listener(...values))().catch(warn);
+    }
   }
 }

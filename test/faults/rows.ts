@@ -15,6 +15,9 @@ const rowsOf = {
   pages: ["U1", "U3", "U4"],
   hub: ["T4", "T5"],
   "local-hub": ["L1", "L2", "L3", "L4"],
+  tunnel: ["T1", "T2", "T3"],
+  // What T2 asks of the registration is tried there too; it counts once.
+  registration: ["T6"],
 } as const;
 
 /**

@@ -14,7 +14,22 @@ describe("POST /_local/events", () => {
     const answer = await hub.ask("POST /_local/events?wait=true", { token: null, body: pushed });
     expect([answer.status, answer.body]).toEqual([
       200,
-      { deliveries: [{ webhookId: made.id, deliveryId: id, logId: id, status: 204 }] },
+      {
+        deliveries: [
+          {
+            webhookId: made.id,
+            deliveryId: id,
+            logId: id,
+            url: target.url,
+            attempts: 1,
+            status: 204,
+            durationMs: expect.any(Number),
+            answer: "",
+            error: null,
+          },
+        ],
+        notFired: [],
+      },
     ]);
     const [entry] = await hub.entries(made.id);
     expect(answer.body).toMatchObject({ deliveries: [{ deliveryId: entry?.deliveryId, logId: entry?.logId }] });
@@ -22,7 +37,10 @@ describe("POST /_local/events", () => {
 
   test("answers with none where nobody watches", async () => {
     const hub = await openLocalHub();
-    expect((await hub.ask("POST /_local/events?wait=true", { body: pushed })).body).toEqual({ deliveries: [] });
+    expect((await hub.ask("POST /_local/events?wait=true", { body: pushed })).body).toEqual({
+      deliveries: [],
+      notFired: [],
+    });
   });
 
   test.each(["", "?wait=false"])("waits for nothing unless it is told to: %j", async (query) => {
@@ -32,7 +50,22 @@ describe("POST /_local/events", () => {
     const answer = await hub.ask(`POST /_local/events${query}`, { body: pushed });
     expect([answer.status, answer.body]).toEqual([
       200,
-      { deliveries: [{ webhookId: made.id, deliveryId: id, logId: id, status: null }] },
+      {
+        deliveries: [
+          {
+            webhookId: made.id,
+            deliveryId: id,
+            logId: id,
+            url: target.url,
+            attempts: 0,
+            status: null,
+            durationMs: null,
+            answer: null,
+            error: null,
+          },
+        ],
+        notFired: [],
+      },
     ]);
     await target.hasReceived(1);
     expect(await hub.entries(made.id)).toEqual([]);
@@ -52,7 +85,7 @@ describe("POST /_local/events", () => {
     const made = await hub.create({ url: target.url });
     const [delivery] = await hub.happen();
     const entries = await hub.entries(made.id);
-    expect(delivery).toMatchObject({ status: 202, logId: entries[0]?.logId });
+    expect(delivery).toMatchObject({ status: 202, logId: entries[0]?.logId, attempts: 3, answer: "", error: null });
     expect(entries.map(({ status }) => status)).toEqual([202, 503, 500]);
   });
 
@@ -84,6 +117,11 @@ describe("POST /_local/events", () => {
       "updatedConfig.private",
       { repo, event: { scope: "repo.config", action: "update" }, updatedConfig: { private: 1 } },
     ],
+    ["edits", { repo, event, edits: "x" }],
+    ["edits[0].path", { repo, event, edits: [{ path: "a..b", value: 1 }] }],
+    ["edits[0].path", { repo, event, edits: [{ path: "", value: 1 }] }],
+    ["edits[0]", { repo, event, edits: [{ path: "a" }] }],
+    ["edits[0]", { repo, event, edits: [{ path: "a", value: 1, remove: true }] }],
     ["body", []],
   ])("refuses with 400 what names %s wrongly: %j", async (field, body) => {
     const target = await openTarget();

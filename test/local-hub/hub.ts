@@ -37,9 +37,22 @@ export interface Ask {
 
 const objectId = z.string().regex(/^[0-9a-f]{24}$/);
 const headersSchema = z.record(z.string(), z.string());
+const target = { webhookId: objectId, url: z.string() };
 const fired = z.strictObject({
   deliveries: z.array(
-    z.strictObject({ webhookId: objectId, deliveryId: objectId, logId: objectId, status: z.int().nullable() }),
+    z.strictObject({
+      ...target,
+      deliveryId: objectId,
+      logId: objectId,
+      attempts: z.int().min(0),
+      status: z.int().nullable(),
+      durationMs: z.number().min(0).nullable(),
+      answer: z.string().nullable(),
+      error: z.string().nullable(),
+    }),
+  ),
+  notFired: z.array(
+    z.strictObject({ ...target, reason: z.enum(["domain", "private", "disabled", "suspended", "used-up"]) }),
   ),
 });
 const log = z.array(

@@ -18,20 +18,37 @@ export type Misbehaviour =
 
 /** The options of {@link startLocaltunnelServer}. */
 export interface LocaltunnelServerOptions {
+  /** The port of the server itself. Default: any free one. */
+  port?: number;
   mode?: Misbehaviour;
   /** Fields of a registration's answer to replace, such as `{ url: "ftp://example.com" }`. */
   answer?: Record<string, unknown>;
 }
 
-/** A localtunnel server on this machine. */
+/**
+ * A localtunnel server on this machine. It has one public URL for each name: whoever wishes for a name gets the same URL
+ * each time, also after a crash, unless the name is in use or was given away.
+ */
 export interface LocaltunnelServer extends AsyncDisposable {
-  /** What to give as the option `host`. */
+  /** What to give as the option `host`. It stays the same when the server crashes and comes back. */
   readonly url: string;
   /** The paths of the registrations asked for, such as `/?new`. */
   readonly registrations: readonly string[];
   /** How many connections its clients hold open at this moment. */
   readonly connections: number;
-  /** Ends everything at once, as a crash does. Safe to call twice. */
+  /** Changes how registrations are answered from now on; `undefined` for properly. */
+  misbehave(mode: Exclude<Misbehaviour, "refuse" | "deaf-port"> | undefined): void;
+  /** Ends every tunnel and hangs up on everybody, until {@link LocaltunnelServer.comeBack}. Its ports stay its own. */
+  crash(): Promise<void>;
+  /** Works again after a crash, with no tunnel open. */
+  comeBack(): void;
+  /** Gives all names used so far to somebody else: who wishes for one gets another name, so another URL. */
+  giveNamesAway(): void;
+  /** Forgets its tunnels while their connections stand, as after a restart behind a balancer: visitors get 404. */
+  forget(): void;
+  /** Takes visitors and leaves them waiting while the clients' connections stand, until the next registration. */
+  stall(): void;
+  /** Ends everything at once, for good. Safe to call twice. */
   close(): Promise<void>;
 }
 
@@ -46,12 +63,18 @@ const hostileText = "\u001b[2J<b>captive portal</b>";
  * ```ts
  * await using host = await startLocaltunnelServer();
  * await using tunnel = await openTunnel({ port, host: host.url });
+ * await host.crash(); // "down"
+ * host.giveNamesAway();
+ * host.comeBack(); // "urlChanged", then "up"
  * ```
  */
 export async function startLocaltunnelServer(options: LocaltunnelServerOptions = {}): Promise<LocaltunnelServer> {
-  const { mode, answer } = options;
+  const { answer } = options;
+  let { mode } = options;
+  let crashed = false;
   const registrations: string[] = [];
-  const tunnels: LoopbackTunnel[] = [];
+  const doors = new Map<string, PublicDoor>();
+  const givenAway = new Set<string>();
   const deafPort = mode === "deaf-port" ? await openDeafPort() : undefined;
 
   const http = createHttpServer((request, response) => {
@@ -65,14 +88,18 @@ export async function startLocaltunnelServer(options: LocaltunnelServerOptions =
     if (mode === "html") return void response.setHeader("content-type", "text/html").end(`<html>${hostileText}`);
     void register(path, response);
   });
+  http.on("connection", (socket) => {
+    if (crashed) socket.resetAndDestroy();
+  });
 
   async function register(path: string, response: ServerResponse): Promise<void> {
-    const tunnel = new LoopbackTunnel();
-    tunnels.push(tunnel);
-    const { clientPort, publicPort } = await tunnel.listen();
-    if (mode === "closed-port") await tunnel.close();
+    const name = freeName(path === "/?new" ? undefined : path.slice(1));
+    const door = doors.get(name) ?? new PublicDoor();
+    doors.set(name, door);
+    const { clientPort, publicPort } = await door.open();
+    if (mode === "closed-port") await door.shut();
     const registration = {
-      id: path === "/?new" ? "quiet-owl-12" : path.slice(1),
+      id: name,
       url: mode === "no-url" ? undefined : `http://127.0.0.1:${publicPort}`,
       port: deafPort?.port ?? clientPort,
       max_conn_count: 4,
@@ -81,10 +108,18 @@ export async function startLocaltunnelServer(options: LocaltunnelServerOptions =
     response.setHeader("content-type", "application/json").end(JSON.stringify(registration));
   }
 
-  const port = await listen(http);
+  function freeName(wished: string | undefined): string {
+    const isFree = (name: string) => !givenAway.has(name) && !doors.get(name)?.isInUse;
+    if (wished !== undefined && isFree(wished)) return wished;
+    let number = 12;
+    while (!isFree(`quiet-owl-${number}`)) number += 1;
+    return `quiet-owl-${number}`;
+  }
+
+  const port = await listen(http, options.port);
   async function close(): Promise<void> {
     http.closeAllConnections();
-    await Promise.all([closeServer(http), deafPort?.close(), ...tunnels.map((tunnel) => tunnel.close())]);
+    await Promise.all([closeServer(http), deafPort?.close(), ...[...doors.values()].map((door) => door.close())]);
   }
   if (mode === "refuse") await close();
 
@@ -92,33 +127,77 @@ export async function startLocaltunnelServer(options: LocaltunnelServerOptions =
     url: `http://127.0.0.1:${port}`,
     registrations,
     get connections() {
-      return tunnels.reduce((sum, tunnel) => sum + tunnel.connections, 0);
+      return [...doors.values()].reduce((sum, door) => sum + door.connections, 0);
+    },
+    misbehave(next) {
+      mode = next;
+    },
+    async crash() {
+      crashed = true;
+      http.closeAllConnections();
+      await Promise.all([...doors.values()].map((door) => door.shut()));
+    },
+    comeBack() {
+      crashed = false;
+    },
+    giveNamesAway() {
+      for (const name of doors.keys()) givenAway.add(name);
+    },
+    forget() {
+      for (const door of doors.values()) door.behaviour = "forgotten";
+    },
+    stall() {
+      for (const door of doors.values()) door.behaviour = "stalled";
     },
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
-/** One tunnel: what a visitor says at its public port goes through an idle connection of the client, and back. */
-class LoopbackTunnel {
+/** The public port of a name: what a visitor says there goes through an idle connection of the client, and back. */
+class PublicDoor {
+  behaviour: "open" | "shut" | "forgotten" | "stalled" = "shut";
   readonly #clients = new Set<Socket>();
   readonly #idleClients = new Set<Socket>();
   readonly #visitors = new Set<Socket>();
   readonly #waitingVisitors = new Set<Socket>();
-  readonly #clientServer = createServer((client) => this.#receive(client, this.#clients, this.#idleClients));
-  readonly #publicServer = createServer((visitor) => this.#receive(visitor, this.#visitors, this.#waitingVisitors));
+  readonly #publicServer = createServer((visitor) => this.#receiveVisitor(visitor));
+  #clientServer: Server | undefined;
+  #publicPort: Promise<number> | undefined;
 
   get connections(): number {
     return this.#clients.size;
   }
 
-  async listen(): Promise<{ clientPort: number; publicPort: number }> {
-    return { clientPort: await listen(this.#clientServer), publicPort: await listen(this.#publicServer) };
+  get isInUse(): boolean {
+    return this.#clients.size > 0 && this.behaviour === "open";
+  }
+
+  async open(): Promise<{ clientPort: number; publicPort: number }> {
+    await this.shut();
+    this.#publicPort ??= listen(this.#publicServer);
+    this.#clientServer = createServer((client) => this.#receive(client, this.#clients, this.#idleClients));
+    const ports = { clientPort: await listen(this.#clientServer), publicPort: await this.#publicPort };
+    this.behaviour = "open";
+    return ports;
+  }
+
+  /** The public port stays open, so that no other program takes it, and hangs up on everybody. */
+  async shut(): Promise<void> {
+    this.behaviour = "shut";
+    for (const socket of [...this.#clients, ...this.#visitors]) socket.destroy();
+    if (this.#clientServer) await closeServer(this.#clientServer);
+    this.#clientServer = undefined;
   }
 
   async close(): Promise<void> {
-    for (const socket of [...this.#clients, ...this.#visitors]) socket.destroy();
-    await Promise.all([closeServer(this.#clientServer), closeServer(this.#publicServer)]);
+    await Promise.all([this.shut(), closeServer(this.#publicServer)]);
+  }
+
+  #receiveVisitor(visitor: Socket): void {
+    if (this.behaviour === "shut") visitor.resetAndDestroy();
+    else if (this.behaviour === "forgotten") refuseVisitor(visitor);
+    else this.#receive(visitor, this.#visitors, this.#waitingVisitors);
   }
 
   #receive(socket: Socket, all: Set<Socket>, free: Set<Socket>): void {
@@ -133,6 +212,7 @@ class LoopbackTunnel {
   }
 
   #pair(): void {
+    if (this.behaviour !== "open") return;
     const [client] = this.#idleClients;
     const [visitor] = this.#waitingVisitors;
     if (client === undefined || visitor === undefined) return;
@@ -142,6 +222,14 @@ class LoopbackTunnel {
     visitor.once("close", () => client.destroy());
     client.once("close", () => visitor.end());
   }
+}
+
+/** Answers as localtunnel's server does where it knows no tunnel of the name. */
+function refuseVisitor(visitor: Socket): void {
+  visitor.on("error", () => {});
+  visitor.once("data", () =>
+    visitor.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 3\r\n\r\n404"),
+  );
 }
 
 /** A port that swallows what is sent to it: its process never accepts, and its short queue is filled at once. */
@@ -165,8 +253,8 @@ async function openDeafPort(): Promise<{ port: number; close(): Promise<void> }>
   };
 }
 
-async function listen(server: Server): Promise<number> {
-  server.listen(0, "127.0.0.1");
+async function listen(server: Server, port = 0): Promise<number> {
+  server.listen(port, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
   if (typeof address !== "object" || address === null) throw new Error("The server has no port.");

@@ -10,7 +10,7 @@ subscribe("child_process", (message) => {
 
 /** Every process that `openTunnel` has forked in this test file, the newest last. */
 export function tunnelChildren(): ChildProcess[] {
-  return started.filter((child) => child.spawnargs?.some((argument) => argument.includes("localtunnel-child")));
+  return started.filter((child) => child.spawnargs?.some((argument) => /(localtunnel|program)-child/.test(argument)));
 }
 
 /** The newest process that `openTunnel` has forked. */

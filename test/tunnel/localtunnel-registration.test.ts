@@ -32,6 +32,17 @@ test.each([
 });
 
 test.each([
+  ["its id", { id: "my-bot" }, "my-bot"],
+  ["the first part of its URL", { id: undefined, url: "https://quiet-owl.example.com" }, "quiet-owl"],
+  ["nothing, where the id is a path and the URL an address", { id: "../admin" }, undefined],
+  ["nothing, where the id is no text", { id: { length: 5 } }, undefined],
+])("the name of a tunnel is %s", async (_name, answer, name) => {
+  await using host = await startLocaltunnelServer({ answer });
+
+  expect((await registerLocaltunnel(host.url, options)).name).toBe(name);
+});
+
+test.each([
   ["never ends", "x".repeat(70_000), /at a length that no tunnel server needs/],
   ["is a JSON text", `"https://example.com"`, /something else instead of a tunnel/],
   ["is null", "null", /something else instead of a tunnel/],

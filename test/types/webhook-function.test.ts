@@ -159,6 +159,22 @@ describe("A handler", () => {
     createServer().webhook("name", (payload: { repo: { name: string } }) => payload.repo.name);
   });
 
+  test("may say what its webhook watches, by type and name", () => {
+    const server = createServer();
+    server.webhook("one", { watch: "dataset:me/data", domains: "repo", scope: "repo.config" }, (payload) =>
+      expectTypeOf(payload).toEqualTypeOf<RepoConfigPayload>(),
+    );
+    server.webhook("some", { watch: ["org:acme", "user:me"], domains: ["repo", "discussion"] }, (payload) =>
+      expectTypeOf(payload).toEqualTypeOf<WebhookPayload>(),
+    );
+    expect(() => {
+      // @ts-expect-error What is watched needs its type in front.
+      server.webhook("untyped", { watch: "me/data" }, () => {});
+    }).toThrow();
+    // @ts-expect-error The Hub's word has no s.
+    server.webhook("plural", { domains: ["discussions"] }, () => {});
+  });
+
   test("may not ask for more than its options promise", () => {
     const server = createServer();
     // @ts-expect-error Not every delivery has a comment.

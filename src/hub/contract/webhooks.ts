@@ -1,12 +1,8 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { repoTypes } from "../../payload/schema.ts";
+import { watchedTypes, webhookDomains } from "../../payload/watch.ts";
 import { webhookJob, webhookJobRequest } from "./jobs.ts";
 import { bearer, objectId, refusals, timestamp } from "./values.ts";
 
-/** What a webhook can watch: a repository of a type, or all that belongs to a user or an organization. */
-export const watchedTypes = [...repoTypes, "user", "org"] as const;
-/** What a webhook can be told of: changes of the repository, or of its discussions. */
-export const webhookDomains = ["repo", "discussion"] as const;
 /** What a webhook becomes after failing for too long; it delivers again once it is enabled. */
 export const suspendedAfterFailure = "suspended-after-failure";
 
@@ -66,10 +62,7 @@ export type Webhook = z.output<typeof webhook>;
 export type WebhookRequest = z.input<typeof webhookRequest>;
 /** One thing that a webhook watches. */
 export type Watched = WebhookRequest["watched"][number];
-/** What a webhook can watch. */
-export type WatchedType = (typeof watchedTypes)[number];
-/** What a webhook can be told of. */
-export type WebhookDomain = (typeof webhookDomains)[number];
+export type { WatchedType, WebhookDomain } from "../../payload/watch.ts";
 
 const tags = ["webhooks"];
 const webhookId = z.object({ webhookId: z.string() });

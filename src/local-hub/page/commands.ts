@@ -1,5 +1,6 @@
-import { quoteWord, shellWord } from "../../page/shell-word.ts";
+import { shellWord } from "../../page/shell-word.ts";
 import { developmentTokens } from "../accounts.ts";
+import { triggerWords } from "../trigger-words.ts";
 import type { HubPageInfo, HubPageWebhook } from "./info.ts";
 
 const [{ token: usualToken } = { token: "" }] = developmentTokens;
@@ -21,20 +22,7 @@ export function enableCommand({ baseUrl, id, owner }: { baseUrl: string; id: str
 
 /** The command that lets something happen that the webhook watches. */
 export function eventCommand({ baseUrl, webhook }: { baseUrl: string; webhook: HubPageWebhook }): string {
-  const [first] = webhook.watched;
-  const { type, name } = first ?? { type: "dataset", name: "me/data" };
-  const isAccount = type === "user" || type === "org";
-  const event = {
-    repo: isAccount ? { type: "dataset", name: `${name}/data` } : { type, name },
-    event: webhook.domains.includes("repo")
-      ? { scope: "repo.content", action: "update" }
-      : { scope: "discussion", action: "create" },
-  };
-  return [
-    `curl ${quoteWord(`${baseUrl}/_local/events?wait=true`)}`,
-    '--header "Content-Type: application/json"',
-    `--data ${quoteWord(JSON.stringify(event, null, 1).replaceAll(/\n */g, " "))}`,
-  ].join(" \\\n  ");
+  return `HF_ENDPOINT=${shellWord(baseUrl)} \\\n  hub-webhooks trigger ${triggerWords(webhook).map(shellWord).join(" ")}`;
 }
 
 function commandLine(baseUrl: string, token: string, words: readonly string[]): string {

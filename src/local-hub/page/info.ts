@@ -1,4 +1,5 @@
 import type { LogEntry } from "../log-entry.ts";
+import type { WebhookSummary } from "../webhook-summary.ts";
 
 /** What the page of a local Hub shows. */
 export interface HubPageInfo {
@@ -13,17 +14,7 @@ export interface HubPageInfo {
 }
 
 /** A webhook, as the page shows it. */
-export interface HubPageWebhook {
-  id: string;
-  /** Name of the user. */
-  owner: string;
-  target: { kind: "url"; url: string } | { kind: "job"; description: string } | { kind: "jobSource"; id: string };
-  state: "enabled" | "disabled" | "suspended";
-  watched: readonly { type: string; name: string }[];
-  domains: readonly string[];
-  secretIsSet: boolean;
-  /** ISO 8601. */
-  lastTriggerAt?: string;
+export interface HubPageWebhook extends WebhookSummary {
   /** Newest first. */
   log: readonly LogEntry[];
 }

@@ -2,7 +2,8 @@ import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
 import { eventRequest } from "../event-request.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
-import { type TriggerContext, triggerEvent } from "../trigger.ts";
+import { previewEvent, type TriggerContext, triggerEvent } from "../trigger.ts";
+import { summarizeWebhook } from "../webhook-summary.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
 import { replay } from "./webhooks.ts";
 
@@ -14,11 +15,13 @@ export interface ControlRoutesOptions extends TriggerContext {
 
 const json = (schema: z.ZodType) => ({ 200: { description: "Done.", content: { "application/json": { schema } } } });
 
+const yesOrNo = z.enum(["true", "false"]).default("false");
+
 const events = createRoute({
   method: "post",
   path: "/events",
   request: {
-    query: z.object({ wait: z.enum(["true", "false"]).default("false") }),
+    query: z.object({ wait: yesOrNo, dryRun: yesOrNo }),
     body: { required: true, content: { "application/json": { schema: eventRequest } } },
   },
   responses: json(z.unknown()),
@@ -52,11 +55,16 @@ export function controlApi(options: ControlRoutesOptions): OpenAPIHono<ApiEnviro
   });
 
   app.openapi(events, async (context) => {
-    const fired = triggerEvent(options, context.req.valid("json"));
-    const waits = context.req.valid("query").wait === "true";
-    const deliveries = waits ? await Promise.all(fired.map((delivery) => dispatcher.settled(delivery))) : fired;
-    return context.json({ deliveries }, 200);
+    const event = context.req.valid("json");
+    const { wait, dryRun } = context.req.valid("query");
+    if (dryRun === "true") return context.json(previewEvent(options, event), 200);
+    const { deliveries: fired, notFired } = triggerEvent(options, event);
+    const deliveries =
+      wait === "true" ? await Promise.all(fired.map((delivery) => dispatcher.settled(delivery))) : fired;
+    return context.json({ deliveries, notFired }, 200);
   });
+
+  app.get("/webhooks", (context) => context.json(store.webhooks.all().map(summarizeWebhook)));
 
   app.get("/webhooks/:id/deliveries", (context) =>
     context.json(store.deliveries.entries(webhook(context.req.param("id")).id)),

@@ -3,7 +3,7 @@ import type { InboxCount } from "../inbox-counts.ts";
 import { webhooksPath } from "../receive.ts";
 import { readSpace } from "../space.ts";
 import type { LandingActivity, LandingInfo } from "./info.ts";
-import type { LandingSource } from "./serve.ts";
+import type { LandingSource } from "./source.ts";
 
 /** What there is to tell to whoever asks for the landing page. */
 export async function gatherInfo(context: Context, source: LandingSource): Promise<LandingInfo> {

@@ -1,30 +1,6 @@
 import type { Hono } from "hono";
-import type { Activity } from "../activity.ts";
 import { isResponse } from "../answer.ts";
-import type { Endpoint } from "../endpoint.ts";
-import type { InboxCounts } from "../inbox-counts.ts";
-import type { LandingInfo } from "./info.ts";
-
-/** What `GET /` answers: HTML, a Hono app, a function of what there is to tell, or `false` for nothing. */
-export type LandingPage =
-  | string
-  | Hono
-  | ((info: LandingInfo) => string | Response | Promise<string | Response>)
-  | false;
-
-/** What the landing page is made from. */
-export interface LandingSource {
-  /** Left out: the built-in page. */
-  page: LandingPage | undefined;
-  endpoints: ReadonlyMap<string, Endpoint>;
-  secretIsSet: (bindings: unknown) => boolean;
-  activity: Activity;
-  inbox: InboxCounts;
-  /** Milliseconds since the epoch. */
-  now: () => number;
-  /** Where the server was launched, once it was. */
-  reachedAt: () => { url: string; publicUrl: string } | undefined;
-}
+import type { LandingSource } from "./source.ts";
 
 /** Adds the landing page to the app: the built-in one, which is loaded when it is first asked for, or the user's own. */
 export function serveLandingPage(app: Hono, source: LandingSource): void {

@@ -10,6 +10,7 @@ import type { SecretCheck } from "../secret.ts";
 import { readSpace } from "../space.ts";
 import { type ListenTimeouts, listen } from "./listen.ts";
 import type { PublicDoor } from "./public-door.ts";
+import { readTunnelSetting } from "./tunnel-setting.ts";
 
 /** How to launch a server. */
 export interface LaunchOptions {
@@ -18,10 +19,21 @@ export interface LaunchOptions {
   /** Default `HOST`, else `0.0.0.0` in a Space and `127.0.0.1` elsewhere: nobody else reaches a laptop by accident. */
   host?: string;
   /**
-   * Opens a temporary public address that answers for `/webhooks/*` only, and closes it after 72 hours. Default: on
-   * when `TUNNEL=1`. Where no secret is set, one is made for the session and printed.
+   * Opens a temporary public address that answers for `/webhooks/*` only, and closes it after 72 hours. Default: what
+   * `TUNNEL` says (`1` or the name of a provider), else off. Where no secret is set, one is made for the session and
+   * printed. A `publicUrl` here is watched, and has to lead to the port of the server itself.
    */
-  tunnel?: boolean | Omit<OpenTunnelOptions, "port">;
+  tunnel?: boolean | Omit<OpenTunnelOptions, "port" | "probe">;
+  /**
+   * Where the Hub reaches this server, when something in front of it leads here: told in the log and on the landing
+   * page. A function where it may change. Default `PUBLIC_URL`, else that of the Space or of the tunnel.
+   */
+  publicUrl?: string | (() => string);
+  /**
+   * Whether to say at the start where the server is reached and whether it asks for a secret. Default `true`; what looks
+   * like a mistake is told in any case.
+   */
+  announce?: boolean;
   /** How long a client may take for the headers (15 s), for a whole request (30 s) and between two requests (10 s). */
   timeouts?: { headers?: Duration; request?: Duration; keepAlive?: Duration };
   /** How long `close()`, SIGTERM and SIGINT wait for the requests in work. Default `"30s"`. */
@@ -41,7 +53,7 @@ export interface LaunchedServer {
   port: number;
   /** Its address on this machine, without a trailing slash. */
   url: string;
-  /** Its address for the Hub: of the Space or the tunnel, where there is one. */
+  /** Its address for the Hub: of the Space or the tunnel, where there is one. That of a tunnel may change. */
   publicUrl: string;
 }
 
@@ -52,8 +64,8 @@ export interface LaunchTarget {
   secret: SecretCheck;
   /** Who may open the dashboard; `undefined` where there is nothing to show on it. */
   dashboard: () => OwnerCheck | undefined;
-  /** Says, once, which settings look wrong and whether a secret is asked for. */
-  tell: () => void;
+  /** Says, once, which settings look wrong and, where it is announced, whether a secret is asked for. */
+  tell: (options: { announce: boolean }) => void;
   log: () => Logger;
 }
 
@@ -72,8 +84,10 @@ const settingsPage = "https://huggingface.co/settings/webhooks";
  */
 export async function launch(target: LaunchTarget, options: LaunchOptions): Promise<Launch> {
   const space = readSpace();
+  const given = givenPublicUrl(options.publicUrl);
   const host = options.host ?? readEnvironment("HOST") ?? (space ? "0.0.0.0" : "127.0.0.1");
   const graceMs = toMilliseconds(options.shutdownGrace ?? "30s", "shutdownGrace");
+  const wanted = options.tunnel ?? readTunnelSetting();
   const listener = await listen({
     fetch: target.fetch,
     host,
@@ -83,22 +97,24 @@ export async function launch(target: LaunchTarget, options: LaunchOptions): Prom
     log: target.log,
   });
   const url = `http://${reachableHost(host)}:${listener.port}`;
-  const wanted = options.tunnel ?? readEnvironment("TUNNEL") === "1";
   let door: PublicDoor | undefined;
   if (wanted) {
     const { openPublicDoor } = await import("./public-door.ts");
     const tunnel = wanted === true ? {} : wanted;
     try {
-      door = await openPublicDoor({ ...target, tunnel, graceMs });
+      door = await openPublicDoor({ ...target, tunnel, graceMs, serverPort: listener.port });
     } catch (error) {
       await listener.close(graceMs);
       throw error;
     }
   }
-  const publicUrl = () => space?.url ?? door?.url ?? url;
-  target.tell();
-  sayReady(target, publicUrl());
-  sayDashboard(target, space?.url ?? url);
+  const publicUrl = () => given() ?? space?.url ?? door?.url ?? url;
+  const announce = options.announce ?? true;
+  target.tell({ announce });
+  if (announce) {
+    sayReady(target, publicUrl());
+    sayDashboard(target, space?.url ?? url);
+  }
   return {
     port: listener.port,
     url,
@@ -110,6 +126,26 @@ export async function launch(target: LaunchTarget, options: LaunchOptions): Prom
       return complete;
     },
   };
+}
+
+/** Without a trailing slash. Checked at the start, where a mistake is still easy to mend. */
+function givenPublicUrl(option: LaunchOptions["publicUrl"]): () => string | undefined {
+  if (typeof option === "function") return option;
+  const address = option ?? readEnvironment("PUBLIC_URL");
+  if (address === undefined) return () => undefined;
+  const url = URL.parse(address);
+  if (
+    url === null ||
+    !/^https?:$/.test(url.protocol) ||
+    `${url.username}${url.password}${url.search}${url.hash}` !== ""
+  ) {
+    throw new WebhookError(
+      'The public address (option "publicUrl" or PUBLIC_URL) is not usable: give an http or https address without user name, password, query and fragment, such as https://bot.example.com.',
+      { code: "OPTION_INVALID" },
+    );
+  }
+  const base = `${url.origin}${url.pathname}`.replace(/\/+$/, "");
+  return () => base;
 }
 
 function sayReady({ endpointNames, log }: LaunchTarget, publicUrl: string): void {

@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { eventRequest } from "../../../src/local-hub/event-request.ts";
 import { createCommand, enableCommand, eventCommand } from "../../../src/local-hub/page/commands.ts";
+import { runCommand } from "../../cli/run-command.ts";
+import { openLocalHub } from "../hub.ts";
 import { hostileTexts, sampleWebhook } from "./sample-info.ts";
 
 const baseUrl = "http://127.0.0.1:5050";
@@ -47,33 +48,37 @@ describe("The command that lets something happen", () => {
     {
       watched: { type: "model", name: "me/net" },
       domains: ["repo"],
-      repo: { type: "model", name: "me/net" },
-      scope: "repo.content",
+      words: ["model:me/net"],
     },
     {
       watched: { type: "org", name: "acme" },
-      domains: ["repo"],
-      repo: { type: "dataset", name: "acme/data" },
-      scope: "repo.content",
+      domains: ["repo", "discussion"],
+      words: ["dataset:acme/data"],
     },
     {
       watched: { type: "user", name: "me" },
       domains: ["discussion"],
-      repo: { type: "dataset", name: "me/data" },
-      scope: "discussion",
+      words: ["dataset:me/data", "--scope", "discussion"],
     },
-  ])("posts an event that a webhook on $watched in $domains gets", ({ watched, domains, repo, scope }) => {
+  ])("triggers an event that a webhook on $watched in $domains gets", async ({ watched, domains, words }) => {
     const webhook = sampleWebhook({ watched: [watched], domains });
-    const [, , curl, address, option, header, , event] = runInShell(eventCommand({ baseUrl, webhook }));
-    expect([curl, address]).toEqual(["curl", `${baseUrl}/_local/events?wait=true`]);
-    expect([option, header]).toEqual(["--header", "Content-Type: application/json"]);
-    expect(eventRequest.parse(JSON.parse(event ?? ""))).toMatchObject({ repo, event: { scope } });
+    const [endpoint, , ...command] = runInShell(eventCommand({ baseUrl, webhook }));
+    expect([endpoint, command]).toEqual([baseUrl, ["hub-webhooks", "trigger", ...words]]);
+    const hub = await openLocalHub();
+    await hub.create({ url: "http://127.0.0.1:1/", watched: [watched], domains });
+    const preview = await runCommand(["trigger", ...words, "--dry-run", "--endpoint", hub.url]);
+    expect(preview).toMatchObject({ exitCode: 0 });
   });
 
-  test("keeps a hostile name one word of the shell", () => {
-    const name = "'; echo pwned; '$(echo pwned)";
-    const words = runInShell(eventCommand({ baseUrl, webhook: sampleWebhook({ watched: [{ type: "model", name }] }) }));
-    expect(JSON.parse(words.at(-1) ?? "")).toMatchObject({ repo: { name } });
+  test.each(hostileTexts.filter((text) => !text.includes("\u0000")))("keeps “%s” one word of the shell", (name) => {
+    const webhook = sampleWebhook({ watched: [{ type: "model", name }] });
+    expect(runInShell(eventCommand({ baseUrl: name, webhook }))).toEqual([
+      name,
+      "",
+      "hub-webhooks",
+      "trigger",
+      `model:${name}`,
+    ]);
   });
 });
 
@@ -81,7 +86,7 @@ describe("The command that lets something happen", () => {
 function runInShell(command: string): string[] {
   const tell = (program: string) => `${program}() { printf '%s\\0' "$HF_ENDPOINT" "$HF_TOKEN" ${program} "$@"; }\n`;
   // Not every shell allows a hyphen in the name of a function.
-  const script = tell("curl") + tell("hub_webhooks") + command.replace("hub-webhooks", "hub_webhooks");
+  const script = tell("hub_webhooks") + command.replace("hub-webhooks", "hub_webhooks");
   const output = execFileSync("/bin/sh", ["-c", script], { encoding: "utf8" });
   return output
     .split("\0")

@@ -55,7 +55,9 @@ describe("A webhook", () => {
 
   test("without activity shows how to let something happen", async () => {
     const page = await textOf(sampleInfo({ webhooks: [quietWebhook()] }));
-    expect(page).toContain("Nothing delivered yet. Let something happen: curl 'http://127.0.0.1:5050/_local/events");
+    expect(page).toContain(
+      "Nothing delivered yet. Let something happen: HF_ENDPOINT=http://127.0.0.1:5050 \\ hub-webhooks trigger dataset:me/data",
+    );
     expect(page).not.toContain("Replay");
   });
 

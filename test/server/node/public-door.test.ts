@@ -3,8 +3,10 @@ import { connect } from "node:net";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
+import { systemClock } from "../../../src/tunnel/clock.ts";
 import { type LocaltunnelServer, startLocaltunnelServer } from "../../support/localtunnel-server.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { startLocalServer } from "../../tunnel/local-server.ts";
 
 const logger = createMemoryLogger();
 
@@ -23,6 +25,10 @@ function serverWithSecret(secret?: string): WebhooksServer {
 
 function launchThrough(server: WebhooksServer, host: LocaltunnelServer) {
   return server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false, tunnel: { host: host.url, timeout: "5s" } });
+}
+
+function said(level: string): string[] {
+  return logger.lines.filter((line) => line.level === level).map(({ msg }) => msg);
 }
 
 function deliver(baseUrl: string, secret?: string): Promise<Response> {
@@ -77,11 +83,11 @@ describe("A server launched with a tunnel", () => {
       timeouts: { headers: 50, request: 50, keepAlive: 50 },
       tunnel: { host: host.url, timeout: "5s" },
     });
-    await vi.waitFor(() => expect(host.connections).toBeGreaterThan(0));
+    await vi.waitFor(() => expect(host.connections).toBeGreaterThan(0), 15_000);
     const probe = connect(Number(new URL(publicUrl).port), "127.0.0.1");
     const answered: Buffer[] = [];
     probe.on("data", (chunk) => answered.push(chunk));
-    await vi.waitFor(() => expect(probe.readyState).toBe("open"));
+    await vi.waitFor(() => expect(probe.readyState).toBe("open"), 15_000);
     // A direct connection is told off meanwhile, so the same time has passed for the idle ones.
     const direct = connect(Number(new URL((await server.launch()).url).port), "127.0.0.1");
     direct.resume();
@@ -108,25 +114,97 @@ describe("A server launched with a tunnel", () => {
     expect((await deliver(url, "s3cret")).status).toBe(200);
   });
 
-  test("says loudly that the tunnel was lost, and lives on", async () => {
-    const host = await startLocaltunnelServer();
+  test("says loudly that the tunnel was lost, lives on, and says when it is back", async () => {
+    await using host = await startLocaltunnelServer();
     await using server = serverWithSecret("s3cret");
-    const { url } = await launchThrough(server, host);
-    await host.close();
+    const launched = await launchThrough(server, host);
+    const urlBefore = launched.publicUrl;
+    await host.crash();
     await vi.waitFor(
-      () => expect(logger.lines.some(({ level, msg }) => level === "error" && /tunnel is down/.test(msg))).toBe(true),
-      10_000,
+      () => expect(said("error")).toEqual([expect.stringMatching(/^The tunnel is down: .* again/)]),
+      15_000,
     );
-    expect((await deliver(url, "s3cret")).status).toBe(200);
+    expect((await deliver(launched.url, "s3cret")).status).toBe(200);
+    host.comeBack();
+    await vi.waitFor(() => expect(said("info").at(-1)).toBe("The tunnel is up again"), 15_000);
+    expect(launched.publicUrl).toBe(urlBefore);
+    expect((await deliver(urlBefore, "s3cret")).status).toBe(200);
+    expect(said("warn")).toEqual([]);
+  });
+
+  test("says loudly that the address is another one now, and leads there", async () => {
+    const { pause } = systemClock;
+    vi.spyOn(systemClock, "pause").mockImplementation((milliseconds, signal) =>
+      pause(milliseconds < 15_000 ? 10 : milliseconds, signal),
+    );
+    await using host = await startLocaltunnelServer();
+    await using server = serverWithSecret("s3cret");
+    const launched = await launchThrough(server, host);
+    const urlBefore = launched.publicUrl;
+    await host.crash();
+    host.giveNamesAway();
+    host.comeBack();
+    await vi.waitFor(() => expect(said("warn")).toHaveLength(1), 15_000);
+    expect(launched.publicUrl).not.toBe(urlBefore);
+    expect(logger.lines.find(({ level }) => level === "warn")).toMatchObject({
+      url: launched.publicUrl,
+      urlBefore,
+      endpoints: `POST ${launched.publicUrl}/webhooks/<name>`,
+      register: "https://huggingface.co/settings/webhooks",
+      msg: expect.stringMatching(/ANOTHER ADDRESS NOW: a webhook that points at the old one gets nothing until/),
+    });
+    expect((await deliver(launched.publicUrl, "s3cret")).status).toBe(200);
+  });
+
+  test("says it when the name that was wished for is somebody else's", async () => {
+    await using host = await startLocaltunnelServer({ answer: { id: "another-bot" } });
+    await using server = serverWithSecret("s3cret");
+    const tunnel = { host: host.url, subdomain: "my-bot" };
+    await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false, tunnel });
+    await vi.waitFor(
+      () => expect(said("warn")).toEqual([expect.stringMatching(/^The name my-bot was wished for/)]),
+      15_000,
+    );
+  });
+
+  test("is not open before a request through its address has come back", async () => {
+    await using page = await startLocalServer((_request, response) => response.end("somebody else's page"));
+    await using host = await startLocaltunnelServer({ answer: { url: `http://127.0.0.1:${page.port}` } });
+    await using server = serverWithSecret("s3cret");
+    const tunnel = { host: host.url, timeout: "1s" } as const;
+    await expect(server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false, tunnel })).rejects.toMatchObject({
+      code: "TUNNEL_FAILED",
+      message: expect.stringMatching(/answers with something else than this server/),
+    });
+  });
+
+  test("watches a public URL of one's own, which leads to the server itself", async () => {
+    await using proxy = await startLocalServer((_request, response) => response.end("proxy"));
+    const publicUrl = `http://127.0.0.1:${proxy.port}`;
+    await using server = serverWithSecret("s3cret");
+    const launched = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false, tunnel: { publicUrl } });
+    expect(launched.publicUrl).toBe(publicUrl);
+    expect(said("info")).toContain("A public address of your own leads from the internet to this server");
+    expect(logger.lines.find(({ endpoints }) => endpoints)).toMatchObject({
+      endpoints: [`POST ${publicUrl}/webhooks/hello`],
+    });
+  });
+
+  test("refuses a TUNNEL that is none before it listens", async () => {
+    vi.stubEnv("TUNNEL", "yes");
+    await using server = serverWithSecret("s3cret");
+    await expect(server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false })).rejects.toMatchObject({
+      code: "OPTION_INVALID",
+    });
   });
 
   test("closes it with the server", async () => {
     await using host = await startLocaltunnelServer();
     const server = serverWithSecret("s3cret");
     await launchThrough(server, host);
-    await vi.waitFor(() => expect(host.connections).toBeGreaterThan(0));
+    await vi.waitFor(() => expect(host.connections).toBeGreaterThan(0), 15_000);
     await server.close();
-    await vi.waitFor(() => expect(host.connections).toBe(0));
+    await vi.waitFor(() => expect(host.connections).toBe(0), 15_000);
   });
 
   test("closes it after 72 hours, having said when at the start", async () => {
@@ -147,6 +225,6 @@ describe("A server launched with a tunnel", () => {
     } finally {
       vi.useRealTimers();
     }
-    await vi.waitFor(() => expect(host.connections).toBe(0));
+    await vi.waitFor(() => expect(host.connections).toBe(0), 15_000);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { suggest } from "../../src/cli/suggest.ts";
+import { suggest } from "../src/suggest.ts";
 
 describe("A suggestion", () => {
   test.each([

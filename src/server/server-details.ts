@@ -1,0 +1,43 @@
+import type { WatchedThing, WebhookDomain } from "../payload/watch.ts";
+
+/**
+ * The name of the method by which tools ask a server what there is to know. Registered for the whole process, so that
+ * two copies of this package understand each other.
+ */
+export const serverDetails: unique symbol = Symbol.for("hub-webhooks.serverDetails");
+
+/** An endpoint, as far as a webhook for it has to know. */
+export interface EndpointDetails {
+  readonly name: string;
+  /** What its webhook watches; empty: nobody has said. */
+  readonly watch: readonly WatchedThing[];
+  /** What its webhook is told of. */
+  readonly domains: readonly WebhookDomain[];
+  /** Its filter for repositories, as it was written. */
+  readonly repos: readonly string[];
+  /** Its filter for scopes; empty: all of them. */
+  readonly scopes: readonly string[];
+  readonly background: boolean;
+}
+
+/** What tools need of a server. */
+export interface ServerDetails {
+  /** In the order in which they were registered. */
+  readonly endpoints: readonly EndpointDetails[];
+  /** The secret that a delivery has to carry; of several the first. */
+  readonly secret: string | undefined;
+  /** Asks for this secret, and no other, from now on. */
+  useSecret(secret: string): void;
+}
+
+/** A server that tells its details: a `WebhooksServer`, also one of another copy of this package. */
+export interface DetailedServer {
+  [serverDetails](): ServerDetails;
+}
+
+/** Whether this is a server that tells its details. */
+export function isDetailedServer(value: unknown): value is DetailedServer {
+  return (
+    typeof value === "object" && value !== null && serverDetails in value && typeof value[serverDetails] === "function"
+  );
+}

@@ -1,0 +1,23 @@
+import { WebhookError } from "../errors.ts";
+import type { ProviderTunnel } from "./provider.ts";
+
+/**
+ * Reads the address of a tunnel that somebody else runs: http(s), perhaps with a path, without a slash at its end.
+ *
+ * @throws `OPTION_INVALID` when it is none. The message does not repeat it: it may hold a password.
+ */
+export function readPublicUrl(address: string): string {
+  const url = URL.parse(address);
+  if (url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash) {
+    return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+  }
+  throw new WebhookError(
+    'Option "publicUrl" is not usable: give the http(s) address that leads to the port, such as https://hooks.example.com, without a user name, a query or a fragment.',
+    { code: "OPTION_INVALID" },
+  );
+}
+
+/** A tunnel of which nothing is ours: it is there already, and it can only be watched. */
+export function ownTunnel(url: string): ProviderTunnel {
+  return { url, name: undefined, lost: new AbortController().signal, close: async () => {} };
+}

@@ -1,0 +1,124 @@
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { inspect } from "node:util";
+import { describe, expect, test, vi } from "vitest";
+import { WebhooksServer } from "../../src/index.ts";
+import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { systemClock } from "../../src/tunnel/clock.ts";
+import { openTimedTunnel } from "../../src/tunnel/tunnel.ts";
+import { type Misbehaviour, startLocaltunnelServer } from "../support/localtunnel-server.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+import { eventually } from "../tunnel/eventually.ts";
+import { livingChildren } from "../tunnel/forked-children.ts";
+import { createHandClock } from "../tunnel/hand-clock.ts";
+import { startLocalServer } from "../tunnel/local-server.ts";
+import { holdsSecret } from "./leak.ts";
+import { countRows } from "./rows.ts";
+
+countRows("tunnel");
+
+/** In the environment, in the server's address or the webhooks' own: it may appear nowhere. */
+const secret = "Planted-5ecret-9e1f";
+
+describe("A tunnel's server at fault", () => {
+  test.each<[string, Misbehaviour, RegExp]>([
+    ["that is down", "refuse", /cannot be reached \(ECONNREFUSED\)/],
+    ["that is silent", "silent", /does not answer in time/],
+    ["that answers 403", "forbidden", /answers with status 403/],
+    ["that answers 500", "broken", /answers with status 500/],
+    ["that answers with HTML", "html", /a web page \(HTML\) instead of a tunnel/],
+  ])("T1: %s is told within 15 seconds, with what to do", async (_name, mode, reason) => {
+    vi.stubEnv("HF_TOKEN", secret);
+    await using host = await startLocaltunnelServer({ mode });
+    const clock = createHandClock();
+    const startedAt = performance.now();
+    const address = `${host.url.replace("//", `//me:${secret}@`)}/?token=${secret}`;
+
+    const opening = openTimedTunnel({ port: 1, host: address }, clock).catch((error: unknown) => error);
+    if (mode === "silent") {
+      await eventually(() => host.registrations).toHaveLength(1);
+      await clock.expire(15_000);
+    }
+    const error = await opening;
+    vi.unstubAllEnvs();
+
+    expect(clock.deadlines).toEqual([15_000]);
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
+    expect(error).toMatchObject({ code: "TUNNEL_FAILED", retryable: true, message: expect.stringMatching(reason) });
+    expect(String(error)).toMatch(/try again, give another server .* choose another provider .* "publicUrl"/);
+    expect(holdsSecret([error, inspect(error, { depth: 10 })], secret)).toBe(false);
+    expect(livingChildren()).toEqual([]);
+  });
+});
+
+describe("A tunnel that is lost", () => {
+  test.each([
+    ["lost", "comes back at the same address", false],
+    ["renamed", "says what the new address is", true],
+  ])("T2: and %s says so loudly, and %s", async (_fault, _remedy, renamed) => {
+    const { pause } = systemClock;
+    vi.spyOn(systemClock, "pause").mockImplementation((milliseconds, signal) =>
+      pause(milliseconds < 15_000 ? 10 : milliseconds, signal),
+    );
+    const logger = createMemoryLogger();
+    const lines = (level: string) => logger.lines.filter((line) => line.level === level).map(({ msg }) => msg);
+    await using host = await startLocaltunnelServer();
+    await using server = new WebhooksServer({ logger, secret });
+    server.webhook("hello", () => "hello");
+    const launched = await server.launch({
+      port: 0,
+      host: "127.0.0.1",
+      ownsProcess: false,
+      tunnel: { host: host.url },
+    });
+    const urlBefore = launched.publicUrl;
+
+    await host.crash();
+    await eventually(() => lines("error")).toEqual([expect.stringMatching(/^The tunnel is down: nothing reaches/)]);
+    if (renamed) host.giveNamesAway();
+    host.comeBack();
+    await eventually(() => lines("info").at(-1)).toMatch(/^The tunnel is up again/);
+    vi.restoreAllMocks();
+
+    const { publicUrl } = launched;
+    expect(publicUrl === urlBefore).toBe(!renamed);
+    const loud = logger.lines.filter(({ msg }) => /ANOTHER ADDRESS/.test(msg));
+    expect(loud).toEqual(
+      renamed
+        ? [expect.objectContaining({ level: "warn", url: publicUrl, urlBefore, endpoints: expect.any(String) })]
+        : [],
+    );
+    const payload = webhookPayload("repo");
+    const response = await fetch(deliveryRequest({ endpoint: "hello", payload, baseUrl: publicUrl, secret }));
+    expect(response.status).toBe(200);
+    expect(holdsSecret(logger.lines, secret)).toBe(false);
+  });
+});
+
+test("T3: A tunnel that fails without a listener does not end the process, and comes back", async () => {
+  await using local = await startLocalServer((_request, response) => response.end("pong"));
+  await using host = await startLocaltunnelServer();
+  const script = `
+    const { openTunnel } = await import(${JSON.stringify(new URL("../../src/tunnel/tunnel.ts", import.meta.url))});
+    const tunnel = await openTunnel({ port: ${local.port}, host: ${JSON.stringify(host.url)} });
+    let told;
+    setInterval(() => { if (told !== tunnel.status) console.log(told = tunnel.status); }, 10);
+    process.stdin.once("data", () => tunnel.close().then(() => process.exit(0)));`;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+    env: { ...process.env, HF_TOKEN: secret, WEBHOOK_SECRET: secret },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  const said: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) createInterface(stream).on("line", (line) => said.push(line));
+  const ended = new Promise((resolve) => child.once("close", resolve));
+  await eventually(() => said).toEqual(["up"]);
+
+  await host.crash();
+  await eventually(() => said).toEqual(["up", "down"]);
+  host.comeBack();
+  await eventually(() => said).toEqual(["up", "down", "up"]);
+  child.stdin.write("end\n");
+
+  expect(await ended).toBe(0);
+  expect(holdsSecret(said, secret)).toBe(false);
+});

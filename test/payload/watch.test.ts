@@ -1,0 +1,39 @@
+import { describe, expect, test } from "vitest";
+import { repoTypes } from "../../src/payload/schema.ts";
+import { parseDomain, parseWatch, watchedTypes } from "../../src/payload/watch.ts";
+
+describe("What can be watched", () => {
+  test("is a repository of every type, and a user or an organization", () => {
+    expect(watchedTypes).toEqual([...repoTypes, "user", "org"]);
+  });
+
+  test.each(watchedTypes)("is written as type:name, for the type %s", (type) => {
+    expect(parseWatch(`${type}:acme`)).toEqual({ type, name: "acme" });
+  });
+
+  test("may have colons and slashes in the name of a repository", () => {
+    expect(parseWatch("model:me/a:b")).toEqual({ type: "model", name: "me/a:b" });
+  });
+
+  test.each([
+    ["datset:me/data", 'Did you mean "dataset"?'],
+    ["organisation:acme", "Types are model, dataset, space, bucket, kernel, user, org."],
+    ["toString:x", "cannot be watched"],
+    ["me/data", "Give it as type:name"],
+    ["org:acme/data", 'The name of an org has no "/"'],
+    ["model:me/a,model:me/b", "Give several one by one"],
+    ["dataset:", 'give it as "dataset:name"'],
+  ])("is not %s: what to write instead is said", (text, remedy) => {
+    expect(parseWatch(text)).toEqual({ problem: expect.stringContaining(remedy) });
+  });
+});
+
+describe("A domain", () => {
+  test.each([
+    ["repo", "repo"],
+    ["discussion", "discussion"],
+    ["discussions", "discussion"],
+  ])("is %s", (text, domain) => expect(parseDomain(text)).toBe(domain));
+
+  test.each(["repos", "", "Repo", "constructor"])("is not %j", (text) => expect(parseDomain(text)).toBeUndefined());
+});

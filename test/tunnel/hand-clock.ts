@@ -1,0 +1,54 @@
+import type { TunnelClock } from "../../src/tunnel/clock.ts";
+import { eventually } from "./eventually.ts";
+
+/** A clock whose time passes only when a test says so. */
+export interface HandClock extends TunnelClock {
+  /** Every pause so far, in milliseconds. */
+  readonly pauses: readonly number[];
+  /** Every deadline so far, in milliseconds. */
+  readonly deadlines: readonly number[];
+  /** Ends a pause of so many milliseconds, once somebody makes one. */
+  pass(milliseconds: number): Promise<void>;
+  /** Aborts the last deadline of so many milliseconds, once somebody has set as many as `count` of them. */
+  expire(milliseconds: number, count?: number): Promise<void>;
+}
+
+/** Makes a clock that stands still. */
+export function createHandClock(): HandClock {
+  const pauses: number[] = [];
+  const pending: { milliseconds: number; end: () => void }[] = [];
+  const deadlines: { milliseconds: number; controller: AbortController }[] = [];
+  return {
+    pauses,
+    get deadlines() {
+      return deadlines.map(({ milliseconds }) => milliseconds);
+    },
+    pause(milliseconds, signal) {
+      pauses.push(milliseconds);
+      return new Promise((resolve) => {
+        if (signal.aborted) return resolve();
+        const entry = { milliseconds, end: resolve };
+        pending.push(entry);
+        signal.addEventListener("abort", () => {
+          if (pending.includes(entry)) pending.splice(pending.indexOf(entry), 1);
+          resolve();
+        });
+      });
+    },
+    deadline(milliseconds) {
+      const controller = new AbortController();
+      deadlines.push({ milliseconds, controller });
+      return controller.signal;
+    },
+    async pass(milliseconds) {
+      await eventually(() => pending.map((entry) => entry.milliseconds)).toContain(milliseconds);
+      const index = pending.findIndex((entry) => entry.milliseconds === milliseconds);
+      pending.splice(index, 1)[0]?.end();
+    },
+    async expire(milliseconds, count = 1) {
+      const matching = () => deadlines.filter((entry) => entry.milliseconds === milliseconds);
+      await eventually(() => matching().length).toBeGreaterThanOrEqual(count);
+      matching().at(-1)?.controller.abort(new DOMException("Too late.", "TimeoutError"));
+    },
+  };
+}

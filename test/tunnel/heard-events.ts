@@ -1,0 +1,11 @@
+import type { Tunnel } from "../../src/tunnel/tunnel.ts";
+
+/** Notes every event of a tunnel: errors with their code and what they say, the others with what they tell. */
+export function hear(tunnel: Tunnel): string[] {
+  const heard: string[] = [];
+  tunnel.on("error", ({ code, message }) => heard.push(`error ${code}: ${message}`));
+  tunnel.on("down", ({ code }) => heard.push(`down ${code}`));
+  tunnel.on("urlChanged", (url) => heard.push(`urlChanged ${url}`));
+  tunnel.on("up", () => heard.push("up"));
+  return heard;
+}

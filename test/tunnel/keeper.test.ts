@@ -1,0 +1,380 @@
+import { describe, expect, test, vi } from "vitest";
+import { createProbe } from "../../src/tunnel/probe.ts";
+import { type OpenTunnelOptions, openTimedTunnel, type Tunnel } from "../../src/tunnel/tunnel.ts";
+import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
+import { eventually } from "./eventually.ts";
+import { livingChildren, newestChild } from "./forked-children.ts";
+import { createHandClock } from "./hand-clock.ts";
+import { hear } from "./heard-events.ts";
+import { startLocalServer } from "./local-server.ts";
+import { startProbedServer } from "./probed-server.ts";
+
+const heartbeat = 15_000;
+
+/** A tunnel through a stand-in server to a server that answers the probe, by a clock that stands still. */
+async function openHere(options: Partial<OpenTunnelOptions> = {}) {
+  const clock = createHandClock();
+  const local = await startProbedServer();
+  const host = await startLocaltunnelServer();
+  const tunnel = await openTimedTunnel({ port: local.port, host: host.url, probe: local.probe, ...options }, clock);
+  return {
+    clock,
+    local,
+    host,
+    tunnel,
+    heard: hear(tunnel),
+    async [Symbol.asyncDispose]() {
+      await tunnel.close();
+      await Promise.all([host.close(), local[Symbol.asyncDispose]()]);
+    },
+  };
+}
+
+async function pong(tunnel: Tunnel): Promise<string> {
+  return (await fetch(`${tunnel.url}/ping`)).text();
+}
+
+const isDown = [expect.stringMatching(/^error TUNNEL_FAILED: /), "down TUNNEL_FAILED"];
+
+describe("a tunnel whose server crashes", () => {
+  test("comes back at the same URL when the server does", async () => {
+    await using here = await openHere();
+    const { clock, host, tunnel, heard } = here;
+    const { url } = tunnel;
+
+    await host.crash();
+    await eventually(() => heard).toEqual(isDown);
+    expect(tunnel.status).toBe("down");
+    await clock.pass(1_000);
+    await eventually(() => heard.at(-1)).toMatch(/^error TUNNEL_FAILED: .* cannot be reached/);
+    host.comeBack();
+    await clock.pass(2_000);
+
+    await eventually(() => tunnel.status).toBe("up");
+    expect(heard.slice(2)).toEqual([expect.stringMatching(/^error/), "up"]);
+    expect(tunnel.url).toBe(url);
+    expect(host.registrations).toEqual(["/?new", "/quiet-owl-12"]);
+    expect(await pong(tunnel)).toBe("pong");
+    expect(livingChildren()).toHaveLength(1);
+  });
+
+  test("is tried again after 1 second, then twice as long each time up to 30, for ever", async () => {
+    await using here = await openHere();
+    const { clock, host, heard } = here;
+    host.misbehave("forbidden");
+    newestChild().kill("SIGKILL");
+    await eventually(() => heard).toEqual(isDown);
+
+    const waits = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000];
+    for (const [index, wait] of waits.entries()) {
+      await clock.pass(wait);
+      await eventually(() => heard).toHaveLength(index + 3);
+    }
+
+    expect(clock.pauses.slice(1, waits.length + 1)).toEqual(waits);
+    expect(heard.slice(2).every((line) => /^error TUNNEL_FAILED: .* status 403/.test(line))).toBe(true);
+    expect(livingChildren()).toEqual([]);
+  });
+
+  test("tells the new URL before it is up, when somebody else has got its name meanwhile", async () => {
+    await using here = await openHere();
+    const { clock, host, tunnel, heard } = here;
+    const urlBefore = tunnel.url;
+
+    await host.crash();
+    host.giveNamesAway();
+    host.comeBack();
+    await clock.pass(1_000);
+    await eventually(() => heard.at(-1)).toMatch(
+      /^error TUNNEL_FAILED: .* instead of the name quiet-owl-12, .* once more/,
+    );
+    expect(tunnel.url).toBe(urlBefore);
+    await clock.pass(2_000);
+
+    await eventually(() => tunnel.status).toBe("up");
+    expect(tunnel.url).not.toBe(urlBefore);
+    expect(heard.slice(3)).toEqual([`urlChanged ${tunnel.url}`, "up"]);
+    expect(await pong(tunnel)).toBe("pong");
+  });
+
+  test("asks for the name it was opened with, also after it had to take another", async () => {
+    await using here = await openHere({ subdomain: "my-bot" });
+    const { clock, host, tunnel, heard } = here;
+    await host.crash();
+    host.giveNamesAway();
+    host.comeBack();
+    await clock.pass(1_000);
+    await clock.pass(2_000);
+    await eventually(() => tunnel.status).toBe("up");
+    expect(heard.slice(3)).toEqual([
+      `urlChanged ${tunnel.url}`,
+      expect.stringMatching(/^error TUNNEL_NAME_TAKEN: The name my-bot .* gave http/),
+      "up",
+    ]);
+
+    newestChild().kill("SIGKILL");
+    await clock.pass(1_000);
+
+    await eventually(() => host.registrations).toEqual(["/my-bot", "/my-bot", "/my-bot", "/my-bot"]);
+  });
+});
+
+test("a tunnel whose process is killed comes back at the same URL", async () => {
+  await using here = await openHere();
+  const { clock, tunnel, heard } = here;
+  const { url } = tunnel;
+
+  newestChild().kill("SIGKILL");
+  await clock.pass(1_000);
+
+  await eventually(() => tunnel.status).toBe("up");
+  expect(heard).toEqual([...isDown, "up"]);
+  expect(tunnel.url).toBe(url);
+});
+
+test("a tunnel that was given up is opened again, whatever answers at its URL meanwhile", async () => {
+  await using here = await openHere({ probe: undefined });
+  const { clock, host, tunnel, heard } = here;
+  host.stall();
+  for (const count of [1, 2]) {
+    await clock.pass(heartbeat);
+    await clock.expire(10_000, count);
+  }
+  host.misbehave("forbidden");
+  await clock.pass(1_000);
+  await clock.expire(10_000, 3);
+  await eventually(() => heard).toEqual([...isDown, expect.stringMatching(/status 403/)]);
+
+  host.misbehave(undefined);
+  host.forget();
+  await clock.pass(2_000);
+
+  await eventually(() => tunnel.status).toBe("up");
+  expect(host.registrations).toHaveLength(3);
+  expect(await pong(tunnel)).toBe("pong");
+});
+
+describe("a wished name that is taken", () => {
+  test("is told as an error once the tunnel is open, with both names", async () => {
+    const local = await startProbedServer();
+    await using host = await startLocaltunnelServer();
+    await using first = await openTimedTunnel(
+      { port: local.port, host: host.url, subdomain: "my-bot" },
+      createHandClock(),
+    );
+    await using second = await openTimedTunnel(
+      { port: local.port, host: host.url, subdomain: "my-bot" },
+      createHandClock(),
+    );
+    await using _local = local;
+    const heard = hear(second);
+
+    await eventually(() => heard).toEqual([
+      `error TUNNEL_NAME_TAKEN: The name my-bot was wished for, but the tunnel's server gave ${second.url}: somebody else has the name. Use that URL, or close the tunnel and wish for another name (option "subdomain").`,
+    ]);
+    expect(second.url).not.toBe(first.url);
+    expect(second.status).toBe("up");
+  });
+
+  test("is not told when the name was given", async () => {
+    await using here = await openHere({ subdomain: "my-bot" });
+
+    await new Promise((resolve) => setImmediate(resolve));
+
+    expect(here.heard).toEqual([]);
+  });
+});
+
+describe("the heartbeat", () => {
+  test("notices a server that has forgotten the tunnel while its connections stand", async () => {
+    await using here = await openHere();
+    const { clock, host, tunnel, heard } = here;
+    host.forget();
+    expect(host.connections).toBeGreaterThan(0);
+
+    await clock.pass(heartbeat);
+    await clock.pass(heartbeat);
+    await eventually(() => heard).toEqual([expect.stringMatching(/answers with status 404/), "down TUNNEL_FAILED"]);
+    await clock.pass(1_000);
+
+    await eventually(() => tunnel.status).toBe("up");
+    expect(host.registrations).toHaveLength(2);
+    expect(await pong(tunnel)).toBe("pong");
+    expect(livingChildren()).toHaveLength(1);
+  });
+
+  test("notices a server that takes visitors and leaves them waiting", async () => {
+    await using here = await openHere();
+    const { clock, host, tunnel, heard } = here;
+    host.stall();
+    const asked = clock.deadlines.filter((milliseconds) => milliseconds === 10_000).length;
+
+    for (const count of [1, 2]) {
+      await clock.pass(heartbeat);
+      await clock.expire(10_000, asked + count);
+    }
+    await eventually(() => heard).toEqual([expect.stringMatching(/does not answer in time/), "down TUNNEL_FAILED"]);
+    await clock.pass(1_000);
+    await clock.expire(10_000, asked + 3);
+
+    await eventually(() => tunnel.status).toBe("up");
+  });
+
+  test("takes a single failure for an accident", async () => {
+    await using here = await openHere();
+    const { clock, local, tunnel, heard } = here;
+    for (const fails of [true, false, true, false]) {
+      local.answer(fails ? (_request, response) => response.writeHead(502).end() : undefined);
+      const asked = local.asked.length;
+      await clock.pass(heartbeat);
+      await eventually(() => local.asked).toHaveLength(asked + 1);
+    }
+    await eventually(() => clock.pauses.filter((pause) => pause === heartbeat)).toHaveLength(5);
+
+    expect(heard).toEqual([]);
+    expect(tunnel.status).toBe("up");
+  });
+
+  test("comes as often as the option says", async () => {
+    await using here = await openHere({ heartbeat: "2s" });
+
+    expect(here.clock.pauses).toEqual([2_000]);
+  });
+
+  test("leaves the tunnel as it is while nothing listens on the port, and says so", async () => {
+    const clock = createHandClock();
+    const probe = createProbe();
+    const before = await startProbedServer({ probe });
+    const { port } = before;
+    await using host = await startLocaltunnelServer();
+    await using tunnel = await openTimedTunnel({ port, host: host.url, probe }, clock);
+    const { url } = tunnel;
+    const heard = hear(tunnel);
+    await before[Symbol.asyncDispose]();
+    const asked = clock.deadlines.length;
+
+    for (const count of [1, 2]) {
+      await clock.pass(heartbeat);
+      await eventually(() => clock.deadlines).toHaveLength(asked + count);
+      await clock.expire(10_000);
+    }
+    await eventually(() => heard).toEqual([
+      expect.stringMatching(/^error TUNNEL_FAILED: Nothing listens on port \d+ of this machine .* start the server/),
+      "down TUNNEL_FAILED",
+    ]);
+    await clock.pass(1_000);
+    await clock.expire(10_000, 4);
+    await eventually(() => heard).toHaveLength(3);
+    await using _after = await startProbedServer({ port, probe });
+    await clock.pass(2_000);
+
+    await eventually(() => tunnel.status).toBe("up");
+    expect(host.registrations).toHaveLength(1);
+    expect(tunnel.url).toBe(url);
+  });
+
+  test("takes any answer below 500 where there is no probe", async () => {
+    const clock = createHandClock();
+    let status = 404;
+    let asked = 0;
+    await using local = await startLocalServer((_request, response) => {
+      asked += 1;
+      response.writeHead(status).end();
+    });
+    const publicUrl = `http://127.0.0.1:${local.port}`;
+    await using tunnel = await openTimedTunnel({ port: local.port, publicUrl }, clock);
+    const heard = hear(tunnel);
+
+    for (const count of [1, 2, 3]) {
+      await clock.pass(heartbeat);
+      await eventually(() => asked).toBe(count);
+    }
+    expect(heard).toEqual([]);
+    status = 500;
+    await clock.pass(heartbeat);
+    await clock.pass(heartbeat);
+
+    await eventually(() => heard).toEqual([expect.stringMatching(/answers with status 500/), "down TUNNEL_FAILED"]);
+  });
+});
+
+describe("closing a tunnel that is down", () => {
+  test.each([
+    ["before the next attempt", undefined],
+    ["while the server is asked for a tunnel", "silent"],
+    ["while the new tunnel is probed", "probe"],
+  ] as const)("%s ends it at once, leaves nothing and tells nothing", async (_name, moment) => {
+    await using here = await openHere();
+    const { clock, host, local, tunnel, heard } = here;
+    if (moment === "silent") host.misbehave("silent");
+    if (moment === "probe") local.answer(() => {});
+    newestChild().kill("SIGKILL");
+    await eventually(() => heard).toEqual(isDown);
+    const asked = local.asked.length;
+    if (moment !== undefined) {
+      await clock.pass(1_000);
+      await eventually(() => host.registrations).toHaveLength(2);
+    }
+    if (moment === "probe") await eventually(() => local.asked).toHaveLength(asked + 1);
+
+    await tunnel.close();
+
+    expect(tunnel.status).toBe("closed");
+    expect(livingChildren()).toEqual([]);
+    expect(heard).toEqual(isDown);
+  });
+
+  test("is possible in a listener", async () => {
+    await using here = await openHere();
+    const { clock, tunnel, heard } = here;
+    tunnel.on("down", () => tunnel.close());
+    tunnel.on("down", () => heard.push("the next listener"));
+
+    newestChild().kill("SIGKILL");
+
+    await eventually(() => heard).toEqual([...isDown, "the next listener"]);
+    await tunnel.close();
+    expect(livingChildren()).toEqual([]);
+    expect(clock.pauses).toEqual([heartbeat]);
+  });
+});
+
+test("a tunnel that a listener closes tells no later event", async () => {
+  await using here = await openHere();
+  const { tunnel, heard } = here;
+  tunnel.on("error", () => tunnel.close());
+
+  newestChild().kill("SIGKILL");
+
+  await eventually(() => tunnel.status).toBe("closed");
+  await tunnel.close();
+  expect(heard).toEqual([expect.stringMatching(/^error TUNNEL_FAILED/)]);
+});
+
+describe("listeners that fail", () => {
+  test("keep neither the others nor the tunnel from going on, and are reported as a warning", async () => {
+    const warn = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
+    await using here = await openHere();
+    const { clock, tunnel } = here;
+    const heard: string[] = [];
+    for (const event of ["error", "down", "up"] as const) {
+      tunnel.on(event, () => {
+        throw new Error(`${event} throws`);
+      });
+      tunnel.on(event, async () => {
+        throw new Error(`${event} rejects`);
+      });
+      tunnel.on(event, () => heard.push(event));
+    }
+
+    newestChild().kill("SIGKILL");
+    await clock.pass(1_000);
+
+    await eventually(() => heard).toEqual(["error", "down", "up"]);
+    expect(tunnel.status).toBe("up");
+    const warnings = warn.mock.calls.map(([warning]) => String(warning));
+    expect(warnings).toHaveLength(6);
+    expect(warnings[0]).toMatch(/listener of the tunnel's event "error" failed: .*error throws/);
+    vi.restoreAllMocks();
+  });
+});

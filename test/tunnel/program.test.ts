@@ -1,0 +1,306 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inspect } from "node:util";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { openTimedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
+import { eventually } from "./eventually.ts";
+import { livingChildren, newestChild } from "./forked-children.ts";
+import { createHandClock } from "./hand-clock.ts";
+import { hear } from "./heard-events.ts";
+import { startLocalServer } from "./local-server.ts";
+import { installProgram } from "./stand-in-program.ts";
+
+/** What cloudflared prints, on stderr, when it gets a tunnel. */
+const cloudflaredLines = (name = "quiet-owl-runs-far") => `
+  for (const line of [
+    "2026-01-12T15:41:13Z INF Thank you for trying Cloudflare Tunnel. Doing so, without a Cloudflare account, is a quick way to experiment and try it out. (https://www.cloudflare.com/website-terms/)",
+    "2026-01-12T15:41:13Z INF Requesting new quick Tunnel on trycloudflare.com...",
+    "2026-01-12T15:41:16Z INF +--------------------------------------------------------------+",
+    "2026-01-12T15:41:16Z INF |  Your quick Tunnel has been created! Visit it at (it may take some time to be reachable):  |",
+    "2026-01-12T15:41:16Z INF |  https://${name}.trycloudflare.com                            |",
+    "2026-01-12T15:41:16Z INF +--------------------------------------------------------------+",
+    "2026-01-12T15:41:17Z INF Registered tunnel connection connIndex=0 connection=8f2c event=0 ip=198.41.200.13 location=ams07 protocol=quic",
+  ]) console.error(line);`;
+
+const ngrokUrl = "https://1a2b-203-0-113-7.ngrok-free.app";
+
+/** What ngrok prints, on stdout, when it gets a tunnel. */
+const ngrokLines = `
+  for (const entry of [
+    { lvl: "info", msg: "no configuration paths supplied" },
+    { addr: "127.0.0.1:4040", lvl: "info", msg: "starting web service", obj: "web", url: "https://wrong.example" },
+    { lvl: "info", msg: "client session established", obj: "csess" },
+    { addr: "http://127.0.0.1:1", lvl: "info", msg: "started tunnel", name: "command_line", obj: "tunnels", url: "${ngrokUrl}" },
+  ]) console.log(JSON.stringify(entry));`;
+
+/** What a hostile line holds. */
+const planted = "planted-t0ken";
+const hostileLines = `console.log("\\u001b[2J<html>${planted}</html>"); console.error("\\u001b[2J<html>${planted}</html>");`;
+
+function failureOf(provider: "cloudflared" | "ngrok", options: { timeout?: "1s" } = {}): Promise<unknown> {
+  return openTunnel({ provider, port: 1, ...options }).then(
+    () => new Error("The tunnel was opened."),
+    (error: unknown) => error,
+  );
+}
+
+describe("a tunnel of cloudflared", () => {
+  test("has the URL that the program prints, and the program knows the port", async () => {
+    await using program = await installProgram("cloudflared", cloudflaredLines());
+    await using tunnel = await openTunnel({ provider: "cloudflared", port: 7860 });
+
+    expect(tunnel.url).toBe("https://quiet-owl-runs-far.trycloudflare.com");
+    expect((await program.starts()).map((start) => start.arguments)).toEqual([
+      ["tunnel", "--no-autoupdate", "--url", "http://127.0.0.1:7860"],
+    ]);
+  });
+
+  test("is open with an older version of the program too", async () => {
+    const lines = cloudflaredLines().replace("Registered tunnel connection", "Connection 6a1f-77 registered");
+    await using _program = await installProgram("cloudflared", lines);
+    await using tunnel = await openTunnel({ provider: "cloudflared", port: 7860 });
+
+    expect(tunnel.url).toBe("https://quiet-owl-runs-far.trycloudflare.com");
+  });
+
+  test.each([
+    [
+      `console.error('failed to request quick Tunnel: Post "https://api.trycloudflare.com/tunnel": dial tcp: lookup api.trycloudflare.com: no such host ${planted}'); process.exit(1)`,
+      /cloudflared has ended with code 1 before it gave a URL. It got no tunnel from trycloudflare.com/,
+    ],
+    [
+      `console.error('ERR Error unmarshaling QuickTunnel response: error code: 1015 status_code="429 Too Many Requests" ${planted}'); process.exit(1)`,
+      /has ended with code 1 .* too many tunnels were asked for \(429\): wait for some minutes/,
+    ],
+    [
+      `console.error("https://x.trycloudflare.com.${planted}.example"); console.error("registered connIndex=0"); process.exit(3)`,
+      /has ended with code 3/,
+    ],
+    [`process.kill(process.pid, "SIGSEGV")`, /has ended with code 1 before it gave a URL/],
+    [
+      cloudflaredLines().replace("Registered", "Unregistered"),
+      /cloudflared gives no URL in time. It has a name, but no connection .* may block its port 7844/,
+    ],
+    [hostileLines, /cloudflared gives no URL in time/],
+    ["", /cloudflared gives no URL in time/],
+  ])("that is not given fails with the reason: %#", async (body, reason) => {
+    await using program = await installProgram("cloudflared", body);
+
+    const error = await failureOf("cloudflared", { timeout: "1s" });
+
+    expect(error).toMatchObject({
+      code: "TUNNEL_FAILED",
+      retryable: true,
+      message: expect.stringMatching(reason),
+    });
+    expect(String(error)).toMatch(/choose another provider, or run a tunnel of your own and give its address/);
+    expect(inspect(error)).not.toContain(planted);
+    expect(await program.isAlive()).toBe(false);
+  });
+
+  test("may take 30 seconds to open, where the others have 15", async () => {
+    await using _cloudflared = await installProgram("cloudflared", cloudflaredLines());
+    await using _ngrok = await installProgram("ngrok", ngrokLines);
+    const clock = createHandClock();
+
+    await (await openTimedTunnel({ provider: "cloudflared", port: 1 }, clock)).close();
+    await (await openTimedTunnel({ provider: "ngrok", port: 1 }, clock)).close();
+
+    expect(clock.deadlines).toEqual([30_000, 15_000]);
+  });
+});
+
+describe("a tunnel of ngrok", () => {
+  test("has the URL of the tunnel that the program has started", async () => {
+    await using program = await installProgram("ngrok", ngrokLines);
+    await using tunnel = await openTunnel({ provider: "ngrok", port: 7860 });
+
+    expect(tunnel.url).toBe(ngrokUrl);
+    expect((await program.starts()).map((start) => start.arguments)).toEqual([
+      ["http", "127.0.0.1:7860", "--log", "stdout", "--log-format", "json"],
+    ]);
+  });
+
+  test.each([
+    ["ends", "process.exit(1)", /ngrok has ended with code 1 before it gave a URL/],
+    ["goes on trying", "", /ngrok gives no URL in time/],
+  ])("that is refused tells ngrok's code and nothing else when the program %s", async (_name, end, reason) => {
+    const entry = { err: `Your authtoken: ${planted}\r\n\r\nERR_NGROK_105\r\n`, lvl: "eror", msg: "failed to auth" };
+    await using program = await installProgram(
+      "ngrok",
+      `console.log(${JSON.stringify(JSON.stringify(entry))}); ${end}`,
+    );
+
+    const error = await failureOf("ngrok", { timeout: "1s" });
+
+    expect(error).toMatchObject({ code: "TUNNEL_FAILED", message: expect.stringMatching(reason) });
+    expect(String(error)).toContain("It says ERR_NGROK_105: see https://ngrok.com/docs/errors/err_ngrok_105.");
+    expect(inspect(error)).not.toContain(planted);
+    expect(await program.isAlive()).toBe(false);
+  });
+
+  test.each([
+    `{"msg":"started tunnel","url":"javascript:alert(1)"}`,
+    `{"msg":"started tunnel"}`,
+    `started tunnel`,
+    `"started tunnel"`,
+    `null started tunnel`,
+  ])("takes nothing but an https address for its URL: not %s", async (line) => {
+    await using _program = await installProgram("ngrok", `console.log(${JSON.stringify(line)}); process.exit(0)`);
+
+    expect(String(await failureOf("ngrok"))).toContain("ngrok has ended with code 0 before it gave a URL.");
+  });
+});
+
+describe("a tunnel's program", () => {
+  test.each(["cloudflared", "ngrok"] as const)(
+    "that is not installed is named, with where to get it: %s",
+    async (name) => {
+      vi.stubEnv("PATH", "/nowhere");
+      const error = await failureOf(name);
+      vi.unstubAllEnvs();
+
+      expect(error).toMatchObject({
+        code: "TUNNEL_FAILED",
+        retryable: false,
+        message: expect.stringMatching(
+          new RegExp(`^${name} is found neither on PATH nor in node_modules/.bin: install it \\(https://[a-z./_-]+\\)`),
+        ),
+      });
+    },
+  );
+
+  test("is found in node_modules/.bin above the working directory too", async () => {
+    const project = await mkdtemp(join(tmpdir(), "project-"));
+    onTestFinished(() => rm(project, { recursive: true, force: true }));
+    await using program = await installProgram("ngrok", ngrokLines, join(project, "node_modules", ".bin"));
+    vi.stubEnv("PATH", "/nowhere");
+    vi.spyOn(process, "cwd").mockReturnValue(join(project, "packages", "bot"));
+    onTestFinished(() => void vi.restoreAllMocks());
+    await using tunnel = await openTunnel({ provider: "ngrok", port: 1 });
+
+    expect(tunnel.url).toBe(ngrokUrl);
+    expect(await program.isAlive()).toBe(true);
+  });
+
+  test("knows no secret of ours, but how to reach the internet and its own settings", async () => {
+    await using program = await installProgram("ngrok", ngrokLines);
+    const wanted = ["HTTPS_PROXY", "no_proxy", "NGROK_AUTHTOKEN", "TUNNEL_TOKEN", "XDG_CONFIG_HOME"];
+    const unwanted = [
+      "HF_TOKEN",
+      "WEBHOOK_SECRET",
+      "TUNNEL",
+      "NODE_OPTIONS",
+      "AWS_SECRET_ACCESS_KEY",
+      "DASHBOARD_TOKEN",
+    ];
+    for (const name of [...wanted, ...unwanted]) vi.stubEnv(name, name === "NODE_OPTIONS" ? "" : "planted");
+    await using _tunnel = await openTunnel({ provider: "ngrok", port: 1 });
+
+    const [start] = await program.starts();
+    expect(start?.environment).toEqual(expect.arrayContaining(["PATH", "HOME", ...wanted]));
+    expect(start?.environment.filter((name) => unwanted.includes(name))).toEqual([]);
+  });
+
+  test.each([
+    ["is asked to leave", true, `process.on("SIGTERM", () => process.exit(leave()));`],
+    ["is killed when it does not leave", false, `process.on("SIGTERM", () => {});`],
+  ])("%s at the close", async (_name, leaves, body) => {
+    await using program = await installProgram("cloudflared", `${body} ${cloudflaredLines()}`);
+    const tunnel = await openTunnel({ provider: "cloudflared", port: 1 });
+    const heard = hear(tunnel);
+    expect(await program.isAlive()).toBe(true);
+
+    await Promise.all([tunnel.close(), tunnel.close()]);
+
+    expect(await program.isAlive()).toBe(false);
+    expect(program.hasLeft()).toBe(leaves);
+    expect(heard).toEqual([]);
+  });
+
+  test("is ended when the opening is given up", async () => {
+    await using program = await installProgram("cloudflared", "");
+    const controller = new AbortController();
+    const reason = new Error("changed my mind");
+    const opening = openTunnel({ provider: "cloudflared", port: 1, signal: controller.signal });
+    const rejected = expect(opening).rejects.toBe(reason);
+    await eventually(() => program.isAlive()).toBe(true);
+
+    controller.abort(reason);
+
+    await rejected;
+    expect(await program.isAlive()).toBe(false);
+  });
+
+  test.each([
+    ["also", ""],
+    ["even if it does not leave,", `process.on("SIGTERM", () => {});`],
+  ])("ends %s when our process is killed without a warning", async (_name, body) => {
+    await using program = await installProgram("cloudflared", `${body} ${cloudflaredLines()}`);
+    const script = `
+      const { openTunnel } = await import(${JSON.stringify(new URL("../../src/tunnel/tunnel.ts", import.meta.url))});
+      await openTunnel({ provider: "cloudflared", port: 1 });
+      console.log("open");`;
+    const parent = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    await once(parent.stdout, "data");
+    expect(await program.isAlive()).toBe(true);
+
+    parent.kill("SIGKILL");
+
+    await eventually(() => program.isAlive()).toBe(false);
+  });
+
+  test("ends with the tunnel also when the process between it and ours was killed", async () => {
+    await using program = await installProgram("cloudflared", cloudflaredLines());
+    const tunnel = await openTunnel({ provider: "cloudflared", port: 1 });
+    newestChild().kill("SIGKILL");
+    await eventually(() => livingChildren()).toEqual([]);
+    expect(await program.isAlive()).toBe(true);
+
+    await tunnel.close();
+
+    await eventually(() => program.isAlive()).toBe(false);
+  });
+
+  test("that dies is started again, and the URL is another one", async () => {
+    await using local = await startLocalServer((_request, response) => response.end("pong"));
+    await using program = await installProgram("cloudflared", cloudflaredLines("first-name"));
+    // The names lead nowhere: the requests to them are answered here.
+    const fetch = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("pong"));
+    onTestFinished(() => void fetch.mockRestore());
+    const clock = createHandClock();
+    await using tunnel = await openTimedTunnel({ provider: "cloudflared", port: local.port }, clock);
+    const heard = hear(tunnel);
+    await program.become(cloudflaredLines("second-name"));
+
+    for (const pid of await program.processes()) process.kill(pid, "SIGKILL");
+    await clock.pass(1_000);
+
+    await eventually(() => heard).toEqual([
+      expect.stringMatching(/^error TUNNEL_FAILED: cloudflared has ended\./),
+      "down TUNNEL_FAILED",
+      "urlChanged https://second-name.trycloudflare.com",
+      "up",
+    ]);
+    expect(tunnel.url).toBe("https://second-name.trycloudflare.com");
+  });
+
+  test.each([
+    ["cloudflared", "host", { host: "https://localtunnel.me" }],
+    ["cloudflared", "subdomain", { subdomain: "my-bot" }],
+    ["ngrok", "host", { host: "https://localtunnel.me" }],
+    ["ngrok", "subdomain", { subdomain: "my-bot" }],
+  ] as const)("%s takes no option %s, and says what to do instead", async (provider, name, options) => {
+    await expect(openTunnel({ provider, port: 1, ...options })).rejects.toMatchObject({
+      code: "OPTION_INVALID",
+      message: expect.stringMatching(
+        new RegExp(`^Option "${name}" has no meaning for ${provider}.*give its address as`),
+      ),
+    });
+  });
+});
