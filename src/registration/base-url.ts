@@ -1,0 +1,44 @@
+import { WebhookError } from "../errors.ts";
+import { isLoopbackHost } from "../loopback.ts";
+
+/**
+ * Reads the public address of a server, without a trailing slash.
+ *
+ * @throws `OPTION_INVALID` when it is no http(s) address, holds more than a host and a path, or when the Hub is elsewhere
+ * and the address leads to this machine alone.
+ */
+export function checkBaseUrl(baseUrl: string, { hub }: { hub: string }): string {
+  const url = URL.parse(baseUrl);
+  const isUsable =
+    url !== null &&
+    /^https?:$/.test(url.protocol) &&
+    [url.username, url.password, url.search, url.hash].every((part) => part === "");
+  if (!isUsable) {
+    // It is not shown: what is wrong with it may be that a password stands in it.
+    throw optionInvalid(
+      "The public address of the server (--base-url, baseUrl in code) is not usable: give an http or https address without user name, password, query and fragment, such as https://me-bot.hf.space.",
+    );
+  }
+  if (isLoopbackHost(url.hostname) && !isLoopbackHost(new URL(hub).hostname)) {
+    throw optionInvalid(
+      `The Hub at ${hub} cannot reach ${url.origin}, which is this machine and nothing else: give the public address of the server, or use hub-webhooks dev, which opens a tunnel.`,
+    );
+  }
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
+}
+
+/**
+ * Checks that a delivery can carry the secret.
+ *
+ * @throws `OPTION_INVALID`, which does not show it.
+ */
+export function checkSecret(secret: string | undefined): string | undefined {
+  if (secret === undefined || /^[!-~]([ -~]*[!-~])?$/.test(secret)) return secret;
+  throw optionInvalid(
+    "The secret cannot be carried by HTTP: give printable ASCII characters, without white space at its ends, here and to the server.",
+  );
+}
+
+function optionInvalid(message: string): WebhookError {
+  return new WebhookError(message, { code: "OPTION_INVALID" });
+}

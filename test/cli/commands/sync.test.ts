@@ -1,0 +1,334 @@
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { TemporaryWebhooks } from "../../../src/registration/temporary-webhooks.ts";
+import { root } from "../../e2e/root.ts";
+import { openFolder, openScene, type Scene, secret } from "../../registration/scene.ts";
+import { binPath, CommandProcess } from "../command-process.ts";
+import { type RunOptions, type RunResult, runCommand } from "../run-command.ts";
+import { canMakeTerminal, startOnTerminal } from "../terminal.ts";
+
+const baseUrl = "http://127.0.0.1:7860";
+
+/** A folder with the file of a server, where the package is installed. */
+class Project {
+  readonly folder = openFolder();
+  readonly file = join(this.folder, "server.ts");
+  readonly state = join(this.folder, "state.json");
+  readonly scene: Scene;
+
+  constructor(scene: Scene) {
+    this.scene = scene;
+    mkdirSync(join(this.folder, "node_modules"));
+    symlinkSync(root, join(this.folder, "node_modules", "hub-webhooks"));
+    this.write({ retrain: '{ watch: "dataset:me/data", scope: "repo.content" }' });
+  }
+
+  /** Writes the file anew: endpoints by name, with their options as they stand in the source. */
+  write(endpoints: Record<string, string>): void {
+    const lines = Object.entries(endpoints).map(
+      ([name, options]) => `server.webhook("${name}", ${options}, () => {});`,
+    );
+    writeFileSync(
+      this.file,
+      `import { WebhooksServer } from "hub-webhooks";
+       const server = new WebhooksServer({ secret: "${secret}" });
+       ${lines.join("\n")}
+       console.log("printed by the file");
+       export default server;
+       await server.launch();`,
+    );
+  }
+
+  sync(words: string, options: Omit<RunOptions, "hub"> = {}): Promise<RunResult> {
+    const argv = ["sync", this.file, "--base-url", baseUrl, "--state", this.state, ...words.split(" ").filter(Boolean)];
+    return runCommand(argv, { hub: this.scene.hub, ...options });
+  }
+
+  clean(words: string): Promise<RunResult> {
+    return runCommand(["sync", "--clean", "--state", this.state, ...words.split(" ").filter(Boolean)], {
+      hub: this.scene.hub,
+    });
+  }
+
+  /** Leaves a webhook behind, as a session does that is killed. */
+  async leaveTemporary(): Promise<string> {
+    const session = { id: "former", alive: { url: "http://127.0.0.1:9/alive", answer: "it lives" } };
+    const webhooks = await TemporaryWebhooks.open({ hub: this.scene.client, state: this.state, session });
+    const endpoint = { name: "tried", watched: [{ type: "org" as const, name: "acme" }], domains: ["repo" as const] };
+    const { done } = await webhooks.sync({ endpoints: [endpoint], baseUrl, secret: null });
+    return done[0]?.id ?? "";
+  }
+}
+
+async function openProject(): Promise<Project> {
+  return new Project(await openScene());
+}
+
+describe("hub-webhooks sync", () => {
+  test("makes what is missing, says what it did, and has nothing to do the second time", async () => {
+    const project = await openProject();
+    const first = await project.sync("");
+    const [webhook] = await project.scene.webhooks();
+    expect(webhook).toMatchObject({ url: `${baseUrl}/webhooks/retrain`, domains: ["repo"], secret });
+    expect(first).toEqual({
+      exitCode: 0,
+      stdout: [
+        `Done on ${project.scene.hub.url}, server ${baseUrl}:`,
+        `+ retrain  ${webhook?.id}`,
+        `    url      ${baseUrl}/webhooks/retrain`,
+        "    watched  dataset:me/data",
+        "    domains  repo",
+        "    secret   set",
+        "",
+      ].join("\n"),
+      stderr: "",
+    });
+    expect(await project.sync("")).toEqual({
+      exitCode: 0,
+      stdout: `Nothing to do on ${project.scene.hub.url}, server ${baseUrl}.\n= 1 unchanged\n`,
+      stderr: "",
+    });
+  });
+
+  test("shows with --dry-run what would be done, as a diff, and does none of it", async () => {
+    const project = await openProject();
+    project.write({
+      retrain: '{ watch: "dataset:me/data" }',
+      paused: '{ watch: "user:me" }',
+      old: '{ watch: "user:me" }',
+    });
+    await project.sync("");
+    const before = await project.scene.webhooks();
+    const [retrain, paused, old] = before.map(({ id }) => id);
+    await project.scene.client.webhooks.disable(paused ?? "");
+    project.write({
+      retrain: '{ watch: ["org:acme", "dataset:me/data"], domains: "discussion" }',
+      paused: '{ watch: "user:me" }',
+      fresh: '{ watch: "model:me/net" }',
+      quiet: "{}",
+    });
+    const { exitCode, stdout, stderr } = await project.sync("--dry-run --prune");
+    expect(stdout.split("\n")).toEqual([
+      `To be done on ${project.scene.hub.url}, server ${baseUrl}:`,
+      `~ retrain  ${retrain}`,
+      "    watched  dataset:me/data -> dataset:me/data, org:acme",
+      "    domains  discussion, repo -> discussion",
+      `! paused  ${paused}`,
+      "    enable: it was disabled",
+      "+ fresh",
+      `    url      ${baseUrl}/webhooks/fresh`,
+      "    watched  model:me/net",
+      "    domains  repo, discussion",
+      "    secret   set",
+      `- old  ${old}`,
+      "    delete: the endpoint is gone",
+      "",
+    ]);
+    expect(stderr).toMatch(/^note: Endpoint "quiet" does not say what to watch.*\n$/);
+    expect(exitCode).toBe(0);
+    expect((await project.scene.webhooks()).map(({ watched }) => watched)).toEqual(
+      before.map(({ watched }) => watched),
+    );
+  });
+
+  test("has colours on a terminal, and only there", async () => {
+    const project = await openProject();
+    const green = "\u001b[32m+ retrain\u001b[39m";
+    expect((await project.sync("--dry-run", { isTerminal: true })).stdout).toContain(green);
+    expect((await project.sync("--dry-run", { isTerminal: true, env: { NO_COLOR: "1" } })).stdout).toContain(
+      "\n+ retrain\n",
+    );
+    expect((await project.sync("--dry-run")).stdout).toContain("\n+ retrain\n");
+  });
+
+  test("gives programs the report, or the ids alone", async () => {
+    const project = await openProject();
+    const planned = await project.sync("--dry-run --format json");
+    expect(JSON.parse(planned.stdout)).toMatchObject({
+      ...{ hub: project.scene.hub.url, baseUrl, dryRun: true, done: [], failed: [], left: [], unchanged: [] },
+      steps: [{ action: "create", endpoint: "retrain", watched: [{ type: "dataset", name: "me/data" }] }],
+    });
+    const { stdout } = await project.sync("--format quiet");
+    const [{ id } = { id: "" }] = await project.scene.webhooks();
+    expect(stdout).toBe(`${id}\n`);
+    const nothing = await project.sync("--format json");
+    expect(JSON.parse(nothing.stdout)).toMatchObject({
+      dryRun: false,
+      steps: [],
+      unchanged: [{ endpoint: "retrain", id }],
+    });
+    expect(await project.sync("--format quiet")).toMatchObject({ exitCode: 0, stdout: "" });
+  });
+
+  test("tells what fails, does the rest, and ends with exit code 1", async () => {
+    const project = await openProject();
+    project.write({ retrain: '{ watch: "dataset:me/data" }', other: '{ watch: "user:me" }' });
+    await project.sync("");
+    project.write({ retrain: '{ watch: "dataset:me/new" }', other: '{ watch: "user:me" }' });
+    const argv = ["sync", project.file, "--base-url", baseUrl, "--state", project.state, "--endpoint"];
+    const { exitCode, stdout, stderr } = await runCommand([...argv, project.scene.hub.url, "--token", "hf_read"]);
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain(", but not all:\n= 1 unchanged\n");
+    expect(stderr).toMatch(/^error: retrain: updating its webhook failed\. .*write permission.*\n.*next run\.\n$/);
+  });
+
+  test("never shows a secret", async () => {
+    const project = await openProject();
+    const runs = [
+      await project.sync("--format json"),
+      await project.sync("--secret-stdin", { input: "another-5ecret\n" }),
+      await project.sync("--dry-run --format json"),
+    ];
+    expect(runs.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
+    expect(JSON.stringify(runs) + readFileSync(project.state, "utf8")).not.toMatch(/5ecret/);
+    expect(await project.scene.webhooks()).toMatchObject([{ secret: "another-5ecret" }]);
+  });
+
+  test("takes over with --adopt what was made by hand, and says so without", async () => {
+    const project = await openProject();
+    const { id } = await project.scene.create({ url: `${baseUrl}/webhooks/retrain` });
+    const told = await project.sync("");
+    expect(told).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^Nothing to do/) });
+    expect(told.stderr).toMatch(new RegExp(`^note: Webhook ${id} .*--adopt.*\n$`));
+    const { stdout } = await project.sync("--adopt");
+    expect(stdout).toContain(`~ retrain  ${id}\n    taken over: it was not made here\n`);
+    expect(await project.scene.webhooks()).toMatchObject([{ id, secret }]);
+  });
+
+  test("deletes with --prune only after a yes, or with --yes", async () => {
+    const project = await openProject();
+    await project.sync("");
+    project.write({});
+    const left = await project.sync("");
+    expect(left).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("--prune") });
+    const calls = project.scene.calls.length;
+    const asked = await project.sync("--prune");
+    expect(asked).toMatchObject({ exitCode: 2, stdout: "", stderr: expect.stringMatching(/^error: .*--yes\.\n$/) });
+    expect(project.scene.calls.length).toBe(calls);
+    expect(await project.scene.webhooks()).toHaveLength(1);
+    expect(await project.sync("--prune --yes")).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining("\n- retrain"),
+    });
+    expect(await project.scene.webhooks()).toEqual([]);
+  });
+
+  test.each([
+    ["PUBLIC_URL", { PUBLIC_URL: "http://127.0.0.1:9000/", SPACE_HOST: "me-bot.hf.space" }, "http://127.0.0.1:9000"],
+    ["that of the Space", { PUBLIC_URL: "", SPACE_HOST: "me-bot.hf.space" }, "https://me-bot.hf.space"],
+  ])("takes the public address from %s where none is given", async (_what, env, address) => {
+    const project = await openProject();
+    const argv = ["sync", project.file, "--state", project.state];
+    await runCommand(argv, { hub: project.scene.hub, env });
+    expect(await project.scene.webhooks()).toMatchObject([{ url: `${address}/webhooks/retrain` }]);
+  });
+
+  test("finds server.ts, and keeps its state in .hub-webhooks, in the folder where it runs", async () => {
+    const { folder, scene } = await openProject();
+    const words = `cd "${folder}" && "${process.execPath}" "${binPath}" sync --base-url ${baseUrl}`;
+    const env = { HF_ENDPOINT: scene.hub.url, HF_TOKEN: "hf_local" };
+    const { exitCode, stderr } = await new CommandProcess("sh", ["-c", words], env).ended;
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(await scene.webhooks()).toHaveLength(1);
+    expect(readFileSync(join(folder, ".hub-webhooks", "registrations.json"), "utf8")).toContain(scene.hub.url);
+    expect(readFileSync(join(folder, ".hub-webhooks", ".gitignore"), "utf8")).toBe("*\n");
+  });
+
+  test.each([
+    ["no public address", ["sync", "server.ts"], "give its public address"],
+    ["an address with a query", ["sync", "FILE", "--base-url", "https://bot.example/?a"], "is not usable"],
+    ["an empty secret", ["sync", "FILE", "--base-url", baseUrl, "--secret-stdin"], "The secret is empty"],
+    ["a file beside --clean", ["sync", "server.ts", "--clean", "--prune"], "the file and --prune are of no use"],
+    ["no terminal to ask on", ["sync", "--clean"], "add --yes"],
+  ])("is used wrongly with %s: exit code 2", async (_what, argv, told) => {
+    const project = await openProject();
+    const words = argv.map((word) => (word === "FILE" ? project.file : word));
+    const { exitCode, stdout, stderr } = await runCommand(words, { hub: project.scene.hub });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toMatch(/^error: .*\n$/);
+    expect(stderr).toContain(told);
+    expect(project.scene.calls).toEqual([]);
+  });
+
+  test("says what is wrong with the file, and writes nothing", async () => {
+    const project = await openProject();
+    project.write({ retrain: '{ watch: "datset:me/data" }' });
+    const { exitCode, stderr } = await project.sync("");
+    expect(exitCode).not.toBe(0);
+    expect(stderr).toContain('Did you mean "dataset"?');
+    expect(await project.scene.webhooks()).toEqual([]);
+  });
+
+  test("says so where the state file is none", async () => {
+    const project = await openProject();
+    writeFileSync(project.state, "{}");
+    expect(await project.sync("")).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("--state") });
+    expect(await project.scene.webhooks()).toEqual([]);
+  });
+});
+
+describe("hub-webhooks sync --clean", () => {
+  test("deletes what dev has left behind, and nothing else", async () => {
+    const project = await openProject();
+    await project.sync("");
+    const id = await project.leaveTemporary();
+    expect(await project.clean("--dry-run")).toEqual({
+      exitCode: 0,
+      stdout: `id\tendpoint\turl\tstate\n${id}\ttried\t${baseUrl}/webhooks/tried\tto be deleted\n`,
+      stderr: "",
+    });
+    expect(await project.scene.webhooks()).toHaveLength(2);
+    const { exitCode, stdout } = await project.clean("--yes --format json");
+    expect({ exitCode, removed: JSON.parse(stdout) }).toEqual({
+      exitCode: 0,
+      removed: [{ id, endpoint: "tried", url: `${baseUrl}/webhooks/tried`, deleted: true }],
+    });
+    expect((await project.scene.webhooks()).map(({ url }) => url)).toEqual([`${baseUrl}/webhooks/retrain`]);
+    expect(await project.clean("--yes")).toEqual({
+      exitCode: 0,
+      stdout: "",
+      stderr: expect.stringContaining("There is nothing to clean up"),
+    });
+  });
+
+  test("tells what it cannot delete: exit code 1", async () => {
+    const project = await openProject();
+    const id = await project.leaveTemporary();
+    const argv = ["sync", "--clean", "--yes", "--state", project.state, "--endpoint", project.scene.hub.url];
+    const { exitCode, stderr } = await runCommand([...argv, "--token", "hf_read"]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(new RegExp(`^error: ${id} could not be deleted\\. .*\n$`));
+    expect(await project.clean("--yes")).toMatchObject({ exitCode: 0 });
+  });
+});
+
+describe.runIf(canMakeTerminal)("hub-webhooks sync on a terminal", () => {
+  test.each([
+    ["y", "- retrain", 0, 0],
+    ["n", "Nothing was done.", 1, 1],
+  ])("asks before it deletes what is gone: %s", async (key, told, exitCode, remaining) => {
+    const project = await openProject();
+    await project.sync("");
+    project.write({});
+    const words = `sync "${project.file}" --base-url ${baseUrl} --state "${project.state}" --prune`;
+    const command = startOnTerminal(words, project.scene.hub);
+    await command.says(/Delete webhook \w+ of retrain/);
+    command.stdin.write(key);
+    expect(await command.ended).toMatchObject({ exitCode, stdout: expect.stringContaining(told) });
+    expect(await project.scene.webhooks()).toHaveLength(remaining);
+  });
+
+  test.each([
+    ["y", 0],
+    ["n", 1],
+  ])("asks before it cleans up: %s", async (key, remaining) => {
+    const project = await openProject();
+    const id = await project.leaveTemporary();
+    const command = startOnTerminal(`sync --clean --state "${project.state}"`, project.scene.hub);
+    await command.says(new RegExp(`Delete webhook ${id} of tried`));
+    command.stdin.write(key);
+    expect(await command.ended).toMatchObject({ exitCode: remaining });
+    expect(await project.scene.webhooks()).toHaveLength(remaining);
+  });
+});

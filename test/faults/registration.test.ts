@@ -1,0 +1,110 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { openTunnel } from "../../src/dev.ts";
+import { cleanUpTemporary, TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
+import { openScene, type Scene, secret, serverOf, urlOf } from "../registration/scene.ts";
+import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
+import { holdsSecret } from "./leak.ts";
+import { countRows } from "./rows.ts";
+
+countRows("registration");
+
+const script = fileURLToPath(new URL("../registration/session-process.ts", import.meta.url));
+
+/** Runs a session in a process of its own until it is killed: by itself at a moment, or from outside while it runs. */
+async function killSession(scene: Scene, moment: "noted" | "created" | "running"): Promise<string> {
+  const child = spawn(process.execPath, [script], {
+    env: { PATH: process.env.PATH, HUB: scene.hub.url, STATE: scene.state, DIE: moment },
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+      if (output.includes("synced")) child.kill("SIGKILL");
+    });
+  }
+  const ended = once(child, "close");
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await ended;
+  });
+  expect(await ended).toEqual([null, "SIGKILL"]);
+  return output;
+}
+
+const retrain = { name: "retrain", watched: [{ type: "dataset", name: "me/data" }], domains: ["repo"] } as const;
+const alive = { url: "http://127.0.0.1:9/alive", answer: "it lives" };
+
+describe("A process that is killed while a webhook points at its tunnel", () => {
+  test.each(["noted", "created", "running"] as const)(
+    "T6: when its webhook is %s: it is gone at the next start, and nothing of the user's is touched",
+    async (moment) => {
+      const scene = await openScene();
+      const registered = serverOf({ kept: { watch: "org:acme" } });
+      await scene.register(registered);
+      await scene.create({ url: urlOf("by_hand"), secret: "theirs" });
+      const before = await scene.webhooks();
+
+      const output = await killSession(scene, moment);
+      expect(await scene.webhooks()).toHaveLength(before.length + (moment === "noted" ? 0 : 1));
+      const removed = await cleanUpTemporary({ hub: scene.client, state: scene.state });
+      expect(removed).toHaveLength(moment === "noted" ? 0 : 1);
+      expect(await scene.webhooks()).toEqual(before);
+      expect((await scene.register(registered)).steps).toEqual([]);
+      expect(holdsSecret([output, scene.stateText(), removed], secret)).toBe(false);
+    },
+  );
+
+  test("T6: again and again: nothing is left over, and nothing is lost", async () => {
+    const scene = await openScene();
+    for (const moment of ["created", "noted", "running"] as const) await killSession(scene, moment);
+    expect(await scene.webhooks()).toHaveLength(2);
+    expect(await cleanUpTemporary({ hub: scene.client, state: scene.state })).toHaveLength(2);
+    expect(await scene.webhooks()).toEqual([]);
+  });
+});
+
+describe("A tunnel that is lost and comes back at another address", () => {
+  test("T2: its webhooks are led there, and enabled again where the Hub had suspended them", async () => {
+    const scene = await openScene({ suspendAfter: 1 });
+    const server = serverOf({ retrain: {} });
+    await using _closed = server;
+    const { port } = await server.launch({ port: 0, ownsProcess: false });
+    await using host = await startLocaltunnelServer();
+    await using tunnel = await openTunnel({ port, host: host.url });
+    const webhooks = await TemporaryWebhooks.open({
+      hub: scene.client,
+      state: scene.state,
+      session: { id: "it", alive },
+    });
+    const sync = () => webhooks.sync({ endpoints: [retrain], baseUrl: tunnel.url, secret });
+    await sync();
+    expect(await scene.hub.push({ type: "dataset", name: "me/data" })).toMatchObject([{ status: 200 }]);
+
+    const changed = Promise.withResolvers<void>();
+    tunnel.on("urlChanged", () => changed.resolve());
+    const before = tunnel.url;
+    await host.crash();
+    const [missed] = await scene.hub.push({ type: "dataset", name: "me/data" });
+    expect(missed?.status).not.toBe(200);
+    expect(await scene.webhooks()).toMatchObject([{ disabled: "suspended-after-failure" }]);
+    host.giveNamesAway();
+    host.comeBack();
+    await changed.promise;
+
+    const { done } = await sync();
+    expect(done).toMatchObject([
+      {
+        action: "update",
+        changes: [{ field: "url", before: `${before}/webhooks/retrain`, after: `${tunnel.url}/webhooks/retrain` }],
+      },
+      { action: "re-enable", why: expect.stringContaining("probably since they went to") },
+    ]);
+    expect(await scene.hub.push({ type: "dataset", name: "me/data" })).toMatchObject([{ status: 200 }]);
+    await webhooks.close();
+    expect(await scene.webhooks()).toEqual([]);
+    expect(holdsSecret([done, scene.stateText()], secret)).toBe(false);
+  });
+});

@@ -1,0 +1,31 @@
+import { randomUUID } from "node:crypto";
+import { HubClient } from "../../src/client.ts";
+import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
+import { baseUrl } from "./addresses.ts";
+
+/**
+ * A session in a process of its own, which dies at once when the Hub is asked to make its webhook (`DIE=noted`) or has
+ * made it (`DIE=created`), and otherwise says so and stays until it is killed.
+ */
+const { HUB = "", STATE = "", DIE, ALIVE = "http://127.0.0.1:9/alive" } = process.env;
+
+const hub = new HubClient({
+  endpoint: HUB,
+  token: "hf_local",
+  fetch: async (input, init) => {
+    const request = new Request(input, init);
+    if (request.method === "POST" && DIE === "noted") process.kill(process.pid, "SIGKILL");
+    const answer = await fetch(request);
+    if (request.method === "POST" && DIE === "created") process.kill(process.pid, "SIGKILL");
+    return answer;
+  },
+});
+const session = { id: randomUUID(), alive: { url: ALIVE, answer: "it lives" } };
+const webhooks = await TemporaryWebhooks.open({ hub, state: STATE, session });
+await webhooks.sync({
+  endpoints: [{ name: "retrain", watched: [{ type: "dataset", name: "me/data" }], domains: ["repo"] }],
+  baseUrl,
+  secret: "Planted-5ecret-60ad2c",
+});
+console.log("synced");
+setInterval(() => {}, 60_000);
