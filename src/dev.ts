@@ -1,2 +1,20 @@
+export type { DevEndpoint, DevEvent, DevReady } from "./dev/dev-event.ts";
+export type { StartDevOptions } from "./dev/dev-options.ts";
+export { type DevSession, startDev } from "./dev/dev-session.ts";
+export type { PassedDelivery, Replayed } from "./dev/latest-delivery.ts";
+export type { RegistrationReport } from "./registration/bring-in-step.ts";
+export type { HubConnection } from "./registration/hub-connection.ts";
+export { type RegisterOptions, register } from "./registration/register.ts";
+export type { FailedStep } from "./registration/step-runner.ts";
+export type {
+  CreateStep,
+  DeleteStep,
+  EnableStep,
+  FieldChange,
+  LeftAlone,
+  RegistrationStep,
+  UpdateStep,
+} from "./registration/steps.ts";
+export { createProbe, type Probe } from "./tunnel/probe.ts";
 export { type OpenTunnelOptions, openTunnel, type Tunnel } from "./tunnel/tunnel.ts";
 export type { TunnelEvents, TunnelListener } from "./tunnel/tunnel-events.ts";

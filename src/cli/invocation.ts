@@ -39,10 +39,15 @@ export class Invocation {
     return this.#readOptions().yes === true;
   }
 
+  /** What the options say of the Hub; left out, its client finds the rest. */
+  get hub(): Pick<GlobalOptions, "token" | "endpoint"> {
+    const { token, endpoint } = this.#readOptions();
+    return { ...(token !== undefined && { token }), ...(endpoint !== undefined && { endpoint }) };
+  }
+
   /** The client for the Hub asked for. Loaded here, so that help and wrong usage do without it. */
   async connect(): Promise<HubClient> {
-    const { token, endpoint } = this.#readOptions();
     const { HubClient } = await import("../hub/client.ts");
-    return new HubClient({ token, endpoint });
+    return new HubClient(this.hub);
   }
 }

@@ -5,12 +5,15 @@ import { maskUrl } from "../url-secrets.ts";
 import { addCreate } from "./commands/create.ts";
 import { addDelete } from "./commands/delete.ts";
 import { addDeliveries } from "./commands/deliveries.ts";
+import { addDev } from "./commands/dev.ts";
 import { addDisable } from "./commands/disable.ts";
 import { addEnable } from "./commands/enable.ts";
 import { addHub } from "./commands/hub.ts";
 import { addInfo } from "./commands/info.ts";
 import { addList } from "./commands/list.ts";
 import { addReplay } from "./commands/replay.ts";
+import { addSync } from "./commands/sync.ts";
+import { addTrigger } from "./commands/trigger.ts";
 import { addUpdate } from "./commands/update.ts";
 import { examples } from "./examples.ts";
 import { type GlobalOptions, Invocation } from "./invocation.ts";
@@ -28,7 +31,10 @@ const commands = [
   addDisable,
   addDelete,
   addReplay,
+  addSync,
   addDeliveries,
+  addDev,
+  addTrigger,
   addHub,
 ];
 

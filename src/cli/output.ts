@@ -44,13 +44,14 @@ export class Output {
   readonly format: Format;
   readonly #stdout: OutputStream;
   readonly #stderr: OutputStream;
-  readonly #hasColors: boolean;
+  /** Whether standard output shows colours. */
+  readonly hasColors: boolean;
 
   constructor({ shell, format }: OutputOptions) {
     this.#stdout = shell.stdout;
     this.#stderr = shell.stderr;
     this.format = format ?? (shell.stdout.isTTY ? "table" : "tab-separated");
-    this.#hasColors = shell.stdout.isTTY === true && !shell.env.NO_COLOR;
+    this.hasColors = shell.stdout.isTTY === true && !shell.env.NO_COLOR;
   }
 
   /** Whether a person or a line-wise tool reads the output, and not a program that wants JSON or ids. */
@@ -67,6 +68,11 @@ export class Output {
   /** Writes text as it stands, and a line end. */
   write(text: string): void {
     this.#stdout.write(`${text}\n`);
+  }
+
+  /** Text in a colour, where the results go to a terminal that shows any. */
+  paint(text: string, color: "green" | "yellow" | "red"): string {
+    return this.hasColors ? styleText(color, text, { validateStream: false }) : text;
   }
 
   /** Says one line on standard error. */
@@ -122,7 +128,7 @@ export class Output {
   }
 
   #painted({ color }: Column, value: string, shown: string): string {
-    const chosen = this.#hasColors ? color?.(value) : undefined;
-    return chosen ? styleText(chosen, shown, { validateStream: false }) : shown;
+    const chosen = color?.(value);
+    return chosen ? this.paint(shown, chosen) : shown;
   }
 }

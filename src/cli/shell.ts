@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 
-/** A stream that a run reads from; `isTTY` where a person types into it. */
-export type InputStream = Readable & { isTTY?: boolean };
+/** A stream that a run reads from; `isTTY` where a person types into it, and there keys can come one by one. */
+export type InputStream = Readable & { isTTY?: boolean; setRawMode?: (isRaw: boolean) => unknown };
 
 /** A stream that a run writes to; on a terminal it says so, and how wide that is. */
 export type OutputStream = Writable & { isTTY?: boolean; columns?: number };
@@ -11,7 +11,7 @@ export interface Shell {
   stdin: InputStream;
   stdout: OutputStream;
   stderr: OutputStream;
-  /** The environment, as far as the command line itself reads it: `NO_COLOR` and `INBOX_URL`. */
+  /** The environment, as far as the command line itself reads it: `NO_COLOR`, `INBOX_URL`, and for `trigger` and `sync` more. */
   env: Readonly<Record<string, string | undefined>>;
   /** Resolves when the run is asked to end, for commands that run until then. */
   untilStopped(): Promise<void>;
@@ -28,7 +28,10 @@ function ignoreBrokenPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== "EPIPE") throw error;
 }
 
-/** The first SIGINT or SIGTERM resolves it; a second one ends the process at once, and with it what it has started. */
+/**
+ * The first SIGINT or SIGTERM resolves it; a second one ends the process at once, and with it what it has started. So
+ * does SIGHUP where there is a terminal to be closed, which says so more than once and must not cut anything off.
+ */
 function untilStopped(): Promise<void> {
   return new Promise((resolve) => {
     const stop = () => {
@@ -36,5 +39,6 @@ function untilStopped(): Promise<void> {
       resolve();
     };
     process.on("SIGINT", stop).on("SIGTERM", stop);
+    if (process.stdin.isTTY) process.on("SIGHUP", stop);
   });
 }

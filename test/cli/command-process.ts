@@ -25,9 +25,14 @@ export class CommandProcess {
   #hasEnded = false;
   #changed = Promise.withResolvers<void>();
 
-  constructor(command: string, argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  constructor(
+    command: string,
+    argv: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    { cwd }: { cwd?: string } = {},
+  ) {
     // A home of its own: no token file of this machine may be found.
-    this.#child = spawn(command, argv, { env: { PATH: process.env.PATH, HOME: "/dev/null", ...env } });
+    this.#child = spawn(command, argv, { cwd, env: { PATH: process.env.PATH, HOME: "/dev/null", ...env } });
     this.stdin = this.#child.stdin;
     this.#child.stdout.setEncoding("utf8").on("data", (text: string) => {
       this.#stdout += text;
@@ -55,12 +60,21 @@ export class CommandProcess {
    * @throws when the process ends before.
    */
   async says(text: string | RegExp): Promise<void> {
-    for (;;) {
-      const said = this.#stdout + this.#stderr;
-      if (typeof text === "string" ? said.includes(text) : text.test(said)) return;
-      if (this.#hasEnded) throw new Error(`It ended before it said ${text}:\n${said}`);
-      await this.#changed.promise;
-    }
+    await this.#until((said) => (typeof text === "string" ? said.includes(text) : text.test(said)), text);
+  }
+
+  /** How often this has been said so far on either stream. */
+  count(text: string): number {
+    return occurrences(this.#stdout + this.#stderr, text);
+  }
+
+  /**
+   * Waits until this has been said once more than `before` times.
+   *
+   * @throws when the process ends before.
+   */
+  async saysMore(text: string, before: number): Promise<void> {
+    await this.#until((said) => occurrences(said, text) > before, text);
   }
 
   /** What it has written to standard output so far. */
@@ -77,10 +91,23 @@ export class CommandProcess {
     this.#child.stdout.destroy();
   }
 
+  async #until(isSaid: (said: string) => boolean, text: string | RegExp): Promise<void> {
+    for (;;) {
+      const said = this.#stdout + this.#stderr;
+      if (isSaid(said)) return;
+      if (this.#hasEnded) throw new Error(`It ended before it said ${text}:\n${said}`);
+      await this.#changed.promise;
+    }
+  }
+
   #wake(): void {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers<void>();
   }
+}
+
+function occurrences(said: string, text: string): number {
+  return said.split(text).length - 1;
 }
 
 /** Starts `hub-webhooks` with these arguments, in a process of its own; it is ended when the test is over. */

@@ -3,7 +3,21 @@ import manifest from "../../package.json" with { type: "json" };
 import { runCommand } from "./run-command.ts";
 import { startStandInHub } from "./stand-in-hub.ts";
 
-const commandNames = ["list", "info", "create", "update", "enable", "disable", "delete", "replay", "deliveries", "hub"];
+const commandNames = [
+  "list",
+  "info",
+  "create",
+  "update",
+  "enable",
+  "disable",
+  "delete",
+  "replay",
+  "sync",
+  "deliveries",
+  "hub",
+  "dev",
+  "trigger",
+];
 
 describe("The help", () => {
   test("is shown on standard output when it is asked for", async () => {

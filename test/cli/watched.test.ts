@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { allDomains, collectDomain, collectWatched, watchedTypeNames } from "../../src/cli/watched.ts";
-import { watchedTypes, webhookDomains } from "../../src/hub/contract/webhooks.ts";
+import { watchedTypes, webhookDomains } from "../../src/payload/watch.ts";
 
 describe("What --watch takes", () => {
   test.each(watchedTypes)("is type:name, for the type %s", (type) => {

@@ -1,9 +1,10 @@
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import type { Logger } from "../../logger.ts";
 import { examples } from "../examples.ts";
 import type { Invocation } from "../invocation.ts";
 import type { Output } from "../output.ts";
 import { plainJson } from "../plain-text.ts";
+import { parsePort } from "../port.ts";
 
 interface HubOptions {
   port: number;
@@ -70,10 +71,4 @@ function readyText(output: Output, { hub: { url, port }, tokens }: Ready): strin
     "",
     "Ctrl+C ends it.",
   ].join("\n");
-}
-
-function parsePort(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (port <= 65_535) return port;
-  throw new InvalidArgumentError("Give a number from 0 to 65535.");
 }

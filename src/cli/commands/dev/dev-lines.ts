@@ -1,0 +1,119 @@
+import { styleText } from "node:util";
+import type { DevEndpoint, DevEvent, DevReady } from "../../../dev/dev-event.ts";
+import { shellWord } from "../../../page/shell-word.ts";
+import { formatForTerminal } from "../../../server/node/terminal-log.ts";
+import { plainText } from "../../plain-text.ts";
+import { harmless, parseLogLine, tellDelivery } from "./log-line.ts";
+
+/** The colours of a line, as far as there are any. */
+type Color = Parameters<typeof styleText>[0];
+
+/** Where `trigger` looks for a local Hub by itself. */
+const usualHubUrl = "http://127.0.0.1:5050";
+
+/** What {@link DevLines} needs. */
+export interface DevLinesOptions {
+  hasColors: boolean;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}
+
+/** Says in lines for a person what happens in a session. */
+export class DevLines {
+  readonly #options: DevLinesOptions;
+
+  constructor(options: DevLinesOptions) {
+    this.#options = options;
+  }
+
+  /** The lines of an event; none where there is nothing to say. */
+  of(event: DevEvent): readonly string[] {
+    switch (event.event) {
+      case "ready":
+      // What the server's own log says of a delivery is more than what its answer tells.
+      case "delivery":
+        return [];
+      case "output":
+        return this.#outputLines(event.text);
+      case "reloading":
+        return [this.#line("gray", "·", `${event.files.map(baseName).join(", ")} changed: loading`)];
+      case "reloaded":
+        return [
+          this.#line("green", "✓", `loaded: ${event.endpoints.map(({ name }) => name).join(", ") || "no endpoint"}`),
+        ];
+      case "broken": {
+        const next = event.isRestarted
+          ? "It is started again."
+          : "Deliveries wait at the Hub until you have mended it.";
+        return [this.#line("red", "✗", `${event.reason} ${next}`)];
+      }
+      case "down":
+        return [this.#line("red", "✗", `DOWN: nothing arrives from outside. ${event.reason} Opening it again.`)];
+      case "up":
+        return [this.#line("green", "✓", `UP: deliveries arrive again at ${event.publicUrl}`)];
+      case "urlChanged":
+        return [this.#line("yellow", "!", `NEW ADDRESS: ${event.publicUrl}; this session's webhooks follow it`)];
+      case "webhooks":
+        return event.steps.map((step) => this.#line("gray", "·", step));
+      case "problem":
+        return [this.#line("yellow", "!", event.message)];
+    }
+  }
+
+  /** What there is to know once deliveries arrive. */
+  ready(
+    state: DevReady,
+    { file, seconds, hasKeys }: { file: string; seconds: number; hasKeys: boolean },
+  ): readonly string[] {
+    const { url, publicUrl, hub, endpoints } = state;
+    const width = Math.max(0, ...endpoints.map(({ name }) => name.length));
+    const trigger = endpoints.find((endpoint) => endpoint.trigger)?.trigger;
+    const places = [
+      ["server", url],
+      ...(publicUrl === url ? [] : [["public", publicUrl]]),
+      ["Hub", hub.kind === "local" ? `${hub.url}  (on this machine, no account)` : hub.url],
+    ];
+    return [
+      "",
+      `${this.#paint(["bold", "green"], "Ready")} in ${seconds.toFixed(1)} s: ${plainText(file)}`,
+      ...places.map(([name = "", place = ""]) => `  ${this.#paint("gray", name.padEnd(8))}${place}`),
+      "",
+      ...endpoints.map((endpoint) => `  ${endpoint.name.padEnd(width)}  ${this.#watchText(endpoint)}`),
+      ...(endpoints.length === 0 ? ["  No endpoint is registered yet: server.webhook(name, handler) does it."] : []),
+      "",
+      ...(trigger ? [`Let something happen, in another terminal: ${this.#triggerCommand(hub.url, trigger)}`] : []),
+      hasKeys ? "Keys: r replays the latest delivery, o opens the page, q quits" : "Ctrl+C ends it.",
+      "",
+    ];
+  }
+
+  #triggerCommand(hubUrl: string, words: readonly string[]): string {
+    const elsewhere = hubUrl === usualHubUrl ? [] : ["--endpoint", hubUrl];
+    return ["npx hub-webhooks trigger", ...[...words, ...elsewhere].map(shellWord)].join(" ");
+  }
+
+  #watchText({ watch }: DevEndpoint): string {
+    if (watch.length > 0) return plainText(watch.join(", "));
+    return this.#paint("yellow", 'not registered: add { watch: "dataset:you/data" } to the endpoint, or --watch');
+  }
+
+  #outputLines(text: string): readonly string[] {
+    const logged = parseLogLine(text);
+    const told = logged && tellDelivery(logged);
+    if (told) return [this.#line(told.color, told.sign, told.text), ...told.below.map((line) => `    ${line}`)];
+    return [logged ? formatForTerminal(text).trimEnd() : harmless(text)];
+  }
+
+  #line(color: Color, sign: string, text: string): string {
+    const clock = new Date(this.#options.now()).toTimeString().slice(0, 8);
+    return `${this.#paint("gray", clock)} ${this.#paint(color, sign)} ${plainText(text)}`;
+  }
+
+  #paint(color: Color, text: string): string {
+    return this.#options.hasColors ? styleText(color, text, { validateStream: false }) : text;
+  }
+}
+
+function baseName(path: string): string {
+  return path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
+}

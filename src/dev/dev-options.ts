@@ -1,0 +1,42 @@
+import type { Duration } from "../duration.ts";
+import type { Watch } from "../payload/watch.ts";
+import type { OpenTunnelOptions } from "../tunnel/tunnel.ts";
+import type { DevEvent } from "./dev-event.ts";
+
+/** How to start a session. */
+export interface StartDevOptions {
+  /** The file that makes the server. Default: `server.ts`, `src/server.ts`, `app.ts` and the like, whichever is there. */
+  file?: string;
+  /**
+   * Where webhooks are registered: on a local Hub that is started for the session (`"local"`, the default), which needs
+   * no account and no internet, or on the one that `HF_ENDPOINT` names (`"real"`), through a tunnel.
+   */
+  hub?: "local" | "real";
+  /** Where the server is reached on this machine. Default 7860, or any other port where that is taken. */
+  port?: number;
+  /** Where the local Hub listens. Default 5050, or any other port where that is taken. */
+  hubPort?: number;
+  /** The tunnel. Default: `{}` for the real Hub, `false` for the local one, which delivers on this machine. */
+  tunnel?: false | Pick<OpenTunnelOptions, "provider" | "host" | "subdomain" | "timeout" | "heartbeat">;
+  /** An address of your own that leads to `port`, in place of a tunnel. */
+  publicUrl?: string;
+  /**
+   * What to watch for endpoints that do not say. Default on the local Hub: what their filter names, else all that
+   * belongs to `local-user`; on the real Hub nothing.
+   */
+  watch?: readonly Watch[];
+  /** The token for the real Hub. Default: see `HubClient`. */
+  token?: string;
+  /** The address of the real Hub. Default `HF_ENDPOINT`, else `https://huggingface.co`. */
+  endpoint?: string;
+  /** The file that tells which webhooks are to be deleted later on. Default `.hub-webhooks/registrations.json`. */
+  state?: string;
+  /** Whether a file that does not load at the start is waited for until it is mended. Default `false`: it rejects. */
+  waitsForFile?: boolean;
+  /** How often the webhooks are looked after, should somebody change or suspend them. Default `"1m"`. */
+  repairInterval?: Duration;
+  /** Told of everything that happens. A listener that throws ends nothing. */
+  onEvent?: (event: DevEvent) => void;
+  /** Ends the session, also one that is starting. */
+  signal?: AbortSignal;
+}

@@ -1,0 +1,292 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { toMilliseconds } from "../duration.ts";
+import { WebhookError } from "../errors.ts";
+import { parseWatch, type WatchedThing } from "../payload/watch.ts";
+import { cleanUpTemporary, TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
+import { webhooksPath } from "../server/receive.ts";
+import type { ServerDescription } from "../server-file/description.ts";
+import { findServerFile } from "../server-file/find.ts";
+import { createProbe } from "../tunnel/probe.ts";
+import { openTunnel, type Tunnel } from "../tunnel/tunnel.ts";
+import { watchByDefault } from "./default-watch.ts";
+import type { DevEvent, DevReady } from "./dev-event.ts";
+import { type DevHub, openDevHub } from "./dev-hub.ts";
+import type { StartDevOptions } from "./dev-options.ts";
+import { FrontDoor } from "./front-door.ts";
+import type { Replayed } from "./latest-delivery.ts";
+import { ReloadingServer } from "./reloading-server.ts";
+import { suggestTrigger } from "./suggested-trigger.ts";
+import { type WantedWebhooks, WebhookKeeper } from "./webhook-keeper.ts";
+
+/** A server file that runs, is loaded anew when it changes, and is registered, until it is closed. */
+export interface DevSession extends AsyncDisposable {
+  /** Where everything is now. */
+  readonly state: DevReady;
+  /**
+   * Sends the latest delivery once more, as a new one. `undefined` where there was none yet.
+   *
+   * @throws `SERVER_FILE_INVALID` while the file does not load.
+   */
+  replay(): Promise<Replayed | undefined>;
+  /** Deletes the webhooks of the session, closes the tunnel and ends the server. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/**
+ * Runs the file of a server as `hub-webhooks dev` does: behind an address that stays while the file is loaded anew on
+ * every change, registered on a Hub by webhooks that are deleted at the end. Resolves when a delivery would arrive: a
+ * request through the public address has come back.
+ *
+ * @throws `SERVER_FILE_INVALID`, `OPTION_INVALID`, `PORT_IN_USE`, `TUNNEL_FAILED`, `STATE_UNUSABLE`, what the Hub
+ * refuses (`TOKEN_MISSING`, `HUB_UNAUTHORIZED`, …), and the reason of `signal`.
+ * @example
+ * ```ts
+ * await using dev = await startDev({ file: "server.ts", onEvent: (event) => console.log(event) });
+ * console.log(dev.state.endpoints);
+ * ```
+ */
+export async function startDev(options: StartDevOptions = {}): Promise<DevSession> {
+  const { signal } = options;
+  signal?.throwIfAborted();
+  const session = new Session(options);
+  const aborted = Promise.withResolvers<never>();
+  aborted.promise.catch(() => {});
+  const abort = () => aborted.reject(signal?.reason);
+  signal?.addEventListener("abort", abort, { once: true });
+  try {
+    await Promise.race([session.open(), aborted.promise]);
+  } catch (error) {
+    await session.close();
+    throw error;
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
+  signal?.addEventListener("abort", () => void session.close(), { once: true });
+  return session;
+}
+
+/** What a session is made of once it is open. */
+interface Parts {
+  door: FrontDoor;
+  hub: DevHub;
+  server: ReloadingServer;
+  tunnel: Tunnel;
+  keeper: WebhookKeeper;
+}
+
+class Session implements DevSession {
+  readonly #options: StartDevOptions;
+  readonly #isReal: boolean;
+  readonly #parts: Partial<Parts> = {};
+  /** Ends what was opened; the latest first. */
+  readonly #closers: (() => Promise<void>)[] = [];
+  readonly #firstServing = Promise.withResolvers<void>();
+  /** Asked for in place of the server's own, wherever an address that anybody can find leads to it. */
+  #sessionSecret: string | undefined;
+  #description: ServerDescription = { endpoints: [] };
+  #isReady = false;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: StartDevOptions) {
+    this.#options = options;
+    this.#isReal = options.hub === "real";
+    this.#firstServing.promise.catch(() => {});
+  }
+
+  get state(): DevReady {
+    const { door, hub, tunnel } = this.#parts;
+    const publicUrl = tunnel?.url ?? door?.url ?? "";
+    return {
+      url: door?.url ?? "",
+      publicUrl,
+      hub: { kind: this.#isReal ? "real" : "local", url: hub?.client.endpoint ?? "" },
+      endpoints: this.#description.endpoints.map((endpoint) => {
+        const watched = this.#watchOf(endpoint);
+        const trigger = this.#isReal ? undefined : suggestTrigger({ endpoint, watched });
+        return {
+          name: endpoint.name,
+          url: `${publicUrl}${webhooksPath}${endpoint.name}`,
+          watch: watched.map(({ type, name }) => `${type}:${name}`),
+          ...(trigger && { trigger }),
+        };
+      }),
+    };
+  }
+
+  async open(): Promise<void> {
+    const { file, port, publicUrl, repairInterval = "1m" } = this.#options;
+    const repairMs = toMilliseconds(repairInterval, "repairInterval");
+    for (const watch of this.#options.watch ?? []) checkedWatch(watch);
+    const path = findServerFile({ file });
+    const tunnelOptions = this.#options.tunnel ?? (this.#isReal && publicUrl === undefined ? {} : false);
+    const isPublic = tunnelOptions !== false || publicUrl !== undefined;
+    if (this.#isReal && !isPublic) throw unreachable();
+    if (isPublic) this.#sessionSecret = randomBytes(32).toString("hex");
+
+    const probe = createProbe();
+    const door = await FrontDoor.open({
+      port,
+      probe,
+      serverPort: () => this.#firstServing.promise.then(() => this.#part("server").port),
+      onDelivery: (delivery) => this.#tell({ event: "delivery", ...delivery }),
+    });
+    this.#opened("door", door);
+    const hub = await openDevHub({ ...this.#options, allowRemote: isPublic });
+    this.#opened("hub", hub);
+    const server = new ReloadingServer({
+      path,
+      reachedAt: { port: door.port, url: door.url, publicUrl: door.url },
+      environment: hub.environment,
+      secret: this.#sessionSecret,
+      onOutput: (line) => this.#tell({ event: "output", ...line }),
+      onReload: (files) => this.#tell({ event: "reloading", files }),
+      onServing: (description) => this.#served(description),
+      onBroken: ({ error, isRestarted }) => this.#broke(error, isRestarted),
+    });
+    this.#opened("server", server);
+    server.start();
+    // Each of the three takes a while and needs none of the others; whichever fails first is told.
+    const [tunnel, webhooks] = await Promise.all([
+      this.#openTunnel(
+        tunnelOptions === false
+          ? { publicUrl: publicUrl ?? door.url, port: door.port, probe }
+          : { ...tunnelOptions, port: door.publicPort, probe },
+      ),
+      this.#openWebhooks({ url: `${door.url}${probe.path}`, answer: probe.answer }),
+      this.#firstServing.promise,
+    ]);
+    server.reachedAt(tunnel.url);
+    const keeper = new WebhookKeeper({
+      webhooks,
+      onSteps: (steps) => this.#tell({ event: "webhooks", steps }),
+      onProblem: (error) => this.#tellProblem(error),
+    });
+    this.#opened("keeper", keeper);
+    await keeper.begin(this.#wantedWebhooks(tunnel));
+    const repairs = setInterval(() => void keeper.repair(), repairMs);
+    this.#closers.push(async () => clearInterval(repairs));
+    this.#isReady = true;
+    this.#tell({ event: "ready", ...this.state });
+  }
+
+  async replay(): Promise<Replayed | undefined> {
+    return this.#part("door").replay();
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    for (let closer = this.#closers.pop(); closer; closer = this.#closers.pop()) await closer();
+  }
+
+  #part<Name extends keyof Parts>(name: Name): Parts[Name] {
+    const part = this.#parts[name];
+    if (part) return part;
+    throw new WebhookError("This session is not open yet, or not any more.", { code: "CLOSING" });
+  }
+
+  /** Keeps a part for as long as the session lasts; one that is over already ends the part too. */
+  #opened<Name extends keyof Parts>(name: Name, part: Parts[Name]): void {
+    this.#parts[name] = part;
+    this.#closers.push(() => part.close());
+    if (!this.#closed) return;
+    void this.#close();
+    throw new WebhookError("This session was closed while it started.", { code: "CLOSING" });
+  }
+
+  async #openTunnel(options: Parameters<typeof openTunnel>[0]): Promise<Tunnel> {
+    const tunnel = await openTunnel({ ...options, ...(this.#options.signal && { signal: this.#options.signal }) });
+    this.#opened("tunnel", tunnel);
+    tunnel.on("down", (error) => this.#tell({ event: "down", reason: error.message }));
+    tunnel.on("error", (error) => {
+      if (tunnel.status === "up") this.#tellProblem(error);
+    });
+    tunnel.on("urlChanged", (publicUrl) => {
+      this.#parts.server?.reachedAt(publicUrl);
+      this.#tell({ event: "urlChanged", publicUrl });
+    });
+    // The Hub may have suspended meanwhile what it could not deliver, and the address may be another one.
+    tunnel.on("up", () => {
+      this.#tell({ event: "up", publicUrl: tunnel.url });
+      void this.#keepWebhooks();
+    });
+    return tunnel;
+  }
+
+  async #openWebhooks(alive: { url: string; answer: string }): Promise<TemporaryWebhooks> {
+    const { state } = this.#options;
+    const hub = this.#part("hub").client;
+    const removed = await cleanUpTemporary({ hub, state, onFailed: ({ error }) => this.#tellProblem(error) });
+    if (removed.length > 0) {
+      const steps = removed.map(
+        ({ id, endpoint }) => `deleted webhook ${id} of ${endpoint}, left by an earlier session`,
+      );
+      this.#tell({ event: "webhooks", steps });
+    }
+    return TemporaryWebhooks.open({ hub, state, session: { id: randomUUID(), alive } });
+  }
+
+  /** A Hub that cannot be reached just now is tried again: this never rejects. */
+  async #keepWebhooks(): Promise<void> {
+    const { keeper, tunnel } = this.#parts;
+    if (keeper && tunnel) await keeper.keep(this.#wantedWebhooks(tunnel));
+  }
+
+  #wantedWebhooks(tunnel: Tunnel): WantedWebhooks {
+    return {
+      endpoints: this.#description.endpoints
+        .map((endpoint) => ({ name: endpoint.name, watched: this.#watchOf(endpoint), domains: endpoint.domains }))
+        .filter(({ watched }) => watched.length > 0),
+      baseUrl: tunnel.url,
+      secret: this.#sessionSecret ?? this.#description.secret ?? null,
+    };
+  }
+
+  #served(description: ServerDescription): void {
+    this.#description = description;
+    this.#firstServing.resolve();
+    void this.#keepWebhooks().then(() => {
+      if (this.#isReady) this.#tell({ event: "reloaded", endpoints: this.state.endpoints });
+    });
+  }
+
+  #broke(error: WebhookError, isRestarted: boolean): void {
+    if (!this.#isReady && !this.#options.waitsForFile) this.#firstServing.reject(error);
+    else this.#tell({ event: "broken", reason: error.message, isRestarted });
+  }
+
+  #watchOf(endpoint: ServerDescription["endpoints"][number]): readonly WatchedThing[] {
+    if (endpoint.watch.length > 0) return endpoint.watch;
+    if (this.#options.watch) return this.#options.watch.map(checkedWatch);
+    return this.#isReal ? [] : watchByDefault(endpoint);
+  }
+
+  #tellProblem({ code, message }: { code: string; message: string }): void {
+    this.#tell({ event: "problem", code, message });
+  }
+
+  #tell(event: DevEvent): void {
+    if (this.#closed && event.event !== "output" && event.event !== "problem") return;
+    this.#options.onEvent?.(event);
+  }
+}
+
+function checkedWatch(watch: string): WatchedThing {
+  const parsed = parseWatch(watch);
+  if (!("problem" in parsed)) return parsed;
+  throw new WebhookError(`Option "watch": ${parsed.problem}`, { code: "OPTION_INVALID" });
+}
+
+function unreachable(): WebhookError {
+  return new WebhookError(
+    'The real Hub cannot reach this machine without a tunnel: leave "tunnel: false" out, or give a "publicUrl" that leads here.',
+    { code: "OPTION_INVALID" },
+  );
+}

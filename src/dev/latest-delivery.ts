@@ -1,0 +1,94 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { webhooksPath } from "../server/receive.ts";
+
+/** A delivery that has passed and was answered. */
+export interface PassedDelivery {
+  endpoint: string;
+  /** Its `Webhook-Id`; absent where the sender gave none. */
+  deliveryId?: string;
+  /** HTTP status of the answer. */
+  status: number;
+  /** From its headers to the end of the answer, in milliseconds; the wait for a server included. */
+  durationMs: number;
+}
+
+/** How a delivery that was sent once more was answered. */
+export interface Replayed {
+  endpoint: string;
+  deliveryId: string;
+  status: number;
+}
+
+/** What is kept of a delivery to send it once more. */
+interface Kept {
+  path: string;
+  headers: Headers;
+  body: Buffer<ArrayBuffer>;
+}
+
+/** A longer body is no payload of the Hub. */
+const longestKept = 10 * 1024 * 1024;
+/** Answers to a stranger, or to a request that is no delivery: nothing worth sending again. */
+const notDelivered: ReadonlySet<number> = new Set([401, 403, 404, 405, 429]);
+/** Headers that belong to a connection and not to a request. */
+const ofConnection = ["connection", "content-length", "expect", "host", "keep-alive", "transfer-encoding", "upgrade"];
+
+/** Remembers the latest delivery, to send it once more. In memory only: it holds the secret it came with. */
+export class LatestDelivery {
+  #kept: Kept | undefined;
+
+  /** Follows a request if it is a delivery, and tells when it is answered. */
+  observe(request: {
+    incoming: IncomingMessage;
+    outgoing: ServerResponse;
+    onAnswered: (delivery: PassedDelivery) => void;
+  }): { follow: () => void } | undefined {
+    const { incoming, outgoing, onAnswered } = request;
+    const { method, url: path = "" } = incoming;
+    if (method !== "POST" || !path.startsWith(webhooksPath)) return undefined;
+    const startedAt = performance.now();
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const deliveryId = incoming.headers["webhook-id"];
+    outgoing.once("finish", () => {
+      const status = outgoing.statusCode;
+      if (incoming.complete && length <= longestKept && !notDelivered.has(status)) {
+        this.#kept = { path, headers: keptHeaders(incoming), body: Buffer.concat(chunks) };
+      }
+      onAnswered({
+        endpoint: endpointOf(path),
+        ...(typeof deliveryId === "string" && { deliveryId }),
+        status,
+        durationMs: performance.now() - startedAt,
+      });
+    });
+    const keep = (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= longestKept) chunks.push(chunk);
+    };
+    return { follow: () => incoming.on("data", keep) };
+  }
+
+  /** Sends it to the server on this port. `undefined`: there was none yet. */
+  async replay(port: number): Promise<Replayed | undefined> {
+    if (!this.#kept) return undefined;
+    const { path, headers: given, body } = this.#kept;
+    const deliveryId = crypto.randomUUID();
+    const headers = new Headers(given);
+    headers.set("webhook-id", deliveryId);
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", headers, body });
+    await response.body?.cancel();
+    return { endpoint: endpointOf(path), deliveryId, status: response.status };
+  }
+}
+
+function endpointOf(path: string): string {
+  return path.slice(webhooksPath.length).replace(/[?#].*$/, "");
+}
+
+function keptHeaders({ headers }: IncomingMessage): Headers {
+  const entries = Object.entries(headers).filter(([name]) => !ofConnection.includes(name));
+  return new Headers(
+    entries.map(([name, value]): [string, string] => [name, Array.isArray(value) ? value.join(", ") : (value ?? "")]),
+  );
+}

@@ -1,0 +1,59 @@
+import { type FSWatcher, watch } from "node:fs";
+import { basename, dirname, join } from "node:path";
+
+/** What a {@link SourceWatcher} tells. */
+export interface SourceWatcherOptions {
+  /**
+   * Called with the paths that have changed, once the last change is `settleMs` old. `isLoaded` tells whether any of
+   * them is one that was added, and not only a neighbour of one.
+   */
+  onChange: (change: { paths: readonly string[]; isLoaded: boolean }) => void;
+  /** Milliseconds. Default 80: an editor writes a file in several steps. */
+  settleMs?: number;
+}
+
+/**
+ * Watches source files. The folders of them, in truth: many editors put a new file in the place of the old one, and
+ * whoever watches that one sees nothing any more.
+ */
+export class SourceWatcher {
+  readonly #options: Required<SourceWatcherOptions>;
+  readonly #files = new Set<string>();
+  readonly #folders = new Map<string, FSWatcher>();
+  readonly #changed = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor({ onChange, settleMs = 80 }: SourceWatcherOptions) {
+    this.#options = { onChange, settleMs };
+  }
+
+  /** Watches this file from now on. */
+  add(path: string): void {
+    this.#files.add(path);
+    const folder = dirname(path);
+    if (this.#folders.has(folder)) return;
+    const watcher = watch(folder, (_event, name) => {
+      if (name !== null) this.#note(join(folder, basename(name)));
+    });
+    // The folder was removed, say: there is nothing to be told of it then.
+    watcher.on("error", () => watcher.close());
+    this.#folders.set(folder, watcher);
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    for (const watcher of this.#folders.values()) watcher.close();
+    this.#folders.clear();
+  }
+
+  #note(path: string): void {
+    if (!this.#files.has(path) && !/\.([mc]?[jt]sx?|json)$/.test(path)) return;
+    this.#changed.add(path);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      const paths = [...this.#changed];
+      this.#changed.clear();
+      this.#options.onChange({ paths, isLoaded: paths.some((changed) => this.#files.has(changed)) });
+    }, this.#options.settleMs);
+  }
+}

@@ -1,0 +1,87 @@
+/** The process in which a server's file runs, started by `server-process.ts`. */
+import { serverDetails } from "../server/server-details.ts";
+import type { WebhooksServer } from "../server/webhooks-server.ts";
+import { explainFailure } from "./failure.ts";
+import { loadServer } from "./load.ts";
+import { type Order, order, type Report } from "./messages.ts";
+import { loadTypeScript } from "./typescript.ts";
+
+/** Enough for a handler that is almost done; whoever saves a file does not want to wait for longer. */
+const shutdownGrace = "3s";
+
+let publicUrl = "";
+let served: WebhooksServer | undefined;
+/** The latest file of the user's own that was loaded. */
+let loading: string | undefined;
+
+// Without whoever started it, nothing leads here any more.
+process.once("disconnect", () => process.exit());
+if (!process.connected) process.exit();
+
+process.on("message", (message) => {
+  const parsed = order.safeParse(message);
+  if (parsed.success) void obey(parsed.data);
+});
+
+async function obey(given: Order): Promise<void> {
+  if (given.order === "reachedAt") {
+    publicUrl = given.publicUrl;
+    return;
+  }
+  if (given.order === "stop") {
+    await served?.close();
+    return exit(0);
+  }
+  process.once("uncaughtException", fail);
+  try {
+    publicUrl = given.reachedAt.publicUrl;
+    loadTypeScript({ onLoad: noteLoading });
+    const server = await loadServer(given);
+    const { endpoints, secret, useSecret } = server[serverDetails]();
+    const description = { endpoints: [...endpoints], secret };
+    if (given.order === "describe") return end({ report: "described", description });
+    if (given.secret !== undefined) useSecret(given.secret);
+    const { port } = await server.launch({
+      port: 0,
+      host: "127.0.0.1",
+      tunnel: false,
+      publicUrl: () => publicUrl,
+      announce: false,
+      shutdownGrace,
+    });
+    // From here on it is the server that decides what becomes of an error that nobody handles.
+    process.off("uncaughtException", fail);
+    served = server;
+    tell({ report: "serving", port, description });
+  } catch (error) {
+    fail(error);
+  }
+}
+
+function noteLoading(path: string): void {
+  loading = path;
+  tell({ report: "loading", path });
+}
+
+/** Tells why the file does not load: what it throws, or what is thrown later on while it is waited for. */
+function fail(error: unknown): void {
+  const problem = explainFailure(error, { loading });
+  if (problem.stack !== undefined) console.error(problem.stack);
+  end({ report: "failed", reason: problem.reason });
+}
+
+function tell(report: Report): void {
+  process.send?.(report);
+}
+
+/** Ends the process, whatever the file has left open, once this has been told. */
+function end(report: Report): void {
+  process.send?.(report, () => void exit(report.report === "failed" ? 1 : 0));
+}
+
+/** Ends the process once what it has printed is out: `process.exit()` alone loses what waits in the pipe. */
+async function exit(code: number): Promise<never> {
+  const printed = (stream: NodeJS.WriteStream) => new Promise<unknown>((resolve) => stream.write("", resolve));
+  await Promise.all([printed(process.stdout), printed(process.stderr)]);
+  process.exit(code);
+}

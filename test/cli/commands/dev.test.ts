@@ -1,0 +1,170 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { HubClient } from "../../../src/hub/client.ts";
+import { LocalHub } from "../../../src/local-hub/local-hub.ts";
+import { freePort } from "../../support/free-port.ts";
+import { makeProject, type Project } from "../../support/project-folder.ts";
+import { binPath, CommandProcess } from "../command-process.ts";
+import { runCommand } from "../run-command.ts";
+
+const server = `
+  import { WebhooksServer } from "hub-webhooks";
+  const server = new WebhooksServer();
+  server.webhook("retrain", { watch: "dataset:me/data", scope: "repo.content" }, ({ repo }) => {
+    console.log("training on " + repo.name);
+    return { trained: repo.name };
+  });
+  export default server;
+  await server.launch();
+`;
+
+const never = new Promise<void>(() => {});
+
+async function makeServerProject(files: Record<string, string> = { "server.ts": server }): Promise<Project> {
+  const project = await makeProject(files);
+  onTestFinished(() => project[Symbol.asyncDispose]());
+  return project;
+}
+
+/** Starts `hub-webhooks dev` in a project, as a process of its own, on free ports. */
+function startDevCommand(project: Project, words: readonly string[], env: Record<string, string> = {}): CommandProcess {
+  const argv = [binPath, "dev", "--port", "0", ...words];
+  return new CommandProcess(process.execPath, argv, env, { cwd: project.path });
+}
+
+/** The events that a session has told so far. */
+function eventsOf({ stdout }: CommandProcess): Record<string, unknown>[] {
+  return stdout
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+}
+
+describe("hub-webhooks dev", () => {
+  test("tells a script in JSON when it is ready and what comes, and deletes its webhooks at the end", async () => {
+    await using hub = await LocalHub.start();
+    const client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+    const project = await makeServerProject();
+    // An address of one's own is given beforehand, so the port is known.
+    const port = await freePort();
+    const words = ["--hub", "real", "--public-url", `http://127.0.0.1:${port}`, "--port", String(port)];
+    const command = startDevCommand(project, [...words, "--format", "json"], {
+      HF_ENDPOINT: hub.url,
+      HF_TOKEN: "hf_local",
+    });
+    await command.says('"event":"ready"');
+    expect(eventsOf(command)).toEqual([
+      {
+        event: "ready",
+        url: `http://127.0.0.1:${port}`,
+        publicUrl: `http://127.0.0.1:${port}`,
+        hub: { kind: "real", url: hub.url },
+        endpoints: [{ name: "retrain", url: `http://127.0.0.1:${port}/webhooks/retrain`, watch: ["dataset:me/data"] }],
+      },
+    ]);
+    const [delivered] = await hub.push({ type: "dataset", name: "me/data" });
+    expect(delivered).toMatchObject({ status: 200 });
+    await command.says('"event":"delivery"');
+    expect(eventsOf(command).at(-1)).toMatchObject({
+      event: "delivery",
+      endpoint: "retrain",
+      status: 200,
+      deliveryId: delivered?.deliveryId,
+    });
+    expect(await client.webhooks.list()).toHaveLength(1);
+    command.signal("SIGTERM");
+    const { exitCode, stderr } = await command.ended;
+    expect({ exitCode, stderr: stderr.split("\n")[0] }).toEqual({ exitCode: 0, stderr: "training on me/data" });
+    expect(await client.webhooks.list()).toEqual([]);
+  });
+
+  test("needs no account: its own Hub delivers to the file, and trigger finds the way", async () => {
+    const project = await makeServerProject();
+    const command = startDevCommand(project, ["--hub-port", "0"]);
+    await command.says("Ctrl+C ends it.");
+    expect(command.stdout).toMatch(/^Ready in \d+\.\d s: .*server\.ts$/m);
+    const [, words = ""] = /npx hub-webhooks (trigger .*)$/m.exec(command.stdout) ?? [];
+    const { exitCode, stdout } = await runCommand(words.split(" "), { stopped: never });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringContaining('{"trained":"me/data"}') });
+    await command.says(/^\d\d:\d\d:\d\d ✓ 200 {2}retrain {2}dataset:me\/data {2}repo\.content update {2}[\d.]+ ms$/m);
+    expect(command.stdout).toContain("training on me/data\n");
+    command.signal("SIGINT");
+    expect(await command.ended).toMatchObject({
+      exitCode: 0,
+      stderr: "Ending: the webhooks of this session are deleted.\n",
+    });
+  });
+
+  test("says in one line why a file does not load, where nobody could mend it meanwhile", async () => {
+    const project = await makeServerProject({ "server.ts": "export const x = 1;" });
+    const command = startDevCommand(project, ["--hub-port", "0"]);
+    expect(await command.ended).toMatchObject({
+      exitCode: 1,
+      stdout: "",
+      stderr: 'error: server.ts does not load. It exports no server: end it with "export default server;".\n',
+    });
+  });
+
+  test("writes a small server to begin with, which handles what trigger sends", async () => {
+    const project = await makeServerProject({});
+    const command = startDevCommand(project, ["--create", "--hub-port", "0"]);
+    await command.says("Ctrl+C ends it.");
+    expect(await readFile(join(project.path, "server.ts"), "utf8")).toContain("new WebhooksServer()");
+    const [, words = ""] = /npx hub-webhooks (trigger .*)$/m.exec(command.stdout) ?? [];
+    expect(await runCommand(words.split(" "), { stopped: never })).toMatchObject({ exitCode: 0 });
+    await command.says("✓ 200  on_change");
+    command.signal("SIGTERM");
+    expect((await command.ended).exitCode).toBe(0);
+  });
+
+  test("does not write over a file that is there", async () => {
+    const project = await makeServerProject({ "server.ts": "throw new Error('mine');" });
+    const command = startDevCommand(project, ["--create", "--hub-port", "0"]);
+    expect((await command.ended).exitCode).toBe(1);
+    expect(await readFile(join(project.path, "server.ts"), "utf8")).toBe("throw new Error('mine');");
+  });
+
+  test("prints nothing but the public address for --format quiet", async () => {
+    const project = await makeServerProject();
+    const command = startDevCommand(project, ["--hub-port", "0", "--format", "quiet"]);
+    await command.says("\n");
+    expect(command.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\n$/);
+    command.signal("SIGTERM");
+    expect(await command.ended).toMatchObject({ exitCode: 0, stderr: "" });
+  });
+
+  test.each([
+    ["a Hub of its own at an address that is given", ["--endpoint", "http://127.0.0.1:1"], "--endpoint names a Hub"],
+    [
+      "a port for a Hub that it does not start",
+      ["--hub", "real", "--hub-port", "1"],
+      "--hub-port is for the local Hub",
+    ],
+    [
+      "two ways from outside",
+      ["--public-url", "https://a.example", "--tunnel", "ngrok"],
+      "--public-url takes the place",
+    ],
+    ["a Hub that there is not", ["--hub", "fake"], "Allowed choices are local, real."],
+    ["a tunnel that there is not", ["--tunnel", "frp"], "Allowed choices are localtunnel, cloudflared, ngrok."],
+    ["a port that is none", ["--port", "70000"], "Give a number from 0 to 65535."],
+    ["something that cannot be watched", ["--watch", "data:me/data"], '"data" cannot be watched.'],
+  ])("takes %s for wrong usage", async (_name, words, told) => {
+    const { exitCode, stderr } = await runCommand(["dev", ...words]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(told) });
+  });
+
+  test("takes a PORT that is none for wrong usage", async () => {
+    const { exitCode, stderr } = await runCommand(["dev"], { env: { PORT: "http" } });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('PORT is "http"') });
+  });
+
+  test("says what to do where there is no file", async () => {
+    const { exitCode, stderr } = await runCommand(["dev", "nowhere/bot.ts"]);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: expect.stringContaining("There is no file nowhere/bot.ts"),
+    });
+  });
+});

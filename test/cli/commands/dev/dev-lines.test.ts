@@ -1,0 +1,127 @@
+import { describe, expect, test } from "vitest";
+import { DevLines } from "../../../../src/cli/commands/dev/dev-lines.ts";
+import type { DevEvent, DevReady } from "../../../../src/dev/dev-event.ts";
+
+const lines = new DevLines({ hasColors: false, now: () => new Date(2026, 0, 2, 3, 4, 5).getTime() });
+
+const retrain = {
+  name: "retrain",
+  url: "http://127.0.0.1:7860/webhooks/retrain",
+  watch: ["dataset:me/data"],
+  trigger: ["dataset:me/data"],
+};
+const state: DevReady = {
+  url: "http://127.0.0.1:7860",
+  publicUrl: "http://127.0.0.1:7860",
+  hub: { kind: "local", url: "http://127.0.0.1:5050" },
+  endpoints: [retrain],
+};
+const start = { file: "server.ts", seconds: 0.34, hasKeys: true };
+
+describe("Ready", () => {
+  test("says where everything is, what is watched, and how to let something happen", () => {
+    expect(lines.ready(state, start)).toEqual([
+      "",
+      "Ready in 0.3 s: server.ts",
+      "  server  http://127.0.0.1:7860",
+      "  Hub     http://127.0.0.1:5050  (on this machine, no account)",
+      "",
+      "  retrain  dataset:me/data",
+      "",
+      "Let something happen, in another terminal: npx hub-webhooks trigger dataset:me/data",
+      "Keys: r replays the latest delivery, o opens the page, q quits",
+      "",
+    ]);
+  });
+
+  test("names a local Hub that is not where trigger looks by itself", () => {
+    const elsewhere = lines.ready({ ...state, hub: { kind: "local", url: "http://127.0.0.1:6000" } }, start).join("\n");
+    expect(elsewhere).toContain("npx hub-webhooks trigger dataset:me/data --endpoint http://127.0.0.1:6000");
+  });
+
+  test("on the real Hub tells the public address, and lets nothing happen", () => {
+    const { trigger: _trigger, ...registered } = retrain;
+    const silent = { name: "silent", url: "https://owl.example/webhooks/silent", watch: [] };
+    const real: DevReady = {
+      ...state,
+      publicUrl: "https://owl.example",
+      hub: { kind: "real", url: "https://huggingface.co" },
+      endpoints: [registered, silent],
+    };
+    const text = lines.ready(real, { ...start, hasKeys: false }).join("\n");
+    expect(text).toContain("  public  https://owl.example\n  Hub     https://huggingface.co\n");
+    expect(text).toContain('  silent   not registered: add { watch: "dataset:you/data" } to the endpoint, or --watch');
+    expect(text).not.toContain("trigger");
+    expect(text).toContain("Ctrl+C ends it.");
+  });
+
+  test("says what to do where there is no endpoint yet", () => {
+    expect(lines.ready({ ...state, endpoints: [] }, start).join("\n")).toContain(
+      "server.webhook(name, handler) does it",
+    );
+  });
+});
+
+describe("An event is one line", () => {
+  test.each<[DevEvent, string]>([
+    [{ event: "reloading", files: ["/home/me/server.ts", "C:\\me\\lib.ts"] }, "· server.ts, lib.ts changed: loading"],
+    [{ event: "reloaded", endpoints: [retrain] }, "✓ loaded: retrain"],
+    [{ event: "reloaded", endpoints: [] }, "✓ loaded: no endpoint"],
+    [
+      { event: "broken", reason: "server.ts does not load.", isRestarted: false },
+      "✗ server.ts does not load. Deliveries wait at the Hub until you have mended it.",
+    ],
+    [{ event: "broken", reason: "It has ended.", isRestarted: true }, "✗ It has ended. It is started again."],
+    [
+      { event: "down", reason: "The tunnel is gone." },
+      "✗ DOWN: nothing arrives from outside. The tunnel is gone. Opening it again.",
+    ],
+    [{ event: "up", publicUrl: "https://owl.example" }, "✓ UP: deliveries arrive again at https://owl.example"],
+    [
+      { event: "urlChanged", publicUrl: "https://cat.example" },
+      "! NEW ADDRESS: https://cat.example; this session's webhooks follow it",
+    ],
+    [{ event: "webhooks", steps: ["created webhook 1 for retrain"] }, "· created webhook 1 for retrain"],
+    [
+      { event: "problem", code: "HUB_UNREACHABLE", message: "The Hub cannot be reached." },
+      "! The Hub cannot be reached.",
+    ],
+  ])("%j", (event, text) => {
+    expect(lines.of(event)).toEqual([`03:04:05 ${text}`]);
+  });
+
+  test("that other lines tell has none of its own", () => {
+    expect(lines.of({ event: "ready", ...state })).toEqual([]);
+    expect(lines.of({ event: "delivery", endpoint: "retrain", status: 200, durationMs: 3 })).toEqual([]);
+  });
+});
+
+describe("What the server writes", () => {
+  const output = (text: string) => lines.of({ event: "output", stream: "stdout", text });
+
+  test("is shown as it is where it is no log", () => {
+    expect(output("hello")).toEqual(["hello"]);
+  });
+
+  test("is one line for a delivery, with what its handler threw below", () => {
+    const logged = {
+      level: 50,
+      time: 1,
+      endpoint: "retrain",
+      outcome: "failed",
+      status: 500,
+      err: { stack: "Error: no" },
+    };
+    expect(output(JSON.stringify(logged))).toEqual(["03:04:05 ✗ 500  retrain", "    Error: no"]);
+  });
+
+  test("is formatted as on a terminal where it is any other line of a log", () => {
+    const [line] = output(JSON.stringify({ level: 40, time: 1, msg: "careful", disk: "full" }));
+    expect(line).toMatch(/warn.* careful .*disk=.*full$/);
+  });
+});
+
+test("Colours are there where they are wished for", () => {
+  const coloured = new DevLines({ hasColors: true, now: () => 0 });
+  expect(coloured.of({ event: "reloaded", endpoints: [] })[0]).toContain("\u001b[32m✓\u001b[39m");
+});

@@ -1,0 +1,35 @@
+import { PassThrough } from "node:stream";
+import { expect, test } from "vitest";
+import { type KeyAction, listenToKeys } from "../../../../src/cli/commands/dev/keyboard.ts";
+
+/** A standard input of which keys come one by one. */
+function makeTerminalInput() {
+  const modes: boolean[] = [];
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (isRaw: boolean) => modes.push(isRaw) });
+  return { stdin, modes };
+}
+
+test("Each key does what it is for, and any other nothing", () => {
+  const { stdin } = makeTerminalInput();
+  const actions: KeyAction[] = [];
+  listenToKeys(stdin, (action) => actions.push(action));
+  stdin.emit("data", Buffer.from("rOx\n"));
+  stdin.emit("data", "q\u0003\u0004");
+  expect(actions).toEqual(["replay", "open", "quit", "quit", "quit"]);
+});
+
+test("The terminal is given back as it was", () => {
+  const { stdin, modes } = makeTerminalInput();
+  const actions: KeyAction[] = [];
+  const stop = listenToKeys(stdin, (action) => actions.push(action));
+  expect(modes).toEqual([true]);
+  stop();
+  stdin.emit("data", "r");
+  expect({ modes, actions, paused: stdin.isPaused() }).toEqual({ modes: [true, false], actions: [], paused: true });
+});
+
+test("Without a terminal nothing is read", () => {
+  const stdin = new PassThrough();
+  listenToKeys(stdin, () => {})();
+  expect(stdin.listenerCount("data")).toBe(0);
+});

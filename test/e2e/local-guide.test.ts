@@ -1,0 +1,129 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startProgram } from "../../scripts/dockerfile/program.ts";
+import { HubClient } from "../../src/hub/client.ts";
+import { LocalHub } from "../../src/local-hub/local-hub.ts";
+import { type LocaltunnelServer, startLocaltunnelServer } from "../support/localtunnel-server.ts";
+import { pack } from "./pack.ts";
+import { root } from "./root.ts";
+
+const skipped = process.env.SLOW_TESTS !== "1";
+if (skipped)
+  console.warn("docs/local.md is not followed: it installs the package, which takes time. SLOW_TESTS=1 does.");
+
+/** The commands of the guide, a block each, in their order; and what they are below. */
+async function readGuide(): Promise<{ heading: string; commands: string }[]> {
+  const text = await readFile(join(root, "docs", "local.md"), "utf8");
+  return text.split(/^#+ /m).flatMap((section) => {
+    const heading = section.split("\n")[0] ?? "";
+    const blocks = section.matchAll(/^( *)```sh\n(.*?)^ *```$/gms);
+    return [...blocks].map(([, , commands = ""]) => ({ heading, commands: commands.trim() }));
+  });
+}
+
+type Running = ReturnType<typeof startProgram>;
+
+describe.skipIf(skipped)("docs/local.md, followed in an empty folder", () => {
+  let folder: string;
+  let tarball: string;
+  let hub: LocalHub;
+  let tunnel: LocaltunnelServer;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "guide-"));
+    tarball = await pack(await mkdtemp(join(tmpdir(), "guide-package-")));
+    // In the place of the Hub and the tunnel of the internet.
+    hub = await LocalHub.start();
+    tunnel = await startLocaltunnelServer();
+    for (const port of [5050, 7860]) await expectFree(port);
+  }, 60_000);
+  afterAll(async () => {
+    await Promise.all([hub.close(), tunnel.close(), rm(folder, { recursive: true, force: true })]);
+  });
+
+  test("each command does what the guide says", { timeout: 180_000 }, async () => {
+    // All of this process's own, for npm may find its registry there; but nothing that concerns the product.
+    const environment = Object.fromEntries(
+      Object.entries(process.env).filter(
+        ([name]) => !/^(HF_|HUB_|WEBHOOK_|PORT$|VITEST|NODE_(ENV|OPTIONS)$)/.test(name),
+      ),
+    );
+    let dev: Running | undefined;
+    const startedAt = performance.now();
+    let firstUse: number | undefined;
+    let commandCount = 0;
+    try {
+      for (const { heading, commands } of await readGuide()) {
+        const isReal = heading === "The real Hub";
+        const script = commands
+          .replace("npm install hub-webhooks", `npm install --no-audit --no-fund ${tarball}`)
+          .replace("HF_TOKEN=hf_…", "HF_TOKEN=hf_local");
+        const env = isReal
+          ? { ...environment, HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local", LOCALTUNNEL_HOST: tunnel.url }
+          : environment;
+        const isDev = /^npx hub-webhooks dev/m.test(script);
+        if (isDev) await end(dev);
+        commandCount += 1;
+        // "exec", so that what is ended is the command and not the shell.
+        const lines = script.split("\n");
+        const last = lines.pop() ?? "";
+        const running = startProgram(["sh", "-ec", [...lines, isDev ? `exec ${last}` : last].join("\n")], {
+          cwd: folder,
+          env,
+          detached: true,
+        });
+        if (isDev) {
+          dev = running;
+          await expect.poll(running.output, { timeout: 30_000 }).toContain("Ctrl+C ends it.");
+          continue;
+        }
+        const { code, output } = await running.ended;
+        expect(code, `${script}\n${output}`).toBe(0);
+        if (firstUse === undefined && /trigger/.test(script)) {
+          await expect.poll(() => dev?.output()).toMatch(/✓ 200 {2}on_change {2}dataset:local-user\/data/);
+          firstUse = performance.now() - startedAt;
+          console.log(`First use: ${commandCount} commands, ${(firstUse / 1000).toFixed(1)} s from an empty folder.`);
+        }
+      }
+      expect(firstUse).toBeDefined();
+      const client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+      expect((await client.webhooks.list()).map(({ watched }) => watched)).toEqual([
+        [{ type: "dataset", name: "me/data" }],
+      ]);
+      const [delivered] = await hub.push({ type: "dataset", name: "me/data" });
+      expect(delivered).toMatchObject({ status: 200, answer: '{"seen":"me/data"}' });
+      await end(dev);
+      dev = undefined;
+      expect(await client.webhooks.list()).toEqual([]);
+    } finally {
+      if (dev) interrupt(dev);
+    }
+  });
+});
+
+async function end(running: Running | undefined): Promise<void> {
+  if (!running) return;
+  interrupt(running);
+  const { code, output } = await running.ended;
+  // npx itself ends by the signal.
+  expect(running.child.signalCode ?? code, output).toBeOneOf([0, "SIGINT"]);
+  expect(output).toContain("Ending: the webhooks of this session are deleted.");
+}
+
+/** Ctrl+C of a terminal reaches npx and all that it has started. */
+function interrupt({ child }: Running): void {
+  if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
+    process.kill(-child.pid, "SIGINT");
+}
+
+/** The guide names the usual ports, so they have to be free. */
+async function expectFree(port: number): Promise<void> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(port, "127.0.0.1", resolve);
+  });
+  await new Promise((resolve) => server.close(resolve));
+}
