@@ -1,3 +1,4 @@
+import { readBaseAddress } from "../base-address.ts";
 import { readEnvironment } from "../environment.ts";
 import { HubError } from "../errors.ts";
 
@@ -10,13 +11,8 @@ const defaultEndpoint = "https://huggingface.co";
  */
 export function findEndpoint(option: string | undefined): string {
   const address = option || (readEnvironment("HF_ENDPOINT") ?? defaultEndpoint);
-  const url = typeof address === "string" ? URL.parse(address) : null;
-  const isUsable =
-    url !== null &&
-    /^https?:$/.test(url.protocol) &&
-    [url.username, url.password, url.search, url.hash].every((part) => part === "");
-  if (isUsable) return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
-  // It is not shown: what is wrong with it may be that a password stands in it.
+  const read = typeof address === "string" ? readBaseAddress(address) : undefined;
+  if (read !== undefined) return read;
   throw new HubError(
     `The address of the Hub (option "endpoint" or HF_ENDPOINT) is not usable: give an http or https address without user name, password, query and fragment, such as ${defaultEndpoint}.`,
     { code: "OPTION_INVALID", fields: ["endpoint"] },

@@ -1,3 +1,4 @@
+import { readBaseAddress } from "../base-address.ts";
 import { WebhookError } from "../errors.ts";
 import { isLoopbackHost } from "../loopback.ts";
 
@@ -8,23 +9,19 @@ import { isLoopbackHost } from "../loopback.ts";
  * and the address leads to this machine alone.
  */
 export function checkBaseUrl(baseUrl: string, { hub }: { hub: string }): string {
-  const url = URL.parse(baseUrl);
-  const isUsable =
-    url !== null &&
-    /^https?:$/.test(url.protocol) &&
-    [url.username, url.password, url.search, url.hash].every((part) => part === "");
-  if (!isUsable) {
-    // It is not shown: what is wrong with it may be that a password stands in it.
+  const read = readBaseAddress(baseUrl);
+  if (read === undefined) {
     throw optionInvalid(
       "The public address of the server (--base-url, baseUrl in code) is not usable: give an http or https address without user name, password, query and fragment, such as https://me-bot.hf.space.",
     );
   }
-  if (isLoopbackHost(url.hostname) && !isLoopbackHost(new URL(hub).hostname)) {
+  const { origin, hostname } = new URL(read);
+  if (isLoopbackHost(hostname) && !isLoopbackHost(new URL(hub).hostname)) {
     throw optionInvalid(
-      `The Hub at ${hub} cannot reach ${url.origin}, which is this machine and nothing else: give the public address of the server, or use hub-webhooks dev, which opens a tunnel.`,
+      `The Hub at ${hub} cannot reach ${origin}, which is this machine and nothing else: give the public address of the server, or use hub-webhooks dev, which opens a tunnel.`,
     );
   }
-  return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
+  return read;
 }
 
 /**

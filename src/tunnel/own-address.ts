@@ -1,16 +1,15 @@
+import { readBaseAddress } from "../base-address.ts";
 import { WebhookError } from "../errors.ts";
 import type { ProviderTunnel } from "./provider.ts";
 
 /**
  * Reads the address of a tunnel that somebody else runs: http(s), perhaps with a path, without a slash at its end.
  *
- * @throws `OPTION_INVALID` when it is none. The message does not repeat it: it may hold a password.
+ * @throws `OPTION_INVALID` when it is none.
  */
 export function readPublicUrl(address: string): string {
-  const url = URL.parse(address);
-  if (url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash) {
-    return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
-  }
+  const read = readBaseAddress(address);
+  if (read !== undefined) return read;
   throw new WebhookError(
     'Option "publicUrl" is not usable: give the http(s) address that leads to the port, such as https://hooks.example.com, without a user name, a query or a fragment.',
     { code: "OPTION_INVALID" },

@@ -1,3 +1,4 @@
+import { readBaseAddress } from "../../base-address.ts";
 import { type Duration, toMilliseconds } from "../../duration.ts";
 import { readEnvironment } from "../../environment.ts";
 import { WebhookError } from "../../errors.ts";
@@ -133,18 +134,13 @@ function givenPublicUrl(option: LaunchOptions["publicUrl"]): () => string | unde
   if (typeof option === "function") return option;
   const address = option ?? readEnvironment("PUBLIC_URL");
   if (address === undefined) return () => undefined;
-  const url = URL.parse(address);
-  if (
-    url === null ||
-    !/^https?:$/.test(url.protocol) ||
-    `${url.username}${url.password}${url.search}${url.hash}` !== ""
-  ) {
+  const base = readBaseAddress(address);
+  if (base === undefined) {
     throw new WebhookError(
       'The public address (option "publicUrl" or PUBLIC_URL) is not usable: give an http or https address without user name, password, query and fragment, such as https://bot.example.com.',
       { code: "OPTION_INVALID" },
     );
   }
-  const base = `${url.origin}${url.pathname}`.replace(/\/+$/, "");
   return () => base;
 }
 

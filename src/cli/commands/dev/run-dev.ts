@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import type { DevEvent } from "../../../dev/dev-event.ts";
 import type { StartDevOptions } from "../../../dev/dev-options.ts";
 import { type DevSession, startDev } from "../../../dev/dev-session.ts";
@@ -68,7 +68,9 @@ export async function runDev(run: DevRun): Promise<void> {
     });
     if (output.isText) {
       const seconds = (performance.now() - startedAt) / 1000;
-      output.write(lines.ready(session.state, { file: run.file ?? file, seconds, hasKeys }).join("\n"));
+      output.write(
+        lines.ready(session.state, { file: run.file ?? relative(process.cwd(), file), seconds, hasKeys }).join("\n"),
+      );
     }
     await ended.promise;
     if (output.isText) output.say("Ending: the webhooks of this session are deleted.");
