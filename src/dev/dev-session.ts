@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { inspect } from "node:util";
 import { toMilliseconds } from "../duration.ts";
 import { WebhookError } from "../errors.ts";
 import { parseWatch, type WatchedThing } from "../payload/watch.ts";
@@ -86,6 +87,10 @@ class Session implements DevSession {
   #description: ServerDescription = { endpoints: [] };
   #isReady = false;
   #closed: Promise<void> | undefined;
+  /** Aborts what is being opened. */
+  readonly #ending = new AbortController();
+  /** What is being opened, and closes itself when the session is over by then. */
+  readonly #opening: Promise<unknown>[] = [];
 
   constructor(options: StartDevOptions) {
     this.#options = options;
@@ -113,7 +118,13 @@ class Session implements DevSession {
     };
   }
 
-  async open(): Promise<void> {
+  open(): Promise<void> {
+    const opening = this.#open();
+    this.#opening.push(opening);
+    return opening;
+  }
+
+  async #open(): Promise<void> {
     const { file, port, publicUrl, repairInterval = "1m" } = this.#options;
     const repairMs = toMilliseconds(repairInterval, "repairInterval");
     for (const watch of this.#options.watch ?? []) checkedWatch(watch);
@@ -127,12 +138,13 @@ class Session implements DevSession {
     const door = await FrontDoor.open({
       port,
       probe,
-      serverPort: () => this.#firstServing.promise.then(() => this.#part("server").port),
+      // Until it is first loaded there is none to ask.
+      serverPort: () => this.#parts.server?.port ?? this.#firstServing.promise.then(() => this.#part("server").port),
       onDelivery: (delivery) => this.#tell({ event: "delivery", ...delivery }),
     });
-    this.#opened("door", door);
+    await this.#opened("door", door);
     const hub = await openDevHub({ ...this.#options, allowRemote: isPublic });
-    this.#opened("hub", hub);
+    await this.#opened("hub", hub);
     const server = new ReloadingServer({
       path,
       reachedAt: { port: door.port, url: door.url, publicUrl: door.url },
@@ -143,26 +155,26 @@ class Session implements DevSession {
       onServing: (description) => this.#served(description),
       onBroken: ({ error, isRestarted }) => this.#broke(error, isRestarted),
     });
-    this.#opened("server", server);
+    await this.#opened("server", server);
     server.start();
     // Each of the three takes a while and needs none of the others; whichever fails first is told.
-    const [tunnel, webhooks] = await Promise.all([
-      this.#openTunnel(
-        tunnelOptions === false
-          ? { publicUrl: publicUrl ?? door.url, port: door.port, probe }
-          : { ...tunnelOptions, port: door.publicPort, probe },
-      ),
-      this.#openWebhooks({ url: `${door.url}${probe.path}`, answer: probe.answer }),
-      this.#firstServing.promise,
-    ]);
+    const openingTunnel = this.#openTunnel(
+      tunnelOptions === false
+        ? { publicUrl: publicUrl ?? door.url, port: door.port, probe }
+        : { ...tunnelOptions, port: door.publicPort, probe },
+    );
+    const openingWebhooks = this.#openWebhooks({ url: `${door.url}${probe.path}`, answer: probe.answer });
+    this.#opening.push(openingTunnel, openingWebhooks);
+    const [tunnel, webhooks] = await Promise.all([openingTunnel, openingWebhooks, this.#firstServing.promise]);
     server.reachedAt(tunnel.url);
     const keeper = new WebhookKeeper({
       webhooks,
       onSteps: (steps) => this.#tell({ event: "webhooks", steps }),
       onProblem: (error) => this.#tellProblem(error),
     });
-    this.#opened("keeper", keeper);
+    await this.#opened("keeper", keeper);
     await keeper.begin(this.#wantedWebhooks(tunnel));
+    if (this.#closed) throw closedMeanwhile();
     const repairs = setInterval(() => void keeper.repair(), repairMs);
     this.#closers.push(async () => clearInterval(repairs));
     this.#isReady = true;
@@ -183,7 +195,11 @@ class Session implements DevSession {
   }
 
   async #close(): Promise<void> {
+    const over = closedMeanwhile();
+    this.#ending.abort(over);
+    this.#firstServing.reject(over);
     for (let closer = this.#closers.pop(); closer; closer = this.#closers.pop()) await closer();
+    await Promise.allSettled(this.#opening);
   }
 
   #part<Name extends keyof Parts>(name: Name): Parts[Name] {
@@ -193,17 +209,18 @@ class Session implements DevSession {
   }
 
   /** Keeps a part for as long as the session lasts; one that is over already ends the part too. */
-  #opened<Name extends keyof Parts>(name: Name, part: Parts[Name]): void {
+  async #opened<Name extends keyof Parts>(name: Name, part: Parts[Name]): Promise<void> {
     this.#parts[name] = part;
+    if (this.#closed) {
+      await part.close();
+      throw closedMeanwhile();
+    }
     this.#closers.push(() => part.close());
-    if (!this.#closed) return;
-    void this.#close();
-    throw new WebhookError("This session was closed while it started.", { code: "CLOSING" });
   }
 
   async #openTunnel(options: Parameters<typeof openTunnel>[0]): Promise<Tunnel> {
-    const tunnel = await openTunnel({ ...options, ...(this.#options.signal && { signal: this.#options.signal }) });
-    this.#opened("tunnel", tunnel);
+    const tunnel = await openTunnel({ ...options, signal: this.#ending.signal });
+    await this.#opened("tunnel", tunnel);
     tunnel.on("down", (error) => this.#tell({ event: "down", reason: error.message }));
     tunnel.on("error", (error) => {
       if (tunnel.status === "up") this.#tellProblem(error);
@@ -223,7 +240,12 @@ class Session implements DevSession {
   async #openWebhooks(alive: { url: string; answer: string }): Promise<TemporaryWebhooks> {
     const { state } = this.#options;
     const hub = this.#part("hub").client;
-    const removed = await cleanUpTemporary({ hub, state, onFailed: ({ error }) => this.#tellProblem(error) });
+    const removed = await cleanUpTemporary({
+      hub,
+      state,
+      signal: this.#ending.signal,
+      onFailed: ({ error }) => this.#tellProblem(error),
+    });
     if (removed.length > 0) {
       const steps = removed.map(
         ({ id, endpoint }) => `deleted webhook ${id} of ${endpoint}, left by an earlier session`,
@@ -274,7 +296,11 @@ class Session implements DevSession {
 
   #tell(event: DevEvent): void {
     if (this.#closed && event.event !== "output" && event.event !== "problem") return;
-    this.#options.onEvent?.(event);
+    const { onEvent } = this.#options;
+    // Whatever it throws, or rejects with, would end the session, and the process with it.
+    (async () => onEvent?.(event))().catch((reason: unknown) => {
+      process.emitWarning(`The listener of the session's event "${event.event}" failed: ${inspect(reason)}`);
+    });
   }
 }
 
@@ -282,6 +308,10 @@ function checkedWatch(watch: string): WatchedThing {
   const parsed = parseWatch(watch);
   if (!("problem" in parsed)) return parsed;
   throw new WebhookError(`Option "watch": ${parsed.problem}`, { code: "OPTION_INVALID" });
+}
+
+function closedMeanwhile(): WebhookError {
+  return new WebhookError("This session was closed while it started.", { code: "CLOSING" });
 }
 
 function unreachable(): WebhookError {

@@ -15,12 +15,12 @@ export interface FrontDoorOptions {
   serverPort: () => Promise<number>;
   /** Told of every delivery that was answered. */
   onDelivery: (delivery: PassedDelivery) => void;
+  /** How long a request waits for a server, in milliseconds. Default 20,000: the Hub waits for 30 seconds. */
+  longestWaitMs?: number;
 }
 
 /** The port of a Space, and of a launched server. */
 const usualPort = 7860;
-/** The Hub waits for 30 seconds. */
-const longestWaitMs = 20_000;
 const retryAfterSeconds = "1";
 
 /**
@@ -58,8 +58,7 @@ export class FrontDoor {
     // The tunnel's server opens connections before it needs them: an idle one must not be taken for a slow one.
     const lasting = { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 };
     const open = createServer(lasting, (incoming, outgoing) => {
-      const isForWebhooks = incoming.url?.startsWith(webhooksPath) || isProbe(options.probe, incoming);
-      if (isForWebhooks) pass(options, passing, { incoming, outgoing });
+      if (isForWebhooks(incoming) || isProbe(options.probe, incoming)) pass(options, passing, { incoming, outgoing });
       else outgoing.writeHead(404).end();
     });
     await listen(own, options.port);
@@ -124,11 +123,12 @@ function pass(options: FrontDoorOptions, { agent, latest }: Passing, { incoming,
   const delivery = latest.observe({ incoming, outgoing, onAnswered: options.onDelivery });
   void serverPort(options).then(
     (port) => {
-      if (incoming.destroyed && !incoming.complete) return;
+      // Whoever has hung up meanwhile sends it again; what is left of this one would never end.
+      if (outgoing.destroyed) return;
       const { method, url: path, rawHeaders } = incoming;
-      const inner = request({ host: "127.0.0.1", port, agent, method, path, headers: withoutExpect(rawHeaders) });
+      const inner = request({ host: "127.0.0.1", port, agent, method, path, headers: endToEnd(rawHeaders) });
       inner.on("response", (answer) => {
-        outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, answer.rawHeaders);
+        outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders));
         answer.pipe(outgoing);
         answer.on("error", () => outgoing.destroy());
       });
@@ -151,7 +151,7 @@ function pass(options: FrontDoorOptions, { agent, latest }: Passing, { incoming,
 }
 
 /** The port, or an error once the sender would not wait for an answer any more. */
-async function serverPort({ serverPort: find }: FrontDoorOptions): Promise<number> {
+async function serverPort({ serverPort: find, longestWaitMs = 20_000 }: FrontDoorOptions): Promise<number> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error("late")), longestWaitMs);
   try {
@@ -171,10 +171,24 @@ function answerLater(outgoing: ServerResponse, error: string): void {
   outgoing.end(JSON.stringify({ error, code: "CLOSING" }));
 }
 
-/** Node has answered it already. */
-function withoutExpect(rawHeaders: readonly string[]): string[] {
-  const isExpect = (index: number) => rawHeaders[index - (index % 2)]?.toLowerCase() === "expect";
-  return rawHeaders.filter((_text, index) => !isExpect(index));
+/** What is said of one connection must not be said of the next; and "Expect" Node has answered already. */
+const ofConnection: ReadonlySet<string> = new Set([
+  "connection",
+  "expect",
+  "keep-alive",
+  "proxy-connection",
+  "upgrade",
+]);
+
+function endToEnd(rawHeaders: readonly string[]): string[] {
+  const isKept = (index: number) => !ofConnection.has(rawHeaders[index - (index % 2)]?.toLowerCase() ?? "");
+  return rawHeaders.filter((_text, index) => isKept(index));
+}
+
+/** Also where it ends up once the server has resolved the dots in it. */
+function isForWebhooks({ url = "" }: IncomingMessage): boolean {
+  const resolved = URL.parse(`http://127.0.0.1${url}`)?.pathname ?? "";
+  return url.startsWith(webhooksPath) && resolved.startsWith(webhooksPath);
 }
 
 function isProbe(probe: Probe, { method, url }: IncomingMessage): boolean {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { WebhookError } from "../errors.ts";
 import { webhooksPath } from "../server/receive.ts";
 
 /** A delivery that has passed and was answered. */
@@ -37,7 +38,10 @@ const ofConnection = ["connection", "content-length", "expect", "host", "keep-al
 export class LatestDelivery {
   #kept: Kept | undefined;
 
-  /** Follows a request if it is a delivery, and tells when it is answered. */
+  /**
+   * Tells when a request is answered, if it is a delivery. One that is passed on is to be followed, from the first byte
+   * of its body: others are not kept.
+   */
   observe(request: {
     incoming: IncomingMessage;
     outgoing: ServerResponse;
@@ -49,10 +53,11 @@ export class LatestDelivery {
     const startedAt = performance.now();
     const chunks: Buffer[] = [];
     let length = 0;
+    let isFollowed = false;
     const deliveryId = incoming.headers["webhook-id"];
     outgoing.once("finish", () => {
       const status = outgoing.statusCode;
-      if (incoming.complete && length <= longestKept && !notDelivered.has(status)) {
+      if (isFollowed && incoming.complete && length <= longestKept && !notDelivered.has(status)) {
         this.#kept = { path, headers: keptHeaders(incoming), body: Buffer.concat(chunks) };
       }
       onAnswered({
@@ -66,19 +71,34 @@ export class LatestDelivery {
       length += chunk.length;
       if (length <= longestKept) chunks.push(chunk);
     };
-    return { follow: () => incoming.on("data", keep) };
+    const follow = () => {
+      isFollowed = true;
+      incoming.on("data", keep);
+    };
+    return { follow };
   }
 
-  /** Sends it to the server on this port. `undefined`: there was none yet. */
+  /**
+   * Sends it to the server on this port. `undefined`: there was none yet.
+   *
+   * @throws `CLOSING` when the server goes away meanwhile.
+   */
   async replay(port: number): Promise<Replayed | undefined> {
     if (!this.#kept) return undefined;
     const { path, headers: given, body } = this.#kept;
     const deliveryId = crypto.randomUUID();
     const headers = new Headers(given);
     headers.set("webhook-id", deliveryId);
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", headers, body });
-    await response.body?.cancel();
-    return { endpoint: endpointOf(path), deliveryId, status: response.status };
+    try {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", headers, body });
+      await response.body?.cancel();
+      return { endpoint: endpointOf(path), deliveryId, status: response.status };
+    } catch (cause) {
+      throw new WebhookError("The server went away in the middle of the replay: try again.", {
+        code: "CLOSING",
+        cause,
+      });
+    }
   }
 }
 

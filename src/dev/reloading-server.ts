@@ -19,10 +19,12 @@ export interface ReloadingServerOptions
     ReloadingServerEvents {
   /** Asked for in place of the secrets that the server has. */
   secret: string | undefined;
+  /**
+   * A server that ends by itself is started again after these milliseconds, unless it had not even served for that long.
+   * Default 1,000.
+   */
+  restartAfterMs?: number;
 }
-
-/** A server that ends by itself is started again after this time, unless it had not even served for that long. */
-const restartAfterMs = 1_000;
 
 /** Runs a server's file, and runs it anew whenever one of its sources changes. */
 export class ReloadingServer {
@@ -37,6 +39,8 @@ export class ReloadingServer {
   #loading: Promise<void> | undefined;
   /** Whether what is loaded, or about to be, is older than its sources. */
   #isStale = false;
+  /** Whether something has changed, while it was loaded, that it may lack. */
+  #mayBeMended = false;
   #isClosed = false;
   #restart: NodeJS.Timeout | undefined;
   #publicUrl: string;
@@ -79,8 +83,12 @@ export class ReloadingServer {
   }
 
   #changed(paths: readonly string[], isLoaded: boolean): void {
+    if (this.#isClosed) return;
     // What does not load may lack a file that was never loaded.
-    if (this.#isClosed || !(isLoaded || this.#state === "broken")) return;
+    if (!isLoaded && this.#state !== "broken") {
+      this.#mayBeMended = this.#state === "loading";
+      return;
+    }
     this.#options.onReload(paths);
     this.#load();
   }
@@ -104,6 +112,7 @@ export class ReloadingServer {
       await this.#process?.stop();
       if (this.#isClosed) return;
       this.#isStale = false;
+      this.#mayBeMended = false;
       await this.#startProcess();
     }
   }
@@ -124,6 +133,7 @@ export class ReloadingServer {
       const serving = await started.serving();
       if (!this.#isStale && !this.#isClosed) this.#served(started, serving);
     } catch (error) {
+      this.#isStale ||= this.#mayBeMended;
       if (!this.#isStale && !this.#isClosed) this.#broke({ error: asWebhookError(error), isRestarted: false });
     } finally {
       this.#starting = undefined;
@@ -131,6 +141,7 @@ export class ReloadingServer {
   }
 
   #served(started: ServerProcess, { port, description }: Serving): void {
+    const { restartAfterMs = 1_000 } = this.#options;
     const servedAt = performance.now();
     this.#state = "serving";
     this.#port.resolve(port);

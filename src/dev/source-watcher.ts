@@ -32,12 +32,16 @@ export class SourceWatcher {
     this.#files.add(path);
     const folder = dirname(path);
     if (this.#folders.has(folder)) return;
-    const watcher = watch(folder, (_event, name) => {
-      if (name !== null) this.#note(join(folder, basename(name)));
-    });
-    // The folder was removed, say: there is nothing to be told of it then.
-    watcher.on("error", () => watcher.close());
-    this.#folders.set(folder, watcher);
+    try {
+      const watcher = watch(folder, (_event, name) => {
+        if (name !== null) this.#note(join(folder, basename(name)));
+      });
+      // The folder was removed, say: there is nothing to be told of it then.
+      watcher.on("error", () => watcher.close());
+      this.#folders.set(folder, watcher);
+    } catch {
+      // It is gone already, or the system watches no more folders: the others are watched all the same.
+    }
   }
 
   close(): void {

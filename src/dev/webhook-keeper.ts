@@ -20,10 +20,9 @@ export interface WebhookKeeperOptions {
   onSteps: (steps: readonly string[]) => void;
   /** Told of what fails, and, once, of what stands in the way. */
   onProblem: (problem: { code: string; message: string }) => void;
+  /** The waits between tries, in milliseconds; the last one for good. Default 2, 5, 15 and 30 seconds. */
+  retryAfterMs?: readonly number[];
 }
-
-/** The waits between tries, in milliseconds; the last one for good. */
-const retryAfterMs = [2_000, 5_000, 15_000, 30_000];
 
 /** Keeps the webhooks of a session as they are to be, and tries again where the Hub does not let it. */
 export class WebhookKeeper {
@@ -81,6 +80,7 @@ export class WebhookKeeper {
   }
 
   async #retry(): Promise<void> {
+    const { retryAfterMs = [2_000, 5_000, 15_000, 30_000] } = this.#options;
     for (let tries = 0; ; tries += 1) {
       const ms = retryAfterMs[Math.min(tries, retryAfterMs.length - 1)];
       await wait(ms, undefined, { signal: this.#closing.signal }).catch(() => {});

@@ -1,0 +1,355 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener, request, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { FrontDoor, type FrontDoorOptions } from "../../src/dev/front-door.ts";
+import type { PassedDelivery } from "../../src/dev/latest-delivery.ts";
+import { WebhookError } from "../../src/errors.ts";
+import { freePort } from "../support/free-port.ts";
+import { RawSocket, requestBytes } from "../support/raw-socket.ts";
+
+const probe = { path: "/_hub-webhooks/probe/abc", answer: "it is me" };
+const secret = "Planted-5ecret-60ad2c";
+
+/** A server behind the door. */
+async function startServer(listener: RequestListener) {
+  const server = createServer(listener).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("A TCP server has a port.");
+  return { server, port: address.port };
+}
+
+/** A door to a server, or to nothing yet. */
+async function openDoor(options: Partial<FrontDoorOptions> = {}) {
+  const deliveries: PassedDelivery[] = [];
+  const door = await FrontDoor.open({
+    ...{ port: 0, probe, serverPort: () => Promise.reject(new Error("no server")) },
+    onDelivery: (delivery) => deliveries.push(delivery),
+    ...options,
+  });
+  onTestFinished(() => door.close());
+  const publicUrl = `http://127.0.0.1:${door.publicPort}`;
+  return { door, deliveries, publicUrl };
+}
+
+/** A door to a server that answers as the listener does, and keeps what it was asked. */
+async function openDoorTo(listener: RequestListener, options: Partial<FrontDoorOptions> = {}) {
+  const { port, server } = await startServer(listener);
+  return { ...(await openDoor({ serverPort: async () => port, ...options })), server };
+}
+
+/** Keeps every request with its body, and answers with a status. */
+function recorder(status = () => 200) {
+  const requests: { incoming: IncomingMessage; body: string }[] = [];
+  const listener = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    requests.push({ incoming, body: await text(incoming) });
+    outgoing.writeHead(status()).end("recorded");
+  };
+  return { requests, listener };
+}
+
+const post = (url: string, body: string | Uint8Array<ArrayBuffer> = "{}", headers: Record<string, string> = {}) =>
+  fetch(`${url}/webhooks/retrain`, { method: "POST", body, headers: { "webhook-id": "one", ...headers } });
+
+describe("The front door", () => {
+  test("passes a request on as it came, and the answer back as it came", async () => {
+    const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, index) => index % 256));
+    const seen: IncomingMessage[] = [];
+    const bodies: Buffer[] = [];
+    const { door } = await openDoorTo(async (incoming, outgoing) => {
+      seen.push(incoming);
+      bodies.push(Buffer.concat(await incoming.toArray()));
+      outgoing.writeHead(207, "Many Things", [
+        ...["X-Twice", "one", "X-Twice", "two", "Set-Cookie", "a=1", "Set-Cookie", "b=2"],
+        ...["Content-Length", String(bytes.length)],
+      ]);
+      outgoing.end(bytes);
+    });
+    const asking = request(`${door.url}/any/%2Fpath?query=a&query=b`, {
+      method: "PUT",
+      headers: ["Host", "bot.example.com", "X-Twice", "one", "x-twice", "two", "Expect", "100-continue"],
+    });
+    asking.end(bytes);
+    const [answer] = (await once(asking, "response")) as [IncomingMessage];
+    const received = Buffer.concat(await answer.toArray());
+    expect([answer.statusCode, answer.statusMessage]).toEqual([207, "Many Things"]);
+    expect(answer.rawHeaders.slice(0, 8)).toEqual([
+      ...["X-Twice", "one", "X-Twice", "two", "Set-Cookie", "a=1", "Set-Cookie", "b=2"],
+    ]);
+    expect(received.equals(bytes)).toBe(true);
+    expect(bodies[0]?.equals(bytes)).toBe(true);
+    const [{ method, url, rawHeaders } = {}] = seen;
+    expect([method, url]).toEqual(["PUT", "/any/%2Fpath?query=a&query=b"]);
+    expect(rawHeaders?.slice(0, 6)).toEqual(["Host", "bot.example.com", "X-Twice", "one", "x-twice", "two"]);
+    expect(rawHeaders?.map((header) => header.toLowerCase())).not.toContain("expect");
+  });
+
+  test("passes several requests on one connection, with and without a body", async () => {
+    const { requests, listener } = recorder();
+    const { door } = await openDoorTo(listener);
+    const socket = await RawSocket.open(door.url);
+    for (const body of ["first", "", "third"]) {
+      socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "x" }, body }));
+      expect((await socket.answer()).status).toBe(200);
+    }
+    socket.send(requestBytes({ method: "GET", path: "/", headers: { Host: "x", "Content-Length": undefined } }));
+    expect((await socket.answer()).text).toBe("recorded");
+    socket.close();
+    expect(requests.map(({ body }) => body)).toEqual(["first", "", "third", ""]);
+  });
+
+  test("lets a request wait while there is no server, and passes it to the next one", async () => {
+    const { requests, listener } = recorder();
+    const { port } = await startServer(listener);
+    const next = Promise.withResolvers<number>();
+    const asked = Promise.withResolvers<void>();
+    const { door } = await openDoor({
+      serverPort() {
+        asked.resolve();
+        return next.promise;
+      },
+    });
+    const answer = post(door.url, "waits");
+    await asked.promise;
+    expect(requests).toEqual([]);
+    next.resolve(port);
+    expect((await answer).status).toBe(200);
+    expect(requests[0]?.body).toBe("waits");
+  });
+
+  test("answers 503, to be tried again, while the file does not load", async () => {
+    const failure = new WebhookError("It throws.", { code: "SERVER_FILE_INVALID" });
+    const { door, deliveries } = await openDoor({ serverPort: () => Promise.reject(failure) });
+    const answer = await post(door.url);
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(await answer.json()).toEqual({ error: "The server's file does not load.", code: "CLOSING" });
+    expect(deliveries).toMatchObject([{ endpoint: "retrain", deliveryId: "one", status: 503 }]);
+  });
+
+  test("answers 503 when it has waited long enough for a server", async () => {
+    const { door } = await openDoor({ serverPort: () => new Promise(() => {}), longestWaitMs: 20 });
+    const answer = await post(door.url);
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
+  });
+
+  test("answers 503 when the server dies in the middle of a request, and hangs up in the middle of an answer", async () => {
+    const { door } = await openDoorTo((incoming, outgoing) => {
+      if (incoming.url === "/halfway") outgoing.writeHead(200).write("half of it", () => incoming.socket.destroy());
+      else incoming.socket.destroy();
+    });
+    const answer = await post(door.url);
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
+    await expect(fetch(`${door.url}/halfway`).then((half) => half.text())).rejects.toThrow();
+    const { port } = await startServer(() => {});
+    const gone = await openDoor({ serverPort: async () => freePort() });
+    expect(port).toBeGreaterThan(0);
+    expect((await post(gone.door.url)).status).toBe(503);
+  });
+
+  test("answers the probe on both sockets, without a server", async () => {
+    const { door, publicUrl, deliveries } = await openDoor();
+    for (const url of [door.url, publicUrl]) {
+      const answer = await fetch(`${url}${probe.path}`);
+      expect(answer.headers.get("content-type")).toBe("text/plain");
+      expect(await answer.text()).toBe(probe.answer);
+    }
+    expect((await fetch(`${publicUrl}${probe.path}`, { method: "POST" })).status).toBe(404);
+    expect(deliveries).toEqual([]);
+  });
+
+  test.for([
+    "/",
+    "/_deliveries",
+    "/metrics",
+    "/webhooksother",
+    "/webhooks/../_deliveries",
+    "/webhooks/%2e%2e/_deliveries",
+    "/webhooks/%2E.\\..\\_deliveries",
+    "http://127.0.0.1/_deliveries",
+    "//webhooks/",
+  ])("lets nobody from outside reach %s", async (path) => {
+    const { requests, listener } = recorder();
+    const { door, publicUrl } = await openDoorTo(listener);
+    const raw = requestBytes({ method: "GET", path, headers: { Host: "x" } });
+    const outside = await RawSocket.open(publicUrl);
+    expect((await outside.send(raw).answer()).status).toBe(404);
+    expect(requests).toEqual([]);
+    const inside = await RawSocket.open(door.url);
+    expect((await inside.send(raw).answer()).status).toBe(200);
+    outside.close();
+    inside.close();
+  });
+
+  test("passes a webhook from outside", async () => {
+    const { requests, listener } = recorder();
+    const { publicUrl, deliveries } = await openDoorTo(listener);
+    expect(await (await post(publicUrl, "payload")).text()).toBe("recorded");
+    expect(requests[0]?.body).toBe("payload");
+    expect(deliveries).toEqual([
+      { endpoint: "retrain", deliveryId: "one", status: 200, durationMs: expect.any(Number) },
+    ]);
+  });
+
+  test("tells the server when whoever asked has hung up", async () => {
+    const begun = Promise.withResolvers<IncomingMessage>();
+    const { door, deliveries } = await openDoorTo((incoming) => begun.resolve(incoming));
+    const hangingUp = new AbortController();
+    const answer = fetch(`${door.url}/webhooks/retrain`, { method: "POST", body: "{}", signal: hangingUp.signal });
+    const incoming = await begun.promise;
+    const closed = once(incoming.socket, "close");
+    hangingUp.abort();
+    await expect(answer).rejects.toThrow();
+    await closed;
+    expect(deliveries).toEqual([]);
+  });
+
+  test("does not pass on what nobody waits for any more", async () => {
+    const { requests, listener } = recorder();
+    const { server, port } = await startServer(listener);
+    let connections = 0;
+    server.on("connection", () => {
+      connections += 1;
+    });
+    const next = Promise.withResolvers<number>();
+    const waiting: (() => void)[] = [];
+    const { door } = await openDoor({
+      serverPort() {
+        for (const wake of waiting.splice(0)) wake();
+        return next.promise;
+      },
+    });
+    for (const body of ["whole", "half"]) {
+      const asked = new Promise<void>((resolve) => waiting.push(resolve));
+      const socket = await RawSocket.open(door.url);
+      const bytes = requestBytes({ path: "/webhooks/retrain", headers: { Host: "x" }, body });
+      socket.send(body === "whole" ? bytes : bytes.subarray(0, -1));
+      await asked;
+      socket.close();
+    }
+    // The one after them has its answer only when those before it were seen to.
+    const last = new Promise<void>((resolve) => waiting.push(resolve));
+    const answer = post(door.url, "last");
+    await last;
+    next.resolve(port);
+    await answer;
+    expect(requests.map(({ body }) => body)).toEqual(["last"]);
+    expect(connections).toBe(1);
+  });
+
+  test("ends idle connections from this machine in time, and those of a tunnel never", async () => {
+    const { door, publicUrl } = await openDoor();
+    const asked = requestBytes({ method: "GET", path: probe.path, headers: { Host: "x" } });
+    const own = await RawSocket.open(door.url);
+    expect((await own.send(asked).answer()).headers.get("keep-alive")).toBe("timeout=5");
+    const tunnel = await RawSocket.open(publicUrl);
+    expect((await tunnel.send(asked).answer()).headers.get("keep-alive")).toBeNull();
+    expect([tunnel.isEnded, tunnel.rest]).toEqual([false, ""]);
+    own.close();
+    tunnel.close();
+  });
+
+  test("closes with connections open, idle and at work", async () => {
+    const begun = Promise.withResolvers<void>();
+    const { door, publicUrl } = await openDoorTo(() => begun.resolve());
+    const idle = [await RawSocket.open(door.url), await RawSocket.open(publicUrl)];
+    const working = post(publicUrl);
+    await begun.promise;
+    await door.close();
+    await expect(working).rejects.toThrow();
+    await Promise.all(idle.map(({ ended }) => ended));
+    await expect(fetch(door.url)).rejects.toThrow();
+    for (const socket of idle) socket.close();
+  });
+
+  test("refuses a port that is taken where it was asked for", async () => {
+    const { port } = await startServer(() => {});
+    await expect(openDoor({ port })).rejects.toMatchObject({
+      code: "PORT_IN_USE",
+      message: `Port ${port} is taken: end the program that listens there, or choose another port.`,
+    });
+  });
+
+  test("takes another port than the usual one where that is taken", async () => {
+    // Whether it is the first of them that has port 7860, or another program: one of the two cannot have it.
+    const doors = [await openDoor({ port: undefined }), await openDoor({ port: undefined })];
+    const [first = 0, second = 0] = doors.map(({ door }) => door.port);
+    expect(first).not.toBe(second);
+    expect(second).not.toBe(7860);
+  });
+});
+
+describe("The latest delivery", () => {
+  test("is sent again as it was, as a new one", async () => {
+    const { requests, listener } = recorder();
+    const { door } = await openDoorTo(listener);
+    expect(await door.replay()).toBeUndefined();
+    await post(door.url, "older");
+    await post(door.url, '{"é":1}', { "x-webhook-secret": secret, "content-type": "application/json" });
+    await fetch(`${door.url}/`);
+    const replayed = await door.replay();
+    expect(replayed).toEqual({ endpoint: "retrain", deliveryId: expect.any(String), status: 200 });
+    expect(replayed?.deliveryId).not.toBe("one");
+    const { incoming, body } = requests.at(-1) ?? { body: "" };
+    expect(body).toBe('{"é":1}');
+    expect(incoming?.headers).toMatchObject({
+      "x-webhook-secret": secret,
+      "content-type": "application/json",
+      "webhook-id": replayed?.deliveryId,
+    });
+    expect(JSON.stringify(replayed)).not.toContain(secret);
+  });
+
+  test.for([401, 403, 404, 405, 429])("is not one that was answered with %i", async (refusal) => {
+    let status = 200;
+    const { requests, listener } = recorder(() => status);
+    const { door } = await openDoorTo(listener);
+    await post(door.url, "a good one");
+    status = refusal;
+    await post(door.url, "a stranger's");
+    await door.replay();
+    expect(requests.at(-1)?.body).toBe("a good one");
+  });
+
+  test("is also one that the server failed at", async () => {
+    const { requests, listener } = recorder(() => 500);
+    const { door } = await openDoorTo(listener);
+    await post(door.url, "failed at");
+    expect(await door.replay()).toMatchObject({ status: 500 });
+    expect(requests.at(-1)?.body).toBe("failed at");
+  });
+
+  test("is not one that no server has seen", async () => {
+    const { requests, listener } = recorder();
+    const { port } = await startServer(listener);
+    let found: () => Promise<number> = async () => port;
+    const { door } = await openDoor({ serverPort: () => found() });
+    await post(door.url, "seen");
+    // It has come whole by the time at which it is known that there is no server for it.
+    const broken = Promise.withResolvers<number>();
+    found = () => broken.promise;
+    const socket = await RawSocket.open(door.url);
+    socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "x" }, body: "unseen" }));
+    await fetch(`${door.url}${probe.path}`);
+    broken.reject(new WebhookError("It throws.", { code: "SERVER_FILE_INVALID" }));
+    expect((await socket.answer()).status).toBe(503);
+    socket.close();
+    await expect(door.replay()).rejects.toMatchObject({ code: "SERVER_FILE_INVALID" });
+    found = async () => port;
+    await door.replay();
+    expect(requests.at(-1)?.body).toBe("seen");
+  });
+
+  test("is kept up to 10 MiB", async () => {
+    const { requests, listener } = recorder();
+    const { door } = await openDoorTo(listener);
+    await post(door.url, "x".repeat(10 * 1024 * 1024));
+    expect((await post(door.url, "y".repeat(10 * 1024 * 1024 + 1))).status).toBe(200);
+    await door.replay();
+    expect(requests.at(-1)?.body).toBe("x".repeat(10 * 1024 * 1024));
+  });
+});

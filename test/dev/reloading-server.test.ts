@@ -1,0 +1,210 @@
+import { rename } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, type TestContext, test } from "vitest";
+import { ReloadingServer, type ReloadingServerOptions } from "../../src/dev/reloading-server.ts";
+import { SourceWatcher } from "../../src/dev/source-watcher.ts";
+import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { makeProject, type Project } from "../support/project-folder.ts";
+
+const patience = { timeout: 15_000, interval: 20 };
+
+/** A server that answers with a word of its own and one that it imports. */
+const serverFile = (word: string, more = "") => `
+  import { WebhooksServer } from "hub-webhooks";
+  import { word } from "./lib/word.ts";
+  const server = new WebhooksServer();
+  server.webhook("word", () => ["${word}", word]);
+  server.webhook("die", () => process.exit(7));
+  server.webhook("slow", async () => {
+    console.log("slow begins");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    return "${word}";
+  });
+  ${more}
+  export default server;`;
+
+const files = { "server.ts": serverFile("one"), "lib/word.ts": 'export const word: string = "first";', "other.ts": "" };
+
+/** A server of this project, which is closed at the end of this test of several at a time, and what became of it. */
+function startIn(
+  project: Project,
+  { expect, onTestFinished }: TestContext,
+  options: Partial<ReloadingServerOptions> = {},
+) {
+  const events: string[] = [];
+  const lines: string[] = [];
+  const server = new ReloadingServer({
+    path: join(project.path, "server.ts"),
+    reachedAt: { port: 7860, url: "http://localhost:7860", publicUrl: "http://localhost:7860" },
+    secret: undefined,
+    restartAfterMs: 50,
+    onOutput: ({ text }) => lines.push(text),
+    onReload: (paths) => events.push(`changed ${paths.map((path) => path.slice(project.path.length + 1)).sort()}`),
+    onServing: () => events.push("serves"),
+    onBroken: ({ error, isRestarted }) => events.push(`${isRestarted ? "restarts" : "broken"}: ${error.message}`),
+    ...options,
+  });
+  onTestFinished(() => server.close());
+  server.start();
+  const deliver = async (endpoint: string): Promise<unknown> => {
+    const baseUrl = `http://127.0.0.1:${await server.port}`;
+    return (await fetch(deliveryRequest({ endpoint, payload: webhookPayload("repo"), baseUrl }))).json();
+  };
+  const until = (event: string) => expect.poll(() => events.at(-1), patience).toContain(event);
+  return { server, events, lines, deliver, until };
+}
+
+describe.concurrent("A server that is loaded anew", () => {
+  test("follows every change of its file and of what it imports, and no change of a neighbour", async (context) => {
+    const { expect } = context;
+    await using project = await makeProject(files);
+    const { events, deliver, until } = startIn(project, context);
+    expect(await deliver("word")).toEqual(["one", "first"]);
+    await project.write("lib/word.ts", 'export const word: string = "second";');
+    await expect.poll(() => events.length, patience).toBe(3);
+    expect(await deliver("word")).toEqual(["one", "second"]);
+    await project.write("other.ts", "// Nobody imports it.");
+    await project.write("lib/other.json", "{}");
+    await project.write("server.ts.new", serverFile("two"));
+    // As many editors write a file.
+    await rename(join(project.path, "server.ts.new"), join(project.path, "server.ts"));
+    await expect.poll(() => events.length, patience).toBe(5);
+    expect(await deliver("word")).toEqual(["two", "second"]);
+    await project.write("server.ts", serverFile("three"));
+    await expect.poll(() => events.length, patience).toBe(7);
+    expect(await deliver("word")).toEqual(["three", "second"]);
+    await until("serves");
+    expect(events.filter((event) => event === "serves")).toHaveLength(4);
+    expect(events.filter((event) => event.startsWith("changed") && !event.includes("server.ts"))).toEqual([
+      "changed lib/word.ts",
+    ]);
+  });
+
+  test("is broken until it is mended, by its file or by one that it lacks", async (context) => {
+    const { expect } = context;
+    await using project = await makeProject(files);
+    const { server, events, deliver, until } = startIn(project, context);
+    await deliver("word");
+    await project.write("server.ts", serverFile("two", "throw new Error('no luck');"));
+    await until("broken: server.ts does not load. Error: no luck");
+    await expect(server.port).rejects.toMatchObject({ code: "SERVER_FILE_INVALID" });
+    await project.write("server.ts", serverFile("two", 'import "./lib/missing.ts";'));
+    await until("/lib/missing.ts' imported from");
+    await project.write("lib/missing.ts", "export {};");
+    await expect.poll(() => events.at(-1), patience).toBe("serves");
+    expect(await deliver("word")).toEqual(["two", "first"]);
+  });
+
+  test("is loaded again when what it lacks comes while it is loaded", async (context) => {
+    const { expect } = context;
+    await using project = await makeProject({
+      ...files,
+      "server.ts": serverFile(
+        "one",
+        `const { existsSync } = await import("node:fs");
+         const isThere = existsSync(new URL("late.ts", import.meta.url));
+         console.log("has looked");
+         await new Promise((resolve) => setTimeout(resolve, 400));
+         if (!isThere) throw new Error("no luck");`,
+      ),
+    });
+    const { lines, events, deliver } = startIn(project, context);
+    await expect.poll(() => lines, patience).toContain("has looked");
+    await project.write("late.ts", "");
+    expect(await deliver("word")).toEqual(["one", "first"]);
+    expect(events).toEqual(["serves"]);
+  });
+
+  test("is the last one of several changes, however quick they are", async (context) => {
+    const { expect } = context;
+    await using project = await makeProject(files);
+    const { events, deliver } = startIn(project, context);
+    await deliver("word");
+    await project.write("server.ts", serverFile("two"));
+    await expect.poll(() => events.at(-1), patience).toBe("changed server.ts");
+    await project.write("server.ts", serverFile("three"));
+    await project.write("server.ts", serverFile("four"));
+    await expect.poll(() => deliver("word"), patience).toEqual(["four", "first"]);
+    expect(events.filter((event) => event.startsWith("broken"))).toEqual([]);
+  });
+
+  test("lets a handler finish that runs", async (context) => {
+    const { expect } = context;
+    await using project = await makeProject(files);
+    const { lines, deliver, until } = startIn(project, context);
+    const slow = deliver("slow");
+    await expect.poll(() => lines, patience).toContain("slow begins");
+    await project.write("server.ts", serverFile("two"));
+    await until("changed server.ts");
+    expect(await deliver("word")).toEqual(["two", "first"]);
+    expect(await slow).toBe("one");
+  });
+
+  test("is started again when it ends by itself, and makes whoever asks for it wait", async (context) => {
+    const { expect } = context;
+    await using project = await makeProject(files);
+    const { events, deliver } = startIn(project, context);
+    await deliver("word");
+    await new Promise((resolve) => setTimeout(resolve, 60)); // It has served for longer than `restartAfterMs`.
+    await expect(deliver("die")).rejects.toThrow();
+    await expect
+      .poll(() => events.slice(1), patience)
+      .toContain("restarts: The server's process has ended by itself: what it said last tells why.");
+    expect(await deliver("word")).toEqual(["one", "first"]);
+    expect(events.at(-1)).toBe("serves");
+  });
+
+  test("is not started again when it ends as soon as it serves, until a change", async (context) => {
+    const { expect } = context;
+    await using project = await makeProject(files);
+    const { server, events, deliver, until } = startIn(project, context, { restartAfterMs: 60_000 });
+    await expect(deliver("die")).rejects.toThrow();
+    await until("broken: The server's process has ended by itself");
+    await expect(server.port).rejects.toMatchObject({ code: "SERVER_FILE_INVALID" });
+    await project.write("server.ts", serverFile("two"));
+    await until("serves");
+    expect(await deliver("word")).toEqual(["two", "first"]);
+    expect(events.filter((event) => event === "serves")).toHaveLength(2);
+  });
+
+  test("does not wait for a load that is out of date, and may never end", async (context) => {
+    const { expect } = context;
+    await using project = await makeProject({
+      ...files,
+      "server.ts": 'console.log("begins");\nawait new Promise(() => {});\nexport {};',
+    });
+    const { lines, events, deliver } = startIn(project, context);
+    await expect.poll(() => lines, patience).toContain("begins");
+    await project.write("server.ts", serverFile("two"));
+    await expect.poll(() => events, patience).toEqual(["changed server.ts", "serves"]);
+    expect(await deliver("word")).toEqual(["two", "first"]);
+  });
+
+  test("is closed while it is loaded, and loads nothing more", async (context) => {
+    const { expect } = context;
+    await using project = await makeProject({
+      ...files,
+      "server.ts": 'console.log("begins");\nawait new Promise(() => {});\nexport {};',
+    });
+    const { server, lines, events } = startIn(project, context);
+    await expect.poll(() => lines, patience).toContain("begins");
+    await server.close();
+    await project.write("server.ts", serverFile("two"));
+    expect(events).toEqual([]);
+  });
+});
+
+describe("What watches sources", () => {
+  test("takes one whose folder is gone, and watches the others", async () => {
+    await using project = await makeProject({ "lib/a.ts": "" });
+    const changes: { paths: readonly string[]; isLoaded: boolean }[] = [];
+    const watcher = new SourceWatcher({ onChange: (change) => changes.push(change), settleMs: 5 });
+    onTestFinished(() => watcher.close());
+    watcher.add(join(project.path, "nowhere", "b.ts"));
+    watcher.add(join(project.path, "lib", "a.ts"));
+    await project.write("lib/a.ts", "changed");
+    await expect.poll(() => changes).toContainEqual({ paths: [join(project.path, "lib/a.ts")], isLoaded: true });
+    await project.write("lib/new.ts", "");
+    await expect.poll(() => changes).toContainEqual({ paths: [join(project.path, "lib/new.ts")], isLoaded: false });
+  });
+});

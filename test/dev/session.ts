@@ -1,0 +1,108 @@
+import { join } from "node:path";
+import { expect, onTestFinished, vi } from "vitest";
+import type { DevEvent } from "../../src/dev/dev-event.ts";
+import type { StartDevOptions } from "../../src/dev/dev-options.ts";
+import { type DevSession, startDev } from "../../src/dev/dev-session.ts";
+import type { HubDelivery } from "../../src/local-hub/hub-delivery.ts";
+import { makeProject, type Project } from "../support/project-folder.ts";
+
+/** The secret of the servers here. It must appear in no event and in no state file. */
+export const secret = "Planted-5ecret-60ad2c";
+
+/** How long an event may take on a machine that does much else. */
+const patience = { timeout: 15_000, interval: 20 };
+
+/** A server's file with these endpoints, each with its options and its handler as source. */
+export function serverFile(endpoints: Readonly<Record<string, { options?: string; handler?: string }>>): string {
+  const declared = Object.entries(endpoints).map(
+    ([name, { options = "{}", handler = "() => 'done'" }]) => `server.webhook("${name}", ${options}, ${handler});`,
+  );
+  return `
+    import { WebhooksServer } from "hub-webhooks";
+    const server = new WebhooksServer({ secret: "${secret}" });
+    ${declared.join("\n")}
+    export default server;
+    await server.launch();`;
+}
+
+/** One endpoint that watches one dataset. */
+export const watchingFile = serverFile({ retrain: { options: '{ watch: "dataset:me/data" }' } });
+
+/** A project that is gone after the test. */
+export async function openProject(files: Readonly<Record<string, string>> = {}): Promise<Project> {
+  // What is set on the developer's own machine is not to decide.
+  for (const name of ["HF_ENDPOINT", "HF_TOKEN", "PORT", "TUNNEL", "PUBLIC_URL", "WEBHOOK_SECRET"]) {
+    vi.stubEnv(name, undefined);
+  }
+  const project = await makeProject({ "server.ts": watchingFile, ...files });
+  onTestFinished(async () => {
+    vi.unstubAllEnvs();
+    await project[Symbol.asyncDispose]();
+  });
+  return project;
+}
+
+/** Where a session in this project notes its webhooks. */
+export function stateOf(project: Project): string {
+  return join(project.path, ".hub-webhooks", "registrations.json");
+}
+
+/** What a session is started with in this project, on ports that are free. */
+export function optionsIn(project: Project, options: StartDevOptions = {}): StartDevOptions {
+  return {
+    file: join(project.path, "server.ts"),
+    ...{ port: 0, hubPort: 0, state: stateOf(project) },
+    ...options,
+  };
+}
+
+/** A session, with all that it has told. */
+export interface HeardSession {
+  session: DevSession;
+  events: DevEvent[];
+  /** The names of the events so far, without those of output. */
+  names(): string[];
+  /** Resolves once the latest event of this name is the `count`th. */
+  until<Name extends DevEvent["event"]>(name: Name, count?: number): Promise<Extract<DevEvent, { event: Name }>>;
+}
+
+/** Starts a session that is closed after the test. */
+export async function startIn(project: Project, options: StartDevOptions = {}): Promise<HeardSession> {
+  const events: DevEvent[] = [];
+  const { onEvent } = options;
+  const session = await startDev({
+    ...optionsIn(project, options),
+    onEvent(event) {
+      events.push(event);
+      return onEvent?.(event);
+    },
+  });
+  onTestFinished(() => session.close());
+  const isCalled = <Name extends DevEvent["event"]>(
+    event: DevEvent,
+    name: Name,
+  ): event is Extract<DevEvent, { event: Name }> => event.event === name;
+  return {
+    session,
+    events,
+    names: () => events.map(({ event }) => event).filter((name) => name !== "output"),
+    async until(name, count = 1) {
+      const told = () => events.filter((event) => isCalled(event, name));
+      await expect.poll(() => told().length, patience).toBeGreaterThanOrEqual(count);
+      const found = told()[count - 1];
+      if (!found) throw new Error(`There is no event ${name}.`);
+      return found;
+    },
+  };
+}
+
+/** Lets somebody push on the local Hub of a session. */
+export async function push({ state }: DevSession, name = "me/data"): Promise<HubDelivery[]> {
+  const answer = await fetch(`${state.hub.url}/_local/events?wait=true`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ repo: { type: "dataset", name }, event: { scope: "repo.content", action: "update" } }),
+  });
+  const { deliveries }: { deliveries: HubDelivery[] } = await answer.json();
+  return deliveries;
+}

@@ -1,0 +1,225 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { HubClient, type Webhook } from "../../src/client.ts";
+import type { StartDevOptions } from "../../src/dev/dev-options.ts";
+import { startDev } from "../../src/dev/dev-session.ts";
+import { LocalHub } from "../../src/local-hub.ts";
+import { freePort } from "../support/free-port.ts";
+import { isRunning } from "../support/running-process.ts";
+import { openHubBetween } from "./hub-between.ts";
+import { openProject, optionsIn, secret, serverFile, startIn, stateOf, watchingFile } from "./session.ts";
+
+/** A Hub that outlives the sessions, and what they are started with. */
+async function openHub() {
+  const hub = await LocalHub.start({ attempts: 1, suspendAfter: 1 });
+  onTestFinished(() => hub.close());
+  const client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+  const webhooks = (): Promise<Webhook[]> => client.webhooks.list();
+  const urls = async () => (await webhooks()).map(({ url }) => url);
+  const port = await freePort();
+  const options = {
+    ...{ hub: "real", endpoint: hub.url, token: "hf_local" },
+    ...{ port, publicUrl: `http://127.0.0.1:${port}` },
+  } satisfies StartDevOptions;
+  const push = () => hub.push({ type: "dataset", name: "me/data" });
+  return { hub, client, webhooks, urls, options, push };
+}
+
+describe("A session with the real Hub", () => {
+  test("makes its webhooks with a secret of its own, and deletes them and no other at the end", async () => {
+    const project = await openProject({
+      "server.ts": serverFile({ retrain: { options: '{ watch: "dataset:me/data" }' }, unwatched: {} }),
+    });
+    const { client, urls, options, push } = await openHub();
+    const own = await client.webhooks.create({
+      ...{ url: "http://127.0.0.1:9/mine", watched: [{ type: "model", name: "me/net" }], domains: ["repo"] },
+    });
+    const { session, events, until } = await startIn(project, options);
+    const url = `${options.publicUrl}/webhooks/retrain`;
+    expect(await until("ready")).toMatchObject({ hub: { kind: "real", url: options.endpoint } });
+    expect(session.state.endpoints).toEqual([
+      { name: "retrain", url, watch: ["dataset:me/data"] },
+      { name: "unwatched", url: `${options.publicUrl}/webhooks/unwatched`, watch: [] },
+    ]);
+    expect((await urls()).sort()).toEqual([url, own.url].sort());
+    expect(await push()).toMatchObject([{ status: 200 }]);
+    const forged = await fetch(url, { method: "POST", body: "{}", headers: { "x-webhook-secret": secret } });
+    expect(forged.status).toBe(403);
+    expect(`${JSON.stringify(events)}${readFileSync(stateOf(project), "utf8")}`).not.toContain(secret);
+    await session.close();
+    expect(await urls()).toEqual([own.url]);
+  });
+
+  test("has another secret each time, which is told nowhere", async () => {
+    const project = await openProject();
+    const { hub, options } = await openHub();
+    const secrets: string[] = [];
+    const endpoint = await openHubBetween(hub.url, ({ method, body }) => {
+      if (method === "POST") secrets.push(JSON.parse(body).secret);
+      return undefined;
+    });
+    for (const time of [1, 2]) {
+      const { session, events } = await startIn(project, { ...options, endpoint });
+      const used = secrets[time - 1] ?? "";
+      expect(used).toMatch(/^[0-9a-f]{64}$/);
+      expect(`${JSON.stringify(events)}${readFileSync(stateOf(project), "utf8")}`).not.toContain(used);
+      await session.close();
+    }
+    expect(new Set(secrets).size).toBe(2);
+  });
+
+  test("enables a webhook that was suspended, and makes one anew that somebody has deleted", async () => {
+    const project = await openProject({
+      "server.ts": serverFile({
+        retrain: {
+          options: '{ watch: "dataset:me/data" }',
+          handler: "() => { if (!globalThis.failed) { globalThis.failed = true; throw new Error('once'); } }",
+        },
+      }),
+    });
+    const { client, webhooks, options, push } = await openHub();
+    const { until } = await startIn(project, { ...options, repairInterval: "100ms" });
+    expect(await push()).toMatchObject([{ status: 500 }]);
+    const { steps } = await until("webhooks");
+    expect(steps).toEqual([expect.stringContaining("suspended")]);
+    const [enabled] = await webhooks();
+    expect(enabled?.disabled).toBe(false);
+    await client.webhooks.delete(enabled?.id ?? "");
+    await until("webhooks", 2);
+    expect(await webhooks()).toMatchObject([{ url: `${options.publicUrl}/webhooks/retrain` }]);
+    expect(await push()).toMatchObject([{ status: 200 }]);
+  });
+
+  test("deletes at the next start what one that was killed has left behind", async () => {
+    const project = await openProject({ "server.ts": `${watchingFile}\nconsole.log("pid " + process.pid);` });
+    const { urls, options, push } = await openHub();
+    const killed = spawn(process.execPath, [fileURLToPath(new URL("session-process.ts", import.meta.url))], {
+      env: {
+        ...process.env,
+        ...{ FILE: join(project.path, "server.ts"), STATE: stateOf(project), HUB: options.endpoint },
+        PORT: String(options.port),
+      },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => void killed.kill("SIGKILL"));
+    const lines: string[] = [];
+    for await (const line of createInterface({ input: killed.stdout })) {
+      lines.push(line);
+      if (line.startsWith("ready ")) break;
+    }
+    const pid = Number(lines.find((line) => line.startsWith("pid "))?.slice(4));
+    expect(await push()).toMatchObject([{ status: 200 }]);
+
+    // One beside it leaves its webhooks alone for as long as it runs.
+    const port = await freePort();
+    const beside = { ...options, port, publicUrl: `http://127.0.0.1:${port}` };
+    const { session } = await startIn(project, beside);
+    expect(await urls()).toHaveLength(2);
+    await session.close();
+    expect(await urls()).toEqual([`${options.publicUrl}/webhooks/retrain`]);
+
+    killed.kill("SIGKILL");
+    await once(killed, "exit");
+    await expect.poll(() => isRunning(pid)).toBe(false);
+    expect(await urls()).toEqual([`${options.publicUrl}/webhooks/retrain`]);
+    const { until } = await startIn(project, beside);
+    expect((await until("webhooks")).steps).toEqual([expect.stringMatching(/^deleted webhook .* of retrain/)]);
+    expect(await urls()).toEqual([`${beside.publicUrl}/webhooks/retrain`]);
+  });
+
+  test("leaves nothing on the Hub and nothing open when it is aborted while it starts", async () => {
+    const project = await openProject();
+    const { hub, urls, options } = await openHub();
+    const making = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const endpoint = await openHubBetween(hub.url, async ({ method }) => {
+      if (method !== "POST") return undefined;
+      making.resolve();
+      await goOn.promise;
+      return undefined;
+    });
+    const stopping = new AbortController();
+    const intervals = vi.spyOn(globalThis, "setInterval");
+    onTestFinished(() => intervals.mockRestore());
+    const started = startDev({
+      ...{ ...optionsIn(project), ...options, endpoint },
+      ...{ repairInterval: 12_345, signal: stopping.signal },
+    });
+    await making.promise;
+    stopping.abort(new Error("no longer wanted"));
+    goOn.resolve();
+    await expect(started).rejects.toThrow("no longer wanted");
+    expect(await urls()).toEqual([]);
+    expect(intervals).not.toHaveBeenCalledWith(expect.anything(), 12_345);
+    await expect(fetch(options.publicUrl)).rejects.toThrow();
+    const again = startDev({ ...optionsIn(project), ...options, signal: stopping.signal });
+    await expect(again).rejects.toThrow("no longer wanted");
+  });
+
+  test("ends when it is aborted later on", async () => {
+    const project = await openProject();
+    const { urls, options } = await openHub();
+    const stopping = new AbortController();
+    const { session } = await startIn(project, { ...options, signal: stopping.signal });
+    expect(await urls()).toHaveLength(1);
+    stopping.abort();
+    await session.close();
+    expect(await urls()).toEqual([]);
+    await expect(fetch(options.publicUrl)).rejects.toThrow();
+  });
+
+  test("rejects with what the Hub says, and leaves nothing open", async () => {
+    const project = await openProject();
+    const { options } = await openHub();
+    const wrong = startDev({ ...optionsIn(project), ...options, token: "hf_wrong" });
+    await expect(wrong).rejects.toMatchObject({ code: "HUB_UNAUTHORIZED" });
+    await expect(fetch(options.publicUrl)).rejects.toThrow();
+  });
+
+  test("rejects where the Hub is down", { timeout: 40_000 }, async () => {
+    const project = await openProject();
+    const { options } = await openHub();
+    const endpoint = `http://127.0.0.1:${await freePort()}`;
+    const started = startDev({ ...optionsIn(project), ...options, endpoint });
+    await expect(started).rejects.toMatchObject({ code: "HUB_UNREACHABLE" });
+    await expect(fetch(options.publicUrl)).rejects.toThrow();
+  });
+
+  test("tries again what the Hub did not let it do, and tells of it", async () => {
+    const project = await openProject();
+    const { hub, webhooks, options } = await openHub();
+    let isDown = false;
+    const endpoint = await openHubBetween(hub.url, () => (isDown ? 403 : undefined));
+    const { session, until } = await startIn(project, { ...options, endpoint, repairInterval: "100ms" });
+    isDown = true;
+    await project.write("server.ts", watchingFile.replace("dataset:me/data", "org:acme"));
+    expect((await until("problem")).code).toMatch(/^HUB_/);
+    isDown = false;
+    await until("webhooks");
+    expect(await webhooks()).toMatchObject([{ watched: [{ type: "org", name: "acme" }] }]);
+    await session.close();
+    expect(await webhooks()).toEqual([]);
+  });
+
+  test("tells what it could not delete, which the next one does", async () => {
+    const project = await openProject();
+    const { hub, urls, options } = await openHub();
+    let refuses = true;
+    const endpoint = await openHubBetween(hub.url, ({ method }) => (refuses && method === "DELETE" ? 403 : undefined));
+    const first = await startIn(project, { ...options, endpoint });
+    await first.session.close();
+    expect(await first.until("problem")).toMatchObject({ message: expect.stringContaining("sync --clean") });
+    expect(await urls()).toHaveLength(1);
+    refuses = false;
+    const second = await startIn(project, { ...options, endpoint });
+    await second.until("webhooks");
+    expect(await urls()).toHaveLength(1);
+    await second.session.close();
+    expect(await urls()).toEqual([]);
+  });
+});

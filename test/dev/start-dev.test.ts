@@ -1,0 +1,260 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { HubClient } from "../../src/client.ts";
+import type { DevEvent } from "../../src/dev/dev-event.ts";
+import { startDev } from "../../src/dev/dev-session.ts";
+import { freePort } from "../support/free-port.ts";
+import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
+import { openProject, optionsIn, push, secret, serverFile, startIn, stateOf, watchingFile } from "./session.ts";
+
+const watching = (endpoints: Readonly<Record<string, string>>) =>
+  serverFile(
+    Object.fromEntries(Object.entries(endpoints).map(([name, watch]) => [name, { options: `{ watch: "${watch}" }` }])),
+  );
+
+/** What the webhooks on a Hub watch, by where they deliver. */
+async function watchedOn(hubUrl: string): Promise<Record<string, string[]>> {
+  const webhooks = await new HubClient({ endpoint: hubUrl, token: "hf_local" }).webhooks.list();
+  return Object.fromEntries(
+    webhooks.map(({ url, watched }) => [url ?? "", watched.map(({ type, name }) => `${type}:${name}`)]),
+  );
+}
+
+describe("A session with a local Hub", () => {
+  test("is ready when deliveries arrive, and tells where everything is", async () => {
+    const project = await openProject({
+      "server.ts": serverFile({
+        retrain: { options: '{ watch: "dataset:me/data", scope: "discussion" }' },
+        told: { handler: "() => ({ endpoint: process.env.HF_ENDPOINT, token: process.env.HF_TOKEN })" },
+      }),
+    });
+    const { session, events, names, until } = await startIn(project);
+    const { url, publicUrl, hub, endpoints } = session.state;
+    expect(await until("ready")).toEqual({ event: "ready", ...session.state });
+    expect(names()).toEqual(["ready"]);
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect([publicUrl, hub.kind]).toEqual([url, "local"]);
+    expect(endpoints).toEqual([
+      {
+        name: "retrain",
+        url: `${url}/webhooks/retrain`,
+        watch: ["dataset:me/data"],
+        trigger: ["dataset:me/data", "--scope", "discussion"],
+      },
+      {
+        name: "told",
+        url: `${url}/webhooks/told`,
+        watch: ["user:local-user"],
+        trigger: ["dataset:local-user/data"],
+      },
+    ]);
+    expect(await watchedOn(hub.url)).toEqual({
+      [`${url}/webhooks/retrain`]: ["dataset:me/data"],
+      [`${url}/webhooks/told`]: ["user:local-user"],
+    });
+
+    // What the handlers ask the Hub for goes to the local one, and its webhooks carry the server's own secret.
+    expect(await session.replay()).toBeUndefined();
+    const [delivered] = await push(session, "local-user/data");
+    expect(delivered).toMatchObject({ status: 200 });
+    expect(JSON.parse(delivered?.answer ?? "")).toEqual({ endpoint: hub.url, token: "hf_local" });
+    const { deliveryId, ...told } = await until("delivery");
+    expect({ deliveryId, ...told }).toEqual({
+      ...{ event: "delivery", endpoint: "told", status: 200 },
+      ...{ deliveryId: delivered?.deliveryId, durationMs: expect.any(Number) },
+    });
+    expect((await fetch(`${url}/webhooks/told`, { method: "POST", body: "{}" })).status).toBe(401);
+    expect(await session.replay()).toMatchObject({ endpoint: "told", status: 200 });
+
+    await session.close();
+    await session.close();
+    for (const address of [url, hub.url]) await expect(fetch(address)).rejects.toThrow();
+    const state = readFileSync(stateOf(project), "utf8");
+    expect(JSON.parse(state).hubs[hub.url] ?? { webhooks: [] }).toMatchObject({ webhooks: [] });
+    expect(`${JSON.stringify(events)}${state}`).not.toContain(secret);
+  });
+
+  test("follows its file: endpoints that come and go, what they watch, and mistakes", async () => {
+    const project = await openProject({ "server.ts": watching({ first: "dataset:me/data", second: "model:me/net" }) });
+    const { session, names, until } = await startIn(project);
+    const { url, hub } = session.state;
+    await project.write("server.ts", watching({ second: "org:acme", third: "dataset:me/data" }));
+    const { endpoints } = await until("reloaded");
+    expect(endpoints.map(({ name, watch }) => [name, ...watch])).toEqual([
+      ["second", "org:acme"],
+      ["third", "dataset:me/data"],
+    ]);
+    expect(session.state.endpoints).toEqual(endpoints);
+    expect(await watchedOn(hub.url)).toEqual({
+      [`${url}/webhooks/second`]: ["org:acme"],
+      [`${url}/webhooks/third`]: ["dataset:me/data"],
+    });
+    expect(names()).toEqual(["ready", "reloading", "webhooks", "reloaded"]);
+    expect((await until("reloading")).files).toEqual([join(project.path, "server.ts")]);
+    expect((await until("webhooks")).steps).toHaveLength(3);
+
+    await project.write("server.ts", "throw new Error('no luck');\nexport {};");
+    const broken = await until("broken");
+    expect(broken).toMatchObject({ isRestarted: false, reason: expect.stringContaining("no luck") });
+    const answer = await fetch(`${url}/webhooks/third`, { method: "POST", body: "{}" });
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
+    await expect(session.replay()).rejects.toMatchObject({ code: "SERVER_FILE_INVALID" });
+    await project.write("server.ts", watching({ third: "dataset:me/data" }));
+    await until("reloaded", 2);
+    expect(await push(session)).toMatchObject([{ status: 200 }]);
+    expect(Object.keys(await watchedOn(hub.url))).toEqual([`${url}/webhooks/third`]);
+  });
+
+  test("watches what it is told to where the file does not say", async () => {
+    const project = await openProject({
+      "server.ts": serverFile({ plain: {}, own: { options: '{ watch: "org:acme" }' } }),
+    });
+    const { session } = await startIn(project, { watch: ["dataset:me/data", "space:me/app"] });
+    expect(session.state.endpoints.map(({ watch }) => watch)).toEqual([
+      ["dataset:me/data", "space:me/app"],
+      ["org:acme"],
+    ]);
+  });
+
+  test("leaves HF_ENDPOINT and HF_TOKEN as they are where the user has set them", async () => {
+    const project = await openProject({
+      "server.ts": serverFile({
+        told: {
+          options: '{ watch: "dataset:me/data" }',
+          handler: "() => [process.env.HF_ENDPOINT, process.env.HF_TOKEN]",
+        },
+      }),
+    });
+    vi.stubEnv("HF_ENDPOINT", "http://127.0.0.1:9");
+    vi.stubEnv("HF_TOKEN", "hf_mine");
+    const { session } = await startIn(project);
+    expect(await push(session)).toMatchObject([{ answer: '["http://127.0.0.1:9","hf_mine"]' }]);
+  });
+
+  test("is not ended by a listener that throws or rejects, which is warned of", async () => {
+    const project = await openProject();
+    const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    onTestFinished(() => warned.mockRestore());
+    const { session } = await startIn(project, {
+      onEvent({ event }) {
+        if (event === "ready") throw new Error("thrown");
+        if (event === "delivery") return Promise.reject(new Error("rejected"));
+      },
+    });
+    expect(await push(session)).toMatchObject([{ status: 200 }]);
+    expect(await push(session)).toMatchObject([{ status: 200 }]);
+    await expect
+      .poll(() => warned.mock.calls.map(([message]) => String(message).split("\n")[0]))
+      .toEqual([
+        'The listener of the session\'s event "ready" failed: Error: thrown',
+        'The listener of the session\'s event "delivery" failed: Error: rejected',
+        'The listener of the session\'s event "delivery" failed: Error: rejected',
+      ]);
+  });
+
+  test("rejects where the file does not load, and leaves nothing open", async () => {
+    const project = await openProject({ "server.ts": "throw new Error('no luck');\nexport {};" });
+    // It would wait for this tunnel for longer than the test may take.
+    await using host = await startLocaltunnelServer({ mode: "silent" });
+    const resources = () => process.getActiveResourcesInfo().filter((name) => /Server|FSEvent|Process/.test(name));
+    const before = resources();
+    const events: DevEvent[] = [];
+    const started = startDev({
+      ...optionsIn(project),
+      ...{ tunnel: { host: host.url, timeout: "60s" }, onEvent: (event: DevEvent) => events.push(event) },
+    });
+    await expect(started).rejects.toMatchObject({
+      code: "SERVER_FILE_INVALID",
+      message: expect.stringContaining("no luck"),
+    });
+    await expect.poll(resources).toEqual(before);
+    expect(events.filter(({ event }) => event !== "output")).toEqual([]);
+  });
+
+  test("waits for a file that does not load where that is wished for, and answers meanwhile", async () => {
+    const project = await openProject({ "server.ts": "throw new Error('no luck');\nexport {};" });
+    const broken = Promise.withResolvers<void>();
+    const port = await freePort();
+    const starting = startIn(project, {
+      ...{ waitsForFile: true, port },
+      onEvent: ({ event }) => (event === "broken" ? broken.resolve() : undefined),
+    });
+    await broken.promise;
+    expect((await fetch(`http://127.0.0.1:${port}/webhooks/retrain`, { method: "POST", body: "{}" })).status).toBe(503);
+    await project.write("server.ts", watchingFile);
+    const { session, names } = await starting;
+    expect(await push(session)).toMatchObject([{ status: 200 }]);
+    expect(names()).toEqual(["broken", "delivery", "reloading", "ready", "delivery"]);
+  });
+
+  test.for([
+    ["OPTION_INVALID", { watch: ["datset:me/data" as `dataset:${string}`] }],
+    ["OPTION_INVALID", { repairInterval: "soon" as "1m" }],
+    ["OPTION_INVALID", { hub: "real", tunnel: false }],
+    ["OPTION_INVALID", { publicUrl: "ftp://example.com" }],
+    ["SERVER_FILE_INVALID", { file: "nowhere.ts" }],
+  ] as const)("rejects with %s for %o", async ([code, options]) => {
+    const project = await openProject();
+    await expect(startDev({ ...optionsIn(project), ...options })).rejects.toMatchObject({ code });
+  });
+
+  test("rejects where a port that was asked for is taken", async () => {
+    const project = await openProject();
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    onTestFinished(() => void other.close());
+    const address = other.address();
+    const port = typeof address === "object" && address ? address.port : 0;
+    await expect(startDev(optionsIn(project, { port }))).rejects.toMatchObject({ code: "PORT_IN_USE" });
+    await expect(startDev(optionsIn(project, { hubPort: port }))).rejects.toMatchObject({ code: "PORT_IN_USE" });
+  });
+});
+
+describe("A session with a tunnel", () => {
+  test("is told when it is down, up and elsewhere, and its webhooks follow", async () => {
+    const project = await openProject();
+    await using host = await startLocaltunnelServer();
+    const { session, events, names, until } = await startIn(project, {
+      tunnel: { host: host.url, heartbeat: "100ms" },
+    });
+    const before = session.state.publicUrl;
+    expect(before).not.toBe(session.state.url);
+    const page = async () => (await fetch(session.state.url)).text();
+    await expect.poll(page).toContain(`${before}/webhooks/retrain`);
+    expect(await push(session)).toMatchObject([{ status: 200, url: `${before}/webhooks/retrain` }]);
+    // The session has a secret of its own: the way to it is plain TCP, through a stranger.
+    const { status } = await fetch(`${session.state.url}/webhooks/retrain`, {
+      ...{ method: "POST", body: "{}", headers: { "x-webhook-secret": secret } },
+    });
+    expect(status).toBe(403);
+    expect((await fetch(`${before}/`)).status).toBe(404);
+
+    await host.crash();
+    const { reason } = await until("down");
+    expect(reason).not.toBe("");
+    host.giveNamesAway();
+    host.comeBack();
+    const { publicUrl } = await until("up");
+    expect(publicUrl).not.toBe(before);
+    expect(await until("urlChanged")).toEqual({ event: "urlChanged", publicUrl });
+    expect(session.state).toMatchObject({ publicUrl, endpoints: [{ url: `${publicUrl}/webhooks/retrain` }] });
+    await expect.poll(page).toContain(`${publicUrl}/webhooks/retrain`);
+    await until("webhooks");
+    expect(await watchedOn(session.state.hub.url)).toEqual({ [`${publicUrl}/webhooks/retrain`]: ["dataset:me/data"] });
+    expect(await push(session)).toMatchObject([{ status: 200 }]);
+    expect(names().filter((name) => name !== "delivery" && name !== "problem")).toEqual([
+      ...["ready", "down", "urlChanged", "up", "webhooks"],
+    ]);
+    expect(`${JSON.stringify(events)}${readFileSync(stateOf(project), "utf8")}`).not.toContain(secret);
+  });
+
+  test("rejects where there is none", async () => {
+    const project = await openProject();
+    await using host = await startLocaltunnelServer({ mode: "forbidden" });
+    const started = startDev(optionsIn(project, { tunnel: { host: host.url } }));
+    await expect(started).rejects.toMatchObject({ code: "TUNNEL_FAILED" });
+  });
+});

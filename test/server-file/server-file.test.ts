@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import { describeFiles } from "./described.ts";
+
+const head = 'import { WebhooksServer } from "hub-webhooks";\nconst server = new WebhooksServer();\n';
+
+describe.concurrent("A server's file that loads", () => {
+  test("tells of its endpoints and its secret", async () => {
+    const { description } = await describeFiles({
+      "server.ts": `
+        import { WebhooksServer } from "hub-webhooks";
+        const server = new WebhooksServer({ secret: ["the first", "the second"] });
+        server.webhook("plain", () => {});
+        server.webhook("all", { watch: ["dataset:me/data", "org:acme"], domains: ["discussion"], repo: ["dataset:me/*", "model:acme/x"], scope: ["discussion.comment"], background: true }, () => {});
+        export default server;`,
+    });
+    expect(description).toEqual({
+      secret: "the first",
+      endpoints: [
+        { name: "plain", watch: [], domains: ["repo", "discussion"], repos: [], scopes: [], background: false },
+        {
+          name: "all",
+          watch: [
+            { type: "dataset", name: "me/data" },
+            { type: "org", name: "acme" },
+          ],
+          domains: ["discussion"],
+          repos: ["dataset:me/*", "model:acme/x"],
+          scopes: ["discussion.comment"],
+          background: true,
+        },
+      ],
+    });
+  });
+
+  test("is its default export, whatever else it launches", async () => {
+    const source = `${head}
+      server.webhook("meant", () => {});
+      await new WebhooksServer().launch();
+      await new WebhooksServer().launch();
+      export default server;`;
+    const { description } = await describeFiles({ "server.ts": source });
+    expect(description.endpoints.map(({ name }) => name)).toEqual(["meant"]);
+  });
+
+  test("is the server that it launches, which does not listen, and is told where it will be reached", async () => {
+    const source = `${head}
+      server.webhook("meant", () => {});
+      console.log(JSON.stringify(await server.launch({ port: 1, tunnel: true, publicUrl: "no address" })));
+      console.log(JSON.stringify(process.getActiveResourcesInfo().filter((name) => name.startsWith("TCP"))));`;
+    const { description, output } = await describeFiles({ "server.ts": source });
+    expect(description.endpoints.map(({ name }) => name)).toEqual(["meant"]);
+    expect(output.map(({ text: line }) => JSON.parse(line))).toEqual([
+      { port: 7860, url: "http://localhost:7860", publicUrl: "http://localhost:7860" },
+      [],
+    ]);
+  });
+
+  test("is what webhookEndpoint registers on", async () => {
+    const source = 'import { webhookEndpoint } from "hub-webhooks";\nwebhookEndpoint("meant", () => {});';
+    const { description, output } = await describeFiles({ "server.ts": source });
+    expect(description.endpoints.map(({ name }) => name)).toEqual(["meant"]);
+    expect(output).toEqual([]);
+  });
+
+  test("may be found by a path with spaces and other signs", async () => {
+    const { description } = await describeFiles({ "my bots/übung #1.ts": `${head}export default server;` });
+    expect(description.endpoints).toEqual([]);
+  });
+});

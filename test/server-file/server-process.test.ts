@@ -1,0 +1,164 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describeServerFile } from "../../src/server-file/server-file.ts";
+import { ServerProcess, type ServerProcessOptions } from "../../src/server-file/server-process.ts";
+import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { makeProject, type Project } from "../support/project-folder.ts";
+import { isRunning } from "../support/running-process.ts";
+
+const reachedAt = { port: 7860, url: "http://localhost:7860", publicUrl: "https://quiet-owl-12.loca.lt" };
+
+const servingFile = `
+  import { WebhooksServer } from "hub-webhooks";
+  const server = new WebhooksServer({ secret: "the file's own" });
+  let finish = () => {};
+  server.webhook("retrain", () => "done " + process.env.ADDED);
+  server.webhook("slow", async (payload) => {
+    console.log("slow begins");
+    await new Promise<void>((resolve) => { finish = resolve; });
+    return "finished";
+  });
+  server.webhook("finish", () => { setTimeout(finish, 50); });
+  server.webhook("die", () => process.exit(7));
+  console.log("pid " + process.pid);
+  export default server;
+  console.log(JSON.stringify(await server.launch()));
+`;
+
+/** A line that tells the id of the process that wrote it. */
+function processIn(lines: readonly string[]): number {
+  return Number(lines.find((line) => line.startsWith("pid "))?.slice(4));
+}
+
+const deliver = (port: number, endpoint: string, secret = "the session's") =>
+  fetch(deliveryRequest({ endpoint, payload: webhookPayload("repo"), baseUrl: `http://127.0.0.1:${port}`, secret }));
+
+let project: Project;
+beforeAll(async () => {
+  project = await makeProject({
+    "server.ts": servingFile,
+    "stuck.ts": "console.log('pid ' + process.pid);\nawait new Promise(() => {});\nexport {};",
+    "busy.ts": "console.log('pid ' + process.pid);\nfor (;;) {}\nexport {};",
+    "leaving-a-child.ts": `
+      import { spawn } from "node:child_process";
+      import { WebhooksServer } from "hub-webhooks";
+      const child = spawn(process.execPath, ["--eval", "setInterval(() => {}, 1000)"], { stdio: "inherit" });
+      console.log("pid " + child.pid);
+      export default new WebhooksServer();
+      console.log("the last line");`,
+  });
+});
+afterAll(() => project[Symbol.asyncDispose]());
+
+function serve(file: string, options: Partial<ServerProcessOptions> = {}) {
+  const lines: string[] = [];
+  const started = ServerProcess.serve({
+    ...{ path: join(project.path, file), reachedAt, secret: "the session's" },
+    onOutput: ({ text }) => lines.push(text),
+    ...options,
+  });
+  onTestFinished(() => started.kill());
+  return { started, lines };
+}
+
+describe("The process of a server's file", () => {
+  test("serves on a port of its own, with the secret and the variables that it is given", async () => {
+    const loaded: string[] = [];
+    const { started, lines } = serve("server.ts", {
+      environment: { ADDED: "variable" },
+      onLoading: (path) => loaded.push(path),
+    });
+    const { port, description } = await started.serving();
+    expect(description.secret).toBe("the file's own");
+    expect(loaded).toContain(join(project.path, "server.ts"));
+    expect(await (await deliver(port, "retrain")).json()).toBe("done variable");
+    expect((await deliver(port, "retrain", "the file's own")).status).toBe(403);
+    expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toContain("https://quiet-owl-12.loca.lt/webhooks/");
+    started.reachedAt("https://loud-owl-13.loca.lt");
+    await expect
+      .poll(async () => (await fetch(`http://127.0.0.1:${port}/`)).text())
+      .toContain("https://loud-owl-13.loca.lt/webhooks/");
+    expect(JSON.parse(lines.find((line) => line.startsWith("{")) ?? "")).toEqual(reachedAt);
+    expect(lines.join("\n")).not.toContain("ready to use");
+    started.kill();
+    await started.ended;
+  });
+
+  test("finishes what is in work when it is to stop, and is gone then", async () => {
+    const { started, lines } = serve("server.ts");
+    const { port } = await started.serving();
+    const slow = deliver(port, "slow");
+    await expect.poll(() => lines).toContain("slow begins");
+    await deliver(port, "finish");
+    const stopped = started.stop();
+    expect(await (await slow).json()).toBe("finished");
+    await stopped;
+    expect(isRunning(processIn(lines))).toBe(false);
+    await started.stop();
+  });
+
+  test("tells that it ended by itself", async () => {
+    const { started } = serve("server.ts");
+    const { port } = await started.serving();
+    await expect(deliver(port, "die")).rejects.toThrow();
+    await started.ended;
+  });
+
+  test("stops also while it loads", async () => {
+    const { started, lines } = serve("stuck.ts");
+    await expect.poll(() => processIn(lines)).toBeGreaterThan(0);
+    await started.stop();
+    expect(isRunning(processIn(lines))).toBe(false);
+    await expect(started.serving()).rejects.toMatchObject({ code: "SERVER_FILE_INVALID" });
+  });
+
+  test("is over although a child of it lives on that holds its output", async () => {
+    const { started, lines } = serve("leaving-a-child.ts");
+    await started.serving();
+    await expect.poll(() => processIn(lines)).toBeGreaterThan(0);
+    const child = processIn(lines);
+    onTestFinished(() => void process.kill(child, "SIGKILL"));
+    await started.stop();
+    expect(isRunning(child)).toBe(true);
+    expect(lines).toContain("the last line");
+  });
+
+  test.for(["stuck.ts", "busy.ts"])("is killed when its description is no longer wanted, as %s", async (file) => {
+    const stopping = new AbortController();
+    const lines: string[] = [];
+    const described = describeServerFile(join(project.path, file), {
+      signal: stopping.signal,
+      onOutput: ({ text }) => {
+        lines.push(text);
+        stopping.abort(new Error("no longer wanted"));
+      },
+    });
+    await expect(described).rejects.toThrow("no longer wanted");
+    expect(isRunning(processIn(lines))).toBe(false);
+    const late = describeServerFile(join(project.path, "server.ts"), { signal: stopping.signal });
+    await expect(late).rejects.toThrow("no longer wanted");
+  });
+
+  test("ends when whoever started it is killed", async () => {
+    const script = fileURLToPath(new URL("describing-process.ts", import.meta.url));
+    const parent = spawn(process.execPath, [script, join(project.path, "server.ts")], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => void parent.kill("SIGKILL"));
+    const lines: string[] = [];
+    for await (const line of createInterface({ input: parent.stdout })) {
+      lines.push(line);
+      if (line.startsWith("serving ")) break;
+    }
+    const pid = processIn(lines);
+    expect(isRunning(pid)).toBe(true);
+    parent.kill("SIGKILL");
+    await once(parent, "exit");
+    // With it goes its socket; the port may be somebody else's by now.
+    await expect.poll(() => isRunning(pid)).toBe(false);
+  });
+});

@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type LaunchOptions, WebhooksServer } from "../../../src/index.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+
+beforeEach(() => {
+  const names = ["HOST", "PORT", "TUNNEL", "SPACE_ID", "SPACE_HOST", "WEBHOOK_SECRET", "PUBLIC_URL"];
+  for (const name of names) vi.stubEnv(name, "");
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+function createReceiver() {
+  const logger = createMemoryLogger();
+  const server = new WebhooksServer({ logger });
+  server.webhook("retrain", () => "done");
+  const launch = (options: LaunchOptions) => server.launch({ port: 0, ownsProcess: false, ...options });
+  return { server, logger, launch };
+}
+
+describe("The public address that is given at the launch", () => {
+  test("is told in the log and on the landing page, without a slash at its end", async () => {
+    const { server, logger, launch } = createReceiver();
+    await using launched = server;
+    const { url, publicUrl } = await launch({ publicUrl: "https://bot.example.com/behind/" });
+    expect(launched.endpointNames).toEqual(["retrain"]);
+    expect(publicUrl).toBe("https://bot.example.com/behind");
+    expect(logger.text()).toContain("POST https://bot.example.com/behind/webhooks/retrain");
+    expect(await (await fetch(url)).text()).toContain("https://bot.example.com/behind/webhooks/retrain");
+  });
+
+  test("is that of PUBLIC_URL where no option says another one, and goes before that of the Space", async () => {
+    vi.stubEnv("PUBLIC_URL", "https://bot.example.com");
+    vi.stubEnv("SPACE_ID", "acme/rain-bot");
+    vi.stubEnv("SPACE_HOST", "acme-rain-bot.hf.space");
+    const first = createReceiver();
+    await using _first = first.server;
+    expect((await first.launch({})).publicUrl).toBe("https://bot.example.com");
+    const second = createReceiver();
+    await using _second = second.server;
+    expect((await second.launch({ publicUrl: "https://other.example.com" })).publicUrl).toBe(
+      "https://other.example.com",
+    );
+  });
+
+  test("may change, where it is a function", async () => {
+    const { server, launch } = createReceiver();
+    await using _server = server;
+    let address = "https://quiet-owl-12.loca.lt";
+    const { url } = await launch({ publicUrl: () => address });
+    expect(await (await fetch(url)).text()).toContain("https://quiet-owl-12.loca.lt/webhooks/retrain");
+    address = "https://loud-owl-13.loca.lt";
+    expect(await (await fetch(url)).text()).toContain("https://loud-owl-13.loca.lt/webhooks/retrain");
+  });
+
+  test.for([
+    "bot.example.com",
+    "ftp://bot.example.com",
+    "https://me:Planted-5ecret@bot.example.com",
+    "https://bot.example.com/?token=Planted-5ecret",
+    "https://bot.example.com/#top",
+  ])("is refused as %s, which is not repeated", async (publicUrl) => {
+    const { server, launch } = createReceiver();
+    await using _server = server;
+    const refused = await launch({ publicUrl }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({
+      code: "OPTION_INVALID",
+      message: expect.stringMatching(/"publicUrl" or PUBLIC_URL/),
+    });
+    expect(String(refused)).not.toContain("Planted-5ecret");
+  });
+});
+
+describe("A launch that is not announced", () => {
+  test("says nothing of where it is and whether it has a secret", async () => {
+    const quiet = createReceiver();
+    await using _quiet = quiet.server;
+    await quiet.launch({ announce: false });
+    expect(quiet.logger.lines.filter(({ level }) => level === "info")).toEqual([]);
+    const loud = createReceiver();
+    await using _loud = loud.server;
+    await loud.launch({});
+    expect(loud.logger.text()).toContain("ready to use");
+  });
+
+  test("says what looks like a mistake", async () => {
+    const logger = createMemoryLogger();
+    await using server = new WebhooksServer({ logger, secret: "two lines\n" });
+    server.webhook("retrain", () => "done");
+    await server.launch({ port: 0, ownsProcess: false, announce: false });
+    expect(logger.lines.map(({ level }) => level)).toEqual(["warn"]);
+  });
+});
