@@ -13,32 +13,39 @@ export interface Shell {
   stderr: OutputStream;
   /** The environment, as far as the command line itself reads it: `NO_COLOR`, `INBOX_URL`, and for `trigger` and `sync` more. */
   env: Readonly<Record<string, string | undefined>>;
-  /** Resolves when the run is asked to end, for commands that run until then. */
+  /** Resolves when the run is asked to end, for commands that run until then: by a signal, or by {@link Shell.stop}. */
   untilStopped(): Promise<void>;
+  /** Asks the run to end, as the first SIGINT does: the next one ends it at once. */
+  stop(): void;
 }
 
 /** The shell of this process. */
 export function processShell(): Shell {
-  // Whoever read it has had enough, as with `| head -1`: that is no failure.
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", ignoreBrokenPipe);
-  return { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, env: process.env, untilStopped };
-}
-
-function ignoreBrokenPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EPIPE") throw error;
-}
-
-/**
- * The first SIGINT or SIGTERM resolves it; a second one ends the process at once, and with it what it has started. So
- * does SIGHUP where there is a terminal to be closed, which says so more than once and must not cut anything off.
- */
-function untilStopped(): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = () => {
-      for (const signal of ["SIGINT", "SIGTERM"]) process.off(signal, stop).on(signal, () => process.exit(1));
-      resolve();
-    };
-    process.on("SIGINT", stop).on("SIGTERM", stop);
-    if (process.stdin.isTTY) process.on("SIGHUP", stop);
-  });
+  const stopped = Promise.withResolvers<void>();
+  // From then on a signal ends the process at once, and with it what it has started.
+  const stop = () => {
+    for (const signal of ["SIGINT", "SIGTERM"]) process.off(signal, stop).on(signal, () => process.exit(1));
+    process.off("SIGHUP", stop).on("SIGHUP", () => {});
+    stopped.resolve();
+  };
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+      // Whoever read it has had enough, as with `| head -1`: that is no failure.
+      stop();
+    });
+  }
+  return {
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    stop,
+    untilStopped() {
+      process.on("SIGINT", stop).on("SIGTERM", stop);
+      // A terminal that is closed says so, and more than once.
+      if (process.stdin.isTTY) process.on("SIGHUP", stop);
+      return stopped.promise;
+    },
+  };
 }

@@ -5,7 +5,10 @@ import { LocalHub } from "../local-hub/local-hub.ts";
 import type { StartDevOptions } from "./dev-options.ts";
 
 /** The port of `hub-webhooks hub`. */
-const usualPort = 5050;
+export const usualHubPort = 5050;
+
+/** Whoever ends a session does not wait for minutes; and what fails meanwhile is tried again by the session itself. */
+const patience = { timeoutMs: 10_000, retries: 1 };
 
 /** The Hub of a session. */
 export interface DevHub {
@@ -19,17 +22,23 @@ export interface DevHub {
 export interface DevHubOptions extends Pick<StartDevOptions, "hub" | "hubPort" | "token" | "endpoint"> {
   /** Whether the deliveries of a local Hub leave this machine, for a tunnel that leads back. */
   allowRemote: boolean;
+  signal: AbortSignal;
 }
 
 /**
  * Finds the real Hub, or starts a local one.
  *
- * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `OPTION_INVALID`.
+ * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `OPTION_INVALID`; `TOKEN_MISSING`, `HUB_UNAUTHORIZED` and whatever else keeps
+ * the real one from listing webhooks.
  */
 export async function openDevHub(options: DevHubOptions): Promise<DevHub> {
   if (options.hub === "real") {
-    const { token, endpoint } = options;
-    return { client: new HubClient({ token, endpoint }), environment: {}, close: async () => {} };
+    const { token, endpoint, signal } = options;
+    const client = new HubClient({ token, endpoint, ...patience });
+    // A token that is missing or wrong is told before anything else is opened.
+    await client.webhooks.list({ signal });
+    const environment = { ...(endpoint && { HF_ENDPOINT: endpoint }), ...(token && { HF_TOKEN: token }) };
+    return { client, environment, close: async () => {} };
   }
   const hub = await startLocalHub(options);
   const token = developmentTokens[0]?.token;
@@ -42,10 +51,12 @@ export async function openDevHub(options: DevHubOptions): Promise<DevHub> {
 }
 
 async function startLocalHub({ hubPort, allowRemote }: DevHubOptions): Promise<LocalHub> {
+  // Handlers that are being written fail; a webhook that is suspended for that would only be in the way.
+  const options = { allowRemote, suspendAfter: Number.POSITIVE_INFINITY };
   try {
-    return await LocalHub.start({ port: hubPort ?? usualPort, allowRemote });
+    return await LocalHub.start({ ...options, port: hubPort ?? usualHubPort });
   } catch (error) {
     if (hubPort !== undefined || !WebhookError.isInstance(error) || error.code !== "PORT_IN_USE") throw error;
-    return LocalHub.start({ allowRemote });
+    return LocalHub.start(options);
   }
 }

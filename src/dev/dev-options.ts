@@ -29,7 +29,10 @@ export interface StartDevOptions {
   token?: string;
   /** The address of the real Hub. Default `HF_ENDPOINT`, else `https://huggingface.co`. */
   endpoint?: string;
-  /** The file that tells which webhooks are to be deleted later on. Default `.hub-webhooks/registrations.json`. */
+  /**
+   * The file that tells which webhooks on the real Hub are to be deleted later on. Default
+   * `.hub-webhooks/registrations.json`.
+   */
   state?: string;
   /** Whether a file that does not load at the start is waited for until it is mended. Default `false`: it rejects. */
   waitsForFile?: boolean;

@@ -1,4 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { inspect } from "node:util";
 import { toMilliseconds } from "../duration.ts";
 import { WebhookError } from "../errors.ts";
@@ -11,9 +14,9 @@ import { createProbe } from "../tunnel/probe.ts";
 import { openTunnel, type Tunnel } from "../tunnel/tunnel.ts";
 import { watchByDefault } from "./default-watch.ts";
 import type { DevEvent, DevReady } from "./dev-event.ts";
-import { type DevHub, openDevHub } from "./dev-hub.ts";
+import { type DevHub, openDevHub, usualHubPort } from "./dev-hub.ts";
 import type { StartDevOptions } from "./dev-options.ts";
-import { FrontDoor } from "./front-door.ts";
+import { FrontDoor, usualPort } from "./front-door.ts";
 import type { Replayed } from "./latest-delivery.ts";
 import { ReloadingServer } from "./reloading-server.ts";
 import { suggestTrigger } from "./suggested-trigger.ts";
@@ -82,7 +85,7 @@ class Session implements DevSession {
   /** Ends what was opened; the latest first. */
   readonly #closers: (() => Promise<void>)[] = [];
   readonly #firstServing = Promise.withResolvers<void>();
-  /** Asked for in place of the server's own, wherever an address that anybody can find leads to it. */
+  /** Asked for wherever an address that anybody can find leads here; on a tunnel in place of the server's own. */
   #sessionSecret: string | undefined;
   #description: ServerDescription = { endpoints: [] };
   #isReady = false;
@@ -143,13 +146,15 @@ class Session implements DevSession {
       onDelivery: (delivery) => this.#tell({ event: "delivery", ...delivery }),
     });
     await this.#opened("door", door);
-    const hub = await openDevHub({ ...this.#options, allowRemote: isPublic });
+    const hub = await openDevHub({ ...this.#options, allowRemote: isPublic, signal: this.#ending.signal });
     await this.#opened("hub", hub);
+    this.#tellTakenPorts({ door, hub });
     const server = new ReloadingServer({
       path,
       reachedAt: { port: door.port, url: door.url, publicUrl: door.url },
       environment: hub.environment,
-      secret: this.#sessionSecret,
+      // Webhooks of the user's own may lead to an address of the user's own: they go on to work.
+      secret: this.#sessionSecret ? { text: this.#sessionSecret, isOnly: publicUrl === undefined } : undefined,
       onOutput: (line) => this.#tell({ event: "output", ...line }),
       onReload: (files) => this.#tell({ event: "reloading", files }),
       onServing: (description) => this.#served(description),
@@ -238,8 +243,11 @@ class Session implements DevSession {
   }
 
   async #openWebhooks(alive: { url: string; answer: string }): Promise<TemporaryWebhooks> {
-    const { state } = this.#options;
     const hub = this.#part("hub").client;
+    const session = { id: randomUUID(), alive };
+    // What was made on a Hub that ends with the session has nobody to be deleted for later on.
+    if (!this.#isReal) return TemporaryWebhooks.open({ hub, state: await this.#passingState(), session });
+    const { state } = this.#options;
     const removed = await cleanUpTemporary({
       hub,
       state,
@@ -252,7 +260,25 @@ class Session implements DevSession {
       );
       this.#tell({ event: "webhooks", steps });
     }
-    return TemporaryWebhooks.open({ hub, state, session: { id: randomUUID(), alive } });
+    return TemporaryWebhooks.open({ hub, state, session });
+  }
+
+  /** A file that lasts no longer than the session. */
+  async #passingState(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-dev-"));
+    this.#closers.unshift(() => rm(folder, { recursive: true, force: true }));
+    return join(folder, "registrations.json");
+  }
+
+  /** Where nobody has said which, another port was taken without a word. */
+  #tellTakenPorts({ door, hub }: { door: FrontDoor; hub: DevHub }): void {
+    const { port, hubPort } = this.#options;
+    const say = (message: string) => this.#tellProblem({ code: "PORT_IN_USE", message });
+    if (port === undefined && door.port !== usualPort) say(`Port ${usualPort} is taken: the server is at ${door.url}.`);
+    if (this.#isReal || hubPort !== undefined || hub.client.endpoint.endsWith(`:${usualHubPort}`)) return;
+    say(
+      `Port ${usualHubPort} is taken, perhaps by another local Hub: the one of this session is ${hub.client.endpoint}.`,
+    );
   }
 
   /** A Hub that cannot be reached just now is tried again: this never rejects. */

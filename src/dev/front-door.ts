@@ -3,7 +3,7 @@ import { Agent, createServer, type IncomingMessage, request, type Server, type S
 import { WebhookError } from "../errors.ts";
 import { webhooksPath } from "../server/receive.ts";
 import type { Probe } from "../tunnel/probe.ts";
-import { LatestDelivery, type PassedDelivery, type Replayed } from "./latest-delivery.ts";
+import { LatestDelivery, type ObservedDelivery, type PassedDelivery, type Replayed } from "./latest-delivery.ts";
 
 /** What a {@link FrontDoor} leads to. */
 export interface FrontDoorOptions {
@@ -20,8 +20,10 @@ export interface FrontDoorOptions {
 }
 
 /** The port of a Space, and of a launched server. */
-const usualPort = 7860;
+export const usualPort = 7860;
 const retryAfterSeconds = "1";
+/** A tunnel holds ten or so; whoever opens more and says nothing must not use up all that there are. */
+const mostPublicConnections = 1_000;
 
 /**
  * Where a server is reached while it comes and goes: two sockets that stay open, and a request that arrives while
@@ -61,6 +63,7 @@ export class FrontDoor {
       if (isForWebhooks(incoming) || isProbe(options.probe, incoming)) pass(options, passing, { incoming, outgoing });
       else outgoing.writeHead(404).end();
     });
+    open.maxConnections = mostPublicConnections;
     await listen(own, options.port);
     try {
       await listen(open, 0);
@@ -125,27 +128,25 @@ function pass(options: FrontDoorOptions, { agent, latest }: Passing, { incoming,
     (port) => {
       // Whoever has hung up meanwhile sends it again; what is left of this one would never end.
       if (outgoing.destroyed) return;
-      const { method, url: path, rawHeaders } = incoming;
-      const inner = request({ host: "127.0.0.1", port, agent, method, path, headers: endToEnd(rawHeaders) });
+      const { method, url: path } = incoming;
+      const inner = request({ host: "127.0.0.1", port, agent, method, path, headers: passedOn(incoming) });
       inner.on("response", (answer) => {
-        outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders));
+        outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders, ofAnswer));
         answer.pipe(outgoing);
         answer.on("error", () => outgoing.destroy());
       });
       inner.on("error", () => {
         if (outgoing.headersSent) outgoing.destroy();
-        else answerLater(outgoing, "The server went away in the middle of this request.");
+        else answerLater(outgoing, { error: "The server went away in the middle of this request.", delivery });
       });
       // Whoever hangs up is told to the handler, by its signal.
       outgoing.on("close", () => inner.destroy());
       delivery?.follow();
       incoming.pipe(inner);
     },
-    (error: unknown) => {
-      answerLater(
-        outgoing,
-        WebhookError.isInstance(error) ? "The server's file does not load." : "There is no server.",
-      );
+    (reason: unknown) => {
+      const error = WebhookError.isInstance(reason) ? "The server's file does not load." : "There is no server.";
+      answerLater(outgoing, { error, delivery });
     },
   );
 }
@@ -161,7 +162,11 @@ async function serverPort({ serverPort: find, longestWaitMs = 20_000 }: FrontDoo
   }
 }
 
-function answerLater(outgoing: ServerResponse, error: string): void {
+function answerLater(
+  outgoing: ServerResponse,
+  { error, delivery }: { error: string; delivery: ObservedDelivery | undefined },
+): void {
+  delivery?.giveUp(error);
   // What is still to come of the body would have to be read before another request.
   outgoing.writeHead(503, {
     "content-type": "application/json",
@@ -172,17 +177,19 @@ function answerLater(outgoing: ServerResponse, error: string): void {
 }
 
 /** What is said of one connection must not be said of the next; and "Expect" Node has answered already. */
-const ofConnection: ReadonlySet<string> = new Set([
-  "connection",
-  "expect",
-  "keep-alive",
-  "proxy-connection",
-  "upgrade",
-]);
+const ofConnection = ["connection", "expect", "keep-alive", "proxy-connection", "upgrade"];
+const ofRequest: ReadonlySet<string> = new Set(ofConnection);
+/** Node chooses anew how an answer is framed: a client of HTTP/1.0 knows no chunks. */
+const ofAnswer: ReadonlySet<string> = new Set([...ofConnection, "transfer-encoding"]);
 
-function endToEnd(rawHeaders: readonly string[]): string[] {
-  const isKept = (index: number) => !ofConnection.has(rawHeaders[index - (index % 2)]?.toLowerCase() ?? "");
+function endToEnd(rawHeaders: readonly string[], dropped: ReadonlySet<string>): string[] {
+  const isKept = (index: number) => !dropped.has(rawHeaders[index - (index % 2)]?.toLowerCase() ?? "");
   return rawHeaders.filter((_text, index) => isKept(index));
+}
+
+/** The server takes HTTP/1.0 for a sign of a proxy, and opens no page of the owner to it: it must not be hidden from it. */
+function passedOn({ rawHeaders, httpVersion }: IncomingMessage): string[] {
+  return [...endToEnd(rawHeaders, ofRequest), ...(httpVersion === "1.0" ? ["Via", "1.0 hub-webhooks-dev"] : [])];
 }
 
 /** Also where it ends up once the server has resolved the dots in it. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { WebhookError } from "../errors.ts";
 import { webhooksPath } from "../server/receive.ts";
 
-/** A delivery that has passed and was answered. */
+/** A delivery that was answered. */
 export interface PassedDelivery {
   endpoint: string;
   /** Its `Webhook-Id`; absent where the sender gave none. */
@@ -11,6 +11,16 @@ export interface PassedDelivery {
   status: number;
   /** From its headers to the end of the answer, in milliseconds; the wait for a server included. */
   durationMs: number;
+  /** Why the server did not answer it itself, where that is so; the Hub sends such a delivery again. */
+  reason?: string;
+}
+
+/** A delivery on its way. */
+export interface ObservedDelivery {
+  /** It is passed on from now: what comes of its body is kept. */
+  follow(): void;
+  /** The server does not answer it. */
+  giveUp(reason: string): void;
 }
 
 /** How a delivery that was sent once more was answered. */
@@ -27,6 +37,8 @@ interface Kept {
   body: Buffer<ArrayBuffer>;
 }
 
+/** More than the time limit of a handler that is to answer the Hub. */
+const longestReplayMs = 60_000;
 /** A longer body is no payload of the Hub. */
 const longestKept = 10 * 1024 * 1024;
 /** Answers to a stranger, or to a request that is no delivery: nothing worth sending again. */
@@ -46,7 +58,7 @@ export class LatestDelivery {
     incoming: IncomingMessage;
     outgoing: ServerResponse;
     onAnswered: (delivery: PassedDelivery) => void;
-  }): { follow: () => void } | undefined {
+  }): ObservedDelivery | undefined {
     const { incoming, outgoing, onAnswered } = request;
     const { method, url: path = "" } = incoming;
     if (method !== "POST" || !path.startsWith(webhooksPath)) return undefined;
@@ -54,6 +66,7 @@ export class LatestDelivery {
     const chunks: Buffer[] = [];
     let length = 0;
     let isFollowed = false;
+    let givenUp: string | undefined;
     const deliveryId = incoming.headers["webhook-id"];
     outgoing.once("finish", () => {
       const status = outgoing.statusCode;
@@ -64,7 +77,8 @@ export class LatestDelivery {
         endpoint: endpointOf(path),
         ...(typeof deliveryId === "string" && { deliveryId }),
         status,
-        durationMs: performance.now() - startedAt,
+        durationMs: Math.round((performance.now() - startedAt) * 10) / 10,
+        ...(givenUp !== undefined && { reason: givenUp }),
       });
     });
     const keep = (chunk: Buffer) => {
@@ -75,7 +89,10 @@ export class LatestDelivery {
       isFollowed = true;
       incoming.on("data", keep);
     };
-    return { follow };
+    const giveUp = (reason: string) => {
+      givenUp = reason;
+    };
+    return { follow, giveUp };
   }
 
   /**
@@ -90,11 +107,16 @@ export class LatestDelivery {
     const headers = new Headers(given);
     headers.set("webhook-id", deliveryId);
     try {
-      const response = await fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", headers, body });
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+        method: "POST",
+        headers,
+        body,
+        signal: AbortSignal.timeout(longestReplayMs),
+      });
       await response.body?.cancel();
       return { endpoint: endpointOf(path), deliveryId, status: response.status };
     } catch (cause) {
-      throw new WebhookError("The server went away in the middle of the replay: try again.", {
+      throw new WebhookError("The replay got no answer: the server went away meanwhile, or took too long. Try again.", {
         code: "CLOSING",
         cause,
       });

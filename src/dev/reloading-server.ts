@@ -1,6 +1,11 @@
 import { WebhookError } from "../errors.ts";
 import type { ServerDescription } from "../server-file/description.ts";
-import { ServerProcess, type ServerProcessOptions, type Serving } from "../server-file/server-process.ts";
+import {
+  ServerProcess,
+  type ServerProcessOptions,
+  type Serving,
+  type SessionSecret,
+} from "../server-file/server-process.ts";
 import { SourceWatcher } from "./source-watcher.ts";
 
 /** What becomes of the server. */
@@ -17,8 +22,8 @@ export interface ReloadingServerEvents {
 export interface ReloadingServerOptions
   extends Pick<ServerProcessOptions, "path" | "reachedAt" | "environment" | "onOutput">,
     ReloadingServerEvents {
-  /** Asked for in place of the secrets that the server has. */
-  secret: string | undefined;
+  /** Asked for besides those that the server has, or in their place. */
+  secret: SessionSecret | undefined;
   /**
    * A server that ends by itself is started again after these milliseconds, unless it had not even served for that long.
    * Default 1,000.

@@ -22,6 +22,7 @@ export class SourceWatcher {
   readonly #folders = new Map<string, FSWatcher>();
   readonly #changed = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
   constructor({ onChange, settleMs = 80 }: SourceWatcherOptions) {
     this.#options = { onChange, settleMs };
@@ -29,6 +30,8 @@ export class SourceWatcher {
 
   /** Watches this file from now on. */
   add(path: string): void {
+    // What was loaded last may be told of only now, and a watch keeps the process alive.
+    if (this.#isClosed) return;
     this.#files.add(path);
     const folder = dirname(path);
     if (this.#folders.has(folder)) return;
@@ -45,6 +48,7 @@ export class SourceWatcher {
   }
 
   close(): void {
+    this.#isClosed = true;
     clearTimeout(this.#timer);
     for (const watcher of this.#folders.values()) watcher.close();
     this.#folders.clear();

@@ -43,7 +43,7 @@ export class WebhookKeeper {
    */
   async begin(wanted: WantedWebhooks): Promise<void> {
     this.#wanted = wanted;
-    const { failed, left } = await this.#options.webhooks.sync(wanted);
+    const { failed, left } = await this.#options.webhooks.sync({ ...wanted, signal: this.#closing.signal });
     const [first] = failed;
     if (first && failed.length === wanted.endpoints.length) throw first.error;
     this.#tell({ done: [], failed, left });
@@ -92,13 +92,13 @@ export class WebhookKeeper {
   async #sync(): Promise<boolean> {
     if (!this.#wanted) return true;
     try {
-      const report = await this.#options.webhooks.sync(this.#wanted);
+      const report = await this.#options.webhooks.sync({ ...this.#wanted, signal: this.#closing.signal });
       this.#tell(report);
       return !report.failed.some(({ error }) => error.retryable);
     } catch (error) {
       const problem = asWebhookError(error);
       // Closed meanwhile: there is nothing left to keep.
-      if (problem.code === "CLOSING") return true;
+      if (this.#closing.signal.aborted) return true;
       this.#options.onProblem(problem);
       return !problem.retryable;
     }

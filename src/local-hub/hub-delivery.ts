@@ -45,6 +45,6 @@ export function triedDelivery(webhookId: string, entry: LogEntry): HubDelivery {
 export function droppedDelivery(delivery: HubDelivery): HubDelivery {
   return {
     ...delivery,
-    error: "it was given up before it was tried: its webhook was stopped, or the local Hub closed",
+    error: "it was given up: its webhook was stopped, or the local Hub closed",
   };
 }

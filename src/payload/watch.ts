@@ -49,6 +49,11 @@ export function parseWatch(text: string): WatchedThing | { problem: string } {
       problem: `The name of ${type === "org" ? "an org" : "a user"} has no "/"; a repository is watched by its own type.`,
     };
   }
+  if (name.includes("*")) {
+    return {
+      problem: `The Hub watches a repository by its whole name, without "*", or all of an owner: give "user:me" or "org:acme".`,
+    };
+  }
   if (name === "") return { problem: `The name is missing: give it as "${type}:name".` };
   return { type, name };
 }

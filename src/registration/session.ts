@@ -3,7 +3,7 @@ import { isLoopbackHost } from "../loopback.ts";
 import type { RegistrationSession } from "./state.ts";
 
 /** A process on this machine that lives answers at once. */
-const longestAnswerMs = 1_000;
+const longestAnswerMs = 5_000;
 
 /**
  * Checks a session before anything is noted of it.

@@ -40,7 +40,7 @@ async function obey(given: Order): Promise<void> {
     const { endpoints, secret, useSecret } = server[serverDetails]();
     const description = { endpoints: [...endpoints], secret };
     if (given.order === "describe") return end({ report: "described", description });
-    if (given.secret !== undefined) useSecret(given.secret);
+    if (given.secret) useSecret(given.secret.text, { isOnly: given.secret.isOnly });
     const { port } = await server.launch({
       port: 0,
       host: "127.0.0.1",

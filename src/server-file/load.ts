@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { hostLaunches } from "../server/launch-host.ts";
 import type { LaunchedServer } from "../server/node/launch.ts";
@@ -34,6 +35,7 @@ export async function loadServer({ path, reachedAt }: LoadServerOptions): Promis
     selfLaunching: (server) => void selfLaunching.add(server),
   });
   try {
+    if (!existsSync(path)) throw serverFileInvalid("The file is gone: put it back, or give another one.");
     const loaded: { default?: unknown } = await import(pathToFileURL(path).href);
     return chooseServer({ exported: loaded.default, launched, selfLaunching });
   } finally {
@@ -58,10 +60,15 @@ function chooseServer({ exported, launched, selfLaunching }: Found): WebhooksSer
   const ownServer = [...selfLaunching].filter(isServer).find(({ endpointNames }) => endpointNames.length > 0);
   if (ownServer) return ownServer;
   throw serverFileInvalid(
-    exported === undefined
+    isNothing(exported)
       ? 'It exports no server: end it with "export default server;".'
       : 'Its default export is no WebhooksServer of this release: end it with "export default server;", and see that hub-webhooks is up to date.',
   );
+}
+
+/** A file without `import` and `export` is no module to Node, and exports an object with nothing in it. */
+function isNothing(exported: unknown): boolean {
+  return exported === undefined || (typeof exported === "object" && Object.keys(exported ?? {}).length === 0);
 }
 
 /** By a symbol, not by its class: the file may have another copy of the package. */

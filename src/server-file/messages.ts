@@ -10,8 +10,7 @@ export const order = z.discriminatedUnion("order", [
     order: z.literal("serve"),
     path: z.string(),
     reachedAt: launchedServer,
-    /** Asked for in place of the secrets that the server has. */
-    secret: z.string().optional(),
+    secret: z.object({ text: z.string(), isOnly: z.boolean() }).optional(),
   }),
   z.object({ order: z.literal("reachedAt"), publicUrl: z.string() }),
   z.object({ order: z.literal("stop") }),

@@ -26,6 +26,13 @@ export interface ServerProcessOptions {
   onOutput?: (line: OutputLine) => void;
 }
 
+/** A secret that is made for a while. */
+export interface SessionSecret {
+  text: string;
+  /** Whether those that the server has are asked for no more. */
+  isOnly: boolean;
+}
+
 /** A server that runs and is reached on 127.0.0.1. */
 export interface Serving {
   port: number;
@@ -54,6 +61,10 @@ export class ServerProcess {
     this.#child = child;
     const ended = Promise.withResolvers<void>();
     this.ended = ended.promise;
+    // One that is busy without end would not notice that nobody is there any more.
+    const killWithUs = () => void child.kill("SIGKILL");
+    process.once("exit", killWithUs);
+    child.once("exit", () => process.off("exit", killWithUs));
     child.on("message", (message) => {
       const parsed = report.safeParse(message);
       if (!parsed.success) return;
@@ -88,8 +99,8 @@ export class ServerProcess {
     }
   }
 
-  /** Starts the process and lets it serve. `secret` is asked for in place of those that the server has. */
-  static serve({ secret, ...options }: ServerProcessOptions & { secret: string | undefined }): ServerProcess {
+  /** Starts the process and lets it serve. */
+  static serve({ secret, ...options }: ServerProcessOptions & { secret: SessionSecret | undefined }): ServerProcess {
     const started = new ServerProcess(options);
     const { path, reachedAt } = options;
     started.#send({ order: "serve", path, reachedAt, secret });

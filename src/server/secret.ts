@@ -41,9 +41,9 @@ export class SecretCheck {
     return this.#accepted(undefined)[0];
   }
 
-  /** Asks for `secret` from now on. */
-  use(secret: string): void {
-    this.#secrets = [secret];
+  /** Asks for `secret` from now on: `isOnly` (the default) for no other, else it or one of those that are configured. */
+  use(secret: string, { isOnly } = { isOnly: true }): void {
+    this.#secrets = isOnly ? [secret] : [secret, ...this.#accepted(undefined)];
   }
 
   /**

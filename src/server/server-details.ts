@@ -26,8 +26,8 @@ export interface ServerDetails {
   readonly endpoints: readonly EndpointDetails[];
   /** The secret that a delivery has to carry; of several the first. */
   readonly secret: string | undefined;
-  /** Asks for this secret, and no other, from now on. */
-  useSecret(secret: string): void;
+  /** Asks for this secret from now on: `isOnly` for no other, else it or one of those that are configured. */
+  useSecret(secret: string, options: { isOnly: boolean }): void;
 }
 
 /** A server that tells its details: a `WebhooksServer`, also one of another copy of this package. */

@@ -210,7 +210,7 @@ export class WebhooksServer {
         background: background !== undefined,
       })),
       secret: this.#secret.first,
-      useSecret: (secret) => this.#secret.use(secret),
+      useSecret: (secret, options) => this.#secret.use(secret, options),
     };
   }
 

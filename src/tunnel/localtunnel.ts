@@ -90,7 +90,7 @@ function untilEnd(child: ChildProcess): Promise<void> {
 
 function packageMissing(): WebhookError {
   return new WebhookError(
-    'The tunnel needs the optional package localtunnel: run `npm install localtunnel`, choose another provider ("cloudflared" or "ngrok"), or run a tunnel of your own and give its address as "publicUrl".',
+    'The tunnel needs the optional package localtunnel: run `npm install localtunnel`, choose another provider ("cloudflared" or "ngrok"), or run a tunnel of your own and give its address (--public-url, or "publicUrl" in code).',
     { code: "TUNNEL_FAILED" },
   );
 }

@@ -95,6 +95,7 @@ function startChild(programArguments: readonly string[]): ChildProcess {
     // Nothing that it prints gets to the terminal, and Ctrl-C there does not get to it.
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
+    windowsHide: true,
   });
 }
 
@@ -146,11 +147,11 @@ function readLines(stream: Readable | null, onLine: (line: string) => void): voi
 
 function notInstalled({ name, installation }: TunnelProgram): WebhookError {
   return new WebhookError(
-    `${name} is found neither on PATH nor in node_modules/.bin: install it (${installation}), choose another provider, or run a tunnel of your own and give its address as "publicUrl".`,
+    `${name} is found neither on PATH nor in node_modules/.bin: install it (${installation}), choose another provider, or run a tunnel of your own and give its address (--public-url, or "publicUrl" in code).`,
     { code: "TUNNEL_FAILED" },
   );
 }
 
 function remedyOf({ name }: TunnelProgram): string {
-  return `Check the network and what ${name} says when you run it yourself, choose another provider, or run a tunnel of your own and give its address as "publicUrl".`;
+  return `Check the network and what ${name} says when you run it yourself, choose another provider, or run a tunnel of your own and give its address (--public-url, or "publicUrl" in code).`;
 }

@@ -35,7 +35,7 @@ export interface ProviderTunnel {
 export type Provider = (request: ProviderRequest) => Promise<ProviderTunnel>;
 
 const localtunnelRemedy =
-  'Check the network and try again, give another server (option "host" or LOCALTUNNEL_HOST), choose another provider ("cloudflared" or "ngrok"), or run a tunnel of your own and give its address as "publicUrl".';
+  'Check the network and try again, give another server (LOCALTUNNEL_HOST, --tunnel-host, or "host" in code), choose another provider ("cloudflared" or "ngrok"), or run a tunnel of your own and give its address (--public-url, or "publicUrl" in code).';
 
 /**
  * The error of a tunnel that cannot be opened or has stopped working, with what to do next (default: the remedy for

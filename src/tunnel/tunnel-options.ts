@@ -75,7 +75,7 @@ export function planTunnel(options: OpenTunnelOptions): TunnelPlan {
   };
   if (publicUrl !== undefined) {
     const url = readPublicUrl(publicUrl);
-    const remedy = `Check that the tunnel or proxy behind "publicUrl" is running and leads to port ${port} of this machine.`;
+    const remedy = `Check that the tunnel or proxy behind the public URL is running and leads to port ${port} of this machine.`;
     return { ...shared, open: async () => ownTunnel(url), failure: (reason) => tunnelFailure(reason, remedy) };
   }
   return { ...shared, open: (wish) => open({ port, host, ...wish }), failure: (reason) => tunnelFailure(reason) };

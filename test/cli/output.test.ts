@@ -43,6 +43,7 @@ function written(shown: Result, { format, isTerminal = false, env = {} }: Wanted
     stderr: stream(false),
     env,
     untilStopped: () => Promise.resolve(),
+    stop() {},
   };
   new Output({ shell, format }).result(shown);
   return text;

@@ -39,6 +39,7 @@ export async function runCommand(argv: readonly string[], options: RunOptions = 
     }),
     env,
     untilStopped: () => stopped,
+    stop() {},
   });
   return { exitCode, stdout, stderr };
 }

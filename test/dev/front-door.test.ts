@@ -103,6 +103,25 @@ describe("The front door", () => {
     expect(requests.map(({ body }) => body)).toEqual(["first", "", "third", ""]);
   });
 
+  test("says of HTTP/1.0 that it came through here, for the server takes it for a proxy's", async () => {
+    const { requests, listener } = recorder();
+    const { door } = await openDoorTo(listener);
+    const answers = await Promise.all(
+      ["1.0", "1.1"].map(async (version) => {
+        const socket = await RawSocket.open(door.url);
+        const headers = ["Host: 127.0.0.1", `X-Version: ${version}`, "Connection: close", "", ""];
+        socket.send([`GET /_deliveries HTTP/${version}`, ...headers].join("\r\n"));
+        await socket.ended;
+        return socket.rest;
+      }),
+    );
+    const viaOf = (version: string) =>
+      requests.find(({ incoming }) => incoming.headers["x-version"] === version)?.incoming.headers.via;
+    expect({ old: viaOf("1.0"), today: viaOf("1.1") }).toEqual({ old: "1.0 hub-webhooks-dev", today: undefined });
+    // It knows no chunks.
+    expect(answers[0]).not.toMatch(/transfer-encoding/i);
+  });
+
   test("lets a request wait while there is no server, and passes it to the next one", async () => {
     const { requests, listener } = recorder();
     const { port } = await startServer(listener);

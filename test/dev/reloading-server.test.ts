@@ -207,4 +207,14 @@ describe("What watches sources", () => {
     await project.write("lib/new.ts", "");
     await expect.poll(() => changes).toContainEqual({ paths: [join(project.path, "lib/new.ts")], isLoaded: false });
   });
+
+  test("watches nothing any more once it is closed, whatever is loaded late", async () => {
+    await using project = await makeProject({ "lib/a.ts": "" });
+    const watcher = new SourceWatcher({ onChange: () => {} });
+    watcher.add(join(project.path, "server.ts"));
+    watcher.close();
+    watcher.add(join(project.path, "lib", "a.ts"));
+    // A watch would keep the process alive.
+    expect(process.getActiveResourcesInfo()).not.toContain("FSEventWrap");
+  });
 });

@@ -22,6 +22,7 @@ describe("What can be watched", () => {
     ["me/data", "Give it as type:name"],
     ["org:acme/data", 'The name of an org has no "/"'],
     ["model:me/a,model:me/b", "Give several one by one"],
+    ["dataset:me/*", 'without "*"'],
     ["dataset:", 'give it as "dataset:name"'],
   ])("is not %s: what to write instead is said", (text, remedy) => {
     expect(parseWatch(text)).toEqual({ problem: expect.stringContaining(remedy) });

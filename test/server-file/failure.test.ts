@@ -113,7 +113,12 @@ describe.concurrent("A server's file that does not load", () => {
 
   test.for([
     ["exports nothing", "export const server = 1;", 'It exports no server: end it with "export default server;".'],
-    ["exports something else", "export default {};", /^Its default export is no WebhooksServer of this release:/],
+    ["is empty", "", 'It exports no server: end it with "export default server;".'],
+    [
+      "exports something else",
+      "export default { port: 7860 };",
+      /^Its default export is no WebhooksServer of this release:/,
+    ],
     [
       "launches several servers",
       `${head}await server.launch();\nawait new WebhooksServer().launch();`,

@@ -57,7 +57,7 @@ afterAll(() => project[Symbol.asyncDispose]());
 function serve(file: string, options: Partial<ServerProcessOptions> = {}) {
   const lines: string[] = [];
   const started = ServerProcess.serve({
-    ...{ path: join(project.path, file), reachedAt, secret: "the session's" },
+    ...{ path: join(project.path, file), reachedAt, secret: { text: "the session's", isOnly: true } },
     onOutput: ({ text }) => lines.push(text),
     ...options,
   });

@@ -56,11 +56,20 @@ describe("What tools are told of a server", () => {
   test("comes with a way to ask for another secret from now on", async () => {
     const server = createServer({ secret: "before" });
     server.webhook("retrain", () => {});
-    server[serverDetails]().useSecret("after");
+    server[serverDetails]().useSecret("after", { isOnly: true });
     const statusWith = async (secret: string) =>
       (await server.fetch(deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo"), secret }))).status;
     expect(await Promise.all(["after", "before"].map(statusWith))).toEqual([200, 403]);
     expect(server[serverDetails]().secret).toBe("after");
+  });
+
+  test("and with one to ask for another besides those that are configured", async () => {
+    const server = createServer({ secret: ["first", "second"] });
+    server.webhook("retrain", () => {});
+    server[serverDetails]().useSecret("session", { isOnly: false });
+    const statusWith = async (secret: string) =>
+      (await server.fetch(deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo"), secret }))).status;
+    expect(await Promise.all(["session", "first", "second", "third"].map(statusWith))).toEqual([200, 200, 200, 403]);
   });
 });
 

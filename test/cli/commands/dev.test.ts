@@ -92,8 +92,54 @@ describe("hub-webhooks dev", () => {
     command.signal("SIGINT");
     expect(await command.ended).toMatchObject({
       exitCode: 0,
-      stderr: "Ending: the webhooks of this session are deleted.\n",
+      stderr: "Ending: the webhooks of this session are deleted. Ctrl+C ends it at once.\n",
     });
+  });
+
+  test.each([0, 150, 300, 450, 600, 750])("ends when it is told to %d ms after its start", async (ms) => {
+    const project = await makeServerProject();
+    const command = startDevCommand(project, ["--hub-port", "0"]);
+    // Not a wait for something: any moment of the start will do.
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    command.signal("SIGTERM");
+    const { exitCode, signal } = await command.ended;
+    // Before it listens to signals, the system ends it.
+    expect(signal ?? exitCode).toBeOneOf([0, "SIGTERM"]);
+  });
+
+  test("ends with the reason where the tunnel cannot be opened", async () => {
+    await using hub = await LocalHub.start();
+    const project = await makeServerProject();
+    const command = startDevCommand(project, ["--hub", "real", "--tunnel-host", "http://127.0.0.1:1"], {
+      HF_ENDPOINT: hub.url,
+      HF_TOKEN: "hf_local",
+    });
+    const { exitCode, stderr } = await command.ended;
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: expect.stringMatching(/^error: http:\/\/127\.0\.0\.1:1 cannot be reached/),
+    });
+    expect(await new HubClient({ endpoint: hub.url, token: "hf_local" }).webhooks.list()).toEqual([]);
+  });
+
+  test("ends with the reason where the token is missing, before anything else is opened", async () => {
+    await using hub = await LocalHub.start();
+    const project = await makeServerProject();
+    const command = startDevCommand(project, ["--hub", "real"], { HF_ENDPOINT: hub.url });
+    expect(await command.ended).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/^error: There is no token/),
+    });
+  });
+
+  test("ends when nobody reads it any more", async () => {
+    const project = await makeServerProject();
+    const command = startDevCommand(project, ["--hub-port", "0", "--format", "json"]);
+    await command.says('"event":"ready"');
+    const ready = eventsOf(command)[0];
+    command.closeStdout();
+    await fetch(`${String(ready?.url)}/webhooks/retrain`, { method: "POST", body: "{}" });
+    expect(await command.ended).toMatchObject({ exitCode: 0 });
   });
 
   test("says in one line why a file does not load, where nobody could mend it meanwhile", async () => {

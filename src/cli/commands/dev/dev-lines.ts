@@ -3,24 +3,28 @@ import type { DevEndpoint, DevEvent, DevReady } from "../../../dev/dev-event.ts"
 import { shellWord } from "../../../page/shell-word.ts";
 import { formatForTerminal } from "../../../server/node/terminal-log.ts";
 import { plainText } from "../../plain-text.ts";
-import { harmless, parseLogLine, tellDelivery } from "./log-line.ts";
+import { harmless, type LogLine, parseLogLine, tellDelivery } from "./log-line.ts";
 
 /** The colours of a line, as far as there are any. */
 type Color = Parameters<typeof styleText>[0];
 
-/** Where `trigger` looks for a local Hub by itself. */
-const usualHubUrl = "http://127.0.0.1:5050";
+/** Of how many deliveries it is remembered that they were there. */
+const mostKnown = 1_000;
 
 /** What {@link DevLines} needs. */
 export interface DevLinesOptions {
   hasColors: boolean;
   /** Milliseconds since the epoch. */
   now: () => number;
+  /** Where `trigger` looks for a local Hub when nobody says; `undefined` where that is no local one. */
+  usualHub: string | undefined;
 }
 
 /** Says in lines for a person what happens in a session. */
 export class DevLines {
   readonly #options: DevLinesOptions;
+  /** The ids of the latest deliveries. */
+  readonly #known = new Set<string>();
 
   constructor(options: DevLinesOptions) {
     this.#options = options;
@@ -30,9 +34,14 @@ export class DevLines {
   of(event: DevEvent): readonly string[] {
     switch (event.event) {
       case "ready":
-      // What the server's own log says of a delivery is more than what its answer tells.
-      case "delivery":
         return [];
+      case "delivery": {
+        const { endpoint, status, reason } = event;
+        // What the server's own log says of a delivery is more than what its answer tells.
+        return reason === undefined
+          ? []
+          : [this.#line("red", "✗", `${status}  ${endpoint}  ${reason} The Hub sends it again.`)];
+      }
       case "output":
         return this.#outputLines(event.text);
       case "reloading":
@@ -44,8 +53,8 @@ export class DevLines {
       case "broken": {
         const next = event.isRestarted
           ? "It is started again."
-          : "Deliveries wait at the Hub until you have mended it.";
-        return [this.#line("red", "✗", `${event.reason} ${next}`)];
+          : "Deliveries are answered 503 until you have mended it.";
+        return [this.#line("red", "✗", `${sentence(event.reason)} ${next}`)];
       }
       case "down":
         return [this.#line("red", "✗", `DOWN: nothing arrives from outside. ${event.reason} Opening it again.`)];
@@ -88,7 +97,7 @@ export class DevLines {
   }
 
   #triggerCommand(hubUrl: string, words: readonly string[]): string {
-    const elsewhere = hubUrl === usualHubUrl ? [] : ["--endpoint", hubUrl];
+    const elsewhere = hubUrl === this.#options.usualHub ? [] : ["--endpoint", hubUrl];
     return ["npx hub-webhooks trigger", ...[...words, ...elsewhere].map(shellWord)].join(" ");
   }
 
@@ -99,9 +108,21 @@ export class DevLines {
 
   #outputLines(text: string): readonly string[] {
     const logged = parseLogLine(text);
-    const told = logged && tellDelivery(logged);
+    const told = logged && tellDelivery({ ...logged, isAgain: this.#isKnown(logged) });
     if (told) return [this.#line(told.color, told.sign, told.text), ...told.below.map((line) => `    ${line}`)];
     return [logged ? formatForTerminal(text).trimEnd() : harmless(text)];
+  }
+
+  /** Whether there was a line of an answer to this delivery before: the Hub repeats what was no success. */
+  #isKnown({ deliveryId, status }: LogLine): boolean {
+    if (typeof deliveryId !== "string" || status === undefined) return false;
+    if (this.#known.has(deliveryId)) return true;
+    this.#known.add(deliveryId);
+    for (const oldest of this.#known) {
+      if (this.#known.size <= mostKnown) break;
+      this.#known.delete(oldest);
+    }
+    return false;
   }
 
   #line(color: Color, sign: string, text: string): string {
@@ -112,6 +133,10 @@ export class DevLines {
   #paint(color: Color, text: string): string {
     return this.#options.hasColors ? styleText(color, text, { validateStream: false }) : text;
   }
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 function baseName(path: string): string {

@@ -25,9 +25,12 @@ export interface ToldDelivery {
   below: readonly string[];
 }
 
-/** Says in one line what became of a delivery; `undefined` where a line of the log is about something else. */
+/**
+ * Says in one line what became of a delivery, with `isAgain` one that was there before; `undefined` where a line of the log is
+ * about something else.
+ */
 export function tellDelivery(logged: LogLine): ToldDelivery | undefined {
-  const { endpoint, status, outcome, attempt, repo, scope, action, ms, err } = logged;
+  const { endpoint, status, outcome, attempt, repo, scope, action, ms, err, isAgain } = logged;
   if (typeof endpoint !== "string" || (typeof status !== "number" && typeof outcome !== "string")) return undefined;
   const isBad = typeof status === "number" ? status > 299 : outcome !== "succeeded" && outcome !== "ignored";
   const parts = [
@@ -37,9 +40,10 @@ export function tellDelivery(logged: LogLine): ToldDelivery | undefined {
     scope && action && `${String(scope)} ${String(action)}`,
     ms === undefined ? undefined : `${String(ms)} ms`,
     typeof attempt === "number" && `attempt ${attempt}`,
+    isAgain === true && "sent again",
     remark(logged, isBad),
   ];
-  const stack = typeof err === "object" && err !== null && "stack" in err ? String(err.stack) : undefined;
+  const thrown = typeof err === "object" && err !== null && "stack" in err ? err.stack : err;
   return {
     ...(isBad
       ? { sign: "✗", color: "red" }
@@ -50,7 +54,7 @@ export function tellDelivery(logged: LogLine): ToldDelivery | undefined {
       .filter(Boolean)
       .map((part) => plainText(String(part)))
       .join("  "),
-    below: stack === undefined ? [] : ownLines(stack).map(harmless),
+    below: typeof thrown === "string" ? ownLines(thrown).map(harmless) : [],
   };
 }
 

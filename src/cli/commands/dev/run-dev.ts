@@ -11,7 +11,7 @@ import type { Invocation } from "../../invocation.ts";
 import { plainJson } from "../../plain-text.ts";
 import { wrongUsage } from "../../wrong-usage.ts";
 import { DevLines } from "./dev-lines.ts";
-import { type KeyAction, listenToKeys } from "./keyboard.ts";
+import { listenToKeys } from "./keyboard.ts";
 import { openPage } from "./open-page.ts";
 import { writeStarterFile } from "./starter-file.ts";
 
@@ -43,21 +43,23 @@ export async function runDev(run: DevRun): Promise<void> {
   const startedAt = performance.now();
   const options = sessionOptions(run);
   const file = await findOrWriteFile(run);
-  const lines = new DevLines({ hasColors: output.hasColors, now: Date.now });
+  const usualHub = shell.env.HF_ENDPOINT ? undefined : "http://127.0.0.1:5050";
+  const lines = new DevLines({ hasColors: output.hasColors, now: Date.now, usualHub });
   const hasKeys = output.isText && shell.stdin.isTTY === true;
-  const ending = new AbortController();
-  const ended = Promise.withResolvers<void>();
-  const end = () => {
-    ending.abort();
-    ended.resolve();
-  };
-  void shell.untilStopped().then(end);
   let session: DevSession | undefined;
-  const onKey = (action: KeyAction) => {
-    if (action === "quit") end();
-    else if (session) void act(action, { session, run });
-  };
-  const stopListening = hasKeys ? listenToKeys(shell.stdin, onKey) : () => {};
+  const stopListening = hasKeys
+    ? listenToKeys(shell.stdin, (action) => {
+        if (action === "quit") shell.stop();
+        else if (session) void act(action, { session, run });
+      })
+    : () => {};
+  const ending = new AbortController();
+  const stopped = shell.untilStopped().then(() => {
+    // From here on Ctrl+C is a signal again, which ends it at once.
+    stopListening();
+    if (output.isText) output.say("Ending: the webhooks of this session are deleted. Ctrl+C ends it at once.");
+    ending.abort();
+  });
   try {
     session = await startDev({
       ...options,
@@ -72,8 +74,7 @@ export async function runDev(run: DevRun): Promise<void> {
         lines.ready(session.state, { file: run.file ?? relative(process.cwd(), file), seconds, hasKeys }).join("\n"),
       );
     }
-    await ended.promise;
-    if (output.isText) output.say("Ending: the webhooks of this session are deleted.");
+    await stopped;
   } catch (error) {
     // Asked to end while it started.
     if (!ending.signal.aborted) throw error;

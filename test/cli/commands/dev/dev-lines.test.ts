@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { DevLines } from "../../../../src/cli/commands/dev/dev-lines.ts";
 import type { DevEvent, DevReady } from "../../../../src/dev/dev-event.ts";
 
-const lines = new DevLines({ hasColors: false, now: () => new Date(2026, 0, 2, 3, 4, 5).getTime() });
+const usualHub = "http://127.0.0.1:5050";
+const lines = new DevLines({ usualHub, hasColors: false, now: () => new Date(2026, 0, 2, 3, 4, 5).getTime() });
 
 const retrain = {
   name: "retrain",
@@ -69,7 +70,7 @@ describe("An event is one line", () => {
     [{ event: "reloaded", endpoints: [] }, "✓ loaded: no endpoint"],
     [
       { event: "broken", reason: "server.ts does not load.", isRestarted: false },
-      "✗ server.ts does not load. Deliveries wait at the Hub until you have mended it.",
+      "✗ server.ts does not load. Deliveries are answered 503 until you have mended it.",
     ],
     [{ event: "broken", reason: "It has ended.", isRestarted: true }, "✗ It has ended. It is started again."],
     [
@@ -88,6 +89,17 @@ describe("An event is one line", () => {
     ],
   ])("%j", (event, text) => {
     expect(lines.of(event)).toEqual([`03:04:05 ${text}`]);
+  });
+
+  test("of a delivery that the server did not answer itself says why", () => {
+    const delivery = {
+      event: "delivery",
+      endpoint: "retrain",
+      status: 503,
+      durationMs: 3,
+      reason: "It is gone.",
+    } as const;
+    expect(lines.of(delivery)).toEqual(["03:04:05 ✗ 503  retrain  It is gone. The Hub sends it again."]);
   });
 
   test("that other lines tell has none of its own", () => {
@@ -115,6 +127,17 @@ describe("What the server writes", () => {
     expect(output(JSON.stringify(logged))).toEqual(["03:04:05 ✗ 500  retrain", "    Error: no"]);
   });
 
+  test("tells a delivery that the Hub sends once more from a new one", () => {
+    const answered = (deliveryId: string, status: number) =>
+      output(JSON.stringify({ level: 30, time: 1, endpoint: "retrain", deliveryId, status }))[0]?.slice(9);
+    expect([
+      answered("again-1", 500),
+      answered("again-1", 500),
+      answered("again-2", 200),
+      answered("again-1", 200),
+    ]).toEqual(["✗ 500  retrain", "✗ 500  retrain  sent again", "✓ 200  retrain", "✓ 200  retrain  sent again"]);
+  });
+
   test("is formatted as on a terminal where it is any other line of a log", () => {
     const [line] = output(JSON.stringify({ level: 40, time: 1, msg: "careful", disk: "full" }));
     expect(line).toMatch(/warn.* careful .*disk=.*full$/);
@@ -122,6 +145,6 @@ describe("What the server writes", () => {
 });
 
 test("Colours are there where they are wished for", () => {
-  const coloured = new DevLines({ hasColors: true, now: () => 0 });
+  const coloured = new DevLines({ usualHub, hasColors: true, now: () => 0 });
   expect(coloured.of({ event: "reloaded", endpoints: [] })[0]).toContain("\u001b[32m✓\u001b[39m");
 });

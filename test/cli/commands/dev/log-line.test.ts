@@ -86,6 +86,10 @@ describe("A line of the log", () => {
     ]);
   });
 
+  test("of a handler that threw a text shows that", () => {
+    expect(told({ ...delivery, outcome: "failed", status: 500, err: "no database" })?.below).toEqual(["no database"]);
+  });
+
   test("of something else is no delivery", () => {
     expect(told({ msg: "hello" })).toBeUndefined();
     expect(told({ endpoint: "retrain", url: "http://x", msg: "endpoint added" })).toBeUndefined();
