@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
 import { transform } from "esbuild";
 import { defineConfig, type Plugin } from "vitest/config";
 
@@ -17,6 +18,9 @@ const standardDecorators: Plugin = {
     return { code: lowered, map };
   },
 };
+
+// Hundreds of processes are started, and each would compile the same sources anew.
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("./node_modules/.cache/node-compile/", import.meta.url));
 
 export default defineConfig({
   plugins: [standardDecorators],

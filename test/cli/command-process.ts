@@ -32,7 +32,8 @@ export class CommandProcess {
     { cwd }: { cwd?: string } = {},
   ) {
     // A home of its own: no token file of this machine may be found.
-    this.#child = spawn(command, argv, { cwd, env: { PATH: process.env.PATH, HOME: "/dev/null", ...env } });
+    const { PATH, NODE_COMPILE_CACHE } = process.env;
+    this.#child = spawn(command, argv, { cwd, env: { PATH, NODE_COMPILE_CACHE, HOME: "/dev/null", ...env } });
     this.stdin = this.#child.stdin;
     this.#child.stdout.setEncoding("utf8").on("data", (text: string) => {
       this.#stdout += text;

@@ -188,7 +188,7 @@ function describeWorking(engine: Engine): void {
       expect(runs).toHaveLength(1);
     });
 
-    test("for so many deliveries at once and no more, oldest first", async () => {
+    test("for so many deliveries at once and no more", async () => {
       const { inbox } = await openInbox(engine);
       const ids = ["a", "b", "c", "d", "e"];
       for (const id of ids) await inbox.accept(arrival(id));
@@ -206,8 +206,17 @@ function describeWorking(engine: Engine): void {
       await vi.waitFor(() => expect(runs).toHaveLength(2), { timeout: 10_000 });
       expect(await inbox.counts()).toMatchObject({ retrain: { queued: 3, running: 2 } });
       release.resolve();
-      await reached(inbox, "e", "succeeded");
+      for (const id of ids) await reached(inbox, id, "succeeded");
       expect(most).toBe(2);
+      expect(runs.map(({ id }) => id).sort()).toEqual(ids);
+    });
+
+    test("for the oldest delivery first", async () => {
+      const { inbox } = await openInbox(engine);
+      const ids = ["a", "b", "c", "d", "e"];
+      for (const id of ids) await inbox.accept(arrival(id));
+      const runs = work(inbox, () => succeeded, { concurrency: 1 });
+      await reached(inbox, "e", "succeeded");
       expect(runs.map(({ id }) => id)).toEqual(ids);
     });
 

@@ -152,7 +152,7 @@ describe("The process of a server's file", () => {
     const lines: string[] = [];
     for await (const line of createInterface({ input: parent.stdout })) {
       lines.push(line);
-      if (line.startsWith("serving ")) break;
+      if (["serving ", "pid "].every((begun) => lines.some((told) => told.startsWith(begun)))) break;
     }
     const pid = processIn(lines);
     expect(isRunning(pid)).toBe(true);
