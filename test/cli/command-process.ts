@@ -78,6 +78,11 @@ export class CommandProcess {
     await this.#until((said) => occurrences(said, text) > before, text);
   }
 
+  /** What it has written to standard error so far. */
+  get stderr(): string {
+    return this.#stderr;
+  }
+
   /** What it has written to standard output so far. */
   get stdout(): string {
     return this.#stdout;

@@ -147,7 +147,9 @@ describe("The front door", () => {
     const answer = await post(door.url);
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
     expect(await answer.json()).toEqual({ error: "The server's file does not load.", code: "CLOSING" });
-    expect(deliveries).toMatchObject([{ endpoint: "retrain", deliveryId: "one", status: 503 }]);
+    expect(deliveries).toMatchObject([
+      { endpoint: "retrain", deliveryId: "one", status: 503, reason: "The server's file does not load." },
+    ]);
   });
 
   test("answers 503 when it has waited long enough for a server", async () => {
@@ -157,12 +159,13 @@ describe("The front door", () => {
   });
 
   test("answers 503 when the server dies in the middle of a request, and hangs up in the middle of an answer", async () => {
-    const { door } = await openDoorTo((incoming, outgoing) => {
+    const { door, deliveries } = await openDoorTo((incoming, outgoing) => {
       if (incoming.url === "/halfway") outgoing.writeHead(200).write("half of it", () => incoming.socket.destroy());
       else incoming.socket.destroy();
     });
     const answer = await post(door.url);
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(deliveries).toMatchObject([{ status: 503, reason: "The server went away in the middle of this request." }]);
     await expect(fetch(`${door.url}/halfway`).then((half) => half.text())).rejects.toThrow();
     const { port } = await startServer(() => {});
     const gone = await openDoor({ serverPort: async () => freePort() });

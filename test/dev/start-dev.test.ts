@@ -115,6 +115,26 @@ describe("A session with a local Hub", () => {
     expect(Object.keys(await watchedOn(hub.url))).toEqual([`${url}/webhooks/third`]);
   });
 
+  test("takes other ports than the usual ones where these are taken, and says so", async () => {
+    const project = await openProject();
+    for (const port of [7860, 5050]) {
+      const server = createServer().listen(port, "127.0.0.1");
+      // It may be somebody else who has it.
+      await Promise.race([once(server, "listening"), once(server, "error")]).catch(() => {});
+      onTestFinished(() => void server.close());
+    }
+    const { session, events } = await startIn(project, { port: undefined, hubPort: undefined });
+    const { url, hub } = session.state;
+    expect(events.filter(({ event }) => event === "problem")).toEqual([
+      { event: "problem", code: "PORT_IN_USE", message: `Port 7860 is taken: the server is at ${url}.` },
+      {
+        event: "problem",
+        code: "PORT_IN_USE",
+        message: expect.stringContaining(`the one of this session is ${hub.url}.`),
+      },
+    ]);
+  });
+
   test("watches what it is told to where the file does not say", async () => {
     const project = await openProject({
       "server.ts": serverFile({ plain: {}, own: { options: '{ watch: "org:acme" }' } }),

@@ -3,8 +3,10 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { HubClient } from "../../../src/hub/client.ts";
 import { LocalHub } from "../../../src/local-hub/local-hub.ts";
+import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { freePort } from "../../support/free-port.ts";
 import { makeProject, type Project } from "../../support/project-folder.ts";
+import { isRunning } from "../../support/running-process.ts";
 import { binPath, CommandProcess } from "../command-process.ts";
 import { runCommand } from "../run-command.ts";
 
@@ -130,6 +132,31 @@ describe("hub-webhooks dev", () => {
       exitCode: 1,
       stderr: expect.stringMatching(/^error: There is no token/),
     });
+  });
+
+  test("ends at the second signal, also what is busy without end", async () => {
+    const busy = `
+      import { WebhooksServer } from "hub-webhooks";
+      const server = new WebhooksServer();
+      server.webhook("busy", () => {
+        process._rawDebug("busy in " + process.pid);
+        for (;;);
+      });
+      export default server;`;
+    const project = await makeServerProject({ "server.ts": busy });
+    const command = startDevCommand(project, ["--hub-port", "0", "--format", "json"]);
+    await command.says('"event":"ready"');
+    const payload = webhookPayload("repo");
+    void fetch(deliveryRequest({ endpoint: "busy", payload, baseUrl: String(eventsOf(command)[0]?.url) })).catch(
+      () => {},
+    );
+    await command.says(/busy in \d+/);
+    const pid = Number(/busy in (\d+)/.exec(command.stderr)?.[1]);
+    expect(isRunning(pid)).toBe(true);
+    command.signal("SIGINT");
+    command.signal("SIGINT");
+    await command.ended;
+    await expect.poll(() => isRunning(pid)).toBe(false);
   });
 
   test("ends when nobody reads it any more", async () => {
