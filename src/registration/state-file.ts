@@ -1,17 +1,8 @@
 import { randomUUID } from "node:crypto";
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { WebhookError } from "../errors.ts";
+import { makePrivateFolder, syncFolder } from "../private-folder.ts";
 import { withFileLock } from "./file-lock.ts";
 import { type HubState, type RegistrationState, registrationState } from "./state.ts";
 
@@ -86,7 +77,7 @@ export class StateFile {
   ): Promise<Result> {
     let isWorking = false;
     try {
-      makeFolder(dirname(this.path));
+      makePrivateFolder(dirname(resolve(this.path)));
       const done = await withFileLock({ file: `${this.path}.${name}`, waitMs, signal }, () => {
         isWorking = true;
         return work();
@@ -137,22 +128,6 @@ export class StateFile {
       rmSync(temporary, { force: true });
       throw unusable(this.path, error);
     }
-  }
-}
-
-function makeFolder(folder: string): void {
-  const topmost = mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // The default folder lies in somebody's project.
-  if (topmost !== undefined && basename(folder) === ".hub-webhooks") writeFileSync(join(folder, ".gitignore"), "*\n");
-}
-
-function syncFolder(folder: string): void {
-  try {
-    const descriptor = openSync(folder, "r");
-    fsyncSync(descriptor);
-    closeSync(descriptor);
-  } catch {
-    // Not every system can sync a folder: Windows cannot.
   }
 }
 

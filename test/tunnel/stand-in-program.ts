@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { vi } from "vitest";
+import { isRunning } from "../support/running-process.ts";
 
 /** A program that stands in for `cloudflared` or `ngrok`, first on PATH until the end of its scope. */
 export interface StandInProgram extends AsyncDisposable {
@@ -61,15 +62,4 @@ export async function installProgram(name: string, body: string, folder?: string
       await rm(home, { recursive: true, force: true });
     },
   };
-}
-
-/** Whether a process runs. */
-export function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    // Where nobody waits for it, a process that has ended keeps its id.
-    return process.platform !== "linux" || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch {
-    return false;
-  }
 }

@@ -1,7 +1,8 @@
-import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdirSync, openSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { accessSync, closeSync, constants, existsSync, openSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { WebhookError } from "../../errors.ts";
+import { makePrivateFolder } from "../../private-folder.ts";
 
 /** Tells our files from those of other programs: "hwin". */
 const applicationId = 0x6877696e;
@@ -96,7 +97,7 @@ function isBusy(error: unknown): boolean {
 function open(file: string, { mustExist = false }: { mustExist?: boolean }): DatabaseSync {
   if (mustExist && !existsSync(file)) throw missing(file);
   if (file !== ":memory:") {
-    makeFolder(dirname(resolve(file)));
+    makePrivateFolder(dirname(resolve(file)));
     // Payloads are for the owner alone. An empty file is one that SQLite takes for a new database.
     if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
     checkAccess(file);
@@ -116,25 +117,6 @@ function open(file: string, { mustExist = false }: { mustExist?: boolean }): Dat
   } catch (error) {
     database.close();
     throw error;
-  }
-}
-
-/** Makes a folder that outlives a power cut as the file in it does. */
-function makeFolder(folder: string): void {
-  const topmost = mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (topmost === undefined) return;
-  // The default folder lies in somebody's project.
-  if (basename(folder) === ".hub-webhooks") writeFileSync(join(folder, ".gitignore"), "*\n");
-  for (let made = folder; made.length >= topmost.length; made = dirname(made)) syncFolder(dirname(made));
-}
-
-function syncFolder(folder: string): void {
-  try {
-    const descriptor = openSync(folder, "r");
-    fsyncSync(descriptor);
-    closeSync(descriptor);
-  } catch {
-    // Not every system can sync a folder: Windows cannot.
   }
 }
 
