@@ -1,15 +1,9 @@
-import { randomBytes, randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { inspect } from "node:util";
-import { toMilliseconds } from "../duration.ts";
 import { WebhookError } from "../errors.ts";
-import { parseWatch, type WatchedThing } from "../payload/watch.ts";
-import { cleanUpTemporary, TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
+import type { WatchedThing } from "../payload/watch.ts";
+import type { TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
 import { webhooksPath } from "../server/receive.ts";
 import type { ServerDescription } from "../server-file/description.ts";
-import { findServerFile } from "../server-file/find.ts";
 import { createProbe } from "../tunnel/probe.ts";
 import { openTunnel, type Tunnel } from "../tunnel/tunnel.ts";
 import { watchByDefault } from "./default-watch.ts";
@@ -19,6 +13,8 @@ import type { StartDevOptions } from "./dev-options.ts";
 import { FrontDoor, usualPort } from "./front-door.ts";
 import type { Replayed } from "./latest-delivery.ts";
 import { ReloadingServer } from "./reloading-server.ts";
+import { planSession, type SessionPlan } from "./session-plan.ts";
+import { openSessionWebhooks } from "./session-webhooks.ts";
 import { suggestTrigger } from "./suggested-trigger.ts";
 import { type WantedWebhooks, WebhookKeeper } from "./webhook-keeper.ts";
 
@@ -52,7 +48,7 @@ export interface DevSession extends AsyncDisposable {
 export async function startDev(options: StartDevOptions = {}): Promise<DevSession> {
   const { signal } = options;
   signal?.throwIfAborted();
-  const session = new Session(options);
+  const session = new Session(options, planSession(options));
   const aborted = Promise.withResolvers<never>();
   aborted.promise.catch(() => {});
   const abort = () => aborted.reject(signal?.reason);
@@ -80,13 +76,11 @@ interface Parts {
 
 class Session implements DevSession {
   readonly #options: StartDevOptions;
-  readonly #isReal: boolean;
+  readonly #plan: SessionPlan;
   readonly #parts: Partial<Parts> = {};
   /** Ends what was opened; the latest first. */
   readonly #closers: (() => Promise<void>)[] = [];
   readonly #firstServing = Promise.withResolvers<void>();
-  /** Asked for wherever an address that anybody can find leads here; on a tunnel in place of the server's own. */
-  #sessionSecret: string | undefined;
   #description: ServerDescription = { endpoints: [] };
   #isReady = false;
   #closed: Promise<void> | undefined;
@@ -95,9 +89,9 @@ class Session implements DevSession {
   /** What is being opened, and closes itself when the session is over by then. */
   readonly #opening: Promise<unknown>[] = [];
 
-  constructor(options: StartDevOptions) {
+  constructor(options: StartDevOptions, plan: SessionPlan) {
     this.#options = options;
-    this.#isReal = options.hub === "real";
+    this.#plan = plan;
     this.#firstServing.promise.catch(() => {});
   }
 
@@ -107,10 +101,10 @@ class Session implements DevSession {
     return {
       url: door?.url ?? "",
       publicUrl,
-      hub: { kind: this.#isReal ? "real" : "local", url: hub?.client.endpoint ?? "" },
+      hub: { kind: this.#plan.isReal ? "real" : "local", url: hub?.client.endpoint ?? "" },
       endpoints: this.#description.endpoints.map((endpoint) => {
         const watched = this.#watchOf(endpoint);
-        const trigger = this.#isReal ? undefined : suggestTrigger({ endpoint, watched });
+        const trigger = this.#plan.isReal ? undefined : suggestTrigger({ endpoint, watched });
         return {
           name: endpoint.name,
           url: `${publicUrl}${webhooksPath}${endpoint.name}`,
@@ -128,33 +122,24 @@ class Session implements DevSession {
   }
 
   async #open(): Promise<void> {
-    const { file, port, publicUrl, repairInterval = "1m" } = this.#options;
-    const repairMs = toMilliseconds(repairInterval, "repairInterval");
-    for (const watch of this.#options.watch ?? []) checkedWatch(watch);
-    const path = findServerFile({ file });
-    const tunnelOptions = this.#options.tunnel ?? (this.#isReal && publicUrl === undefined ? {} : false);
-    const isPublic = tunnelOptions !== false || publicUrl !== undefined;
-    if (this.#isReal && !isPublic) throw unreachable();
-    if (isPublic) this.#sessionSecret = randomBytes(32).toString("hex");
-
+    const { path, tunnel: tunnelOptions, publicUrl, secret, repairMs } = this.#plan;
     const probe = createProbe();
     const door = await FrontDoor.open({
-      port,
+      port: this.#options.port,
       probe,
       // Until it is first loaded there is none to ask.
       serverPort: () => this.#parts.server?.port ?? this.#firstServing.promise.then(() => this.#part("server").port),
       onDelivery: (delivery) => this.#tell({ event: "delivery", ...delivery }),
     });
     await this.#opened("door", door);
-    const hub = await openDevHub({ ...this.#options, allowRemote: isPublic, signal: this.#ending.signal });
+    const hub = await openDevHub({ ...this.#options, allowRemote: secret !== undefined, signal: this.#ending.signal });
     await this.#opened("hub", hub);
     this.#tellTakenPorts({ door, hub });
     const server = new ReloadingServer({
       path,
       reachedAt: { port: door.port, url: door.url, publicUrl: door.url },
       environment: hub.environment,
-      // Webhooks of the user's own may lead to an address of the user's own: they go on to work.
-      secret: this.#sessionSecret ? { text: this.#sessionSecret, isOnly: publicUrl === undefined } : undefined,
+      secret,
       onOutput: (line) => this.#tell({ event: "output", ...line }),
       onReload: (files) => this.#tell({ event: "reloading", files }),
       onServing: (description) => this.#served(description),
@@ -168,7 +153,7 @@ class Session implements DevSession {
         ? { publicUrl: publicUrl ?? door.url, port: door.port, probe }
         : { ...tunnelOptions, port: door.publicPort, probe },
     );
-    const openingWebhooks = this.#openWebhooks({ url: `${door.url}${probe.path}`, answer: probe.answer });
+    const openingWebhooks = this.#openWebhooks(hub, { url: `${door.url}${probe.path}`, answer: probe.answer });
     this.#opening.push(openingTunnel, openingWebhooks);
     const [tunnel, webhooks] = await Promise.all([openingTunnel, openingWebhooks, this.#firstServing.promise]);
     server.reachedAt(tunnel.url);
@@ -203,8 +188,14 @@ class Session implements DevSession {
     const over = closedMeanwhile();
     this.#ending.abort(over);
     this.#firstServing.reject(over);
-    for (let closer = this.#closers.pop(); closer; closer = this.#closers.pop()) await closer();
+    await this.#closeOpened();
     await Promise.allSettled(this.#opening);
+    // What was being opened may have left something to be closed, too.
+    await this.#closeOpened();
+  }
+
+  async #closeOpened(): Promise<void> {
+    for (let closer = this.#closers.pop(); closer; closer = this.#closers.pop()) await closer();
   }
 
   #part<Name extends keyof Parts>(name: Name): Parts[Name] {
@@ -242,32 +233,15 @@ class Session implements DevSession {
     return tunnel;
   }
 
-  async #openWebhooks(alive: { url: string; answer: string }): Promise<TemporaryWebhooks> {
-    const hub = this.#part("hub").client;
-    const session = { id: randomUUID(), alive };
-    // What was made on a Hub that ends with the session has nobody to be deleted for later on.
-    if (!this.#isReal) return TemporaryWebhooks.open({ hub, state: await this.#passingState(), session });
-    const { state } = this.#options;
-    const removed = await cleanUpTemporary({
-      hub,
-      state,
-      signal: this.#ending.signal,
-      onFailed: ({ error }) => this.#tellProblem(error),
+  async #openWebhooks(hub: DevHub, alive: { url: string; answer: string }): Promise<TemporaryWebhooks> {
+    const { webhooks, release } = await openSessionWebhooks({
+      ...{ hub: hub.client, isReal: this.#plan.isReal, state: this.#options.state, alive, signal: this.#ending.signal },
+      onSteps: (steps) => this.#tell({ event: "webhooks", steps }),
+      onProblem: (problem) => this.#tellProblem(problem),
     });
-    if (removed.length > 0) {
-      const steps = removed.map(
-        ({ id, endpoint }) => `deleted webhook ${id} of ${endpoint}, left by an earlier session`,
-      );
-      this.#tell({ event: "webhooks", steps });
-    }
-    return TemporaryWebhooks.open({ hub, state, session });
-  }
-
-  /** A file that lasts no longer than the session. */
-  async #passingState(): Promise<string> {
-    const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-dev-"));
-    this.#closers.unshift(() => rm(folder, { recursive: true, force: true }));
-    return join(folder, "registrations.json");
+    // Last of all: until then something may be noted.
+    this.#closers.unshift(release);
+    return webhooks;
   }
 
   /** Where nobody has said which, another port was taken without a word. */
@@ -275,7 +249,7 @@ class Session implements DevSession {
     const { port, hubPort } = this.#options;
     const say = (message: string) => this.#tellProblem({ code: "PORT_IN_USE", message });
     if (port === undefined && door.port !== usualPort) say(`Port ${usualPort} is taken: the server is at ${door.url}.`);
-    if (this.#isReal || hubPort !== undefined || hub.client.endpoint.endsWith(`:${usualHubPort}`)) return;
+    if (this.#plan.isReal || hubPort !== undefined || hub.client.endpoint.endsWith(`:${usualHubPort}`)) return;
     say(
       `Port ${usualHubPort} is taken, perhaps by another local Hub: the one of this session is ${hub.client.endpoint}.`,
     );
@@ -293,7 +267,7 @@ class Session implements DevSession {
         .map((endpoint) => ({ name: endpoint.name, watched: this.#watchOf(endpoint), domains: endpoint.domains }))
         .filter(({ watched }) => watched.length > 0),
       baseUrl: tunnel.url,
-      secret: this.#sessionSecret ?? this.#description.secret ?? null,
+      secret: this.#plan.secret?.text ?? this.#description.secret ?? null,
     };
   }
 
@@ -312,8 +286,8 @@ class Session implements DevSession {
 
   #watchOf(endpoint: ServerDescription["endpoints"][number]): readonly WatchedThing[] {
     if (endpoint.watch.length > 0) return endpoint.watch;
-    if (this.#options.watch) return this.#options.watch.map(checkedWatch);
-    return this.#isReal ? [] : watchByDefault(endpoint);
+    if (this.#plan.watch) return this.#plan.watch;
+    return this.#plan.isReal ? [] : watchByDefault(endpoint);
   }
 
   #tellProblem({ code, message }: { code: string; message: string }): void {
@@ -330,19 +304,6 @@ class Session implements DevSession {
   }
 }
 
-function checkedWatch(watch: string): WatchedThing {
-  const parsed = parseWatch(watch);
-  if (!("problem" in parsed)) return parsed;
-  throw new WebhookError(`Option "watch": ${parsed.problem}`, { code: "OPTION_INVALID" });
-}
-
 function closedMeanwhile(): WebhookError {
   return new WebhookError("This session was closed while it started.", { code: "CLOSING" });
-}
-
-function unreachable(): WebhookError {
-  return new WebhookError(
-    'The real Hub cannot reach this machine without a tunnel: leave "tunnel: false" out, or give a "publicUrl" that leads here.',
-    { code: "OPTION_INVALID" },
-  );
 }

@@ -222,6 +222,7 @@ describe("A session with a local Hub", () => {
     ["OPTION_INVALID", { repairInterval: "soon" as "1m" }],
     ["OPTION_INVALID", { hub: "real", tunnel: false }],
     ["OPTION_INVALID", { publicUrl: "ftp://example.com" }],
+    ["OPTION_INVALID", { publicUrl: "https://bot.example.com", tunnel: {} }],
     ["SERVER_FILE_INVALID", { file: "nowhere.ts" }],
   ] as const)("rejects with %s for %o", async ([code, options]) => {
     const project = await openProject();

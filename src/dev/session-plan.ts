@@ -1,0 +1,63 @@
+import { randomBytes } from "node:crypto";
+import { toMilliseconds } from "../duration.ts";
+import { WebhookError } from "../errors.ts";
+import { parseWatch, type WatchedThing } from "../payload/watch.ts";
+import { findServerFile } from "../server-file/find.ts";
+import type { SessionSecret } from "../server-file/server-process.ts";
+import type { StartDevOptions } from "./dev-options.ts";
+
+/** What the options of a session come to. */
+export interface SessionPlan {
+  /** Absolute path of the server's file. */
+  path: string;
+  isReal: boolean;
+  /** `false`: the session opens none. */
+  tunnel: NonNullable<StartDevOptions["tunnel"]>;
+  /** An address of the user's own that leads here. */
+  publicUrl: string | undefined;
+  /** Asked for wherever an address that anybody can find leads here. */
+  secret: SessionSecret | undefined;
+  /** What to watch for endpoints that do not say; `undefined`: nobody has said that either. */
+  watch: readonly WatchedThing[] | undefined;
+  repairMs: number;
+}
+
+/**
+ * Checks the options of a session and says what is to be done.
+ *
+ * @throws `OPTION_INVALID`, `SERVER_FILE_INVALID`.
+ */
+export function planSession(options: StartDevOptions): SessionPlan {
+  const { file, publicUrl, watch, repairInterval = "1m" } = options;
+  const isReal = options.hub === "real";
+  const tunnel = options.tunnel ?? (isReal && publicUrl === undefined ? {} : false);
+  if (tunnel !== false && publicUrl !== undefined) {
+    throw invalid('Option "publicUrl" takes the place of a tunnel: leave it out, or "tunnel".');
+  }
+  const isPublic = tunnel !== false || publicUrl !== undefined;
+  if (isReal && !isPublic) {
+    throw invalid(
+      'The real Hub cannot reach this machine without a tunnel: leave "tunnel: false" out, or give a "publicUrl" that leads here.',
+    );
+  }
+  return {
+    path: findServerFile({ file }),
+    isReal,
+    tunnel,
+    publicUrl,
+    // Webhooks of the user's own may lead to an address of the user's own: they go on to work.
+    secret: isPublic ? { text: randomBytes(32).toString("hex"), isOnly: publicUrl === undefined } : undefined,
+    watch: watch?.map(readWatch),
+    repairMs: toMilliseconds(repairInterval, "repairInterval"),
+  };
+}
+
+function readWatch(watch: string): WatchedThing {
+  const parsed = parseWatch(watch);
+  if ("problem" in parsed) throw invalid(`Option "watch": ${parsed.problem}`);
+  return parsed;
+}
+
+function invalid(message: string): WebhookError {
+  return new WebhookError(message, { code: "OPTION_INVALID" });
+}
