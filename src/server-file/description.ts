@@ -13,6 +13,8 @@ export const serverDescription = z.object({
       repos: z.array(z.string()).readonly(),
       scopes: z.array(z.string()).readonly(),
       background: z.boolean(),
+      /** What looks like a slip in its options. The file's copy of the package may be older, and not tell it. */
+      doubts: z.array(z.string()).readonly().default([]),
     }),
   ),
   /** The first secret that the server asks for. */

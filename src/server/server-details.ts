@@ -18,6 +18,8 @@ export interface EndpointDetails {
   /** Its filter for scopes; empty: all of them. */
   readonly scopes: readonly string[];
   readonly background: boolean;
+  /** What looks like a slip in its options. */
+  readonly doubts: readonly string[];
 }
 
 /** What tools need of a server. */

@@ -205,8 +205,8 @@ export class WebhooksServer {
   /** What tools need of it, such as those that register its endpoints on the Hub. */
   [serverDetails](): ServerDetails {
     return {
-      endpoints: [...this.#endpoints.values()].map(({ name, watch, domains, repos, scopes, background }) => ({
-        ...{ name, watch, domains, repos, scopes },
+      endpoints: [...this.#endpoints.values()].map(({ name, watch, domains, repos, scopes, background, doubts }) => ({
+        ...{ name, watch, domains, repos, scopes, doubts },
         background: background !== undefined,
       })),
       secret: this.#secret.first,

@@ -16,7 +16,15 @@ describe.concurrent("A server's file that loads", () => {
     expect(description).toEqual({
       secret: "the first",
       endpoints: [
-        { name: "plain", watch: [], domains: ["repo", "discussion"], repos: [], scopes: [], background: false },
+        {
+          name: "plain",
+          watch: [],
+          domains: ["repo", "discussion"],
+          repos: [],
+          scopes: [],
+          background: false,
+          doubts: [],
+        },
         {
           name: "all",
           watch: [
@@ -27,6 +35,7 @@ describe.concurrent("A server's file that loads", () => {
           repos: ["dataset:me/*", "model:acme/x"],
           scopes: ["discussion.comment"],
           background: true,
+          doubts: [],
         },
       ],
     });

@@ -26,9 +26,17 @@ describe("What tools are told of a server", () => {
     expect(server[serverDetails]().endpoints).toEqual([
       {
         ...{ name: "second", watch: [{ type: "dataset", name: "me/data" }], domains: ["repo"] },
-        ...{ scopes: ["repo.config"], repos: ["dataset:me/*"], background: true },
+        ...{ scopes: ["repo.config"], repos: ["dataset:me/*"], background: true, doubts: [] },
       },
-      { name: "first", watch: [], domains: ["repo", "discussion"], scopes: [], repos: [], background: false },
+      {
+        name: "first",
+        watch: [],
+        domains: ["repo", "discussion"],
+        scopes: [],
+        repos: [],
+        background: false,
+        doubts: [],
+      },
     ]);
   });
 

@@ -52,6 +52,9 @@ async function sync(
   const { describeServerFile, findServerFile } = await import("../../server-file/server-file.ts");
   const { registerSource } = await import("../../registration/register.ts");
   const source = await describeServerFile(findServerFile({ file }), { publicUrl: baseUrl });
+  for (const { name, doubts } of source.endpoints) {
+    for (const doubt of doubts) output.say(`note: Endpoint ${name}: ${doubt}`);
+  }
   const register = (changes: Partial<RegisterOptions> = {}) =>
     registerSource(source, hub, { baseUrl, state, secret, prune, adopt, dryRun, ...changes });
 

@@ -91,6 +91,15 @@ describe("hub-webhooks sync", () => {
     });
   });
 
+  test("says what looks like a slip in the options of an endpoint", async () => {
+    const project = await openProject();
+    project.write({ retrain: '{ watch: "dataset:me/data", scope: "repo.contnt" }' });
+    const { stderr } = await project.sync("--dry-run");
+    expect(stderr).toContain(
+      'note: Endpoint retrain: Option "scope" is "repo.contnt", which the Hub does not send today',
+    );
+  });
+
   test("shows with --dry-run what would be done, as a diff, and does none of it", async () => {
     const project = await openProject();
     project.write({
