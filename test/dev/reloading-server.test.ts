@@ -113,8 +113,9 @@ describe.concurrent("A server that is loaded anew", () => {
     const { lines, events, deliver } = startIn(project, context);
     await expect.poll(() => lines, patience).toContain("has looked");
     await project.write("late.ts", "");
-    expect(await deliver("word")).toEqual(["one", "first"]);
-    expect(events).toEqual(["serves"]);
+    // On a machine that does much else the change may be told only when the load has failed; that is no end either.
+    await expect.poll(() => deliver("word").catch(() => undefined), patience).toEqual(["one", "first"]);
+    expect(events.at(-1)).toBe("serves");
   });
 
   test("is the last one of several changes, however quick they are", async (context) => {
