@@ -138,7 +138,8 @@ export class ReloadingServer {
       const serving = await started.serving();
       if (!this.#isStale && !this.#isClosed) this.#served(started, serving);
     } catch (error) {
-      this.#isStale ||= this.#mayBeMended;
+      // What was loaded may have been half of a file that is being written.
+      this.#isStale ||= this.#mayBeMended || this.#watcher.isSettling;
       if (!this.#isStale && !this.#isClosed) this.#broke({ error: asWebhookError(error), isRestarted: false });
     } finally {
       this.#starting = undefined;

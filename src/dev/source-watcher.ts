@@ -47,6 +47,11 @@ export class SourceWatcher {
     }
   }
 
+  /** Whether something has changed that was not told yet. */
+  get isSettling(): boolean {
+    return this.#changed.size > 0;
+  }
+
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
