@@ -1,8 +1,14 @@
 import { InvalidArgumentError } from "commander";
 
+/** Reads a port, 0 to 65535; `undefined` where a text is none. */
+export function readPort(text: string): number | undefined {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  return port <= 65_535 ? port : undefined;
+}
+
 /** Reads the value of an option that is a port. @throws `InvalidArgumentError` when it is none. */
 export function parsePort(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (port <= 65_535) return port;
+  const port = readPort(text);
+  if (port !== undefined) return port;
   throw new InvalidArgumentError("Give a number from 0 to 65535.");
 }

@@ -3,6 +3,7 @@ import { Agent, createServer, type IncomingMessage, request, type Server, type S
 import { WebhookError } from "../errors.ts";
 import { webhooksPath } from "../server/receive.ts";
 import type { Probe } from "../tunnel/probe.ts";
+import { connectionHeaders } from "./connection-headers.ts";
 import { LatestDelivery, type ObservedDelivery, type PassedDelivery, type Replayed } from "./latest-delivery.ts";
 
 /** What a {@link FrontDoor} leads to. */
@@ -176,11 +177,9 @@ function answerLater(
   outgoing.end(JSON.stringify({ error, code: "CLOSING" }));
 }
 
-/** What is said of one connection must not be said of the next; and "Expect" Node has answered already. */
-const ofConnection = ["connection", "expect", "keep-alive", "proxy-connection", "upgrade"];
-const ofRequest: ReadonlySet<string> = new Set(ofConnection);
+const ofRequest: ReadonlySet<string> = new Set(connectionHeaders);
 /** Node chooses anew how an answer is framed: a client of HTTP/1.0 knows no chunks. */
-const ofAnswer: ReadonlySet<string> = new Set([...ofConnection, "transfer-encoding"]);
+const ofAnswer: ReadonlySet<string> = new Set([...connectionHeaders, "transfer-encoding"]);
 
 function endToEnd(rawHeaders: readonly string[], dropped: ReadonlySet<string>): string[] {
   const isKept = (index: number) => !dropped.has(rawHeaders[index - (index % 2)]?.toLowerCase() ?? "");

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { WebhookError } from "../errors.ts";
 import { webhooksPath } from "../server/receive.ts";
+import { connectionHeaders } from "./connection-headers.ts";
 
 /** A delivery that was answered. */
 export interface PassedDelivery {
@@ -43,8 +44,8 @@ const longestReplayMs = 60_000;
 const longestKept = 10 * 1024 * 1024;
 /** Answers to a stranger, or to a request that is no delivery: nothing worth sending again. */
 const notDelivered: ReadonlySet<number> = new Set([401, 403, 404, 405, 429]);
-/** Headers that belong to a connection and not to a request. */
-const ofConnection = ["connection", "content-length", "expect", "host", "keep-alive", "transfer-encoding", "upgrade"];
+/** Also what the request that carries it once more says by itself. */
+const notKept: ReadonlySet<string> = new Set([...connectionHeaders, "content-length", "host", "transfer-encoding"]);
 
 /** Remembers the latest delivery, to send it once more. In memory only: it holds the secret it came with. */
 export class LatestDelivery {
@@ -129,7 +130,7 @@ function endpointOf(path: string): string {
 }
 
 function keptHeaders({ headers }: IncomingMessage): Headers {
-  const entries = Object.entries(headers).filter(([name]) => !ofConnection.includes(name));
+  const entries = Object.entries(headers).filter(([name]) => !notKept.has(name));
   return new Headers(
     entries.map(([name, value]): [string, string] => [name, Array.isArray(value) ? value.join(", ") : (value ?? "")]),
   );

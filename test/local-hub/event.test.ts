@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { HubEvent } from "../../src/local-hub.ts";
+import { repoTypes } from "../../src/payload/schema.ts";
+import { everyAction } from "../support/every-event.ts";
 import { openHeard, told } from "./heard.ts";
 import { data, openLocalHub, pushed, type SpokenHub, secret } from "./hub.ts";
 import { openReceiver } from "./receiver.ts";
@@ -7,21 +9,6 @@ import { openReceiver } from "./receiver.ts";
 const id = expect.stringMatching(/^[0-9a-f]{24}$/);
 const sha = expect.stringMatching(/^[0-9a-f]{40}$/);
 
-const everyAction = [
-  ["repo", "create"],
-  ["repo", "delete"],
-  ["repo", "update"],
-  ["repo", "move"],
-  ["repo.content", "update"],
-  ["repo.config", "update"],
-  ["discussion", "create"],
-  ["discussion", "delete"],
-  ["discussion", "update"],
-  ["discussion.comment", "create"],
-  ["discussion.comment", "update"],
-] as const;
-
-const types = ["model", "dataset", "space", "bucket", "kernel"] as const;
 const paths = {
   model: "me/thing",
   dataset: "datasets/me/thing",
@@ -35,7 +22,7 @@ function eventOf([scope, action]: readonly [string, string], repo: HubEvent["rep
 }
 
 describe("A payload", () => {
-  test.each(types.flatMap((type) => everyAction.map((happened) => [type, ...happened] as const)))(
+  test.each(repoTypes.flatMap((type) => everyAction.map((happened) => [type, ...happened] as const)))(
     "of a %s is one of version 3: %s %s",
     async (type, scope, action) => {
       const heard = await openHeard();
@@ -97,9 +84,9 @@ describe("A payload", () => {
     const domains = ["repo", "discussion"];
     const made = await hub.create({ url: receiver.urlOf("just-that"), secret, watched, domains });
     const ignored = await hub.create({ url: receiver.urlOf("nothing"), secret, watched, domains });
-    for (const type of types) await hub.happen(eventOf([scope, action], { type, name: "me/thing" }));
+    for (const type of repoTypes) await hub.happen(eventOf([scope, action], { type, name: "me/thing" }));
     const answers = (await hub.entries(made.id)).map(({ response }) => JSON.parse(response?.body ?? ""));
-    expect(answers.reverse()).toEqual(types.map((type) => ({ handled: type })));
+    expect(answers.reverse()).toEqual(repoTypes.map((type) => ({ handled: type })));
     for (const { status, response } of await hub.entries(ignored.id)) {
       expect([status, response?.body]).toEqual([200, expect.stringContaining("ignored")]);
     }

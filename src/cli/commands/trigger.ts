@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { WebhookError } from "../../errors.ts";
 import type { PayloadEdit } from "../../payload/edit.ts";
 import { examples } from "../examples.ts";
-import type { GlobalOptions, Invocation } from "../invocation.ts";
+import type { Invocation } from "../invocation.ts";
 import type { Output } from "../output.ts";
 import { plainJson } from "../plain-text.ts";
 import { readSecret } from "../read-input.ts";
@@ -82,8 +82,7 @@ export function addTrigger(program: Command, invocation: Invocation): void {
       ),
     )
     .action(async (repo: string | undefined, options: TriggerOptions) => {
-      const { endpoint } = program.opts<GlobalOptions>();
-      const context = { invocation, endpoint, edits };
+      const context = { invocation, endpoint: invocation.hub.endpoint, edits };
       checkOptions(options, context);
       const target = await openTarget({ ...options, repo }, context);
       try {

@@ -5,8 +5,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parsePayload } from "../../../src/index.ts";
+import { repoTypes } from "../../../src/payload/schema.ts";
 import { openHeard } from "../../local-hub/heard.ts";
 import { openTarget } from "../../local-hub/target.ts";
+import { everyAction } from "../../support/every-event.ts";
 import { payloadOf, runTrigger } from "./trigger-run.ts";
 
 const fixtures = fileURLToPath(new URL("../../fixtures/", import.meta.url));
@@ -21,24 +23,9 @@ async function temporaryFile(value: unknown): Promise<string> {
   return path;
 }
 
-const everyAction = [
-  ["repo", "create"],
-  ["repo", "delete"],
-  ["repo", "update"],
-  ["repo", "move"],
-  ["repo.content", "update"],
-  ["repo.config", "update"],
-  ["discussion", "create"],
-  ["discussion", "delete"],
-  ["discussion", "update"],
-  ["discussion.comment", "create"],
-  ["discussion.comment", "update"],
-] as const;
-const types = ["model", "dataset", "space", "bucket", "kernel"] as const;
-
 describe("A payload of trigger", () => {
   test.each(everyAction)("is one that receivers take, of every type: %s %s", async (scope, action) => {
-    for (const type of types) {
+    for (const type of repoTypes) {
       const moved = action === "move" ? ["--set", "movedTo.name=me/new"] : [];
       const url = ["--url", "http://127.0.0.1:1/", "--dry-run", "--format", "json"];
       const argv = [`${type}:me/thing`, "--scope", scope, "--action", action, ...moved, ...url];

@@ -9,6 +9,7 @@ import type { ProviderName } from "../../../tunnel/providers.ts";
 import { canAsk, confirm } from "../../confirm.ts";
 import type { Invocation } from "../../invocation.ts";
 import { plainJson } from "../../plain-text.ts";
+import { readPort } from "../../port.ts";
 import { wrongUsage } from "../../wrong-usage.ts";
 import { DevLines } from "./dev-lines.ts";
 import { listenToKeys } from "./keyboard.ts";
@@ -113,8 +114,8 @@ function sessionOptions({ options, invocation }: DevRun): StartDevOptions {
 function environmentPort({ shell }: Invocation): number | undefined {
   const text = shell.env.PORT;
   if (!text) return undefined;
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (port <= 65_535) return port;
+  const port = readPort(text);
+  if (port !== undefined) return port;
   throw wrongUsage(`PORT is ${JSON.stringify(text)}: give a number from 0 to 65535.`);
 }
 
