@@ -1,5 +1,9 @@
 import { longestTimer } from "../duration.ts";
 import { HubError } from "../errors.ts";
+import { HubNotifications } from "./notifications.ts";
+import { HubOrganizations } from "./organizations.ts";
+import { HubPapers } from "./papers.ts";
+import { HubSettings } from "./settings.ts";
 import { findEndpoint, findToken } from "./token.ts";
 import { Transport } from "./transport.ts";
 import { HubWebhooks } from "./webhooks.ts";
@@ -41,6 +45,10 @@ export class HubClient {
   /** The Hub's base address, without a trailing slash. */
   readonly endpoint: string;
   readonly webhooks: HubWebhooks;
+  readonly notifications: HubNotifications;
+  readonly settings: HubSettings;
+  readonly papers: HubPapers;
+  readonly organizations: HubOrganizations;
 
   constructor(options: HubClientOptions = {}) {
     const { token, timeoutMs = 30_000, retries = 3 } = options;
@@ -60,6 +68,10 @@ export class HubClient {
     });
     this.endpoint = endpoint;
     this.webhooks = new HubWebhooks(transport);
+    this.notifications = new HubNotifications(transport);
+    this.settings = new HubSettings(transport);
+    this.papers = new HubPapers(transport);
+    this.organizations = new HubOrganizations(transport);
   }
 }
 

@@ -1,5 +1,7 @@
 import type { z } from "@hono/zod-openapi";
 
+type Json<Schema> = { readonly content: { readonly "application/json": { readonly schema: Schema } } };
+
 /** An operation of the contract, as `createRoute` makes it. */
 export interface ContractRoute {
   readonly method: string;
@@ -7,24 +9,31 @@ export interface ContractRoute {
   readonly operationId: string;
   readonly request?: {
     readonly params?: z.ZodType<Record<string, string>>;
-    readonly body?: { readonly content: { readonly "application/json": { readonly schema: z.ZodType } } };
+    readonly query?: z.ZodObject<z.ZodRawShape, z.core.$ZodObjectConfig>;
+    readonly body?: Json<z.ZodType> & { readonly required: boolean };
   };
-  readonly responses: {
-    readonly 200: { readonly content: { readonly "application/json": { readonly schema: z.ZodType } } };
-  };
+  readonly responses: { readonly 200: Json<z.ZodType> };
 }
 
-type Json<Schema> = { readonly content: { readonly "application/json": { readonly schema: Schema } } };
-
-/** What an operation is given: the parts of its path and its body, where it has them. */
-export type InputOf<Route extends ContractRoute> = (Route extends {
-  request: { params: infer Schema extends z.ZodType };
-}
+type ParamsOf<Route> = Route extends { request: { params: infer Schema extends z.ZodType } }
   ? { params: z.input<Schema> }
-  : { params?: undefined }) &
-  (Route extends { request: { body: Json<infer Schema extends z.ZodType> } }
+  : { params?: undefined };
+
+/** As a program has it: a query of the contract is read from texts. */
+type QueryOf<Route> = Route extends { request: { query: infer Schema extends z.ZodType } }
+  ? { query?: Partial<z.output<Schema>> | undefined }
+  : { query?: undefined };
+
+type BodyOf<Route> = Route extends {
+  request: { body: Json<infer Schema extends z.ZodType> & { required: infer Required } };
+}
+  ? Required extends true
     ? { body: z.input<Schema> }
-    : { body?: undefined });
+    : { body?: z.input<Schema> | undefined }
+  : { body?: undefined };
+
+/** What an operation is given: the parts of its path, its query and its body, where it has them. */
+export type InputOf<Route extends ContractRoute> = ParamsOf<Route> & QueryOf<Route> & BodyOf<Route>;
 
 /** What an operation answers with. */
 export type AnswerOf<Route extends ContractRoute> = z.output<AnswerSchema<Route>>;

@@ -17,6 +17,7 @@ export function tolerant(schema: z.core.$ZodType): z.core.$ZodType {
   if (schema instanceof z.core.$ZodObject) return tolerantObject(schema._zod.def.shape);
   if (schema instanceof z.core.$ZodArray) return z.array(tolerant(schema._zod.def.element));
   if (schema instanceof z.core.$ZodRecord) return z.record(z.string(), tolerant(schema._zod.def.valueType));
+  if (schema instanceof z.core.$ZodDiscriminatedUnion) return tolerantVariants(schema._zod.def);
   if (schema instanceof z.core.$ZodUnion) return z.union(schema._zod.def.options.map((option) => tolerant(option)));
   if (schema instanceof z.core.$ZodOptional) return z.optional(tolerant(schema._zod.def.innerType));
   if (schema instanceof z.core.$ZodNullable) return z.nullable(tolerant(schema._zod.def.innerType));
@@ -42,6 +43,13 @@ function tolerantObject(shape: z.core.$ZodShape): z.core.$ZodType {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
     return Object.fromEntries(Object.entries(value).filter(([name, field]) => field !== null || !nullable.has(name)));
   }, object);
+}
+
+/** A variant that is known is held to what it is; one that is new is taken as it comes. */
+function tolerantVariants({ discriminator, options }: z.core.$ZodDiscriminatedUnionDef): z.core.$ZodType {
+  const known = new Set(options.flatMap((option) => [...(option._zod.propValues?.[discriminator] ?? [])]));
+  const isNew = z.custom<z.core.util.Primitive>((name) => typeof name === "string" && !known.has(name));
+  return z.union([...options.map((option) => tolerant(option)), z.looseObject({ [discriminator]: isNew })]);
 }
 
 /** Where `null` has a meaning of its own, it stays. */

@@ -1,9 +1,13 @@
+import type { z } from "@hono/zod-openapi";
 import { HubError } from "../errors.ts";
 import { isWebPage, readText, untilAborted } from "./answer-text.ts";
-import { argumentInvalid, checkArgument } from "./arguments.ts";
+import { notShown } from "./contract/values.ts";
 import type { AnswerOf, AnswerSchema, ContractRoute, InputOf } from "./contract-route.ts";
-import { createRedact, type Redact, secretsIn } from "./redaction.ts";
+import { readElements, SilentAnswerError } from "./element-stream.ts";
+import { JsonArrayError } from "./json-array.ts";
+import { nextQuery } from "./pages.ts";
 import { readRefusal } from "./refusal.ts";
+import { type HubRequest, prepareRequest, type UncheckedInput } from "./request.ts";
 import { retell } from "./retell.ts";
 import { longestAskedSeconds, neverConnected, wait, waitBefore } from "./retry.ts";
 import { tolerant } from "./tolerant.ts";
@@ -31,7 +35,7 @@ export interface TransportSettings {
   endpoint: string;
   findToken: () => Promise<string>;
   fetch: typeof fetch;
-  /** Milliseconds for one attempt. */
+  /** Milliseconds for one attempt; of an answer that is streamed, for each part of it. */
   timeoutMs: number;
   /** How often a failed attempt is repeated at most. */
   retries: number;
@@ -42,17 +46,16 @@ export interface TransportSettings {
   now?: () => number;
 }
 
-/** A request that is ready to be sent, any number of times. */
-interface Prepared {
-  route: ContractRoute;
-  url: string;
-  init: { method: string; headers: Record<string, string>; body?: string };
+/** A request, and whether it may be sent again after it may have arrived. */
+interface Prepared extends HubRequest {
   idempotent: boolean;
-  redact: Redact;
 }
 
 /** How one attempt ended. `mayHaveHappened` tells whether the Hub may have done what it was asked. */
-type Attempt = { answer: unknown } | { failure: HubError; mayHaveHappened: boolean };
+type Attempt<Answer> = { answer: Answer } | { failure: HubError; mayHaveHappened: boolean };
+
+/** Reads an answer that is a success; the signal is that of the attempt. */
+type Read<Answer> = (response: Response, signal: AbortSignal) => Promise<Answer>;
 
 /** Calls operations of the contract over HTTP: checks what goes out, repeats what may be repeated, reads what comes. */
 export class Transport {
@@ -73,37 +76,87 @@ export class Transport {
     options: OperationOptions = {},
   ): Promise<AnswerOf<Route>> {
     options.signal?.throwIfAborted();
-    const prepared = await this.#prepare(route, input, options);
-    const answerSchema = tolerant<AnswerSchema<Route>>(route.responses[200].content["application/json"].schema);
-    const answer = await this.#repeat(prepared, options.signal);
-    const result = answerSchema.safeParse(answer);
-    if (result.success) return result.data;
-    const problem = result.error.issues[0];
-    const field = prepared.redact(problem?.path.join(".") ?? "");
-    throw this.#answerInvalid(prepared, `in another shape than expected (${field || "answer"}: ${problem?.message})`);
+    const prepared = await this.#prepare(route, { input, options });
+    const schema = tolerant<AnswerSchema<Route>>(route.responses[200].content["application/json"].schema);
+    const answer = await this.#repeat(prepared, options.signal, (response, signal) =>
+      this.#readJson(response, { prepared, signal }),
+    );
+    return this.#check(prepared, { schema, answer });
   }
 
-  async #prepare(route: ContractRoute, input: UncheckedInput, options: OperationOptions): Promise<Prepared> {
-    const path = pathOf(route, input.params);
-    const schema = route.request?.body?.content["application/json"].schema;
-    const body =
-      schema && !options.bodyIsChecked ? checkArgument(schema, { name: "request", value: input.body }) : input.body;
-    const token = await this.#readToken();
-    return {
-      route,
-      url: `${this.#settings.endpoint}${path}`,
-      init: {
-        method: route.method.toUpperCase(),
-        headers: {
-          accept: "application/json",
-          authorization: `Bearer ${token}`,
-          ...(body !== undefined && { "content-type": "application/json" }),
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      },
-      idempotent: options.idempotent ?? route.method !== "post",
-      redact: createRedact([token, ...secretsIn(body)]),
-    };
+  /**
+   * The pages of a list, one after another: the next is asked for where the `Link` of the last one leads.
+   *
+   * @throws as {@link call} does.
+   */
+  async *pages<Route extends ContractRoute>(
+    route: Route,
+    input: InputOf<Route>,
+    options: CallOptions = {},
+  ): AsyncGenerator<AnswerOf<Route>, void, undefined> {
+    const schema = tolerant<AnswerSchema<Route>>(route.responses[200].content["application/json"].schema);
+    const asked = new Set<string>();
+    let query: URLSearchParams | undefined;
+    do {
+      options.signal?.throwIfAborted();
+      const prepared = await this.#prepare(route, { input, options, query });
+      // It would go round for ever.
+      if (asked.has(prepared.url)) throw this.#answerInvalid(prepared, "in pages that lead back to one another");
+      asked.add(prepared.url);
+      const { answer, next } = await this.#repeat(prepared, options.signal, async (response, signal) => ({
+        answer: await this.#readJson(response, { prepared, signal }),
+        next: nextQuery(response.headers.get("link")),
+      }));
+      yield this.#check(prepared, { schema, answer });
+      query = next;
+    } while (query !== undefined);
+  }
+
+  /**
+   * The elements of a list that comes in one long answer, each as soon as it has arrived: the whole is never in memory.
+   * What goes wrong after the answer has begun is not repeated.
+   *
+   * @throws as {@link call} does.
+   */
+  async *stream<Item extends z.ZodType>(
+    route: ContractRoute,
+    { item, ...input }: UncheckedInput & { item: Item },
+    options: CallOptions = {},
+  ): AsyncGenerator<z.output<Item>, void, undefined> {
+    options.signal?.throwIfAborted();
+    const prepared = await this.#prepare(route, { input, options });
+    const response = await this.#repeat(prepared, options.signal, async (begun) => begun);
+    const schema = tolerant<Item>(item);
+    const { timeoutMs } = this.#settings;
+    const elements = readElements(response, { timeoutMs, signal: options.signal });
+    try {
+      for await (const answer of elements) yield this.#check(prepared, { schema, answer });
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      if (HubError.isInstance(error)) throw error;
+      if (error instanceof JsonArrayError)
+        throw this.#answerInvalid(prepared, `with what is no list (${error.message})`);
+      if (error instanceof SilentAnswerError) throw this.#timedOut(prepared);
+      throw this.#unreachable(prepared, error, true);
+    }
+  }
+
+  async #prepare(
+    route: ContractRoute,
+    {
+      input,
+      options,
+      query,
+    }: { input: UncheckedInput; options: OperationOptions; query?: URLSearchParams | undefined },
+  ): Promise<Prepared> {
+    const request = await prepareRequest(route, {
+      endpoint: this.#settings.endpoint,
+      input,
+      bodyIsChecked: options.bodyIsChecked ?? false,
+      query,
+      readToken: () => this.#readToken(),
+    });
+    return { ...request, idempotent: options.idempotent ?? route.method !== "post" };
   }
 
   /** Looked up once; after a failure again, since it may have been set in between. */
@@ -115,16 +168,18 @@ export class Transport {
     return this.#token;
   }
 
-  async #repeat(prepared: Prepared, signal: AbortSignal | undefined): Promise<unknown> {
+  async #repeat<Answer>(prepared: Prepared, signal: AbortSignal | undefined, read: Read<Answer>): Promise<Answer> {
     const { retries, random, wait } = this.#settings;
     let mayHaveHappened = false;
     for (let attempt = 1; ; attempt += 1) {
-      const outcome = await this.#attempt(prepared, signal);
+      const outcome = await this.#attempt(prepared, { callerSignal: signal, read });
       if ("answer" in outcome) return outcome.answer;
       signal?.throwIfAborted();
       const { failure } = outcome;
       // What an earlier attempt has deleted, whose answer was lost, is not there any more.
-      if (failure.status === 404 && mayHaveHappened && prepared.route.method === "delete") return {};
+      if (failure.status === 404 && mayHaveHappened && prepared.route.method === "delete") {
+        return read(new Response(null), new AbortController().signal);
+      }
       mayHaveHappened ||= outcome.mayHaveHappened;
 
       const asked = failure.retryAfterSeconds;
@@ -135,12 +190,15 @@ export class Transport {
   }
 
   /** @throws `HUB_RESPONSE_INVALID`, and the reason of the caller's signal. */
-  async #attempt(prepared: Prepared, callerSignal: AbortSignal | undefined): Promise<Attempt> {
+  async #attempt<Answer>(
+    prepared: Prepared,
+    { callerSignal, read }: { callerSignal: AbortSignal | undefined; read: Read<Answer> },
+  ): Promise<Attempt<Answer>> {
     const timeout = new AbortController();
     const timer = setTimeout(() => timeout.abort(), this.#settings.timeoutMs);
     const signal = callerSignal ? AbortSignal.any([callerSignal, timeout.signal]) : timeout.signal;
     try {
-      return await this.#exchange(prepared, signal);
+      return await this.#exchange(prepared, { signal, read });
     } catch (error) {
       callerSignal?.throwIfAborted();
       if (HubError.isInstance(error)) throw error;
@@ -152,7 +210,10 @@ export class Transport {
     }
   }
 
-  async #exchange(prepared: Prepared, signal: AbortSignal): Promise<Attempt> {
+  async #exchange<Answer>(
+    prepared: Prepared,
+    { signal, read }: { signal: AbortSignal; read: Read<Answer> },
+  ): Promise<Attempt<Answer>> {
     const { fetch, endpoint, now } = this.#settings;
     const { route, url, init, redact } = prepared;
     // A redirect would take the token along, or the request without its body.
@@ -163,9 +224,24 @@ export class Transport {
       const failure = await readRefusal(response, context);
       return { failure, mayHaveHappened: response.status !== 429 };
     }
+    return { answer: await read(response, signal) };
+  }
+
+  async #readJson(
+    response: Response,
+    { prepared, signal }: { prepared: Prepared; signal: AbortSignal },
+  ): Promise<unknown> {
     const body = await readText(response, { limit: longestAnswer, signal });
     if ("tooLong" in body) throw this.#answerInvalid(prepared, "at a length that no answer of the Hub has");
-    return { answer: this.#parse(prepared, body.text) };
+    return this.#parse(prepared, body.text);
+  }
+
+  #check<Answer>(prepared: Prepared, { schema, answer }: { schema: z.ZodType<Answer>; answer: unknown }): Answer {
+    const result = schema.safeParse(answer);
+    if (result.success) return result.data;
+    const problem = result.error.issues[0];
+    const field = prepared.redact(problem?.path.join(".") ?? "");
+    throw this.#answerInvalid(prepared, `in another shape than expected (${field || "answer"}: ${problem?.message})`);
   }
 
   #parse(prepared: Prepared, text: string): unknown {
@@ -173,6 +249,9 @@ export class Transport {
     try {
       return JSON.parse(text);
     } catch {
+      const { schema } = prepared.route.responses[200].content["application/json"];
+      // Nobody knows what is to stand there, only that it is no page of another site.
+      if (schema === notShown && !isWebPage(text)) return {};
       // Without the parser's message: it quotes the answer.
       throw this.#answerInvalid(
         prepared,
@@ -208,27 +287,7 @@ export class Transport {
   }
 }
 
-/** An input whose types nobody has to believe. */
-interface UncheckedInput {
-  params?: unknown;
-  body?: unknown;
-}
-
 /** After what must not be done twice went wrong half-way, nobody knows. */
 function lookFirst({ idempotent }: Prepared): string {
   return idempotent ? "" : " It may have been done all the same: look before you try again.";
-}
-
-/** Puts the parts into the path: each stays one part of it, whatever its characters. */
-function pathOf({ path, request }: ContractRoute, value: unknown): string {
-  if (!request?.params) return path;
-  const params = checkArgument(request.params, { name: "params", value });
-  const unusable = Object.entries(params).filter(
-    // URL parsers take the dots for a step up the path.
-    ([, part]) => part === "" || part === "." || part === ".." || !part.isWellFormed(),
-  );
-  if (unusable.length > 0) {
-    throw argumentInvalid(unusable.map(([field]) => ({ field, problem: "expected an id, as the Hub gives it" })));
-  }
-  return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ""));
 }

@@ -2,6 +2,10 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
+import { HubNotifications } from "../../src/hub/notifications.ts";
+import { HubOrganizations } from "../../src/hub/organizations.ts";
+import { HubPapers } from "../../src/hub/papers.ts";
+import { HubSettings } from "../../src/hub/settings.ts";
 import { Transport, type TransportSettings } from "../../src/hub/transport.ts";
 import { HubWebhooks } from "../../src/hub/webhooks.ts";
 
@@ -65,11 +69,19 @@ export async function openHub(...answers: readonly ScriptedAnswer[]): Promise<Sc
   };
 }
 
-/** `hub.webhooks` that waits for nothing, and tells how long it would have waited. */
-export function connect(
-  endpoint: string,
-  settings: Partial<TransportSettings> = {},
-): { webhooks: HubWebhooks; waits: readonly number[] } {
+/** What {@link connect} gives. */
+export interface Connected {
+  webhooks: HubWebhooks;
+  notifications: HubNotifications;
+  settings: HubSettings;
+  papers: HubPapers;
+  organizations: HubOrganizations;
+  /** In milliseconds. */
+  waits: readonly number[];
+}
+
+/** The areas of a client that waits for nothing, and tells how long it would have waited. */
+export function connect(endpoint: string, settings: Partial<TransportSettings> = {}): Connected {
   const waits: number[] = [];
   const transport = new Transport({
     endpoint,
@@ -81,7 +93,21 @@ export function connect(
     random: () => 1,
     ...settings,
   });
-  return { webhooks: new HubWebhooks(transport), waits };
+  return {
+    webhooks: new HubWebhooks(transport),
+    notifications: new HubNotifications(transport),
+    settings: new HubSettings(transport),
+    papers: new HubPapers(transport),
+    organizations: new HubOrganizations(transport),
+    waits,
+  };
+}
+
+/** All that an iteration gives. */
+export async function allOf<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) all.push(item);
+  return all;
 }
 
 /** What a promise is rejected with. */

@@ -1,9 +1,15 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
-import { webhookRoutes } from "./webhooks.ts";
+import { operations } from "./operations.ts";
 
-/** The areas of the API, each with its routes: one more area is one more line. */
-const areas = [
-  { name: "webhooks", description: "What calls a URL or runs a job when a repository changes.", routes: webhookRoutes },
+/** The areas of the API, by the names of hub-api.md; each operation says to which of them it belongs. */
+const tags = [
+  { name: "webhooks", description: "What calls a URL or runs a job when a repository changes." },
+  { name: "notifications", description: "What a user is told of, and wants to be told of." },
+  { name: "mcp", description: "The tools of the Hub's MCP server." },
+  { name: "papers", description: "Preprints, and who wrote them." },
+  { name: "orgs", description: "Organizations: members, tokens, network security and audit log." },
+  { name: "resource-groups", description: "Some repositories of an organization, and who may do what with them." },
+  { name: "scim", description: "Users that an identity provider provisions." },
 ];
 
 /** What {@link hubDocument} is made from. */
@@ -31,7 +37,7 @@ export function hubDocument({ serverUrl }: HubDocumentOptions): HubDocument {
     scheme: "bearer",
     description: "An access token; it begins with `hf_`.",
   });
-  for (const { routes } of areas) for (const route of Object.values(routes)) openAPIRegistry.registerPath(route);
+  for (const operation of operations) openAPIRegistry.registerPath(operation);
 
   const document = getOpenAPI31Document({
     openapi: "3.1.0",
@@ -41,7 +47,7 @@ export function hubDocument({ serverUrl }: HubDocumentOptions): HubDocument {
       description: "The part of the Hub's REST API that the local Hub answers.",
     },
     servers: [{ url: serverUrl }],
-    tags: areas.map(({ name, description }) => ({ name, description })),
+    tags,
   });
   // The generator leaves both behind, empty.
   delete document.webhooks;

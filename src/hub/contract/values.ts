@@ -1,10 +1,17 @@
 import { z } from "@hono/zod-openapi";
+import { jsonAnswer } from "./json.ts";
 
 /** A 24-character lower-case hexadecimal id. */
 export const objectId = z.string().regex(/^[0-9a-f]{24}$/, "expected 24 lower-case hexadecimal digits");
 
+/** The same as some requests take it: in either case. */
+export const objectIdInEitherCase = z.string().regex(/^[0-9a-fA-F]{24}$/, "expected 24 hexadecimal digits");
+
 /** A date and time in UTC, ISO 8601, that ends in `Z`; the fraction of a second is optional. */
 export const timestamp = z.iso.datetime().openapi({ pattern: "^\\S+Z$" });
+
+/** The body of an answer that hub-api.md does not show: nobody may rely on what stands there. */
+export const notShown = z.unknown();
 
 /** The body of every refusal. */
 const errorBody = z.object({ error: z.string() }).openapi("Error");
@@ -17,15 +24,15 @@ const refusalHeaders = {
 } as const;
 
 function refusal(description: string) {
-  return { description, headers: refusalHeaders, content: { "application/json": { schema: errorBody } } };
+  return { headers: refusalHeaders, ...jsonAnswer(description, errorBody) };
 }
 
 /** What a refused request is answered with: for the `responses` of a route. */
 export const refusals = {
   invalid: { 400: refusal("The request is invalid; the message names the field.") },
   unauthorized: { 401: refusal("The token is missing or unknown.") },
-  forbidden: { 403: refusal("The token or its user may not do this.") },
-  notFound: { 404: refusal("There is nothing of this id.") },
+  forbidden: { 403: refusal("The token, its user or the plan does not allow this.") },
+  notFound: { 404: refusal("There is nothing of this id or name.") },
   unsupported: { 415: refusal("The body is not sent as application/json.") },
 };
 

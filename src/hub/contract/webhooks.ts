@@ -1,6 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { watchedTypes, webhookDomains } from "../../payload/watch.ts";
 import { webhookJob, webhookJobRequest } from "./jobs.ts";
+import { jsonAnswer, jsonBody } from "./json.ts";
 import { bearer, objectId, refusals, timestamp } from "./values.ts";
 
 /** What a webhook becomes after failing for too long; it delivers again once it is enabled. */
@@ -66,11 +67,8 @@ export type { WatchedType, WebhookDomain } from "../../payload/watch.ts";
 
 const tags = ["webhooks"];
 const webhookId = z.object({ webhookId: z.string() });
-const requestBody = { content: { "application/json": { schema: webhookRequest } }, required: true } as const;
-const oneWebhook = {
-  description: "The webhook.",
-  content: { "application/json": { schema: z.strictObject({ webhook }) } },
-};
+const requestBody = jsonBody(webhookRequest);
+const oneWebhook = jsonAnswer("The webhook.", z.strictObject({ webhook }));
 
 /** The operations on webhooks (hub-api.md, Webhooks). */
 export const webhookRoutes = {
@@ -82,7 +80,7 @@ export const webhookRoutes = {
     tags,
     security: bearer,
     responses: {
-      200: { description: "Your webhooks.", content: { "application/json": { schema: z.array(webhook) } } },
+      200: jsonAnswer("Your webhooks.", z.array(webhook)),
       ...refusals.unauthorized,
     },
   }),
@@ -138,7 +136,7 @@ export const webhookRoutes = {
     security: bearer,
     request: { params: webhookId },
     responses: {
-      200: { description: "It is gone.", content: { "application/json": { schema: z.strictObject({}) } } },
+      200: jsonAnswer("It is gone.", z.strictObject({})),
       ...refusals.unauthorized,
       ...refusals.forbidden,
       ...refusals.notFound,
@@ -169,10 +167,7 @@ export const webhookRoutes = {
     security: bearer,
     request: { params: webhookId.extend({ logId: z.string() }) },
     responses: {
-      200: {
-        description: "The HTTP status of the replayed delivery.",
-        content: { "application/json": { schema: z.strictObject({ status: z.number() }) } },
-      },
+      200: jsonAnswer("The HTTP status of the replayed delivery.", z.strictObject({ status: z.number() })),
       ...refusals.unauthorized,
       ...refusals.forbidden,
       ...refusals.notFound,

@@ -6,7 +6,11 @@ const ajv = new Ajv2020({ strict: false, allErrors: true });
 formats.default(ajv);
 ajv.addSchema({ $id: "hub:document", ...hubDocument({ serverUrl: "http://localhost:5050" }) });
 
+const compiled = new Map<string, ValidateFunction>();
+
 /** Compiles a schema of the document, by a validator that knows nothing of ours. */
 export function documentSchema(pointer: string): ValidateFunction {
-  return ajv.compile({ $ref: `hub:document#${pointer}` });
+  const validate = compiled.get(pointer) ?? ajv.compile({ $ref: `hub:document#${encodeURI(pointer)}` });
+  compiled.set(pointer, validate);
+  return validate;
 }

@@ -2,56 +2,19 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import { hubDocument } from "../../../src/hub/contract/document.ts";
 import { webhook, webhookRequest } from "../../../src/hub/contract/webhooks.ts";
+import { answerTables } from "./answer-tables.ts";
+import { documentedOperations } from "./document-operations.ts";
 import { documentSchema } from "./document-schemas.ts";
 import { flavors } from "./job-bounds.ts";
+import { auditLogTypes } from "./organizations/audit-log-bounds.ts";
 import { readBodies } from "./read-bodies.ts";
+import { requestTables } from "./request-tables.ts";
 import { requestCases, webhookCases } from "./webhook-cases.ts";
 
 const document = hubDocument({ serverUrl: "http://localhost:5050" });
 const schemas = document.components?.schemas;
-const id = "/api/settings/webhooks/{webhookId}";
-
-/** The operations of hub-api.md, Webhooks, each with its path's parameters, its answer and its refusals. */
-const operations = [
-  { method: "get", path: "/api/settings/webhooks", parameters: [], answer: "list", refusals: [401] },
-  { method: "post", path: "/api/settings/webhooks", parameters: [], answer: "webhook", refusals: [400, 401, 403, 415] },
-  { method: "get", path: id, parameters: ["webhookId"], answer: "webhook", refusals: [401, 404] },
-  { method: "post", path: id, parameters: ["webhookId"], answer: "webhook", refusals: [400, 401, 403, 404, 415] },
-  { method: "delete", path: id, parameters: ["webhookId"], answer: "nothing", refusals: [401, 403, 404] },
-  {
-    method: "post",
-    path: `${id}/{action}`,
-    parameters: ["webhookId", "action"],
-    answer: "webhook",
-    refusals: [400, 401, 403, 404],
-  },
-  {
-    method: "post",
-    path: `${id}/replay/{logId}`,
-    parameters: ["webhookId", "logId"],
-    answer: "status",
-    refusals: [401, 403, 404],
-  },
-] as const;
-
-const webhookReference = { $ref: "#/components/schemas/Webhook" };
-const answers = {
-  list: { type: "array", items: webhookReference },
-  webhook: {
-    type: "object",
-    properties: { webhook: webhookReference },
-    required: ["webhook"],
-    additionalProperties: false,
-  },
-  nothing: { type: "object", properties: {}, additionalProperties: false },
-  status: {
-    type: "object",
-    properties: { status: { type: "number" } },
-    required: ["status"],
-    additionalProperties: false,
-  },
-};
-
+const text = { type: "string" };
+const tags = ["mcp", "notifications", "orgs", "papers", "resource-groups", "scim", "webhooks"];
 describe("The OpenAPI document", () => {
   test("is valid by an independent validator, as version 3.1", async () => {
     const validator = new Validator();
@@ -67,7 +30,8 @@ describe("The OpenAPI document", () => {
       description: expect.stringMatching(/./),
     });
     expect(document.servers).toEqual([{ url: "http://localhost:5050" }]);
-    expect(document.tags).toEqual([{ name: "webhooks", description: expect.stringMatching(/./) }]);
+    expect(document.tags?.map(({ name }) => name).sort()).toEqual(tags);
+    for (const { name, description } of document.tags ?? []) expect(description, name).toMatch(/\w/);
     expect(document.components?.securitySchemes).toMatchObject({ bearer: { type: "http", scheme: "bearer" } });
   });
 
@@ -79,46 +43,66 @@ describe("The OpenAPI document", () => {
     expect(Object.keys(document.components ?? {}).sort()).toEqual(["schemas", "securitySchemes"]);
   });
 
-  test("has the operations of the webhooks and no others", () => {
+  test("has the 24 operations of hub-api.md and no others", () => {
     const found = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method} ${path}`),
     );
-    expect(found.sort()).toEqual(operations.map(({ method, path }) => `${method} ${path}`).sort());
+    expect(found).toHaveLength(24);
+    expect(found.sort()).toEqual(documentedOperations.map(({ method, path }) => `${method} ${path}`).sort());
   });
 
   test("names each operation once", () => {
-    const names = operations.map(({ method, path }) => document.paths?.[path]?.[method]?.operationId);
-    expect(new Set(names).size).toBe(operations.length);
+    const names = documentedOperations.map(({ method, path }) => document.paths?.[path]?.[method]?.operationId);
+    expect(new Set(names).size).toBe(24);
     expect(names).not.toContain(undefined);
   });
 });
 
-describe.each(operations)("In the document, $method $path", ({ method, path, parameters, answer, refusals }) => {
-  const operation = document.paths?.[path]?.[method];
+describe.each(documentedOperations)("In the document, $method $path", (expected) => {
+  const operation = document.paths?.[expected.path]?.[expected.method];
 
   test("asks for a bearer token and is filed under its tag", () => {
-    expect(operation).toMatchObject({ security: [{ bearer: [] }], tags: ["webhooks"], summary: expect.any(String) });
-  });
-
-  test("has the parameters of its path, as plain texts", () => {
-    const expected = parameters.map((name) => {
-      const values = name === "action" ? { enum: ["enable", "disable"] } : {};
-      return { name, in: "path", required: true, schema: { type: "string", ...values } };
+    expect(operation).toMatchObject({
+      security: [{ bearer: [] }],
+      tags: [expected.tag],
+      summary: expect.stringMatching(/\w/),
     });
-    expect(operation?.parameters ?? []).toEqual(expected);
   });
 
-  test("takes a body where it creates or updates, and nowhere else", () => {
-    const takesBody = method === "post" && !path.includes("/{action}") && !path.includes("/replay/");
-    const schema = { $ref: "#/components/schemas/WebhookRequest" };
-    const expected = { required: true, content: { "application/json": { schema } } };
-    expect(operation?.requestBody).toEqual(takesBody ? expected : undefined);
+  test("has its parameters, with their types, bounds and defaults", () => {
+    const parameters = expected.parameters.map((parameter) => ({ ...parameter, required: parameter.in === "path" }));
+    const found = (operation?.parameters ?? []).map((parameter) => {
+      const { description: _, ...rest } = "$ref" in parameter ? { ...parameter, description: "" } : parameter;
+      return rest;
+    });
+    expect(found).toEqual(parameters);
   });
 
-  test("answers 200, and each refusal with its error", () => {
-    const { 200: success, ...refused } = operation?.responses ?? {};
-    expect(success).toMatchObject({ content: { "application/json": { schema: answers[answer] } } });
-    expect(Object.keys(refused)).toEqual(refusals.map(String));
+  test("has a parameter for each part of its path, and for no other", () => {
+    const parts = [...expected.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    expect(expected.parameters.filter((parameter) => parameter.in === "path").map(({ name }) => name)).toEqual(parts);
+  });
+
+  test("takes a body where hub-api.md has one, and nowhere else", () => {
+    const { body } = expected;
+    const content = { "application/json": { schema: { $ref: `#/components/schemas/${body?.component}` } } };
+    expect(operation?.requestBody).toEqual(body && { required: body.required, content });
+  });
+
+  test("answers 200, and with these headers", () => {
+    const success = operation?.responses?.[200];
+    expect(success).toMatchObject({ description: expect.stringMatching(/\w/) });
+    expect(success?.content).toEqual({ "application/json": { schema: expected.answer } });
+    expect(Object.keys(success?.headers ?? {})).toEqual(expected.headers ?? []);
+    for (const header of Object.values(success?.headers ?? {})) expect(header).toMatchObject({ schema: text });
+  });
+
+  test("answers 302 where it may redirect, and refuses with these statuses and its error", () => {
+    const { 200: _, 302: redirect, ...refused } = operation?.responses ?? {};
+    expect(redirect?.headers).toEqual(
+      expected.redirects ? { Location: { description: expect.any(String), schema: text } } : undefined,
+    );
+    expect(Object.keys(refused)).toEqual(expected.refusals.map(String));
     for (const refusal of Object.values(refused)) {
       expect(refusal).toMatchObject({
         headers: { "X-Request-Id": {}, "X-Error-Code": {}, "X-Error-Message": {} },
@@ -177,9 +161,32 @@ describe("The document's schemas", () => {
     });
   });
 
+  test("tell the defaults and the bounds of the others", () => {
+    const names = { type: "array", items: text, default: [] };
+    const items = { type: "array", items: { $ref: "#/components/schemas/WatchItem" }, default: [] };
+    expect(schemas).toMatchObject({
+      NotificationDeletion: { properties: { discussionIds: { minItems: 1 } } },
+      NotificationMark: { properties: { discussionIds: names, read: { type: "boolean", default: true } } },
+      NotificationSettingsChange: { required: ["notifications"], properties: { prepaidAmount: { maxLength: 24 } } },
+      WatchChange: { properties: { add: items, delete: items } },
+      ResourceGroupRequest: {
+        required: ["name"],
+        properties: {
+          name: { minLength: 1, maxLength: 200 },
+          description: { maxLength: 500 },
+          users: { default: [] },
+          repos: { default: [], items: { $ref: "#/components/schemas/RepoId" } },
+        },
+      },
+      NetworkSecurityChange: { properties: { ipRanges: { minItems: 1, items: text } } },
+      AuditLogEvent: { properties: { type: { enum: auditLogTypes } } },
+    });
+  });
+
   test("hold each shape once", () => {
-    const names = ["Error", "Webhook", "WebhookJob", "WebhookJobRequest", "WebhookRequest"];
-    expect(Object.keys(schemas ?? {}).sort()).toEqual(names);
+    const names = [...requestTables, ...answerTables].map(({ component }) => component);
+    const others = ["Error", "RepoId", "WatchItem", "Webhook", "WebhookJob", "WebhookJobRequest", "WebhookRequest"];
+    expect(Object.keys(schemas ?? {}).sort()).toEqual([...new Set([...names, ...others])].sort());
   });
 });
 

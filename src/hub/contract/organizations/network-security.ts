@@ -1,0 +1,78 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { jsonAnswer, jsonBody } from "../json.ts";
+import { bearer, refusals } from "../values.ts";
+import { organizationName } from "./role.ts";
+
+/** `pending`: it is asked for, and not granted yet. */
+const isOnOrPending = z.union([z.boolean(), z.literal("pending")]);
+
+/** Who may reach an organization, and what it may reach. */
+export const networkSecurity = z
+  .strictObject({
+    enforceAuth: isOnOrPending,
+    enforceIpRestriction: z.boolean(),
+    highRateLimits: isOnOrPending,
+    ipRanges: z.array(z.string()),
+    blockedUrls: z.array(z.string()),
+    allowedUrls: z.array(z.string()),
+  })
+  .openapi("NetworkSecurity");
+
+const expectedRange = "expected an IPv4 or IPv6 range such as 192.0.2.0/24 or 2001:db8::/32";
+const { cidrv4, cidrv6, ipv4 } = z.regexes;
+const group = "(?:[0-9a-fA-F]{1,4}:)";
+const groups = [`${group}{6}`, `::${group}{0,5}`, ...[1, 2, 3, 4, 5].map((n) => `${group}{${n}}:${group}{0,${5 - n}}`)];
+/** An IPv6 range may end in an IPv4 address, as `::ffff:192.0.2.0/120` does: the pattern of zod knows none of these. */
+const cidrv6EndingInIpv4 = `^(?:${groups.join("|")})${ipv4.source.slice(1, -1)}/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9])$`;
+const ipRange = z.string().regex(new RegExp(`${cidrv4.source}|${cidrv6.source}|${cidrv6EndingInIpv4}`), expectedRange);
+
+/** What changes of it; what is left out stays as it is. */
+export const networkSecurityChange = z
+  .strictObject({
+    enforceAuth: z.boolean().optional(),
+    enforceIpRestriction: z.boolean().optional(),
+    highRateLimits: z.boolean().optional(),
+    ipRanges: z.array(ipRange).min(1).optional(),
+    blockedUrls: z.array(z.string()).optional(),
+    allowedUrls: z.array(z.string()).optional(),
+  })
+  .openapi("NetworkSecurityChange");
+
+/** Who may reach an organization, and what it may reach. `pending`: it is asked for, and not granted yet. */
+export type NetworkSecurity = z.output<typeof networkSecurity>;
+/** What changes of an organization's network security; what is left out stays as it is. */
+export type NetworkSecurityChange = z.input<typeof networkSecurityChange>;
+
+const path = "/api/organizations/{name}/settings/network-security";
+const settings = jsonAnswer("The settings.", networkSecurity);
+
+/** The operations on the network security of an organization (hub-api.md, Organizations). */
+export const networkSecurityRoutes = {
+  get: createRoute({
+    method: "get",
+    path,
+    operationId: "getNetworkSecurity",
+    summary: "Read the network security of an organization",
+    tags: ["orgs"],
+    security: bearer,
+    request: { params: organizationName },
+    responses: { 200: settings, ...refusals.unauthorized, ...refusals.forbidden, ...refusals.notFound },
+  }),
+  update: createRoute({
+    method: "patch",
+    path,
+    operationId: "updateNetworkSecurity",
+    summary: "Change the network security of an organization",
+    tags: ["orgs"],
+    security: bearer,
+    request: { params: organizationName, body: jsonBody(networkSecurityChange) },
+    responses: {
+      200: settings,
+      ...refusals.invalid,
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.notFound,
+      ...refusals.unsupported,
+    },
+  }),
+} as const;

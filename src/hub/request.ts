@@ -1,0 +1,90 @@
+import { z } from "@hono/zod-openapi";
+import { argumentInvalid, checkArgument } from "./arguments.ts";
+import { fieldProblems } from "./contract/problems.ts";
+import type { ContractRoute } from "./contract-route.ts";
+import { createRedact, type Redact, secretsIn } from "./redaction.ts";
+
+/** A request that is ready to be sent, any number of times. */
+export interface HubRequest {
+  route: ContractRoute;
+  url: string;
+  init: { method: string; headers: Record<string, string>; body?: string };
+  redact: Redact;
+}
+
+/** An input whose types nobody has to believe. */
+export interface UncheckedInput {
+  params?: unknown;
+  query?: Record<string, unknown> | undefined;
+  body?: unknown;
+}
+
+/** What {@link prepareRequest} makes a request from. */
+export interface PrepareOptions {
+  /** The Hub's base address, without a trailing slash. */
+  endpoint: string;
+  input: UncheckedInput;
+  /** Whether the body is made of what the Hub itself has said, which is not for us to judge. */
+  bodyIsChecked: boolean;
+  /** A whole query that the Hub itself has named, in place of the one of the input. */
+  query: URLSearchParams | undefined;
+  readToken: () => Promise<string>;
+}
+
+/**
+ * Checks what an operation is given and makes its request.
+ *
+ * @throws `ARGUMENT_INVALID`; what `readToken` throws.
+ */
+export async function prepareRequest(route: ContractRoute, options: PrepareOptions): Promise<HubRequest> {
+  const { endpoint, input, bodyIsChecked, readToken } = options;
+  const path = pathOf(route, input.params);
+  const query = options.query ?? queryOf(route, input.query);
+  const body = bodyIsChecked ? input.body : bodyOf(route, input.body);
+  const token = await readToken();
+  return {
+    route,
+    url: `${endpoint}${path}${query.size > 0 ? `?${query}` : ""}`,
+    init: {
+      method: route.method.toUpperCase(),
+      headers: {
+        accept: "application/json",
+        authorization: `Bearer ${token}`,
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    },
+    redact: createRedact([token, ...secretsIn(body)]),
+  };
+}
+
+/** Puts the parts into the path: each stays one part of it, whatever its characters. */
+function pathOf({ path, request }: ContractRoute, value: unknown): string {
+  if (!request?.params) return path;
+  const params = checkArgument(request.params, { name: "params", value });
+  const unusable = Object.entries(params).filter(
+    // URL parsers take the dots for a step up the path.
+    ([, part]) => part === "" || part === "." || part === ".." || !part.isWellFormed(),
+  );
+  if (unusable.length > 0) {
+    throw argumentInvalid(
+      unusable.map(([field]) => ({ field, problem: "expected an id or a name, as the Hub gives it" })),
+    );
+  }
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ""));
+}
+
+/** The query as texts. What is left out stays out: its default is the Hub's to fill in. */
+function queryOf({ request }: ContractRoute, value: Record<string, unknown> | undefined): URLSearchParams {
+  const query = new URLSearchParams();
+  if (!request?.query || value === undefined) return query;
+  const { data, error } = z.safeEncode(request.query.partial(), value);
+  if (error) throw argumentInvalid(fieldProblems(error, { name: "search" }));
+  for (const [name, text] of Object.entries(data)) if (typeof text === "string") query.set(name, text);
+  return query;
+}
+
+function bodyOf({ request }: ContractRoute, value: unknown): unknown {
+  if (!request?.body || (value === undefined && !request.body.required)) return undefined;
+  return checkArgument(request.body.content["application/json"].schema, { name: "request", value });
+}

@@ -1,0 +1,337 @@
+import { describe, expect, test } from "vitest";
+import { allOf, type Connected, connect, openHub, rejectionOf, token } from "./scripted-hub.ts";
+
+/* What the Hub answers, written from the tables of hub-api.md and not from the schemas. */
+
+const id = "65b2f0a1c3d4e5f60718293a";
+const participating = [{ _id: id, avatar: "/avatars/ada.svg", user: "ada" }];
+const notificationPage = {
+  notifications: [
+    {
+      type: "paper",
+      updatedAt: "2026-01-31T09:15:27.123Z",
+      read: false,
+      paper: { _id: id, title: "On Hooks" },
+      paperDiscussion: { id: "p-1", participating, paperId: id },
+    },
+    {
+      type: "repo",
+      updatedAt: "2026-01-31T09:15:27Z",
+      read: true,
+      discussionEventId: "e-1",
+      repo: { name: "acme/data", type: "dataset" },
+      discussion: { num: 3, title: "Typo", status: "merged", id, isPullRequest: true, participating },
+    },
+    {
+      type: "post",
+      updatedAt: "2026-01-31T09:15:27Z",
+      read: true,
+      post: { id: "1", slug: "hello", authorName: "ada", title: "Hello", participating: [] },
+    },
+    {
+      type: "community_blog",
+      updatedAt: "2026-01-31T09:15:27Z",
+      read: true,
+      blog: { id: "b-1", slug: "a-blog", title: "A blog", canonical: true, participating: [] },
+    },
+  ],
+  count: { view: 4, unread: 1, all: 9 },
+  start: 0,
+};
+const group = {
+  id,
+  name: "vision",
+  description: null,
+  autoJoin: { enabled: true, role: "read" },
+  users: [{ type: "user", _id: id, fullname: "Ada", name: "ada", avatarUrl: "/a.svg", role: "lead", addedBy: "ken" }],
+  repos: [{ name: "acme/data", type: "dataset", private: true }],
+};
+const networkSecurity = {
+  enforceAuth: "pending",
+  enforceIpRestriction: true,
+  highRateLimits: false,
+  ipRanges: ["192.0.2.0/24"],
+  blockedUrls: [],
+  allowedUrls: ["/acme/data"],
+};
+const scimConfig = {
+  schemas: ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
+  documentationUri: "https://docs.example/scim",
+  patch: { supported: true },
+  bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
+  filter: { supported: true, maxResults: 100 },
+  changePassword: { supported: false },
+  sort: { supported: false },
+  etag: { supported: false },
+};
+const mcp = {
+  builtInTools: ["model_search"],
+  spaceTools: [{ _id: "s-1", name: "acme/demo", emoji: "🔥", subdomain: "acme-demo" }],
+};
+const settings = { notifications: { announcements: false, product_updates_after: "2026-01-31T09:15:27Z" } };
+const organization = "/api/organizations/acme";
+
+/** A call, the request that it is to make and what it gives of the answer: that itself, unless said. */
+interface Operation {
+  call: string;
+  run: (hub: Connected) => Promise<unknown>;
+  sends: string;
+  body?: unknown;
+  answer?: unknown;
+  gives?: unknown;
+}
+
+/** Those whose answer hub-api.md does not show give nothing, whatever it is. */
+const silent: Operation[] = [
+  {
+    call: "notifications.delete of discussions",
+    run: ({ notifications }) => notifications.delete({ discussionIds: [id] }),
+    sends: "DELETE /api/notifications",
+    body: { discussionIds: [id] },
+  },
+  {
+    call: "notifications.delete of all that a search finds",
+    run: ({ notifications }) => notifications.delete({ applyToAll: true, repoType: "dataset", repoName: "acme/a b" }),
+    sends: "DELETE /api/notifications?repoType=dataset&repoName=acme%2Fa+b&applyToAll=true",
+  },
+  {
+    call: "notifications.markAsRead of discussions",
+    run: ({ notifications }) => notifications.markAsRead({ discussionIds: ["any text"], read: false }),
+    sends: "POST /api/notifications/mark-as-read",
+    body: { discussionIds: ["any text"], read: false },
+  },
+  {
+    call: "notifications.markAsRead of all that a search finds",
+    run: ({ notifications }) => notifications.markAsRead({ applyToAll: true, mention: "participating" }),
+    sends: "POST /api/notifications/mark-as-read?mention=participating&applyToAll=true",
+    body: { discussionIds: [], read: true },
+  },
+  {
+    call: "settings.updateNotifications",
+    run: ({ settings: area }) => area.updateNotifications(settings),
+    sends: "PATCH /api/settings/notifications",
+    body: settings,
+  },
+  {
+    call: "settings.updateWatch",
+    run: ({ settings: area }) => area.updateWatch({ add: [{ id: "x", type: "org" }] }),
+    sends: "PATCH /api/settings/watch",
+    body: { add: [{ id: "x", type: "org" }], delete: [] },
+  },
+  {
+    call: "organizations.revokeToken",
+    run: ({ organizations }) => organizations.revokeToken("acme", { token: "hf_PlantedOther55" }),
+    sends: `POST ${organization}/settings/tokens/revoke`,
+    body: { token: "hf_PlantedOther55" },
+  },
+  {
+    call: "organizations.setMemberRole",
+    run: ({ organizations }) =>
+      organizations.setMemberRole("acme", "ada", { role: "reviewer", resourceGroups: [{ id, role: "admin" }] }),
+    sends: `PUT ${organization}/members/ada/role`,
+    body: { role: "reviewer", resourceGroups: [{ id, role: "admin" }] },
+  },
+];
+
+const operations: Operation[] = [
+  {
+    call: "notifications.list",
+    run: ({ notifications }) => notifications.list(),
+    sends: "GET /api/notifications",
+    answer: notificationPage,
+  },
+  {
+    call: "notifications.list of a search",
+    run: ({ notifications }) =>
+      notifications.list({
+        p: 2,
+        readStatus: "unread",
+        postAuthor: "ada",
+        paperId: "2401.1",
+        articleId: "b",
+        mention: "mentions",
+        lastUpdate: "2026-01-31T09:15:27Z",
+        repoName: undefined,
+      }),
+    sends:
+      "GET /api/notifications?p=2&readStatus=unread&postAuthor=ada&paperId=2401.1&articleId=b&mention=mentions&lastUpdate=2026-01-31T09%3A15%3A27Z",
+    answer: { ...notificationPage, start: 40 },
+  },
+  { call: "settings.mcp", run: ({ settings: area }) => area.mcp(), sends: "GET /api/settings/mcp", answer: mcp },
+  {
+    call: "papers.claim",
+    run: ({ papers }) => papers.claim({ paperId: "2401.12345", claimAuthorId: id.toUpperCase() }),
+    sends: "POST /api/settings/papers/claim",
+    body: { paperId: "2401.12345", claimAuthorId: id.toUpperCase() },
+    answer: { ok: false, claimedPaperId: "2401.12345" },
+  },
+  {
+    call: "organizations.resourceGroups.list",
+    run: ({ organizations }) => organizations.resourceGroups.list("acme"),
+    sends: `GET ${organization}/resource-groups`,
+    answer: [group],
+    gives: [{ ...group, description: null }],
+  },
+  {
+    call: "organizations.resourceGroups.create",
+    run: ({ organizations }) => organizations.resourceGroups.create("acme", { name: "vision" }),
+    sends: `POST ${organization}/resource-groups`,
+    body: { name: "vision", users: [], repos: [] },
+    answer: group,
+  },
+  {
+    call: "organizations.networkSecurity.get",
+    run: ({ organizations }) => organizations.networkSecurity.get("acme"),
+    sends: `GET ${organization}/settings/network-security`,
+    answer: networkSecurity,
+  },
+  {
+    call: "organizations.networkSecurity.update",
+    run: ({ organizations }) => organizations.networkSecurity.update("acme", { ipRanges: ["192.0.2.0/24"] }),
+    sends: `PATCH ${organization}/settings/network-security`,
+    body: { ipRanges: ["192.0.2.0/24"] },
+    answer: networkSecurity,
+  },
+  {
+    call: "organizations.avatar",
+    run: ({ organizations }) => organizations.avatar("acme"),
+    sends: `GET ${organization}/avatar`,
+    answer: { avatarUrl: "https://cdn.example/acme.png" },
+  },
+  {
+    call: "organizations.scimConfig",
+    run: ({ organizations }) => organizations.scimConfig("acme"),
+    sends: `GET ${organization}/scim/v2/ServiceProviderConfig`,
+    answer: scimConfig,
+  },
+];
+
+describe("An operation", () => {
+  test.each([...operations, ...silent.map((operation) => ({ ...operation, answer: {}, gives: undefined }))])(
+    "$call sends $sends and gives what is answered",
+    async ({ run, sends, body, answer, ...rest }) => {
+      const hub = await openHub({ json: answer });
+      expect(await run(connect(hub.url))).toEqual("gives" in rest ? rest.gives : answer);
+      expect(hub.calls).toEqual([sends]);
+      expect(hub.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${token}` });
+      expect(hub.requests[0]?.body).toBe(body === undefined ? "" : JSON.stringify(body));
+      expect(hub.requests[0]?.headers["content-type"]).toBe(body === undefined ? undefined : "application/json");
+    },
+  );
+
+  test.each(silent)("$call does not care what is answered: its form is not known", async ({ run }) => {
+    for (const answer of [{ text: "" }, { text: "OK" }, { json: { done: true } }, { json: null }, { json: [1] }]) {
+      const hub = await openHub(answer);
+      expect(await run(connect(hub.url))).toBeUndefined();
+    }
+  });
+
+  test.each(silent)("$call fails all the same when a web page is answered: that is no Hub", async ({ run }) => {
+    const hub = await openHub({ text: "<!doctype html><title>Log in to the network</title>" });
+    expect(await rejectionOf(run(connect(hub.url)))).toMatchObject({ code: "HUB_RESPONSE_INVALID" });
+  });
+
+  test("puts a name into the path as one part of it, whatever its characters", async () => {
+    const hub = await openHub({ json: { avatarUrl: "https://cdn.example/acme.png" } });
+    await connect(hub.url).organizations.avatar("a/b?c#d e");
+    await connect(hub.url).organizations.setMemberRole("a/b", "../c", { role: "read" });
+    expect(hub.calls).toEqual([
+      "GET /api/organizations/a%2Fb%3Fc%23d%20e/avatar",
+      "PUT /api/organizations/a%2Fb/members/..%2Fc/role",
+    ]);
+  });
+});
+
+describe("Before anything is sent", () => {
+  test.each<[string, string[], (hub: Connected) => Promise<unknown>]>([
+    ["a page below 0", ["p"], ({ notifications }) => notifications.list({ p: -1 })],
+    ["half a page", ["p"], ({ notifications }) => notifications.list({ p: 0.5 })],
+    ["no time", ["lastUpdate"], ({ notifications }) => notifications.list({ lastUpdate: "yesterday" })],
+    [
+      "applyToAll on a list, which has none",
+      ["applyToAll"],
+      ({ notifications }) => notifications.list(Object.assign({ p: 0 }, { applyToAll: true })),
+    ],
+    ["ids in upper case", ["discussionIds[0]"], ({ notifications }) => notifications.delete({ discussionIds: ["A"] })],
+    ["no ids to delete", ["discussionIds"], ({ notifications }) => notifications.delete({ discussionIds: [] })],
+    [
+      "a search that would delete nothing",
+      ["discussionIds"],
+      ({ notifications }) => notifications.delete({ repoName: "acme/data" }),
+    ],
+    [
+      "a search that would mark nothing",
+      ["discussionIds"],
+      ({ notifications }) => notifications.markAsRead({ readStatus: "unread" }),
+    ],
+    [
+      "credits without an amount",
+      ["prepaidAmount"],
+      ({ settings: area }) => area.updateNotifications({ notifications: { launch_prepaid_credits: true } }),
+    ],
+    ["a claim of nothing", ["paperId"], ({ papers }) => papers.claim({ paperId: "" })],
+    [
+      "what is no whole token",
+      ["token"],
+      ({ organizations }) => organizations.revokeToken("acme", { token: "Planted-not-a-token" }),
+    ],
+    [
+      "no range",
+      ["ipRanges[0]"],
+      ({ organizations }) => organizations.networkSecurity.update("acme", { ipRanges: ["192.0.2.0"] }),
+    ],
+    ["no role", ["role"], ({ organizations }) => organizations.setMemberRole("acme", "ada", { role: "" })],
+    ["a limit of 9", ["limit"], ({ organizations }) => allOf(organizations.members("acme", { limit: 9 }))],
+    ["terms that there are not", ["q"], ({ organizations }) => allOf(organizations.auditLog("acme", { q: "ada" }))],
+    ["no name", ["name"], ({ organizations }) => organizations.avatar("")],
+    [
+      "a name that is a step up",
+      ["username"],
+      ({ organizations }) => organizations.setMemberRole("acme", "..", { role: "read" }),
+    ],
+  ])("%s is refused, naming %j", async (_what, fields, run) => {
+    const hub = await openHub({ json: {} });
+    const error = await rejectionOf(run(connect(hub.url)));
+    expect(error).toMatchObject({ code: "ARGUMENT_INVALID", fields });
+    expect(String(error)).not.toContain("Planted");
+    expect(hub.calls).toEqual([]);
+  });
+});
+
+describe("An answer of a newer Hub", () => {
+  test("may hold a notification of a new type, beside the known ones with new fields and values", async () => {
+    const notifications = [
+      { type: "collection", updatedAt: "2026-01-31T09:15:27Z", collection: { slug: "x" } },
+      { ...notificationPage.notifications[1], hot: true, repo: { name: "a", type: "kit" } },
+    ];
+    const hub = await openHub({ json: { ...notificationPage, notifications } });
+    expect((await connect(hub.url).notifications.list()).notifications).toEqual(notifications);
+  });
+
+  test("may not lack what a known type always has", async () => {
+    const { repo: _repo, ...lacking } = notificationPage.notifications[1] ?? {};
+    const hub = await openHub({ json: { ...notificationPage, notifications: [lacking] } });
+    expect(await rejectionOf(connect(hub.url).notifications.list())).toMatchObject({ code: "HUB_RESPONSE_INVALID" });
+  });
+
+  test("may hold roles, states and flags that are not known", async () => {
+    const json = { ...networkSecurity, highRateLimits: "denied", dnsFilter: true };
+    const hub = await openHub({ json });
+    expect(await connect(hub.url).organizations.networkSecurity.get("acme")).toEqual(json);
+  });
+});
+
+describe("A call that failed", () => {
+  test.each<[string, number, (hub: Connected) => Promise<unknown>]>([
+    ["marking", 2, ({ notifications }) => notifications.markAsRead({ discussionIds: [] })],
+    ["a change of settings", 2, ({ settings: area }) => area.updateWatch({})],
+    ["a change of a role", 2, ({ organizations }) => organizations.setMemberRole("acme", "ada", { role: "read" })],
+    ["a claim", 1, ({ papers }) => papers.claim({ paperId: "2401.12345" })],
+    ["a new group", 1, ({ organizations }) => organizations.resourceGroups.create("acme", { name: "x" })],
+    ["a revocation", 1, ({ organizations }) => organizations.revokeToken("acme", { token: "hf_x" })],
+  ])("on the Hub is repeated where twice is the same as once: %s, %i times in all", async (_what, times, run) => {
+    const hub = await openHub({ status: 500 }, { json: {} });
+    await run(connect(hub.url)).catch(() => {});
+    expect(hub.calls).toHaveLength(times);
+  });
+});

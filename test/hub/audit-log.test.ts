@@ -1,0 +1,116 @@
+import type { ServerResponse } from "node:http";
+import { describe, expect, test, vi } from "vitest";
+import { allOf, connect, openHub, rejectionOf, type ScriptedAnswer } from "./scripted-hub.ts";
+
+const path = "GET /api/organizations/acme/audit-log/export";
+
+function event(message: string) {
+  return {
+    _id: "65b2f0a1c3d4e5f60718293a",
+    createdAt: "2026-01-31T09:15:27.123Z",
+    type: "org.add_user",
+    message,
+    author: { _id: "65b2f0a1c3d4e5f60718293b", user: "ada", avatarUrl: "/ada.svg", type: "user" },
+  };
+}
+
+/** An answer that is written by hand. */
+function byHand(begin: (response: ServerResponse) => void): ScriptedAnswer {
+  return (_request, response) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    begin(response);
+  };
+}
+
+describe("An audit log", () => {
+  test("is asked for with its terms, and gives every event as it is answered", async () => {
+    const events = [{ ...event("ü"), data: { any: [1, null] }, oauth: { clientId: "c" }, ip: "192.0.2.1" }, event("b")];
+    const hub = await openHub({ json: events });
+    const search = { q: "author:ada type:org.add_user ip:192.0.2.1" };
+    expect(await allOf(connect(hub.url).organizations.auditLog("acme", search))).toEqual(events);
+    expect(hub.calls).toEqual([`${path}?q=author%3Aada+type%3Aorg.add_user+ip%3A192.0.2.1`]);
+  });
+
+  test("may be empty", async () => {
+    const hub = await openHub({ json: [] });
+    expect(await allOf(connect(hub.url).organizations.auditLog("acme"))).toEqual([]);
+  });
+
+  test("gives an event as soon as it has arrived, while the rest is still on its way", async () => {
+    let rest: ServerResponse | undefined;
+    const hub = await openHub(
+      byHand((response) => {
+        rest = response;
+        response.write(`[${JSON.stringify(event("first"))},`);
+      }),
+    );
+    const events = connect(hub.url).organizations.auditLog("acme");
+    expect((await events.next()).value).toMatchObject({ message: "first" });
+    const bytes = Buffer.from(`${JSON.stringify(event("größer"))}]`);
+    const middle = bytes.indexOf("ß") + 1; // In the middle of a letter.
+    rest?.write(bytes.subarray(0, middle));
+    rest?.end(bytes.subarray(middle));
+    expect((await events.next()).value).toMatchObject({ message: "größer" });
+    expect(await events.next()).toEqual({ done: true, value: undefined });
+  });
+
+  test("lets the connection go when its reader has had enough", async () => {
+    const gone = vi.fn();
+    const hub = await openHub(
+      byHand((response) => {
+        response.on("close", gone);
+        response.write(`[${JSON.stringify(event("first"))},`);
+      }),
+    );
+    for await (const { message } of connect(hub.url).organizations.auditLog("acme")) {
+      expect(message).toBe("first");
+      break;
+    }
+    await vi.waitFor(() => expect(gone).toHaveBeenCalled());
+  });
+
+  test("is begun again when it fails before its first event, and not after that", async () => {
+    const broken = byHand((response) =>
+      response.write(`[${JSON.stringify(event("first"))},`, () => response.destroy()),
+    );
+    const hub = await openHub({ status: 503 }, { status: 503 }, broken);
+    const events = connect(hub.url).organizations.auditLog("acme");
+    expect((await events.next()).value).toMatchObject({ message: "first" });
+    const error = await rejectionOf(events.next());
+    expect(error).toMatchObject({ code: "HUB_UNREACHABLE", retryable: true });
+    expect(hub.calls).toHaveLength(3);
+  });
+
+  test.each([
+    ["cut off", { text: `[${JSON.stringify(event("a"))}` }],
+    ["an object", { json: { error: "Planted" } }],
+    ["a web page", { text: "<html>Planted</html>" }],
+    ["nothing", { text: "" }],
+    ["something between its events", { text: `[${JSON.stringify(event("a"))}, Planted]` }],
+    ["an event that lacks its author", { json: [{ ...event("a"), author: undefined }] }],
+  ])("that is %s is refused, and nothing of it is told", async (_what, answer) => {
+    const hub = await openHub(answer);
+    const error = await rejectionOf(allOf(connect(hub.url).organizations.auditLog("acme")));
+    expect(error).toMatchObject({ code: "HUB_RESPONSE_INVALID" });
+    expect(String(error)).toContain("exportAuditLog");
+    expect(String(error)).not.toContain("Planted");
+  });
+
+  test("is given up when nothing more of it comes", async () => {
+    const hub = await openHub(byHand((response) => response.write(`[${JSON.stringify(event("first"))},`)));
+    const events = connect(hub.url, { timeoutMs: 50, retries: 0 }).organizations.auditLog("acme");
+    await events.next();
+    expect(await rejectionOf(events.next())).toMatchObject({ code: "HUB_TIMED_OUT", retryable: true });
+  });
+
+  test("ends with the reason of its signal, in the middle too", async () => {
+    const hub = await openHub(byHand((response) => response.write(`[${JSON.stringify(event("first"))},`)));
+    const controller = new AbortController();
+    const events = connect(hub.url).organizations.auditLog("acme", {}, { signal: controller.signal });
+    await events.next();
+    const reason = new Error("enough");
+    const rejection = rejectionOf(events.next());
+    controller.abort(reason);
+    expect(await rejection).toBe(reason);
+  });
+});

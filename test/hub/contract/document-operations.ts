@@ -1,0 +1,272 @@
+import { expect } from "vitest";
+
+/** What the document is to say of an operation, written from hub-api.md. */
+export interface DocumentedOperation {
+  method: "get" | "post" | "put" | "patch" | "delete";
+  path: string;
+  tag: string;
+  /** Each by its place and name; those of the path are required, the others never are. */
+  parameters: { in: "path" | "query" | "header"; name: string; schema: object }[];
+  body?: { component: string; required: boolean };
+  /** The schema of the answer 200; an empty one where hub-api.md does not show it. */
+  answer: object;
+  /** The headers of the answer 200. */
+  headers?: string[];
+  /** Whether it may answer 302 with a `Location`. */
+  redirects?: boolean;
+  refusals: number[];
+}
+
+const text = { type: "string" };
+const inPath = (name: string, schema: object = text) => ({ in: "path" as const, name, schema });
+const inQuery = (name: string, schema: object = text) => ({ in: "query" as const, name, schema });
+const component = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const list = (name: string) => ({ type: "array", items: component(name) });
+const notShown = {};
+
+function exactly(properties: Record<string, object>): object {
+  const required = Object.keys(properties);
+  return { type: "object", properties, ...(required.length > 0 && { required }), additionalProperties: false };
+}
+
+const webhooks = "/api/settings/webhooks";
+const oneWebhook = exactly({ webhook: component("Webhook") });
+const webhookBody = { component: "WebhookRequest", required: true };
+
+const webhookOperations: Omit<DocumentedOperation, "tag">[] = [
+  { method: "get", path: webhooks, parameters: [], answer: list("Webhook"), refusals: [401] },
+  {
+    method: "post",
+    path: webhooks,
+    parameters: [],
+    body: webhookBody,
+    answer: oneWebhook,
+    refusals: [400, 401, 403, 415],
+  },
+  {
+    method: "get",
+    path: `${webhooks}/{webhookId}`,
+    parameters: [inPath("webhookId")],
+    answer: oneWebhook,
+    refusals: [401, 404],
+  },
+  {
+    method: "post",
+    path: `${webhooks}/{webhookId}`,
+    parameters: [inPath("webhookId")],
+    body: webhookBody,
+    answer: oneWebhook,
+    refusals: [400, 401, 403, 404, 415],
+  },
+  {
+    method: "delete",
+    path: `${webhooks}/{webhookId}`,
+    parameters: [inPath("webhookId")],
+    answer: exactly({}),
+    refusals: [401, 403, 404],
+  },
+  {
+    method: "post",
+    path: `${webhooks}/{webhookId}/{action}`,
+    parameters: [inPath("webhookId"), inPath("action", { type: "string", enum: ["enable", "disable"] })],
+    answer: oneWebhook,
+    refusals: [400, 401, 403, 404],
+  },
+  {
+    method: "post",
+    path: `${webhooks}/{webhookId}/replay/{logId}`,
+    parameters: [inPath("webhookId"), inPath("logId")],
+    answer: exactly({ status: { type: "number" } }),
+    refusals: [401, 403, 404],
+  },
+];
+
+const search = [
+  inQuery("p", { type: "integer", minimum: 0, maximum: 9007199254740991, default: 0 }),
+  inQuery("readStatus", { type: "string", enum: ["all", "unread"], default: "all" }),
+  inQuery("repoType", { type: "string", enum: ["model", "dataset", "space", "bucket", "kernel"] }),
+  inQuery("repoName"),
+  inQuery("postAuthor"),
+  inQuery("paperId"),
+  inQuery("articleId"),
+  inQuery("mention", { type: "string", enum: ["all", "participating", "mentions"], default: "all" }),
+  inQuery("lastUpdate", { type: "string", format: "date-time", pattern: "^\\S+Z$" }),
+];
+const applyToAll = inQuery("applyToAll", { type: "boolean", default: false });
+
+const userOperations: DocumentedOperation[] = [
+  {
+    method: "get",
+    path: "/api/notifications",
+    tag: "notifications",
+    parameters: search,
+    answer: component("NotificationPage"),
+    refusals: [400, 401],
+  },
+  {
+    method: "delete",
+    path: "/api/notifications",
+    tag: "notifications",
+    parameters: [...search, applyToAll],
+    body: { component: "NotificationDeletion", required: false },
+    answer: notShown,
+    refusals: [400, 401, 403, 415],
+  },
+  {
+    method: "post",
+    path: "/api/notifications/mark-as-read",
+    tag: "notifications",
+    parameters: [...search, applyToAll],
+    body: { component: "NotificationMark", required: true },
+    answer: notShown,
+    refusals: [400, 401, 403, 415],
+  },
+  {
+    method: "get",
+    path: "/api/settings/mcp",
+    tag: "mcp",
+    parameters: [],
+    answer: component("McpSettings"),
+    refusals: [401],
+  },
+  {
+    method: "patch",
+    path: "/api/settings/notifications",
+    tag: "notifications",
+    parameters: [],
+    body: { component: "NotificationSettingsChange", required: true },
+    answer: notShown,
+    refusals: [400, 401, 403, 415],
+  },
+  {
+    method: "patch",
+    path: "/api/settings/watch",
+    tag: "notifications",
+    parameters: [],
+    body: { component: "WatchChange", required: true },
+    answer: notShown,
+    refusals: [400, 401, 403, 415],
+  },
+  {
+    method: "post",
+    path: "/api/settings/papers/claim",
+    tag: "papers",
+    parameters: [],
+    body: { component: "PaperClaim", required: true },
+    answer: component("PaperClaimResult"),
+    refusals: [400, 401, 403, 404, 415],
+  },
+];
+
+const organization = "/api/organizations/{name}";
+
+const organizationOperations: DocumentedOperation[] = [
+  {
+    method: "post",
+    path: `${organization}/settings/tokens/revoke`,
+    tag: "orgs",
+    parameters: [inPath("name")],
+    body: { component: "TokenRevocation", required: true },
+    answer: notShown,
+    refusals: [400, 401, 403, 404, 415],
+  },
+  {
+    method: "get",
+    path: `${organization}/audit-log/export`,
+    tag: "orgs",
+    parameters: [inPath("name"), inQuery("q", { type: "string", pattern: expect.any(String) })],
+    answer: list("AuditLogEvent"),
+    headers: ["Content-Disposition"],
+    refusals: [400, 401, 403, 404],
+  },
+  {
+    method: "get",
+    path: `${organization}/resource-groups`,
+    tag: "resource-groups",
+    parameters: [inPath("name")],
+    answer: list("ResourceGroup"),
+    refusals: [401, 403, 404],
+  },
+  {
+    method: "post",
+    path: `${organization}/resource-groups`,
+    tag: "resource-groups",
+    parameters: [inPath("name")],
+    body: { component: "ResourceGroupRequest", required: true },
+    answer: component("ResourceGroup"),
+    refusals: [400, 401, 403, 404, 415],
+  },
+  {
+    method: "get",
+    path: `${organization}/settings/network-security`,
+    tag: "orgs",
+    parameters: [inPath("name")],
+    answer: component("NetworkSecurity"),
+    refusals: [401, 403, 404],
+  },
+  {
+    method: "patch",
+    path: `${organization}/settings/network-security`,
+    tag: "orgs",
+    parameters: [inPath("name")],
+    body: { component: "NetworkSecurityChange", required: true },
+    answer: component("NetworkSecurity"),
+    refusals: [400, 401, 403, 404, 415],
+  },
+  {
+    method: "get",
+    path: `${organization}/avatar`,
+    tag: "orgs",
+    parameters: [
+      inPath("name"),
+      inQuery("redirect", { type: "string", description: expect.any(String) }),
+      {
+        in: "header",
+        name: "sec-fetch-dest",
+        schema: { type: "string", description: expect.stringContaining("image") },
+      },
+    ],
+    answer: component("OrganizationAvatar"),
+    redirects: true,
+    refusals: [400, 401, 403, 404],
+  },
+  {
+    method: "get",
+    path: `${organization}/members`,
+    tag: "orgs",
+    parameters: [
+      inPath("name"),
+      inQuery("search"),
+      inQuery("email", { type: "string", format: "email" }),
+      inQuery("cursor"),
+      inQuery("limit", { type: "integer", minimum: 10, maximum: 10_000, default: 500 }),
+    ],
+    answer: list("OrganizationMember"),
+    headers: ["Link"],
+    refusals: [400, 401, 403, 404],
+  },
+  {
+    method: "put",
+    path: `${organization}/members/{username}/role`,
+    tag: "orgs",
+    parameters: [inPath("name"), inPath("username")],
+    body: { component: "MemberRoleChange", required: true },
+    answer: notShown,
+    refusals: [400, 401, 403, 404, 415],
+  },
+  {
+    method: "get",
+    path: `${organization}/scim/v2/ServiceProviderConfig`,
+    tag: "scim",
+    parameters: [inPath("name")],
+    answer: component("ScimServiceProviderConfig"),
+    refusals: [401, 403, 404],
+  },
+];
+
+/** The 24 operations of hub-api.md. */
+export const documentedOperations: DocumentedOperation[] = [
+  ...webhookOperations.map((operation) => ({ ...operation, tag: "webhooks" })),
+  ...userOperations,
+  ...organizationOperations,
+];

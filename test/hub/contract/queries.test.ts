@@ -1,0 +1,116 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { hubDocument } from "../../../src/hub/contract/document.ts";
+import { operations } from "../../../src/hub/contract/operations.ts";
+import { namedFields } from "./bounds.ts";
+import { documentSchema } from "./document-schemas.ts";
+import { type QueryTable, queryTables } from "./query-bounds.ts";
+
+const parameterNames = z.array(z.object({ name: z.string(), in: z.string() }));
+const { paths } = hubDocument({ serverUrl: "http://localhost:5050" });
+
+/** The schema that a query is read with. */
+function querySchema({ method, path }: QueryTable): z.ZodObject {
+  for (const operation of operations) {
+    if (operation.method !== method || operation.path !== path) continue;
+    if ("request" in operation && "query" in operation.request) return operation.request.query;
+  }
+  throw new Error(`There is no query of ${method} ${path}.`);
+}
+
+/** The names of the query's parameters in the document, and a validator of each. */
+function documentParameters({ method, path }: QueryTable) {
+  const parameters = parameterNames.parse(paths?.[path]?.[method]?.parameters);
+  const pointer = `/paths/${path.replaceAll("/", "~1")}/${method}/parameters`;
+  return parameters.flatMap((parameter, index) =>
+    parameter.in === "query" ? [{ name: parameter.name, isValid: documentSchema(`${pointer}/${index}/schema`) }] : [],
+  );
+}
+
+/** What a text of a query stands for to a reader of the document: a number or a boolean where it is written as one. */
+function meant(text: string): unknown {
+  if (text === "true" || text === "false") return text === "true";
+  return String(Number(text)) === text ? Number(text) : text;
+}
+
+const named = queryTables.map((table) => ({ title: `${table.method.toUpperCase()} ${table.path}`, table }));
+const rows = named.flatMap(({ title, table }) =>
+  table.parameters.map((parameter) => ({ title, table, name: parameter.name, parameter })),
+);
+
+describe.each(named)("The query of $title", ({ table }) => {
+  const schema = querySchema(table);
+
+  test("has its defaults where it is empty, and may be left out whole", () => {
+    expect(schema.parse({})).toEqual(table.defaults);
+  });
+
+  test("has these parameters and no others, in the document too", () => {
+    const names = table.parameters.map(({ name }) => name);
+    expect(Object.keys(schema.shape)).toEqual(names);
+    expect(documentParameters(table).map(({ name }) => name)).toEqual(names);
+  });
+
+  test("is refused with a parameter that it does not know, which is named", () => {
+    for (const name of [...table.unknown, "stranger"]) {
+      for (const text of ["", "true", "1"]) {
+        const { error } = schema.safeParse({ [name]: text });
+        expect(error && namedFields(error), name).toEqual([name]);
+      }
+      const { error } = z.safeEncode(schema.partial(), { [name]: "x" });
+      expect(error && namedFields(error), name).toEqual([name]);
+    }
+  });
+
+  test("takes all of its parameters at once", () => {
+    const texts = table.parameters.map(({ name, accepted }) => [name, accepted[0]?.text]);
+    const values = table.parameters.map(({ name, accepted }) => [name, accepted[0]?.value]);
+    expect(schema.parse(Object.fromEntries(texts))).toEqual(Object.fromEntries(values));
+    expect(z.encode(schema.partial(), Object.fromEntries(values))).toEqual(Object.fromEntries(texts));
+  });
+
+  test("is written with nothing that the caller leaves out", () => {
+    expect(z.encode(schema.partial(), {})).toEqual({});
+  });
+});
+
+describe.each(rows)("In the query of $title, $name", ({ table, name, parameter }) => {
+  const schema = querySchema(table);
+  const isValid = documentParameters(table).find((known) => known.name === name)?.isValid;
+
+  test("is read as what it stands for, and written as the same text", () => {
+    for (const { text, value } of parameter.accepted) {
+      expect(schema.parse({ [name]: text }), text).toEqual({ ...table.defaults, [name]: value });
+      expect(z.encode(schema.partial(), { [name]: value }), text).toEqual({ [name]: text });
+      expect(isValid?.(value), text).toBe(true);
+    }
+  });
+
+  test("is refused by its name where it stands for nothing", () => {
+    for (const text of parameter.refused) {
+      const { error } = schema.safeParse({ [name]: text });
+      expect(error && namedFields(error), text).toEqual([name]);
+      expect(isValid?.(meant(text)), text).toBe(false);
+    }
+  });
+
+  test("is refused by its name where it is given twice", () => {
+    const texts = parameter.accepted.slice(0, 2).map(({ text }) => text);
+    const { error } = schema.safeParse({ [name]: texts });
+    expect(error && namedFields(error)).toEqual([name]);
+  });
+
+  test("is refused by its name where the caller of the client gives something else", () => {
+    for (const value of parameter.refusedValues) {
+      const { error } = z.safeEncode(schema.partial(), { [name]: value });
+      expect(error && namedFields(error), String(value)).toEqual([name]);
+    }
+  });
+});
+
+test("Every query is here", () => {
+  const known = operations
+    .filter((operation) => "request" in operation && "query" in operation.request)
+    .map(({ method, path }) => `${method} ${path}`);
+  expect(queryTables.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(known.sort());
+});

@@ -1,0 +1,208 @@
+import { repoTypes, timestamps } from "./fields.ts";
+import { auditLogTypes } from "./organizations/audit-log-bounds.ts";
+
+/** What hub-api.md says of one parameter of a query. */
+export interface ParameterBounds {
+  name: string;
+  /** Each text that is let through, and what it stands for. */
+  accepted: { text: string; value: unknown }[];
+  refused: string[];
+  /** What no caller of the client may give: it stands for no text that is let through. */
+  refusedValues: unknown[];
+}
+
+/** What hub-api.md says of the query of one operation. */
+export interface QueryTable {
+  method: "get" | "delete" | "post";
+  path: string;
+  parameters: ParameterBounds[];
+  /** What each parameter is that is left out. */
+  defaults: Record<string, unknown>;
+  /** Names that other operations know, and this one does not. */
+  unknown: string[];
+}
+
+/** A whole number from `minimum` to `maximum`. */
+function wholeNumber({ name, minimum, maximum }: { name: string; minimum: number; maximum: number }): ParameterBounds {
+  const inside = [minimum, minimum + 1, 499, 500, maximum - 1, maximum];
+  const below = minimum > 0 ? ["0", "1", String(minimum - 1)] : [];
+  return {
+    name,
+    accepted: inside.map((value) => ({ text: String(value), value })),
+    refused: [
+      ...below,
+      String(BigInt(maximum) + 1n),
+      String(BigInt(maximum) * 10n),
+      "99999999999999999999",
+      "",
+      " ",
+      "-1",
+      "-0",
+      "+100",
+      "0100",
+      "01",
+      "100.0",
+      "100.5",
+      "100.",
+      "1e3",
+      "0x100",
+      "100 ",
+      " 100",
+      "100\n",
+      "1_00",
+      "1,000",
+      "１００",
+      "Infinity",
+      "NaN",
+      "null",
+      "true",
+      "x",
+    ],
+    refusedValues: [minimum - 1, maximum + 1, 100.5, Number.NaN, Number.POSITIVE_INFINITY, "100", null, true, [100]],
+  };
+}
+
+function texts(name: string): ParameterBounds {
+  const accepted = ["", "x", "acme/data", "é 😀 &=+%/?#", "0", "true", "x".repeat(1_000)];
+  return {
+    name,
+    accepted: accepted.map((text) => ({ text, value: text })),
+    refused: [],
+    refusedValues: [null, 1, true, ["x"], {}],
+  };
+}
+
+function oneOf(name: string, values: string[]): ParameterBounds {
+  const refused = ["", ...values.flatMap((value) => [`${value}s`, ` ${value}`, `${value}\n`, value.toUpperCase()])];
+  return {
+    name,
+    accepted: values.map((text) => ({ text, value: text })),
+    refused: refused.filter((text) => !values.includes(text)),
+    refusedValues: [null, 1, "", [values[0]], ...values.map((value) => value.toUpperCase())],
+  };
+}
+
+const shared: ParameterBounds[] = [
+  wholeNumber({ name: "p", minimum: 0, maximum: 9007199254740991 }),
+  oneOf("readStatus", ["all", "unread"]),
+  oneOf("repoType", repoTypes),
+  texts("repoName"),
+  texts("postAuthor"),
+  texts("paperId"),
+  texts("articleId"),
+  oneOf("mention", ["all", "participating", "mentions"]),
+  {
+    name: "lastUpdate",
+    accepted: timestamps.accepted.map((text) => ({ text, value: text })),
+    refused: timestamps.refused,
+    refusedValues: [null, 0, ...timestamps.refused],
+  },
+];
+
+const sharedDefaults = { p: 0, readStatus: "all", mention: "all" };
+const applying: Pick<QueryTable, "parameters" | "defaults" | "unknown"> = {
+  parameters: [
+    ...shared,
+    {
+      name: "applyToAll",
+      accepted: [
+        { text: "true", value: true },
+        { text: "false", value: false },
+      ],
+      refused: ["", "1", "0", "yes", "no", "on", "True", "TRUE", "False", " true", "true\n", "null"],
+      refusedValues: [null, 0, 1, "true", "false", []],
+    },
+  ],
+  defaults: { ...sharedDefaults, applyToAll: false },
+  unknown: ["page", "limit", "q", "P", "read", "applytoall", "discussionIds"],
+};
+
+const members = "/api/organizations/{name}/members";
+const emails = ["ada@acme.example", "a.b+c_d-e@sub.acme.example", "Ada@ACME.EXAMPLE", "o'brien@acme.example"];
+
+/** Every query of hub-api.md, at its bounds and beyond. */
+export const queryTables: QueryTable[] = [
+  {
+    method: "get",
+    path: "/api/notifications",
+    parameters: shared,
+    defaults: sharedDefaults,
+    unknown: ["applyToAll", "page", "limit", "q", "P", "read"],
+  },
+  { method: "delete", path: "/api/notifications", ...applying },
+  { method: "post", path: "/api/notifications/mark-as-read", ...applying },
+  {
+    method: "get",
+    path: "/api/organizations/{name}/audit-log/export",
+    parameters: [
+      {
+        name: "q",
+        accepted: [
+          "",
+          " ",
+          "author:ada",
+          "ip:192.0.2.1",
+          "ip:2001:db8::1",
+          ...auditLogTypes.map((type) => `type:${type}`),
+          "author:ada ip:192.0.2.1 type:org.add_user",
+          "  author:ada   author:bob  ",
+        ].map((text) => ({ text, value: text })),
+        refused: [
+          "ada",
+          "author",
+          "author:",
+          "author: ada",
+          "Author:ada",
+          "user:ada",
+          "author:ada bob",
+          "author:ada ip:",
+        ],
+        refusedValues: [null, 1, true, ["author:ada"], "ada", "author:"],
+      },
+    ],
+    defaults: {},
+    unknown: ["limit", "cursor", "Q", "author", "type"],
+  },
+  {
+    method: "get",
+    path: "/api/organizations/{name}/avatar",
+    parameters: [texts("redirect")],
+    defaults: {},
+    unknown: ["Redirect", "size", "dest"],
+  },
+  {
+    method: "get",
+    path: members,
+    parameters: [
+      texts("search"),
+      {
+        name: "email",
+        accepted: emails.map((text) => ({ text, value: text })),
+        refused: [
+          "",
+          "ada",
+          "ada@",
+          "@acme.example",
+          "ada@acme",
+          "ada@@acme.example",
+          "ada lovelace@acme.example",
+          "ada@acme.example ",
+          " ada@acme.example",
+          "ada@acme.example\n",
+          "ada@acme..example",
+          ".ada@acme.example",
+          "ada.@acme.example",
+          "a..b@acme.example",
+          "ada@acme.example,bob@acme.example",
+          "Ada <ada@acme.example>",
+          "mailto:ada@acme.example",
+        ],
+        refusedValues: [null, 1, "ada", ["ada@acme.example"]],
+      },
+      texts("cursor"),
+      wholeNumber({ name: "limit", minimum: 10, maximum: 10_000 }),
+    ],
+    defaults: { limit: 500 },
+    unknown: ["p", "q", "Limit", "role", "name"],
+  },
+];

@@ -1,0 +1,76 @@
+import { describe, expect, test } from "vitest";
+import { auditLogTypes as ourAuditLogTypes } from "../../../src/hub/contract/organizations/audit-log.ts";
+import { answerTables } from "./answer-tables.ts";
+import type { BoundTable } from "./bound-table.ts";
+import { casesOf, namedFields } from "./bounds.ts";
+import { documentSchema } from "./document-schemas.ts";
+import { auditLogTypes } from "./organizations/audit-log-bounds.ts";
+import { readBodies } from "./read-bodies.ts";
+import { requestTables } from "./request-tables.ts";
+import { notificationSwitches } from "./settings-bounds.ts";
+
+/** What each test is about: one sentence of hub-api.md at one place of a body. */
+function rowsOf(tables: BoundTable[]) {
+  return tables.flatMap((table) =>
+    table.bounds.map((bound) => {
+      const { accepted, refused } = casesOf({ bounds: [bound], body: table.body });
+      return { ...table, at: bound.at || "the body", rule: bound.rule, accepted, refused };
+    }),
+  );
+}
+
+type Row = ReturnType<typeof rowsOf>[number];
+
+/** The values that our schema and the document let through, and come out as they went in but for the defaults. */
+function holdsFor({ schema, component, defaults, accepted, refused }: Row): void {
+  const validByDocument = documentSchema(`/components/schemas/${component}`);
+  for (const { title, body } of accepted) {
+    const { data, error } = schema.safeParse(body);
+    expect(error, title).toBeUndefined();
+    expect(data, title).toEqual({ ...defaults, ...(body instanceof Object && body) });
+    expect([validByDocument(body), validByDocument.errors], title).toEqual([true, null]);
+  }
+  for (const { title, body, names } of refused) {
+    const { error } = schema.safeParse(body);
+    expect(error && namedFields(error), title).toEqual([names]);
+    expect(validByDocument(body), title).toBe(false);
+  }
+}
+
+describe("In a request, by our schema and by the document,", () => {
+  test.each(rowsOf(requestTables))("$subject: $at $rule", holdsFor);
+});
+
+describe("In an answer, by our schema and by the document,", () => {
+  test.each(rowsOf(answerTables))("$subject: $at $rule", holdsFor);
+});
+
+describe("Whole bodies", () => {
+  const tables = [...requestTables, ...answerTables];
+  const whole = tables.map((table) => ({ ...table, at: "", rule: "", accepted: [], refused: [] }));
+  const written = readBodies("least-bodies");
+
+  test.each(whole)("of each kind come out as they went in: $subject", (row) => {
+    holdsFor({ ...row, accepted: [{ title: row.subject, body: row.body }] });
+  });
+
+  test.each(written)("with no more than must be there are accepted: %s", (component, body) => {
+    const found = whole.find((table) => table.component === component);
+    if (!found) throw new Error(`No table has ${component}.`);
+    holdsFor({ ...found, accepted: [{ title: component, body }] });
+  });
+
+  test("with no more than must be there are written for each kind", () => {
+    const components = new Set(tables.map(({ component }) => component));
+    expect(written.map(([component]) => component).sort()).toEqual([...components].sort());
+  });
+});
+
+test("There are 84 types of an event of the audit log, in the order of hub-api.md", () => {
+  expect(new Set(auditLogTypes).size).toBe(84);
+  expect(ourAuditLogTypes).toEqual(auditLogTypes);
+});
+
+test("There are 23 switches of the notification settings", () => {
+  expect(new Set(notificationSwitches).size).toBe(23);
+});
