@@ -1,47 +1,58 @@
 import { createHash } from "node:crypto";
 
-/** What the access of a token, or of a member of an organization, allows. */
-type Role = "read" | "write" | "admin";
-
 /** Who a request comes from. */
 export interface Caller {
   /** Name of the user. */
   user: string;
-  /** A token of role `read` may only read. */
-  tokenRole: "read" | "write";
+  /**
+   * What the token allows: `read` may only read; `fineGrained` may write what is the user's own, and only read
+   * organizations.
+   */
+  tokenRole: "read" | "write" | "fineGrained";
+  /** Names the token, and does not tell it. */
+  tokenId: string;
 }
 
+/** What an organization pays for, the cheapest first: each has what those before it have. */
+export const plans = ["free", "team", "enterprise", "enterprise-plus"] as const;
 /** What an organization pays for. */
-type Plan = "free" | "team" | "enterprise" | "enterprise-plus";
-
-interface Organization {
-  plan: Plan;
-  members: Readonly<Record<string, Role>>;
-}
+export type Plan = (typeof plans)[number];
 
 /** The user to whom a local Hub belongs: the developer. */
 export const localUser = "local-user";
-const otherUser = "other-user";
+/** Somebody else, to see what others see. */
+export const otherUser = "other-user";
 
 /** The tokens that a local Hub knows. They open nothing anywhere else. */
-export const developmentTokens: readonly (Caller & { token: string; meaning: string })[] = [
+export const developmentTokens: readonly (Omit<Caller, "tokenId"> & { token: string; meaning: string })[] = [
   { token: "hf_local", user: localUser, tokenRole: "write", meaning: "may write; owner of every organization" },
   { token: "hf_read", user: localUser, tokenRole: "read", meaning: "may only read" },
+  { token: "hf_fine", user: localUser, tokenRole: "fineGrained", meaning: "may write, but to no organization" },
   { token: "hf_other", user: otherUser, tokenRole: "write", meaning: "may write; a plain member of acme" },
 ];
 
-const callers: ReadonlyMap<string, Caller> = new Map(developmentTokens.map((known) => [known.token, known]));
+const callers: ReadonlyMap<string, Caller> = new Map(
+  developmentTokens.map(({ token, user, tokenRole }) => [token, { user, tokenRole, tokenId: tokenIdOf(token) }]),
+);
 
-const organizations: ReadonlyMap<string, Organization> = new Map<string, Organization>([
-  ["acme", { plan: "enterprise-plus", members: { [localUser]: "admin", [otherUser]: "read" } }],
-  ["enterprise-org", { plan: "enterprise", members: { [localUser]: "admin" } }],
-  ["team-org", { plan: "team", members: { [localUser]: "admin" } }],
-  ["free-org", { plan: "free", members: { [localUser]: "admin" } }],
+const organizations: ReadonlyMap<string, Plan> = new Map<string, Plan>([
+  ["acme", "enterprise-plus"],
+  ["enterprise-org", "enterprise"],
+  ["team-org", "team"],
+  ["free-org", "free"],
 ]);
+
+/** The names of the organizations of a local Hub. */
+export const organizationNames: readonly string[] = [...organizations.keys()];
 
 /** The caller that a token stands for, if there is such a token. */
 export function callerOf(token: string): Caller | undefined {
   return callers.get(token);
+}
+
+/** What an organization pays for; `undefined` where there is none of this name. */
+export function planOf(organization: string): Plan | undefined {
+  return organizations.get(organization);
 }
 
 /** What a name belongs to; undefined for a name that nobody has: it may be a user's or an organization's. */
@@ -50,15 +61,24 @@ export function accountKind(name: string): "user" | "org" | undefined {
   return name === localUser || name === otherUser ? "user" : undefined;
 }
 
-/** Whether a user may read the private repositories of `owner`. Whatever nobody else owns is the developer's. */
-export function canReadPrivate({ user, owner }: { user: string; owner: string }): boolean {
-  if (user === owner || organizations.get(owner)?.members[user] !== undefined) return true;
-  return user === localUser && accountKind(owner) === undefined;
-}
-
 /** The id of a user or an organization: made from the name, so that it is the same in every local Hub. */
 export function accountId(name: string): string {
   return objectIdOf(`account ${name}`);
+}
+
+/** The name of a user as one writes it: `Ada Lovelace` of `ada-lovelace`. */
+export function fullNameOf(user: string): string {
+  return user.replace(/(^|-)([a-z])/g, (_, dash: string, letter: string) => (dash && " ") + letter.toUpperCase());
+}
+
+/** Where the picture of a user or an organization is. */
+export function avatarUrlOf(name: string, { baseUrl }: { baseUrl: string }): string {
+  return `${baseUrl}/avatars/${encodeURIComponent(name)}.svg`;
+}
+
+/** The id of a token, from which the token cannot be told. */
+function tokenIdOf(token: string): string {
+  return objectIdOf(`token ${token}`);
 }
 
 /** An id that is always the same for the same text. */

@@ -5,10 +5,21 @@ import { WebhookError } from "../errors.ts";
 import { hubDocument } from "../hub/contract/document.ts";
 import { isLoopbackHost } from "../loopback.ts";
 import { developmentTokens } from "./accounts.ts";
+import { avatarPicture } from "./avatar.ts";
 import { hubPage, hubPageAsset } from "./page/page.ts";
 import { readPageInfo } from "./page-info.ts";
 import { type ApiEnvironment, authenticate, refusal } from "./routes/api.ts";
 import { type ControlRoutesOptions, controlApi } from "./routes/control.ts";
+import { notificationApi } from "./routes/notifications.ts";
+import { auditLogApi } from "./routes/organizations/audit-log.ts";
+import { avatarApi } from "./routes/organizations/avatar.ts";
+import { memberApi } from "./routes/organizations/members.ts";
+import { networkSecurityApi } from "./routes/organizations/network-security.ts";
+import { resourceGroupApi } from "./routes/organizations/resource-groups.ts";
+import { scimApi } from "./routes/organizations/scim.ts";
+import { tokenApi } from "./routes/organizations/tokens.ts";
+import { paperApi } from "./routes/papers.ts";
+import { settingsApi } from "./routes/settings.ts";
 import { webhookApi } from "./routes/webhooks.ts";
 
 /** What a {@link createHubApp} needs. */
@@ -54,6 +65,16 @@ export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
   );
 
   app.use("/api/*", authenticate);
+  app.route("/", auditLogApi(options));
+  app.route("/", avatarApi(options));
+  app.route("/", memberApi(options));
+  app.route("/", networkSecurityApi(options));
+  app.route("/", notificationApi(options));
+  app.route("/", paperApi(options));
+  app.route("/", resourceGroupApi(options));
+  app.route("/", scimApi(options));
+  app.route("/", settingsApi(options));
+  app.route("/", tokenApi(options));
   app.route("/", webhookApi(options));
   app.route("/_local", controlApi(options));
 
@@ -63,6 +84,7 @@ export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
   app.get("/settings/tokens", (context) =>
     context.text(developmentTokens.map(({ token, user, meaning }) => `${token}  ${user}, ${meaning}\n`).join("")),
   );
+  app.get("/avatars/:file", (context) => avatarPicture(context.req.param("file")) ?? context.notFound());
   app.get("/_page/:name", (context) => hubPageAsset(context.req.param("name")) ?? context.notFound());
 
   app.notFound((context) => {

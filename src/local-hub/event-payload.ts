@@ -20,6 +20,8 @@ export interface WorkedOutEvent {
   before: StoredRepository;
   /** `undefined`: the repository is deleted. */
   after: StoredRepository | undefined;
+  /** The payload for any webhook, before its edits. */
+  payload: Record<string, unknown>;
   /** The payload for a webhook, as it is sent. */
   bodyFor(webhookId: string): string;
 }
@@ -37,7 +39,7 @@ export function workOutEvent(options: WorkOutOptions): WorkedOutEvent {
     const bodyFor = bodyMaker(payload, event.edits ?? []);
     // What cannot be sent is told now, before anything happens.
     bodyFor(newId());
-    return { before, after, bodyFor };
+    return { before, after, payload, bodyFor };
   } catch (error) {
     // The stack ends, some thousand levels down.
     if (!(error instanceof RangeError)) throw error;

@@ -105,7 +105,17 @@ function furtherFacts({ event, repository }: HappenOptions, { known, after }: Ch
 /** The latest discussion, with ids that stay its own; the comment is a new one, as is the commit. */
 function discussionOf({ event, newSha }: HappenOptions, { id, discussions }: StoredRepository) {
   const num = event.discussion?.num ?? Math.max(1, discussions);
-  return { num, id: objectIdOf(`${id}/${num}`), commentId: objectIdOf(newSha), authorId: accountId(localUser) };
+  return {
+    num,
+    id: discussionId({ repositoryId: id, num }),
+    commentId: objectIdOf(newSha),
+    authorId: accountId(localUser),
+  };
+}
+
+/** The id of a discussion, which stays its own. */
+export function discussionId({ repositoryId, num }: { repositoryId: string; num: number }): string {
+  return objectIdOf(`${repositoryId}/${num}`);
 }
 
 /** Not a pull request, unless the event says so. */

@@ -5,6 +5,7 @@ import type { Job } from "../hub/contract/jobs.ts";
 import type { Logger } from "../logger.ts";
 import { type Listener, type ListenOptions, listen } from "../server/node/listen.ts";
 import { createHubApp } from "./app.ts";
+import { AuditLog } from "./audit-log.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { checkEvent, type HubEvent } from "./event-request.ts";
 import type { HubDelivery } from "./hub-delivery.ts";
@@ -13,6 +14,7 @@ import { JobRunner } from "./job-runner.ts";
 import type { LogEntry } from "./log-entry.ts";
 import { Poster } from "./post.ts";
 import type { ApiEnvironment } from "./routes/api.ts";
+import { seedStore } from "./seed/seed.ts";
 import { openStore, type Store } from "./store/store.ts";
 import { type TriggerContext, triggerEvent } from "./trigger.ts";
 
@@ -94,7 +96,9 @@ export class LocalHub {
     const poster = new Poster({ allowRemote });
     const jobs = new JobRunner({ store: store.jobs, runs: runJobs, now, newId, log });
     const dispatcher = new Dispatcher({ store, poster, jobs, limits, baseUrl, now, newId, log });
-    const trigger = { store, dispatcher, baseUrl, newId, newSha, log };
+    seedStore(store, { now: now() });
+    const auditLog = new AuditLog({ store: store.auditLog, newId, now });
+    const trigger = { store, dispatcher, auditLog, baseUrl, newId, newSha, now, log };
     const hub = new LocalHub({ trigger, listener, poster, jobs });
     app = createHubApp({
       ...trigger,
@@ -143,11 +147,12 @@ export class LocalHub {
     return this.#open().store.jobs.all();
   }
 
-  /** Forgets everything: webhooks, repositories, deliveries and jobs. */
+  /** Forgets all that has happened since it was new: webhooks, deliveries, jobs, and every change. */
   reset(): void {
-    const { store, dispatcher } = this.#open();
+    const { store, dispatcher, now } = this.#open();
     for (const { id } of store.webhooks.all()) dispatcher.drop(id);
     store.clear();
+    seedStore(store, { now: now() });
   }
 
   /** Stops serving and delivering and ends the jobs that run. What is still to be delivered is kept in the state file. */

@@ -1,23 +1,31 @@
 import type { Logger } from "../logger.ts";
 import { actions, isKnownScope } from "../payload/schema.ts";
+import { canReadPrivate } from "./access.ts";
+import type { AuditLog } from "./audit-log.ts";
+import { noticeDiscussion } from "./discussion-notice.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { type WorkedOutEvent, workOutEvent } from "./event-payload.ts";
 import type { CheckedEvent } from "./event-request.ts";
 import type { HubDelivery } from "./hub-delivery.ts";
+import { auditEntriesOf } from "./repository-audit.ts";
+import { followRepository } from "./resource-groups.ts";
 import type { Store } from "./store/store.ts";
 import type { StoredWebhook } from "./store/webhook-store.ts";
-import { isWatching, type Silence, silenceOf } from "./watch.ts";
+import { isWatching, ownerOf, type Silence, silenceOf } from "./watch.ts";
 import { targetUrl } from "./webhook-summary.ts";
 
 /** What {@link triggerEvent} needs of the local Hub. */
 export interface TriggerContext {
   store: Store;
   dispatcher: Dispatcher;
+  auditLog: AuditLog;
   /** Where the local Hub is, without a trailing slash. */
   baseUrl: string;
   newId: () => string;
   /** Makes the id of a commit. */
   newSha: () => string;
+  /** Milliseconds since the epoch. */
+  now: () => number;
   log: Logger;
 }
 
@@ -52,14 +60,19 @@ export interface Previewed {
  * @throws `ARGUMENT_INVALID` when the event is nested too deeply to be sent, or its edits do not fit.
  */
 export function triggerEvent(context: TriggerContext, event: CheckedEvent): Triggered {
-  const { store, dispatcher, log } = context;
+  const { store, dispatcher, auditLog, log } = context;
   const { type, name } = event.repo;
   const { scope, action } = event.event;
+  const isNew = !store.repositories.get(event.repo);
   const outcome = workOut(context, event);
-  const { after, bodyFor } = outcome;
+  const { before, after, payload, bodyFor } = outcome;
   store.atOnce(() => {
+    for (const entry of auditEntriesOf({ event, isNew, before, after })) auditLog.record(entry);
+    followRepository(store, { before, after });
     if (after?.name !== name) store.repositories.delete({ type, name });
-    if (after) store.repositories.put(after);
+    if (!after) return;
+    store.repositories.put(after);
+    noticeDiscussion(context, { scope, action, repository: after, payload });
   });
   const fields = { repo: `${type}:${name}`, scope, action };
   if (!isKnownScope(scope) || !actions.some((known) => known === action)) {
@@ -101,7 +114,12 @@ function listeners(
 ): { awake: StoredWebhook[]; silent: NotFired[] } {
   const { type, name } = event.repo;
   const { before, after } = outcome;
-  const occurrence = { repo: { type, name }, private: (after ?? before).private, scope: event.event.scope };
+  const isPrivate = (after ?? before).private;
+  const occurrence = {
+    repo: { type, name },
+    isReadableBy: (user: string) => !isPrivate || canReadPrivate(store, { user, owner: ownerOf({ type, name }) }),
+    scope: event.event.scope,
+  };
   const awake: StoredWebhook[] = [];
   const silent: NotFired[] = [];
   for (const webhook of store.webhooks.all()) {

@@ -1,13 +1,13 @@
 import type { RepoId } from "../hub/contract/repositories.ts";
 import { coversScope } from "../payload/scope.ts";
-import { accountKind, canReadPrivate } from "./accounts.ts";
+import { accountKind } from "./accounts.ts";
 import type { StoredWebhook } from "./store/webhook-store.ts";
 import { stateOf } from "./webhook-summary.ts";
 
 /** What happened, as far as it decides who is told. */
 export interface Occurrence {
   repo: RepoId;
-  private: boolean;
+  isReadableBy: (user: string) => boolean;
   /** Such as `repo.content`. */
   scope: string;
 }
@@ -30,13 +30,14 @@ export function isWatching({ definition }: StoredWebhook, { repo }: Pick<Occurre
 
 /** Why a webhook does not fire, of those that watch the repository; `undefined` when it does. */
 export function silenceOf(webhook: StoredWebhook, occurrence: Occurrence): Silence | undefined {
-  const { repo, scope, private: isPrivate } = occurrence;
+  const { scope, isReadableBy } = occurrence;
   if (!webhook.definition.domains.some((domain) => coversScope(domain, scope))) return "domain";
-  if (isPrivate && !canReadPrivate({ user: webhook.owner, owner: ownerOf(repo) })) return "private";
+  if (!isReadableBy(webhook.owner)) return "private";
   const state = stateOf(webhook);
   return state === "enabled" ? undefined : state;
 }
 
-function ownerOf({ name }: RepoId): string {
+/** The name of the user or organization to whom a repository belongs. */
+export function ownerOf({ name }: RepoId): string {
   return name.slice(0, name.indexOf("/"));
 }

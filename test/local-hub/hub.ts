@@ -1,5 +1,7 @@
 import { expect, onTestFinished } from "vitest";
 import * as z from "zod";
+import { operations } from "../../src/hub/contract/operations.ts";
+import { notShown } from "../../src/hub/contract/values.ts";
 import { type Webhook, webhook } from "../../src/hub/contract/webhooks.ts";
 import { type HubEvent, LocalHub, type LocalHubOptions } from "../../src/local-hub.ts";
 import { createMemoryLogger, type MemoryLogger } from "../support/memory-logger.ts";
@@ -102,12 +104,14 @@ export class SpokenHub {
     });
     const answered = await response.text();
     const isJson = response.headers.get("content-type")?.startsWith("application/json");
-    return {
+    const answer = {
       status: response.status,
       headers: response.headers,
       body: isJson ? JSON.parse(answered) : undefined,
       text: answered,
     };
+    checkAnswer(line, answer);
+    return answer;
   }
 
   /** Makes a webhook that watches all that happens to {@link data}, with changes. */
@@ -152,6 +156,23 @@ export class SpokenHub {
     expect(answer.status, answer.text).toBe(200);
     return log.parse(answer.body);
   }
+}
+
+const refused = z.strictObject({ error: z.string().min(1) });
+
+/** Holds each answer of an operation, whatever the test is about, to what the contract says of it: no field more. */
+function checkAnswer(line: string, { status, body, text }: Answer): void {
+  const [method = "", target = ""] = line.split(" ");
+  const path = target.replace(/\?.*$/, "");
+  const operation = operations.find(
+    (known) =>
+      known.method === method.toLowerCase() && new RegExp(`^${known.path.replace(/\{\w+\}/g, "[^/]+")}$`).test(path),
+  );
+  if (!operation || status === 302) return;
+  expect([...Object.keys(operation.responses), "413"], `${line}: ${text}`).toContain(String(status));
+  const { schema } = operation.responses[200].content["application/json"];
+  const expected = status !== 200 ? refused : schema === notShown ? z.strictObject({}) : schema;
+  expect(expected.safeParse(body).error, `${line}: ${text.slice(0, 500)}`).toBeUndefined();
 }
 
 function oneWebhook({ status, body, text }: Answer): Webhook {

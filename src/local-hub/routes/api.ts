@@ -2,12 +2,14 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { fieldProblems } from "../../hub/contract/problems.ts";
-import { type Caller, callerOf } from "../accounts.ts";
+import { type Caller, callerOf, developmentTokens } from "../accounts.ts";
 
 /** What a route of the API is told of a request. */
 export interface ApiEnvironment {
   Variables: { caller: Caller };
 }
+
+const knownTokens = developmentTokens.map(({ token }) => token).join(", ");
 
 /** How many invalid fields a refusal names. */
 const problemsNamed = 5;
@@ -41,13 +43,13 @@ export function createApiApp(): OpenAPIHono<ApiEnvironment> {
 export async function authenticate(context: Context<ApiEnvironment>, next: () => Promise<void>): Promise<void> {
   const [, token] = /^Bearer +(\S+) *$/i.exec(context.req.header("authorization") ?? "") ?? [];
   if (token === undefined) {
-    throw new HTTPException(401, { message: "Send a token: Authorization: Bearer hf_local (or hf_read, hf_other)." });
+    throw new HTTPException(401, {
+      message: `Send "Authorization: Bearer TOKEN" with a token that a local Hub knows: ${knownTokens}.`,
+    });
   }
   const caller = callerOf(token);
   if (!caller) {
-    throw new HTTPException(401, {
-      message: "This token is unknown here: a local Hub knows hf_local, hf_read, hf_other.",
-    });
+    throw new HTTPException(401, { message: `This token is unknown here: a local Hub knows ${knownTokens}.` });
   }
   if (caller.tokenRole === "read" && context.req.method !== "GET" && context.req.method !== "HEAD") {
     throw new HTTPException(403, { message: "This token may only read: hf_local may write." });

@@ -1,8 +1,10 @@
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
 import { eventRequest } from "../event-request.ts";
+import { settingsOf } from "../settings.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import { previewEvent, type TriggerContext, triggerEvent } from "../trigger.ts";
+import { tokenUsers } from "../users.ts";
 import { summarizeWebhook } from "../webhook-summary.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
 import { replay } from "./webhooks.ts";
@@ -76,6 +78,14 @@ export function controlApi(options: ControlRoutesOptions): OpenAPIHono<ApiEnviro
   });
 
   app.get("/jobs", (context) => context.json(store.jobs.all()));
+
+  app.get("/repositories", (context) => context.json(store.repositories.all()));
+
+  app.get("/papers", (context) =>
+    context.json(store.papers.of("").map(({ id, record }) => ({ paperId: id, ...record }))),
+  );
+
+  app.get("/settings", (context) => context.json(tokenUsers.map((user) => ({ user, ...settingsOf({ store, user }) }))));
 
   app.post("/reset", (context) => {
     reset();

@@ -6,7 +6,7 @@ import { WebhookError } from "../../errors.ts";
 /** Tells our files from those of other programs, in which a version of 1 is common: "hwlh". */
 const applicationId = 0x68776c68;
 /** Raised when a table changes; a file of another version is refused, never rewritten. */
-const schemaVersion = 1;
+const schemaVersion = 2;
 
 /** In bytes: one page of the smallest size. */
 const shortestDatabase = 512;
@@ -45,6 +45,22 @@ const schema = `
     record TEXT NOT NULL,
     body TEXT NOT NULL
   ) STRICT;
+  CREATE TABLE records (
+    kind TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    id TEXT NOT NULL,
+    record TEXT NOT NULL,
+    PRIMARY KEY (kind, owner, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE audit_log (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    organization TEXT NOT NULL,
+    author TEXT,
+    ip TEXT,
+    type TEXT NOT NULL,
+    record TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX audit_log_of_organization ON audit_log (organization, sequence);
   CREATE INDEX pending_of_webhook ON pending (webhook_id);
   CREATE INDEX log_of_webhook ON log (webhook_id, sequence);
   CREATE INDEX log_of_delivery ON log (delivery_id);

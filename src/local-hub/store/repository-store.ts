@@ -29,6 +29,12 @@ export class RepositoryStore {
     return row && record.parse(JSON.parse(String(row.record)));
   }
 
+  /** All of them, in the order of their types and names. */
+  all(): StoredRepository[] {
+    const rows = this.#database.prepare("SELECT record FROM repositories ORDER BY type, name").all();
+    return rows.map((row) => record.parse(JSON.parse(String(row.record))));
+  }
+
   /** Adds it, or writes over the one of the same type and name. */
   put(repository: StoredRepository): void {
     this.#database

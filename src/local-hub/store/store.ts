@@ -1,16 +1,19 @@
 import type { DatabaseSync } from "node:sqlite";
+import { AuditLogStore } from "./audit-log-store.ts";
 import { openDatabase, stateUnusable } from "./database.ts";
 import { DeliveryStore } from "./delivery-store.ts";
 import { JobStore } from "./job-store.ts";
+import { openRecords } from "./records.ts";
 import { RepositoryStore } from "./repository-store.ts";
 import { WebhookStore } from "./webhook-store.ts";
 
 /** Everything that a local Hub knows, in memory or in a SQLite file. */
-export interface Store {
+export interface Store extends ReturnType<typeof openRecords> {
   webhooks: WebhookStore;
   repositories: RepositoryStore;
   deliveries: DeliveryStore;
   jobs: JobStore;
+  auditLog: AuditLogStore;
   /** Runs `change` so that all of what it writes is there after a crash, or none. */
   atOnce<Result>(change: () => Result): Result;
   /** Forgets everything. */
@@ -46,6 +49,8 @@ function storeOn(database: DatabaseSync): Store {
     repositories,
     deliveries,
     jobs,
+    auditLog: new AuditLogStore(database),
+    ...openRecords(database),
     atOnce(change) {
       database.exec("BEGIN");
       try {
@@ -60,6 +65,7 @@ function storeOn(database: DatabaseSync): Store {
     clear() {
       store.atOnce(() => {
         for (const part of [webhooks, repositories, deliveries, jobs]) part.clear();
+        database.exec("DELETE FROM records; DELETE FROM audit_log");
       });
     },
     close: () => database.close(),

@@ -1,0 +1,40 @@
+import { html } from "hono/html";
+import { accountId } from "./accounts.ts";
+
+/** Nobody's picture may load or run anything, not even opened as a page of its own. */
+const contentSecurityPolicy =
+  "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
+
+/**
+ * The picture of a user or an organization: the initial of the name, on a colour that is the name's own. `undefined`
+ * for a file name that does not end in `.svg`.
+ *
+ * @example
+ * ```ts
+ * app.get("/avatars/:file", (context) => avatarPicture(context.req.param("file")) ?? context.notFound());
+ * ```
+ */
+export function avatarPicture(file: string): Response | undefined {
+  const [, name] = /^(.+)\.svg$/s.exec(file) ?? [];
+  if (name === undefined) return undefined;
+  return new Response(draw(name), {
+    headers: {
+      "Content-Type": "image/svg+xml; charset=utf-8",
+      "Content-Security-Policy": contentSecurityPolicy,
+      "X-Content-Type-Options": "nosniff",
+      "Cache-Control": "public, max-age=3600",
+    },
+  });
+}
+
+function draw(name: string): string {
+  // What XML cannot hold.
+  const title = name.toWellFormed().replace(/[\p{Cc}\uFFFE\uFFFF]/gu, "\uFFFD");
+  const [initial = ""] = title.toUpperCase();
+  const hue = Number.parseInt(accountId(name).slice(0, 6), 16) % 360;
+  return `${html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64" role="img" aria-label="${title}">
+  <rect width="64" height="64" fill="hsl(${hue}, 60%, 88%)"/>
+  <text x="32" y="43" font-family="system-ui, sans-serif" font-size="32" font-weight="600" text-anchor="middle" fill="hsl(${hue}, 60%, 25%)">${initial}</text>
+</svg>
+`}`;
+}

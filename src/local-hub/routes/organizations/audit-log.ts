@@ -1,0 +1,45 @@
+import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import { auditLogRoutes } from "../../../hub/contract/organizations/audit-log.ts";
+import type { Logger } from "../../../logger.ts";
+import { admit } from "../../access.ts";
+import { exportAuditLog } from "../../audit-log-export.ts";
+import { readAuditQuery } from "../../audit-query.ts";
+import type { Store } from "../../store/store.ts";
+import { type ApiEnvironment, createApiApp } from "../api.ts";
+
+/** What the routes of audit logs need. */
+export interface AuditLogRoutesOptions {
+  store: Store;
+  /** Where the local Hub is, without a trailing slash. */
+  baseUrl: string;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  log: Logger;
+}
+
+/** It answers with a stream, and not with a value that could be held to the type of the contract. */
+const exportRoute = createRoute({ ...auditLogRoutes.export, responses: { 200: { description: "The events." } } });
+
+/** The operation on the audit log of an organization (hub-api.md, Organizations). */
+export function auditLogApi({ store, baseUrl, now, log }: AuditLogRoutesOptions): OpenAPIHono<ApiEnvironment> {
+  const app = createApiApp();
+
+  app.openapi(exportRoute, (context) => {
+    const { name } = context.req.valid("param");
+    const { q = "" } = context.req.valid("query");
+    const { caller } = context.var;
+    const { organization } = admit({ store, caller, organization: name }, { as: "admin", plan: "team" });
+    const filter = readAuditQuery(q);
+    return context.body(exportAuditLog({ store: store.auditLog, organization, filter, baseUrl, log }), 200, {
+      "content-type": "application/json",
+      "content-disposition": `attachment; filename="${fileName(organization, now())}"`,
+    });
+  });
+
+  return app;
+}
+
+function fileName(organization: string, now: number): string {
+  const day = new Date(now).toISOString().slice(0, 10);
+  return `${organization.replace(/[^\w.-]/g, "_")}-audit-log-${day}.json`;
+}

@@ -1,0 +1,138 @@
+import type { OpenAPIHono, z } from "@hono/zod-openapi";
+import { HTTPException } from "hono/http-exception";
+import { type resourceGroupRequest, resourceGroupRoutes } from "../../../hub/contract/organizations/resource-groups.ts";
+import { admit } from "../../access.ts";
+import type { AuditLog } from "../../audit-log.ts";
+import { holdsRepository, type KeyedResourceGroup, resourceGroupsOf, toAnswer } from "../../resource-groups.ts";
+import type { Store } from "../../store/store.ts";
+import { ownerOf } from "../../watch.ts";
+import { type ApiEnvironment, createApiApp } from "../api.ts";
+
+/** What the routes of resource groups need. */
+export interface ResourceGroupRoutesOptions {
+  store: Store;
+  auditLog: AuditLog;
+  /** Where the local Hub is, without a trailing slash. */
+  baseUrl: string;
+  newId: () => string;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}
+
+/** How many invalid fields a refusal names. */
+const problemsNamed = 5;
+
+/** The operations on the resource groups of an organization (hub-api.md, Organizations). */
+export function resourceGroupApi(options: ResourceGroupRoutesOptions): OpenAPIHono<ApiEnvironment> {
+  const { store, auditLog, baseUrl, newId, now } = options;
+  const app = createApiApp();
+
+  app.openapi(resourceGroupRoutes.list, (context) => {
+    const { name } = context.req.valid("param");
+    const { caller } = context.var;
+    const { organization, role } = admit({ store, caller, organization: name }, { as: "member", plan: "enterprise" });
+    const groups = resourceGroupsOf(store, organization).filter(
+      ({ record }) =>
+        role === "admin" || record.users.some((held) => held.user === caller.user && held.role !== "no_access"),
+    );
+    return context.json(
+      groups.map((group) => toAnswer(group, { store, baseUrl })),
+      200,
+    );
+  });
+
+  app.openapi(resourceGroupRoutes.create, (context) => {
+    const { name } = context.req.valid("param");
+    const { caller } = context.var;
+    const { organization } = admit(
+      { store, caller, organization: name },
+      { as: "admin", plan: "enterprise", write: true },
+    );
+    const { users, repos, ...same } = context.req.valid("json");
+    const others = resourceGroupsOf(store, organization);
+    const problems = problemsOf({ ...same, users, repos }, { store, organization, others });
+    if (problems.length > 0) throw new HTTPException(400, { message: problems.slice(0, problemsNamed).join("; ") });
+
+    const addedBy = caller.user;
+    const record = {
+      ...same,
+      // Two of one millisecond have an order as well.
+      createdAt: Math.max(now(), (others.at(-1)?.record.createdAt ?? Number.NEGATIVE_INFINITY) + 1),
+      users: users.map((user) => ({ ...user, addedBy })),
+      repos: repos.map((repo) => ({ ...repo, addedBy })),
+    };
+    const group = { owner: organization, id: newId(), record };
+    const entry = {
+      organization,
+      author: caller.user,
+      request: { caller, userAgent: context.req.header("user-agent") },
+    };
+    const reference = { id: group.id, name: record.name };
+    store.atOnce(() => {
+      store.resourceGroups.put(group);
+      auditLog.record({
+        ...entry,
+        type: "resource_group.create",
+        message: `Created the resource group ${record.name}`,
+        data: reference,
+      });
+      for (const repo of repos) {
+        auditLog.record({
+          ...entry,
+          type: "repo.update_resource_group",
+          message: `Put the ${repo.type} ${repo.name} into the resource group ${record.name}`,
+          data: { repo, resourceGroup: reference },
+        });
+      }
+    });
+    return context.json(toAnswer(group, { store, baseUrl }), 200);
+  });
+
+  return app;
+}
+
+interface Surroundings {
+  store: Store;
+  organization: string;
+  /** The groups that there are already. */
+  others: readonly KeyedResourceGroup[];
+}
+
+/** What is wrong with a request that has the right form, each with its field. */
+function problemsOf(
+  { name, users, repos }: z.output<typeof resourceGroupRequest>,
+  { store, organization, others }: Surroundings,
+): string[] {
+  const problems: string[] = [];
+  if (others.some(({ record }) => record.name === name)) {
+    problems.push(`name: ${organization} has a resource group of this name: choose another`);
+  }
+
+  const seenUsers = new Set<string>();
+  for (const [index, { user }] of users.entries()) {
+    const field = `users[${index}].user`;
+    if (seenUsers.has(user)) problems.push(`${field}: this user is there twice: leave one out`);
+    else if (!store.members.get({ owner: organization, id: user })) {
+      problems.push(`${field}: this is no member of ${organization}`);
+    }
+    seenUsers.add(user);
+  }
+
+  const seenRepos = new Set<string>();
+  for (const [index, repo] of repos.entries()) {
+    const field = `repos[${index}].name`;
+    const key = `${repo.type}:${repo.name}`;
+    const group = others.find((other) => holdsRepository(other, repo));
+    if (seenRepos.has(key)) problems.push(`${field}: this ${repo.type} is there twice: leave one out`);
+    else if (ownerOf(repo) !== organization)
+      problems.push(`${field}: this ${repo.type} does not belong to ${organization}`);
+    else if (!store.repositories.get(repo)) problems.push(`${field}: there is no ${repo.type} of this name`);
+    else if (group) {
+      problems.push(
+        `${field}: this ${repo.type} is in the resource group ${group.record.name}, and can be in one only`,
+      );
+    }
+    seenRepos.add(key);
+  }
+  return problems;
+}
