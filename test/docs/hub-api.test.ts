@@ -1,0 +1,92 @@
+import { existsSync, readFileSync } from "node:fs";
+import { beforeAll, describe, expect, test } from "vitest";
+import { operations } from "../../src/hub/contract/operations.ts";
+import { auditLogTypes } from "../../src/hub/contract/organizations/audit-log.ts";
+import { LocalHub } from "../../src/local-hub.ts";
+import { data, SpokenHub } from "../local-hub/hub.ts";
+import { organizationRequests, ownRequests } from "../local-hub/organizations/requests.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+
+const page = readFileSync(new URL("../../docs/hub-api.md", import.meta.url), "utf8");
+
+/** The part of the page from a heading to the next one of its rank or above. */
+function section(heading: string): string {
+  const [, rank = ""] = /^(#+) /.exec(heading) ?? [];
+  const [, text = ""] = page.split(`${heading}\n`);
+  return text.split(new RegExp(`^#{2,${rank.length}} `, "m"))[0] ?? "";
+}
+
+/** The cells of each row of the tables in a text, without their heads. */
+function rows(text: string): string[][] {
+  return text
+    .split("\n")
+    .filter((line) => line.startsWith("| ") && !line.startsWith("| method,") && !line.startsWith("| of |"))
+    .map((line) =>
+      line
+        .slice(1, -1)
+        .split(/(?<!\\)\|/)
+        .map((cell) => cell.trim()),
+    );
+}
+
+const shortened: Record<string, string> = {
+  "### Webhooks": "/api/settings/webhooks",
+  "### Organizations": "/api/organizations/{name}",
+  "### Notifications, settings, papers": "",
+};
+
+const documented = Object.entries(shortened).flatMap(([heading, path]) =>
+  rows(section(heading)).map(([operation = "", , , , refusals = "", tick = ""]) => ({
+    operation: operation.replaceAll("`", "").replace("…", path),
+    refusals: refusals === "–" ? [] : refusals.split(", "),
+    tick,
+  })),
+);
+
+function operationOf(row: string) {
+  const operation = operations.find(({ method, path }) => row === `${method.toUpperCase()} ${path}`);
+  if (!operation) throw new Error(`There is no operation ${row}.`);
+  return operation;
+}
+
+describe("The page of the Hub's API", () => {
+  let hub: SpokenHub;
+
+  beforeAll(async () => {
+    const local = await LocalHub.start({ attempts: 1 });
+    hub = new SpokenHub({ hub: local, log: createMemoryLogger() });
+    return () => local.close();
+  });
+
+  test("has a row for each of the 24 operations of the contract, and for no other", () => {
+    const known = operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+    expect(known).toHaveLength(24);
+    expect(documented.map(({ operation }) => operation).sort()).toEqual(known.sort());
+  });
+
+  test.each(documented)("is right about the refusals of $operation", ({ operation, refusals }) => {
+    const statuses = Object.keys(operationOf(operation).responses).filter(
+      (status) => !["200", "302", "401"].includes(status),
+    );
+    expect(refusals).toEqual(statuses);
+  });
+
+  test.each(documented)("ticks $operation for a test that is there, and for the local Hub's answer", async (row) => {
+    const [, file] = /^✓ `(.+)`$/.exec(row.tick) ?? [];
+    expect(existsSync(new URL(`../local-hub/${file}.test.ts`, import.meta.url)), file).toBe(true);
+    const { operationId } = operationOf(row.operation);
+    const { id } = await hub.create({ watched: [data], url: "http://127.0.0.1:1/" });
+    await hub.happen();
+    const [entry] = await hub.entries(id);
+    const own = ownRequests.find((request) => request.operationId === operationId);
+    const request = own ?? organizationRequests.find((known) => known.operationId === operationId);
+    const line = request?.line(own ? id : "acme").replace(/\/replay\/x$/, `/replay/${entry?.logId}`) ?? "";
+    // Wherever it is asked for, it is held to the strict schema of its answer.
+    expect((await hub.ask(line, request?.body && { body: request.body })).status).toBe(200);
+  });
+
+  test("names every type of the audit log", () => {
+    const named = rows(section("### Audit log")).flatMap(([, types = ""]) => [...types.matchAll(/`(\w+\.[\w.]+)`/g)]);
+    expect(named.map(([, type]) => type).sort()).toEqual([...auditLogTypes].sort());
+  });
+});
