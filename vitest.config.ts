@@ -22,15 +22,34 @@ const standardDecorators: Plugin = {
 // Hundreds of processes are started, and each would compile the same sources anew.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("./node_modules/.cache/node-compile/", import.meta.url));
 
+/** Their subjects keep nothing in the process they run in, so that one process may run many files of them. */
+const together = ["docs", "hub", "inbox", "local-hub", "page", "payload", "registration", "server"].map(
+  (folder) => `test/${folder}/**/*.test.ts`,
+);
+/** Of these folders, what does: a browser, signal handlers, standard streams. */
+const apart = ["test/**/*.browser.test.ts", "test/server/node/**/*.test.ts"];
+
 export default defineConfig({
   plugins: [standardDecorators],
   test: {
-    include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
     // An error that nobody handles fails the run: that is what it would do to a receiver.
     dangerouslyIgnoreUnhandledErrors: false,
     // Most tests wait for a socket or a process more than they compute: as many workers as cores leave them idle.
     maxWorkers: availableParallelism() + 1,
     testTimeout: 20_000,
     hookTimeout: 30_000,
+    unstubEnvs: true,
+    projects: [
+      { extends: true, test: { name: "together", isolate: false, include: together, exclude: apart } },
+      { extends: true, test: { name: "apart", include: apart } },
+      {
+        extends: true,
+        test: {
+          name: "others",
+          include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
+          exclude: [...together, ...apart],
+        },
+      },
+    ],
   },
 });

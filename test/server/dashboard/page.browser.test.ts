@@ -1,12 +1,10 @@
-import axe, { type AxeResults } from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { webhookPayload } from "../../../src/testing.ts";
+import { expectAccessible, looks, wide } from "../../support/accessibility.ts";
 import { launchBrowser } from "../../support/browser.ts";
 import { hostilePayload, hostileTexts, openScene, type Scene, strangeId } from "./scene.ts";
 
-const wide = { width: 1280, height: 800 };
-const narrow = { width: 360, height: 740 };
 const hostileText = Object.values(hostileTexts).join(" ");
 
 /** Every kind of page, by its query. */
@@ -62,23 +60,12 @@ describe("Every page", () => {
   });
 
   test.each(
-    [wide, narrow].flatMap((viewport) =>
-      (["light", "dark"] as const).flatMap((colorScheme) =>
-        (["list", "dead list", "empty list", "dead", "queued"] as const).map((name) => ({
-          name,
-          colorScheme,
-          width: viewport.width,
-          viewport,
-        })),
-      ),
+    looks.flatMap((look) =>
+      (["list", "dead list", "empty list", "dead", "queued"] as const).map((name) => ({ name, ...look })),
     ),
   )("is accessible: $name, $colorScheme, $width pixels wide", async ({ name, colorScheme, viewport }) => {
     const page = await open(scene, queries[name], { colorScheme, viewport });
-    await page.evaluate(axe.source);
-    const { violations, incomplete } = await page.evaluate<AxeResults>("axe.run()");
-    expect(violations.map(({ id, nodes }) => ({ id, targets: nodes.map(({ target }) => target) }))).toEqual([]);
-    // What axe cannot measure, it reports as incomplete: a contrast that nobody checked would pass for a good one.
-    expect(incomplete.filter(({ id }) => id === "color-contrast")).toEqual([]);
+    await expectAccessible(page);
   });
 
   test.each(Object.entries(queries).flatMap(([name, query]) => [320, 1280].map((width) => ({ name, query, width }))))(
