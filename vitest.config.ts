@@ -23,7 +23,7 @@ const standardDecorators: Plugin = {
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("./node_modules/.cache/node-compile/", import.meta.url));
 
 /** Their subjects keep nothing in the process they run in, so that one process may run many files of them. */
-const together = ["docs", "hub", "inbox", "local-hub", "page", "payload", "registration", "server"].map(
+const together = ["cli", "docs", "hub", "inbox", "local-hub", "page", "payload", "registration", "server"].map(
   (folder) => `test/${folder}/**/*.test.ts`,
 );
 /** Of these folders, what does: a browser, signal handlers, standard streams. */

@@ -1,4 +1,5 @@
 import type { z } from "@hono/zod-openapi";
+import type { SearchOf } from "./contract/query.ts";
 
 type Json<Schema> = { readonly content: { readonly "application/json": { readonly schema: Schema } } };
 
@@ -21,7 +22,7 @@ type ParamsOf<Route> = Route extends { request: { params: infer Schema extends z
 
 /** As a program has it: a query of the contract is read from texts. */
 type QueryOf<Route> = Route extends { request: { query: infer Schema extends z.ZodType } }
-  ? { query?: Partial<z.output<Schema>> | undefined }
+  ? { query?: SearchOf<Schema> | undefined }
   : { query?: undefined };
 
 type BodyOf<Route> = Route extends {

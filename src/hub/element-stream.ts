@@ -18,8 +18,8 @@ export class SilentAnswerError extends Error {}
  * The elements of a JSON array that is the body of an answer, each as soon as it has arrived. Whoever stops early ends
  * the answer.
  *
- * @throws JsonArrayError where the body is no JSON array; SilentAnswerError; the reason of the signal; what the
- * connection breaks off with.
+ * @throws JsonArrayError where the body is no JSON array; SilentAnswerError; the reason of the signal; another error
+ * where the connection breaks off, or the answer ends too early.
  */
 export async function* readElements(
   response: Response,
@@ -34,6 +34,7 @@ export async function* readElements(
       for (const element of splitter.push(value ? decoder.decode(value, { stream: true }) : decoder.decode())) {
         yield parse(element);
       }
+      if (done && splitter.isOpen) throw new Error("the answer is cut off");
       if (done) return splitter.end();
     }
   } finally {

@@ -45,6 +45,11 @@ export class JsonArraySplitter {
     return elements;
   }
 
+  /** Whether it has begun and not ended yet. */
+  get isOpen(): boolean {
+    return this.#state === "inside";
+  }
+
   /**
    * To be called after the last piece.
    *

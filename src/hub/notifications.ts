@@ -4,10 +4,13 @@ import type { CallOptions, Transport } from "./transport.ts";
 
 /** Which notifications something is done to. */
 export interface NotificationSelection extends NotificationSearch {
-  /** The ids of their discussions. To delete, each is of 24 lower-case hexadecimal digits, and there is at least one. */
-  discussionIds?: string[];
+  /**
+   * The ids of their discussions: `discussion.id`, `paperDiscussion.id`, `post.id` or `blog.id` of a notification. To
+   * delete, each is of 24 lower-case hexadecimal digits, and there is at least one.
+   */
+  discussionIds?: readonly string[] | undefined;
   /** All that the other fields find, on every page, whatever `discussionIds` says. Default `false`. */
-  applyToAll?: boolean;
+  applyToAll?: boolean | undefined;
 }
 
 /**
@@ -36,7 +39,8 @@ export class HubNotifications {
   }
 
   /**
-   * Deletes those of the discussions that are named, or all that a search finds.
+   * Deletes those of the discussions that are named, or all that a search finds. With `lastUpdate`, what has come in
+   * since you looked is left alone; without it, a call that failed half-way is not repeated, for the same reason.
    *
    * @example
    * ```ts
@@ -46,8 +50,9 @@ export class HubNotifications {
    */
   async delete(selection: NotificationSelection, options?: CallOptions): Promise<void> {
     const { discussionIds, ...query } = checkSelection(selection);
-    const body = discussionIds && { discussionIds };
-    await this.#transport.call(notificationRoutes.delete, { query, body }, options);
+    const body = discussionIds === undefined ? undefined : { discussionIds };
+    const idempotent = isBounded(selection);
+    await this.#transport.call(notificationRoutes.delete, { query, body }, { ...options, idempotent });
   }
 
   /**
@@ -58,11 +63,20 @@ export class HubNotifications {
    * await hub.notifications.markAsRead({ applyToAll: true, lastUpdate: new Date().toISOString() });
    * ```
    */
-  async markAsRead(selection: NotificationSelection & { read?: boolean }, options?: CallOptions): Promise<void> {
+  async markAsRead(
+    selection: NotificationSelection & { read?: boolean | undefined },
+    options?: CallOptions,
+  ): Promise<void> {
     const { discussionIds, read, ...query } = checkSelection(selection);
-    const body = { ...(discussionIds && { discussionIds }), ...(read !== undefined && { read }) };
-    await this.#transport.call(notificationRoutes.markAsRead, { query, body }, { ...options, idempotent: true });
+    const idempotent = isBounded(selection);
+    const input = { query, body: { discussionIds, read } };
+    await this.#transport.call(notificationRoutes.markAsRead, input, { ...options, idempotent });
   }
+}
+
+/** Whether it finds the same the second time, and not what has come in between. */
+function isBounded({ applyToAll, lastUpdate }: NotificationSelection): boolean {
+  return applyToAll !== true || lastUpdate !== undefined;
 }
 
 /** The Hub takes a search without `applyToAll`, and does nothing: nobody means that. */

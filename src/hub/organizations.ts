@@ -47,8 +47,9 @@ export class HubOrganizations {
    * Takes away a token's access to the organization; the token itself stays, and works elsewhere. It is the raw token
    * that is given, which stands in no error and no log. Enterprise only.
    */
-  async revokeToken(name: string, { token }: { token: string }, options?: CallOptions): Promise<void> {
-    await this.#transport.call(tokenRoutes.revoke, { params: { name }, body: { token } }, options);
+  async revokeToken(name: string, revocation: { token: string }, options?: CallOptions): Promise<void> {
+    const input = { params: { name }, body: revocation };
+    await this.#transport.call(tokenRoutes.revoke, input, { ...options, idempotent: true });
   }
 
   /**
@@ -81,7 +82,8 @@ export class HubOrganizations {
    * ```
    */
   members(name: string, search?: MemberSearch, options?: CallOptions): Pages<OrganizationMember> {
-    return new Pages(() => this.#transport.pages(memberRoutes.list, { params: { name }, query: search }, options));
+    const input = { params: { name }, query: search };
+    return new Pages(() => this.#transport.pages(memberRoutes.list, input, options), { signal: options?.signal });
   }
 
   /**

@@ -33,8 +33,8 @@ export async function readRefusal(response: Response, context: RefusalContext): 
   const retryAfterSeconds = askedSeconds(headers, context.now);
 
   const head = `The Hub answers ${operation} with status ${status}${name && ` (${name})`}`;
-  const next = nextStep({ status, endpoint: context.endpoint, retryAfterSeconds, requestId });
-  return new HubError(`${said ? `${head}: ${withoutStop(said)}` : head}. ${next}${context.caution}`, {
+  const next = nextStep({ status, endpoint: context.endpoint, retryAfterSeconds, requestId, hasReason: said !== "" });
+  return new HubError(`${said ? `${head}: ${withStop(said)}` : `${head}.`} ${next}${context.caution}`, {
     code: codeOf(status),
     status,
     requestId,
@@ -65,9 +65,11 @@ interface Situation {
   endpoint: string;
   retryAfterSeconds: number | undefined;
   requestId: string | undefined;
+  /** Whether the Hub has said why. */
+  hasReason: boolean;
 }
 
-function nextStep({ status, endpoint, retryAfterSeconds, requestId }: Situation): string {
+function nextStep({ status, endpoint, retryAfterSeconds, requestId, hasReason }: Situation): string {
   const tokens = `${endpoint}/settings/tokens`;
   if (isRetryable(status) && retryAfterSeconds !== undefined) {
     const tooLong = retryAfterSeconds > longestAskedSeconds ? ", which is too long to wait for here" : "";
@@ -79,8 +81,11 @@ function nextStep({ status, endpoint, retryAfterSeconds, requestId }: Situation)
   }
   if (status === 400 || status === 422) return "Correct what it names and call again.";
   if (status === 401) return `Set HF_TOKEN or give one (--token, or "token" in code); create one at ${tokens}.`;
+  if (status === 403 && hasReason) return `What your tokens may do stands at ${tokens}.`;
   if (status === 403) return `It needs a token with write permission, of a user who may do this: see ${tokens}.`;
-  if (status === 404) return `Check the id, and that the Hub is the right one (HF_ENDPOINT, now ${endpoint}).`;
+  if (status === 404) {
+    return `Check the name or the id, and that the Hub is the right one (HF_ENDPOINT, now ${endpoint}).`;
+  }
   if (status < 400) {
     return `It sends us elsewhere, where no token must go: check the address of the Hub (HF_ENDPOINT, now ${endpoint}).`;
   }
@@ -127,6 +132,7 @@ function withoutMarkup(body: string): string {
   return /<title[^>]*>([^<]*)/i.exec(body)?.[1] ?? "";
 }
 
-function withoutStop(text: string): string {
-  return text.replace(/[.\s]+$/, "");
+function withStop(text: string): string {
+  const trimmed = text.replace(/[.\s]+$/, "");
+  return /[?!]$/.test(trimmed) ? trimmed : `${trimmed}.`;
 }

@@ -47,9 +47,19 @@ function tolerantObject(shape: z.core.$ZodShape): z.core.$ZodType {
 
 /** A variant that is known is held to what it is; one that is new is taken as it comes. */
 function tolerantVariants({ discriminator, options }: z.core.$ZodDiscriminatedUnionDef): z.core.$ZodType {
-  const known = new Set(options.flatMap((option) => [...(option._zod.propValues?.[discriminator] ?? [])]));
-  const isNew = z.custom<z.core.util.Primitive>((name) => typeof name === "string" && !known.has(name));
-  return z.union([...options.map((option) => tolerant(option)), z.looseObject({ [discriminator]: isNew })]);
+  const variants = new Map(
+    options.flatMap((option) =>
+      [...(option._zod.propValues?.[discriminator] ?? [])].map((name) => [name, tolerant(option)] as const),
+    ),
+  );
+  const isNew = z.looseObject({ [discriminator]: z.string() });
+  return z.unknown().transform((value, context) => {
+    const name = typeof value === "object" && value !== null ? Reflect.get(value, discriminator) : undefined;
+    const result = z.core.safeParse(variants.get(name) ?? isNew, value);
+    if (result.success) return result.data;
+    for (const { path, message } of result.error.issues) context.addIssue({ code: "custom", path, message });
+    return z.NEVER;
+  });
 }
 
 /** Where `null` has a meaning of its own, it stays. */

@@ -108,6 +108,7 @@ export class Transport {
         next: nextQuery(response.headers.get("link")),
       }));
       yield this.#check(prepared, { schema, answer });
+      options.signal?.throwIfAborted();
       query = next;
     } while (query !== undefined);
   }
@@ -130,12 +131,17 @@ export class Transport {
     const { timeoutMs } = this.#settings;
     const elements = readElements(response, { timeoutMs, signal: options.signal });
     try {
-      for await (const answer of elements) yield this.#check(prepared, { schema, answer });
+      for await (const answer of elements) {
+        yield this.#check(prepared, { schema, answer });
+        // Many may have arrived at once.
+        options.signal?.throwIfAborted();
+      }
     } catch (error) {
       options.signal?.throwIfAborted();
       if (HubError.isInstance(error)) throw error;
-      if (error instanceof JsonArrayError)
+      if (error instanceof JsonArrayError) {
         throw this.#answerInvalid(prepared, `with what is no list (${error.message})`);
+      }
       if (error instanceof SilentAnswerError) throw this.#timedOut(prepared);
       throw this.#unreachable(prepared, error, true);
     }

@@ -14,7 +14,7 @@ export function readAuditQuery(q: string): AuditFilter {
   for (const type of types) {
     if (auditLogTypes.some((known) => known === type)) continue;
     throw new HTTPException(400, {
-      message: `q: "type:" names none of the types of audit log events.${suggest(type, auditLogTypes)}`,
+      message: `q: behind "type:" expected a type of the audit log, such as org.change_role.${suggest(type, auditLogTypes)}`,
     });
   }
   return { authors: valuesOf("author", q), ips: valuesOf("ip", q), types };

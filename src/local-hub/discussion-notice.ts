@@ -38,15 +38,17 @@ const noticed = z.object({
 /**
  * Notifies everybody who watches a repository, or whoever it belongs to, of what happens to a discussion there: by a
  * new notification, or by the one of that discussion, which is then unread again. It is gone with the discussion.
+ * Returns the names of the users.
  */
-export function noticeDiscussion({ store, now }: { store: Store; now: () => number }, event: NoticedEvent): void {
+export function noticeDiscussion({ store, now }: { store: Store; now: () => number }, event: NoticedEvent): string[] {
   const { scope, action, repository, payload } = event;
-  if (!coversScope("discussion", scope)) return;
+  if (!coversScope("discussion", scope)) return [];
   // An event may be told to say anything, also what no notification can.
   const said = noticed.safeParse(payload).data;
-  if (!said) return;
+  if (!said) return [];
   const { author: opener, id, ...discussion } = said.discussion;
   const { comment } = said;
+  const notified: string[] = [];
   for (const user of tokenUsers) {
     const key = { owner: user, id };
     if (scope === "discussion" && action === "delete") {
@@ -70,7 +72,9 @@ export function noticeDiscussion({ store, now }: { store: Store; now: () => numb
         about: { type: "repo", repo: { type: repository.type, name: repository.name }, discussion },
       },
     });
+    notified.push(user);
   }
+  return notified;
 }
 
 function isTold(store: Store, { user, repository }: { user: string; repository: StoredRepository }): boolean {
@@ -80,12 +84,12 @@ function isTold(store: Store, { user, repository }: { user: string; repository: 
   return !repository.private || canReadPrivate(store, { user, owner: ownerOf(repository) });
 }
 
-/** Whether a watched item is the repository or its owner: by id, or by the plain name. */
+/** Whether a watched item is the repository or its owner. */
 function isMeant({ type, id }: WatchItem, repository: StoredRepository): boolean {
-  if (type === "repo") return id === repository.id || id === repository.name;
+  if (type === "repo") return id === repository.id;
   const owner = ownerOf(repository);
   // A name that nobody has here may be either.
-  return (id === accountId(owner) || id === owner) && type === (accountKind(owner) ?? type);
+  return id === accountId(owner) && type === (accountKind(owner) ?? type);
 }
 
 function isMentioned(user: string, text: string): boolean {

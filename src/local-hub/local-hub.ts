@@ -47,7 +47,7 @@ export interface LocalHubOptions {
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
 
 /**
- * A Hub of your own, on this machine: it serves the Hub's API of webhooks, lets events happen and delivers them, without
+ * A Hub of your own, on this machine: it serves the Hub's API, lets events happen and delivers them, without
  * an account and without the internet.
  *
  * @example

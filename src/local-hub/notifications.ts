@@ -1,8 +1,12 @@
 import type { Notification, NotificationPage, NotificationSearch } from "../hub/contract/notifications.ts";
+import { canReadPrivate } from "./access.ts";
 import { accountId, avatarUrlOf } from "./accounts.ts";
 import type { KeyedRecord } from "./store/record-store.ts";
 import type { StoredNotification } from "./store/records.ts";
+import type { StoredRepository } from "./store/repository-store.ts";
 import type { Store } from "./store/store.ts";
+import { tokenUsers } from "./users.ts";
+import { ownerOf } from "./watch.ts";
 
 /** How many notifications a page has. */
 const notificationsPerPage = 20;
@@ -24,12 +28,29 @@ export interface NotificationChoice {
 
 type Kept = KeyedRecord<StoredNotification>;
 
+/** Lets notifications follow a repository that moves, and go with one that is deleted. */
+export function followInNotifications(
+  store: Store,
+  { before, after }: { before: StoredRepository; after: StoredRepository | undefined },
+): void {
+  if (after?.name === before.name) return;
+  for (const kept of tokenUsers.flatMap((user) => store.notifications.of(user))) {
+    const { about } = kept.record;
+    if (about.type !== "repo" || about.repo.type !== before.type || about.repo.name !== before.name) continue;
+    if (!after) store.notifications.delete(kept);
+    else {
+      const moved = { ...about, repo: { ...about.repo, name: after.name } };
+      store.notifications.put({ ...kept, record: { ...kept.record, about: moved } });
+    }
+  }
+}
+
 /** A page of a user's notifications, the latest first, as it is answered. */
 export function notificationPage(
   { store, user, baseUrl }: NotificationsOf & { baseUrl: string },
   { p = 0, ...search }: NotificationSearch,
 ): NotificationPage {
-  const all = store.notifications.of(user);
+  const all = visible({ store, user });
   const view = all
     .filter((kept) => matches(kept, { search, store }))
     .sort((one, other) => other.record.updatedAt - one.record.updatedAt);
@@ -61,9 +82,17 @@ export function deleteNotifications(of: NotificationsOf, choice: NotificationCho
 
 function chosen({ store, user }: NotificationsOf, { discussionIds, applyToAll, search }: NotificationChoice): Kept[] {
   const listed = new Set(discussionIds);
-  return store.notifications
-    .of(user)
-    .filter((kept) => (applyToAll ? matches(kept, { search, store }) : listed.has(kept.id)));
+  return visible({ store, user }).filter((kept) =>
+    applyToAll ? matches(kept, { search, store }) : listed.has(kept.id),
+  );
+}
+
+/** A user's notifications, but for those on repositories that have become private to others since. */
+function visible({ store, user }: NotificationsOf): Kept[] {
+  return store.notifications.of(user).filter(({ record: { about } }) => {
+    if (about.type !== "repo" || !store.repositories.get(about.repo)?.private) return true;
+    return canReadPrivate(store, { user, owner: ownerOf(about.repo) });
+  });
 }
 
 /** Whether a notification is all that a search asks for. */

@@ -15,25 +15,39 @@ export function resourceGroupsOf(store: Pick<Store, "resourceGroups">, organizat
   return store.resourceGroups.of(organization).sort((left, right) => left.record.createdAt - right.record.createdAt);
 }
 
+/** Those that a member can access: an admin all, others those in which they may do anything. */
+export function accessibleGroups(
+  store: Pick<Store, "resourceGroups">,
+  { organization, user, isAdmin }: { organization: string; user: string; isAdmin: boolean },
+): KeyedResourceGroup[] {
+  return resourceGroupsOf(store, organization).filter(
+    ({ record }) => isAdmin || record.users.some((held) => held.user === user && held.role !== "no_access"),
+  );
+}
+
 /** Whether a repository is in a group. */
 export function holdsRepository({ record }: KeyedResourceGroup, { type, name }: RepoId): boolean {
   return record.repos.some((held) => held.type === type && held.name === name);
 }
 
 /** Lets the groups of an organization follow a repository that moves within it, and forget one that is gone from it. */
-export function followRepository(
+export function followInGroups(
   store: Pick<Store, "resourceGroups">,
   { before, after }: { before: StoredRepository; after: StoredRepository | undefined },
 ): void {
   if (after?.name === before.name) return;
-  const owner = ownerOf(before);
-  const group = store.resourceGroups.of(owner).find((candidate) => holdsRepository(candidate, before));
+  // What was there under the new name is no more.
+  if (after) replaceInGroup(store, { repo: after, by: [] });
+  const stays = after !== undefined && ownerOf(after) === ownerOf(before);
+  replaceInGroup(store, { repo: before, by: stays ? [after.name] : [] });
+}
+
+function replaceInGroup(store: Pick<Store, "resourceGroups">, { repo, by }: { repo: RepoId; by: string[] }): void {
+  const group = store.resourceGroups.of(ownerOf(repo)).find((candidate) => holdsRepository(candidate, repo));
   if (!group) return;
-  const stays = after !== undefined && ownerOf(after) === owner;
-  const repos = group.record.repos.flatMap((held) => {
-    if (held.type !== before.type || held.name !== before.name) return [held];
-    return stays ? [{ ...held, name: after.name }] : [];
-  });
+  const repos = group.record.repos.flatMap((held) =>
+    held.type === repo.type && held.name === repo.name ? by.map((name) => ({ ...held, name })) : [held],
+  );
   store.resourceGroups.put({ ...group, record: { ...group.record, repos } });
 }
 

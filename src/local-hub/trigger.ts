@@ -7,8 +7,9 @@ import type { Dispatcher } from "./dispatcher.ts";
 import { type WorkedOutEvent, workOutEvent } from "./event-payload.ts";
 import type { CheckedEvent } from "./event-request.ts";
 import type { HubDelivery } from "./hub-delivery.ts";
+import { followInNotifications } from "./notifications.ts";
 import { auditEntriesOf } from "./repository-audit.ts";
-import { followRepository } from "./resource-groups.ts";
+import { followInGroups } from "./resource-groups.ts";
 import type { Store } from "./store/store.ts";
 import type { StoredWebhook } from "./store/webhook-store.ts";
 import { isWatching, ownerOf, type Silence, silenceOf } from "./watch.ts";
@@ -42,6 +43,8 @@ export interface NotFired {
 export interface Triggered {
   deliveries: HubDelivery[];
   notFired: NotFired[];
+  /** The names of the users whom a notification tells of it. */
+  notified: string[];
 }
 
 /** What an event would lead to. */
@@ -66,13 +69,14 @@ export function triggerEvent(context: TriggerContext, event: CheckedEvent): Trig
   const isNew = !store.repositories.get(event.repo);
   const outcome = workOut(context, event);
   const { before, after, payload, bodyFor } = outcome;
-  store.atOnce(() => {
+  const notified = store.atOnce(() => {
     for (const entry of auditEntriesOf({ event, isNew, before, after })) auditLog.record(entry);
-    followRepository(store, { before, after });
+    followInGroups(store, { before, after });
+    followInNotifications(store, { before, after });
     if (after?.name !== name) store.repositories.delete({ type, name });
-    if (!after) return;
+    if (!after) return [];
     store.repositories.put(after);
-    noticeDiscussion(context, { scope, action, repository: after, payload });
+    return noticeDiscussion(context, { scope, action, repository: after, payload });
   });
   const fields = { repo: `${type}:${name}`, scope, action };
   if (!isKnownScope(scope) || !actions.some((known) => known === action)) {
@@ -82,7 +86,8 @@ export function triggerEvent(context: TriggerContext, event: CheckedEvent): Trig
   if (awake.length === 0) log.info(fields, "nothing to deliver: no enabled webhook watches this");
   const deliveries = dispatcher.fire(awake, ({ id }) => bodyFor(id));
   const fired = new Set(deliveries.map(({ webhookId }) => webhookId));
-  return { deliveries, notFired: [...silent, ...usedUp(context, { awake, hasFired: ({ id }) => fired.has(id) })] };
+  const notFired = [...silent, ...usedUp(context, { awake, hasFired: ({ id }) => fired.has(id) })];
+  return { deliveries, notFired, notified };
 }
 
 /**

@@ -11,7 +11,7 @@ export const repoTypes = ["model", "dataset", "space", "bucket", "kernel"] as co
 /** The actions known today; a payload may carry a newer one. */
 export const actions = ["create", "delete", "update", "move"] as const;
 /** The states of a discussion known today; a payload may carry a newer one. */
-const discussionStatuses = ["draft", "open", "closed", "merged"] as const;
+export const discussionStatuses = ["draft", "open", "closed", "merged"] as const;
 
 /** Names and ids end up in log lines and answers: a megabyte of them is no name. The Hub's own stay below 200. */
 const longestName = 512;

@@ -324,11 +324,19 @@ describe("An answer of a newer Hub", () => {
 describe("A call that failed", () => {
   test.each<[string, number, (hub: Connected) => Promise<unknown>]>([
     ["marking", 2, ({ notifications }) => notifications.markAsRead({ discussionIds: [] })],
+    ["deletion of what is named", 2, ({ notifications }) => notifications.delete({ discussionIds: [id] })],
+    ["deletion of all", 1, ({ notifications }) => notifications.delete({ applyToAll: true })],
+    ["marking of all", 1, ({ notifications }) => notifications.markAsRead({ applyToAll: true })],
+    [
+      "deletion of all until now",
+      2,
+      ({ notifications }) => notifications.delete({ applyToAll: true, lastUpdate: "2026-01-31T09:15:27Z" }),
+    ],
     ["a change of settings", 2, ({ settings: area }) => area.updateWatch({})],
     ["a change of a role", 2, ({ organizations }) => organizations.setMemberRole("acme", "ada", { role: "read" })],
     ["a claim", 1, ({ papers }) => papers.claim({ paperId: "2401.12345" })],
     ["a new group", 1, ({ organizations }) => organizations.resourceGroups.create("acme", { name: "x" })],
-    ["a revocation", 1, ({ organizations }) => organizations.revokeToken("acme", { token: "hf_x" })],
+    ["a revocation", 2, ({ organizations }) => organizations.revokeToken("acme", { token: "hf_x" })],
   ])("on the Hub is repeated where twice is the same as once: %s, %i times in all", async (_what, times, run) => {
     const hub = await openHub({ status: 500 }, { json: {} });
     await run(connect(hub.url)).catch(() => {});

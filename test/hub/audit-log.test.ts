@@ -82,7 +82,6 @@ describe("An audit log", () => {
   });
 
   test.each([
-    ["cut off", { text: `[${JSON.stringify(event("a"))}` }],
     ["an object", { json: { error: "Planted" } }],
     ["a web page", { text: "<html>Planted</html>" }],
     ["nothing", { text: "" }],
@@ -96,11 +95,37 @@ describe("An audit log", () => {
     expect(String(error)).not.toContain("Planted");
   });
 
+  test.each(["[", `[${JSON.stringify(event("a"))}`, `[${JSON.stringify(event("a"))},`])(
+    "that is cut off is told as such, and can be asked for again: %s",
+    async (text) => {
+      const hub = await openHub({ text });
+      const error = await rejectionOf(allOf(connect(hub.url).organizations.auditLog("acme")));
+      expect(error).toMatchObject({ code: "HUB_UNREACHABLE", retryable: true });
+      expect(String(error)).toContain("cut off");
+    },
+  );
+
   test("is given up when nothing more of it comes", async () => {
     const hub = await openHub(byHand((response) => response.write(`[${JSON.stringify(event("first"))},`)));
     const events = connect(hub.url, { timeoutMs: 50, retries: 0 }).organizations.auditLog("acme");
     await events.next();
     expect(await rejectionOf(events.next())).toMatchObject({ code: "HUB_TIMED_OUT", retryable: true });
+  });
+
+  test("ends with the reason of its signal at once, also where all of it has arrived", async () => {
+    const hub = await openHub({ json: [event("first"), event("second")] });
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const seen: string[] = [];
+    const error = await rejectionOf(
+      (async () => {
+        for await (const { message } of connect(hub.url).organizations.auditLog("acme", {}, controller)) {
+          seen.push(message);
+          controller.abort(reason);
+        }
+      })(),
+    );
+    expect([error, seen]).toEqual([reason, ["first"]]);
   });
 
   test("ends with the reason of its signal, in the middle too", async () => {

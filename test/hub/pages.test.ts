@@ -75,8 +75,12 @@ describe("A list in pages", () => {
     expect(hub.calls).toHaveLength(4);
   });
 
-  test("ends when its signal is aborted, between two pages too", async () => {
-    const hub = await openHub(page(["ada"], "/x?cursor=2"), page(["ken"]));
+  test.each([
+    { what: "in a page", hubAnswers: [page(["ada", "grace"])] },
+    { what: "at the end of a page", hubAnswers: [page(["ada"], "/x?cursor=2"), page(["ken"])] },
+    { what: "at the end of the last page", hubAnswers: [page(["ada"])] },
+  ])("ends with the reason of its signal, $what", async ({ hubAnswers }) => {
+    const hub = await openHub(...hubAnswers);
     const controller = new AbortController();
     const reason = new Error("enough");
     const members = connect(hub.url).organizations.members("acme", {}, { signal: controller.signal });
@@ -103,7 +107,10 @@ describe("The next page that a Link header names", () => {
     ["<?cursor=2>;rel=NEXT", "cursor=2"],
     ['</x?p=0>; rel="prev", </x?p=2>; rel="next"', "p=2"],
     ['</x?p=2>; rel="next", </x?p=9>; rel="last"', "p=2"],
-    ['</x?p=2>; title="a, b; rel=last"; rel="last next"', undefined],
+    ['</x?p=2>; title="a, b; rel=last"; rel="last next"', "p=2"],
+    ['</x?p=2>; title="; rel=next"; rel=prev', undefined],
+    ['</x?p=1>; title="</x?p=9>; rel=next", </x?p=2>; rel=next', "p=2"],
+    ["<".repeat(50_000), undefined],
     ['</x?p=2>; rel="last next"; title="x"', "p=2"],
     ['</x?p=2>; rel="nextone"', undefined],
     ["</x?p=2>; rel=prev", undefined],

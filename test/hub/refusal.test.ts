@@ -26,7 +26,7 @@ describe("A status", () => {
       /Set HF_TOKEN or give one \(--token, or "token" in code\); create one at http:\/\/127\S+\/settings\/tokens\.$/,
     ],
     [403, "HUB_FORBIDDEN", false, /token with write permission/],
-    [404, "HUB_NOT_FOUND", false, /Check the id/],
+    [404, "HUB_NOT_FOUND", false, /Check the name or the id/],
     [429, "HUB_RATE_LIMITED", true, /Try again in a while/],
     [402, "HUB_REFUSED", false, /Check the request/],
     [409, "HUB_REFUSED", false, /Check the request/],

@@ -29,6 +29,7 @@ describe("POST /_local/events", () => {
           },
         ],
         notFired: [],
+        notified: [],
       },
     ]);
     const [entry] = await hub.entries(made.id);
@@ -40,6 +41,7 @@ describe("POST /_local/events", () => {
     expect((await hub.ask("POST /_local/events?wait=true", { body: pushed })).body).toEqual({
       deliveries: [],
       notFired: [],
+      notified: [],
     });
   });
 
@@ -65,6 +67,7 @@ describe("POST /_local/events", () => {
           },
         ],
         notFired: [],
+        notified: [],
       },
     ]);
     await target.hasReceived(1);

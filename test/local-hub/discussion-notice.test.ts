@@ -15,6 +15,14 @@ async function watch(hub: SpokenHub, item: WatchItem, as: { token?: string } = {
   expect((await hub.ask("PATCH /api/settings/watch", { ...as, body: { add: [item] } })).status).toBe(200);
 }
 
+/** The item of a user, an organization, or a dataset, which is made where there is none. */
+async function itemOf(hub: SpokenHub, type: WatchItem["type"], name: string): Promise<WatchItem> {
+  if (type !== "repo") return { type, id: accountId(name) };
+  const repo = { type: "dataset", name } as const;
+  await hub.happen({ ...pushed, repo });
+  return { type, id: await repositoryId(hub, repo) };
+}
+
 /** How many notifications of local-user and of other-user there are more, or fewer, after an event. */
 async function added(hub: SpokenHub, event: HubEvent): Promise<number[]> {
   const count = () => Promise.all([{}, other].map(async (as) => (await pageOf(hub, "", as)).count.all));
@@ -34,7 +42,7 @@ describe("A discussion on what somebody watches", () => {
   test("is told them, as the latest and unread", async () => {
     const clock = { now: Date.UTC(2026, 0, 31) };
     const hub = await openLocalHub({ now: () => clock.now });
-    await watch(hub, { type: "org", id: "acme" });
+    await watch(hub, await itemOf(hub, "org", "acme"));
     clock.now += 250;
     await hub.happen({ ...opened, discussion: { title: "Broken rows", status: "draft", isPullRequest: true } });
     const [first] = (await pageOf(hub)).notifications;
@@ -60,8 +68,8 @@ describe("A discussion on what somebody watches", () => {
   test("renews the notification that is there of it: one discussion, one notification", async () => {
     const clock = { now: Date.UTC(2026, 0, 31) };
     const hub = await openLocalHub({ now: () => clock.now++ });
-    await watch(hub, { type: "org", id: "acme" });
-    await watch(hub, { type: "repo", id: "acme/data" });
+    await watch(hub, await itemOf(hub, "org", "acme"));
+    await watch(hub, await itemOf(hub, "repo", "acme/data"));
     expect(await added(hub, opened)).toEqual([1, 0]);
     const [first] = (await pageOf(hub)).notifications.map(idOf);
     await hub.ask("POST /api/notifications/mark-as-read", { body: { discussionIds: [first] } });
@@ -89,7 +97,7 @@ describe("A discussion on what somebody watches", () => {
 
   test("is found among the mentions once a comment mentions them, and stays there", async () => {
     const hub = await openLocalHub();
-    await watch(hub, { type: "repo", id: "acme/data" });
+    await watch(hub, await itemOf(hub, "repo", "acme/data"));
     const mentions = async () => (await pageOf(hub, "?mention=mentions")).count.view;
     const before = await mentions();
     await hub.happen({ ...opened, comment: { content: "@local-user-2 and me@local-users.org know" } });
@@ -102,21 +110,21 @@ describe("A discussion on what somebody watches", () => {
 
   test("takes its notification away when it is deleted", async () => {
     const hub = await openLocalHub();
-    await watch(hub, { type: "repo", id: "acme/data" });
+    await watch(hub, await itemOf(hub, "repo", "acme/data"));
     expect(await added(hub, opened)).toEqual([1, 0]);
     expect(await added(hub, { ...opened, event: { scope: "discussion", action: "delete" } })).toEqual([-1, 0]);
   });
 
   test("is told as the payload says, whatever edits make of that", async () => {
     const hub = await openLocalHub();
-    await watch(hub, { type: "repo", id: "acme/data" });
+    await watch(hub, await itemOf(hub, "repo", "acme/data"));
     await hub.happen({ ...opened, edits: [{ path: "discussion.title", value: "Edited" }] });
     expect((await pageOf(hub)).notifications[0]).toMatchObject({ discussion: { title: "Add a data card" } });
   });
 
   test("that no notification can tell of is not told", async () => {
     const hub = await openLocalHub();
-    await watch(hub, { type: "repo", id: "acme/data" });
+    await watch(hub, await itemOf(hub, "repo", "acme/data"));
     for (const discussion of [{ status: "locked" }, { id: "7" }, { title: 5 }]) {
       expect(await added(hub, { ...opened, discussion })).toEqual([0, 0]);
     }
@@ -124,23 +132,34 @@ describe("A discussion on what somebody watches", () => {
 });
 
 describe("What somebody watches", () => {
-  test.each<[item: WatchItem, name: string, told: number]>([
-    [{ type: "org", id: "acme" }, "acme/data", 1],
-    [{ type: "org", id: accountId("acme") }, "acme/data", 1],
-    [{ type: "org", id: "acme" }, "acmes/data", 0],
-    [{ type: "user", id: "acme" }, "acme/data", 0],
-    [{ type: "user", id: "other-user" }, "other-user/data", 1],
-    [{ type: "user", id: accountId("other-user") }, "other-user/data", 1],
-    [{ type: "org", id: "other-user" }, "other-user/data", 0],
-    [{ type: "user", id: "me" }, "me/data", 1],
-    [{ type: "org", id: accountId("me") }, "me/data", 1],
-    [{ type: "repo", id: "acme/data" }, "acme/data", 1],
-    [{ type: "repo", id: "acme/data" }, "acme/data2", 0],
-    [{ type: "repo", id: "acme" }, "acme/data", 0],
-  ])("is %j: a discussion of %s is told %i times", async (item, name, told) => {
+  test.each<[type: WatchItem["type"], watched: string, name: string, told: number]>([
+    ["org", "acme", "acme/data", 1],
+    ["org", "acme", "acmes/data", 0],
+    ["user", "acme", "acme/data", 0],
+    ["user", "other-user", "other-user/data", 1],
+    ["org", "other-user", "other-user/data", 0],
+    ["user", "me", "me/data", 1],
+    ["org", "me", "me/data", 1],
+    ["repo", "acme/data", "acme/data", 1],
+    ["repo", "acme/data", "acme/data2", 0],
+  ])("is %s %s: a discussion of %s is told %i times", async (type, watched, name, told) => {
     const hub = await openLocalHub();
-    await watch(hub, item);
+    await watch(hub, await itemOf(hub, type, watched));
     expect(await added(hub, { ...opened, repo: { type: "dataset", name } })).toEqual([told, 0]);
+  });
+
+  test("is known by its id alone", async () => {
+    const hub = await openLocalHub();
+    await watch(hub, { type: "org", id: "acme" });
+    await watch(hub, { type: "repo", id: "acme/data" });
+    expect(await added(hub, opened)).toEqual([0, 0]);
+  });
+
+  test("is told with the event, by the names of those who are notified", async () => {
+    const hub = await openLocalHub();
+    await watch(hub, await itemOf(hub, "org", "acme"));
+    const { body } = await hub.ask("POST /_local/events", { token: null, body: opened });
+    expect(body).toEqual({ deliveries: [], notFired: [], notified: ["local-user"] });
   });
 
   test("is a repository by its id, though it moves", async () => {
@@ -154,9 +173,33 @@ describe("What somebody watches", () => {
     expect(await added(hub, { ...opened, repo: { type: "dataset", name: "me/moved" } })).toEqual([1, 0]);
   });
 
+  test("is told under its new name once it has moved, and goes when it is deleted", async () => {
+    const hub = await openLocalHub();
+    await watch(hub, await itemOf(hub, "org", "acme"));
+    await hub.happen(opened);
+    const count = async (name: string) => (await pageOf(hub, `?repoName=${name}`)).count.view;
+    await hub.happen({ repo: data, event: { scope: "repo", action: "move" }, movedTo: { name: "acme/moved" } });
+    expect([await count("acme/data"), await count("acme/moved")]).toEqual([0, 1]);
+    const gone = { repo: { type: "dataset", name: "acme/moved" }, event: { scope: "repo", action: "delete" } } as const;
+    expect(await added(hub, gone)).toEqual([-1, 0]);
+    expect(await added(hub, { ...gone, repo: { type: "model", name: "acme/reviews" } })).toEqual([0, 0]);
+  });
+
+  test("is hidden from who may no longer read it, and cannot be marked by them", async () => {
+    const hub = await openLocalHub();
+    await watch(hub, await itemOf(hub, "org", "acme"), other);
+    expect(await added(hub, { ...opened, repo: { ...data, private: true } })).toEqual([0, 1]);
+    const unread = async () => (await pageOf(hub, "?repoName=acme/data&readStatus=unread", other)).count.view;
+    await hub.ask("PUT /api/organizations/acme/members/other-user/role", { body: { role: "no_access" } });
+    expect(await unread()).toBe(0);
+    await hub.ask("POST /api/notifications/mark-as-read?applyToAll=true", { ...other, body: {} });
+    await hub.ask("PUT /api/organizations/acme/members/other-user/role", { body: { role: "read" } });
+    expect(await unread()).toBe(1);
+  });
+
   test("is told of discussions alone", async () => {
     const hub = await openLocalHub();
-    await watch(hub, { type: "org", id: "acme" });
+    await watch(hub, await itemOf(hub, "org", "acme"));
     expect(await added(hub, { ...pushed, repo: data })).toEqual([0, 0]);
     expect(await added(hub, { repo: data, event: { scope: "repo.config", action: "update" } })).toEqual([0, 0]);
     expect(await added(hub, { repo: data, event: { scope: "discussion.reaction", action: "create" } })).toEqual([1, 0]);
@@ -164,16 +207,16 @@ describe("What somebody watches", () => {
 
   test("is told of by no preview", async () => {
     const hub = await openLocalHub();
-    await watch(hub, { type: "org", id: "acme" });
+    await watch(hub, await itemOf(hub, "org", "acme"));
     await hub.ask("POST /_local/events?dryRun=true", { body: opened });
     expect((await pageOf(hub)).count.all).toBe(28);
   });
 
   test("is told everybody who watches it", async () => {
     const hub = await openLocalHub();
-    await watch(hub, { type: "org", id: "acme" }, other);
+    await watch(hub, await itemOf(hub, "org", "acme"), other);
     expect(await added(hub, opened)).toEqual([0, 1]);
-    await watch(hub, { type: "org", id: "acme" });
+    await watch(hub, await itemOf(hub, "org", "acme"));
     expect(await added(hub, { ...opened, repo: { type: "space", name: "acme/demo" } })).toEqual([1, 1]);
   });
 
@@ -181,7 +224,7 @@ describe("What somebody watches", () => {
     const hub = await openLocalHub();
     const set = (notifications: NotificationSettingsChange["notifications"]) =>
       hub.ask("PATCH /api/settings/notifications", { body: { notifications } });
-    await watch(hub, { type: "org", id: "acme" });
+    await watch(hub, await itemOf(hub, "org", "acme"));
     await set({ web_discussions_watched: false });
     expect(await added(hub, opened)).toEqual([0, 0]);
     await set({ web_discussions_watched: true, discussions_watched: false });
@@ -191,10 +234,10 @@ describe("What somebody watches", () => {
   test("is told nobody who may not read it", async () => {
     const hub = await openLocalHub();
     const repo = { type: "dataset", name: "local-user/data", private: true } as const;
-    for (const as of [{}, other]) await watch(hub, { type: "user", id: "local-user" }, as);
+    for (const as of [{}, other]) await watch(hub, await itemOf(hub, "user", "local-user"), as);
     expect(await added(hub, { ...opened, repo })).toEqual([1, 0]);
     expect(await added(hub, { ...opened, repo: { ...repo, private: false } })).toEqual([1, 1]);
-    await watch(hub, { type: "org", id: "acme" }, other);
+    await watch(hub, await itemOf(hub, "org", "acme"), other);
     expect(await added(hub, { ...opened, repo: { ...data, private: true } })).toEqual([0, 1]);
   });
 });

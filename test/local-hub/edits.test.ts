@@ -132,7 +132,7 @@ describe("A webhook that watches and does not fire", () => {
       { webhookId: stranger.id, url, reason: "private" },
       { webhookId: used.id, url: `${hub.url}/_local/jobs`, reason: "used-up" },
     ];
-    expect(answer).toEqual({ deliveries: [], notFired: expected });
+    expect(answer).toEqual({ deliveries: [], notFired: expected, notified: [] });
     const preview = await hub.ask("POST /_local/events?dryRun=true", { body });
     expect(preview.body).toMatchObject({ webhooks: [], notFired: expected });
   });

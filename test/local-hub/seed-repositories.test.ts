@@ -30,6 +30,7 @@ describe("The repositories of a new local Hub", () => {
       "bucket:acme/uploads",
       "dataset:acme/reviews",
       "dataset:acme/salaries",
+      "dataset:acme/translations",
       "dataset:local-user/notes",
       "kernel:acme/rotary",
       "model:acme/sentiment",
@@ -42,7 +43,7 @@ describe("The repositories of a new local Hub", () => {
     ]);
     expect(all.filter(({ headSha }) => headSha === undefined).map(({ type }) => type)).toEqual(["bucket"]);
     const ids = all.flatMap(({ id, headSha }) => [id, ...(headSha === undefined ? [] : [headSha])]);
-    expect(new Set(ids).size).toBe(15);
+    expect(new Set(ids).size).toBe(17);
   });
 
   test("are the same in every local Hub, and come back with a reset", async () => {

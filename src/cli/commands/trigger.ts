@@ -158,7 +158,7 @@ async function preview(target: TriggerTarget, { invocation }: TriggerContext): P
     output.say(`Would be sent to ${url}${webhookId === undefined ? "" : ` (webhook ${webhookId})`}.`);
   }
   if (receivers.length > 0) {
-    for (const line of target.advise({ deliveries: [], notFired })) output.say(line);
+    for (const line of target.advise({ deliveries: [], notFired, notified: [] })) output.say(line);
     return;
   }
   sayAsError(output, target.explainSilence(notFired));
@@ -168,7 +168,8 @@ async function preview(target: TriggerTarget, { invocation }: TriggerContext): P
 async function send(target: TriggerTarget, { repeat, concurrency }: TriggerOptions, context: TriggerContext) {
   const { invocation } = context;
   const { output, shell } = invocation;
-  const [{ repeatTrigger }, { Tally }, { Progress }, { deliveriesResult, describeSummary }] = await Promise.all([
+  const [{ isWithoutEffect }, { repeatTrigger }, { Tally }, { Progress }, result] = await Promise.all([
+    import("./trigger/target.ts"),
     import("./trigger/repeat.ts"),
     import("./trigger/tally.ts"),
     import("./trigger/progress.ts"),
@@ -179,6 +180,7 @@ async function send(target: TriggerTarget, { repeat, concurrency }: TriggerOptio
   const tally = new Tally({ keepsAll: !output.isText });
   const progress = repeat > 1 ? new Progress({ stream: shell.stderr, total: repeat }) : undefined;
   const advice = new Set<string>();
+  const notified = new Set<string>();
   let silence: readonly string[] = [];
   let fired = 0;
   const startedAt = performance.now();
@@ -188,18 +190,22 @@ async function send(target: TriggerTarget, { repeat, concurrency }: TriggerOptio
     concurrency,
     signal: stop.signal,
     onOutcome: (outcome) => {
-      if (outcome.deliveries.length === 0) silence = target.explainSilence(outcome.notFired);
+      if (isWithoutEffect(outcome)) silence = target.explainSilence(outcome.notFired);
       else fired += 1;
       for (const delivery of outcome.deliveries) tally.add(delivery);
       for (const line of target.advise(outcome)) advice.add(line);
+      for (const user of outcome.notified) notified.add(user);
       progress?.show({ done: fired, failed: tally.failures });
     },
   });
   progress?.clear();
   const summary = tally.summary({ elapsedMs: performance.now() - startedAt });
-  output.result(deliveriesResult(tally.listed, { json: { deliveries: tally.listed, summary } }));
-  if (output.isText && repeat > 1) output.say(describeSummary(summary));
+  output.result(
+    result.deliveriesResult(tally.listed, { json: { deliveries: tally.listed, notified: [...notified], summary } }),
+  );
+  if (output.isText && repeat > 1) output.say(result.describeSummary(summary));
   if (fired < repeat && (repeat > 1 || stop.signal.aborted)) output.say(`Stopped after ${fired} of ${repeat}.`);
+  if (notified.size > 0) output.say(`Notified on the local Hub: ${[...notified].join(", ")}.`);
   if (silence.length > 0) sayAsError(output, silence);
   else for (const line of advice) output.say(line);
   if (tally.failures > 0 || fired < repeat) invocation.exitCode = 1;

@@ -1,11 +1,12 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { discussionStatuses } from "../../payload/schema.ts";
 import { jsonAnswer, jsonBody } from "./json.ts";
-import { flag, wholeNumber } from "./query.ts";
+import { flag, type SearchOf, wholeNumber } from "./query.ts";
 import { repoId, repoType } from "./repositories.ts";
 import { bearer, notShown, objectId, refusals, timestamp } from "./values.ts";
 
 /** The states of a discussion, as a notification tells them. */
-export const discussionStatus = z.enum(["draft", "open", "closed", "merged"]);
+export const discussionStatus = z.enum(discussionStatuses);
 
 const participating = z.array(z.strictObject({ _id: objectId, avatar: z.string(), user: z.string() }));
 
@@ -91,12 +92,12 @@ const searchAndApply = search.extend({ applyToAll: flag() });
 
 /** The notifications to delete, by the ids of their discussions. */
 export const notificationDeletion = z
-  .strictObject({ discussionIds: z.array(objectId).min(1).optional() })
+  .strictObject({ discussionIds: z.array(objectId).min(1).readonly().optional() })
   .openapi("NotificationDeletion");
 
 /** The discussions to mark, and as what. */
 export const notificationMark = z
-  .strictObject({ discussionIds: z.array(z.string()).default([]), read: z.boolean().default(true) })
+  .strictObject({ discussionIds: z.array(z.string()).readonly().default([]), read: z.boolean().default(true) })
   .openapi("NotificationMark");
 
 /** A notification; `type` tells which of the four it is. */
@@ -104,7 +105,7 @@ export type Notification = z.output<typeof notification>;
 /** A page of notifications: `count` and `start` say where it stands among all. */
 export type NotificationPage = z.output<typeof notificationPage>;
 /** Which notifications: every field narrows it, `p` is the page, from 0 on. */
-export type NotificationSearch = Partial<z.output<typeof search>>;
+export type NotificationSearch = SearchOf<typeof search>;
 
 const tags = ["notifications"];
 
@@ -137,7 +138,7 @@ export const notificationRoutes = {
       ...refusals.invalid,
       ...refusals.unauthorized,
       ...refusals.forbidden,
-      ...refusals.unsupported,
+      ...refusals.body,
     },
   }),
   markAsRead: createRoute({
@@ -153,7 +154,7 @@ export const notificationRoutes = {
       ...refusals.invalid,
       ...refusals.unauthorized,
       ...refusals.forbidden,
-      ...refusals.unsupported,
+      ...refusals.body,
     },
   }),
 } as const;

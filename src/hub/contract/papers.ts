@@ -38,7 +38,7 @@ export const paperRoutes = {
       ...refusals.unauthorized,
       ...refusals.forbidden,
       ...refusals.notFound,
-      ...refusals.unsupported,
+      ...refusals.body,
     },
   }),
 } as const;

@@ -12,7 +12,9 @@ export interface FieldProblem {
  * called, where the whole of it is wrong.
  */
 export function fieldProblems(error: z.core.$ZodError, { name }: { name: string }): FieldProblem[] {
-  return error.issues.flatMap((issue) => problemsOf(issue, name));
+  const problems = error.issues.flatMap((issue) => problemsOf(issue, name));
+  // Of a number, one rule may be broken in two ways that are told in the same words.
+  return [...new Map(problems.map((problem) => [`${problem.field}: ${problem.problem}`, problem])).values()];
 }
 
 function problemsOf(issue: z.core.$ZodIssue, name: string): FieldProblem[] {
@@ -26,11 +28,16 @@ function problemsOf(issue: z.core.$ZodIssue, name: string): FieldProblem[] {
 function problemOf(issue: z.core.$ZodIssue): string {
   // What is wrong with a key of a map is told inside.
   if (issue.code === "invalid_key") return issue.issues[0]?.message ?? issue.message;
-  if (issue.code === "too_small" && issue.origin === "array" && issue.minimum === 1) return "give at least one";
+  if (issue.code === "too_small" && issue.minimum === 1) {
+    if (issue.origin === "array") return "give at least one";
+    if (issue.origin === "string") return "it is empty";
+  }
   if (issue.code === "invalid_type" && issue.message.endsWith("received undefined")) return "it is missing";
+  // So a query arrives in which a parameter is there twice.
+  if (issue.code === "invalid_type" && issue.message.endsWith("expected string, received array")) return "give it once";
   if (issue.code === "invalid_value")
     return `expected ${issue.values.map((value) => JSON.stringify(value)).join(" or ")}`;
-  return issue.message;
+  return issue.message.replace(/^Invalid input: /, "");
 }
 
 function fieldOf(path: readonly PropertyKey[], name: string): string {

@@ -5,6 +5,11 @@ import { z } from "@hono/zod-openapi";
  * and writes it, and tells the document by hand what it stands for.
  */
 
+/** What a program may ask for: each field may be left out. */
+export type SearchOf<Query extends z.ZodType> = {
+  [Name in keyof z.output<Query>]?: z.output<Query>[Name] | undefined;
+};
+
 /** A whole number from `minimum` to `maximum`, and `fallback` where it is left out. */
 export function wholeNumber({ minimum, maximum, fallback }: { minimum: number; maximum: number; fallback: number }) {
   const expected = `expected a whole number from ${minimum} to ${maximum}`;

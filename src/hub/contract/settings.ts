@@ -105,7 +105,7 @@ export const settingsRoutes = {
       ...refusals.invalid,
       ...refusals.unauthorized,
       ...refusals.forbidden,
-      ...refusals.unsupported,
+      ...refusals.body,
     },
   }),
   updateWatch: createRoute({
@@ -121,7 +121,7 @@ export const settingsRoutes = {
       ...refusals.invalid,
       ...refusals.unauthorized,
       ...refusals.forbidden,
-      ...refusals.unsupported,
+      ...refusals.body,
     },
   }),
 } as const;

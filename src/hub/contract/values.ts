@@ -8,7 +8,9 @@ export const objectId = z.string().regex(/^[0-9a-f]{24}$/, "expected 24 lower-ca
 export const objectIdInEitherCase = z.string().regex(/^[0-9a-fA-F]{24}$/, "expected 24 hexadecimal digits");
 
 /** A date and time in UTC, ISO 8601, that ends in `Z`; the fraction of a second is optional. */
-export const timestamp = z.iso.datetime().openapi({ pattern: "^\\S+Z$" });
+export const timestamp = z.iso
+  .datetime("expected a time in UTC that ends in Z, as in 2026-01-31T09:15:27Z")
+  .openapi({ pattern: "^\\S+Z$" });
 
 /** The body of an answer that hub-api.md does not show: nobody may rely on what stands there. */
 export const notShown = z.unknown();
@@ -33,7 +35,11 @@ export const refusals = {
   unauthorized: { 401: refusal("The token is missing or unknown.") },
   forbidden: { 403: refusal("The token, its user or the plan does not allow this.") },
   notFound: { 404: refusal("There is nothing of this id or name.") },
-  unsupported: { 415: refusal("The body is not sent as application/json.") },
+  /** For what takes a body. */
+  body: {
+    413: refusal("The body is too long."),
+    415: refusal("The body is not sent as application/json."),
+  },
 };
 
 /** Every operation asks for a bearer token (hub-api.md, Authentication). */

@@ -97,7 +97,7 @@ export const webhookRoutes = {
       ...refusals.invalid,
       ...refusals.unauthorized,
       ...refusals.forbidden,
-      ...refusals.unsupported,
+      ...refusals.body,
     },
   }),
   get: createRoute({
@@ -124,7 +124,7 @@ export const webhookRoutes = {
       ...refusals.unauthorized,
       ...refusals.forbidden,
       ...refusals.notFound,
-      ...refusals.unsupported,
+      ...refusals.body,
     },
   }),
   delete: createRoute({

@@ -29,10 +29,19 @@ export function createApiApp(): OpenAPIHono<ApiEnvironment> {
     defaultHook: (result) => {
       if (result.success) return;
       const problems = fieldProblems(result.error, { name: result.target === "json" ? "body" : result.target });
-      const named = problems.slice(0, problemsNamed).map(({ field, problem }) => `${field}: ${problem}`);
-      throw new HTTPException(400, { message: named.join("; ") });
+      throw invalid(problems.map(({ field, problem }) => `${field}: ${problem}`));
     },
   });
+}
+
+/** The refusal of a request with these problems, each with its field. */
+export function invalid(problems: readonly string[]): HTTPException {
+  return new HTTPException(400, { message: problems.slice(0, problemsNamed).join("; ") });
+}
+
+/** How something came in, for an audit log. */
+export function requestOf(context: Context<ApiEnvironment>): { caller: Caller; userAgent: string | undefined } {
+  return { caller: context.var.caller, userAgent: context.req.header("user-agent") };
 }
 
 /**
@@ -66,8 +75,8 @@ export function refusal({ status, message }: { status: number; message: string }
       status,
       headers: {
         "x-error-code": errorCodes[status] ?? "InternalError",
-        // A header holds printable ASCII only.
-        "x-error-message": message.replace(/[^ -~]/g, "?"),
+        // A header holds printable ASCII only, and clients refuse long ones.
+        "x-error-message": message.slice(0, 4_000).replace(/[^ -~]/g, "?"),
         ...(status === 401 && { "www-authenticate": "Bearer" }),
       },
     },

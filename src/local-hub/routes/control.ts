@@ -60,10 +60,10 @@ export function controlApi(options: ControlRoutesOptions): OpenAPIHono<ApiEnviro
     const event = context.req.valid("json");
     const { wait, dryRun } = context.req.valid("query");
     if (dryRun === "true") return context.json(previewEvent(options, event), 200);
-    const { deliveries: fired, notFired } = triggerEvent(options, event);
+    const { deliveries: fired, ...further } = triggerEvent(options, event);
     const deliveries =
       wait === "true" ? await Promise.all(fired.map((delivery) => dispatcher.settled(delivery))) : fired;
-    return context.json({ deliveries, notFired }, 200);
+    return context.json({ deliveries, ...further }, 200);
   });
 
   app.get("/webhooks", (context) => context.json(store.webhooks.all().map(summarizeWebhook)));

@@ -3,7 +3,7 @@ import { localUser, organizationNames, otherUser } from "../accounts.ts";
 import type { StoredAuditEvent } from "../store/audit-log-store.ts";
 import { type Happening, happenings } from "./audit-happenings.ts";
 import { busyOrganization, memberName } from "./members.ts";
-import type { SeedOptions } from "./seed.ts";
+import type { SeedOptions } from "./seed-options.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 /** How long ago the first thing was done, in milliseconds. */

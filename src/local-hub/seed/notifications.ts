@@ -6,7 +6,7 @@ import type { StoredNotification } from "../store/records.ts";
 import { memberName } from "./members.ts";
 import { seedPapers } from "./papers.ts";
 import { seededRepositoryId } from "./repositories.ts";
-import type { SeedOptions } from "./seed.ts";
+import type { SeedOptions } from "./seed-options.ts";
 
 type About = StoredNotification["about"];
 type Of<Type extends About["type"]> = Extract<About, { type: Type }>;

@@ -5,6 +5,7 @@ import type { StoredRepository } from "../store/repository-store.ts";
 const seeds: readonly (RepoId & { discussions: number; private?: true })[] = [
   { type: "dataset", name: "acme/reviews", discussions: 12 },
   { type: "dataset", name: "acme/salaries", discussions: 2, private: true },
+  { type: "dataset", name: "acme/translations", discussions: 0 },
   { type: "model", name: "acme/sentiment", discussions: 7 },
   { type: "space", name: "acme/playground", discussions: 4 },
   { type: "bucket", name: "acme/uploads", discussions: 1 },
@@ -13,7 +14,7 @@ const seeds: readonly (RepoId & { discussions: number; private?: true })[] = [
   { type: "model", name: "local-user/drafts", discussions: 0, private: true },
 ];
 
-/** The repositories with which a local Hub starts: every type, and some that are private. */
+/** The repositories with which a local Hub starts: every type, some private, and one of acme that is in no group. */
 export function seedRepositories(): StoredRepository[] {
   return seeds.map(({ type, name, discussions, private: isPrivate = false }) => {
     const id = seededRepositoryId({ type, name });

@@ -2,7 +2,7 @@ import { localUser, objectIdOf, otherUser } from "../accounts.ts";
 import type { KeyedResourceGroup } from "../resource-groups.ts";
 import type { StoredResourceGroup } from "../store/records.ts";
 import { busyOrganization, memberName } from "./members.ts";
-import type { SeedOptions } from "./seed.ts";
+import type { SeedOptions } from "./seed-options.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 

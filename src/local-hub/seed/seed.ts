@@ -6,13 +6,8 @@ import { seedNotifications } from "./notifications.ts";
 import { seedPapers } from "./papers.ts";
 import { seedRepositories } from "./repositories.ts";
 import { seedResourceGroups } from "./resource-groups.ts";
+import type { SeedOptions } from "./seed-options.ts";
 import { seedSettings } from "./settings.ts";
-
-/** What the data of a new local Hub is made with. */
-export interface SeedOptions {
-  /** Milliseconds since the epoch. */
-  now: number;
-}
 
 /** Fills the store of a local Hub that has nothing in it yet; one that has something is left alone. */
 export function seedStore(store: Store, { now }: SeedOptions): void {

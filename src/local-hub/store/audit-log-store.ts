@@ -53,13 +53,14 @@ export class AuditLogStore {
 
   /** Adds events, the oldest first. */
   add(...events: StoredAuditEvent[]): void {
-    this.#database
-      .prepare(
-        `INSERT INTO audit_log (organization, author, ip, type, record)
-          SELECT value ->> 'organization', value ->> 'author', value ->> 'ip', value ->> 'type', value
-            FROM json_each(?)`,
-      )
-      .run(JSON.stringify(events));
+    // Not by SQLite's own JSON, which is not nested as deeply as what an event may be about.
+    const insert = this.#database.prepare(
+      "INSERT INTO audit_log (organization, author, ip, type, record) VALUES (?, ?, ?, ?, ?)",
+    );
+    for (const event of events) {
+      const { organization, author = null, ip = null, type } = event;
+      insert.run(organization, author, ip, type, JSON.stringify(event));
+    }
   }
 
   /** The newest events of an organization, in pages: so that an export of all of them is never in memory whole. */

@@ -1,6 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
+import { discussionStatus } from "../../hub/contract/notifications.ts";
 import { networkSecurity } from "../../hub/contract/organizations/network-security.ts";
+import { autoJoin } from "../../hub/contract/organizations/resource-groups.ts";
 import { organizationRole } from "../../hub/contract/organizations/role.ts";
 import { repoId } from "../../hub/contract/repositories.ts";
 import { notificationSettings, watchItem } from "../../hub/contract/settings.ts";
@@ -27,7 +29,7 @@ export const storedNotification = z.object({
       discussion: z.object({
         num: z.number(),
         title: z.string(),
-        status: z.enum(["draft", "open", "closed", "merged"]),
+        status: discussionStatus,
         isPullRequest: z.boolean(),
       }),
     }),
@@ -74,12 +76,7 @@ export const storedMember = z.object({
 export const storedResourceGroup = z.object({
   name: z.string(),
   description: z.string().optional(),
-  autoJoin: z
-    .discriminatedUnion("enabled", [
-      z.object({ enabled: z.literal(true), role: organizationRole }),
-      z.object({ enabled: z.literal(false) }),
-    ])
-    .optional(),
+  autoJoin: autoJoin.optional(),
   /** Milliseconds since the epoch. */
   createdAt: time,
   users: z.array(z.object({ user: userName, role: organizationRole, addedBy: userName.optional() })),

@@ -83,6 +83,7 @@ describe("hub-webhooks trigger", () => {
           error: null,
         },
       ],
+      notified: [],
       summary: {
         deliveries: 1,
         succeeded: 1,
@@ -158,6 +159,22 @@ describe("A repository that nothing watches", () => {
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^error: .* has no webhooks yet/);
     expect(stderr).toMatch(/npx hub-webhooks create .* --watch dataset:me\/data --endpoint http/);
+  });
+
+  test("says who is notified of a discussion, which is an effect as well", async () => {
+    const hub = await openLocalHub();
+    const words = ["dataset:acme/reviews", "--scope", "discussion"];
+    const text = await runTrigger(words, { hub });
+    expect(text).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining("Notified on the local Hub: local-user."),
+    });
+    expect(text.stderr).not.toContain("error");
+    const json = await runTrigger([...words, "--format", "json", "--repeat", "3"], { hub });
+    expect(json.exitCode).toBe(0);
+    expect(JSON.parse(json.stdout)).toMatchObject({ deliveries: [], notified: ["local-user"] });
+    const { body } = await hub.ask("GET /api/notifications?repoName=acme/reviews&readStatus=unread");
+    expect(body).toMatchObject({ count: { view: expect.any(Number) } });
   });
 
   test("says as JSON that there are no deliveries", async () => {

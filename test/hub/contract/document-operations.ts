@@ -41,7 +41,7 @@ const webhookOperations: Omit<DocumentedOperation, "tag">[] = [
     parameters: [],
     body: webhookBody,
     answer: oneWebhook,
-    refusals: [400, 401, 403, 415],
+    refusals: [400, 401, 403, 413, 415],
   },
   {
     method: "get",
@@ -56,7 +56,7 @@ const webhookOperations: Omit<DocumentedOperation, "tag">[] = [
     parameters: [inPath("webhookId")],
     body: webhookBody,
     answer: oneWebhook,
-    refusals: [400, 401, 403, 404, 415],
+    refusals: [400, 401, 403, 404, 413, 415],
   },
   {
     method: "delete",
@@ -110,7 +110,7 @@ const userOperations: DocumentedOperation[] = [
     parameters: [...search, applyToAll],
     body: { component: "NotificationDeletion", required: false },
     answer: notShown,
-    refusals: [400, 401, 403, 415],
+    refusals: [400, 401, 403, 413, 415],
   },
   {
     method: "post",
@@ -119,7 +119,7 @@ const userOperations: DocumentedOperation[] = [
     parameters: [...search, applyToAll],
     body: { component: "NotificationMark", required: true },
     answer: notShown,
-    refusals: [400, 401, 403, 415],
+    refusals: [400, 401, 403, 413, 415],
   },
   {
     method: "get",
@@ -136,7 +136,7 @@ const userOperations: DocumentedOperation[] = [
     parameters: [],
     body: { component: "NotificationSettingsChange", required: true },
     answer: notShown,
-    refusals: [400, 401, 403, 415],
+    refusals: [400, 401, 403, 413, 415],
   },
   {
     method: "patch",
@@ -145,7 +145,7 @@ const userOperations: DocumentedOperation[] = [
     parameters: [],
     body: { component: "WatchChange", required: true },
     answer: notShown,
-    refusals: [400, 401, 403, 415],
+    refusals: [400, 401, 403, 413, 415],
   },
   {
     method: "post",
@@ -154,7 +154,7 @@ const userOperations: DocumentedOperation[] = [
     parameters: [],
     body: { component: "PaperClaim", required: true },
     answer: component("PaperClaimResult"),
-    refusals: [400, 401, 403, 404, 415],
+    refusals: [400, 401, 403, 404, 413, 415],
   },
 ];
 
@@ -168,7 +168,7 @@ const organizationOperations: DocumentedOperation[] = [
     parameters: [inPath("name")],
     body: { component: "TokenRevocation", required: true },
     answer: notShown,
-    refusals: [400, 401, 403, 404, 415],
+    refusals: [400, 401, 403, 404, 413, 415],
   },
   {
     method: "get",
@@ -194,7 +194,7 @@ const organizationOperations: DocumentedOperation[] = [
     parameters: [inPath("name")],
     body: { component: "ResourceGroupRequest", required: true },
     answer: component("ResourceGroup"),
-    refusals: [400, 401, 403, 404, 415],
+    refusals: [400, 401, 403, 404, 413, 415],
   },
   {
     method: "get",
@@ -211,7 +211,7 @@ const organizationOperations: DocumentedOperation[] = [
     parameters: [inPath("name")],
     body: { component: "NetworkSecurityChange", required: true },
     answer: component("NetworkSecurity"),
-    refusals: [400, 401, 403, 404, 415],
+    refusals: [400, 401, 403, 404, 413, 415],
   },
   {
     method: "get",
@@ -252,7 +252,7 @@ const organizationOperations: DocumentedOperation[] = [
     parameters: [inPath("name"), inPath("username")],
     body: { component: "MemberRoleChange", required: true },
     answer: notShown,
-    refusals: [400, 401, 403, 404, 415],
+    refusals: [400, 401, 403, 404, 413, 415],
   },
   {
     method: "get",

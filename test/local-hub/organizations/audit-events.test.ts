@@ -38,6 +38,16 @@ describe("The audit log of an organization", () => {
     });
   });
 
+  test("tells of settings however deep they are nested", async () => {
+    const hub = await openLocalHub();
+    let deep: unknown = 1;
+    for (let depth = 0; depth < 1_500; depth += 1) deep = { deep };
+    const updatedConfig = { private: false, deep };
+    await hub.happen({ repo: seeded, event: { scope: "repo.config", action: "update" }, updatedConfig });
+    const [event] = await auditEvents(hub, { organization: "acme", type: "repo.update_settings" });
+    expect(event?.data).toEqual({ repo: seeded, updatedConfig });
+  });
+
   test("tells of a repository that comes to be, is configured, moves and is deleted", async () => {
     const hub = await openLocalHub();
     expect(await told(hub, { repo, event: { scope: "repo", action: "create" } })).toEqual(["repo.create"]);

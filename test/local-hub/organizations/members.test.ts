@@ -177,6 +177,18 @@ describe("What is told of a member", () => {
     expect(Object.keys(member ?? {}).sort()).toEqual(forAll);
   });
 
+  test("tells of the resource groups that one can access, and of no others", async () => {
+    const hub = await openLocalHub();
+    const groupsOf = async (token: string) =>
+      new Set(
+        members(await hub.ask(`GET ${acme}?limit=10000`, { token })).flatMap(({ resourceGroups = [] }) =>
+          resourceGroups.map(({ name }) => name),
+        ),
+      );
+    expect(await groupsOf("hf_local")).toEqual(new Set(["Reviews", "People", "Experiments"]));
+    expect(await groupsOf("hf_other")).toEqual(new Set(["Reviews"]));
+  });
+
   test("is who it is, and what there is of the resource groups", async () => {
     const hub = await openLocalHub();
     const { body: groups } = await hub.ask("GET /api/organizations/acme/resource-groups");

@@ -225,6 +225,23 @@ describe("A repository in a resource group", () => {
     expect(await reposOf(hub, "New")).toHaveLength(1);
   });
 
+  test("takes the place of what has its new name, in whatever group that was", async () => {
+    const hub = await openGroup();
+    const other = { type: "model", name: "acme/other" } as const;
+    await created(hub, { name: "Other", repos: [await addRepository(hub, other)] });
+    await hub.happen({ repo: fresh, event: { scope: "repo", action: "move" }, movedTo: { name: other.name } });
+    expect(await reposOf(hub, "New")).toEqual([{ ...other, private: false }]);
+    expect(await reposOf(hub, "Other")).toEqual([]);
+  });
+
+  test("does not come with a repository of somebody else that moves onto it", async () => {
+    const hub = await openGroup();
+    const away = { type: "model", name: "team-org/fresh" } as const;
+    await addRepository(hub, away);
+    await hub.happen({ repo: away, event: { scope: "repo", action: "move" }, movedTo: { name: fresh.name } });
+    expect(await reposOf(hub, "New")).toEqual([]);
+  });
+
   test("leaves it when it goes to somebody else, and is not in it when it comes back", async () => {
     const hub = await openGroup();
     const away = { type: "model", name: "team-org/fresh" } as const;

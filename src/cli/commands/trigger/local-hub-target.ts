@@ -32,6 +32,7 @@ const outcome = z.object({
     }),
   ),
   notFired,
+  notified: z.array(z.string()),
 });
 const preview = z.object({
   payload: z.unknown(),

@@ -1,4 +1,4 @@
-import type { TriggerOutcome, TriggerTarget } from "./target.ts";
+import { isWithoutEffect, type TriggerOutcome, type TriggerTarget } from "./target.ts";
 
 /** What {@link repeatTrigger} needs. */
 export interface RepeatOptions {
@@ -13,7 +13,7 @@ export interface RepeatOptions {
 }
 
 /**
- * Lets an event happen many times. It ends early when an event fires nothing, since the next would not either, and
+ * Lets an event happen many times. It ends early when an event leads to nothing, since the next would not either, and
  * when something is wrong that is not the receiver's: that is returned. Never rejects.
  */
 export async function repeatTrigger(options: RepeatOptions): Promise<{ error?: unknown }> {
@@ -28,7 +28,7 @@ export async function repeatTrigger(options: RepeatOptions): Promise<{ error?: u
       begun += 1;
       try {
         const outcome = await target.trigger(ends);
-        if (outcome.deliveries.length === 0) isSilent = true;
+        if (isWithoutEffect(outcome)) isSilent = true;
         onOutcome(outcome);
       } catch (error) {
         if (ends.aborted) return;

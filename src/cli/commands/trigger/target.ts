@@ -10,6 +10,13 @@ export interface TriggerOutcome {
   deliveries: readonly TriggeredDelivery[];
   /** Webhooks that watch the repository and were silent all the same. */
   notFired: readonly NotFired[];
+  /** The names of the users whom a notification of the local Hub tells of it. */
+  notified: readonly string[];
+}
+
+/** Whether an event has led to nothing at all. */
+export function isWithoutEffect({ deliveries, notified }: TriggerOutcome): boolean {
+  return deliveries.length === 0 && notified.length === 0;
 }
 
 /** What would come of an event. */

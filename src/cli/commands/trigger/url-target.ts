@@ -40,7 +40,7 @@ export class UrlTarget implements TriggerTarget {
     const { entry } = await postDelivery(context, { url, secret, delivery });
     signal.throwIfAborted();
     const { webhookId: _webhookId, logId: _logId, ...told } = triedDelivery(this.#webhookId, entry);
-    return { deliveries: [{ ...told, durationMs: Math.round(entry.durationMs) }], notFired: [] };
+    return { deliveries: [{ ...told, durationMs: Math.round(entry.durationMs) }], notFired: [], notified: [] };
   }
 
   async preview(): Promise<TriggerPreview> {

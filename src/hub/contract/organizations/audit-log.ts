@@ -1,5 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { jsonAnswer } from "../json.ts";
+import type { SearchOf } from "../query.ts";
 import { bearer, objectId, refusals, timestamp } from "../values.ts";
 import { organizationName } from "./role.ts";
 
@@ -137,7 +138,7 @@ export type AuditLogEvent = z.output<typeof auditLogEvent>;
 /** What the audit log of an organization tells of. */
 export type AuditLogType = (typeof auditLogTypes)[number];
 /** Which events: `q` holds terms such as `author:ada ip:192.0.2.1 type:org.add_user`. */
-export type AuditLogSearch = z.input<typeof search>;
+export type AuditLogSearch = SearchOf<typeof search>;
 
 /** The operation on the audit log of an organization (hub-api.md, Organizations). */
 export const auditLogRoutes = {

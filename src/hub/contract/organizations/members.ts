@@ -1,6 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { jsonAnswer, jsonBody } from "../json.ts";
-import { wholeNumber } from "../query.ts";
+import { type SearchOf, wholeNumber } from "../query.ts";
 import { bearer, notShown, objectId, objectIdInEitherCase, refusals } from "../values.ts";
 import { organizationName, organizationRole } from "./role.ts";
 
@@ -36,7 +36,7 @@ export const memberRoleChange = z
 
 const search = z.strictObject({
   search: z.string().optional(),
-  email: z.email().optional(),
+  email: z.email("expected a whole e-mail address").optional(),
   cursor: z.string().optional(),
   limit: wholeNumber({ minimum: 10, maximum: 10_000, fallback: 500 }),
 });
@@ -44,7 +44,7 @@ const search = z.strictObject({
 /** A member of an organization. */
 export type OrganizationMember = z.output<typeof organizationMember>;
 /** Which members; `limit` is how many come in one page, `cursor` where to go on. */
-export type MemberSearch = Partial<z.output<typeof search>>;
+export type MemberSearch = SearchOf<typeof search>;
 /** What a member may do from now on, in the organization and in some of its resource groups. */
 export type MemberRoleChange = z.input<typeof memberRoleChange>;
 
@@ -86,7 +86,7 @@ export const memberRoutes = {
       ...refusals.unauthorized,
       ...refusals.forbidden,
       ...refusals.notFound,
-      ...refusals.unsupported,
+      ...refusals.body,
     },
   }),
 } as const;

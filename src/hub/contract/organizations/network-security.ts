@@ -72,7 +72,7 @@ export const networkSecurityRoutes = {
       ...refusals.unauthorized,
       ...refusals.forbidden,
       ...refusals.notFound,
-      ...refusals.unsupported,
+      ...refusals.body,
     },
   }),
 } as const;

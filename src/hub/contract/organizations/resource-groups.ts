@@ -5,7 +5,7 @@ import { bearer, objectId, refusals } from "../values.ts";
 import { organizationName, organizationRole } from "./role.ts";
 
 /** Whether new members of the organization join, and as what. */
-const autoJoin = z.discriminatedUnion(
+export const autoJoin = z.discriminatedUnion(
   "enabled",
   [z.strictObject({ enabled: z.literal(true), role: organizationRole }), z.strictObject({ enabled: z.literal(false) })],
   'expected { "enabled": true, "role": … } or { "enabled": false }',
@@ -87,7 +87,7 @@ export const resourceGroupRoutes = {
       ...refusals.unauthorized,
       ...refusals.forbidden,
       ...refusals.notFound,
-      ...refusals.unsupported,
+      ...refusals.body,
     },
   }),
 } as const;

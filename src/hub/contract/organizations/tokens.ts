@@ -25,7 +25,7 @@ export const tokenRoutes = {
       ...refusals.unauthorized,
       ...refusals.forbidden,
       ...refusals.notFound,
-      ...refusals.unsupported,
+      ...refusals.body,
     },
   }),
 } as const;

@@ -8,11 +8,11 @@ import {
 import { type Admission, admit, hasPlan } from "../../access.ts";
 import { accountId, avatarUrlOf, fullNameOf } from "../../accounts.ts";
 import type { AuditEntry, AuditLog } from "../../audit-log.ts";
-import { type KeyedResourceGroup, resourceGroupsOf } from "../../resource-groups.ts";
+import { accessibleGroups, type KeyedResourceGroup } from "../../resource-groups.ts";
 import type { KeyedRecord } from "../../store/record-store.ts";
 import type { StoredMember } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
-import { type ApiEnvironment, createApiApp } from "../api.ts";
+import { type ApiEnvironment, createApiApp, requestOf } from "../api.ts";
 
 /** What the routes of members need. */
 export interface MemberRoutesOptions {
@@ -46,7 +46,8 @@ export function memberApi({ store, auditLog, baseUrl }: MemberRoutesOptions): Op
       next.searchParams.set("cursor", writeCursor(last.id));
       context.header("link", `<${next.href}>; rel="next"`);
     }
-    const groupsOf = groupsByUser(resourceGroupsOf(store, organization));
+    const { isAdmin } = admission;
+    const groupsOf = groupsByUser(accessibleGroups(store, { organization, user: context.var.caller.user, isAdmin }));
     const answer = page.map((member) =>
       toAnswer(member, { admission, baseUrl, groups: groupsOf.get(member.id) ?? [] }),
     );
@@ -68,7 +69,7 @@ export function memberApi({ store, auditLog, baseUrl }: MemberRoutesOptions): Op
         ...entry,
         organization,
         author: caller.user,
-        request: { caller, userAgent: context.req.header("user-agent") },
+        request: requestOf(context),
       });
     store.atOnce(() => {
       if (member.role !== role) {
@@ -148,7 +149,7 @@ function toAnswer(
     _id,
     avatarUrl: avatarUrlOf(user, { baseUrl }),
     fullname: fullNameOf(user),
-    // Of an id that is made from the name: one in four, and all but one in sixteen; always the same ones.
+    // By the id, which is made from the name: one user in four, always the same ones.
     isPro: _id.charAt(0) < "4",
     user,
     type: "user",
@@ -158,6 +159,7 @@ function toAnswer(
       resourceGroups: groups,
       isExternalCollaborator: member.isExternalCollaborator,
     }),
+    // All but one in sixteen.
     ...(admission.isAdmin && { twoFaEnabled: _id.charAt(1) !== "0" }),
     ...(seesEmails(admission) && { verifiedEmail: emailOf({ organization: owner, user, member }) }),
   };

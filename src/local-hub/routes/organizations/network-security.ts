@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { type NetworkSecurity, networkSecurityRoutes } from "../../../hub/contract/organizations/network-security.ts";
+import { networkSecurityRoutes } from "../../../hub/contract/organizations/network-security.ts";
 import { admit } from "../../access.ts";
 import type { AuditLog } from "../../audit-log.ts";
-import { initialNetworkSecurity } from "../../seed/network-security.ts";
+import { networkSecurityOf } from "../../network-security.ts";
 import type { Store } from "../../store/store.ts";
-import { type ApiEnvironment, createApiApp } from "../api.ts";
+import { type ApiEnvironment, createApiApp, requestOf } from "../api.ts";
 
 /** What the routes of network security need. */
 export interface NetworkSecurityRoutesOptions {
@@ -17,20 +17,17 @@ export interface NetworkSecurityRoutesOptions {
 export function networkSecurityApi({ store, auditLog }: NetworkSecurityRoutesOptions): OpenAPIHono<ApiEnvironment> {
   const app = createApiApp();
 
-  const settingsOf = (organization: string): NetworkSecurity =>
-    store.networkSecurity.get({ owner: organization, id: "network-security" }) ?? initialNetworkSecurity;
-
   app.openapi(networkSecurityRoutes.get, (context) => {
     const organization = context.req.valid("param").name;
     admit({ store, caller: context.var.caller, organization }, { as: "admin" });
-    return context.json(settingsOf(organization), 200);
+    return context.json(networkSecurityOf(store, organization), 200);
   });
 
   app.openapi(networkSecurityRoutes.update, (context) => {
     const organization = context.req.valid("param").name;
     const { caller } = context.var;
     admit({ store, caller, organization }, { as: "admin", write: true });
-    const before = settingsOf(organization);
+    const before = networkSecurityOf(store, organization);
     const after = { ...before, ...context.req.valid("json") };
     const changed = Object.entries(after).filter(
       ([field, value]) => !isDeepStrictEqual(value, Reflect.get(before, field)),
@@ -44,7 +41,7 @@ export function networkSecurityApi({ store, auditLog }: NetworkSecurityRoutesOpt
           author: caller.user,
           message: `Changed the network security: ${changed.map(([field]) => field).join(", ")}`,
           data: Object.fromEntries(changed),
-          request: { caller, userAgent: context.req.header("user-agent") },
+          request: requestOf(context),
         });
       });
     }

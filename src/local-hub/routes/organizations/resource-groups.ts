@@ -1,12 +1,17 @@
 import type { OpenAPIHono, z } from "@hono/zod-openapi";
-import { HTTPException } from "hono/http-exception";
 import { type resourceGroupRequest, resourceGroupRoutes } from "../../../hub/contract/organizations/resource-groups.ts";
 import { admit } from "../../access.ts";
 import type { AuditLog } from "../../audit-log.ts";
-import { holdsRepository, type KeyedResourceGroup, resourceGroupsOf, toAnswer } from "../../resource-groups.ts";
+import {
+  accessibleGroups,
+  holdsRepository,
+  type KeyedResourceGroup,
+  resourceGroupsOf,
+  toAnswer,
+} from "../../resource-groups.ts";
 import type { Store } from "../../store/store.ts";
 import { ownerOf } from "../../watch.ts";
-import { type ApiEnvironment, createApiApp } from "../api.ts";
+import { type ApiEnvironment, createApiApp, invalid, requestOf } from "../api.ts";
 
 /** What the routes of resource groups need. */
 export interface ResourceGroupRoutesOptions {
@@ -19,9 +24,6 @@ export interface ResourceGroupRoutesOptions {
   now: () => number;
 }
 
-/** How many invalid fields a refusal names. */
-const problemsNamed = 5;
-
 /** The operations on the resource groups of an organization (hub-api.md, Organizations). */
 export function resourceGroupApi(options: ResourceGroupRoutesOptions): OpenAPIHono<ApiEnvironment> {
   const { store, auditLog, baseUrl, newId, now } = options;
@@ -30,11 +32,8 @@ export function resourceGroupApi(options: ResourceGroupRoutesOptions): OpenAPIHo
   app.openapi(resourceGroupRoutes.list, (context) => {
     const { name } = context.req.valid("param");
     const { caller } = context.var;
-    const { organization, role } = admit({ store, caller, organization: name }, { as: "member", plan: "enterprise" });
-    const groups = resourceGroupsOf(store, organization).filter(
-      ({ record }) =>
-        role === "admin" || record.users.some((held) => held.user === caller.user && held.role !== "no_access"),
-    );
+    const admission = admit({ store, caller, organization: name }, { as: "member", plan: "enterprise" });
+    const groups = accessibleGroups(store, { ...admission, user: caller.user });
     return context.json(
       groups.map((group) => toAnswer(group, { store, baseUrl })),
       200,
@@ -51,7 +50,7 @@ export function resourceGroupApi(options: ResourceGroupRoutesOptions): OpenAPIHo
     const { users, repos, ...same } = context.req.valid("json");
     const others = resourceGroupsOf(store, organization);
     const problems = problemsOf({ ...same, users, repos }, { store, organization, others });
-    if (problems.length > 0) throw new HTTPException(400, { message: problems.slice(0, problemsNamed).join("; ") });
+    if (problems.length > 0) throw invalid(problems);
 
     const addedBy = caller.user;
     const record = {
@@ -65,7 +64,7 @@ export function resourceGroupApi(options: ResourceGroupRoutesOptions): OpenAPIHo
     const entry = {
       organization,
       author: caller.user,
-      request: { caller, userAgent: context.req.header("user-agent") },
+      request: requestOf(context),
     };
     const reference = { id: group.id, name: record.name };
     store.atOnce(() => {

@@ -5,7 +5,7 @@ import { admit } from "../../access.ts";
 import { callerOf } from "../../accounts.ts";
 import type { AuditLog } from "../../audit-log.ts";
 import type { Store } from "../../store/store.ts";
-import { type ApiEnvironment, createApiApp } from "../api.ts";
+import { type ApiEnvironment, createApiApp, requestOf } from "../api.ts";
 
 /** What the route of tokens needs. */
 export interface TokenRoutesOptions {
@@ -38,7 +38,7 @@ export function tokenApi({ store, auditLog, now }: TokenRoutesOptions): OpenAPIH
         author: caller.user,
         message: `Revoked the access of a token of ${revoked.user}`,
         data: { tokenId: revoked.tokenId },
-        request: { caller, userAgent: context.req.header("user-agent") },
+        request: requestOf(context),
       });
     });
     return context.json({}, 200);
