@@ -61,6 +61,11 @@ export function accountKind(name: string): "user" | "org" | undefined {
   return name === localUser || name === otherUser ? "user" : undefined;
 }
 
+/** The name of the user or organization to whom a repository belongs. */
+export function ownerOf({ name }: { name: string }): string {
+  return name.slice(0, name.indexOf("/"));
+}
+
 /** The id of a user or an organization: made from the name, so that it is the same in every local Hub. */
 export function accountId(name: string): string {
   return objectIdOf(`account ${name}`);

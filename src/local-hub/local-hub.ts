@@ -5,18 +5,18 @@ import type { Job } from "../hub/contract/jobs.ts";
 import type { Logger } from "../logger.ts";
 import { type Listener, type ListenOptions, listen } from "../server/node/listen.ts";
 import { createHubApp } from "./app.ts";
-import { AuditLog } from "./audit-log.ts";
-import { Dispatcher } from "./dispatcher.ts";
-import { checkEvent, type HubEvent } from "./event-request.ts";
-import type { HubDelivery } from "./hub-delivery.ts";
+import { Dispatcher } from "./delivery/dispatcher.ts";
+import type { HubDelivery } from "./delivery/hub-delivery.ts";
+import { Poster } from "./delivery/post.ts";
+import { checkEvent, type HubEvent } from "./events/event-request.ts";
+import { type TriggerContext, triggerEvent } from "./events/trigger.ts";
 import { newId, newSha } from "./identifiers.ts";
-import { JobRunner } from "./job-runner.ts";
+import { JobRunner } from "./jobs/job-runner.ts";
 import type { LogEntry } from "./log-entry.ts";
-import { Poster } from "./post.ts";
+import { AuditLog } from "./organizations/audit-log.ts";
 import type { ApiEnvironment } from "./routes/api.ts";
 import { seedStore } from "./seed/seed.ts";
 import { openStore, type Store } from "./store/store.ts";
-import { type TriggerContext, triggerEvent } from "./trigger.ts";
 
 /** How to start a local Hub. */
 export interface LocalHubOptions {

@@ -3,7 +3,7 @@ import { expect, onTestFinished, vi } from "vitest";
 import type { DevEvent } from "../../src/dev/dev-event.ts";
 import type { StartDevOptions } from "../../src/dev/dev-options.ts";
 import { type DevSession, startDev } from "../../src/dev/dev-session.ts";
-import type { HubDelivery } from "../../src/local-hub/hub-delivery.ts";
+import type { HubDelivery } from "../../src/local-hub/delivery/hub-delivery.ts";
 import { makeProject, type Project } from "../support/project-folder.ts";
 
 /** The secret of the servers here. It must appear in no event and in no state file. */

@@ -1,10 +1,10 @@
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
-import { eventRequest } from "../event-request.ts";
-import { settingsOf } from "../settings.ts";
+import { eventRequest } from "../events/event-request.ts";
+import { previewEvent, type TriggerContext, triggerEvent } from "../events/trigger.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
-import { previewEvent, type TriggerContext, triggerEvent } from "../trigger.ts";
-import { tokenUsers } from "../users.ts";
+import { settingsOf } from "../users/settings.ts";
+import { tokenUsers } from "../users/users.ts";
 import { summarizeWebhook } from "../webhook-summary.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
 import { replay } from "./webhooks.ts";

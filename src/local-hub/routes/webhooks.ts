@@ -2,7 +2,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
 import { type Webhook, webhookRoutes } from "../../hub/contract/webhooks.ts";
 import type { Caller } from "../accounts.ts";
-import type { Dispatcher } from "../dispatcher.ts";
+import type { Dispatcher } from "../delivery/dispatcher.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";

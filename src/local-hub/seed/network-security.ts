@@ -1,5 +1,5 @@
 import type { NetworkSecurity } from "../../hub/contract/organizations/network-security.ts";
-import { initialNetworkSecurity } from "../network-security.ts";
+import { initialNetworkSecurity } from "../organizations/network-security.ts";
 import type { KeyedRecord } from "../store/record-store.ts";
 import { busyOrganization } from "./members.ts";
 

@@ -1,6 +1,6 @@
 import type { RepoId } from "../../hub/contract/repositories.ts";
 import { localUser, objectIdOf, otherUser } from "../accounts.ts";
-import { discussionId } from "../event.ts";
+import { discussionId } from "../events/event.ts";
 import type { KeyedRecord } from "../store/record-store.ts";
 import type { StoredNotification } from "../store/records.ts";
 import { memberName } from "./members.ts";

@@ -1,5 +1,5 @@
 import { localUser, objectIdOf, otherUser } from "../accounts.ts";
-import type { KeyedResourceGroup } from "../resource-groups.ts";
+import type { KeyedResourceGroup } from "../organizations/resource-groups.ts";
 import type { StoredResourceGroup } from "../store/records.ts";
 import { busyOrganization, memberName } from "./members.ts";
 import type { SeedOptions } from "./seed-options.ts";

@@ -179,7 +179,7 @@ describe("hub-webhooks sync", () => {
     const { exitCode, stdout, stderr } = await runCommand([...argv, project.scene.hub.url, "--token", "hf_read"]);
     expect(exitCode).toBe(1);
     expect(stdout).toContain(", but not all:\n= 1 unchanged\n");
-    expect(stderr).toMatch(/^error: retrain: updating its webhook failed\. .*write permission.*\n.*next run\.\n$/);
+    expect(stderr).toMatch(/^error: retrain: updating its webhook failed\. .*may only read.*\n.*next run\.\n$/);
   });
 
   test("never shows a secret", async () => {

@@ -1,5 +1,5 @@
-import { workOutEvent } from "../../../local-hub/event-payload.ts";
-import { type CheckedEvent, checkEvent } from "../../../local-hub/event-request.ts";
+import { workOutEvent } from "../../../local-hub/events/event-payload.ts";
+import { type CheckedEvent, checkEvent } from "../../../local-hub/events/event-request.ts";
 import { newId, newSha } from "../../../local-hub/identifiers.ts";
 import { editPayload, type PayloadEdit } from "../../../payload/edit.ts";
 import { actions, isKnownScope, type KnownScope, repoTypes, scopes } from "../../../payload/schema.ts";

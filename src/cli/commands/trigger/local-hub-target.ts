@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { developmentTokens } from "../../../local-hub/accounts.ts";
-import type { CheckedEvent } from "../../../local-hub/event-request.ts";
-import type { NotFired } from "../../../local-hub/trigger.ts";
-import { triggerWords } from "../../../local-hub/trigger-words.ts";
+import type { CheckedEvent } from "../../../local-hub/events/event-request.ts";
+import type { NotFired } from "../../../local-hub/events/trigger.ts";
+import { triggerWords } from "../../../local-hub/events/trigger-words.ts";
 import { isLoopbackHost } from "../../../loopback.ts";
 import { shellWord } from "../../../page/shell-word.ts";
 import { ask, defaultEndpoint, gone, notALocalHub, notLocal } from "./local-hub-request.ts";

@@ -1,5 +1,5 @@
-import type { HubDelivery } from "../../../local-hub/hub-delivery.ts";
-import type { NotFired } from "../../../local-hub/trigger.ts";
+import type { HubDelivery } from "../../../local-hub/delivery/hub-delivery.ts";
+import type { NotFired } from "../../../local-hub/events/trigger.ts";
 
 /** A delivery that was sent; what only a Hub knows of it is there where it went through one. */
 export type TriggeredDelivery = Omit<HubDelivery, "webhookId" | "logId"> &

@@ -1,9 +1,9 @@
-import { postDelivery } from "../../../local-hub/attempt.ts";
-import { workOutEvent } from "../../../local-hub/event-payload.ts";
-import type { CheckedEvent } from "../../../local-hub/event-request.ts";
-import { triedDelivery } from "../../../local-hub/hub-delivery.ts";
+import { postDelivery } from "../../../local-hub/delivery/attempt.ts";
+import { triedDelivery } from "../../../local-hub/delivery/hub-delivery.ts";
+import { Poster } from "../../../local-hub/delivery/post.ts";
+import { workOutEvent } from "../../../local-hub/events/event-payload.ts";
+import type { CheckedEvent } from "../../../local-hub/events/event-request.ts";
 import { newId, newSha } from "../../../local-hub/identifiers.ts";
-import { Poster } from "../../../local-hub/post.ts";
 import { maskUrl } from "../../../url-secrets.ts";
 import { wrongUsage } from "../../wrong-usage.ts";
 import { hubUrl } from "./event.ts";

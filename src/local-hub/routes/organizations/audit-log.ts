@@ -1,9 +1,9 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import { auditLogRoutes } from "../../../hub/contract/organizations/audit-log.ts";
 import type { Logger } from "../../../logger.ts";
-import { admit } from "../../access.ts";
-import { exportAuditLog } from "../../audit-log-export.ts";
-import { readAuditQuery } from "../../audit-query.ts";
+import { admit } from "../../organizations/access.ts";
+import { exportAuditLog } from "../../organizations/audit-log-export.ts";
+import { readAuditQuery } from "../../organizations/audit-query.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "../api.ts";
 

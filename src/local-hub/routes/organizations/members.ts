@@ -5,10 +5,10 @@ import {
   memberRoutes,
   type OrganizationMember,
 } from "../../../hub/contract/organizations/members.ts";
-import { type Admission, admit, hasPlan } from "../../access.ts";
 import { accountId, avatarUrlOf, fullNameOf } from "../../accounts.ts";
-import type { AuditEntry, AuditLog } from "../../audit-log.ts";
-import { accessibleGroups, type KeyedResourceGroup } from "../../resource-groups.ts";
+import { type Admission, admit, hasPlan } from "../../organizations/access.ts";
+import type { AuditEntry, AuditLog } from "../../organizations/audit-log.ts";
+import { accessibleGroups, type KeyedResourceGroup } from "../../organizations/resource-groups.ts";
 import type { KeyedRecord } from "../../store/record-store.ts";
 import type { StoredMember } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";

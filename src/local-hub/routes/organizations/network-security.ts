@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { networkSecurityRoutes } from "../../../hub/contract/organizations/network-security.ts";
-import { admit } from "../../access.ts";
-import type { AuditLog } from "../../audit-log.ts";
-import { networkSecurityOf } from "../../network-security.ts";
+import { admit } from "../../organizations/access.ts";
+import type { AuditLog } from "../../organizations/audit-log.ts";
+import { networkSecurityOf } from "../../organizations/network-security.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp, requestOf } from "../api.ts";
 

@@ -1,16 +1,16 @@
 import type { OpenAPIHono, z } from "@hono/zod-openapi";
 import { type resourceGroupRequest, resourceGroupRoutes } from "../../../hub/contract/organizations/resource-groups.ts";
-import { admit } from "../../access.ts";
-import type { AuditLog } from "../../audit-log.ts";
+import { ownerOf } from "../../accounts.ts";
+import { admit } from "../../organizations/access.ts";
+import type { AuditLog } from "../../organizations/audit-log.ts";
 import {
   accessibleGroups,
   holdsRepository,
   type KeyedResourceGroup,
   resourceGroupsOf,
   toAnswer,
-} from "../../resource-groups.ts";
+} from "../../organizations/resource-groups.ts";
 import type { Store } from "../../store/store.ts";
-import { ownerOf } from "../../watch.ts";
 import { type ApiEnvironment, createApiApp, invalid, requestOf } from "../api.ts";
 
 /** What the routes of resource groups need. */

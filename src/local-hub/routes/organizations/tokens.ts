@@ -1,9 +1,9 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
 import { tokenRoutes } from "../../../hub/contract/organizations/tokens.ts";
-import { admit } from "../../access.ts";
 import { callerOf } from "../../accounts.ts";
-import type { AuditLog } from "../../audit-log.ts";
+import { admit } from "../../organizations/access.ts";
+import type { AuditLog } from "../../organizations/audit-log.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp, requestOf } from "../api.ts";
 

@@ -1,0 +1,209 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { data, openLocalHub, pushed, secret } from "../hub.ts";
+import { ended, jobs, output } from "../started-jobs.ts";
+import { openFolder } from "../state-file.ts";
+
+/** Runs a job with these fields once, and returns how it ended and what it wrote. */
+async function run(fields: Record<string, unknown>, changes: Record<string, unknown> = {}) {
+  const hub = await openLocalHub({ runJobs: true });
+  await hub.create({ job: { flavor: "cpu-basic", ...fields }, ...changes });
+  const [delivery] = await hub.happen();
+  const [made] = await ended(hub);
+  return { hub, delivery, made, lines: output(hub) };
+}
+
+describe("A job that is run", () => {
+  test("gets exactly the five variables, its own, its secrets, and nothing of ours but what a program needs", async () => {
+    vi.stubEnv("HF_TOKEN", "hf_of_the_developer");
+    vi.stubEnv("AWS_SECRET_ACCESS_KEY", "of the developer");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const file = join(openFolder(), "environment.json");
+    const script = "fs.writeFileSync(process.argv[1], JSON.stringify(process.env))";
+    const { hub, delivery, made } = await run(
+      {
+        command: [process.execPath, "-e", script, file],
+        environment: { LOG_LEVEL: "a  b\"c'" },
+        secrets: { TOKEN: "s3cret of the job" },
+      },
+      { secret },
+    );
+    expect(made?.status).toEqual({ stage: "COMPLETED", message: null, failureCount: 0 });
+    const environment: Record<string, string> = JSON.parse(await readFile(file, "utf8"));
+    const ours = ["PATH", "HOME", "USER", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR", "__CF_USER_TEXT_ENCODING"];
+    const given = Object.fromEntries(Object.entries(environment).filter(([name]) => !ours.includes(name)));
+    const { request } = (await hub.entries(delivery?.webhookId ?? ""))[0] ?? {};
+    expect(given).toEqual({
+      WEBHOOK_PAYLOAD: request?.body,
+      WEBHOOK_REPO_ID: "me/data",
+      WEBHOOK_REPO_TYPE: "dataset",
+      WEBHOOK_ID: delivery?.deliveryId,
+      WEBHOOK_SECRET: secret,
+      LOG_LEVEL: "a  b\"c'",
+      TOKEN: "s3cret of the job",
+    });
+    expect(environment.PATH).toBe(process.env.PATH);
+    expect(made?.secrets).toEqual({ TOKEN: null, WEBHOOK_SECRET: null });
+  });
+
+  test("has its variables, also when a secret of its own has the name of one", async () => {
+    const { delivery, lines } = await run({
+      command: ["sh", "-c", 'echo "$WEBHOOK_ID"'],
+      secrets: { WEBHOOK_ID: "another id" },
+    });
+    expect(lines).toEqual([delivery?.deliveryId]);
+  });
+
+  test("may write without ever ending a line: no more of it is kept than is logged", async () => {
+    const script =
+      'const text = "x".repeat(1 << 20); for (let count = 0; count < 64; count += 1) fs.writeSync(1, text);';
+    const before = process.memoryUsage().heapUsed;
+    const { made, lines } = await run({ command: [process.execPath, "-e", script] });
+    expect(made?.status.stage).toBe("COMPLETED");
+    expect(lines).toEqual(["x".repeat(2_000)]);
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(48 << 20);
+  });
+
+  test("has ended when its program has, also when something that it left behind holds its output", async () => {
+    const { made } = await run({ command: ["sh", "-c", "setsid sleep 3 & exit 0"] });
+    expect(made?.status).toMatchObject({ stage: "COMPLETED" });
+  });
+
+  test("tells no secret when it cannot be started with it", async () => {
+    const { hub, made } = await run({ command: ["true"], secrets: { TOKEN: "s3cret of the job\0" } });
+    expect(made?.status).toMatchObject({ stage: "ERROR", message: expect.stringContaining("NUL") });
+    expect(JSON.stringify(made) + hub.log.text()).not.toContain("s3cret");
+  });
+
+  test("cannot print a secret into the log", async () => {
+    const { lines } = await run(
+      { command: ["sh", "-c", 'echo "[$TOKEN] [$WEBHOOK_SECRET]"'], secrets: { TOKEN: "s3cret of the job" } },
+      { secret },
+    );
+    expect(lines).toEqual(["[***] [***]"]);
+  });
+
+  test("gets no secret of a webhook that has none", async () => {
+    const { lines } = await run({ command: ["sh", "-c", `echo "secret: \${WEBHOOK_SECRET-not set}"`] });
+    expect(lines).toEqual(["secret: not set"]);
+  });
+
+  test("gets its arguments as they are, without a shell", async () => {
+    const odd = ["$HOME", "a b", "", "*", "; echo no", "größer"];
+    const script = "console.log(JSON.stringify(process.argv.slice(1)))";
+    const { lines } = await run({ command: [process.execPath, "-e", script, "--"], arguments: odd });
+    expect(JSON.parse(String(lines[0]))).toEqual(odd);
+  });
+
+  test("has each line that it writes in the log, of both outputs, a long one cut", async () => {
+    const script = `echo one; echo two >&2; printf three; ${process.execPath} -e 'console.log("x".repeat(10000))'`;
+    const { hub, made, lines } = await run({ command: ["sh", "-c", script] });
+    expect([...lines].sort()).toEqual(["one", `three${"x".repeat(1_995)}`, "two"]);
+    expect(hub.log.lines).toContainEqual({ level: "info", msg: "job output", line: "one", job: made?.id });
+  });
+
+  test("goes through its stages in the log", async () => {
+    const { hub, made } = await run({ command: ["true"] });
+    const stages = hub.log.lines.filter(({ msg }) => msg === "job").map(({ stage, job: of }) => [stage, of]);
+    expect(stages).toEqual([
+      ["RUNNING", made?.id],
+      ["COMPLETED", made?.id],
+    ]);
+  });
+
+  test.each([
+    { what: "another exit code than 0", fields: { command: ["sh", "-c", "exit 7"] }, message: /exit code 7/ },
+    { what: "a signal", fields: { command: ["sh", "-c", "kill -9 $$"] }, message: /SIGKILL/ },
+    { what: "a program that is not there", fields: { command: ["no-such-program-here"] }, message: /not installed/ },
+    { what: "a program that is none", fields: { command: ["/"] }, message: /EACCES|EPERM/ },
+    { what: "no command", fields: { dockerImage: "python:3.13" }, message: /no command/ },
+    { what: "a command with a NUL", fields: { command: ["a\0b"] }, message: /NUL character/ },
+  ])("ends with ERROR and a reason: $what", async ({ fields, message }) => {
+    const { hub, made, delivery } = await run(fields);
+    expect(made?.status).toMatchObject({ stage: "ERROR", message: expect.stringMatching(message) });
+    expect(delivery?.status).toBe(200);
+    expect(hub.log.lines.filter(({ level }) => level === "error")).toEqual([]);
+  });
+
+  test("is started as often as its attempts say, until it succeeds", async () => {
+    const failing = await run({ command: ["sh", "-c", "echo run; exit 3"], attempts: 3 });
+    expect(failing.lines).toEqual(["run", "run", "run"]);
+    expect(failing.made?.status).toEqual({ stage: "ERROR", message: "exit code 3", failureCount: 3 });
+    const once = await run({ command: ["sh", "-c", "echo run; exit 3"] });
+    expect(once.lines).toEqual(["run"]);
+    expect(once.made?.status).toMatchObject({ failureCount: 1 });
+    // The folder is made by the first run, so the second one fails to make it and does the rest.
+    const folder = `/tmp/hub-webhooks-job-${process.pid}-${Date.now()}`;
+    const second = await run({ command: ["sh", "-c", `mkdir ${folder} && exit 1; rmdir ${folder}`], attempts: 5 });
+    expect(second.made?.status).toEqual({ stage: "COMPLETED", message: null, failureCount: 1 });
+  });
+
+  test("is told that a payload of over 128 kB fits into no variable", async () => {
+    const hub = await openLocalHub({ runJobs: true });
+    await hub.create({ job: { flavor: "cpu-basic", command: ["true"] } });
+    await hub.happen({ ...pushed, note: "x".repeat(140_000) });
+    const [made] = await ended(hub);
+    expect(made?.status).toMatchObject({ stage: "ERROR", message: expect.stringContaining("too large") });
+  }, 20_000);
+
+  test("is one of many: a few run at a time, and all of them in the end", async () => {
+    const hub = await openLocalHub({ runJobs: true });
+    await hub.create({ job: { flavor: "cpu-basic", command: ["sh", "-c", "echo $WEBHOOK_ID"] } });
+    const fired = (await Promise.all(Array.from({ length: 12 }, () => hub.happen()))).flat();
+    for (const { status } of await ended(hub, 12)) expect(status.stage).toBe("COMPLETED");
+    expect([...output(hub)].sort()).toEqual(fired.map(({ deliveryId }) => deliveryId).sort());
+  });
+
+  test("stays forgotten when the local Hub is reset meanwhile", async () => {
+    const hub = await openLocalHub({ runJobs: true });
+    await hub.create({ job: { flavor: "cpu-basic", command: ["sh", "-c", "echo begun; sleep 0.2"] } });
+    await hub.happen();
+    await vi.waitFor(() => expect(output(hub)).toEqual(["begun"]), { interval: 5, timeout: 10_000 });
+    hub.hub.reset();
+    await vi.waitFor(
+      () =>
+        expect(hub.log.lines).toContainEqual(
+          expect.objectContaining({ msg: "job", stage: expect.not.stringMatching("RUNNING") }),
+        ),
+      { interval: 5, timeout: 10_000 },
+    );
+    expect(await jobs(hub)).toEqual([]);
+  });
+
+  test("is canceled with all that it has started when the local Hub is closed", async () => {
+    const hub = await openLocalHub({ runJobs: true });
+    const script = "sleep 600 & echo begun; sleep 600";
+    await hub.create({ job: { flavor: "cpu-basic", command: ["sh", "-c", script], attempts: 3 } });
+    for (let count = 0; count < 6; count += 1) await hub.happen();
+    await vi.waitFor(() => expect(output(hub)).toHaveLength(4), { interval: 10, timeout: 10_000 });
+    // It resolves when the outputs are closed: by then nobody holds them any more, not even what was started.
+    await hub.hub.close();
+    const stages = hub.log.lines.filter(({ msg, stage }) => msg === "job" && stage === "CANCELED");
+    expect(stages).toHaveLength(6);
+    expect(output(hub)).toHaveLength(4);
+  });
+});
+
+describe("A job over its time", () => {
+  test("is ended with all that it has started, also what will not end by itself", async () => {
+    const hub = await openLocalHub({ runJobs: true });
+    const commands = {
+      willing: "sleep 600 & echo begun; sleep 600",
+      stubborn: `trap '' TERM; (while :; do sleep 0.1; done) & echo begun; while :; do sleep 0.1; done`,
+    };
+    for (const [name, script] of Object.entries(commands)) {
+      await hub.create({
+        watched: [{ type: "model", name: `me/${name}` }],
+        job: { flavor: "cpu-basic", command: ["sh", "-c", script], timeoutSeconds: 1 },
+      });
+      await hub.happen({ ...pushed, repo: { type: "model", name: `me/${name}` } });
+    }
+    // The outputs are closed only when all of the group are gone, and only then is it over.
+    for (const { status } of await ended(hub, 2)) {
+      expect(status).toEqual({ stage: "ERROR", message: "not done within 1 s", failureCount: 1 });
+    }
+    expect(output(hub)).toEqual(["begun", "begun"]);
+    expect(await hub.happen({ ...pushed, repo: data })).toEqual([]);
+  }, 20_000);
+});
