@@ -26,7 +26,7 @@ export interface HubClientOptions {
   timeoutMs?: number | undefined;
   /**
    * How often a call is repeated at most that was limited (429), failed on the Hub (5xx) or did not get through.
-   * Creating and replaying are repeated only where they cannot have happened. Default 3.
+   * What must not be done twice (creating, replaying, claiming) is repeated only where it cannot have happened. Default 3.
    */
   retries?: number | undefined;
 }

@@ -32,7 +32,9 @@ function rows(text: string): string[][] {
 const shortened: Record<string, string> = {
   "### Webhooks": "/api/settings/webhooks",
   "### Organizations": "/api/organizations/{name}",
-  "### Notifications, settings, papers": "",
+  "### Notifications": "",
+  "### Settings": "",
+  "### Papers": "",
 };
 
 const documented = Object.entries(shortened).flatMap(([heading, path]) =>
