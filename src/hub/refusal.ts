@@ -81,7 +81,7 @@ function nextStep({ status, endpoint, retryAfterSeconds, requestId, hasReason }:
   }
   if (status === 400 || status === 422) return "Correct what it names and call again.";
   if (status === 401) return `Set HF_TOKEN or give one (--token, or "token" in code); create one at ${tokens}.`;
-  if (status === 403 && hasReason) return `What your tokens may do stands at ${tokens}.`;
+  if (status === 403 && hasReason) return `If it is for the token, use one with write permission: see ${tokens}.`;
   if (status === 403) return `It needs a token with write permission, of a user who may do this: see ${tokens}.`;
   if (status === 404) {
     return `Check the name or the id, and that the Hub is the right one (HF_ENDPOINT, now ${endpoint}).`;
