@@ -1,4 +1,4 @@
-import type { AuditLogType } from "../../hub/contract/organizations/audit-log.ts";
+import { type AuditLogType, auditLogTypes } from "../../hub/contract/organizations/audit-log.ts";
 import { localUser, organizationNames, otherUser } from "../accounts.ts";
 import type { StoredAuditEvent } from "../store/audit-log-store.ts";
 import { type Happening, happenings } from "./audit-happenings.ts";
@@ -69,7 +69,7 @@ function foundingOf(organization: string, now: number): NewEvent[] {
 /** Everything that there is once, and what is done every day in between. */
 function logOfBusy(now: number): NewEvent[] {
   const story: [AuditLogType, Happening][] = [];
-  for (const [index, type] of typesInOrder().entries()) {
+  for (const [index, type] of auditLogTypes.entries()) {
     story.push([type, happenings[type]]);
     const often = everyday[index % (everyday.length + 1)];
     if (often !== undefined) story.push([often, again(often, index)]);
@@ -98,8 +98,4 @@ function described({ bySystem, ...told }: Happening, index: number): Omit<NewEve
     ...(author === formerUser && { isAuthorDeleted: true }),
     ...origins[index % origins.length],
   };
-}
-
-function typesInOrder(): AuditLogType[] {
-  return Object.keys(happenings) as AuditLogType[];
 }
