@@ -98,6 +98,17 @@ describe("A list in pages", () => {
   });
 });
 
+describe("The pages of a list", () => {
+  test("end with the reason of their signal, at the last one too", async () => {
+    const hub = await openHub(page(["ada"]));
+    const controller = new AbortController();
+    const pages = connect(hub.url).organizations.members("acme", {}, controller).pages();
+    expect((await pages.next()).value).toHaveLength(1);
+    controller.abort("enough");
+    expect(await rejectionOf(pages.next())).toBe("enough");
+  });
+});
+
 describe("The next page that a Link header names", () => {
   test.each<[string | null, string | undefined]>([
     [null, undefined],

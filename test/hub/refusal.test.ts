@@ -87,6 +87,20 @@ describe("The Hub's reason is told", () => {
     expect(await messageOf(answer)).toContain(`The Hub answers listWebhooks with ${told}`);
   });
 
+  test("with a mark of its own at the end, which gets no stop behind it", async () => {
+    expect(await messageOf({ status: 400, json: { error: 'Did you mean "org.create"?' } })).toContain(
+      'with status 400: Did you mean "org.create"? Correct what it names',
+    );
+  });
+
+  test("with the token as the remedy of a 403 only where that may be one", async () => {
+    const reason = { error: "This needs the plan Enterprise" };
+    expect(await messageOf({ status: 403, json: reason })).toContain(
+      "Enterprise. If it is for the token, use one with write",
+    );
+    expect(await messageOf({ status: 403 })).toContain("status 403. It needs a token with write permission");
+  });
+
   test("with the id of the request", async () => {
     const headers = { "x-request-id": "Root=1-65b2f0a1" };
     expect(await refusal({ status: 400, headers })).toMatchObject({ requestId: "Root=1-65b2f0a1" });

@@ -1,0 +1,43 @@
+import { z } from "@hono/zod-openapi";
+import { describe, expect, test } from "vitest";
+import { memberRoutes } from "../../../src/hub/contract/organizations/members.ts";
+import { fieldProblems } from "../../../src/hub/contract/problems.ts";
+import { wholeNumber } from "../../../src/hub/contract/query.ts";
+import { timestamp } from "../../../src/hub/contract/values.ts";
+
+/** What is told of a value. */
+function told(schema: z.ZodType, value: unknown) {
+  const { error } = schema.safeParse(value);
+  return error && fieldProblems(error, { name: "body" }).map(({ field, problem }) => `${field}: ${problem}`);
+}
+
+const query = z.strictObject({ p: wholeNumber({ minimum: 0, maximum: 9, fallback: 0 }), name: z.string().optional() });
+
+describe("What is wrong with a field", () => {
+  test.each<[what: string, schema: z.ZodType, value: unknown, told: string[]]>([
+    ["that is empty", z.object({ name: z.string().min(1) }), { name: "" }, ["name: it is empty"]],
+    ["that has no items", z.object({ names: z.array(z.string()).min(1) }), { names: [] }, ["names: give at least one"]],
+    ["that is missing", z.object({ name: z.string() }), {}, ["name: it is missing"]],
+    ["that there is not", z.strictObject({}), { "a b": 1 }, ['["a b"]: there is no such field']],
+    ["of another type", z.object({ on: z.boolean() }), { on: "yes" }, ["on: expected boolean, received string"]],
+    ["of an enumeration", z.object({ a: z.enum(["x", "y"]) }), { a: "z" }, ['a: expected "x" or "y"']],
+    ["of a query that is there twice", query, { name: ["a", "b"] }, ["name: give it once"]],
+    ["that is no whole number", query, { p: "1.5" }, ["p: expected a whole number from 0 to 9"]],
+    ["that is too large, in two ways", query, { p: "9007199254740993" }, ["p: expected a whole number from 0 to 9"]],
+    [
+      "that is a time elsewhere",
+      z.object({ at: timestamp }),
+      { at: "2026-01-31T09:15:27+01:00" },
+      ["at: expected a time in UTC that ends in Z, as in 2026-01-31T09:15:27Z"],
+    ],
+    [
+      "that is half an address",
+      memberRoutes.list.request.query,
+      { email: "ada@" },
+      ["email: expected a whole e-mail address"],
+    ],
+    ["that is the whole of it", z.object({}), [], ["body: expected object, received array"]],
+  ])("%s is told in plain words", (_what, schema, value, expected) => {
+    expect(told(schema, value)).toEqual(expected);
+  });
+});

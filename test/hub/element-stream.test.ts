@@ -1,0 +1,50 @@
+import { describe, expect, test, vi } from "vitest";
+import { readElements, SilentAnswerError } from "../../src/hub/element-stream.ts";
+import { allOf, rejectionOf } from "./scripted-hub.ts";
+
+/** An answer that arrives in these pieces, and then ends or stays silent. */
+function answer(pieces: readonly Uint8Array[], { ends = true, cancel = () => {} } = {}): Response {
+  const stream = new ReadableStream({
+    start(controller) {
+      for (const piece of pieces) controller.enqueue(piece);
+      if (ends) controller.close();
+    },
+    cancel,
+  });
+  return new Response(stream);
+}
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const patient = { timeoutMs: 10_000, signal: undefined };
+
+describe("The elements of an answer", () => {
+  test("are read wherever the answer is cut, in the middle of a letter too", async () => {
+    const whole = bytes('["größer", {"a": [1, "😀"]}]');
+    for (let place = 0; place <= whole.length; place += 1) {
+      const pieces = [whole.subarray(0, place), whole.subarray(place)];
+      expect(await allOf(readElements(answer(pieces), patient))).toEqual(["größer", { a: [1, "😀"] }]);
+    }
+  });
+
+  test("end with the reason of the signal, whether or not the answer knows of it", async () => {
+    const cancel = vi.fn();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const stopped = readElements(answer([bytes("[1,")], { ends: false, cancel }), { timeoutMs: 10_000, signal });
+    expect(await stopped.next()).toEqual({ done: false, value: 1 });
+    const rejection = rejectionOf(stopped.next());
+    controller.abort("enough");
+    expect(await rejection).toBe("enough");
+    expect(cancel).toHaveBeenCalled();
+  });
+
+  test("are given up when nothing more comes for too long", async () => {
+    const elements = readElements(answer([bytes("[1,")], { ends: false }), { timeoutMs: 5, signal: undefined });
+    expect(await elements.next()).toEqual({ done: false, value: 1 });
+    expect(await rejectionOf(elements.next())).toBeInstanceOf(SilentAnswerError);
+  });
+
+  test("are none of an answer without a body", async () => {
+    expect(await rejectionOf(allOf(readElements(new Response(null), patient)))).toBeInstanceOf(Error);
+  });
+});
