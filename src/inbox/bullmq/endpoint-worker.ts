@@ -37,6 +37,9 @@ export interface EndpointWorkerOptions {
   onError: (error: Error) => void;
 }
 
+/** What passes until a server that did not answer is asked again, in milliseconds: BullMQ would take 15 seconds. */
+const retryMs = 3_000;
+
 /** Crashes are counted by what the log of a job lacks, so BullMQ itself never gives up. */
 const withoutLimit = 1_000_000;
 
@@ -74,6 +77,7 @@ export class EndpointWorker {
       lockDuration: leaseMs,
       stalledInterval: leaseMs,
       maxStalledCount: withoutLimit,
+      runRetryDelay: retryMs,
       settings: {
         backoffStrategy: (_attempts, _type, error) =>
           error instanceof RetryError ? Math.max(0, error.dueAt.getTime() - now()) : 0,

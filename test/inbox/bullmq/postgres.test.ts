@@ -6,21 +6,26 @@ import { openInbox } from "../engine.ts";
 import { openers } from "../engines.ts";
 import { describeServerTrouble } from "./trouble.ts";
 
+// Three servers are made for it, and what every inbox does is tried on Redis too, by way of the same library.
+const skipped = process.env.SLOW_TESTS !== "1";
+if (skipped) console.warn("The inbox on PostgreSQL is not tried, which takes time. SLOW_TESTS=1 does it.");
+
 let server: PostgresServer;
 
 beforeAll(async () => {
+  if (skipped) return;
   server = await startPostgres();
   return () => server[Symbol.asyncDispose]();
 }, 60_000);
 
 const postgres = { name: "PostgreSQL", emptyStore: () => server.emptyDatabase(), open: openers.PostgreSQL };
 
-// The contract is tried on Redis too, by way of the same library, and takes half a minute here.
-if (process.env.SLOW_TESTS === "1") describeInboxContract(postgres);
-else console.warn("What every inbox does is not tried on PostgreSQL, which takes time. SLOW_TESTS=1 does it.");
-describeServerTrouble(() => server);
+describe.skipIf(skipped)("On PostgreSQL,", () => {
+  describeInboxContract(postgres);
+  describeServerTrouble(() => server);
+});
 
-describe("A PostgreSQL that syncs each write", () => {
+describe.skipIf(skipped)("A PostgreSQL that syncs each write", () => {
   test("has nothing to warn of", async () => {
     await using safe = await startPostgres({ isSafe: true });
     const { inbox, logger } = await openInbox({ ...postgres, emptyStore: () => safe.emptyDatabase() });
@@ -29,7 +34,7 @@ describe("A PostgreSQL that syncs each write", () => {
   });
 });
 
-describe("A PostgreSQL that may lose what was acknowledged", () => {
+describe.skipIf(skipped)("A PostgreSQL that may lose what was acknowledged", () => {
   test("is warned of at the start", async () => {
     await using safe = await startPostgres({ isSafe: true });
     const store = await safe.emptyDatabase();
