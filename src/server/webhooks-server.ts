@@ -244,6 +244,10 @@ export class WebhooksServer {
         endpointNames: () => this.endpointNames,
         secret: this.#secret,
         dashboard: () => (this.#background.endpointNames.length > 0 ? this.#owner : undefined),
+        background: () => ({
+          inbox: this.#options.inbox,
+          hasBackgroundEndpoints: this.#background.endpointNames.length > 0,
+        }),
         tell: (tell: { announce: boolean }) => this.#tell(undefined, tell),
         log: () => this.#logger,
       };

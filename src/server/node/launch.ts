@@ -11,6 +11,7 @@ import type { SecretCheck } from "../secret.ts";
 import { readSpace } from "../space.ts";
 import { type ListenTimeouts, listen } from "./listen.ts";
 import type { PublicDoor } from "./public-door.ts";
+import { adviseInSpace, type SpaceAdviceOptions } from "./space-advice.ts";
 import { readTunnelSetting } from "./tunnel-setting.ts";
 
 /** How to launch a server. */
@@ -65,6 +66,8 @@ export interface LaunchTarget {
   secret: SecretCheck;
   /** Who may open the dashboard; `undefined` where there is nothing to show on it. */
   dashboard: () => OwnerCheck | undefined;
+  /** What it has in the background, for a word on the disk of a Space. */
+  background: () => Pick<SpaceAdviceOptions, "inbox" | "hasBackgroundEndpoints">;
   /** Says, once, which settings look wrong and, where it is announced, whether a secret is asked for. */
   tell: (options: { announce: boolean }) => void;
   log: () => Logger;
@@ -115,6 +118,7 @@ export async function launch(target: LaunchTarget, options: LaunchOptions): Prom
   if (announce) {
     sayReady(target, publicUrl());
     sayDashboard(target, space?.url ?? url);
+    if (space) adviseInSpace({ ...target.background(), log: target.log });
   }
   return {
     port: listener.port,

@@ -1,11 +1,16 @@
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type LaunchOptions, WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 beforeEach(() => {
-  for (const name of ["HOST", "PORT", "TUNNEL", "SPACE_ID", "SPACE_HOST", "WEBHOOK_SECRET"]) vi.stubEnv(name, "");
+  for (const name of ["HOST", "PORT", "TUNNEL", "SPACE_ID", "SPACE_HOST", "WEBHOOK_SECRET", "INBOX_URL"]) {
+    vi.stubEnv(name, "");
+  }
 });
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -288,6 +293,33 @@ describe("A server in a Space", () => {
     expect(readyLines()).toMatchObject([{ endpoints: ["POST https://acme-rain-bot.hf.space/webhooks/retrain"] }]);
     const page = await (await fetch(url)).text();
     expect(page).toContain("https://acme-rain-bot.hf.space/webhooks/retrain");
+  });
+
+  test.each<[what: string, inbox: string, background: boolean, warns: boolean]>([
+    ["nothing in the background", "sqlite:./never-made.db", false, false],
+    ["an inbox on its disk", "sqlite:inbox.db", true, true],
+    ["an inbox on a mounted bucket", "sqlite:bucket.db?unsafe-file-system=allow", true, false],
+  ])("with %s is told what to expect", async (_what, inbox, background, warns) => {
+    vi.stubEnv("SPACE_ID", "acme/rain-bot");
+    vi.stubEnv("SPACE_HOST", "acme-rain-bot.hf.space");
+    const folder = await mkdtemp(join(tmpdir(), "space-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const logger = createMemoryLogger();
+    await using server = new WebhooksServer({ secret: "s3cret", logger, inbox: inbox.replace(":", `:${folder}/`) });
+    server.webhook("retrain", { background }, () => {});
+    await server.launch(anyPort);
+    const told = logger.lines.map(({ level, msg }) => `${level} ${msg}`);
+    expect(told).toContainEqual(expect.stringMatching(/^info .*public or protected Space.*sleeps after 48 hours/));
+    const warning = expect.stringMatching(/^warn The inbox lies on the disk of this Space.*INBOX_URL/);
+    if (warns) expect(told).toContainEqual(warning);
+    else expect(told).not.toContainEqual(warning);
+  });
+
+  test("is told nothing of Spaces elsewhere", async () => {
+    const logger = createMemoryLogger();
+    await using server = new WebhooksServer({ secret: "s3cret", logger });
+    await server.launch(anyPort);
+    expect(logger.text()).not.toContain("Space");
   });
 
   test.each([
