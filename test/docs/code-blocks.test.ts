@@ -1,0 +1,83 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const pages = ["README.md", ...readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"))].map((name) =>
+  name === "README.md" ? name : join("docs", name),
+);
+
+const skipped = process.env.SLOW_TESTS !== "1";
+if (skipped) console.warn("The code in the docs is not compiled, which takes time. SLOW_TESTS=1 does it.");
+
+/** What a block goes on from that does not begin at nothing: its page has it above. */
+const context: Record<string, string> = {
+  server: 'declare const server: import("hub-webhooks").WebhooksServer;',
+  train: "declare function train(payload: unknown): Promise<void>;",
+  isScope: 'import { isScope } from "hub-webhooks";',
+  WebhooksServer: 'import { WebhooksServer } from "hub-webhooks";',
+  webhookPayload: 'import { webhookPayload } from "hub-webhooks/testing";',
+  deliveryRequest: 'import { deliveryRequest } from "hub-webhooks/testing";',
+};
+
+/** The TypeScript of a page, block by block, each with what it goes on from. */
+function blocksOf(page: string): string[] {
+  const text = readFileSync(join(root, page), "utf8");
+  return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => {
+    const missing = Object.keys(context).filter(
+      (name) =>
+        new RegExp(`\\b${name}\\b`).test(code) &&
+        !new RegExp(`(?:(?:const|let|function)\\s+|import [^;]*)\\b${name}\\b`).test(code),
+    );
+    return [...missing.map((name) => context[name]), code, "export {};"].join("\n");
+  });
+}
+
+/** A folder in which `hub-webhooks` is what `src` holds. */
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "docs-code-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
+  writeFileSync(
+    join(folder, "bot.ts"),
+    'import { WebhooksServer } from "hub-webhooks";\nconst server = new WebhooksServer();\nexport { server };\nexport default server;\n',
+  );
+  const faces = ["client", "dev", "job", "local-hub", "testing"];
+  const paths = Object.fromEntries(faces.map((face) => [`hub-webhooks/${face}`, [join(root, `src/${face}.ts`)]]));
+  const compilerOptions = {
+    noUnusedLocals: false,
+    noUnusedParameters: false,
+    typeRoots: [join(root, "node_modules/@types")],
+    paths: { "hub-webhooks": [join(root, "src/index.ts")], ...paths },
+  };
+  const include = ["*.ts", join(root, "src/tunnel/*.d.ts")];
+  const settings = { extends: join(root, "tsconfig.json"), compilerOptions, include };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings));
+  return folder;
+}
+
+describe("The code in the docs", () => {
+  test.skipIf(skipped)("compiles, as it is in every block", { timeout: 120_000 }, async () => {
+    const folder = makeFolder();
+    let blocks = 0;
+    for (const page of pages) {
+      for (const [index, code] of blocksOf(page).entries()) {
+        writeFileSync(join(folder, `${page.replaceAll(/\W/g, "-")}-${index + 1}.ts`), code);
+        blocks += 1;
+      }
+    }
+    const compiled = promisify(execFile)(join(root, "node_modules/.bin/tsc"), ["-p", folder]);
+    expect(
+      await compiled.then(
+        () => "",
+        ({ stdout }: { stdout: string }) => stdout,
+      ),
+    ).toBe("");
+    expect(blocks).toBeGreaterThan(20);
+  });
+});
