@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { HubError, WebhookError } from "../errors.ts";
 import { maskUrl } from "../url-secrets.ts";
@@ -10,6 +9,8 @@ import { addDisable } from "./commands/disable.ts";
 import { addEnable } from "./commands/enable.ts";
 import { addHub } from "./commands/hub.ts";
 import { addInfo } from "./commands/info.ts";
+import { addInit } from "./commands/init.ts";
+import { addJob } from "./commands/job.ts";
 import { addList } from "./commands/list.ts";
 import { addReplay } from "./commands/replay.ts";
 import { addSync } from "./commands/sync.ts";
@@ -18,11 +19,13 @@ import { addUpdate } from "./commands/update.ts";
 import { examples } from "./examples.ts";
 import { type GlobalOptions, Invocation } from "./invocation.ts";
 import { formats } from "./output.ts";
+import { readVersion } from "./own-package.ts";
 import { plainText } from "./plain-text.ts";
 import { processShell, type Shell } from "./shell.ts";
 
 /** Every command, in the order of the help. What a command needs beyond its options it imports when it runs. */
 const commands = [
+  addInit,
   addList,
   addInfo,
   addCreate,
@@ -35,6 +38,7 @@ const commands = [
   addDeliveries,
   addDev,
   addTrigger,
+  addJob,
   addHub,
 ];
 
@@ -119,14 +123,6 @@ function withoutValues(text: string): string {
 function parseToken(token: string): string {
   if (token === "") throw new InvalidArgumentError("It is empty: leave the option out, or give a token.");
   return token;
-}
-
-/** The version that package.json states; it lies two folders above, in the sources and in the build. */
-function readVersion(): string {
-  const { version }: { version: string } = JSON.parse(
-    readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
-  );
-  return version;
 }
 
 const wrongUsageCodes: ReadonlySet<string> = new Set([

@@ -23,8 +23,8 @@ export interface Answered {
   outcome: Outcome;
   /** Whether the same delivery was being worked on already, and this is the outcome of that run. */
   duplicate: boolean;
-  /** The status that was answered. */
-  status: number;
+  /** The status that was answered; absent where nobody waited for one. */
+  status?: number;
   /** From the request to the answer, in milliseconds. */
   ms: number;
   /** The handler alone. */
@@ -45,7 +45,7 @@ export class DeliveryRecord {
   answered(handling: Handling, { outcome, duplicate, status, ms, handlerMs }: Answered): void {
     const { endpoint, delivery } = handling;
     // To the Hub, whatever is not 2xx has failed, also where the handler meant to answer it.
-    const refused = outcome.status === "succeeded" && (status < 200 || status > 299);
+    const refused = outcome.status === "succeeded" && status !== undefined && (status < 200 || status > 299);
     // The run that a duplicate waited for is told by the delivery that began it.
     if (!duplicate) {
       this.#activity.arrived(endpoint.activity, delivery.receivedAt.getTime());

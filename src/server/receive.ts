@@ -11,6 +11,7 @@ import { DeliveryRecord, type Handling } from "./delivery-record.ts";
 import type { Admission, Endpoint } from "./endpoint.ts";
 import { processDelivery } from "./process.ts";
 import type { SecretCheck } from "./secret.ts";
+import type { JobDelivery } from "./server-details.ts";
 
 /** The path below which every endpoint lies (the same as in the Hub's own Python library). */
 export const webhooksPath = "/webhooks/";
@@ -72,7 +73,7 @@ export class Receiver {
       if (endpoint.wantsJson) requireJson(request);
       const body = await readBody(request, context.env, bodyLimit);
       const admission = await this.#admit(endpoint, body);
-      const delivery = this.#delivery({ endpoint, body, admission, id: deliveryId(request) });
+      const delivery = this.#delivery({ endpoint, body, admission, id: usableId(request.headers.get("webhook-id")) });
       const handling = { endpoint, delivery, admission };
       if (endpoint.background && admission.ignored === undefined) return await this.#accept(handling, startedAt);
       const ranAt = performance.now();
@@ -125,12 +126,7 @@ export class Receiver {
         this.#record.attempted({ endpoint, delivery, admission }, { outcome, ms: 0, task, signal });
         return outcome;
       }
-      const run = processDelivery({ endpoint, delivery, log: this.#options.log(), signal });
-      const { outcome: handled, response } = answerOutcome(await run);
-      const outcome: Outcome =
-        handled.status === "succeeded" && !response.ok
-          ? { status: "failed", error: answeredWithError(endpoint, response.status) }
-          : handled;
+      const outcome = await this.#attempt({ endpoint, delivery, signal });
       const ms = performance.now() - startedAt;
       this.#record.attempted({ endpoint, delivery, admission }, { outcome, ms, task, signal });
       return outcome;
@@ -140,6 +136,34 @@ export class Receiver {
       this.#record.misfitted(endpoint, task, error);
       return { status: "failed", error };
     }
+  }
+
+  /**
+   * Takes a body through schema, filter and handler where nobody waits for an answer, also that of a background
+   * endpoint, and writes the log line.
+   *
+   * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
+   */
+  async runOnce({
+    endpoint,
+    body,
+    id,
+    signal,
+  }: Omit<JobDelivery, "endpoint"> & { endpoint: Endpoint }): Promise<Outcome> {
+    const startedAt = performance.now();
+    const admission = await this.#admit(endpoint, body);
+    const delivery = this.#delivery({ endpoint, body, admission, id: usableId(id) });
+    const ranAt = performance.now();
+    const outcome: Outcome =
+      admission.ignored === undefined
+        ? await this.#attempt({ endpoint, delivery, signal })
+        : { status: "ignored", reason: admission.ignored };
+    const endedAt = performance.now();
+    this.#record.answered(
+      { endpoint, delivery, admission },
+      { outcome, duplicate: false, ms: endedAt - startedAt, handlerMs: endedAt - ranAt },
+    );
+    return outcome;
   }
 
   /** Answers once the delivery is kept; the handler runs later. */
@@ -185,6 +209,18 @@ export class Receiver {
     return { outcome, duplicate: false };
   }
 
+  /** Runs the handler without a request: what would have been answered with an error has failed. */
+  async #attempt({
+    endpoint,
+    delivery,
+    signal,
+  }: Omit<Handling, "admission"> & { signal: AbortSignal }): Promise<Outcome> {
+    const run = processDelivery({ endpoint, delivery, log: this.#options.log(), signal });
+    const { outcome, response } = answerOutcome(await run);
+    if (outcome.status !== "succeeded" || response.ok) return outcome;
+    return { status: "failed", error: answeredWithError(endpoint, response.status) };
+  }
+
   #refuse(error: unknown, endpoint: Endpoint | undefined): Response {
     const refusal = WebhookError.isInstance(error) ? error : internal(error);
     const { code, status, message, cause } = refusal;
@@ -204,9 +240,8 @@ export class Receiver {
 }
 
 /** What the Hub puts there is a UUID or the like; anything that could not be told in a log or a path is no id. */
-function deliveryId(request: Request): string | undefined {
-  const id = request.headers.get("webhook-id");
-  return id !== null && /^[!-~]{1,200}$/.test(id) ? id : undefined;
+function usableId(id: string | null | undefined): string | undefined {
+  return id != null && /^[!-~]{1,200}$/.test(id) ? id : undefined;
 }
 
 /** A page of another site can post `text/plain` without asking, but not JSON. */

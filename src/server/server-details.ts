@@ -1,3 +1,4 @@
+import type { Outcome } from "../delivery.ts";
 import type { WatchedThing, WebhookDomain } from "../payload/watch.ts";
 
 /**
@@ -22,6 +23,18 @@ export interface EndpointDetails {
   readonly doubts: readonly string[];
 }
 
+/** A delivery that came with a job: nobody has to be checked, and nobody waits for an answer. */
+export interface JobDelivery {
+  /** Name of the endpoint. */
+  endpoint: string;
+  /** The payload as it came. */
+  body: string;
+  /** The `Webhook-Id`; where there is none, or one that no log could show, one is made. */
+  id: string | undefined;
+  /** Aborts the handler's signal. */
+  signal: AbortSignal;
+}
+
 /** What tools need of a server. */
 export interface ServerDetails {
   /** In the order in which they were registered. */
@@ -30,6 +43,13 @@ export interface ServerDetails {
   readonly secret: string | undefined;
   /** Asks for this secret from now on: `isOnly` for no other, else it or one of those that are configured. */
   useSecret(secret: string, options: { isOnly: boolean }): void;
+  /**
+   * Runs an endpoint, also one that works in the background, once and at once, and writes its log line.
+   *
+   * @throws `ENDPOINT_UNKNOWN`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `OPTION_INVALID` when `LOG_LEVEL`
+   * is no level.
+   */
+  runJob(delivery: JobDelivery): Promise<Outcome>;
 }
 
 /** A server that tells its details: a `WebhooksServer`, also one of another copy of this package. */

@@ -211,6 +211,10 @@ export class WebhooksServer {
       })),
       secret: this.#secret.first,
       useSecret: (secret, options) => this.#secret.use(secret, options),
+      runJob: async ({ endpoint, ...delivery }) => {
+        await this.#prepare();
+        return this.#receiver.runOnce({ endpoint: this.#find(endpoint), ...delivery });
+      },
     };
   }
 

@@ -4,6 +4,7 @@ import { runCommand } from "./run-command.ts";
 import { startStandInHub } from "./stand-in-hub.ts";
 
 const commandNames = [
+  "init",
   "list",
   "info",
   "create",
@@ -17,6 +18,7 @@ const commandNames = [
   "hub",
   "dev",
   "trigger",
+  "job",
 ];
 
 describe("The help", () => {
@@ -38,7 +40,7 @@ describe("The help", () => {
   test.each(commandNames)("of %s tells the global options and ends with examples", async (name) => {
     const { exitCode, stdout } = await runCommand([name, "--help"]);
     expect(exitCode).toBe(0);
-    expect(stdout).toContain("--endpoint <url>");
+    expect(stdout).toMatch(/--endpoint <(url|name)>/);
     const [, examples = ""] = stdout.split(/\nExamples?:\n/);
     expect(examples).toMatch(new RegExp(`^( {2}\\$ .*hub-webhooks ${name}.*\n)+$`));
   });

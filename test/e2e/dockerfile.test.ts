@@ -1,4 +1,4 @@
-import { chmod, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deliveryRequest, webhookPayload } from "hub-webhooks/testing";
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildImage, type Image } from "../../scripts/dockerfile/build.ts";
 import { type Container, startContainer } from "../../scripts/dockerfile/container.ts";
 import { freePort } from "../support/free-port.ts";
-import { pack } from "./pack.ts";
+import { dependOn, pack } from "./pack.ts";
 import { root } from "./root.ts";
 
 const buildTimeout = 300_000;
@@ -98,11 +98,7 @@ async function spaceWithPackedPackage(folder: string): Promise<string> {
   const tarball = await pack(folder);
   const space = join(folder, "space");
   await cp(join(root, "templates", "space"), space, { recursive: true });
-  const manifest = await readFile(join(space, "package.json"), "utf8");
-  const dependency = /"hub-webhooks": "[^"]+"/;
-  expect(manifest).toMatch(dependency);
-  const packedDependency = `"hub-webhooks": "file:${tarball}"`;
-  await writeFile(join(space, "package.json"), manifest.replace(dependency, packedDependency));
+  await dependOn(tarball, { project: space });
   return space;
 }
 

@@ -33,17 +33,24 @@ describe("templates/space, copied somewhere else", () => {
   });
 });
 
-test("The template asks for this version of the package, and for the tools that it was tested with", async () => {
-  const own = await readManifest(root);
-  const manifest = await readManifest(join(root, "templates", "space"));
-  expect(manifest.dependencies).toEqual({ "hub-webhooks": own.version });
-  expect(own.devDependencies).toMatchObject(manifest.devDependencies);
-});
+const templates = ["space", "server"];
 
-test("The package holds every file of the template", async () => {
+test.each(templates)(
+  "templates/%s asks for this version of the package, and for the tools that it was tested with",
+  async (template) => {
+    const own = await readManifest(root);
+    const manifest = await readManifest(join(root, "templates", template));
+    expect(manifest.dependencies).toEqual({ "hub-webhooks": own.version });
+    expect(own.devDependencies).toMatchObject(manifest.devDependencies);
+  },
+);
+
+test("The package holds every file of the templates", async () => {
   const { output } = await runProgram(["npm", "pack", "--dry-run"], { cwd: root });
-  const files = await readdir(join(root, "templates", "space"), { recursive: true });
-  for (const file of files) expect(output).toContain(`templates/space/${file}`);
+  for (const template of templates) {
+    const files = await readdir(join(root, "templates", template), { recursive: true });
+    for (const file of files) expect(output).toContain(`templates/${template}/${file}`);
+  }
 });
 
 interface Manifest {

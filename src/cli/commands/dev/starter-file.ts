@@ -1,8 +1,6 @@
 import { constants, copyFile } from "node:fs/promises";
 import { WebhookError } from "../../../errors.ts";
-
-/** Beside the sources and beside the build, two folders up. */
-const template = new URL("../../../../templates/starter/server.ts", import.meta.url);
+import { templateFolder } from "../../own-package.ts";
 
 /**
  * Writes a small server to begin with. A file that is there already is left alone.
@@ -11,7 +9,7 @@ const template = new URL("../../../../templates/starter/server.ts", import.meta.
  */
 export async function writeStarterFile(path: string): Promise<void> {
   try {
-    await copyFile(template, path, constants.COPYFILE_EXCL);
+    await copyFile(new URL("server.ts", templateFolder("starter")), path, constants.COPYFILE_EXCL);
   } catch (cause) {
     if (cause instanceof Error && "code" in cause && cause.code === "EEXIST") return;
     throw new WebhookError(`${path} cannot be written: choose another folder, or write the file yourself.`, {

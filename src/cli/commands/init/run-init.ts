@@ -1,0 +1,115 @@
+import { basename, resolve } from "node:path";
+import { canAsk } from "../../confirm.ts";
+import type { Invocation } from "../../invocation.ts";
+import { readVersion } from "../../own-package.ts";
+import { plainText } from "../../plain-text.ts";
+import type { Shell } from "../../shell.ts";
+import { wrongUsage } from "../../wrong-usage.ts";
+import { checkIsFree, writeFiles } from "./project-folder.ts";
+import { checkName, nameFromFolder } from "./project-name.ts";
+import { readTemplate, type TemplateName, templateNames, templatePurposes } from "./template.ts";
+
+/** The options of `hub-webhooks init`, as commander reads them. */
+export interface InitCommandOptions {
+  template?: TemplateName;
+  name?: string;
+}
+
+/** One run of `hub-webhooks init`. */
+export interface InitRun {
+  /** As the user gave it. */
+  directory: string | undefined;
+  options: InitCommandOptions;
+  invocation: Invocation;
+}
+
+/**
+ * Makes a project, and says what to do next. What is not given is asked for on a terminal.
+ *
+ * @throws `ARGUMENT_INVALID`, `FOLDER_UNUSABLE`.
+ */
+export async function runInit({ directory: given, options, invocation }: InitRun): Promise<void> {
+  const { output, shell } = invocation;
+  // Before any question: nobody is to answer in vain.
+  if (options.name !== undefined) checkName(options.name);
+  const path = given ?? (await askDirectory(shell));
+  // As of a variable that is not set: this folder is not what was meant.
+  if (path === "")
+    throw wrongUsage("The folder has no name: give one, as in hub-webhooks init my-bot, or . for this one.");
+  const directory = resolve(path);
+  await checkIsFree(directory);
+  const template = options.template ?? (await askTemplate(shell));
+  const name = options.name ?? nameFromFolder(basename(directory));
+
+  const files = await readTemplate(template, { name, version: readVersion() });
+  await writeFiles(directory, files);
+
+  if (output.format === "json") {
+    return output.result({ json: { directory, template, files: [...files.keys()] }, quiet: [], columns: [], rows: [] });
+  }
+  if (output.format === "quiet") return output.write(plainText(directory));
+  output.write(nextSteps({ path, directory, template, fileCount: files.size }));
+}
+
+async function askDirectory(shell: Shell): Promise<string> {
+  if (!canAsk(shell)) {
+    throw wrongUsage("Nothing says where the project goes: give a folder, as in hub-webhooks init my-bot.");
+  }
+  const prompts = await import("@clack/prompts");
+  const answer = await prompts.text({
+    message: "Where does the project go? A folder that is new or empty.",
+    placeholder: "my-bot",
+    defaultValue: "my-bot",
+    input: shell.stdin,
+    output: shell.stderr,
+  });
+  return prompts.isCancel(answer) ? stopped() : answer;
+}
+
+async function askTemplate(shell: Shell): Promise<TemplateName> {
+  if (!canAsk(shell)) {
+    const choices = templateNames.map((name) => `--template ${name} for ${templatePurposes[name]}`);
+    throw wrongUsage(`Nothing says where the project is to run: give ${choices.join(", or ")}.`);
+  }
+  const prompts = await import("@clack/prompts");
+  const answer = await prompts.select({
+    message: "Where is it to run?",
+    options: templateNames.map((name) => ({ value: name, label: name, hint: templatePurposes[name] })),
+    input: shell.stdin,
+    output: shell.stderr,
+  });
+  return prompts.isCancel(answer) ? stopped() : answer;
+}
+
+function stopped(): never {
+  throw wrongUsage("The question was not answered, and nothing was written.");
+}
+
+interface Made {
+  /** As the user gave it. */
+  path: string;
+  directory: string;
+  template: TemplateName;
+  fileCount: number;
+}
+
+function nextSteps({ path, directory, template, fileCount }: Made): string {
+  const where = template === "space" ? "into a Space" : "onto a server";
+  return [
+    `A project from the template ${template}, ${fileCount} files: ${plainText(directory)}`,
+    "",
+    ...(directory === resolve() ? [] : [`  cd ${quoted(path)}`]),
+    "  npm install",
+    "  npm test",
+    "  npm start               # or, while you write it, with a Hub on this machine:",
+    "  npx hub-webhooks dev",
+    "",
+    `server.ts has the handler. README.md says how to bring it ${where}.`,
+  ].join("\n");
+}
+
+/** A path as a shell takes it for one word. */
+function quoted(path: string): string {
+  const plain = plainText(path);
+  return /^[\p{Letter}\p{Number}_./@+-]+$/u.test(plain) ? plain : `'${plain.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,1 @@
+export { type JobOutcome, type RunJobOptions, runJob } from "./job/run-job.ts";

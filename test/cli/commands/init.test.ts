@@ -1,0 +1,251 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import manifest from "../../../package.json" with { type: "json" };
+import { writeFiles } from "../../../src/cli/commands/init/project-folder.ts";
+import { nameFromFolder } from "../../../src/cli/commands/init/project-name.ts";
+import { templateNames } from "../../../src/cli/commands/init/template.ts";
+import { templateFolder } from "../../../src/cli/own-package.ts";
+import { binPath, CommandProcess } from "../command-process.ts";
+import { runCommand } from "../run-command.ts";
+import { canMakeTerminal, startOnTerminal } from "../terminal.ts";
+
+const files = [
+  ".dockerignore",
+  ".gitignore",
+  "Dockerfile",
+  "README.md",
+  "package.json",
+  "server.test.ts",
+  "server.ts",
+  "start.ts",
+  "tsconfig.json",
+];
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "init-")));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+});
+
+const init = (...argv: string[]) => runCommand(["init", ...argv]);
+const manifestIn = async (project: string) => JSON.parse(await readFile(join(project, "package.json"), "utf8"));
+
+describe.each(templateNames)("hub-webhooks init --template %s", (template) => {
+  test("makes every file of the template, with a .gitignore under its own name", async () => {
+    const project = join(folder, "deep", "My Bot");
+    const { exitCode, stderr } = await init(project, "--template", template);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect((await readdir(project)).sort()).toEqual(files);
+    expect(await readFile(join(project, ".gitignore"), "utf8")).toMatch(/^node_modules$/m);
+    for (const file of ["server.ts", "README.md", ".dockerignore"]) {
+      const text = await readFile(join(project, file), "utf8");
+      expect(text).toBe(await readFile(new URL(file, templateFolder(template)), "utf8"));
+    }
+  });
+
+  test("names the project after its folder, and pins this very version of the package", async () => {
+    const project = join(folder, "My Bot");
+    await init(project, "--template", template);
+    const original = JSON.parse(await readFile(new URL("package.json", templateFolder(template)), "utf8"));
+    expect(await manifestIn(project)).toEqual({
+      ...original,
+      name: "my-bot",
+      dependencies: { "hub-webhooks": manifest.version },
+    });
+  });
+
+  test("tells programs what it made", async () => {
+    const { stdout } = await init(join(folder, "bot"), "--template", template, "--format", "json");
+    expect(JSON.parse(stdout)).toEqual({ directory: join(folder, "bot"), template, files });
+  });
+});
+
+describe("hub-webhooks init", () => {
+  test("says what to do next, in words that a shell takes", async () => {
+    const { stdout } = await init(join(folder, "it's a bot"), "--template", "server");
+    const commands = stdout.match(/(?<=^ {2})\S.*/gm);
+    expect(commands).toEqual([
+      `cd '${folder}/it'\\''s a bot'`,
+      "npm install",
+      "npm test",
+      expect.stringMatching(/^npm start /),
+      "npx hub-webhooks dev",
+    ]);
+  });
+
+  test("makes the project in the folder it runs in for a point, and leaves the `.git` there alone", async () => {
+    await mkdir(join(folder, ".git"));
+    const argv = [binPath, "init", ".", "--template", "space"];
+    const { exitCode, stdout } = await new CommandProcess(process.execPath, argv, {}, { cwd: folder }).ended;
+    expect(exitCode).toBe(0);
+    expect(stdout).not.toContain("cd ");
+    expect((await readdir(folder)).sort()).toEqual([".git", ...files].sort());
+  });
+
+  test("takes the name that it is given", async () => {
+    await init(join(folder, "bot"), "--template", "space", "--name", "@me/bot_2.x");
+    expect((await manifestIn(join(folder, "bot"))).name).toBe("@me/bot_2.x");
+  });
+
+  test("writes the folder alone when it is to be quiet", async () => {
+    const { stdout } = await init(join(folder, "bot"), "--template", "space", "--format", "quiet");
+    expect(stdout).toBe(`${join(folder, "bot")}\n`);
+  });
+});
+
+describe("A folder that cannot take a project is refused", () => {
+  test("when it has a file, which is named and stays as it is: exit code 1", async () => {
+    await writeFile(join(folder, "server.ts"), "mine");
+    const { exitCode, stdout, stderr } = await init(folder, "--template", "space");
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(/^error: .* is not empty: it has server\.ts\. .*choose a folder that is new or empty.*\n$/);
+    expect(await readdir(folder)).toEqual(["server.ts"]);
+    expect(await readFile(join(folder, "server.ts"), "utf8")).toBe("mine");
+  });
+
+  test.each(["notes.txt", ".env"])("also for a file that is none of the template's: %s", async (file) => {
+    await writeFile(join(folder, file), "");
+    expect(await init(folder, "--template", "server")).toMatchObject({ exitCode: 1 });
+    expect(await readdir(folder)).toEqual([file]);
+  });
+
+  test("the second time, and the first project is still whole", async () => {
+    const project = join(folder, "bot");
+    await init(project, "--template", "space");
+    const { exitCode, stderr } = await init(project, "--template", "server");
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(".dockerignore, .gitignore, Dockerfile and 6 more");
+    expect(await readFile(join(project, "README.md"), "utf8")).toContain("A Docker Space");
+  });
+
+  test("when it is a file, or below one", async () => {
+    await writeFile(join(folder, "file"), "");
+    for (const path of ["file", "file/bot"]) {
+      const { exitCode, stderr } = await init(join(folder, path), "--template", "space");
+      expect(exitCode).toBe(1);
+      expect(stderr).toContain("cannot be used (ENOTDIR): choose a folder");
+    }
+  });
+});
+
+describe("Writing that fails half-way", () => {
+  const twoFiles = new Map([
+    ["a.txt", "new"],
+    ["b.txt", "new"],
+  ]);
+
+  test("takes away what was written, and never what somebody else put there meanwhile", async () => {
+    await writeFile(join(folder, "b.txt"), "theirs");
+    const attempt = writeFiles(folder, twoFiles);
+    await expect(attempt).rejects.toMatchObject({
+      code: "FOLDER_UNUSABLE",
+      message: /EEXIST.*Nothing was left behind/,
+    });
+    expect(await readdir(folder)).toEqual(["b.txt"]);
+    expect(await readFile(join(folder, "b.txt"), "utf8")).toBe("theirs");
+  });
+
+  test("takes away the folders that it made", async () => {
+    const unwritable = new Map([...twoFiles, ["no/such/folder.txt", "new"]]);
+    const attempt = writeFiles(join(folder, "one", "two"), unwritable);
+    await expect(attempt).rejects.toMatchObject({ code: "FOLDER_UNUSABLE", message: expect.stringMatching(/ENOENT/) });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test.skipIf(process.getuid?.() === 0)("says so where it may not write", async () => {
+    await chmod(folder, 0o555);
+    await expect(writeFiles(join(folder, "bot"), twoFiles)).rejects.toMatchObject({
+      message: expect.stringMatching(/EACCES/),
+    });
+    await chmod(folder, 0o755);
+  });
+});
+
+describe("Wrong usage", () => {
+  test.each([
+    [
+      "no template, where nobody can be asked: both are named",
+      ["bot"],
+      "--template space for a Docker Space on the Hub, or --template server",
+    ],
+    ["no folder, where nobody can be asked", ["--template", "space"], "give a folder, as in hub-webhooks init my-bot"],
+    ["an empty folder name", ["", "--template", "space"], "The folder has no name"],
+    ["an unknown template", ["bot", "--template", "spaces"], "Allowed choices are space, server."],
+    ["a name in capitals", ["bot", "--template", "space", "--name", "My Bot"], "as in my-bot."],
+    ["a name that Node has", ["bot", "--template", "space", "--name", "fs"], "it is a module of Node"],
+    ["the name of this package", ["bot", "--template", "space", "--name", "hub-webhooks"], "it is taken"],
+    ["a name that is too long", ["bot", "--template", "space", "--name", "a".repeat(215)], "214 characters at most"],
+  ])("is %s: exit code 2, and nothing is written", async (_name, argv, told) => {
+    const placed = argv.map((word) => (word === "bot" ? join(folder, word) : word));
+    const { exitCode, stdout, stderr } = await init(...placed);
+    expect(stderr).toContain(told);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe("The name made from a folder's", () => {
+  test.each([
+    ["my-bot", "my-bot"],
+    ["My Bot", "my-bot"],
+    ["Été_2026.v2", "ete_2026.v2"],
+    [".hidden", "hidden"],
+    ["__a  (b)!", "a-b"],
+    ["日本", "my-hub-webhooks"],
+    ["", "my-hub-webhooks"],
+    ["hub-webhooks", "my-hub-webhooks"],
+    ["node_modules", "my-node_modules"],
+    ["http", "my-http"],
+    ["x".repeat(300), "x".repeat(214)],
+  ])("%j is %j", (name, expected) => {
+    expect(nameFromFolder(name)).toBe(expected);
+  });
+});
+
+test("The two templates differ in what they say alone", async () => {
+  const [space, server] = templateNames.map(templateFolder);
+  const names = (await readdir(new URL(".", space))).filter((name) => name !== "README.md");
+  expect((await readdir(new URL(".", server))).filter((name) => name !== "README.md")).toEqual(names);
+  for (const name of names) {
+    expect(await readFile(new URL(name, server), "utf8"), name).toBe(await readFile(new URL(name, space), "utf8"));
+  }
+  const readme = await readFile(new URL("README.md", server), "utf8");
+  expect(readme).not.toMatch(/^---/);
+  expect(readme).not.toContain("Space");
+});
+
+describe.runIf(canMakeTerminal)("hub-webhooks init on a terminal", () => {
+  const nobody = { url: "http://127.0.0.1:9" };
+
+  test("asks what it was not told", async () => {
+    const command = startOnTerminal("init", nobody, { cwd: folder });
+    await command.says("Where does the project go?");
+    command.stdin.write("bot\r");
+    await command.says("Where is it to run?");
+    command.stdin.write("\u001b[B\r");
+    expect(await command.ended).toMatchObject({ exitCode: 0 });
+    expect(command.stdout).toContain("cd bot");
+    expect(await readFile(join(folder, "bot", "README.md"), "utf8")).toContain("A server that receives");
+  });
+
+  test("writes nothing after Ctrl+C", async () => {
+    const command = startOnTerminal("init bot", nobody, { cwd: folder });
+    await command.says("Where is it to run?");
+    command.stdin.write("\u0003");
+    expect(await command.ended).toMatchObject({ exitCode: 2 });
+    expect(command.stdout).toContain("nothing was written");
+    await expect(stat(join(folder, "bot"))).rejects.toThrow("ENOENT");
+  });
+
+  test("asks nothing when it was told everything, and nothing about a folder that it refuses", async () => {
+    const first = await startOnTerminal("init bot --template space", nobody, { cwd: folder }).ended;
+    expect(first.exitCode).toBe(0);
+    expect(first.stdout).not.toContain("?");
+    const second = await startOnTerminal("init bot", nobody, { cwd: folder }).ended;
+    expect(second.exitCode).toBe(1);
+    expect(second.stdout).not.toContain("Where is it");
+  });
+});

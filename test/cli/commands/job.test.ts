@@ -1,0 +1,97 @@
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { webhookPayload } from "../../../src/testing.ts";
+import { makeProject } from "../../support/project-folder.ts";
+import { binPath, CommandProcess } from "../command-process.ts";
+import { runCommand } from "../run-command.ts";
+
+const head = 'import { WebhooksServer } from "hub-webhooks";\nconst server = new WebhooksServer();\n';
+const foot = "export default server;\nawait server.launch();\n";
+
+/** Starts `hub-webhooks job server.ts` in a project that has this file, for a push to `acme/data`. */
+async function startJob(body: string, argv: readonly string[] = []): Promise<CommandProcess> {
+  const project = await makeProject({ "server.ts": `${head}${body}\n${foot}` });
+  onTestFinished(() => project.remove(""));
+  return new CommandProcess(
+    process.execPath,
+    [binPath, "job", "server.ts", ...argv],
+    { WEBHOOK_PAYLOAD: JSON.stringify(webhookPayload("repo.content")), WEBHOOK_ID: "6a1b" },
+    { cwd: join(project.path) },
+  );
+}
+
+const two = `
+server.webhook("review", { scope: "discussion" }, () => {});
+server.webhook("retrain", () => { throw new Error("no GPU is free"); });`;
+
+describe("hub-webhooks job", () => {
+  test("runs the endpoint of a file, and ends with 0 though the file leaves a timer behind", async () => {
+    const body = `
+setInterval(() => {}, 1000);
+enum Lowered { yes }
+server.webhook("retrain", (payload, { delivery }) => console.log(Lowered.yes, payload.repo.name, delivery.id));`;
+    const { exitCode, stdout, stderr } = await (await startJob(body)).ended;
+    expect(stdout).toContain("0 acme/data 6a1b\n");
+    expect(stdout).toContain('"msg":"delivery succeeded"');
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "The job is done.\n" });
+  });
+
+  test("says that the filter did not want the delivery, and ends with 0", async () => {
+    const { exitCode, stderr } = await (await startJob(two, ["--endpoint", "review"])).ended;
+    expect(stderr).toMatch(/^The endpoint's filter .*: scope repo\.content is not discussion\.\n$/);
+    expect(exitCode).toBe(0);
+  });
+
+  test("ends with 1 when the handler fails, of which the log says why", async () => {
+    const { exitCode, stdout, stderr } = await (await startJob(two, ["--endpoint", "retrain"])).ended;
+    expect(stdout).toContain("no GPU is free");
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: 'error: The handler of endpoint "retrain" failed.\n' });
+  });
+
+  test("ends with 2 when it is not said which of several endpoints is meant, and lists them", async () => {
+    const { exitCode, stdout, stderr } = await (await startJob(two)).ended;
+    expect(stderr).toMatch(/^error: The server has several endpoints: review, retrain\. .*\n$/);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+  });
+
+  test("ends with 1 when the file does not load, and says where", async () => {
+    const { exitCode, stderr } = await (await startJob('throw new Error("no luck");')).ended;
+    expect(stderr).toContain("error: server.ts does not load. Error: no luck (server.ts:3:7)\n");
+    expect(exitCode).toBe(1);
+  });
+
+  test.each([
+    ["ends itself", 'server.webhook("retrain", () => process.exit(0));'],
+    ["waits for what never comes", "await new Promise(() => {});"],
+  ])("ends with 1 when the process %s before the job is done", async (_what, body) => {
+    const { exitCode, stderr } = await (await startJob(body)).ended;
+    expect(stderr).toMatch(/^error: The process ended before the job was done: .*\n$/);
+    expect(exitCode).toBe(1);
+  });
+
+  test("aborts the handler's signal when it is asked to end, and ends with 1", async () => {
+    const job = await startJob(`
+server.webhook("retrain", (_payload, { signal }) => new Promise((_resolve, reject) => {
+  signal.addEventListener("abort", () => reject(signal.reason));
+  console.log("waiting");
+}));`);
+    await job.says("waiting");
+    job.signal("SIGTERM");
+    const { exitCode, signal, stdout } = await job.ended;
+    expect({ exitCode, signal }).toEqual({ exitCode: 1, signal: null });
+    expect(stdout).toContain("The job was asked to end");
+  });
+
+  test("ends with 1 when it is asked to end while the file still loads", async () => {
+    const job = await startJob('console.log("loading");\nawait new Promise((resolve) => setTimeout(resolve, 60_000));');
+    await job.says("loading");
+    job.signal("SIGTERM");
+    const { exitCode, signal, stderr } = await job.ended;
+    expect(stderr).toMatch(/^error: The job was asked to end: .*\n$/);
+    expect({ exitCode, signal }).toEqual({ exitCode: 1, signal: null });
+  });
+
+  test("wants a file", async () => {
+    expect(await runCommand(["job"])).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("'file'") });
+  });
+});

@@ -1,0 +1,112 @@
+import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { deliveryRequest, webhookPayload } from "hub-webhooks/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runProgram, startProgram } from "../../scripts/dockerfile/program.ts";
+import { templateNames } from "../../src/cli/commands/init/template.ts";
+import { freePort } from "../support/free-port.ts";
+import { dependOn, pack } from "./pack.ts";
+
+const installTimeout = 120_000;
+const skipped = process.env.SLOW_TESTS !== "1";
+if (skipped)
+  console.warn("hub-webhooks init is not tried: it installs packages, which takes time. SLOW_TESTS=1 does it.");
+
+describe.skipIf(skipped)("hub-webhooks init, of the packed package in an empty folder", () => {
+  let folder: string;
+  let tarball: string;
+  const secret = "s3cret";
+  // Of the tests around it, the project's own must not notice anything.
+  const environment = { PATH: process.env.PATH, HOME: process.env.HOME };
+
+  beforeAll(async () => {
+    folder = await realpath(await mkdtemp(join(tmpdir(), "init-")));
+    tarball = await pack(folder);
+    await writeFile(join(folder, "package.json"), JSON.stringify({ private: true }));
+    const install = await runProgram(["npm", "install", "--no-save", "--omit=optional", tarball], { cwd: folder });
+    expect(install.code, install.output).toBe(0);
+  }, installTimeout);
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  describe.each(templateNames)("--template %s, makes a project that", (template) => {
+    let project: string;
+    const run = (command: readonly string[]) => runProgram(command, { cwd: project, env: environment });
+
+    beforeAll(async () => {
+      project = join(folder, `my-${template}`);
+      const made = await runProgram(["npx", "--no", "--", "hub-webhooks", "init", project, "--template", template], {
+        cwd: folder,
+        env: environment,
+      });
+      expect(made.code, made.output).toBe(0);
+      await dependOn(tarball, { project });
+      // With all that this process has, for npm may find its registry there.
+      const install = await runProgram(["npm", "install", "--no-audit", "--no-fund"], { cwd: project });
+      expect(install.code, install.output).toBe(0);
+    }, installTimeout);
+
+    test("has right types", async () => {
+      const { code, output } = await run(["npm", "run", "types"]);
+      expect(code, output).toBe(0);
+    });
+
+    test("passes its own tests", async () => {
+      const { code, output } = await run(["npm", "test"]);
+      expect(code, output).toBe(0);
+      expect(output).toContain("3 passed");
+    });
+
+    test("starts, answers a delivery with the secret and no other, and ends with 0 on SIGTERM", async () => {
+      const { scripts } = JSON.parse(await readFile(join(project, "package.json"), "utf8"));
+      const port = await freePort();
+      const baseUrl = `http://127.0.0.1:${port}`;
+      const server = startProgram(scripts.start.split(" "), {
+        cwd: project,
+        env: { ...environment, PORT: String(port), WEBHOOK_SECRET: secret },
+      });
+      try {
+        const isHealthy = () =>
+          fetch(`${baseUrl}/health`).then(
+            ({ ok }) => ok,
+            () => false,
+          );
+        await expect.poll(isHealthy, { timeout: 10_000 }).toBe(true);
+        const updatedRefs = [
+          { ref: "refs/heads/main", oldSha: null, newSha: "575db8b7a51b6f85eb06eee540738584589f131c" },
+        ];
+        const payload = webhookPayload("repo.content", { repo: { type: "dataset", name: "acme/data" }, updatedRefs });
+        const delivery = { endpoint: "on_new_data", payload, baseUrl };
+        const answered = await fetch(deliveryRequest({ ...delivery, secret }));
+        expect(answered.status).toBe(200);
+        expect(await answered.json()).toEqual({ seen: "acme/data", revision: updatedRefs[0]?.newSha });
+        expect((await fetch(deliveryRequest(delivery))).status).toBe(401);
+      } finally {
+        server.child.kill("SIGTERM");
+      }
+      const { code, output } = await server.ended;
+      expect(code, output).toBe(0);
+    });
+
+    test("is found by `hub-webhooks dev`, which registers its endpoint", async () => {
+      const command = ["node_modules/.bin/hub-webhooks", "dev", "--port", "0", "--hub-port", "0", "--format", "json"];
+      const dev = startProgram(command, { cwd: project, env: environment });
+      try {
+        await expect.poll(dev.output, { timeout: 15_000 }).toContain('"event":"ready"');
+        expect(dev.output()).toContain("on_new_data");
+      } finally {
+        dev.child.kill("SIGTERM");
+      }
+      const { code, output } = await dev.ended;
+      expect(code, output).toBe(0);
+    });
+
+    test("is left as it is by a second init", async () => {
+      const files = await readdir(project);
+      const again = await run(["npx", "--no", "--", "hub-webhooks", "init", ".", "--template", template]);
+      expect(again.code).toBe(1);
+      expect(again.output).toContain("is not empty");
+      expect(await readdir(project)).toEqual(files);
+    });
+  });
+});

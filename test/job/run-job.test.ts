@@ -1,0 +1,209 @@
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { type EndpointOptions, type Handler, WebhooksServer } from "../../src/index.ts";
+import { type RunJobOptions, runJob } from "../../src/job.ts";
+import { hostLaunches } from "../../src/server/launch-host.ts";
+import { webhookPayload } from "../../src/testing.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+
+const WEBHOOK_PAYLOAD = JSON.stringify(webhookPayload("repo.content"), null, 1);
+
+/** A server with one endpoint, and the way to run a job of it. */
+function createJob(handler: Handler = () => "done", options: EndpointOptions = {}) {
+  const logger = createMemoryLogger();
+  const server = new WebhooksServer({ logger, secret: "s3cret", createId: () => "made-here" });
+  server.webhook("retrain", options, handler);
+  const run = ({ env, ...more }: RunJobOptions = {}) => runJob(server, { env: { WEBHOOK_PAYLOAD, ...env }, ...more });
+  return { server, logger, run };
+}
+
+describe("A job", () => {
+  test("runs the only endpoint on the payload as it stands, with WEBHOOK_ID as the id and no secret", async () => {
+    const { run } = createJob((payload, { delivery, request, signal }) => {
+      const { body, id, attempt, endpoint } = delivery;
+      return { repo: payload.repo.name, body, id, attempt, endpoint, request, isAborted: signal.aborted };
+    });
+    const env = { WEBHOOK_ID: "6a1b", WEBHOOK_SECRET: "another" };
+    expect(await run({ env })).toEqual({
+      status: "succeeded",
+      result: {
+        ...{ repo: "acme/data", body: WEBHOOK_PAYLOAD, id: "6a1b", attempt: 1 },
+        ...{ endpoint: "retrain", request: undefined, isAborted: false },
+      },
+    });
+  });
+
+  test.each([undefined, "", "two words", "x".repeat(201)])("of the id %j gets one that is made here", async (id) => {
+    const { run } = createJob((_payload, { delivery }) => delivery.id);
+    expect(await run({ env: { WEBHOOK_ID: id } })).toMatchObject({ result: "made-here" });
+  });
+
+  test("reads the environment of the process where it is given none", async () => {
+    vi.stubEnv("WEBHOOK_PAYLOAD", WEBHOOK_PAYLOAD);
+    vi.stubEnv("WEBHOOK_ID", "of-the-process");
+    const { server } = createJob((_payload, { delivery }) => delivery.id);
+    expect(await runJob(server)).toEqual({ status: "succeeded", result: "of-the-process" });
+  });
+
+  test("leaves the signals of the process alone once it is done", async () => {
+    const { run } = createJob(() => process.listenerCount("SIGTERM"));
+    const before = process.listenerCount("SIGTERM");
+    expect(await run()).toMatchObject({ result: before + 1 });
+    expect(process.listenerCount("SIGTERM")).toBe(before);
+  });
+
+  test("writes the log line of a delivery, and nothing else", async () => {
+    const { run, logger } = createJob();
+    await run();
+    expect(logger.lines).toEqual([
+      {
+        ...{ level: "info", msg: "delivery succeeded", endpoint: "retrain", deliveryId: "made-here" },
+        ...{ repo: "dataset:acme/data", scope: "repo.content", action: "update", outcome: "succeeded" },
+        ...{ ms: expect.any(Number), duplicate: undefined, status: undefined },
+      },
+    ]);
+  });
+
+  test("that the filter does not want is ignored, with its reason, and not run", async () => {
+    const handler = vi.fn();
+    const { run, logger } = createJob(handler, { scope: "discussion" });
+    const reason = "scope repo.content is not discussion";
+    expect(await run()).toEqual({ status: "ignored", reason });
+    expect(logger.lines).toEqual([expect.objectContaining({ msg: "delivery ignored", reason })]);
+    expect(handler).not.toHaveBeenCalled();
+  });
+
+  test("of a background endpoint runs at once, one time, and opens no inbox", async () => {
+    vi.stubEnv("INBOX_URL", "nowhere:none can be opened here");
+    const handler = vi.fn(async () => {
+      throw new Error("no GPU is free");
+    });
+    const { run, logger } = createJob(handler, { background: true, attempts: 3 });
+    await expect(run()).rejects.toMatchObject({ code: "HANDLER_FAILED" });
+    expect(handler).toHaveBeenCalledTimes(1);
+    expect(logger.lines).toHaveLength(1);
+  });
+
+  test("takes the payload that the endpoint's own schema asks for, and text where it asks for none", async () => {
+    const { server } = createJob();
+    server.webhook("bytes", { schema: null }, (_payload, { delivery }) => delivery.body.length);
+    expect(await runJob(server, { endpoint: "bytes", env: { WEBHOOK_PAYLOAD: "no JSON" } })).toMatchObject({
+      result: 7,
+    });
+  });
+});
+
+describe("A job fails, and throws", () => {
+  test("what the handler threw as the cause, when it threw", async () => {
+    const cause = new Error("no GPU is free");
+    const { run, logger } = createJob(() => {
+      throw cause;
+    });
+    await expect(run()).rejects.toMatchObject({ code: "HANDLER_FAILED", cause });
+    expect(logger.lines).toEqual([expect.objectContaining({ level: "error", outcome: "failed", err: cause })]);
+  });
+
+  test("when the handler takes longer than its time limit, and aborts its signal then", async () => {
+    const reasons: unknown[] = [];
+    const { run } = createJob(
+      (_payload, { signal }) => {
+        signal.addEventListener("abort", () => reasons.push(signal.reason));
+        return new Promise(() => {});
+      },
+      { timeout: 5 },
+    );
+    await expect(run()).rejects.toMatchObject({ code: "HANDLER_TIMED_OUT" });
+    expect(reasons).toEqual([expect.objectContaining({ code: "HANDLER_TIMED_OUT" })]);
+  });
+
+  test("when the handler would have answered with an error", async () => {
+    const { run, logger } = createJob(() => new Response("busy", { status: 503 }));
+    await expect(run()).rejects.toMatchObject({ code: "HANDLER_FAILED", message: expect.stringContaining("503") });
+    expect(logger.lines).toEqual([expect.objectContaining({ level: "error", outcome: "failed" })]);
+  });
+
+  test.each([
+    ["is missing", undefined, "PAYLOAD_MISSING", /^WEBHOOK_PAYLOAD is not set.*--run-jobs/],
+    ["is empty", "", "PAYLOAD_MISSING", /^WEBHOOK_PAYLOAD is not set/],
+    [
+      "is no JSON",
+      '{"event":',
+      "BODY_NOT_JSON",
+      /^What WEBHOOK_PAYLOAD holds .*"retrain": The body is not valid JSON\. Give/,
+    ],
+    [
+      "is nested too deep",
+      "[".repeat(101),
+      "BODY_TOO_DEEP",
+      /^What WEBHOOK_PAYLOAD holds .*nested deeper than 100 levels/,
+    ],
+    ["has the wrong shape", '{"event": {}}', "PAYLOAD_INVALID", /event\.action: .*Give it the payload of a delivery/],
+  ])("when the payload %s", async (_what, text, code, message) => {
+    const handler = vi.fn();
+    const { run } = createJob(handler);
+    const env = { WEBHOOK_PAYLOAD: text };
+    await expect(run({ env })).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+    expect(handler).not.toHaveBeenCalled();
+  });
+
+  test("when its signal is aborted: the handler's is, for the same reason", async () => {
+    const stop = new AbortController();
+    const { run } = createJob(
+      (_payload, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason));
+          stop.abort(new Error("enough"));
+        }),
+    );
+    await expect(run({ signal: stop.signal })).rejects.toMatchObject({
+      code: "HANDLER_FAILED",
+      cause: { message: "enough" },
+    });
+  });
+
+  test("when its signal is aborted before: nothing is run", async () => {
+    const handler = vi.fn();
+    const { run } = createJob(handler);
+    await expect(run({ signal: AbortSignal.abort(new Error("too late")) })).rejects.toThrow("too late");
+    expect(handler).not.toHaveBeenCalled();
+  });
+});
+
+describe("The endpoint of a job", () => {
+  test("is the one that is named", async () => {
+    const { server, run } = createJob();
+    server.webhook("acme/review", () => "reviewed");
+    expect(await run({ endpoint: "acme/review" })).toMatchObject({ result: "reviewed" });
+  });
+
+  test("is not guessed where there are several, not even when one alone wants the payload", async () => {
+    const handler = vi.fn();
+    const { server, run } = createJob(handler);
+    server.webhook("review", { scope: "discussion" }, handler);
+    await expect(run()).rejects.toMatchObject({
+      code: "ENDPOINT_REQUIRED",
+      message: expect.stringMatching(/^The server has several endpoints: retrain, review\. .*--endpoint retrain/),
+    });
+    expect(handler).not.toHaveBeenCalled();
+  });
+
+  test("has to be there: those that are there are listed", async () => {
+    const { server, run } = createJob();
+    server.webhook("review", () => {});
+    await expect(run({ endpoint: "retrian" })).rejects.toMatchObject({
+      code: "ENDPOINT_UNKNOWN",
+      message: 'There is no endpoint "retrian": name one that the server has: retrain, review.',
+    });
+    await expect(runJob(new WebhooksServer(), { env: { WEBHOOK_PAYLOAD } })).rejects.toMatchObject({
+      code: "ENDPOINT_UNKNOWN",
+      message: expect.stringContaining("register a handler"),
+    });
+  });
+});
+
+test("A file that is run by a tool of the package does not run a job by itself: it would be run twice", async () => {
+  const handler = vi.fn();
+  const { run } = createJob(handler);
+  onTestFinished(hostLaunches({ launched: () => ({ port: 0, url: "", publicUrl: "" }), selfLaunching() {} }));
+  await expect(run()).rejects.toMatchObject({ code: "SERVER_FILE_INVALID" });
+  expect(handler).not.toHaveBeenCalled();
+});
