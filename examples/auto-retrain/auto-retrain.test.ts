@@ -1,0 +1,113 @@
+import { HubClient } from "hub-webhooks/client";
+import { LocalHub } from "hub-webhooks/local-hub";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { createServer, type Training } from "./server.ts";
+
+vi.stubEnv("LOG_LEVEL", "silent");
+
+const data = { type: "dataset", name: "acme/data" } as const;
+const newSha = "575db8b7a51b6f85eb06eee540738584589f131c";
+const startJob = vi.fn<(training: Training) => Promise<string>>();
+const secret = "s3cret";
+const server = createServer({ hub: { startJob }, secret, inbox: "sqlite::memory:", backoff: { first: 1 } });
+
+let hub: LocalHub;
+let client: HubClient;
+let url: string;
+
+beforeAll(async () => {
+  hub = await LocalHub.start();
+  client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+  const launched = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+  url = `${launched.url}/webhooks/auto_retrain`;
+  await client.webhooks.create({ url, watched: [{ type: "org", name: "acme" }], domains: ["repo"], secret });
+});
+afterAll(() => Promise.all([hub.close(), server.close()]));
+beforeEach(() => void startJob.mockReset().mockResolvedValue("job-1"));
+
+/** Waits until everything that was accepted has succeeded or is given up. */
+async function settled() {
+  await vi.waitFor(
+    async () => {
+      const counts = (await server.inbox.counts()).auto_retrain;
+      expect([counts?.queued ?? 0, counts?.running ?? 0]).toEqual([0, 0]);
+    },
+    { interval: 2, timeout: 10_000 },
+  );
+}
+
+function pushTo(ref: string, sha: string | null = newSha) {
+  return hub.push(data, { updatedRefs: [{ ref, oldSha: null, newSha: sha }] });
+}
+
+describe("auto-retrain", () => {
+  test("starts one job on the commit that was pushed to the main branch of a dataset", async () => {
+    const [delivery] = await pushTo("refs/heads/main");
+    await settled();
+    expect(delivery?.status).toBe(202);
+    expect(startJob.mock.calls).toEqual([[{ dataset: "acme/data", revision: newSha }, expect.anything()]]);
+  });
+
+  test.each([
+    ["a pull request", () => pushTo("refs/pr/1")],
+    ["the Hub's own conversion", () => pushTo("refs/convert/parquet")],
+    ["another branch", () => pushTo("refs/heads/dev")],
+    ["a model", () => hub.push({ type: "model", name: "acme/net" })],
+    ["new settings", () => hub.trigger({ repo: data, event: { scope: "repo.config", action: "update" } })],
+    ["a new repository", () => hub.trigger({ repo: data, event: { scope: "repo", action: "create" } })],
+  ])("answers 200 to %s, and starts nothing", async (_what, happen) => {
+    const [delivery] = await happen();
+    expect(delivery?.status).toBe(200);
+    expect(delivery?.answer).toContain("ignored");
+    expect(startJob).not.toHaveBeenCalled();
+  });
+
+  test("starts nothing where the main branch was deleted", async () => {
+    const [delivery] = await pushTo("refs/heads/main", null);
+    await settled();
+    expect(delivery?.status).toBe(202);
+    expect(startJob).not.toHaveBeenCalled();
+  });
+
+  test("starts nothing more when the Hub sends a delivery again", async () => {
+    const [delivery] = await hub.push(data);
+    await settled();
+    await client.webhooks.replay(delivery?.webhookId ?? "", delivery?.logId ?? "");
+    const [again] = hub.deliveries(delivery?.webhookId ?? "");
+    await settled();
+    expect(again?.response?.body).toContain('"duplicate":true');
+    expect(startJob).toHaveBeenCalledOnce();
+  });
+
+  test("starts one job when two webhooks tell of the same push", async () => {
+    const second = await client.webhooks.create({ url, watched: [data], domains: ["repo"], secret });
+    const deliveries = await hub.push(data);
+    await settled();
+    await client.webhooks.delete(second.id);
+    expect(deliveries.map(({ status }) => status)).toEqual([202, 202]);
+    expect(startJob).toHaveBeenCalledOnce();
+  });
+
+  test("tries again when the job could not be started", async () => {
+    startJob.mockRejectedValueOnce(new Error("no machine is free"));
+    const [delivery] = await hub.push(data);
+    await settled();
+    expect(startJob).toHaveBeenCalledTimes(2);
+    const stored = await server.inbox.get(delivery?.deliveryId ?? "");
+    expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["failed", "succeeded"]);
+  });
+
+  test("starts one after the other", async () => {
+    const first = Promise.withResolvers<string>();
+    startJob.mockReturnValueOnce(first.promise);
+    await hub.push(data);
+    await vi.waitFor(() => expect(startJob).toHaveBeenCalledOnce(), { interval: 2, timeout: 10_000 });
+    await hub.push({ type: "dataset", name: "acme/more" });
+    // One more way there and back, in which the second would have begun.
+    await hub.push({ type: "model", name: "acme/net" });
+    expect((await server.inbox.counts()).auto_retrain).toMatchObject({ running: 1, queued: 1 });
+    first.resolve("job-1");
+    await settled();
+    expect(startJob).toHaveBeenCalledTimes(2);
+  });
+});

@@ -1,0 +1,63 @@
+import { type Backoff, WebhooksServer, type WebhooksServerOptions } from "hub-webhooks";
+
+/** What is trained on: a dataset as it is at a commit. */
+export interface Training {
+  dataset: string;
+  revision: string;
+}
+
+/** What is asked of the Hub: `start.ts` does it, a test or a dry run puts something else in its place. */
+export interface HubActions {
+  /** Starts a training job and returns its id, without waiting for its end. */
+  startJob(training: Training, signal: AbortSignal): Promise<string>;
+}
+
+/** How to make the server: what any server takes, and what this one does its work with. */
+export interface RetrainOptions extends WebhooksServerOptions {
+  hub: HubActions;
+  /** How long to wait before a job that could not be started is tried again. Default `{ first: "10s" }`. */
+  backoff?: Backoff;
+}
+
+const main = "refs/heads/main";
+
+/** Makes a server that starts one training job for each new state of a dataset's main branch. */
+export function createServer({ hub, backoff = { first: "10s" }, ...options }: RetrainOptions): WebhooksServer {
+  const server = new WebhooksServer(options);
+  // The Hub's repetitions of a delivery end at the inbox; this knows the same push told by a second webhook.
+  const latest = new Map<string, string>();
+
+  server.webhook(
+    "auto_retrain",
+    {
+      scope: "repo.content",
+      repo: "dataset:**",
+      ref: main,
+      background: true,
+      // One after the other.
+      concurrency: 1,
+      attempts: 5,
+      backoff,
+    },
+    async ({ repo, updatedRefs }, { log, signal }) => {
+      const dataset = repo.name;
+      const revision = updatedRefs.find(({ ref }) => ref === main)?.newSha;
+      if (!revision) return log.info({ dataset }, "The main branch was deleted: there is nothing to train on.");
+      if (latest.get(dataset) === revision) return log.info({ dataset, revision }, "A job has it already.");
+      const job = await hub.startJob({ dataset, revision }, signal);
+      latest.set(dataset, revision);
+      log.info({ dataset, revision, job }, "A training job was started.");
+    },
+  );
+  return server;
+}
+
+/** For `hub-webhooks dev`: it says what it would do. */
+export default createServer({
+  hub: {
+    async startJob({ dataset, revision }) {
+      console.log(`Dry run: a training on ${dataset} at ${revision} would start now.`);
+      return "dry-run";
+    },
+  },
+});

@@ -1,0 +1,66 @@
+import { type Backoff, WebhooksServer, type WebhooksServerOptions } from "hub-webhooks";
+
+/** What the bot is asked. */
+export interface Question {
+  /** The repository and the title of the discussion, for the model to know what it is about. */
+  repo: string;
+  title: string;
+  comment: string;
+}
+
+/** Writes the reply: any text model, or a few rules. */
+export type TextModel = (question: Question, signal: AbortSignal) => Promise<string>;
+
+/** Which discussion is meant. */
+export interface Discussion {
+  repo: { type: string; name: string };
+  num: number;
+}
+
+/** What is asked of the Hub: `start.ts` does it, a test or a dry run puts something else in its place. */
+export interface HubActions {
+  postComment(discussion: Discussion, text: string, signal: AbortSignal): Promise<void>;
+}
+
+/** How to make the server: what any server takes, and what this one does its work with. */
+export interface BotOptions extends WebhooksServerOptions {
+  hub: HubActions;
+  model: TextModel;
+  /** The account that the bot writes with: people mention its name, and a payload tells authors by their id. */
+  bot: { name: string; id: string };
+  /** How long to wait before a reply that failed is tried again. Default `{ first: "5s" }`. */
+  backoff?: Backoff;
+}
+
+/** Makes a server that replies to comments in which the bot is mentioned. */
+export function createServer({ hub, model, bot, backoff = { first: "5s" }, ...options }: BotOptions): WebhooksServer {
+  const server = new WebhooksServer(options);
+  // The name alone: neither @bot-two nor somebody@bot.example is meant.
+  const mention = new RegExp(String.raw`(?<![\w@./])@${bot.name.replaceAll(".", "\\.")}(?![\w-]|\.\w)`, "i");
+
+  server.webhook(
+    "discussion_bot",
+    // A new discussion comes with its first comment; what follows has the scope discussion.comment, which is covered.
+    { scope: "discussion", action: "create", background: true, backoff },
+    async ({ repo: { type, name }, discussion: { num, title }, comment }, { log, signal }) => {
+      // Its own words would call it again, without end.
+      if (!comment || comment.hidden || comment.author.id === bot.id) return;
+      if (!mention.test(comment.content ?? "")) return;
+      const reply = await model({ repo: name, title, comment: comment.content ?? "" }, signal);
+      await hub.postComment({ repo: { type, name }, num }, reply, signal);
+      log.info({ repo: name, discussion: num, comment: comment.id }, "The bot has replied.");
+    },
+  );
+  return server;
+}
+
+/** For `hub-webhooks dev`: it says what it would do. */
+export default createServer({
+  bot: { name: "my-bot", id: "000000000000000000000000" },
+  model: async ({ comment }) => `You wrote ${comment.length} characters, and I am no model yet.`,
+  hub: {
+    async postComment({ repo, num }, text) {
+      console.log(`Dry run: this would be said in discussion ${num} of ${repo.name}: ${text}`);
+    },
+  },
+});

@@ -1,0 +1,153 @@
+import { HubClient } from "hub-webhooks/client";
+import { LocalHub } from "hub-webhooks/local-hub";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { reviewCard } from "./card.ts";
+import { createServer, type HubActions } from "./server.ts";
+
+vi.stubEnv("LOG_LEVEL", "silent");
+
+const data = { type: "dataset", name: "acme/data" } as const;
+const complete = "---\nlicense: mit\ntags: [audio]\ntask_categories:\n- text-classification\n---\n# Data\n";
+const withoutLicense = complete.replace("license: mit\n", "");
+
+/** What stands on the Hub. */
+let card = "";
+let reports: string[] = [];
+const readCard = vi.fn<HubActions["readCard"]>();
+const postReport = vi.fn<HubActions["postReport"]>();
+const secret = "s3cret";
+const server = createServer({
+  hub: { readCard, postReport, latestReport: async () => reports.at(-1) },
+  ...{ secret, inbox: "sqlite::memory:", backoff: { first: 1 } },
+});
+
+let hub: LocalHub;
+let client: HubClient;
+
+beforeAll(async () => {
+  hub = await LocalHub.start();
+  client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+  const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+  await client.webhooks.create({
+    ...{ url: `${url}/webhooks/metadata_review`, secret },
+    ...{ watched: [{ type: "org", name: "acme" }], domains: ["repo", "discussion"] },
+  });
+});
+afterAll(() => Promise.all([hub.close(), server.close()]));
+beforeEach(() => {
+  card = "";
+  reports = [];
+  readCard.mockReset().mockImplementation(async () => card);
+  postReport.mockReset().mockImplementation(async (_repo, report) => void reports.push(report));
+});
+
+/** Waits until everything that was accepted has succeeded or is given up. */
+async function settled() {
+  await vi.waitFor(
+    async () => {
+      const counts = (await server.inbox.counts()).metadata_review;
+      expect([counts?.queued ?? 0, counts?.running ?? 0]).toEqual([0, 0]);
+    },
+    { interval: 2, timeout: 10_000 },
+  );
+}
+
+async function pushCard(text: string, repo: { type: "dataset" | "model"; name: string } = data) {
+  card = text;
+  const [delivery] = await hub.push(repo);
+  await settled();
+  return delivery;
+}
+
+describe("metadata-review", () => {
+  test("posts what the card lacks", async () => {
+    const delivery = await pushCard(withoutLicense);
+    expect(delivery?.status).toBe(202);
+    expect(postReport.mock.calls).toEqual([
+      [data, "The metadata of the card lacks:\n\n- `license`: how it may be used", expect.any(AbortSignal)],
+    ]);
+  });
+
+  test("posts nothing on a card that was complete from the first", async () => {
+    await pushCard(complete);
+    expect(readCard).toHaveBeenCalledOnce();
+    expect(reports).toEqual([]);
+  });
+
+  test("posts again only when what it finds has changed", async () => {
+    await pushCard(withoutLicense);
+    await pushCard(`${withoutLicense}More words.\n`);
+    expect(reports).toHaveLength(1);
+    await pushCard(complete);
+    await pushCard(complete);
+    expect(reports).toHaveLength(2);
+    expect(reports.at(-1)).toContain("complete");
+    await pushCard("");
+    expect(reports).toHaveLength(3);
+  });
+
+  test("reviews a model by its own task", async () => {
+    await pushCard(complete, { type: "model", name: "acme/net" });
+    expect(reports).toEqual(["The metadata of the card lacks:\n\n- `pipeline_tag`: which task it does"]);
+  });
+
+  test.each([
+    ["a pull request", () => hub.push(data, { updatedRefs: [{ ref: "refs/pr/1", oldSha: null, newSha: "1" }] })],
+    [
+      "the Hub's own conversion",
+      () => hub.push(data, { updatedRefs: [{ ref: "refs/convert/parquet", oldSha: null, newSha: "1" }] }),
+    ],
+    ["a Space", () => hub.push({ type: "space", name: "acme/app" })],
+    ["a bucket", () => hub.push({ type: "bucket", name: "acme/files" })],
+    ["new settings", () => hub.trigger({ repo: data, event: { scope: "repo.config", action: "update" } })],
+    ["its own report", () => hub.trigger({ repo: data, event: { scope: "discussion.comment", action: "create" } })],
+  ])("ignores %s, with a 200", async (_what, happen) => {
+    const [delivery] = await happen();
+    expect(delivery?.status).toBe(200);
+    expect(delivery?.answer).toContain("ignored");
+    expect(readCard).not.toHaveBeenCalled();
+  });
+
+  test("does nothing more when the Hub sends a delivery again", async () => {
+    const delivery = await pushCard(withoutLicense);
+    await client.webhooks.replay(delivery?.webhookId ?? "", delivery?.logId ?? "");
+    await settled();
+    const [again] = hub.deliveries(delivery?.webhookId ?? "");
+    expect(again?.response?.body).toContain('"duplicate":true');
+    expect(readCard).toHaveBeenCalledOnce();
+  });
+
+  test("tries again when the report could not be posted", async () => {
+    postReport.mockRejectedValueOnce(new Error("the Hub answers 503"));
+    const delivery = await pushCard(withoutLicense);
+    expect(reports).toHaveLength(1);
+    const stored = await server.inbox.get(delivery?.deliveryId ?? "");
+    expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["failed", "succeeded"]);
+  });
+});
+
+describe("The review of a card", () => {
+  test.each([
+    ["lists in every form", "---\nlicense: [mit, apache-2.0]\ntags:\n  - a\ntask_categories: [\n  b\n]\n---\n"],
+    ["Windows' line ends, and a byte order mark", `\uFEFF${complete.replaceAll("\n", "\r\n")}`],
+    ["comments, quotes and other keys", `---\n# ours\nsize: 3\nlicense: "mit" # ok\n${withoutLicense.slice(4)}`],
+  ])("understands %s", (_what, text) => {
+    expect(reviewCard("dataset", text)).toMatchObject({ isComplete: true });
+  });
+
+  test.each(["", "null", "~", '""', "[]", "# to be said"])("takes a license of %j for none", (value) => {
+    const { report } = reviewCard("dataset", complete.replace("mit", value));
+    expect(report).toBe("The metadata of the card lacks:\n\n- `license`: how it may be used");
+  });
+
+  test.each(["", "# Data\nlicense: mit", "text\n---\nlicense: mit\n---\n", "---\nlicense: mit\nno end"])(
+    "finds nothing where there is no front matter: %j",
+    (text) => {
+      expect(reviewCard("model", text).report.match(/^- `\w+`/gm)).toEqual([
+        "- `license`",
+        "- `tags`",
+        "- `pipeline_tag`",
+      ]);
+    },
+  );
+});

@@ -1,0 +1,103 @@
+import { HubClient } from "hub-webhooks/client";
+import { LocalHub } from "hub-webhooks/local-hub";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { createServer, type HubActions } from "./server.ts";
+
+vi.stubEnv("LOG_LEVEL", "silent");
+
+const data = { type: "dataset", name: "acme/data" } as const;
+const openDiscussion = vi.fn<HubActions["openDiscussion"]>();
+const secret = "s3cret";
+const server = createServer({ hub: { openDiscussion }, secret, inbox: "sqlite::memory:", backoff: { first: 1 } });
+
+let hub: LocalHub;
+let client: HubClient;
+
+beforeAll(async () => {
+  hub = await LocalHub.start();
+  client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+  const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+  await client.webhooks.create({
+    ...{ url: `${url}/webhooks/private_to_public`, secret },
+    ...{ watched: [{ type: "org", name: "acme" }], domains: ["repo", "discussion"] },
+  });
+});
+afterAll(() => Promise.all([hub.close(), server.close()]));
+beforeEach(() => void openDiscussion.mockReset().mockResolvedValue());
+
+/** Waits until everything that was accepted has succeeded or is given up. */
+async function settled() {
+  await vi.waitFor(
+    async () => {
+      const counts = (await server.inbox.counts()).private_to_public;
+      expect([counts?.queued ?? 0, counts?.running ?? 0]).toEqual([0, 0]);
+    },
+    { interval: 2, timeout: 10_000 },
+  );
+}
+
+function configure(updatedConfig: Record<string, unknown>, repo: { type: "dataset" | "model"; name: string } = data) {
+  return hub.trigger({ repo, event: { scope: "repo.config", action: "update" }, updatedConfig });
+}
+
+describe("private-to-public", () => {
+  test("posts a checklist when something private was made public", async () => {
+    const [delivery] = await configure({ private: false });
+    await settled();
+    expect(delivery?.status).toBe(202);
+    expect(openDiscussion.mock.calls).toEqual([
+      [
+        data,
+        { title: "This repository is public now", text: expect.stringContaining("- [ ] Nobody's personal data") },
+        expect.anything(),
+      ],
+    ]);
+  });
+
+  test("asks of a model what it was made from", async () => {
+    await configure({ private: false }, { type: "model", name: "acme/net" });
+    await settled();
+    expect(openDiscussion.mock.calls[0]?.[1].text).toContain("- [ ] What it was made from");
+  });
+
+  test.each([
+    ["made private", { private: true }],
+    ["changed in a way that the Hub does not report", {}],
+    ["changed in a way that is not known yet", { gated: false }],
+  ])("posts nothing where a repository was %s", async (_what, updatedConfig) => {
+    const [delivery] = await configure(updatedConfig);
+    await settled();
+    expect(delivery?.status).toBe(202);
+    expect(openDiscussion).not.toHaveBeenCalled();
+  });
+
+  test.each([
+    ["a push", { scope: "repo.content", action: "update" }],
+    ["a new repository", { scope: "repo", action: "create" }],
+    ["a discussion", { scope: "discussion", action: "create" }],
+  ])("ignores %s to a public repository", async (_what, event) => {
+    const [delivery] = await hub.trigger({ repo: data, event });
+    expect(delivery?.status).toBe(200);
+    expect(delivery?.answer).toContain("ignored");
+    expect(openDiscussion).not.toHaveBeenCalled();
+  });
+
+  test("posts nothing more when the Hub sends a delivery again", async () => {
+    const [delivery] = await configure({ private: false });
+    await settled();
+    await client.webhooks.replay(delivery?.webhookId ?? "", delivery?.logId ?? "");
+    await settled();
+    const [again] = hub.deliveries(delivery?.webhookId ?? "");
+    expect(again?.response?.body).toContain('"duplicate":true');
+    expect(openDiscussion).toHaveBeenCalledOnce();
+  });
+
+  test("tries again when the checklist could not be posted", async () => {
+    openDiscussion.mockRejectedValueOnce(new Error("the Hub answers 503"));
+    const [delivery] = await configure({ private: false });
+    await settled();
+    expect(openDiscussion).toHaveBeenCalledTimes(2);
+    const stored = await server.inbox.get(delivery?.deliveryId ?? "");
+    expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["failed", "succeeded"]);
+  });
+});
