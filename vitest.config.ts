@@ -22,6 +22,15 @@ const standardDecorators: Plugin = {
 // Hundreds of processes are started, and each would compile the same sources anew.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("./node_modules/.cache/node-compile/", import.meta.url));
 
+/** Faults that are tried on processes of their own, which are killed, starved and cut off. */
+const breaksProcesses = ["inbox", "inbox-crash", "inbox-sqlite", "process", "registration", "tunnel"].map(
+  (name) => `test/faults/${name}.test.ts`,
+);
+const left = process.env.SLOW_TESTS === "1" ? [] : breaksProcesses;
+if (left.length > 0) {
+  console.warn("Faults of whole processes are not tried, which takes time. SLOW_TESTS=1 or npm run faults tries them.");
+}
+
 /** Their subjects keep nothing in the process they run in, so that one process may run many files of them. */
 const together = ["cli", "docs", "hub", "inbox", "local-hub", "page", "payload", "registration", "server"].map(
   (folder) => `test/${folder}/**/*.test.ts`,
@@ -47,7 +56,7 @@ export default defineConfig({
         test: {
           name: "others",
           include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
-          exclude: [...together, ...apart],
+          exclude: [...together, ...apart, ...left],
         },
       },
     ],
