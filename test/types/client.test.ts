@@ -20,7 +20,7 @@ describe("The types of the client", () => {
       const notification: Notification = JSON.parse("");
       if (notification.type === "repo") expectTypeOf(notification.repo.name).toEqualTypeOf<string>();
       if (notification.type === "paper") expectTypeOf(notification.paperDiscussion.id).toEqualTypeOf<string>();
-      // @ts-expect-error
+      // @ts-expect-error Only a notification of a repository has one.
       return notification.repo;
     });
   });
