@@ -11,7 +11,7 @@ import { livingChildren, newestChild } from "./forked-children.ts";
 import { createHandClock } from "./hand-clock.ts";
 import { hear } from "./heard-events.ts";
 import { startLocalServer } from "./local-server.ts";
-import { installProgram } from "./stand-in-program.ts";
+import { installProgram, type StandInProgram } from "./stand-in-program.ts";
 
 /** What cloudflared prints, on stderr, when it gets a tunnel. */
 const cloudflaredLines = (name = "quiet-owl-runs-far") => `
@@ -40,11 +40,21 @@ const ngrokLines = `
 const planted = "planted-t0ken";
 const hostileLines = `console.log("\\u001b[2J<html>${planted}</html>"); console.error("\\u001b[2J<html>${planted}</html>");`;
 
-function failureOf(provider: "cloudflared" | "ngrok", options: { timeout?: "1s" } = {}): Promise<unknown> {
-  return openTunnel({ provider, port: 1, ...options }).then(
-    () => new Error("The tunnel was opened."),
-    (error: unknown) => error,
-  );
+/** The time for a URL is over once the program has done all that it does; it may have ended before. */
+async function failureOf(provider: "cloudflared" | "ngrok", program?: StandInProgram): Promise<unknown> {
+  const clock = createHandClock();
+  let hasFailed = false;
+  const failing = openTimedTunnel({ provider, port: 1 }, clock)
+    .then(
+      () => new Error("The tunnel was opened."),
+      (error: unknown) => error,
+    )
+    .finally(() => {
+      hasFailed = true;
+    });
+  await eventually(() => hasFailed || program?.hasRun()).toBe(true);
+  if (!hasFailed) await clock.expire(provider === "cloudflared" ? 30_000 : 15_000);
+  return failing;
 }
 
 describe("a tunnel of cloudflared", () => {
@@ -89,7 +99,7 @@ describe("a tunnel of cloudflared", () => {
   ])("that is not given fails with the reason: %#", async (body, reason) => {
     await using program = await installProgram("cloudflared", body);
 
-    const error = await failureOf("cloudflared", { timeout: "1s" });
+    const error = await failureOf("cloudflared", program);
 
     expect(error).toMatchObject({
       code: "TUNNEL_FAILED",
@@ -134,7 +144,7 @@ describe("a tunnel of ngrok", () => {
       `console.log(${JSON.stringify(JSON.stringify(entry))}); ${end}`,
     );
 
-    const error = await failureOf("ngrok", { timeout: "1s" });
+    const error = await failureOf("ngrok", program);
 
     expect(error).toMatchObject({ code: "TUNNEL_FAILED", message: expect.stringMatching(reason) });
     expect(String(error)).toContain("It says ERR_NGROK_105: see https://ngrok.com/docs/errors/err_ngrok_105.");

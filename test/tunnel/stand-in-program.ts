@@ -13,6 +13,8 @@ export interface StandInProgram extends AsyncDisposable {
   starts(): Promise<{ arguments: string[]; environment: string[] }[]>;
   /** Whether one of its processes lives. */
   isAlive(): Promise<boolean>;
+  /** Whether a process of it has come to the end of its body, and has printed all that is printed there. */
+  hasRun(): boolean;
   /** Whether its body has called `leave()`. */
   hasLeft(): boolean;
   /** Replaces what it does at its next start. */
@@ -28,6 +30,7 @@ export async function installProgram(name: string, body: string, folder?: string
   const target = folder ?? home;
   const log = join(home, "starts.log");
   const farewell = join(home, "left");
+  const end = join(home, "run");
   await mkdir(target, { recursive: true });
   const become = async (next: string) => {
     await writeFile(
@@ -36,7 +39,8 @@ export async function installProgram(name: string, body: string, folder?: string
       require("node:fs").appendFileSync(${JSON.stringify(log)}, JSON.stringify({ pid: process.pid, arguments: process.argv.slice(2), environment: Object.keys(process.env) }) + "\\n");
       const leave = () => require("node:fs").writeFileSync(${JSON.stringify(farewell)}, "");
       setInterval(() => {}, 1000);
-      ${next}`,
+      ${next}
+      require("node:fs").writeFileSync(${JSON.stringify(end)}, "");`,
     );
     await chmod(join(target, name), 0o755);
   };
@@ -54,6 +58,7 @@ export async function installProgram(name: string, body: string, folder?: string
     starts,
     processes,
     become,
+    hasRun: () => existsSync(end),
     hasLeft: () => existsSync(farewell),
     isAlive: async () => (await processes()).some(isRunning),
     async [Symbol.asyncDispose]() {
