@@ -23,9 +23,16 @@ const standardDecorators: Plugin = {
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("./node_modules/.cache/node-compile/", import.meta.url));
 
 /** Faults that are tried on processes of their own, which are killed, starved and cut off. */
-const breaksProcesses = ["inbox", "inbox-crash", "inbox-sqlite", "process", "registration", "tunnel"].map(
-  (name) => `test/faults/${name}.test.ts`,
-);
+const breaksProcesses = [
+  "inbox",
+  "inbox-crash",
+  "inbox-sqlite",
+  "own-process",
+  "process",
+  "registration",
+  "terminal",
+  "tunnel",
+].map((name) => `test/faults/${name}.test.ts`);
 const left = process.env.SLOW_TESTS === "1" ? [] : breaksProcesses;
 if (left.length > 0) {
   console.warn("Faults of whole processes are not tried, which takes time. SLOW_TESTS=1 or npm run faults tries them.");
@@ -47,6 +54,8 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     testTimeout: 20_000,
     hookTimeout: 30_000,
+    // Its own second is over before a process has started on a busy machine.
+    expect: { poll: { timeout: 15_000 } },
     unstubEnvs: true,
     projects: [
       { extends: true, test: { name: "together", isolate: false, include: together, exclude: apart } },

@@ -24,6 +24,7 @@ export type {
   WebhookDomain,
   WebhookRequest,
 } from "./hub/contract/webhooks.ts";
+export type { HubFetchInit } from "./hub/fetch.ts";
 export type { HubNotifications, NotificationSelection } from "./hub/notifications.ts";
 export type { HubNetworkSecurity, HubOrganizations, HubResourceGroups } from "./hub/organizations.ts";
 export type { Pages } from "./hub/pages.ts";

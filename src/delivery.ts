@@ -11,6 +11,7 @@ export interface Delivery<Payload = WebhookPayload> {
   readonly body: string;
   /** The body, parsed and checked. */
   readonly payload: Payload;
+  /** When it came in. */
   readonly receivedAt: Date;
   /** Counts from 1. */
   readonly attempt: number;
@@ -18,6 +19,9 @@ export interface Delivery<Payload = WebhookPayload> {
 
 /** How the run of a handler on a delivery ended. */
 export type Outcome =
+  /** What the handler returned. */
   | { readonly status: "succeeded"; readonly result: unknown }
+  /** Why the filter did not want it. */
   | { readonly status: "ignored"; readonly reason: string }
+  /** What went wrong, and when it is tried again where the handler asked for a time. */
   | { readonly status: "failed"; readonly error: WebhookError; readonly retryAt?: Date };

@@ -16,5 +16,6 @@ export type {
   UpdateStep,
 } from "./registration/steps.ts";
 export { createProbe, type Probe } from "./tunnel/probe.ts";
+export type { ProviderName } from "./tunnel/providers.ts";
 export { type OpenTunnelOptions, openTunnel, type Tunnel } from "./tunnel/tunnel.ts";
 export type { TunnelEvents, TunnelListener } from "./tunnel/tunnel-events.ts";

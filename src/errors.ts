@@ -46,6 +46,7 @@ export type WebhookErrorCode =
   | "LEASE_LOST"
   | "PERMANENT_FAILURE"
   | "RETRY_LATER"
+  | "NOT_SETTLED"
   | "ARGUMENT_INVALID"
   | "TOKEN_MISSING"
   | "TOKEN_INVALID"
@@ -92,9 +93,13 @@ const hubBrand = Symbol.for("hub-webhooks.HubError");
  */
 export class WebhookError extends Error {
   override readonly name: string = "WebhookError";
+  /** What went wrong, for programs. */
   readonly code: WebhookErrorCode;
+  /** The HTTP status that tells this error, where there is one. */
   readonly status: number | undefined;
+  /** Whether the same thing may succeed when it is tried again. */
   readonly retryable: boolean;
+  /** Seconds after which to try again, where that is known. */
   readonly retryAfterSeconds: number | undefined;
   readonly [brand] = true;
 
@@ -135,7 +140,9 @@ export interface HubErrorOptions extends WebhookErrorOptions {
  */
 export class HubError extends WebhookError {
   override readonly name = "HubError";
+  /** `X-Request-Id` of the answer: what to quote to the Hub's support. */
   readonly requestId: string | undefined;
+  /** The arguments or values that the error is about, as in `watched[0].type`; empty where it is about none. */
   readonly fields: readonly string[];
   readonly [hubBrand] = true;
 

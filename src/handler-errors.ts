@@ -1,5 +1,5 @@
 import { type Duration, toMilliseconds } from "./duration.ts";
-import { WebhookError } from "./errors.ts";
+import { HubError, WebhookError, type WebhookErrorCode } from "./errors.ts";
 
 /**
  * Thrown by a handler whose delivery can never succeed: a background endpoint does not try it again, and keeps it as
@@ -39,4 +39,36 @@ export class RetryAfterError extends WebhookError {
     });
     this.retryAt = when instanceof Date ? when : new Date(Date.now() + toMilliseconds(when, "when"));
   }
+}
+
+/**
+ * Refusals of the Hub that no repetition within minutes cures: the request or the token has to be another one. What is
+ * not there yet (404), or in the way (409), may be otherwise soon.
+ */
+const refusedForGood: ReadonlySet<WebhookErrorCode> = new Set<WebhookErrorCode>([
+  "ARGUMENT_INVALID",
+  "TOKEN_MISSING",
+  "TOKEN_INVALID",
+  "HUB_REQUEST_INVALID",
+  "HUB_UNAUTHORIZED",
+  "HUB_FORBIDDEN",
+]);
+
+/** Whoever answers in the Hub's place may ask for years; the Hub's own limits are over within minutes. */
+const longestAskedSeconds = 3600;
+
+/** Whether what a handler threw says that it will fail each time. */
+export function isPermanent(thrown: unknown): boolean {
+  if (HubError.isInstance(thrown)) return refusedForGood.has(thrown.code);
+  return WebhookError.isInstance(thrown) && thrown.code === "PERMANENT_FAILURE";
+}
+
+/** When to try again, where what a handler threw says so: by itself, or with the words of the Hub. */
+export function retryTimeOf(thrown: unknown): Date | undefined {
+  if (typeof thrown === "object" && thrown !== null && "retryAt" in thrown && thrown.retryAt instanceof Date) {
+    return thrown.retryAt;
+  }
+  // At once is not what is meant after so many attempts: then the endpoint's own wait is better.
+  if (!HubError.isInstance(thrown) || !thrown.retryAfterSeconds) return undefined;
+  return new Date(Date.now() + Math.min(thrown.retryAfterSeconds, longestAskedSeconds) * 1000);
 }

@@ -1,6 +1,7 @@
-import { webhooksPath } from "./server/receive.ts";
+import { webhooksPath } from "./server/delivery-request.ts";
 
 export { type DeepPartial, webhookPayload } from "./payload/samples.ts";
+export { type SettledOptions, settled } from "./server/settled.ts";
 
 /** What {@link deliveryRequest} makes a request from. */
 export interface DeliveryRequestOptions {

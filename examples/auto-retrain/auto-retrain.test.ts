@@ -1,5 +1,6 @@
 import { HubClient } from "hub-webhooks/client";
 import { LocalHub } from "hub-webhooks/local-hub";
+import { settled } from "hub-webhooks/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createServer, type Training } from "./server.ts";
 
@@ -25,17 +26,6 @@ beforeAll(async () => {
 afterAll(() => Promise.all([hub.close(), server.close()]));
 beforeEach(() => void startJob.mockReset().mockResolvedValue("job-1"));
 
-/** Waits until everything that was accepted has succeeded or is given up. */
-async function settled() {
-  await vi.waitFor(
-    async () => {
-      const counts = (await server.inbox.counts()).auto_retrain;
-      expect([counts?.queued ?? 0, counts?.running ?? 0]).toEqual([0, 0]);
-    },
-    { interval: 2, timeout: 10_000 },
-  );
-}
-
 function pushTo(ref: string, sha: string | null = newSha) {
   return hub.push(data, { updatedRefs: [{ ref, oldSha: null, newSha: sha }] });
 }
@@ -43,7 +33,7 @@ function pushTo(ref: string, sha: string | null = newSha) {
 describe("auto-retrain", () => {
   test("starts one job on the commit that was pushed to the main branch of a dataset", async () => {
     const [delivery] = await pushTo("refs/heads/main");
-    await settled();
+    await settled(server);
     expect(delivery?.status).toBe(202);
     expect(startJob.mock.calls).toEqual([[{ dataset: "acme/data", revision: newSha }, expect.anything()]]);
   });
@@ -64,17 +54,17 @@ describe("auto-retrain", () => {
 
   test("starts nothing where the main branch was deleted", async () => {
     const [delivery] = await pushTo("refs/heads/main", null);
-    await settled();
+    await settled(server);
     expect(delivery?.status).toBe(202);
     expect(startJob).not.toHaveBeenCalled();
   });
 
   test("starts nothing more when the Hub sends a delivery again", async () => {
     const [delivery] = await hub.push(data);
-    await settled();
+    await settled(server);
     await client.webhooks.replay(delivery?.webhookId ?? "", delivery?.logId ?? "");
     const [again] = hub.deliveries(delivery?.webhookId ?? "");
-    await settled();
+    await settled(server);
     expect(again?.response?.body).toContain('"duplicate":true');
     expect(startJob).toHaveBeenCalledOnce();
   });
@@ -82,7 +72,7 @@ describe("auto-retrain", () => {
   test("starts one job when two webhooks tell of the same push", async () => {
     const second = await client.webhooks.create({ url, watched: [data], domains: ["repo"], secret });
     const deliveries = await hub.push(data);
-    await settled();
+    await settled(server);
     await client.webhooks.delete(second.id);
     expect(deliveries.map(({ status }) => status)).toEqual([202, 202]);
     expect(startJob).toHaveBeenCalledOnce();
@@ -91,7 +81,7 @@ describe("auto-retrain", () => {
   test("tries again when the job could not be started", async () => {
     startJob.mockRejectedValueOnce(new Error("no machine is free"));
     const [delivery] = await hub.push(data);
-    await settled();
+    await settled(server);
     expect(startJob).toHaveBeenCalledTimes(2);
     const stored = await server.inbox.get(delivery?.deliveryId ?? "");
     expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["failed", "succeeded"]);
@@ -107,7 +97,7 @@ describe("auto-retrain", () => {
     await hub.push({ type: "model", name: "acme/net" });
     expect((await server.inbox.counts()).auto_retrain).toMatchObject({ running: 1, queued: 1 });
     first.resolve("job-1");
-    await settled();
+    await settled(server);
     expect(startJob).toHaveBeenCalledTimes(2);
   });
 });

@@ -1,5 +1,6 @@
 import { HubClient } from "hub-webhooks/client";
 import { type HubEvent, LocalHub } from "hub-webhooks/local-hub";
+import { settled } from "hub-webhooks/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createServer, type HubActions, type TextModel } from "./server.ts";
 
@@ -33,17 +34,6 @@ beforeEach(() => {
   model.mockReset().mockResolvedValue("With pleasure.");
 });
 
-/** Waits until everything that was accepted has succeeded or is given up. */
-async function settled() {
-  await vi.waitFor(
-    async () => {
-      const counts = (await server.inbox.counts()).discussion_bot;
-      expect([counts?.queued ?? 0, counts?.running ?? 0]).toEqual([0, 0]);
-    },
-    { interval: 2, timeout: 10_000 },
-  );
-}
-
 function say(content: string, { action = "create", ...fields }: { action?: string } & Partial<HubEvent> = {}) {
   const event = { scope: "discussion.comment", action };
   return hub.trigger({
@@ -58,7 +48,7 @@ function say(content: string, { action = "create", ...fields }: { action?: strin
 describe("discussion-bot", () => {
   test("replies to a comment that mentions it, with what the model says", async () => {
     const [delivery] = await say("@helper.bot which data is this from?");
-    await settled();
+    await settled(server);
     expect(delivery?.status).toBe(202);
     expect(model.mock.calls).toEqual([
       [
@@ -71,7 +61,7 @@ describe("discussion-bot", () => {
 
   test("replies to the first comment of a new discussion", async () => {
     await say("Could @Helper.Bot help?", { event: { scope: "discussion", action: "create" } });
-    await settled();
+    await settled(server);
     expect(postComment).toHaveBeenCalledOnce();
   });
 
@@ -79,7 +69,7 @@ describe("discussion-bot", () => {
     "sees the mention in %j",
     async (content) => {
       await say(content);
-      await settled();
+      await settled(server);
       expect(postComment).toHaveBeenCalledOnce();
     },
   );
@@ -106,7 +96,7 @@ describe("discussion-bot", () => {
     ["an address", () => say("write to me@helper.bot")],
   ])("says nothing to %s", async (_what, happen) => {
     const [delivery] = await happen();
-    await settled();
+    await settled(server);
     expect(delivery?.status).toBe(202);
     expect(model).not.toHaveBeenCalled();
     expect(postComment).not.toHaveBeenCalled();
@@ -125,9 +115,9 @@ describe("discussion-bot", () => {
 
   test("replies once when the Hub sends a delivery again", async () => {
     const [delivery] = await say("@helper.bot hello");
-    await settled();
+    await settled(server);
     await client.webhooks.replay(delivery?.webhookId ?? "", delivery?.logId ?? "");
-    await settled();
+    await settled(server);
     const [again] = hub.deliveries(delivery?.webhookId ?? "");
     expect(again?.response?.body).toContain('"duplicate":true');
     expect(postComment).toHaveBeenCalledOnce();
@@ -139,7 +129,7 @@ describe("discussion-bot", () => {
   ])("tries again when %s failed", async (_what, action) => {
     action.mockRejectedValueOnce(new Error("503"));
     const [delivery] = await say("@helper.bot hello");
-    await settled();
+    await settled(server);
     expect(action).toHaveBeenCalledTimes(2);
     const stored = await server.inbox.get(delivery?.deliveryId ?? "");
     expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["failed", "succeeded"]);

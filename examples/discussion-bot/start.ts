@@ -1,44 +1,44 @@
 import { PermanentError } from "hub-webhooks";
+import { HubClient } from "hub-webhooks/client";
 import { createServer, type HubActions, type TextModel } from "./server.ts";
 
-const { HF_TOKEN: token, HF_ENDPOINT, MODEL_URL, MODEL_NAME } = process.env;
+const { HF_TOKEN: token, MODEL_URL, MODEL_NAME } = process.env;
 if (!token || !MODEL_NAME) throw new Error("Set HF_TOKEN, the bot's own, and MODEL_NAME to a model that can chat.");
-const endpoint = HF_ENDPOINT || "https://huggingface.co";
-const modelUrl = MODEL_URL || "https://router.huggingface.co/v1/chat/completions";
+const client = new HubClient({ token });
 
 // hub-api.md specifies nothing of what is called here: these are the calls of the Hub's own clients, and may change.
-async function call(url: string, { body, signal }: { body?: object; signal?: AbortSignal } = {}): Promise<Response> {
-  const response = await fetch(url, {
-    method: body ? "POST" : "GET",
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    body: body ? JSON.stringify(body) : null,
-    signal: signal ?? null,
-  });
-  if (response.ok) return response;
-  const problem = `${url} answers ${response.status}.`;
-  throw response.status === 429 || response.status >= 500 ? new Error(problem) : new PermanentError(problem);
-}
-
 const hub: HubActions = {
   async postComment({ repo, num }, text, signal) {
-    const url = `${endpoint}/api/${repo.type}s/${repo.name}/discussions/${num}/comment`;
-    await call(url, { body: { comment: text }, signal });
+    const body = JSON.stringify({ comment: text });
+    const path = `/api/${repo.type}s/${repo.name}/discussions/${num}/comment`;
+    const response = await client.fetch(path, { method: "POST", body, signal });
+    await response.body?.cancel();
   },
 };
 
 const model: TextModel = async ({ repo, title, comment }, signal) => {
   const messages = [
-    { role: "system", content: `You answer in the discussion "${title}" about ${repo}. Be brief and polite.` },
-    { role: "user", content: comment },
+    // What others wrote, the title too, stands in no message of the system: it is no instruction.
+    { role: "system", content: "You answer comments in discussions of the Hugging Face Hub. Be brief and polite." },
+    { role: "user", content: `In the discussion "${title}" about ${repo}:\n\n${comment}` },
   ];
-  const response = await call(modelUrl, { body: { model: MODEL_NAME, messages }, signal });
+  const response = await fetch(MODEL_URL || "https://router.huggingface.co/v1/chat/completions", {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: MODEL_NAME, messages }),
+    signal,
+  });
+  if (!response.ok) {
+    const problem = `The model answers ${response.status}.`;
+    throw response.status === 429 || response.status >= 500 ? new Error(problem) : new PermanentError(problem);
+  }
   const answer: { choices: { message: { content: string } }[] } = await response.json();
   const reply = answer.choices[0]?.message.content;
   if (!reply) throw new Error("The model said nothing.");
   return reply;
 };
 
-const bot: { id: string; name: string } = await (await call(`${endpoint}/api/whoami-v2`)).json();
+const bot: { id: string; name: string } = await (await client.fetch("/api/whoami-v2")).json();
 const server = createServer({ hub, model, bot });
 
 export default server;

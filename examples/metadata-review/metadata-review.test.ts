@@ -1,5 +1,6 @@
 import { HubClient } from "hub-webhooks/client";
 import { LocalHub } from "hub-webhooks/local-hub";
+import { settled } from "hub-webhooks/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { reviewCard } from "./card.ts";
 import { createServer, type HubActions } from "./server.ts";
@@ -41,21 +42,10 @@ beforeEach(() => {
   postReport.mockReset().mockImplementation(async (_repo, report) => void reports.push(report));
 });
 
-/** Waits until everything that was accepted has succeeded or is given up. */
-async function settled() {
-  await vi.waitFor(
-    async () => {
-      const counts = (await server.inbox.counts()).metadata_review;
-      expect([counts?.queued ?? 0, counts?.running ?? 0]).toEqual([0, 0]);
-    },
-    { interval: 2, timeout: 10_000 },
-  );
-}
-
 async function pushCard(text: string, repo: { type: "dataset" | "model"; name: string } = data) {
   card = text;
   const [delivery] = await hub.push(repo);
-  await settled();
+  await settled(server);
   return delivery;
 }
 
@@ -111,7 +101,7 @@ describe("metadata-review", () => {
   test("does nothing more when the Hub sends a delivery again", async () => {
     const delivery = await pushCard(withoutLicense);
     await client.webhooks.replay(delivery?.webhookId ?? "", delivery?.logId ?? "");
-    await settled();
+    await settled(server);
     const [again] = hub.deliveries(delivery?.webhookId ?? "");
     expect(again?.response?.body).toContain('"duplicate":true');
     expect(readCard).toHaveBeenCalledOnce();

@@ -1,5 +1,6 @@
 import { HubClient } from "hub-webhooks/client";
 import { LocalHub } from "hub-webhooks/local-hub";
+import { settled } from "hub-webhooks/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createServer, type HubActions } from "./server.ts";
 
@@ -25,17 +26,6 @@ beforeAll(async () => {
 afterAll(() => Promise.all([hub.close(), server.close()]));
 beforeEach(() => void openDiscussion.mockReset().mockResolvedValue());
 
-/** Waits until everything that was accepted has succeeded or is given up. */
-async function settled() {
-  await vi.waitFor(
-    async () => {
-      const counts = (await server.inbox.counts()).private_to_public;
-      expect([counts?.queued ?? 0, counts?.running ?? 0]).toEqual([0, 0]);
-    },
-    { interval: 2, timeout: 10_000 },
-  );
-}
-
 function configure(updatedConfig: Record<string, unknown>, repo: { type: "dataset" | "model"; name: string } = data) {
   return hub.trigger({ repo, event: { scope: "repo.config", action: "update" }, updatedConfig });
 }
@@ -43,7 +33,7 @@ function configure(updatedConfig: Record<string, unknown>, repo: { type: "datase
 describe("private-to-public", () => {
   test("posts a checklist when something private was made public", async () => {
     const [delivery] = await configure({ private: false });
-    await settled();
+    await settled(server);
     expect(delivery?.status).toBe(202);
     expect(openDiscussion.mock.calls).toEqual([
       [
@@ -56,7 +46,7 @@ describe("private-to-public", () => {
 
   test("asks of a model what it was made from", async () => {
     await configure({ private: false }, { type: "model", name: "acme/net" });
-    await settled();
+    await settled(server);
     expect(openDiscussion.mock.calls[0]?.[1].text).toContain("- [ ] What it was made from");
   });
 
@@ -66,7 +56,7 @@ describe("private-to-public", () => {
     ["changed in a way that is not known yet", { gated: false }],
   ])("posts nothing where a repository was %s", async (_what, updatedConfig) => {
     const [delivery] = await configure(updatedConfig);
-    await settled();
+    await settled(server);
     expect(delivery?.status).toBe(202);
     expect(openDiscussion).not.toHaveBeenCalled();
   });
@@ -84,9 +74,9 @@ describe("private-to-public", () => {
 
   test("posts nothing more when the Hub sends a delivery again", async () => {
     const [delivery] = await configure({ private: false });
-    await settled();
+    await settled(server);
     await client.webhooks.replay(delivery?.webhookId ?? "", delivery?.logId ?? "");
-    await settled();
+    await settled(server);
     const [again] = hub.deliveries(delivery?.webhookId ?? "");
     expect(again?.response?.body).toContain('"duplicate":true');
     expect(openDiscussion).toHaveBeenCalledOnce();
@@ -95,7 +85,7 @@ describe("private-to-public", () => {
   test("tries again when the checklist could not be posted", async () => {
     openDiscussion.mockRejectedValueOnce(new Error("the Hub answers 503"));
     const [delivery] = await configure({ private: false });
-    await settled();
+    await settled(server);
     expect(openDiscussion).toHaveBeenCalledTimes(2);
     const stored = await server.inbox.get(delivery?.deliveryId ?? "");
     expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["failed", "succeeded"]);

@@ -18,3 +18,8 @@ export function createTrainingServer(startTraining: StartTraining): WebhooksServ
   );
   return server;
 }
+
+/** For `hub-webhooks dev`: it says what it would do. */
+export default createTrainingServer(({ dataset, revision }) => {
+  console.log(`Dry run: a training on ${dataset} at ${revision} would start now.`);
+});

@@ -13,3 +13,8 @@ export function readVersion(): string {
 export function templateFolder(name: string): URL {
   return new URL(`templates/${name}/`, root);
 }
+
+/** Where an example of this package lies: its folder, as a URL with a slash at the end. */
+export function exampleFolder(name: string): URL {
+  return new URL(`examples/${name}/`, root);
+}

@@ -18,6 +18,7 @@ export interface DevReady {
   url: string;
   /** The address that the Hub posts to; the same without a tunnel. */
   publicUrl: string;
+  /** The Hub on which the webhooks are, and its address. */
   hub: {
     kind: "local" | "real";
     url: string;
@@ -31,6 +32,7 @@ export type DevEvent =
   | ({ event: "ready" } & DevReady)
   /** Nothing arrives through the public address any more, and why. It is opened again without end. */
   | { event: "down"; reason: string }
+  /** Deliveries arrive again. */
   | { event: "up"; publicUrl: string }
   /** The public address is another one; the webhooks of the session follow it. */
   | { event: "urlChanged"; publicUrl: string }

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { WebhookError } from "../errors.ts";
 import type { WatchedThing } from "../payload/watch.ts";
 import type { TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
-import { webhooksPath } from "../server/receive.ts";
+import { webhooksPath } from "../server/delivery-request.ts";
 import type { ServerDescription } from "../server-file/description.ts";
 import { createProbe } from "../tunnel/probe.ts";
 import { openTunnel, type Tunnel } from "../tunnel/tunnel.ts";
@@ -138,7 +138,8 @@ class Session implements DevSession {
     const server = new ReloadingServer({
       path,
       reachedAt: { port: door.port, url: door.url, publicUrl: door.url },
-      environment: hub.environment,
+      // By an address of the user's own everybody reaches all of the server, the dashboard too.
+      environment: { ...hub.environment, ...(publicUrl !== undefined && { PUBLIC_URL: publicUrl }) },
       secret,
       onOutput: (line) => this.#tell({ event: "output", ...line }),
       onReload: (files) => this.#tell({ event: "reloading", files }),

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import { WebhookError } from "../errors.ts";
-import { webhooksPath } from "../server/receive.ts";
+import { webhooksPath } from "../server/delivery-request.ts";
 import type { Probe } from "../tunnel/probe.ts";
 import { connectionHeaders } from "./connection-headers.ts";
 import { LatestDelivery, type ObservedDelivery, type PassedDelivery, type Replayed } from "./latest-delivery.ts";
@@ -186,9 +186,16 @@ function endToEnd(rawHeaders: readonly string[], dropped: ReadonlySet<string>): 
   return rawHeaders.filter((_text, index) => isKept(index));
 }
 
-/** The server takes HTTP/1.0 for a sign of a proxy, and opens no page of the owner to it: it must not be hidden from it. */
-function passedOn({ rawHeaders, httpVersion }: IncomingMessage): string[] {
-  return [...endToEnd(rawHeaders, ofRequest), ...(httpVersion === "1.0" ? ["Via", "1.0 hub-webhooks-dev"] : [])];
+/**
+ * The server takes HTTP/1.0 for a sign of a proxy, and so a connection that is not to be kept, and opens no page of the
+ * owner to it: neither must be hidden from it.
+ */
+function passedOn({ rawHeaders, httpVersion, headers }: IncomingMessage): string[] {
+  return [
+    ...endToEnd(rawHeaders, ofRequest),
+    ...(httpVersion === "1.0" ? ["Via", "1.0 hub-webhooks-dev"] : []),
+    ...(/\bkeep-alive\b/i.test(headers.connection ?? "") ? [] : ["Connection", "close"]),
+  ];
 }
 
 /** Also where it ends up once the server has resolved the dots in it. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { WebhookError } from "../errors.ts";
-import { webhooksPath } from "../server/receive.ts";
+import { webhooksPath } from "../server/delivery-request.ts";
 import { connectionHeaders } from "./connection-headers.ts";
 
 /** A delivery that was answered. */

@@ -1,5 +1,6 @@
 import { longestTimer } from "../duration.ts";
 import { HubError } from "../errors.ts";
+import type { HubFetchInit } from "./fetch.ts";
 import { HubNotifications } from "./notifications.ts";
 import { HubOrganizations } from "./organizations.ts";
 import { HubPapers } from "./papers.ts";
@@ -44,11 +45,17 @@ export interface HubClientOptions {
 export class HubClient {
   /** The Hub's base address, without a trailing slash. */
   readonly endpoint: string;
+  /** Your webhooks: list, create, change, enable, delete, replay. */
   readonly webhooks: HubWebhooks;
+  /** Your notifications. */
   readonly notifications: HubNotifications;
+  /** Your settings: what you are notified of, what you watch, your MCP tools. */
   readonly settings: HubSettings;
+  /** Papers, and whose they are. */
   readonly papers: HubPapers;
+  /** Organizations: members, resource groups, network security, audit log. */
   readonly organizations: HubOrganizations;
+  readonly #transport: Transport;
 
   constructor(options: HubClientOptions = {}) {
     const { token, timeoutMs = 30_000, retries = 3 } = options;
@@ -67,11 +74,35 @@ export class HubClient {
       retries,
     });
     this.endpoint = endpoint;
+    this.#transport = transport;
     this.webhooks = new HubWebhooks(transport);
     this.notifications = new HubNotifications(transport);
     this.settings = new HubSettings(transport);
     this.papers = new HubPapers(transport);
     this.organizations = new HubOrganizations(transport);
+  }
+
+  /**
+   * Calls what this client has no method for, with the token, the time limit, the repetitions and the errors of every
+   * other call. `path` begins with one slash and is what stands behind {@link endpoint}: put names into it with
+   * `encodeURIComponent`. POST and PATCH are repeated only where they cannot have happened.
+   *
+   * Resolves with the answer once it begins, and only where it is a success. The body is yours to read or to cancel: its
+   * end is bounded by the `signal` alone, and what breaks off in it is not repeated.
+   *
+   * @throws `HubError`: `ARGUMENT_INVALID`, `TOKEN_MISSING` and `TOKEN_INVALID` before anything is sent, the `HUB_…` codes
+   * after, a redirection among them: no token is sent elsewhere. The reason of the signal when it is aborted.
+   * @example
+   * ```ts
+   * const response = await hub.fetch("/api/datasets/me/data/discussions", {
+   *   method: "POST",
+   *   body: JSON.stringify({ title: "Hello", description: "A first word.", pullRequest: false }),
+   * });
+   * const { num }: { num: number } = await response.json();
+   * ```
+   */
+  fetch(path: string, init?: HubFetchInit): Promise<Response> {
+    return this.#transport.fetch(path, init);
   }
 }
 

@@ -22,6 +22,7 @@ export interface NotificationSelection extends NotificationSearch {
 export class HubNotifications {
   readonly #transport: Transport;
 
+  /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport;
   }

@@ -37,6 +37,7 @@ export class HubOrganizations {
   readonly networkSecurity: HubNetworkSecurity;
   readonly #transport: Transport;
 
+  /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport;
     this.resourceGroups = new HubResourceGroups(transport);
@@ -108,6 +109,7 @@ export class HubOrganizations {
 export class HubResourceGroups {
   readonly #transport: Transport;
 
+  /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport;
   }
@@ -139,10 +141,12 @@ export class HubResourceGroups {
 export class HubNetworkSecurity {
   readonly #transport: Transport;
 
+  /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport;
   }
 
+  /** What is set at present. */
   get(name: string, options?: CallOptions): Promise<NetworkSecurity> {
     return this.#transport.call(networkSecurityRoutes.get, { params: { name } }, options);
   }

@@ -10,6 +10,7 @@ export class Pages<Item> implements AsyncIterable<Item> {
   readonly #read: () => AsyncGenerator<Item[], void, undefined>;
   readonly #signal: AbortSignal | undefined;
 
+  /** @internal */
   constructor(read: () => AsyncGenerator<Item[], void, undefined>, { signal }: { signal: AbortSignal | undefined }) {
     this.#read = read;
     this.#signal = signal;

@@ -5,6 +5,7 @@ import type { CallOptions, Transport } from "./transport.ts";
 export class HubPapers {
   readonly #transport: Transport;
 
+  /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport;
   }

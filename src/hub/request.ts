@@ -6,7 +6,8 @@ import { createRedact, type Redact, secretsIn } from "./redaction.ts";
 
 /** A request that is ready to be sent, any number of times. */
 export interface HubRequest {
-  route: ContractRoute;
+  /** What it is called in a message, such as `createWebhook`. */
+  operation: string;
   url: string;
   init: { method: string; headers: Record<string, string>; body?: string };
   redact: Redact;
@@ -43,7 +44,7 @@ export async function prepareRequest(route: ContractRoute, options: PrepareOptio
   const body = bodyIsChecked ? input.body : bodyOf(route, input.body);
   const token = await readToken();
   return {
-    route,
+    operation: route.operationId,
     url: `${endpoint}${path}${query.size > 0 ? `?${query}` : ""}`,
     init: {
       method: route.method.toUpperCase(),

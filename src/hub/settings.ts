@@ -12,6 +12,7 @@ import type { CallOptions, Transport } from "./transport.ts";
 export class HubSettings {
   readonly #transport: Transport;
 
+  /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport;
   }

@@ -4,6 +4,7 @@ import { isWebPage, readText, untilAborted } from "./answer-text.ts";
 import { notShown } from "./contract/values.ts";
 import type { AnswerOf, AnswerSchema, ContractRoute, InputOf } from "./contract-route.ts";
 import { readElements, SilentAnswerError } from "./element-stream.ts";
+import { type HubFetchInit, isIdempotent, prepareFetch } from "./fetch.ts";
 import { JsonArrayError } from "./json-array.ts";
 import { nextQuery } from "./pages.ts";
 import { readRefusal } from "./refusal.ts";
@@ -51,6 +52,13 @@ interface Prepared extends HubRequest {
   idempotent: boolean;
 }
 
+/** An answer of an operation, and what is known of it. */
+interface Answered {
+  prepared: Prepared;
+  route: ContractRoute;
+  signal: AbortSignal;
+}
+
 /** How one attempt ended. `mayHaveHappened` tells whether the Hub may have done what it was asked. */
 type Attempt<Answer> = { answer: Answer } | { failure: HubError; mayHaveHappened: boolean };
 
@@ -79,7 +87,7 @@ export class Transport {
     const prepared = await this.#prepare(route, { input, options });
     const schema = tolerant<AnswerSchema<Route>>(route.responses[200].content["application/json"].schema);
     const answer = await this.#repeat(prepared, options.signal, (response, signal) =>
-      this.#readJson(response, { prepared, signal }),
+      this.#readJson(response, { prepared, route, signal }),
     );
     return this.#check(prepared, { schema, answer });
   }
@@ -104,7 +112,7 @@ export class Transport {
       if (asked.has(prepared.url)) throw this.#answerInvalid(prepared, "in pages that lead back to one another");
       asked.add(prepared.url);
       const { answer, next } = await this.#repeat(prepared, options.signal, async (response, signal) => ({
-        answer: await this.#readJson(response, { prepared, signal }),
+        answer: await this.#readJson(response, { prepared, route, signal }),
         next: nextQuery(response.headers.get("link")),
       }));
       yield this.#check(prepared, { schema, answer });
@@ -147,6 +155,21 @@ export class Transport {
     }
   }
 
+  /**
+   * A call that no operation describes: the answer as it comes, its body not read yet.
+   *
+   * @throws as {@link call} does.
+   */
+  async fetch(path: string, init: HubFetchInit = {}): Promise<Response> {
+    init.signal?.throwIfAborted();
+    const request = await prepareFetch(path, init, {
+      endpoint: this.#settings.endpoint,
+      readToken: () => this.#readToken(),
+    });
+    const prepared = { ...request, idempotent: isIdempotent(request.init.method) };
+    return this.#repeat(prepared, init.signal, async (begun) => begun);
+  }
+
   async #prepare(
     route: ContractRoute,
     {
@@ -183,7 +206,7 @@ export class Transport {
       signal?.throwIfAborted();
       const { failure } = outcome;
       // What an earlier attempt has deleted, whose answer was lost, is not there any more.
-      if (failure.status === 404 && mayHaveHappened && prepared.route.method === "delete") {
+      if (failure.status === 404 && mayHaveHappened && prepared.init.method === "DELETE") {
         return read(new Response(null), new AbortController().signal);
       }
       mayHaveHappened ||= outcome.mayHaveHappened;
@@ -221,25 +244,22 @@ export class Transport {
     { signal, read }: { signal: AbortSignal; read: Read<Answer> },
   ): Promise<Attempt<Answer>> {
     const { fetch, endpoint, now } = this.#settings;
-    const { route, url, init, redact } = prepared;
+    const { operation, url, init, redact } = prepared;
     // A redirect would take the token along, or the request without its body.
     const response = await untilAborted(fetch(url, { ...init, redirect: "manual", signal }), signal);
     if (!response.ok) {
       const caution = response.status >= 500 ? lookFirst(prepared) : "";
-      const context = { operation: route.operationId, endpoint, redact, signal, now: now(), caution };
+      const context = { operation, endpoint, redact, signal, now: now(), caution };
       const failure = await readRefusal(response, context);
       return { failure, mayHaveHappened: response.status !== 429 };
     }
     return { answer: await read(response, signal) };
   }
 
-  async #readJson(
-    response: Response,
-    { prepared, signal }: { prepared: Prepared; signal: AbortSignal },
-  ): Promise<unknown> {
+  async #readJson(response: Response, { prepared, route, signal }: Answered): Promise<unknown> {
     const body = await readText(response, { limit: longestAnswer, signal });
     if ("tooLong" in body) throw this.#answerInvalid(prepared, "at a length that no answer of the Hub has");
-    return this.#parse(prepared, body.text);
+    return this.#parse(body.text, { prepared, route });
   }
 
   #check<Answer>(prepared: Prepared, { schema, answer }: { schema: z.ZodType<Answer>; answer: unknown }): Answer {
@@ -250,12 +270,12 @@ export class Transport {
     throw this.#answerInvalid(prepared, `in another shape than expected (${field || "answer"}: ${problem?.message})`);
   }
 
-  #parse(prepared: Prepared, text: string): unknown {
+  #parse(text: string, { prepared, route }: Omit<Answered, "signal">): unknown {
     if (text === "") return {}; // As after a deletion.
     try {
       return JSON.parse(text);
     } catch {
-      const { schema } = prepared.route.responses[200].content["application/json"];
+      const { schema } = route.responses[200].content["application/json"];
       // Nobody knows what is to stand there, only that it is no page of another site.
       if (schema === notShown && !isWebPage(text)) return {};
       // Without the parser's message: it quotes the answer.
@@ -269,7 +289,7 @@ export class Transport {
   #answerInvalid(prepared: Prepared, how: string): HubError {
     const { endpoint } = this.#settings;
     return new HubError(
-      `The Hub answers ${prepared.route.operationId} ${how}: check the address of the Hub (HF_ENDPOINT, now ${endpoint}).${lookFirst(prepared)}`,
+      `The Hub answers ${prepared.operation} ${how}: check the address of the Hub (HF_ENDPOINT, now ${endpoint}).${lookFirst(prepared)}`,
       { code: "HUB_RESPONSE_INVALID" },
     );
   }
@@ -277,7 +297,7 @@ export class Transport {
   #timedOut(prepared: Prepared): HubError {
     const { timeoutMs, endpoint } = this.#settings;
     return new HubError(
-      `The Hub does not answer ${prepared.route.operationId} within ${timeoutMs} ms: check the connection to ${endpoint}, raise "timeoutMs" or try again later.${lookFirst(prepared)}`,
+      `The Hub does not answer ${prepared.operation} within ${timeoutMs} ms: check the connection to ${endpoint}, raise "timeoutMs" or try again later.${lookFirst(prepared)}`,
       { code: "HUB_TIMED_OUT", retryable: true },
     );
   }
@@ -287,7 +307,7 @@ export class Transport {
     const caution = mayHaveHappened ? lookFirst(prepared) : "";
     const cause = retell(error, prepared.redact);
     return new HubError(
-      `The Hub cannot be reached for ${prepared.route.operationId} (${cause.message}): check the connection and the address (HF_ENDPOINT, now ${endpoint}).${caution}`,
+      `The Hub cannot be reached for ${prepared.operation} (${cause.message}): check the connection and the address (HF_ENDPOINT, now ${endpoint}).${caution}`,
       { code: "HUB_UNREACHABLE", retryable: true, cause },
     );
   }

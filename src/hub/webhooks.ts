@@ -11,6 +11,7 @@ import { checkChanges, mergeChanges, type WebhookChanges } from "./webhook-chang
 export class HubWebhooks {
   readonly #transport: Transport;
 
+  /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport;
   }

@@ -71,7 +71,9 @@ export interface Inbox {
   accept(arrival: Arrival): Promise<{ duplicate: boolean }>;
   /** Begins to work on the deliveries of an endpoint; asked once more for the same one, it leaves that as it is. */
   work(queue: QueueOptions): void;
+  /** One page of what it keeps, newest first. */
   list(options?: ListOptions): Promise<DeliveryPage>;
+  /** One delivery with its attempts; `undefined` where it is not kept. */
   get(key: DeliveryKey): Promise<StoredDelivery | undefined>;
   /** Runs a delivery again, whatever its status. @throws `DELIVERY_UNKNOWN`. */
   replay(key: DeliveryKey): Promise<void>;

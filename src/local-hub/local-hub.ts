@@ -61,6 +61,7 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: ()
 export class LocalHub {
   /** Its address, without a trailing slash: what `HF_ENDPOINT` is to be. */
   readonly url: string;
+  /** The port of that address. */
   readonly port: number;
   readonly #parts: Parts;
   #ended: Promise<void> | undefined;

@@ -118,10 +118,14 @@ function repoFilter(wanted: readonly string[]): Filter {
   };
 }
 
+/** Far beyond what the Hub takes for one. A glob with two stars takes the square of it in steps. */
+const longestRef = 512;
+
 function refFilter(wanted: readonly string[]): Filter {
   const patterns = wanted.map(globToRegExp);
+  const isWanted = (ref: string) => ref.length <= longestRef && patterns.some((pattern) => pattern.test(ref));
   return (payload) => {
-    const updated = payload.updatedRefs?.some(({ ref }) => patterns.some((pattern) => pattern.test(ref)));
+    const updated = payload.updatedRefs?.some(({ ref }) => isWanted(ref));
     return updated ? undefined : `no updated ref is ${wanted.join(" or ")}`;
   };
 }

@@ -1,4 +1,4 @@
-import { webhooksPath } from "../server/receive.ts";
+import { webhooksPath } from "../server/delivery-request.ts";
 import type { EndpointDetails } from "../server/server-details.ts";
 import type { HubConnection } from "./hub-connection.ts";
 import { noteResolved, resolvePending } from "./pending.ts";

@@ -1,38 +1,49 @@
 import type { Outcome } from "../delivery.ts";
 import { WebhookError } from "../errors.ts";
 
+/** What is answered: JSON or nothing, or a `Response` of the handler's own. */
+export type Answer = JsonAnswer | Response;
+
+/** A status, and JSON as text; `null` for no body. */
+export interface JsonAnswer {
+  readonly status: number;
+  readonly content: string | null;
+  /** Beside the content type. */
+  readonly extraHeaders?: Readonly<Record<string, string>>;
+}
+
 /** The answer to a delivery, and its outcome once more: a result that is no JSON makes a success a failure. */
-export interface Answer {
-  response: Response;
+export interface AnsweredOutcome {
+  answer: Answer;
   outcome: Outcome;
 }
 
 /** Turns an outcome into the answer that the Hub gets. Only 2xx is success to it; anything else it sends again. */
-export function answerOutcome(outcome: Outcome): Answer {
+export function answerOutcome(outcome: Outcome): AnsweredOutcome {
   switch (outcome.status) {
     case "succeeded":
       return answerResult(outcome);
     case "ignored":
       // Not an error: the Hub would count that against the webhook.
-      return { outcome, response: json(JSON.stringify({ ignored: outcome.reason }), 200) };
+      return { outcome, answer: { status: 200, content: JSON.stringify({ ignored: outcome.reason }) } };
     case "failed":
-      return { outcome, response: answerError(outcome.error) };
+      return { outcome, answer: refusal(outcome.error) };
   }
 }
 
-function answerResult(outcome: Outcome & { status: "succeeded" }): Answer {
+function answerResult(outcome: Outcome & { status: "succeeded" }): AnsweredOutcome {
   const { result } = outcome;
-  if (isResponse(result)) return { outcome, response: result };
+  if (isResponse(result)) return { outcome, answer: result };
   try {
     const text: string | undefined = JSON.stringify(result);
-    return { outcome, response: text === undefined ? new Response(null, { status: 200 }) : json(text, 200) };
+    return { outcome, answer: { status: 200, content: text ?? null } };
   } catch (cause) {
     const error = new WebhookError("The handler returned something that is not JSON.", {
       code: "RESULT_NOT_JSON",
       status: 500,
       cause,
     });
-    return { outcome: { status: "failed", error }, response: answerError(error) };
+    return { outcome: { status: "failed", error }, answer: refusal(error) };
   }
 }
 
@@ -40,28 +51,47 @@ function answerResult(outcome: Outcome & { status: "succeeded" }): Answer {
  * The answer to a delivery whose first arrival was still being worked on: a success is told as the duplicate it is, and
  * anything else as that, or the Hub would never send it again.
  */
-export function answerDuplicate({ id, answer }: { id: string; answer: Answer }): Response {
-  const { outcome, response } = answer;
-  if (response.ok) return answerAccepted({ id, duplicate: true });
+export function answerDuplicate({ id, first }: { id: string; first: AnsweredOutcome }): Answer {
+  const { outcome, answer } = first;
+  if (isSuccess(answer)) return answerAccepted({ id, duplicate: true });
   // A body can be sent only once, and the first answer has it.
-  return outcome.status === "succeeded" ? new Response(null, { status: response.status }) : response;
+  return outcome.status === "succeeded" ? { status: answer.status, content: null } : answer;
 }
 
 /** The answer to a delivery that is kept, to be worked on later. */
-export function answerAccepted({ id, duplicate }: { id: string; duplicate: boolean }): Response {
-  return json(JSON.stringify({ deliveryId: id, ...(duplicate && { duplicate }) }), 202);
+export function answerAccepted({ id, duplicate }: { id: string; duplicate: boolean }): JsonAnswer {
+  return { status: 202, content: JSON.stringify({ deliveryId: id, ...(duplicate && { duplicate }) }) };
 }
 
 /** The answer to a stranger: a message and a code, never a stack or a cause. */
-export function answerError(error: WebhookError): Response {
-  const headers: Record<string, string> = {};
-  if (error.code === "METHOD_NOT_ALLOWED") headers.allow = "POST";
-  if (error.retryAfterSeconds !== undefined) headers["retry-after"] = String(error.retryAfterSeconds);
-  return json(JSON.stringify({ error: error.message, code: error.code }), error.status ?? 500, headers);
+export function refusal({ code, message, status = 500, retryAfterSeconds }: WebhookError): JsonAnswer {
+  const extraHeaders = {
+    ...(code === "METHOD_NOT_ALLOWED" && { allow: "POST" }),
+    ...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),
+  };
+  return { status, content: JSON.stringify({ error: message, code }), extraHeaders };
 }
 
-function json(text: string, status: number, headers?: Record<string, string>): Response {
-  return new Response(text, { status, headers: { "content-type": "application/json", ...headers } });
+/** The same as a response, for pages. */
+export function answerError(error: WebhookError): Response {
+  return toResponse(refusal(error));
+}
+
+/** Whether it is a success to the Hub. */
+export function isSuccess({ status }: Answer): boolean {
+  return status >= 200 && status <= 299;
+}
+
+/** The headers of an answer that has a body. */
+export function headersOf({ extraHeaders }: JsonAnswer): Record<string, string> {
+  return { "content-type": "application/json", ...extraHeaders };
+}
+
+/** An answer for whoever takes a `Response`. */
+export function toResponse(answer: Answer): Response {
+  if (isResponse(answer)) return answer;
+  if (answer.content === null) return new Response(null, { status: answer.status });
+  return new Response(answer.content, { status: answer.status, headers: headersOf(answer) });
 }
 
 /** Not by `instanceof`: Node's adapter replaces the global class, and what `fetch` returns is not of the new one. */

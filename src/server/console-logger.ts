@@ -1,4 +1,5 @@
 import type { Logger, LogMethod } from "../logger.ts";
+import { showHidden } from "../visible-text.ts";
 
 /**
  * The logger of runtimes that have no pino: one JSON object a line on the console, with pino's field names.
@@ -7,7 +8,8 @@ export function createConsoleLogger(bindings: Record<string, unknown> = {}): Log
   const write = (level: "debug" | "info" | "warn" | "error"): LogMethod => {
     return (fields: object | string, message?: string) => {
       const line = typeof fields === "string" ? { msg: fields } : { ...fields, msg: message };
-      console[level](toJson({ level, time: Date.now(), ...bindings, ...line }));
+      // Whoever looks at the log on a terminal must see what a stranger wrote, and not have it done.
+      console[level](showHidden(toJson({ level, time: Date.now(), ...bindings, ...line })));
     };
   };
   return {

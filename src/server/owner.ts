@@ -11,6 +11,14 @@ export interface OwnerCheckOptions {
   token: string | undefined;
   /** Milliseconds since the epoch. */
   now: () => number;
+  /** Whether a public address is known to lead here, beside that of a Space and `PUBLIC_URL`. Default: none is. */
+  isPublic?: () => boolean;
+}
+
+/** What the owner is about to be shown. */
+export interface OwnersPage {
+  /** Whether it is a page, which browsers alone ask for. Default `false`: any program may. */
+  isForBrowsers?: boolean;
 }
 
 /**
@@ -37,23 +45,38 @@ export class OwnerCheck {
     return this.#configuredToken(bindings) !== undefined;
   }
 
+  /** Whether it is open to nobody: everybody comes from outside, and there is no token to tell the owner by. */
+  isClosed(bindings?: unknown): boolean {
+    return !this.hasToken(bindings) && this.#isPublic();
+  }
+
   /**
    * The answer to whoever is not the owner (401, 403, or 429 once too many wrong tokens came); `undefined`: it is the
    * owner, or somebody in possession of the token.
    */
-  refuse(context: Context): Response | undefined {
+  refuse(context: Context, page: OwnersPage = {}): Response | undefined {
     const token = this.#configuredToken(context.env);
-    if (token === undefined) return isAtThisMachine(context) ? undefined : answerError(tokenNotSet());
+    if (token === undefined) {
+      const isOwner = !this.#isPublic() && isAtThisMachine(context, page);
+      return isOwner ? undefined : answerError(tokenNotSet());
+    }
     const password = passwordOf(context.req.raw);
     if (password === undefined) return challenge("TOKEN_MISSING");
     try {
-      this.#checkOf(token).check(carrying(password), undefined);
+      this.#checkOf(token).check({ header: () => toHeader(password), url: "", bindings: undefined });
       return undefined;
     } catch (error) {
       return WebhookError.isInstance(error) && error.code === "TOO_MANY_FAILURES"
         ? answerError(tooManyFailures(error))
         : challenge("TOKEN_INVALID");
     }
+  }
+
+  /** Then those who come by that address cannot be told from those who sit here: a proxy need not leave a mark. */
+  #isPublic(): boolean {
+    return (
+      readSpace() !== undefined || readEnvironment("PUBLIC_URL") !== undefined || (this.#options.isPublic?.() ?? false)
+    );
   }
 
   #configuredToken(bindings: unknown): string | undefined {
@@ -77,10 +100,6 @@ function toHeader(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
-function carrying(password: string): Request {
-  return new Request("http://localhost", { headers: { "x-webhook-secret": toHeader(password) } });
-}
-
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** The password of HTTP Basic, in UTF-8 as the challenge asks for; `undefined` where none is sent. */
@@ -101,14 +120,15 @@ function passwordOf(request: Request): string | undefined {
  * a name that a stranger owns may lead a browser here (DNS rebinding), and behind a proxy or a tunnel everybody comes
  * from here.
  */
-function isAtThisMachine(context: Context): boolean {
-  if (readSpace() !== undefined) return false;
+function isAtThisMachine(context: Context, { isForBrowsers = false }: OwnersPage): boolean {
   const incoming = property(context.env, "incoming");
   const address = property(property(incoming, "socket"), "remoteAddress");
   if (typeof address !== "string" || !/^(?:(?:::ffff:)?127(?:\.\d{1,3}){3}|::1)$/i.test(address)) return false;
-  // nginx adds no header unless told to, but speaks HTTP/1.0 to what stands behind it; no browser does.
+  // nginx adds no header unless told to. Up to 1.29.6 it speaks HTTP/1.0 to what stands behind it, which no browser does.
   if (property(incoming, "httpVersion") === "1.0") return false;
   const { headers } = context.req.raw;
+  // Since then, and where it is set so, it speaks HTTP/1.1 without this header, which every browser sends.
+  if (isForBrowsers && !/\bkeep-alive\b/i.test(headers.get("connection") ?? "")) return false;
   if (!/^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i.test(headers.get("host") ?? "")) return false;
   return ![...headers.keys()].some((name) => /^(?:forwarded|via|x-real-ip|x-forwarded-.*)$/i.test(name));
 }
@@ -130,7 +150,7 @@ function challenge(code: "TOKEN_MISSING" | "TOKEN_INVALID"): Response {
 
 function tokenNotSet(): WebhookError {
   return new WebhookError(
-    "This is for the owner, who is known by a token from anywhere but this machine: set DASHBOARD_TOKEN (in a Space: Settings, Variables and secrets), restart, and give it as the password.",
+    "This is for the owner, who is known by a token, unless a browser asks on this machine and no public address (PUBLIC_URL) leads here: set DASHBOARD_TOKEN (in a Space: Settings, Variables and secrets), restart, and give it as the password.",
     { code: "OWNER_ONLY", status: 403 },
   );
 }

@@ -1,9 +1,14 @@
 import type { Delivery, Outcome } from "../delivery.ts";
 import { WebhookError } from "../errors.ts";
+import { isPermanent, retryTimeOf } from "../handler-errors.ts";
 import type { Logger } from "../logger.ts";
 import { isResponse } from "./answer.ts";
 import { concatenate } from "./body.ts";
+import type { DeliveryRequest } from "./delivery-request.ts";
 import type { Endpoint, HandlerContext } from "./endpoint.ts";
+
+/** What a handler may see of the request. */
+type HandlersRequest = Pick<DeliveryRequest, "url" | "method" | "headers" | "signal">;
 
 /** What the run of a handler needs. */
 export interface ProcessOptions {
@@ -11,7 +16,7 @@ export interface ProcessOptions {
   delivery: Delivery<unknown>;
   log: Logger;
   /** The HTTP request that brought the delivery: its end aborts the handler's signal. */
-  request?: Request | undefined;
+  request?: HandlersRequest | undefined;
   /** Aborts the handler's signal as well. */
   signal?: AbortSignal | undefined;
 }
@@ -92,11 +97,11 @@ function handlerFailed(endpoint: Endpoint, cause: unknown): Outcome {
   const error = new WebhookError(`The handler of endpoint "${endpoint.name}" failed.`, {
     code: "HANDLER_FAILED",
     status: 500,
-    retryable: !(WebhookError.isInstance(cause) && cause.code === "PERMANENT_FAILURE"),
+    retryable: !isPermanent(cause),
     cause,
   });
-  const retryAt = typeof cause === "object" && cause !== null && "retryAt" in cause ? cause.retryAt : undefined;
-  return { status: "failed", error, ...(retryAt instanceof Date && { retryAt }) };
+  const retryAt = retryTimeOf(cause);
+  return { status: "failed", error, ...(retryAt && { retryAt }) };
 }
 
 function handlerTimedOut(endpoint: Endpoint): WebhookError {
@@ -158,7 +163,7 @@ class Run implements HandlerContext<unknown> {
 }
 
 /** The request as a handler may log it or send it back: what proved that it came from the Hub is taken out. */
-function withoutSecret({ url, method, headers: given, signal }: Request): Request {
+function withoutSecret({ url, method, headers: given, signal }: HandlersRequest): Request {
   const headers = new Headers(given);
   headers.delete("x-webhook-secret");
   const shown = new URL(url);

@@ -1,20 +1,18 @@
-import type { Context } from "hono";
 import type { Outcome } from "../delivery.ts";
 import { WebhookError } from "../errors.ts";
 import type { Arrival, Task } from "../inbox/inbox.ts";
 import type { Logger } from "../logger.ts";
 import { unknownNames, type WebhookPayload } from "../payload/schema.ts";
 import type { Activity } from "./activity.ts";
-import { answerAccepted, answerDuplicate, answerError, answerOutcome } from "./answer.ts";
-import { parseJson, readBody } from "./body.ts";
+import { type Answer, answerAccepted, answerDuplicate, answerOutcome, isSuccess, refusal } from "./answer.ts";
+import { parseJson } from "./body.ts";
 import { DeliveryRecord, type Handling } from "./delivery-record.ts";
+import type { DeliveryRequest } from "./delivery-request.ts";
 import type { Admission, Endpoint } from "./endpoint.ts";
+import { isFromOtherSite } from "./other-site.ts";
 import { processDelivery } from "./process.ts";
 import type { SecretCheck } from "./secret.ts";
 import type { JobDelivery } from "./server-details.ts";
-
-/** The path below which every endpoint lies (the same as in the Hub's own Python library). */
-export const webhooksPath = "/webhooks/";
 
 /** What the way of a delivery needs of the server it runs in. */
 export interface ReceiverOptions {
@@ -59,36 +57,36 @@ export class Receiver {
     this.#record = new DeliveryRecord(options);
   }
 
-  /** Answers one request below {@link webhooksPath}. Never rejects. */
-  async handle(context: Context): Promise<Response> {
+  /** Answers one request. Never rejects. */
+  async handle(request: DeliveryRequest): Promise<Answer> {
     const startedAt = performance.now();
     const { endpoints, secret, bodyLimit } = this.#options;
-    const request = context.req.raw;
     let endpoint: Endpoint | undefined;
     try {
-      endpoint = endpoints.get(context.req.path.slice(webhooksPath.length));
+      endpoint = endpoints.get(request.endpointName);
       if (!endpoint) throw endpointUnknown();
       if (request.method !== "POST") throw methodNotAllowed();
-      secret.check(request, context.env);
+      secret.check(request);
       if (endpoint.wantsJson) requireJson(request);
-      const body = await readBody(request, context.env, bodyLimit);
+      else if (!secret.isSet(request.bindings)) refuseOtherSites(request);
+      const body = await request.readBody(bodyLimit);
       const admission = await this.#admit(endpoint, body);
-      const delivery = this.#delivery({ endpoint, body, admission, id: usableId(request.headers.get("webhook-id")) });
+      const delivery = this.#delivery({ endpoint, body, admission, id: usableId(request.header("webhook-id")) });
       const handling = { endpoint, delivery, admission };
       if (endpoint.background && admission.ignored === undefined) return await this.#accept(handling, startedAt);
       const ranAt = performance.now();
       const { outcome, duplicate } = this.#run(handling, request);
-      const answer = answerOutcome(await outcome);
-      const response = duplicate ? answerDuplicate({ id: delivery.id, answer }) : answer.response;
+      const first = answerOutcome(await outcome);
+      const answer = duplicate ? answerDuplicate({ id: delivery.id, first }) : first.answer;
       const endedAt = performance.now();
       this.#record.answered(handling, {
-        outcome: answer.outcome,
+        outcome: first.outcome,
         duplicate,
-        status: response.status,
+        status: answer.status,
         ms: endedAt - startedAt,
         handlerMs: endedAt - ranAt,
       });
-      return response;
+      return answer;
     } catch (error) {
       return this.#refuse(error, endpoint);
     }
@@ -167,7 +165,7 @@ export class Receiver {
   }
 
   /** Answers once the delivery is kept; the handler runs later. */
-  async #accept(handling: Handling, startedAt: number): Promise<Response> {
+  async #accept(handling: Handling, startedAt: number): Promise<Answer> {
     const { delivery } = handling;
     const { duplicate } = await this.#options.accept(delivery);
     this.#record.accepted(handling, { duplicate, ms: performance.now() - startedAt });
@@ -194,7 +192,7 @@ export class Receiver {
    * Runs the handler, unless the filter does not want the delivery. Where a run of the same delivery is still going on,
    * its outcome is shared instead: the Hub repeats what it believes lost.
    */
-  #run({ endpoint, delivery, admission }: Handling, request?: Request): Running {
+  #run({ endpoint, delivery, admission }: Handling, request?: DeliveryRequest): Running {
     if (admission.ignored !== undefined) {
       return { outcome: { status: "ignored", reason: admission.ignored }, duplicate: false };
     }
@@ -216,18 +214,18 @@ export class Receiver {
     signal,
   }: Omit<Handling, "admission"> & { signal: AbortSignal }): Promise<Outcome> {
     const run = processDelivery({ endpoint, delivery, log: this.#options.log(), signal });
-    const { outcome, response } = answerOutcome(await run);
-    if (outcome.status !== "succeeded" || response.ok) return outcome;
-    return { status: "failed", error: answeredWithError(endpoint, response.status) };
+    const { outcome, answer } = answerOutcome(await run);
+    if (outcome.status !== "succeeded" || isSuccess(answer)) return outcome;
+    return { status: "failed", error: answeredWithError(endpoint, answer.status) };
   }
 
-  #refuse(error: unknown, endpoint: Endpoint | undefined): Response {
-    const refusal = WebhookError.isInstance(error) ? error : internal(error);
-    const { code, status, message, cause } = refusal;
+  #refuse(error: unknown, endpoint: Endpoint | undefined): Answer {
+    const refused = WebhookError.isInstance(error) ? error : internal(error);
+    const { code, status, message, cause } = refused;
     const fields = { endpoint: endpoint?.name, code, status, err: cause };
     if (status === 500) this.#options.log().error(fields, message);
     else this.#options.log().warn(fields, `delivery refused: ${message}`);
-    return answerError(refusal);
+    return refusal(refused);
   }
 
   #tellUnknownNames(payload: WebhookPayload): void {
@@ -245,12 +243,21 @@ function usableId(id: string | null | undefined): string | undefined {
 }
 
 /** A page of another site can post `text/plain` without asking, but not JSON. */
-function requireJson(request: Request): void {
-  const type = request.headers.get("content-type") ?? "";
+function requireJson(request: DeliveryRequest): void {
+  const type = request.header("content-type") ?? "";
   if (/^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i.test(type)) return;
   throw new WebhookError("Send the payload as Content-Type: application/json.", {
     code: "MEDIA_TYPE_UNSUPPORTED",
     status: 415,
+  });
+}
+
+/** Where any body will do and no secret is asked for, a page of another site could post to this machine unasked. */
+function refuseOtherSites(request: DeliveryRequest): void {
+  if (!isFromOtherSite(request)) return;
+  throw new WebhookError("A page of another site may not post here: set a webhook secret, and send it.", {
+    code: "CROSS_SITE_REFUSED",
+    status: 403,
   });
 }
 

@@ -1,5 +1,6 @@
 import { readEnvironment } from "../environment.ts";
 import { WebhookError } from "../errors.ts";
+import type { DeliveryRequest } from "./delivery-request.ts";
 
 /** Wrong secrets answered with 403 in one window, before 429 takes over. */
 const failuresPerWindow = 100;
@@ -68,11 +69,11 @@ export class SecretCheck {
    *
    * @throws `SECRET_MISSING` (401), `SECRET_INVALID` (403), `TOO_MANY_FAILURES` (429).
    */
-  check(request: Request, worker: unknown): void {
-    const accepted = this.#accepted(worker);
+  check(request: Pick<DeliveryRequest, "header" | "url" | "bindings">): void {
+    const accepted = this.#accepted(request.bindings);
     if (accepted.length === 0) return;
     const presented =
-      request.headers.get("x-webhook-secret") ??
+      request.header("x-webhook-secret") ??
       (this.#options.secretInQuery ? new URL(request.url).searchParams.get("secret") : null);
     if (presented === null) {
       throw new WebhookError("x-webhook-secret header not set.", { code: "SECRET_MISSING", status: 401 });

@@ -21,7 +21,7 @@ export interface DeliveryLookup {
 export class ServerInbox {
   readonly #open: () => Promise<Inbox>;
 
-  /** @param open opens the inbox, or gives the one that is open. */
+  /** @internal `open` opens the inbox, or gives the one that is open. */
   constructor(open: () => Promise<Inbox>) {
     this.#open = open;
   }

@@ -16,7 +16,9 @@ const server = new WebhooksServer();
  * ```ts
  * import { webhookEndpoint } from "hub-webhooks";
  *
- * webhookEndpoint(async function trigger_training(payload) { … });
+ * webhookEndpoint(async function trigger_training(payload) {
+ *   return { training: payload.repo.name };
+ * });
  * ```
  */
 export const webhookEndpoint: WebhookFunction = server.webhook;

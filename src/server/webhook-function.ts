@@ -29,11 +29,15 @@ export type WebhookDecorator<Payload> = <
  * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `ENDPOINT_EXISTS`, `OPTION_INVALID`, `DECORATOR_INVALID`.
  * @example
  * ```ts
- * server.webhook(async function on_change(payload) { … });
+ * server.webhook(async function on_change(payload) {
+ *   console.log(payload.event.scope, payload.repo.name);
+ * });
  * server.webhook("retrain", { scope: "repo.content", repo: "dataset:me/*" }, async (payload) => payload.updatedRefs);
  * class Bot {
  *   @server.webhook({ scope: "discussion.comment" })
- *   async on_comment(payload: DiscussionCommentPayload) { … }
+ *   async on_comment(payload: DiscussionCommentPayload) {
+ *     console.log(payload.comment.content);
+ *   }
  * }
  * ```
  */

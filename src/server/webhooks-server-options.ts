@@ -16,7 +16,8 @@ export interface WebhooksServerOptions {
   secretInQuery?: boolean;
   /**
    * The password (HTTP Basic, any user name) with which the owner opens the dashboard. Default: `DASHBOARD_TOKEN`.
-   * Without any, it opens on this machine only, and never in a Space.
+   * Without any, it opens in a browser on this machine only, and never in a Space or where a public address leads here
+   * (`PUBLIC_URL`, `launch({ publicUrl })`).
    */
   dashboardToken?: string;
   /**

@@ -4,10 +4,11 @@ import { type Duration, toMilliseconds } from "../duration.ts";
 import { WebhookError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { Activity } from "./activity.ts";
-import { answerError } from "./answer.ts";
+import { type Answer, answerError, toResponse } from "./answer.ts";
 import { BackgroundWork } from "./background-work.ts";
 import { createConsoleLogger } from "./console-logger.ts";
 import { serveDashboard } from "./dashboard/serve.ts";
+import { type DeliveryRequest, RoutedRequest, webhooksPath } from "./delivery-request.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { InboxCounts } from "./inbox-counts.ts";
 import { serveLandingPage } from "./landing/serve.ts";
@@ -15,7 +16,7 @@ import { launchHost } from "./launch-host.ts";
 import { MetricsRoute } from "./metrics-route.ts";
 import type { Launch, LaunchedServer, LaunchOptions } from "./node/launch.ts";
 import { OwnerCheck } from "./owner.ts";
-import { Receiver, webhooksPath } from "./receive.ts";
+import { Receiver } from "./receive.ts";
 import { SecretCheck } from "./secret.ts";
 import { type ServerDetails, serverDetails } from "./server-details.ts";
 import { ServerInbox } from "./server-inbox.ts";
@@ -60,6 +61,8 @@ export class WebhooksServer {
   #logger: Logger;
   #prepared: Promise<void> | undefined;
   #told = false;
+  /** Whether the launch was given an address by which others reach all of this server. */
+  #isPublic = false;
   #launched: Promise<Launch> | undefined;
   #reachedAt: LaunchedServer | undefined;
   #leaveProcess: (() => void) | undefined;
@@ -86,7 +89,7 @@ export class WebhooksServer {
     });
     this.#inboxCounts = new InboxCounts({ inbox: () => this.#background.opened, now });
     this.#secret = new SecretCheck({ secret: options.secret, secretInQuery: options.secretInQuery ?? false, now });
-    this.#owner = new OwnerCheck({ token: options.dashboardToken, now });
+    this.#owner = new OwnerCheck({ token: options.dashboardToken, now, isPublic: () => this.#isPublic });
     this.#receiver = new Receiver({
       endpoints: this.#endpoints,
       secret: this.#secret,
@@ -198,6 +201,7 @@ export class WebhooksServer {
     await this.#close();
   }
 
+  /** The same as {@link close}. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
@@ -239,12 +243,15 @@ export class WebhooksServer {
 
   async #launch(options: LaunchOptions): Promise<Launch> {
     const wasOpen = this.#background.opened !== undefined;
+    const { publicUrl, tunnel } = options;
+    this.#isPublic = typeof publicUrl === "string" || (typeof tunnel === "object" && tunnel.publicUrl !== undefined);
     try {
       await this.#prepare();
       await this.#background.openIfNeeded();
       const { launch } = await import("./node/launch.ts");
       const target = {
         fetch: this.fetch,
+        deliver: (request: DeliveryRequest) => this.#deliver(request),
         endpointNames: () => this.endpointNames,
         secret: this.#secret,
         dashboard: () => (this.#background.endpointNames.length > 0 ? this.#owner : undefined),
@@ -325,7 +332,9 @@ export class WebhooksServer {
   }
 
   #route(): void {
-    this.app.all(`${webhooksPath}*`, (context) => this.#receiver.handle(context));
+    this.app.all(`${webhooksPath}*`, async (context) =>
+      toResponse(await this.#receiver.handle(new RoutedRequest(context))),
+    );
     this.app.get("/health", (context) => context.json({ status: "ok" }));
     this.#metrics.mount(this.app);
     serveDashboard(this.app, {
@@ -353,6 +362,11 @@ export class WebhooksServer {
         new WebhookError("Something went wrong in the receiver; its log says what.", { code: "INTERNAL", status: 500 }),
       );
     });
+  }
+
+  /** The short way of a delivery that names an endpoint as it is; any other has to be routed. */
+  #deliver(request: DeliveryRequest): Promise<Answer> | undefined {
+    return this.#endpoints.has(request.endpointName) ? this.#receiver.handle(request) : undefined;
   }
 
   #tellDoubts({ name, doubts }: Endpoint): void {

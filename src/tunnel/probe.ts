@@ -20,6 +20,8 @@ export interface Probe {
  *
  * @example
  * ```ts
+ * import { createServer } from "node:http";
+ *
  * const probe = createProbe();
  * createServer((request, response) => {
  *   if (request.url === probe.path) response.setHeader("content-type", "text/plain").end(probe.answer);

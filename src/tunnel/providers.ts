@@ -11,5 +11,5 @@ export const providers = {
   ngrok: { open: openNgrok, timeout: "15s" },
 } as const satisfies Record<string, { open: Provider; timeout: string }>;
 
-/** The name of one of {@link providers}. */
+/** Who carries a tunnel. */
 export type ProviderName = keyof typeof providers;

@@ -25,6 +25,7 @@ export interface Tunnel {
   on<Name extends keyof TunnelEvents>(event: Name, listener: TunnelListener<Name>): () => void;
   /** Closes the tunnel and resolves when nothing of it is left. Safe to call twice. */
   close(): Promise<void>;
+  /** The same as {@link close}. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 

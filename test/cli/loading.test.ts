@@ -38,6 +38,7 @@ describe("What a run does not use, it does not load", () => {
         "src/payload/watch.ts",
         "src/suggest.ts",
         "src/url-secrets.ts",
+        "src/visible-text.ts",
       ]);
     },
   );

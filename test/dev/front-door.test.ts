@@ -122,6 +122,18 @@ describe("The front door", () => {
     expect(answers[0]).not.toMatch(/transfer-encoding/i);
   });
 
+  test("does not say of a connection that it is to be kept where nobody has said so, as a proxy does not", async () => {
+    const { requests, listener } = recorder();
+    const { door } = await openDoorTo(listener);
+    for (const connection of ["keep-alive", "close", undefined]) {
+      const socket = await RawSocket.open(door.url);
+      const headers = { Host: "127.0.0.1", Connection: connection, "Content-Length": undefined };
+      await socket.send(requestBytes({ method: "GET", path: "/_deliveries", headers })).answer();
+      socket.close();
+    }
+    expect(requests.map(({ incoming }) => incoming.headers.connection)).toEqual(["keep-alive", "close", "close"]);
+  });
+
   test("lets a request wait while there is no server, and passes it to the next one", async () => {
     const { requests, listener } = recorder();
     const { port } = await startServer(listener);

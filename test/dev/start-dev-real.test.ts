@@ -61,6 +61,8 @@ describe("A session with the real Hub", () => {
         )
       ).status;
     expect(await Promise.all([secret, "forged"].map(statusWith))).toEqual([200, 403]);
+    // Whoever comes by it reaches all of the server, but for what is the owner's.
+    expect((await fetch(`${options.publicUrl}/_deliveries`)).status).toBe(403);
     expect(`${JSON.stringify(events)}${readFileSync(stateOf(project), "utf8")}`).not.toContain(secret);
     await session.close();
     expect(await urls()).toEqual([own.url]);

@@ -1,15 +1,17 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { readFaces } from "../../reference/faces.ts";
+import { readExports } from "./exports.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const pages = ["README.md", ...readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"))].map((name) =>
-  name === "README.md" ? name : join("docs", name),
-);
+const pages = ["README.md", "llms.txt", ...globSync("docs/*.md", { cwd: root })];
+
+const referencePages = readFaces().map((face) => join("docs/reference", face.page));
 
 const skipped = process.env.SLOW_TESTS !== "1";
 if (skipped) console.warn("The code in the docs is not compiled, which takes time. SLOW_TESTS=1 does it.");
@@ -24,17 +26,58 @@ const context: Record<string, string> = {
   deliveryRequest: 'import { deliveryRequest } from "hub-webhooks/testing";',
 };
 
+/** What can be imported, for the examples in doc comments, which leave that out; and what some of them go on from. */
+const exampleContext: Record<string, string> = {
+  ...Object.fromEntries(
+    readFaces().flatMap((face) =>
+      readExports(face).map(({ name, isType }) => [
+        name,
+        `import ${isType ? "type " : ""}{ ${name} } from "${face.address}";`,
+      ]),
+    ),
+  ),
+  ...context,
+  hub: 'declare const hub: import("hub-webhooks/client").HubClient;',
+  id: "declare const id: string;",
+  webhook: 'declare const webhook: import("hub-webhooks/client").WebhookRequest;',
+  tunnel: 'declare const tunnel: import("hub-webhooks/dev").Tunnel;',
+  payload: 'declare const payload: import("hub-webhooks").WebhookPayload;',
+  modelExists: "declare function modelExists(name: string): Promise<boolean>;",
+  url: "declare const url: string;",
+  headers: "declare const headers: Headers;",
+  body: "declare const body: string;",
+};
+
+const localHubContext: Record<string, string> = {
+  ...exampleContext,
+  hub: 'declare const hub: import("hub-webhooks/local-hub").LocalHub;',
+};
+
 /** The TypeScript of a page, block by block, each with what it goes on from. */
 function blocksOf(page: string): string[] {
   const text = readFileSync(join(root, page), "utf8");
-  return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => {
-    const missing = Object.keys(context).filter(
-      (name) =>
-        new RegExp(`\\b${name}\\b`).test(code) &&
-        !new RegExp(`(?:(?:const|let|function)\\s+|import [^;]*)\\b${name}\\b`).test(code),
-    );
-    return [...missing.map((name) => context[name]), code, "export {};"].join("\n");
-  });
+  return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => complete(code, context));
+}
+
+/** The examples on a page of the reference: of what is exported, and of its members. */
+function examplesOf(page: string): string[] {
+  const text = readFileSync(join(root, page), "utf8");
+  const examples = [...text.matchAll(/^\*\*Example\*\*\n\n```ts\n(.*?)^```$/gms)];
+  const ofMembers = [...text.matchAll(/^ +\* ```ts\n(.*?)^ +\* ```$/gms)];
+  return [
+    ...examples.map(([, code = ""]) => code),
+    ...ofMembers.map(([, code = ""]) => code.replaceAll(/^ +\* ?/gm, "")),
+  ].map((code) => complete(code, page.endsWith("local-hub.md") ? localHubContext : exampleContext));
+}
+
+/** A block with what it goes on from. */
+function complete(code: string, known: Record<string, string>): string {
+  const missing = Object.keys(known).filter(
+    (name) =>
+      new RegExp(`\\b${name}\\b`).test(code) &&
+      !new RegExp(`(?:(?:const|let|using|function|class)\\s+(?:\\{[^}]*)?|import [^;]*)\\b${name}\\b`).test(code),
+  );
+  return [...missing.map((name) => known[name]), code, "export {};"].join("\n");
 }
 
 /** A folder in which `hub-webhooks` is what `src` holds. */
@@ -43,10 +86,12 @@ function makeFolder(): string {
   onTestFinished(() => rmSync(folder, { recursive: true }));
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
-  writeFileSync(
-    join(folder, "bot.ts"),
-    'import { WebhooksServer } from "hub-webhooks";\nconst server = new WebhooksServer();\nexport { server };\nexport default server;\n',
-  );
+  for (const name of ["bot.ts", "server.ts"]) {
+    writeFileSync(
+      join(folder, name),
+      'import { WebhooksServer } from "hub-webhooks";\nconst server = new WebhooksServer();\nexport { server };\nexport default server;\n',
+    );
+  }
   const faces = ["client", "dev", "job", "local-hub", "testing"];
   const paths = Object.fromEntries(faces.map((face) => [`hub-webhooks/${face}`, [join(root, `src/${face}.ts`)]]));
   const compilerOptions = {
@@ -62,22 +107,29 @@ function makeFolder(): string {
 }
 
 describe("The code in the docs", () => {
-  test.skipIf(skipped)("compiles, as it is in every block", { timeout: 120_000 }, async () => {
-    const folder = makeFolder();
-    let blocks = 0;
-    for (const page of pages) {
-      for (const [index, code] of blocksOf(page).entries()) {
-        writeFileSync(join(folder, `${page.replaceAll(/\W/g, "-")}-${index + 1}.ts`), code);
-        blocks += 1;
+  test.skipIf(skipped)(
+    "compiles, as it is in every block and in every example of a doc comment",
+    { timeout: 120_000 },
+    async () => {
+      const folder = makeFolder();
+      let blocks = 0;
+      for (const [page, codes] of [
+        ...pages.map((name) => [name, blocksOf(name)] as const),
+        ...referencePages.map((name) => [name, examplesOf(name)] as const),
+      ]) {
+        for (const [index, code] of codes.entries()) {
+          writeFileSync(join(folder, `${page.replaceAll(/\W/g, "-")}-${index + 1}.ts`), code);
+          blocks += 1;
+        }
       }
-    }
-    const compiled = promisify(execFile)(join(root, "node_modules/.bin/tsc"), ["-p", folder]);
-    expect(
-      await compiled.then(
-        () => "",
-        ({ stdout }: { stdout: string }) => stdout,
-      ),
-    ).toBe("");
-    expect(blocks).toBeGreaterThan(20);
-  });
+      const compiled = promisify(execFile)(join(root, "node_modules/.bin/tsc"), ["-p", folder]);
+      expect(
+        await compiled.then(
+          () => "",
+          ({ stdout }: { stdout: string }) => stdout,
+        ),
+      ).toBe("");
+      expect(blocks).toBeGreaterThan(60);
+    },
+  );
 });

@@ -1,11 +1,13 @@
-import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deliveryRequest, webhookPayload } from "hub-webhooks/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runProgram, startProgram } from "../../scripts/dockerfile/program.ts";
+import { exampleNames, examples } from "../../src/cli/commands/init/example.ts";
 import { templateNames } from "../../src/cli/commands/init/template.ts";
 import { freePort } from "../support/free-port.ts";
+import { type AnsweringHub, startAnsweringHub } from "./answering-hub.ts";
 import { dependOn, pack } from "./pack.ts";
 
 const installTimeout = 120_000;
@@ -16,6 +18,8 @@ if (skipped)
 describe.skipIf(skipped)("hub-webhooks init, of the packed package in an empty folder", () => {
   let folder: string;
   let tarball: string;
+  /** A project that is done with: the next that asks for the same packages takes over what it has installed. */
+  let installed: string | undefined;
   const secret = "s3cret";
   // Of the tests around it, the project's own must not notice anything.
   const environment = { PATH: process.env.PATH, HOME: process.env.HOME };
@@ -45,6 +49,9 @@ describe.skipIf(skipped)("hub-webhooks init, of the packed package in an empty f
       const install = await runProgram(["npm", "install", "--no-audit", "--no-fund"], { cwd: project });
       expect(install.code, install.output).toBe(0);
     }, installTimeout);
+    afterAll(() => {
+      installed = project;
+    });
 
     test("has right types", async () => {
       const { code, output } = await run(["npm", "run", "types"]);
@@ -109,4 +116,77 @@ describe.skipIf(skipped)("hub-webhooks init, of the packed package in an empty f
       expect(await readdir(project)).toEqual(files);
     });
   });
+
+  describe("--example, makes a project that", () => {
+    let hub: AnsweringHub;
+
+    beforeAll(async () => {
+      hub = await startAnsweringHub();
+    });
+    afterAll(() => hub.close());
+
+    describe.each(exampleNames)("begins with %s,", (example) => {
+      let project: string;
+      const run = (command: readonly string[]) => runProgram(command, { cwd: project, env: environment });
+
+      beforeAll(async () => {
+        project = join(folder, `my-${example}`);
+        const argv = ["hub-webhooks", "init", project, "--template", "space", "--example", example];
+        const made = await runProgram(["npx", "--no", "--", ...argv], { cwd: folder, env: environment });
+        expect(made.code, made.output).toBe(0);
+        await dependOn(tarball, { project });
+        if (installed === undefined) {
+          const install = await runProgram(["npm", "install", "--no-audit", "--no-fund"], { cwd: project });
+          expect(install.code, install.output).toBe(0);
+        } else {
+          expect({ ...(await manifestIn(project)), name: "" }).toEqual({ ...(await manifestIn(installed)), name: "" });
+          await rename(join(installed, "node_modules"), join(project, "node_modules"));
+        }
+        installed = project;
+      }, installTimeout);
+
+      test("has right types", async () => {
+        const { code, output } = await run(["npm", "run", "types"]);
+        expect(code, output).toBe(0);
+      });
+
+      test("passes the tests of the example", async () => {
+        const { code, output } = await run(["npm", "test"]);
+        expect(code, output).toBe(0);
+        expect(output).toContain(`${example}.test.ts`);
+      });
+
+      test("has every file that its README leads to", async () => {
+        const readme = await readFile(join(project, "README.md"), "utf8");
+        const links = [...readme.matchAll(/\]\((?!https:)([^)]+)\)/g)].map(([, path = ""]) => path);
+        expect(links.length).toBeGreaterThan(0);
+        for (const path of links) expect(await readFile(join(project, path), "utf8"), path).not.toBe("");
+      });
+
+      test("starts with the variables that init names, and ends with 0 on SIGTERM", async () => {
+        const port = await freePort();
+        const needed = Object.fromEntries(Object.keys(examples[example].environment).map((name) => [name, "acme"]));
+        const server = startProgram((await manifestIn(project)).scripts.start.split(" "), {
+          cwd: project,
+          env: { ...environment, ...needed, HF_ENDPOINT: hub.url, PORT: String(port), WEBHOOK_SECRET: secret },
+        });
+        const isHealthy = () =>
+          fetch(`http://127.0.0.1:${port}/health`).then(
+            ({ ok }) => ok,
+            () => false,
+          );
+        try {
+          await expect.poll(isHealthy, { timeout: 10_000 }).toBe(true);
+        } finally {
+          server.child.kill("SIGTERM");
+        }
+        const { code, output } = await server.ended;
+        expect(code, output).toBe(0);
+      });
+    });
+  });
 });
+
+async function manifestIn(project: string): Promise<{ scripts: { start: string } }> {
+  return JSON.parse(await readFile(join(project, "package.json"), "utf8"));
+}

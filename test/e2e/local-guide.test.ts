@@ -1,11 +1,11 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startProgram } from "../../scripts/dockerfile/program.ts";
 import { HubClient } from "../../src/hub/client.ts";
 import { LocalHub } from "../../src/local-hub/local-hub.ts";
+import { expectFree } from "../support/free-port.ts";
 import { type LocaltunnelServer, startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { pack } from "./pack.ts";
 import { root } from "./root.ts";
@@ -38,6 +38,7 @@ describe.skipIf(skipped)("docs/local.md, followed in an empty folder", () => {
     // In the place of the Hub and the tunnel of the internet.
     hub = await LocalHub.start();
     tunnel = await startLocaltunnelServer();
+    // The guide names the usual ports.
     for (const port of [5050, 7860]) await expectFree(port);
   }, 60_000);
   afterAll(async () => {
@@ -117,13 +118,4 @@ async function end(running: Running | undefined): Promise<void> {
 function interrupt({ child }: Running): void {
   if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
     process.kill(-child.pid, "SIGINT");
-}
-
-/** The guide names the usual ports, so they have to be free. */
-async function expectFree(port: number): Promise<void> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(port, "127.0.0.1", resolve);
-  });
-  await new Promise((resolve) => server.close(resolve));
 }

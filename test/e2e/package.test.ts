@@ -1,10 +1,10 @@
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { runProgram, startProgram } from "../../scripts/dockerfile/program.ts";
 import { freePort } from "../support/free-port.ts";
+import { exampleEnvironment, startAnsweringHub } from "./answering-hub.ts";
 import { pack } from "./pack.ts";
 import { root } from "./root.ts";
 
@@ -84,16 +84,11 @@ describe.skipIf(skipped)("The packed package, installed in an empty folder", () 
 
   test.each(examples)("runs examples/%s until SIGTERM", async (example) => {
     const port = await freePort();
-    // Some ask the Hub at the start who they are, and each needs some of these.
-    const hub = createServer((_request, response) => response.end('{"id":"65b2f0a1c3d4e5f60718293a","name":"bot"}'));
-    await new Promise<void>((resolve) => hub.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void hub.close());
-    const address = hub.address();
-    const hubPort = typeof address === "object" && address !== null ? address.port : 0;
-    const needed = { HF_TOKEN: "hf_none", JOB_NAMESPACE: "acme", MODEL_NAME: "acme/net", BOT_NAME: "bot" };
+    const hub = await startAnsweringHub();
+    onTestFinished(() => hub.close());
     const server = startProgram([process.execPath, `examples/${example}/start.ts`], {
       cwd: folder,
-      env: { ...environment, ...needed, HF_ENDPOINT: `http://127.0.0.1:${hubPort}`, PORT: String(port) },
+      env: { ...environment, ...exampleEnvironment, HF_ENDPOINT: hub.url, PORT: String(port) },
     });
     const isHealthy = () =>
       fetch(`http://127.0.0.1:${port}/health`).then(

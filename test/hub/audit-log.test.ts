@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test, vi } from "vitest";
+import { waitFor } from "../support/wait-for.ts";
 import { allOf, connect, openHub, rejectionOf, type ScriptedAnswer } from "./scripted-hub.ts";
 
 const path = "GET /api/organizations/acme/audit-log/export";
@@ -66,7 +67,7 @@ describe("An audit log", () => {
       expect(message).toBe("first");
       break;
     }
-    await vi.waitFor(() => expect(gone).toHaveBeenCalled());
+    await waitFor(() => expect(gone).toHaveBeenCalled());
   });
 
   test("is begun again when it fails before its first event, and not after that", async () => {

@@ -71,6 +71,7 @@ export async function openHub(...answers: readonly ScriptedAnswer[]): Promise<Sc
 
 /** What {@link connect} gives. */
 export interface Connected {
+  fetch: Transport["fetch"];
   webhooks: HubWebhooks;
   notifications: HubNotifications;
   settings: HubSettings;
@@ -94,6 +95,7 @@ export function connect(endpoint: string, settings: Partial<TransportSettings> =
     ...settings,
   });
   return {
+    fetch: (path, init) => transport.fetch(path, init),
     webhooks: new HubWebhooks(transport),
     notifications: new HubNotifications(transport),
     settings: new HubSettings(transport),

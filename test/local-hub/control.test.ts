@@ -1,5 +1,6 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { job } from "../../src/hub/contract/jobs.ts";
+import { waitFor } from "../support/wait-for.ts";
 import { data, openLocalHub, pushed } from "./hub.ts";
 import { openTarget, silence } from "./target.ts";
 
@@ -79,7 +80,7 @@ describe("POST /_local/events", () => {
     const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
     const [delivery] = await hub.happen(pushed, { wait: false });
-    await vi.waitFor(async () => expect(await hub.entries(made.id)).toMatchObject([{ logId: delivery?.logId }]));
+    await waitFor(async () => expect(await hub.entries(made.id)).toMatchObject([{ logId: delivery?.logId }]));
   });
 
   test("tells of the latest attempt", async () => {

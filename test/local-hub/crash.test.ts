@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { LocalHub } from "../../src/local-hub.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
+import { waitFor } from "../support/wait-for.ts";
 import { openLocalHub, pushed, SpokenHub } from "./hub.ts";
 import { restart, stateFile } from "./state-file.ts";
 import { openTarget, silence } from "./target.ts";
@@ -53,7 +54,7 @@ describe("A local Hub that is killed", () => {
     await kill();
     target.answerWith(200);
     const second = await openLocalHub({ state });
-    await vi.waitFor(async () =>
+    await waitFor(async () =>
       expect(await second.entries(id)).toMatchObject([
         { attempt: 3, status: 200, deliveryId: delivery?.deliveryId },
         { attempt: 2, status: 500, deliveryId: delivery?.deliveryId },
@@ -69,7 +70,7 @@ describe("A local Hub that is killed", () => {
     await hub.create({ job: { flavor: "cpu-basic", command: ["sh", "-c", "while echo on; do sleep 0.1; done"] } });
     for (let job = 0; job < 6; job += 1) await hub.happen();
     const [waits, runs] = [{ status: { stage: "SCHEDULING" } }, { status: { stage: "RUNNING" } }];
-    await vi.waitFor(async () =>
+    await waitFor(async () =>
       expect((await hub.ask("GET /_local/jobs")).body).toMatchObject([waits, waits, runs, runs, runs, runs]),
     );
     await kill();

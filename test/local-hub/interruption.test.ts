@@ -1,4 +1,5 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
+import { waitFor } from "../support/wait-for.ts";
 import { data, openLocalHub, pushed } from "./hub.ts";
 import { openTarget, silence } from "./target.ts";
 
@@ -64,7 +65,7 @@ describe("While a delivery is under way", () => {
     expect(await hub.entries(id)).toHaveLength(1);
     release.resolve();
     await first;
-    await vi.waitFor(async () => expect(await hub.entries(id)).toHaveLength(2));
+    await waitFor(async () => expect(await hub.entries(id)).toHaveLength(2));
   });
 
   test("another webhook is not held up by a receiver that says nothing", async () => {
@@ -89,7 +90,7 @@ describe("A delivery that waits for its next attempt", () => {
       const hub = await openLocalHub({ backoff: "1h" });
       const { id } = await hub.create({ url: target.url });
       const waiting = hub.happen();
-      await vi.waitFor(async () => expect(await hub.entries(id)).toHaveLength(1));
+      await waitFor(async () => expect(await hub.entries(id)).toHaveLength(1));
       const [entry] = await hub.entries(id);
       if (how === "disable") await hub.ask(`POST /api/settings/webhooks/${id}/disable`);
       else if (how === "delete") await hub.delete(id);

@@ -1,4 +1,5 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
+import { waitFor } from "../support/wait-for.ts";
 import { openLocalHub, pushed, type SpokenHub, secret } from "./hub.ts";
 import { openReceiver } from "./receiver.ts";
 import { openTarget } from "./target.ts";
@@ -162,7 +163,7 @@ describe("A replay", () => {
 });
 
 async function logged(hub: SpokenHub, id: string, count: number) {
-  return vi.waitFor(async () => {
+  return waitFor(async () => {
     const entries = await hub.entries(id);
     expect(entries).toHaveLength(count);
     return entries;

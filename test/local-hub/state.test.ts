@@ -1,6 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { waitFor } from "../support/wait-for.ts";
 import { data, openLocalHub, pushed, secret } from "./hub.ts";
 import { openFolder, restart, stateFile } from "./state-file.ts";
 import { openTarget, silence } from "./target.ts";
@@ -66,11 +67,11 @@ describe("A state file", () => {
     const first = await openLocalHub({ state, backoff: "1h" });
     const { id } = await first.create({ url: target.url });
     const [delivery] = await first.happen(pushed, { wait: false });
-    await vi.waitFor(async () => expect(await first.entries(id)).toHaveLength(1));
+    await waitFor(async () => expect(await first.entries(id)).toHaveLength(1));
     target.answerWith(200);
     const second = await restart(first, { state, now: () => Date.now() + 3_600_000 });
     await target.hasReceived(2);
-    await vi.waitFor(async () =>
+    await waitFor(async () =>
       expect(await second.entries(id)).toMatchObject([{ attempt: 2, status: 200 }, { attempt: 1 }]),
     );
     expect(target.ids).toEqual([delivery?.deliveryId, delivery?.deliveryId]);
@@ -86,7 +87,7 @@ describe("A state file", () => {
     await target.hasReceived(1);
     target.answerWith(200);
     const second = await restart(first, { state, suspendAfter: 1, attempts: 1 });
-    await vi.waitFor(async () => expect(await second.entries(id)).toMatchObject([{ attempt: 1, status: 200 }]));
+    await waitFor(async () => expect(await second.entries(id)).toMatchObject([{ attempt: 1, status: 200 }]));
     expect(target.ids).toEqual([delivery?.deliveryId, delivery?.deliveryId]);
     expect(await second.get(id)).toMatchObject({ disabled: false });
   });
@@ -100,7 +101,7 @@ describe("A state file", () => {
     const first = await openLocalHub({ state, backoff: "24d", now: () => clock.now });
     const { id } = await first.create({ url: target.url });
     await first.happen(pushed, { wait: false });
-    await vi.waitFor(async () => expect(await first.entries(id)).toHaveLength(1));
+    await waitFor(async () => expect(await first.entries(id)).toHaveLength(1));
     clock.now -= 2 * day;
 
     const timers = vi.spyOn(globalThis, "setTimeout");
@@ -119,7 +120,7 @@ describe("A state file", () => {
     expect(await second.entries(id)).toHaveLength(1);
     clock.now += day;
     wakeAfter(day);
-    await vi.waitFor(async () => expect(await second.entries(id)).toMatchObject([{ attempt: 2, status: 200 }, {}]));
+    await waitFor(async () => expect(await second.entries(id)).toMatchObject([{ attempt: 2, status: 200 }, {}]));
   });
 
   test("is forgotten by a reset for good", async () => {

@@ -158,6 +158,14 @@ describe("The ref of a filter", () => {
     expect(reason({ ref }, updating("refs/convert/parquet"))).toBe("no updated ref is refs/heads/main or refs/pr/*");
   });
 
+  test("takes none that is longer than any ref, so that no sender can keep a glob with several stars busy", () => {
+    const [longest, longer] = [512, 513].map((length) => "refs/heads/".padEnd(length, "-"));
+    const ref = "refs/heads/*-*";
+    expect(reason({ ref }, updating(longest ?? ""))).toBeUndefined();
+    expect(reason({ ref }, updating(longer ?? ""))).toBe("no updated ref is refs/heads/*-*");
+    expect(reason({ ref }, updating(`refs/heads/${"-".repeat(9_000_000)}/`))).toBe("no updated ref is refs/heads/*-*");
+  });
+
   test("takes none of a payload that has no refs", () => {
     expect(reason({ ref: "**" }, webhookPayload("repo"))).toBe("no updated ref is **");
     expect(reason({ ref: "**" }, parsePayload(readFixture("content-update-bucket")))).toBe("no updated ref is **");

@@ -5,6 +5,7 @@ import { Activity, EndpointActivity } from "../../src/server/activity.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { inboxFile } from "../inbox/open-file.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 const hour = 3_600_000;
 const start = Date.UTC(2026, 8, 1, 12, 30);
@@ -215,7 +216,7 @@ describe("Of a background endpoint, the landing page is told", () => {
     expect((await send("a")).status).toBe(202);
     expect(await told()).toMatchObject({ counted: nothing, endpoint: { deliveries: 1, lastDay: 1 } });
     failing.resolve();
-    await vi.waitFor(async () => expect((await told()).counted).toEqual({ ...nothing, retrying: 2, succeeded: 1 }));
+    await waitFor(async () => expect((await told()).counted).toEqual({ ...nothing, retrying: 2, succeeded: 1 }));
     expect(await told()).toMatchObject({ endpoint: { deliveries: 1, lastDay: 1, last: { outcome: "succeeded" } } });
     expect(logger.lines.filter(({ level }) => level === "error")).toEqual([]);
   });
@@ -225,7 +226,7 @@ describe("Of a background endpoint, the landing page is told", () => {
       throw new Error("no GPU");
     });
     await send("a");
-    await vi.waitFor(async () => expect((await told()).counted).toEqual({ ...nothing, retrying: 1, failed: 1 }));
+    await waitFor(async () => expect((await told()).counted).toEqual({ ...nothing, retrying: 1, failed: 1 }));
     const failures = logger.lines.filter(({ outcome }) => outcome !== undefined);
     expect(failures).toMatchObject([
       { level: "warn", attempt: 1, outcome: "retrying", code: "HANDLER_FAILED", deliveryId: "a" },
@@ -239,7 +240,7 @@ describe("Of a background endpoint, the landing page is told", () => {
   ])("its death at the first attempt where the handler %s", async (_how, handler) => {
     const { told, send } = serve({ background: true }, handler);
     await send("a");
-    await vi.waitFor(async () => expect((await told()).counted).toEqual({ ...nothing, failed: 1 }));
+    await waitFor(async () => expect((await told()).counted).toEqual({ ...nothing, failed: 1 }));
   });
 
   test("that it is tried again where the handler answers with an error", async () => {
@@ -249,7 +250,7 @@ describe("Of a background endpoint, the landing page is told", () => {
     );
     await send("a");
     // Full jitter: the second attempt may come at any moment.
-    await vi.waitFor(async () => expect((await told()).counted.retrying).toBeGreaterThan(0));
+    await waitFor(async () => expect((await told()).counted.retrying).toBeGreaterThan(0));
     expect((await told()).endpoint.last?.outcome).toBe("retrying");
   });
 
@@ -264,7 +265,7 @@ describe("Of a background endpoint, the landing page is told", () => {
     };
     const { told, send, logger } = serve({ background: true, schema }, () => "never");
     await send("a");
-    await vi.waitFor(async () => expect((await told()).counted).toEqual({ ...nothing, failed: 1 }));
+    await waitFor(async () => expect((await told()).counted).toEqual({ ...nothing, failed: 1 }));
     expect(logger.lines).toContainEqual(
       expect.objectContaining({ level: "error", outcome: "dead", deliveryId: "a", code: "PAYLOAD_INVALID" }),
     );
@@ -273,7 +274,7 @@ describe("Of a background endpoint, the landing page is told", () => {
   test("nothing twice where it comes again", async () => {
     const { told, send } = serve({ background: true }, () => "done");
     await send("a");
-    await vi.waitFor(async () => expect((await told()).counted.succeeded).toBe(1));
+    await waitFor(async () => expect((await told()).counted.succeeded).toBe(1));
     expect(await (await send("a")).json()).toEqual({ deliveryId: "a", duplicate: true });
     expect(await told()).toMatchObject({ counted: { succeeded: 1 }, endpoint: { deliveries: 1, lastDay: 1 } });
   });
@@ -298,7 +299,7 @@ describe("Of a background endpoint, the landing page is told", () => {
     const { server, told, send } = serve({ background: true, concurrency: 1 }, () => work.promise);
     expect((await told()).activity).not.toHaveProperty("queue");
     for (const id of ["a", "b", "c"]) await send(id);
-    await vi.waitFor(async () => expect(await server.inbox.counts()).toMatchObject({ retrain: { running: 1 } }));
+    await waitFor(async () => expect(await server.inbox.counts()).toMatchObject({ retrain: { running: 1 } }));
     expect((await told()).activity.queue).toEqual({ queued: 2, running: 1 });
     work.resolve();
   });

@@ -7,6 +7,7 @@ import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { inboxFile } from "../inbox/open-file.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { describeOverBothTransports } from "../support/transport.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 const secret = "s3cret";
 const payload = webhookPayload("repo.content");
@@ -115,7 +116,7 @@ describe("A background endpoint", () => {
       throw new RetryAfterError(new Date(4e12));
     });
     await server.fetch(deliveryRequest({ endpoint: "later", payload, secret, id: "l" }));
-    await vi.waitFor(async () =>
+    await waitFor(async () =>
       expect(await server.inbox.get("l")).toMatchObject({ status: "queued", dueAt: new Date(4e12), attempts: [{}] }),
     );
   });
@@ -160,7 +161,7 @@ describe("A background endpoint", () => {
     await reached(server, "succeeded");
     expect(await server.inbox.counts()).toEqual({ retrain: { queued: 0, running: 0, succeeded: 1, dead: 0 } });
     await server.inbox.replay("a");
-    await vi.waitFor(() => expect(handler).toHaveBeenCalledTimes(2));
+    await waitFor(() => expect(handler).toHaveBeenCalledTimes(2));
     await expect(server.inbox.replay("b")).rejects.toMatchObject({ code: "DELIVERY_UNKNOWN" });
     expect(await server.inbox.replayDead("retrain")).toBe(0);
     expect(await server.inbox.prune()).toBe(0);
@@ -189,7 +190,7 @@ describe("A background endpoint", () => {
     const handler = vi.fn();
     server.webhook("second", { background: true }, handler);
     await server.fetch(deliveryRequest({ endpoint: "second", payload, secret }));
-    await vi.waitFor(() => expect(handler).toHaveBeenCalledTimes(1));
+    await waitFor(() => expect(handler).toHaveBeenCalledTimes(1));
   });
 
   test("is 503, never a 2xx, where the inbox cannot be opened", async () => {

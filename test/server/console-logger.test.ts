@@ -23,6 +23,12 @@ describe("The console's logger", () => {
     },
   );
 
+  test("writes what deceives the eye as JSON escapes it", () => {
+    const written = vi.spyOn(console, "info").mockImplementation(() => {});
+    createConsoleLogger().info({ repo: "me/\u009b2J\u202e" }, "delivery ignored");
+    expect(written.mock.calls[0]?.[0]).toContain(String.raw`me/\u009b2J\u202e`);
+  });
+
   test("takes a message alone, or fields alone", () => {
     const lines = spyOnConsole("info");
     createConsoleLogger().info("ready");

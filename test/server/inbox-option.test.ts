@@ -5,6 +5,7 @@ import { WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { inboxFile } from "../inbox/open-file.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 const delivery = () => deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo"), id: "first" });
 
@@ -30,7 +31,7 @@ describe("The inbox that a server is given", () => {
     const inbox = new SqliteInbox({ file, now: Date.now, log: createMemoryLogger });
     const server = openServer(inbox);
     expect((await server.fetch(delivery())).status).toBe(202);
-    await vi.waitFor(async () => expect(await server.inbox.get("first")).toMatchObject({ status: "succeeded" }));
+    await waitFor(async () => expect(await server.inbox.get("first")).toMatchObject({ status: "succeeded" }));
     await server.close();
     await expect(inbox.accept({ id: "a", endpoint: "retrain", body: "", receivedAt: new Date() })).rejects.toThrow();
   });

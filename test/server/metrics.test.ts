@@ -6,6 +6,7 @@ import { WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { inboxFile } from "../inbox/open-file.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 const payload = webhookPayload("repo.content");
 const token = "0wner";
@@ -142,7 +143,7 @@ describe("GET /metrics", () => {
     expect(named(await scrape(), "hub_webhooks_inbox")).toEqual({});
     await send("retrain", "a");
     await send("retrain", "b");
-    await vi.waitFor(async () => expect(await server.inbox.counts()).toMatchObject({ retrain: { running: 1 } }));
+    await waitFor(async () => expect(await server.inbox.counts()).toMatchObject({ retrain: { running: 1 } }));
     expect(named(await scrape(), "hub_webhooks_inbox")).toEqual({
       hub_webhooks_inbox_up: 1,
       'hub_webhooks_inbox_deliveries{endpoint="retrain",status="queued"}': 1,

@@ -132,6 +132,31 @@ describe("Without a token, the owner", () => {
     expect(response.status).toBe(403);
   });
 
+  test.each([
+    ["where PUBLIC_URL says that others are led here", "https://bot.example.com", undefined],
+    ["where the launch was told so", undefined, () => true],
+  ])("is nobody %s", async (_when, publicUrl, isPublic) => {
+    vi.stubEnv("PUBLIC_URL", publicUrl);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const owner = new OwnerCheck({ token: undefined, now: Date.now, ...(isPublic && { isPublic }) });
+    const app = new Hono().get("/", (context) => owner.refuse(context) ?? context.text("for the owner"));
+    const response = await app.request("/", { headers: { host: "localhost" } }, from("127.0.0.1"));
+    expect([response.status, owner.isClosed()]).toEqual([403, true]);
+  });
+
+  test.each([
+    ["keep-alive", 200],
+    ["Keep-Alive, Upgrade", 200],
+    ["close", 403],
+    [undefined, 403],
+  ])("is, of a page, whose browser keeps its connection: %s", async (connection, status) => {
+    const owner = new OwnerCheck({ token: undefined, now: Date.now });
+    const page = { isForBrowsers: true };
+    const app = new Hono().get("/", (context) => owner.refuse(context, page) ?? context.text("for the owner"));
+    const headers = { host: "localhost", ...(connection && { connection }) };
+    expect((await app.request("/", { headers }, from("127.0.0.1"))).status).toBe(status);
+  });
+
   test("is told from others on a real socket", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const owner = new OwnerCheck({ token: undefined, now: Date.now });

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
+import { HubError, type WebhookErrorCode } from "../../src/errors.ts";
 import { type Delivery, type HandlerContext, WebhooksServer } from "../../src/index.ts";
 import { createEndpoint, type EndpointOptions, type Handler } from "../../src/server/endpoint.ts";
 import { processDelivery } from "../../src/server/process.ts";
@@ -302,5 +303,46 @@ describe("A handler's context", () => {
   test("holds the delivery, and no request where the delivery did not come over HTTP", () => {
     const { outcome } = run((_payload, context) => [context.delivery === delivery, context.request]);
     expect(outcome).toEqual({ status: "succeeded", result: [true, undefined] });
+  });
+});
+
+describe("A HubError that a handler throws", () => {
+  async function outcomeOf(code: WebhookErrorCode, options: { retryAfterSeconds?: number } = {}) {
+    const { outcome } = run(() => Promise.reject(new HubError("The Hub says no.", { code, ...options })));
+    return outcome;
+  }
+
+  test.each([
+    "ARGUMENT_INVALID",
+    "TOKEN_MISSING",
+    "TOKEN_INVALID",
+    "HUB_REQUEST_INVALID",
+    "HUB_UNAUTHORIZED",
+    "HUB_FORBIDDEN",
+  ] as const)("is for good with the code %s", async (code) => {
+    expect(await outcomeOf(code)).toMatchObject({ status: "failed", error: { retryable: false } });
+  });
+
+  test.each(["HUB_NOT_FOUND", "HUB_REFUSED", "HUB_RATE_LIMITED", "HUB_FAILED", "HUB_UNREACHABLE"] as const)(
+    "may be another time with the code %s",
+    async (code) => {
+      expect(await outcomeOf(code)).toMatchObject({ status: "failed", error: { retryable: true } });
+    },
+  );
+
+  test.each([
+    [90, 90],
+    [86_400, 3_600],
+  ])("and that asks for a wait of %i seconds gets one of %i", async (asked, got) => {
+    const before = Date.now();
+    const outcome = await outcomeOf("HUB_RATE_LIMITED", { retryAfterSeconds: asked });
+    const retryAt = outcome.status === "failed" ? (outcome.retryAt?.getTime() ?? 0) : 0;
+    expect(retryAt - before).toBeGreaterThanOrEqual(got * 1_000);
+    expect(retryAt).toBeLessThanOrEqual(Date.now() + got * 1_000);
+  });
+
+  test.each([undefined, 0])("and that asks for no wait (%j) leaves it to the endpoint", async (retryAfterSeconds) => {
+    const asked = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+    expect(await outcomeOf("HUB_RATE_LIMITED", asked)).not.toHaveProperty("retryAt");
   });
 });

@@ -11,3 +11,12 @@ export async function freePort(): Promise<number> {
   if (typeof address !== "object" || address === null) throw new Error("The system gave no port.");
   return address.port;
 }
+
+/** Rejects where something listens on a port of this machine already. */
+export async function expectFree(port: number): Promise<void> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(port, "127.0.0.1", resolve);
+  });
+  await new Promise((resolve) => server.close(resolve));
+}

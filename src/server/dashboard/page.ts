@@ -4,7 +4,7 @@ import { copyScript } from "../../page/copy-script.ts";
 import { pageDocument } from "../../page/document.ts";
 import type { Markup } from "../../page/markup.ts";
 import { pageResponse } from "../../page/response.ts";
-import { showHidden } from "../../page/visible-text.ts";
+import { showHidden } from "../../visible-text.ts";
 import { assetAddress, listAddress } from "./address.ts";
 import { type DeliveryView, deliveryMain, deliveryTitle } from "./delivery.ts";
 import { type ListView, listMain, listTitle } from "./list.ts";

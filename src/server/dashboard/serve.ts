@@ -1,6 +1,8 @@
 import type { Context, Hono } from "hono";
 import { WebhookError } from "../../errors.ts";
 import { answerError } from "../answer.ts";
+import { RoutedRequest } from "../delivery-request.ts";
+import { isFromOtherSite } from "../other-site.ts";
 import type { Dashboard } from "./dashboard.ts";
 import type { DashboardSource } from "./source.ts";
 
@@ -19,7 +21,7 @@ export function serveDashboard(app: Hono, source: DashboardSource): void {
   // Around each route, not before them: there is no path by which one could be reached without it.
   const forOwner = (answer: Answer) => async (context: Context) => {
     const foreign = foreignReplay(context);
-    const refusal = foreign ? answerError(foreign) : source.owner.refuse(context);
+    const refusal = foreign ? answerError(foreign) : source.owner.refuse(context, { isForBrowsers: true });
     if (refusal) {
       // A browser asks without the token first.
       const isNews = refusal.status !== 401 || context.req.header("authorization") !== undefined;
@@ -57,18 +59,15 @@ export function serveDashboard(app: Hono, source: DashboardSource): void {
  * What is wrong with a request that a page of another site had the owner's browser send. JSON alone would do, since no
  * other site may send it unasked; the two headers say it again, of a browser that has them.
  */
-function foreignReplay({ req }: Context): WebhookError | undefined {
-  if (req.method !== "POST") return undefined;
-  const site = req.header("sec-fetch-site");
-  const origin = req.header("origin");
-  const host = req.header("host")?.toLowerCase() ?? new URL(req.url).host;
-  if ((site !== undefined && site !== "same-origin") || (origin !== undefined && URL.parse(origin)?.host !== host)) {
+function foreignReplay(context: Context): WebhookError | undefined {
+  if (context.req.method !== "POST") return undefined;
+  if (isFromOtherSite(new RoutedRequest(context))) {
     return new WebhookError("A replay is asked for on the dashboard itself, and not by the page of another site.", {
       code: "CROSS_SITE_REFUSED",
       status: 403,
     });
   }
-  if (/^application\/json\s*(;|$)/i.test(req.header("content-type") ?? "")) return undefined;
+  if (/^application\/json\s*(;|$)/i.test(context.req.header("content-type") ?? "")) return undefined;
   return new WebhookError("A replay is sent as Content-Type: application/json.", {
     code: "MEDIA_TYPE_UNSUPPORTED",
     status: 403,

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
+import { webhooksPath } from "../delivery-request.ts";
 import type { InboxCount } from "../inbox-counts.ts";
-import { webhooksPath } from "../receive.ts";
 import { readSpace } from "../space.ts";
 import type { LandingActivity, LandingInfo } from "./info.ts";
 import type { LandingSource } from "./source.ts";

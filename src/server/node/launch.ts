@@ -5,11 +5,11 @@ import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { OpenTunnelOptions } from "../../tunnel/tunnel.ts";
 import { dashboardPath } from "../dashboard/serve.ts";
+import { webhooksPath } from "../delivery-request.ts";
 import type { OwnerCheck } from "../owner.ts";
-import { webhooksPath } from "../receive.ts";
 import type { SecretCheck } from "../secret.ts";
 import { readSpace } from "../space.ts";
-import { type ListenTimeouts, listen } from "./listen.ts";
+import { type ListenOptions, type ListenTimeouts, listen } from "./listen.ts";
 import type { PublicDoor } from "./public-door.ts";
 import { adviseInSpace, type SpaceAdviceOptions } from "./space-advice.ts";
 import { readTunnelSetting } from "./tunnel-setting.ts";
@@ -60,8 +60,7 @@ export interface LaunchedServer {
 }
 
 /** What a launch needs to know of the server. */
-export interface LaunchTarget {
-  fetch: (request: Request, bindings: unknown) => Response | Promise<Response>;
+export interface LaunchTarget extends Pick<ListenOptions, "fetch" | "deliver"> {
   endpointNames: () => readonly string[];
   secret: SecretCheck;
   /** Who may open the dashboard; `undefined` where there is nothing to show on it. */
@@ -94,6 +93,7 @@ export async function launch(target: LaunchTarget, options: LaunchOptions): Prom
   const wanted = options.tunnel ?? readTunnelSetting();
   const listener = await listen({
     fetch: target.fetch,
+    deliver: target.deliver,
     host,
     port:
       options.port === undefined ? environmentPort() : checkedPort(options.port, `Option "port" is ${options.port}`),
@@ -167,8 +167,10 @@ function sayDashboard({ dashboard, log }: LaunchTarget, url: string): void {
       { dashboard: `${url}${dashboardPath}` },
       "The dashboard is open to its owner: any user name, and what DASHBOARD_TOKEN holds as the password",
     );
-  } else if (readSpace()) {
-    log().warn("The dashboard is closed: set DASHBOARD_TOKEN (Settings, Variables and secrets) to open it.");
+  } else if (owner.isClosed()) {
+    log().warn(
+      "The dashboard is closed, since a public address leads to this server: set DASHBOARD_TOKEN to open it (in a Space: Settings, Variables and secrets).",
+    );
   } else {
     log().info(
       { dashboard: `${url}${dashboardPath}` },

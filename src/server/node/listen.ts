@@ -3,7 +3,9 @@ import type { Duplex } from "node:stream";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { answerError } from "../answer.ts";
+import { type Answer, answerError, headersOf, isResponse, type JsonAnswer } from "../answer.ts";
+import type { DeliveryRequest } from "../delivery-request.ts";
+import { DirectRequest, type Exchange } from "./direct-request.ts";
 
 /** How long a client may take, in milliseconds. The defaults of Node differ from version to version. */
 export interface ListenTimeouts {
@@ -18,6 +20,8 @@ export interface ListenTimeouts {
 /** What {@link listen} needs. */
 export interface ListenOptions {
   fetch: (request: Request, bindings: unknown) => Response | Promise<Response>;
+  /** Answers a delivery without `fetch`; `undefined` leaves it to that. Never rejects. */
+  deliver?: (request: DeliveryRequest) => Promise<Answer> | undefined;
   host: string;
   /** 0 takes any free one. */
   port: number;
@@ -30,12 +34,6 @@ export interface Listener {
   port: number;
   /** Stops accepting and waits for the requests in work, at most `graceMs`. Returns whether all of them ended. */
   close(graceMs: number): Promise<boolean>;
-}
-
-/** A request and its answer. */
-interface Exchange {
-  incoming: IncomingMessage;
-  outgoing: ServerResponse;
 }
 
 /** Every open connection with the last request on it; `undefined` before the first. */
@@ -54,19 +52,20 @@ const lingerBytes = 256 * 1024;
  *
  * @throws `PORT_IN_USE`, `LISTEN_FAILED`.
  */
-export async function listen({ fetch, host, port, timeouts, log }: ListenOptions): Promise<Listener> {
+export async function listen({ fetch, deliver, host, port, timeouts, log }: ListenOptions): Promise<Listener> {
   let closing = false;
   const connections: Connections = new Map();
-  const answer = getRequestListener(
-    (request, bindings) => {
-      // Node takes "HTTP/2.0" in the syntax of HTTP/1 for a version, and 0.9 too.
-      if (bindings.incoming.httpVersionMajor !== 1) throw new RequestError("Unsupported HTTP version");
-      // Kept-alive connections go on sending after the socket is closed: they are turned away, to come back later.
-      return closing ? closingAnswer() : fetch(request, bindings);
-    },
-    // Its own clean-up would read on for 64 MB after a body was refused.
-    { autoCleanupIncoming: false, errorHandler: (error) => answerMalformed(error, log()) },
-  );
+  // Its own clean-up would read on for 64 MB after a body was refused.
+  const adapting = { autoCleanupIncoming: false, errorHandler: (error: unknown) => answerMalformed(error, log()) };
+  const answer = getRequestListener((request, bindings) => {
+    // Node takes "HTTP/2.0" in the syntax of HTTP/1 for a version, and 0.9 too.
+    if (bindings.incoming.httpVersionMajor !== 1) throw new RequestError("Unsupported HTTP version");
+    // Kept-alive connections go on sending after the socket is closed: they are turned away, to come back later.
+    return closing ? closingAnswer() : fetch(request, bindings);
+  }, adapting);
+  // A `Response` of a handler's own goes out the way that Hono's do.
+  const send = ({ incoming, outgoing }: Exchange, given: Answer) =>
+    isResponse(given) ? getRequestListener(() => given, adapting)(incoming, outgoing) : sendJson(outgoing, given);
   const server = createServer(
     {
       headersTimeout: timeouts.headersMs,
@@ -83,7 +82,10 @@ export async function listen({ fetch, host, port, timeouts, log }: ListenOptions
         // A refusal is out before the body is looked at that came in one packet with the headers.
         if (!incoming.complete) setImmediate(linger, exchange);
       });
-      return answer(incoming, outgoing);
+      const request = closing ? undefined : DirectRequest.from(exchange);
+      const answering = request && deliver?.(request);
+      if (answering) void answering.then((given) => send(exchange, given));
+      else void answer(incoming, outgoing);
     },
   );
   server.on("connection", (socket) => {
@@ -99,6 +101,12 @@ export async function listen({ fetch, host, port, timeouts, log }: ListenOptions
       return closed(server, connections, graceMs);
     },
   };
+}
+
+function sendJson(outgoing: ServerResponse, answer: JsonAnswer): void {
+  const { status, content } = answer;
+  if (content === null) outgoing.writeHead(status, { "content-length": 0 }).end();
+  else outgoing.writeHead(status, { ...headersOf(answer), "content-length": Buffer.byteLength(content) }).end(content);
 }
 
 function closingAnswer(): Response {
@@ -129,7 +137,10 @@ function linger({ incoming }: Exchange): void {
   let bytes = 0;
   const onData = (chunk: Uint8Array) => {
     bytes += chunk.length;
-    if (bytes > lingerBytes) socket.destroy();
+    if (bytes <= lingerBytes) return;
+    // No more is read. To hang up now would reset the connection, and with it the answer where it was not read yet.
+    socket.pause();
+    socket.end();
   };
   const giveUp = setTimeout(() => socket.destroy(), lingerMs);
   socket.on("data", onData);

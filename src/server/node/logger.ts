@@ -2,6 +2,7 @@ import { pino } from "pino";
 import { readEnvironment } from "../../environment.ts";
 import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
+import { showHidden } from "../../visible-text.ts";
 import { formatForTerminal } from "./terminal-log.ts";
 
 /** The logger of a launched server: pino on standard output, JSON lines, or lines for a person on a terminal. */
@@ -13,6 +14,14 @@ export function createNodeLogger(): Logger {
       { code: "OPTION_INVALID" },
     );
   }
-  if (!process.stdout.isTTY) return pino({ level });
+  if (!process.stdout.isTTY) {
+    const stdout = pino.destination(1);
+    return pino({ level }, { write: (line) => void stdout.write(isPlain(line) ? line : showHidden(line)) });
+  }
   return pino({ level }, { write: (line) => void process.stdout.write(formatForTerminal(line)) });
+}
+
+/** Whether a line is ASCII, as almost every one is: pino escapes its control characters. Faster than to look at each. */
+function isPlain(line: string): boolean {
+  return Buffer.byteLength(line) === line.length && !line.includes("\u007f");
 }

@@ -1,7 +1,7 @@
 import type { Logger } from "../../logger.ts";
 import { answerProbe, createProbe } from "../../tunnel/probe.ts";
 import { type OpenTunnelOptions, openTunnel, type Tunnel } from "../../tunnel/tunnel.ts";
-import { webhooksPath } from "../receive.ts";
+import { webhooksPath } from "../delivery-request.ts";
 import type { SecretCheck } from "../secret.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 

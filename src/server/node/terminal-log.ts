@@ -1,4 +1,5 @@
 import { stripVTControlCharacters, styleText } from "node:util";
+import { deceptiveCharacters } from "../../visible-text.ts";
 
 const levels: Readonly<Record<number, { label: string; color: "gray" | "green" | "yellow" | "red" }>> = {
   20: { label: "debug", color: "gray" },
@@ -56,8 +57,7 @@ function continued(value: unknown): string {
 
 function printable(value: unknown): string {
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  return stripVTControlCharacters(text ?? "").replace(
-    /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
-    "",
-  );
+  return stripVTControlCharacters(text ?? "")
+    .replace(/[\t\r]/g, "")
+    .replace(deceptiveCharacters, "");
 }

@@ -3,10 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import manifest from "../../../package.json" with { type: "json" };
+import { exampleNames, examples } from "../../../src/cli/commands/init/example.ts";
 import { writeFiles } from "../../../src/cli/commands/init/project-folder.ts";
 import { nameFromFolder } from "../../../src/cli/commands/init/project-name.ts";
 import { templateNames } from "../../../src/cli/commands/init/template.ts";
-import { templateFolder } from "../../../src/cli/own-package.ts";
+import { exampleFolder, templateFolder } from "../../../src/cli/own-package.ts";
 import { binPath, CommandProcess } from "../command-process.ts";
 import { runCommand } from "../run-command.ts";
 import { canMakeTerminal, startOnTerminal } from "../terminal.ts";
@@ -42,7 +43,9 @@ describe.each(templateNames)("hub-webhooks init --template %s", (template) => {
     expect(await readFile(join(project, ".gitignore"), "utf8")).toMatch(/^node_modules$/m);
     for (const file of ["server.ts", "README.md", ".dockerignore"]) {
       const text = await readFile(join(project, file), "utf8");
-      expect(text).toBe(await readFile(new URL(file, templateFolder(template)), "utf8"));
+      const original = await readFile(new URL(file, templateFolder(template)), "utf8");
+      // What is for the tests of this repository is left out.
+      expect(text).toBe(original.replace(/^ *<!-- .* -->\n/gm, ""));
     }
   });
 
@@ -61,6 +64,90 @@ describe.each(templateNames)("hub-webhooks init --template %s", (template) => {
     const { stdout } = await init(join(folder, "bot"), "--template", template, "--format", "json");
     expect(JSON.parse(stdout)).toEqual({ directory: join(folder, "bot"), template, files });
   });
+});
+
+describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
+  const readOwn = (file: string) => readFile(new URL(file, exampleFolder(example)), "utf8");
+  const title = async () => /^# (.*)$/m.exec(await readOwn("README.md"))?.[1];
+
+  test.each(templateNames)(
+    "has the example's code in the place of the template's, on the template %s",
+    async (template) => {
+      const project = join(folder, "bot");
+      expect(await init(project, "--template", template, "--example", example)).toMatchObject({
+        exitCode: 0,
+        stderr: "",
+      });
+      const code = (await readdir(exampleFolder(example))).filter((file) => file.endsWith(".ts"));
+      expect(code).toContain(`${example}.test.ts`);
+      const others = files.filter((file) => !["server.ts", "start.ts", "server.test.ts"].includes(file));
+      expect((await readdir(project)).sort()).toEqual([...others, ...code].sort());
+      for (const file of code) expect(await readFile(join(project, file), "utf8"), file).toBe(await readOwn(file));
+      const dockerfile = await readFile(new URL("Dockerfile", templateFolder(template)), "utf8");
+      expect(await readFile(join(project, "Dockerfile"), "utf8")).toBe(dockerfile);
+      expect(await manifestIn(project)).toMatchObject({
+        name: "bot",
+        dependencies: { "hub-webhooks": manifest.version },
+      });
+    },
+  );
+
+  test("has a README of the example and of how to bring it to a Space", async () => {
+    await init(join(folder, "bot"), "--template", "space", "--example", example);
+    const readme = await readFile(join(folder, "bot", "README.md"), "utf8");
+    expect(readme).toMatch(
+      new RegExp(`^---\n\ntitle: ${await title()}\n[^]*?sdk: docker\n[^]*?\n---\n\n# ${await title()}\n`),
+    );
+    expect(readme.match(/^## .*/gm)).toEqual([
+      ...["## On your machine", "## Try it", "## For real", "## What to change", "## On the Hub"],
+    ]);
+    expect(readme).toContain("npm install\nnpm test\n```");
+    expect(readme).toContain("```sh\nnpx hub-webhooks dev\n");
+    for (const name of Object.keys(examples[example].environment))
+      expect(readme.split("## On the Hub")[1]).toContain(name);
+  });
+
+  test("has a README of the example and of how to bring it to a server", async () => {
+    await init(join(folder, "bot"), "--template", "server", "--example", example);
+    const readme = await readFile(join(folder, "bot", "README.md"), "utf8");
+    expect(readme.startsWith(`# ${await title()}\n`)).toBe(true);
+    const end = readme.slice(readme.indexOf("## On a server"));
+    expect(end).toContain(`https://your-domain/webhooks/${example.replaceAll("-", "_")}\``);
+    for (const name of Object.keys(examples[example].environment)) expect(end).toContain(`-e ${name} `);
+    expect(await readOwn("server.ts")).toContain(`"${example.replaceAll("-", "_")}"`);
+  });
+
+  test("has a README that speaks of the project alone", async () => {
+    await init(join(folder, "bot"), "--template", "server", "--example", example);
+    const readme = await readFile(join(folder, "bot", "README.md"), "utf8");
+    expect(readme).not.toMatch(/\.\.\/|examples\/|<!--|^>|clone|on_new_data|\n{3}/m);
+    for (const [, path = ""] of readme.matchAll(/node_modules\/hub-webhooks\/([^)]*)/g)) {
+      expect(await readFile(new URL(`../../../${path}`, import.meta.url), "utf8"), path).not.toBe("");
+    }
+  });
+
+  test("says what to set before it starts", async () => {
+    const { stdout } = await init(join(folder, "bot"), "--template", "space", "--example", example);
+    expect(stdout).toContain(`A project from the example ${example} and the template space, `);
+    expect(stdout).toMatch(/^ {2}npx hub-webhooks dev .*\n {2}npm start /m);
+    const start = await readOwn("start.ts");
+    for (const [name, meaning] of Object.entries(examples[example].environment)) {
+      expect(stdout).toMatch(new RegExp(`^ {2}${name} +${meaning}$`, "m"));
+      expect(start).toMatch(new RegExp(`\\b${name}\\b.*= process\\.env`));
+    }
+  });
+
+  test("tells programs which it is", async () => {
+    const argv = [join(folder, "bot"), "--template", "space", "--example", example, "--format", "json"];
+    const { files: made, ...told } = JSON.parse((await init(...argv)).stdout);
+    expect(told).toEqual({ directory: join(folder, "bot"), template: "space", example });
+    expect(made).toEqual((await readdir(join(folder, "bot"))).sort());
+  });
+});
+
+test("There is an example to begin with for each that is no demonstration of this repository", async () => {
+  const folders = await readdir(new URL("../../../examples", import.meta.url));
+  expect(folders.filter((name) => name !== "hello").sort()).toEqual([...exampleNames]);
 });
 
 describe("hub-webhooks init", () => {
@@ -110,6 +197,14 @@ describe("A folder that cannot take a project is refused", () => {
     await writeFile(join(folder, file), "");
     expect(await init(folder, "--template", "server")).toMatchObject({ exitCode: 1 });
     expect(await readdir(folder)).toEqual([file]);
+  });
+
+  test("also for a project with an example", async () => {
+    await writeFile(join(folder, "card.ts"), "mine");
+    const argv = [folder, "--template", "space", "--example", "metadata-review"];
+    expect(await init(...argv)).toMatchObject({ exitCode: 1 });
+    expect(await readFile(join(folder, "card.ts"), "utf8")).toBe("mine");
+    expect(await readdir(folder)).toEqual(["card.ts"]);
   });
 
   test("the second time, and the first project is still whole", async () => {
@@ -174,6 +269,13 @@ describe("Wrong usage", () => {
     ["no folder, where nobody can be asked", ["--template", "space"], "give a folder, as in hub-webhooks init my-bot"],
     ["an empty folder name", ["", "--template", "space"], "The folder has no name"],
     ["an unknown template", ["bot", "--template", "spaces"], "Allowed choices are space, server."],
+    [
+      "an unknown example: the list, and the one that is meant",
+      ["bot", "--template", "space", "--example", "auto-retrian"],
+      `There is no example "auto-retrian". Did you mean "auto-retrain"? Choose one of auto-retrain, discussion-bot, `,
+    ],
+    ["an example of the word constructor", ["bot", "--template", "space", "--example", "constructor"], "no example"],
+    ["an example without a template", ["bot", "--example", "auto-retrain"], "give --template space for"],
     ["a name in capitals", ["bot", "--template", "space", "--name", "My Bot"], "as in my-bot."],
     ["a name that Node has", ["bot", "--template", "space", "--name", "fs"], "it is a module of Node"],
     ["the name of this package", ["bot", "--template", "space", "--name", "hub-webhooks"], "it is taken"],

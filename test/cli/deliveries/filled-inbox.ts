@@ -1,8 +1,8 @@
-import { vi } from "vitest";
 import { WebhookError } from "../../../src/errors.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
 import type { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { arrival, openInbox, succeeded, work } from "../../inbox/sqlite/inbox.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 /** When everything in a still inbox has happened. */
 export const hour = "2026-09-01T10:00:00.000Z";
@@ -56,7 +56,7 @@ export function received(id: string, options: { endpoint?: string; body?: string
 
 /** Resolves when these deliveries of `retrain` have succeeded or died. */
 export function settled(inbox: SqliteInbox, ids: readonly string[]): Promise<void> {
-  return vi.waitFor(async () => {
+  return waitFor(async () => {
     for (const id of ids) {
       const found = await inbox.get({ id, endpoint: "retrain" });
       if (found?.finishedAt === undefined) throw new Error(`${id} is ${found?.status}.`);

@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
+import { waitFor } from "../../support/wait-for.ts";
 import { arrival, failed, openInbox, reached, succeeded, work } from "./inbox.ts";
 
 describe("A delivery that is accepted", () => {
@@ -57,7 +58,7 @@ describe("Retention", () => {
     await inbox.accept(arrival("done"));
     await inbox.accept(arrival("waits"));
     await reached(inbox, "done", "succeeded");
-    await vi.waitFor(async () =>
+    await waitFor(async () =>
       expect((await inbox.get({ id: "waits", endpoint: "retrain" }))?.attempts).toHaveLength(1),
     );
     clock.now += 3_600_000;
@@ -82,9 +83,9 @@ describe("A clock that is set back by an hour", () => {
       attempt === 1 ? failed({ retryAt: new Date(clock.now + 60_000) }) : succeeded,
     );
     await inbox.accept(arrival("a"));
-    await vi.waitFor(async () => expect((await inbox.get({ id: "a", endpoint: "retrain" }))?.attempts).toHaveLength(1));
+    await waitFor(async () => expect((await inbox.get({ id: "a", endpoint: "retrain" }))?.attempts).toHaveLength(1));
     clock.now -= 3_600_000;
-    await vi.waitFor(async () => {
+    await waitFor(async () => {
       const found = await inbox.get({ id: "a", endpoint: "retrain" });
       expect(found?.dueAt?.getTime()).toBe(clock.now + 60_000);
     });
@@ -109,12 +110,12 @@ test("A look at the inbox that fails is told and tried again, and does not end t
   const { inbox, file, logger } = openInbox({ pollMs: 60_000 });
   work(inbox, ({ attempt }) => (attempt === 1 ? failed({ retryAt: new Date(Date.now() + 200) }) : succeeded));
   await inbox.accept(arrival("a"));
-  await vi.waitFor(async () =>
+  await waitFor(async () =>
     expect(await inbox.get({ id: "a", endpoint: "retrain" })).toMatchObject({ status: "queued", attempts: [{}] }),
   );
   const other = new DatabaseSync(file);
   other.exec("ALTER TABLE deliveries RENAME TO elsewhere");
-  await vi.waitFor(() =>
+  await waitFor(() =>
     expect(logger.lines).toMatchObject([{ level: "error", msg: expect.stringContaining("could not be looked after") }]),
   );
   other.exec("ALTER TABLE elsewhere RENAME TO deliveries");

@@ -2,6 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test, vi } from "vitest";
 import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
 import { GroupCommit } from "../../../src/inbox/sqlite/group-commit.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { inboxFile } from "../open-file.ts";
 import { arrival, openInbox, reached, succeeded, work } from "./inbox.ts";
 
@@ -39,10 +40,10 @@ describe("Two inboxes on one file", () => {
     const first = openInbox({ leaseMs: 60_000, now: () => clock.now });
     const runs = work(first.inbox, () => new Promise(() => {}));
     await first.inbox.accept(arrival("a"));
-    await vi.waitFor(() => expect(runs).toHaveLength(1));
+    await waitFor(() => expect(runs).toHaveLength(1));
     const second = openInbox({ file: first.file, now: () => clock.now });
     const taken = work(second.inbox, () => succeeded);
-    await vi.waitFor(async () => expect((await second.inbox.counts()).retrain).toMatchObject({ running: 1 }));
+    await waitFor(async () => expect((await second.inbox.counts()).retrain).toMatchObject({ running: 1 }));
     expect(taken).toEqual([]);
     clock.now += 60_001;
     const stored = await reached(second.inbox, "a", "succeeded");
@@ -61,32 +62,33 @@ describe("Two inboxes on one file", () => {
     const first = openInbox({ leaseMs: 60_000, now: () => clock.now });
     const runs = work(first.inbox, () => new Promise(() => {}), { policy });
     await first.inbox.accept(arrival("a"));
-    await vi.waitFor(() => expect(runs).toHaveLength(1));
+    await waitFor(() => expect(runs).toHaveLength(1));
     const second = openInbox({ file: first.file, now: () => clock.now });
     const taken = work(second.inbox, () => succeeded, { policy });
     clock.now += 60_001;
     expect((await reached(second.inbox, "a", "dead"))?.attempts).toMatchObject([{ outcome: "abandoned" }]);
     expect(taken).toEqual([]);
     const told = { level: "error", code: "ABANDONED", deliveryId: "a", msg: expect.stringContaining("it is dead") };
-    await vi.waitFor(() => expect(second.logger.lines).toMatchObject([told]));
+    await waitFor(() => expect(second.logger.lines).toMatchObject([told]));
     await first.inbox.close(0);
   });
 
   test("keep what a long handler works on: its lease is renewed", async () => {
-    const first = openInbox({ leaseMs: 90 });
+    // Renewed each third of it; the other two thirds are for a machine that is busy.
+    const first = openInbox({ leaseMs: 2_400 });
     const release = Promise.withResolvers<void>();
     const runs = work(first.inbox, async () => {
       await release.promise;
       return succeeded;
     });
     await first.inbox.accept(arrival("a"));
-    await vi.waitFor(() => expect(runs).toHaveLength(1));
+    await waitFor(() => expect(runs).toHaveLength(1));
     const second = openInbox({ file: first.file });
     const taken = work(second.inbox, () => succeeded);
     const database = new DatabaseSync(first.file, { readOnly: true });
     const lease = () => Number(database.prepare("SELECT due_at FROM deliveries").get()?.due_at);
     const [began, renewals] = [lease(), new Set<number>()];
-    await vi.waitFor(() => expect(renewals.add(lease()).size).toBeGreaterThan(5), { interval: 5, timeout: 10_000 });
+    await vi.waitFor(() => expect(renewals.add(lease()).size).toBeGreaterThan(2), { interval: 5, timeout: 10_000 });
     expect(Math.max(...renewals)).toBeGreaterThan(began);
     database.close();
     release.resolve();

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { webhookPayload } from "../../../src/testing.ts";
 import { expectAccessible, looks, wide } from "../../support/accessibility.ts";
 import { launchBrowser } from "../../support/browser.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { hostilePayload, hostileTexts, openScene, type Scene, strangeId } from "./scene.ts";
 
 const hostileText = Object.values(hostileTexts).join(" ");
@@ -52,7 +53,7 @@ describe("Every page", () => {
     await scene.reached("broken", "dead");
     await scene.reached("running", "running");
     await scene.reached(strangeId, "succeeded");
-    await vi.waitFor(async () => expect((await scene.server.inbox.get("waiting"))?.attempts).toHaveLength(1));
+    await waitFor(async () => expect((await scene.server.inbox.get("waiting"))?.attempts).toHaveLength(1));
   });
 
   afterAll(async () => {
@@ -200,7 +201,7 @@ describe("On the page", () => {
     await button.focus();
     await page.keyboard.press("Enter");
     await page.getByRole("status").getByText("Replayed: it is in the queue.").waitFor();
-    await vi.waitFor(() => expect(scene.runs).toEqual([`fine ${strangeId}`, `fine ${strangeId}`]));
+    await waitFor(() => expect(scene.runs).toEqual([`fine ${strangeId}`, `fine ${strangeId}`]));
     await scene.reached(strangeId, "succeeded");
     await page.clock.runFor(4_000);
     await page.getByText("Attempt 2", { exact: true }).waitFor();
@@ -244,7 +245,7 @@ describe("On the page", () => {
     await ask.click();
     await yes.click();
     await page.getByRole("status").getByText("Replayed: 2 are in the queue.").waitFor();
-    await vi.waitFor(() => expect(scene.runs.toSorted()).toEqual(["acme/failing a", "acme/failing b"]));
+    await waitFor(() => expect(scene.runs.toSorted()).toEqual(["acme/failing a", "acme/failing b"]));
     await scene.reached("a", "succeeded");
     await scene.reached("b", "succeeded");
     await page.clock.runFor(4_000);
@@ -310,7 +311,7 @@ test("A browser that is given the token opens the page and replays", async () =>
     const page = await open(scene, queries.succeeded, { httpCredentials });
     await page.locator("[data-replay]").click();
     await page.getByRole("status").getByText("Replayed: it is in the queue.").waitFor();
-    await vi.waitFor(() => expect(scene.runs).toHaveLength(2));
+    await waitFor(() => expect(scene.runs).toHaveLength(2));
   } finally {
     await scene.close();
   }

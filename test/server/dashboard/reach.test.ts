@@ -61,6 +61,17 @@ describe("A launched server says where its dashboard is", () => {
     expect((await fetch(`${closed.url}/_deliveries`)).status).toBe(403);
   });
 
+  test.each<[string, LaunchOptions]>([
+    ["an address of its own", { publicUrl: "https://bot.example.com" }],
+    ["a tunnel of somebody's own", { tunnel: { publicUrl: "http://127.0.0.1:1" } }],
+  ])("and that it is closed, without a token, behind %s, which may lead everybody to it", async (_what, options) => {
+    const { url, logger } = await launch({}, options);
+    expect(logger.lines).toContainEqual(
+      expect.objectContaining({ level: "warn", msg: expect.stringContaining("The dashboard is closed") }),
+    );
+    expect((await fetch(`${url}/_deliveries`)).status).toBe(403);
+  });
+
   test("unless there is nothing to show on it", async () => {
     const logger = createMemoryLogger();
     await using server = new WebhooksServer({ secret: "s3cret", logger });

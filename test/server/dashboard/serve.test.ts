@@ -5,6 +5,7 @@ import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { inboxFile } from "../../inbox/open-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { describeOverBothTransports } from "../../support/transport.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { strangeId } from "./scene.ts";
 
 const secret = "s3cret";
@@ -102,7 +103,7 @@ describeOverBothTransports("The dashboard", (send) => {
     await keep(server, { id: strangeId });
     const response = await send(server, post("replay", { endpoint: "fine", id: strangeId }));
     expect([response.status, await response.json()]).toEqual([200, { replayed: 1 }]);
-    await vi.waitFor(() => expect(handler).toHaveBeenCalledTimes(2));
+    await waitFor(() => expect(handler).toHaveBeenCalledTimes(2));
     expect(logger.text()).toContain("replayed from the dashboard");
   });
 
@@ -112,7 +113,7 @@ describeOverBothTransports("The dashboard", (send) => {
     await keep(server, { id: "b", endpoint: "failing" });
     const response = await send(server, post("replay-dead", { endpoint: "failing" }));
     expect([response.status, await response.json()]).toEqual([200, { replayed: 2 }]);
-    await vi.waitFor(() => expect(handler).toHaveBeenCalledTimes(4));
+    await waitFor(() => expect(handler).toHaveBeenCalledTimes(4));
   });
 
   test("is shut to strangers, on every path", async () => {
@@ -270,7 +271,7 @@ describe("The dashboard", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const pending = Promise.resolve(server.fetch(get("/_deliveries")));
-    await vi.waitFor(() => expect(vi.getTimerCount()).toBeGreaterThan(0));
+    await waitFor(() => expect(vi.getTimerCount()).toBeGreaterThan(0));
     await vi.advanceTimersByTimeAsync(5_000);
     expect((await pending).status).toBe(503);
   });

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createNodeLogger } from "../../../src/server/node/logger.ts";
 
@@ -29,6 +30,21 @@ describe("The logger of a launched server", () => {
   ])("heeds LOG_LEVEL: %s", (level, enabled) => {
     vi.stubEnv("LOG_LEVEL", level);
     expect(enabledLevels()).toEqual(enabled);
+  });
+
+  test("writes what deceives the eye as JSON escapes it, where it writes to no terminal", () => {
+    const file = new URL("../../../src/server/node/logger.ts", import.meta.url);
+    const repo = "dataset:me/\u009b2J\u202e\u001bÜ";
+    const script = `const { createNodeLogger } = await import(${JSON.stringify(file.href)});
+      createNodeLogger().info({ repo: ${JSON.stringify(repo)} }, "delivery ignored");
+      createNodeLogger().info("delivery succeeded");`;
+    const written = execFileSync(process.execPath, ["--input-type=module", "--eval", script], { encoding: "utf8" });
+    const lines = written.trimEnd().split("\n");
+    expect(lines[0]).toContain(String.raw`dataset:me/\u009b2J\u202e\u001bÜ`);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { repo, msg: "delivery ignored" },
+      { msg: "delivery succeeded" },
+    ]);
   });
 
   test.each(["verbose", "20"])("refuses a LOG_LEVEL that is none, with those that are: %s", (level) => {

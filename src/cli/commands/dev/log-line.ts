@@ -1,3 +1,4 @@
+import { deceptiveCharacters } from "../../../visible-text.ts";
 import { plainText } from "../../plain-text.ts";
 
 /** A line of a logger that writes JSON, as pino does. */
@@ -66,11 +67,12 @@ function remark({ reason, duplicate, code, msg, status, outcome }: LogLine, bad:
   return status === 202 && outcome === undefined ? "accepted" : undefined;
 }
 
+/** All that deceives, and what ends a line, but for the escape codes of colours. */
+const obeyed = new RegExp(`(?!\\u001b\\[[\\d;]*m)(?:${deceptiveCharacters.source}|[\\r\\n])`, "gu");
+
 /** A line that the user's code prints may have colours of its own, but nothing else that a terminal obeys. */
 export function harmless(text: string): string {
-  return text
-    .replace(/\t/g, "    ")
-    .replace(/(?!\u001b\[[\d;]*m)[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "");
+  return text.replace(/\t/g, "    ").replace(obeyed, "");
 }
 
 /** A stack without what lies outside the user's own code. */

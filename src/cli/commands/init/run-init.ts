@@ -5,6 +5,7 @@ import { readVersion } from "../../own-package.ts";
 import { plainText } from "../../plain-text.ts";
 import type { Shell } from "../../shell.ts";
 import { wrongUsage } from "../../wrong-usage.ts";
+import { checkExample, type ExampleName, examples, withExample } from "./example.ts";
 import { checkIsFree, writeFiles } from "./project-folder.ts";
 import { checkName, nameFromFolder } from "./project-name.ts";
 import { readTemplate, type TemplateName, templateNames, templatePurposes } from "./template.ts";
@@ -12,6 +13,7 @@ import { readTemplate, type TemplateName, templateNames, templatePurposes } from
 /** The options of `hub-webhooks init`, as commander reads them. */
 export interface InitCommandOptions {
   template?: TemplateName;
+  example?: string;
   name?: string;
 }
 
@@ -32,6 +34,7 @@ export async function runInit({ directory: given, options, invocation }: InitRun
   const { output, shell } = invocation;
   // Before any question: nobody is to answer in vain.
   if (options.name !== undefined) checkName(options.name);
+  const example = options.example === undefined ? undefined : checkExample(options.example);
   const path = given ?? (await askDirectory(shell));
   // As of a variable that is not set: this folder is not what was meant.
   if (path === "")
@@ -41,14 +44,16 @@ export async function runInit({ directory: given, options, invocation }: InitRun
   const template = options.template ?? (await askTemplate(shell));
   const name = options.name ?? nameFromFolder(basename(directory));
 
-  const files = await readTemplate(template, { name, version: readVersion() });
+  const blank = await readTemplate(template, { name, version: readVersion() });
+  const files = example === undefined ? blank : await withExample(blank, example);
   await writeFiles(directory, files);
 
   if (output.format === "json") {
-    return output.result({ json: { directory, template, files: [...files.keys()] }, quiet: [], columns: [], rows: [] });
+    const json = { directory, template, ...(example && { example }), files: [...files.keys()] };
+    return output.result({ json, quiet: [], columns: [], rows: [] });
   }
   if (output.format === "quiet") return output.write(plainText(directory));
-  output.write(nextSteps({ path, directory, template, fileCount: files.size }));
+  output.write(nextSteps({ path, directory, template, example, fileCount: files.size }));
 }
 
 async function askDirectory(shell: Shell): Promise<string> {
@@ -90,22 +95,38 @@ interface Made {
   path: string;
   directory: string;
   template: TemplateName;
+  example: ExampleName | undefined;
   fileCount: number;
 }
 
-function nextSteps({ path, directory, template, fileCount }: Made): string {
+function nextSteps({ path, directory, template, example, fileCount }: Made): string {
   const where = template === "space" ? "into a Space" : "onto a server";
+  const origin = example ? `the example ${example} and the template ${template}` : `the template ${template}`;
   return [
-    `A project from the template ${template}, ${fileCount} files: ${plainText(directory)}`,
+    `A project from ${origin}, ${fileCount} files: ${plainText(directory)}`,
     "",
     ...(directory === resolve() ? [] : [`  cd ${quoted(path)}`]),
     "  npm install",
     "  npm test",
-    "  npm start               # or, while you write it, with a Hub on this machine:",
-    "  npx hub-webhooks dev",
+    ...(example ? runExample(example) : runTemplate),
     "",
     `server.ts has the handler. README.md says how to bring it ${where}.`,
   ].join("\n");
+}
+
+const runTemplate = [
+  "  npm start               # or, while you write it, with a Hub on this machine:",
+  "  npx hub-webhooks dev",
+];
+
+function runExample(example: ExampleName): string[] {
+  const environment = Object.entries(examples[example].environment);
+  return [
+    "  npx hub-webhooks dev    # a dry run, with a Hub on this machine",
+    `  npm start               # for real${environment.length > 0 ? ", with these variables set:" : ""}`,
+    ...(environment.length > 0 ? [""] : []),
+    ...environment.map(([name, meaning]) => `  ${name.padEnd(22)}  ${meaning}`),
+  ];
 }
 
 /** A path as a shell takes it for one word. */

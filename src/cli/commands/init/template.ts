@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { templateFolder } from "../../own-package.ts";
+import { withoutComments } from "./readme.ts";
 
 /** The values of `--template`. */
 export const templateNames = ["space", "server"] as const;
@@ -37,7 +38,8 @@ export async function readTemplate(template: TemplateName, facts: ProjectFacts):
   for (const packed of await readdir(folder)) {
     const name = packed === packedGitignore ? ".gitignore" : packed;
     const text = await readFile(new URL(packed, folder), "utf8");
-    files.set(name, name === "package.json" ? withFacts(text, facts) : text);
+    const own = name === "package.json" ? withFacts(text, facts) : text;
+    files.set(name, name === "README.md" ? withoutComments(own) : own);
   }
   return new Map([...files].sort(([left], [right]) => (left < right ? -1 : 1)));
 }

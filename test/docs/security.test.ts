@@ -1,0 +1,27 @@
+import { existsSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+
+const root = new URL("../../", import.meta.url);
+const page = readFileSync(new URL("docs/security.md", root), "utf8");
+
+/** Of each promise the tests that are said to hold it: files, and the ids of rows in them. */
+const promises = page
+  .slice(page.indexOf("| promise | held by |"))
+  .split("\n\n")[0]
+  ?.split("\n")
+  .slice(2)
+  .map((row) => row.split("|").map((cell) => cell.trim()))
+  .map(([, promise = "", held = ""]) => ({ promise, held: held.split(";") }));
+
+test.each(promises ?? [])("A test holds: $promise", ({ held }) => {
+  for (const named of held) {
+    const file = /`([^`]+)`/.exec(named)?.[1] ?? "no file";
+    expect(existsSync(new URL(file, root)), file).toBe(true);
+    const text = readFileSync(new URL(file, root), "utf8");
+    for (const id of named.replace(/`.*`/, "").match(/\b[A-Z]\d+\b/g) ?? []) expect(text).toContain(`${id}: `);
+  }
+});
+
+test("Every promise is looked at", () => {
+  expect(promises?.length).toBeGreaterThan(15);
+});

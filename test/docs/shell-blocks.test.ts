@@ -1,0 +1,126 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { runCommand } from "../cli/run-command.ts";
+import { root } from "../e2e/root.ts";
+import { type Block, commandsOf, pages, readBlocks, readPage, reasonsNotToRun, shellLanguages } from "./doc-page.ts";
+
+const blocks = pages.flatMap(readBlocks);
+const shellBlocks = blocks.filter(({ language }) => shellLanguages.includes(language));
+
+/** Options of npm, where the docs name them alone. */
+const optionsOfNpm: readonly string[] = ["--save-exact"];
+
+/** The options of a command as its help tells them, by the words that call it: `deliveries list`. */
+const known = new Map<string, ReadonlySet<string>>();
+
+/** Reads the help of every command and of those below it, from `hub-webhooks` itself on. */
+async function readHelp(words: readonly string[]): Promise<void> {
+  const { stdout } = await runCommand([...words, "--help"]);
+  known.set(words.join(" "), new Set(stdout.match(/--[a-z][a-z-]*/g)));
+  const [, list = ""] = /\nCommands:\n(.*?)\n(?:\n|$)/s.exec(stdout) ?? [];
+  for (const [, name = ""] of list.matchAll(/^ {2}(\w[\w-]*)/gm)) {
+    if (name !== "help") await readHelp([...words, name]);
+  }
+}
+await readHelp([]);
+
+/** Calls of `hub-webhooks` in a text, each from its first word on, without what other programs get. */
+function callsIn(text: string): string[] {
+  const joined = text.replaceAll("\\\n", " ").replaceAll(/\s+# .*$/gm, "");
+  const calls = joined.matchAll(/(?:^|\bnpx |\bexec |\.bin\/|\| *)hub-webhooks((?: [^|;&\n]*)?)(?=[|;&\n]|$)/gm);
+  return [...calls].map(([, words = ""]) => words.trim());
+}
+
+/** What a call asks for that `hub-webhooks` does not have. */
+function unknownIn(call: string): string[] {
+  const words = call.split(/\s+/).filter((word) => word !== "");
+  let name = "";
+  while (known.has(`${name} ${words[0] ?? ""}`.trim()) && words.length > 0) name = `${name} ${words.shift()}`.trim();
+  const hasCommands = name === "" || name === "deliveries";
+  const [next] = words;
+  if (hasCommands && next !== undefined && /^[a-z]/.test(next)) return [`${name} ${next}`.trim()];
+  const options = call.replaceAll(/"[^"]*"|'[^']*'/g, "").match(/(?<=^|\s)--[a-z][a-z-]*/g) ?? [];
+  return options.filter((option) => !known.get(name)?.has(option)).map((option) => `${name} ${option}`);
+}
+
+/** The code within the sentences of a page, one piece each. */
+function inlineCode(page: string): string[] {
+  const prose = readPage(page).replaceAll(/^ *```.*?^ *```$/gms, "");
+  return [...prose.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code.replaceAll(/\s+/g, " "));
+}
+
+describe("The shell blocks of the docs", () => {
+  test("are there, and so is the help that they are held to", () => {
+    expect(shellBlocks.length).toBeGreaterThan(30);
+    expect([...known.keys()]).toEqual(expect.arrayContaining(["", "create", "dev", "deliveries list"]));
+    expect(shellBlocks.flatMap(({ text }) => callsIn(text)).length).toBeGreaterThan(40);
+  });
+
+  test("say that they are sh or bash, without a prompt before their commands", () => {
+    const command = /^(?:[A-Z_]+=\S* )*(?:\$|npx|npm|node|git|curl|docker|hub-webhooks|export|cd) /m;
+    const others = blocks.filter(
+      ({ language, text }) => /^(|shell|console|zsh|text)$/.test(language) && command.test(text),
+    );
+    expect(places(others)).toEqual([]);
+    expect(places(shellBlocks.filter(({ text }) => /^\$ /m.test(text)))).toEqual([]);
+  });
+
+  test("that are not run are marked with one of the reasons for it", () => {
+    const marked = blocks.filter(({ mark }) => mark?.name === "not run");
+    expect(places(marked.filter(({ mark }) => !reasonsNotToRun.includes(mark?.value ?? "")))).toEqual([]);
+    expect(places(marked.filter(({ language }) => !shellLanguages.includes(language)))).toEqual([]);
+  });
+
+  test("and all marks stand right before the block that they speak of", () => {
+    for (const page of pages) {
+      const marks = readPage(page).match(/^ *<!-- *(?:not run|file|output)\b.*?-->/gm) ?? [];
+      const found = readBlocks(page).flatMap(({ mark }) => (mark === undefined ? [] : [mark.name]));
+      expect(found, page).toHaveLength(marks.length);
+    }
+  });
+
+  test("end each command that they begin", () => {
+    for (const block of shellBlocks) expect(commandsOf(block), block.place).not.toEqual([]);
+  });
+
+  test("name scripts that package.json has, where npm is to run one", () => {
+    const missing = shellBlocks.flatMap(({ place, text }) => {
+      const own = join(root, dirname(place), "package.json");
+      const scripts = { ...scriptsOf(join(root, "package.json")), ...(existsSync(own) && scriptsOf(own)) };
+      return [...text.matchAll(/\bnpm (?:run )?(?:--silent )?(?!ci\b|install\b|run\b|pkg\b|init\b)(\w+)/g)]
+        .filter(([, script = ""]) => scripts[script] === undefined)
+        .map(([call]) => `${place}: ${call}`);
+    });
+    expect(missing).toEqual([]);
+  });
+});
+
+describe("What the docs say of the command line", () => {
+  test("in shell blocks is there: each command, and each option of it", () => {
+    const unknown = shellBlocks.flatMap(({ place, text }) =>
+      callsIn(text).flatMap((call) => unknownIn(call).map((what) => `${place}: ${what}`)),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  test.each(pages)("within the sentences of %s is there", (page) => {
+    const unknown = inlineCode(page).flatMap((code) => callsIn(code).flatMap(unknownIn));
+    expect(unknown).toEqual([]);
+  });
+
+  const ofTheDocs = pages.filter((page) => page.startsWith("docs/"));
+  test.each(ofTheDocs)("is an option of some command, where an option stands alone in %s", (page) => {
+    const all = new Set([...known.values()].flatMap((options) => [...options]));
+    const alone = inlineCode(page).flatMap((code) => /^(--[a-z][a-z-]*)/.exec(code)?.[1] ?? []);
+    expect(alone.filter((option) => !all.has(option) && !optionsOfNpm.includes(option))).toEqual([]);
+  });
+});
+
+function scriptsOf(path: string): Readonly<Record<string, string>> {
+  return JSON.parse(readFileSync(path, "utf8")).scripts;
+}
+
+function places(some: readonly Block[]): string[] {
+  return some.map(({ place, mark }) => (mark === undefined ? place : `${place}: ${mark.value}`));
+}

@@ -1,0 +1,170 @@
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { runProgram } from "../../scripts/dockerfile/program.ts";
+import { HubClient } from "../../src/hub/client.ts";
+import { PermanentError, WebhooksServer } from "../../src/index.ts";
+import { LocalHub } from "../../src/local-hub/local-hub.ts";
+import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { type Block, pages, projectOf, readBlocks, shellLanguages } from "../docs/doc-page.ts";
+import { expectFree } from "../support/free-port.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+import { type PackageRegistry, startPackageRegistry } from "../support/package-registry.ts";
+import { pack } from "./pack.ts";
+import { Reader } from "./reader.ts";
+import { root } from "./root.ts";
+
+const skipped = process.env.SLOW_TESTS !== "1";
+if (skipped)
+  console.warn("The commands in the docs are not run: they install packages, which takes time. SLOW_TESTS=1 does.");
+
+/** Pages that a test of their own follows: it looks at more than how each command ends. */
+const followedElsewhere: readonly string[] = ["docs/local.md"];
+
+/** What a page takes to be there: started before its first command, on the ports that it names. */
+const surroundings: Record<string, (place: { folder: string }) => Promise<void>> = {
+  "docs/background.md": haveDeliveries,
+  "docs/manage.md": haveDeliveries,
+  "docs/hub-api.md": async () => {
+    const hub = await LocalHub.start({ port: 5050 });
+    onTestFinished(() => hub.close());
+  },
+  "docs/local-hub.md": async () => {
+    const server = new WebhooksServer({ secret: "s3cret", logger: createMemoryLogger() });
+    server.webhook("retrain", () => {});
+    await start(server, 7860);
+  },
+};
+
+/** What has come of a page beyond commands that end with 0. */
+const results: Record<string, (place: { hub: LocalHub }) => Promise<void>> = {
+  "docs/jobs.md": async () => {
+    const jobs = () => fetch("http://127.0.0.1:5050/_local/jobs").then((response) => response.json());
+    await expect.poll(jobs, { timeout: 30_000 }).toMatchObject([{ status: { stage: "COMPLETED" } }]);
+  },
+  "docs/observe.md": async () => {
+    const headers = { authorization: `Basic ${btoa("me:s3cret")}` };
+    expect(await (await fetch("http://127.0.0.1:7860/metrics", { headers })).text()).toContain("hub_webhooks_");
+  },
+  "docs/registration.md": async ({ hub }) => {
+    const client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+    const url = "https://me-bot.hf.space/webhooks/retrain";
+    expect(await client.webhooks.list()).toContainEqual(expect.objectContaining({ url, secret: expect.anything() }));
+  },
+};
+
+/** The blocks of a page that somebody who follows it does something with. */
+function stepsOf(page: string): Block[] {
+  return readBlocks(page).filter(({ language, mark }) =>
+    shellLanguages.includes(language) ? mark?.name !== "not run" : mark?.name === "file" || mark?.name === "output",
+  );
+}
+
+const followed = pages.filter(
+  (page) =>
+    !followedElsewhere.includes(page) && stepsOf(page).some(({ language }) => shellLanguages.includes(language)),
+);
+
+describe.skipIf(skipped)("The commands of", () => {
+  let folder: string;
+  let registry: PackageRegistry;
+  let hub: LocalHub;
+  let environment: Record<string, string | undefined>;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "docs-commands-"));
+    const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+    registry = await startPackageRegistry({ tarball: await pack(folder), manifest, folder });
+    hub = await LocalHub.start();
+    // All of this process's own, for npm may find its registry there; but nothing that concerns the product.
+    const own = Object.entries(process.env).filter(
+      ([name]) => !/^(HF_|HUB_|WEBHOOK_|PORT$|VITEST|NODE_(ENV|OPTIONS)$)/.test(name),
+    );
+    environment = { ...Object.fromEntries(own), CURL_HOME: folder, ...registry.env };
+    // curl by itself ends with 0 whatever the answer is.
+    await writeFile(join(folder, ".curlrc"), "fail-with-body\nsilent\nshow-error\n");
+    const installed = join(folder, "installed");
+    await mkdir(installed);
+    await writeFile(join(installed, "package.json"), JSON.stringify({ private: true, type: "module" }));
+    const install = await runProgram(["npm", "install", manifest.name], { cwd: installed, env: environment });
+    expect(install.code, install.output).toBe(0);
+  }, 120_000);
+  afterAll(async () => {
+    await hub.close();
+    await registry[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** A folder for a page: a copy of its project where it has one, empty where it installs the package itself. */
+  async function makeFolder(page: string): Promise<string> {
+    const own = join(folder, page.replaceAll(/\W/g, "-"));
+    const project = projectOf(page);
+    const commands = stepsOf(page).map(({ text }) => text);
+    const modules = join(own, "node_modules");
+    const installsMore = commands.some((text) => /^npm install\b/m.test(text));
+    const installsItself = commands.some((text) => /^npm install( --save-exact)?( hub-webhooks)?$/m.test(text));
+    await mkdir(own);
+    if (!installsItself) {
+      const installed = join(folder, "installed");
+      await cp(join(installed, "package.json"), join(own, "package.json"));
+      if (installsMore) await cp(join(installed, "node_modules"), modules, { recursive: true, verbatimSymlinks: true });
+      else await symlink(join(installed, "node_modules"), modules);
+      // The file that `dev --create` writes, where the page does not say what is in it.
+      await cp(join(root, "templates", "starter", "server.ts"), join(own, "server.ts"));
+    }
+    if (project) await cp(project, own, { recursive: true, filter: (path) => !path.includes("node_modules") });
+    return own;
+  }
+
+  test.each(followed)("%s do what it says", { timeout: 240_000 }, async (page) => {
+    const steps = stepsOf(page);
+    const own = await makeFolder(page);
+    // The pages name the usual ones.
+    for (const port of [5050, 7860]) await expectFree(port);
+    await surroundings[page]?.({ folder: own });
+    // A variable that a page reads is one that whoever follows it has set.
+    const hasSecret = steps.some(({ text }) => text.includes("$WEBHOOK_SECRET"));
+    const env = hasSecret ? { ...environment, WEBHOOK_SECRET: "s3cret" } : environment;
+    const reader = new Reader({ folder: own, env, hubUrl: hub.url });
+    try {
+      for (const step of steps) {
+        if (step.mark?.name === "file") await reader.write(step.mark.value, step);
+        else if (step.mark?.name === "output") reader.expectOutput(step);
+        else await reader.run(step);
+      }
+      await results[page]?.({ hub });
+    } finally {
+      await reader.end();
+    }
+  });
+});
+
+/** A server at work on the inbox of a page's folder, for whose endpoint a delivery dies every half second. */
+async function haveDeliveries({ folder }: { folder: string }): Promise<void> {
+  const server = new WebhooksServer({
+    secret: "s3cret",
+    logger: createMemoryLogger(),
+    inbox: `sqlite:${join(folder, ".hub-webhooks", "inbox.db")}`,
+  });
+  server.webhook("retrain", { background: true }, () => {
+    throw new PermanentError("There is nothing to train with.");
+  });
+  const { url: baseUrl } = await start(server, 0);
+  const deliver = async (id: string = crypto.randomUUID()) => {
+    const payload = webhookPayload("repo.content", { repo: { type: "dataset", name: "me/data" } });
+    const { status } = await fetch(deliveryRequest({ endpoint: "retrain", payload, id, baseUrl, secret: "s3cret" }));
+    expect(status).toBe(202);
+  };
+  // The ids of the pages.
+  for (const id of ["0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de", "0f3c9a1e-delivery-id"]) await deliver(id);
+  await expect.poll(() => server.inbox.counts()).toMatchObject({ retrain: { dead: 2 } });
+  const timer = setInterval(deliver, 500);
+  onTestFinished(() => clearInterval(timer));
+}
+
+async function start(server: WebhooksServer, port: number): Promise<{ url: string }> {
+  const running = await server.launch({ port, ownsProcess: false });
+  onTestFinished(() => server.close());
+  return running;
+}

@@ -1,0 +1,200 @@
+import { inspect } from "node:util";
+import { describe, expect, test } from "vitest";
+import { HubClient, type HubFetchInit } from "../../src/client.ts";
+import { holdsSecret } from "../faults/leak.ts";
+import { closedAddress, connect, openHub, rejectionOf, type ScriptedAnswer, token } from "./scripted-hub.ts";
+
+const path = "/api/datasets/acme/data/discussions";
+const post: HubFetchInit = { method: "POST", body: JSON.stringify({ title: "Hello" }) };
+
+describe("hub.fetch", () => {
+  test("gives the answer of a path, which it asks for with the token", async () => {
+    const hub = await openHub({ json: { num: 4 }, headers: { "x-request-id": "r-1" } });
+    const client = new HubClient({ endpoint: hub.url, token });
+    const response = await client.fetch(`${path}?author=ada&p=1`);
+    expect([response.status, response.headers.get("x-request-id"), await response.json()]).toEqual([
+      200,
+      "r-1",
+      { num: 4 },
+    ]);
+    expect(hub.calls).toEqual([`GET ${path}?author=ada&p=1`]);
+    expect(hub.requests[0]?.headers.authorization).toBe(`Bearer ${token}`);
+  });
+
+  test("sends method, headers and body as they are, and calls a body JSON unless it is told otherwise", async () => {
+    const hub = await openHub({});
+    const { fetch } = connect(hub.url);
+    await fetch(path, post);
+    await fetch(path, { method: "PUT", body: "a,b", headers: { "Content-Type": "text/csv", "X-Note": "seen" } });
+    await fetch(path, { method: "DELETE" });
+    expect(hub.requests.map(({ method, body, headers }) => [method, body, headers["content-type"]])).toEqual([
+      ["POST", '{"title":"Hello"}', "application/json"],
+      ["PUT", "a,b", "text/csv"],
+      ["DELETE", "", undefined],
+    ]);
+    expect(hub.requests[1]?.headers["x-note"]).toBe("seen");
+  });
+
+  test("asks below the address of the Hub, where that has a path of its own", async () => {
+    const hub = await openHub({});
+    await connect(`${hub.url}/hub`).fetch("/api/whoami-v2");
+    expect(hub.calls).toEqual(["GET /hub/api/whoami-v2"]);
+  });
+
+  test("lets the body come as it comes, and its signal end it", async () => {
+    const hub = await openHub((_request, response) => void response.writeHead(200).write("begun"));
+    const controller = new AbortController();
+    const response = await connect(hub.url).fetch(path, { signal: controller.signal });
+    const reason = new Error("enough");
+    controller.abort(reason);
+    await expect(response.text()).rejects.toBe(reason);
+  });
+});
+
+describe("What hub.fetch is given is checked before anything is sent: it refuses", () => {
+  const outside: readonly (readonly [string, unknown])[] = [
+    ["no path", undefined],
+    ["an empty path", ""],
+    ["a path without a slash", "api/whoami-v2"],
+    ["another host", "https://evil.example/api"],
+    ["another host, in short", "//evil.example/api"],
+    ["a host behind a backslash", "/\\evil.example/api"],
+    ["a backslash further on", "/api\\..\\..\\evil"],
+    ["what makes a user name of the address", "@evil.example/api"],
+    ["what makes a port of it", ":81/api"],
+    ["a step up", "/.."],
+    ["a step up further on", "/api/../../settings"],
+    ["a step up that is encoded", "/%2e%2E/api"],
+    ["a step up half encoded", "/api/.%2e/x"],
+    ["a step on the spot", "/api/./x"],
+    ["a tab, which parsers leave out", "/\t/evil.example"],
+    ["a line feed", "/api\n/x"],
+    ["a space", "/api/my data"],
+    ["half a character", "/api/\ud800"],
+    ["a name that is not encoded", "/api/models/é"],
+    ["a fragment", "/api/models#x"],
+  ];
+  test.each(outside)("%s", async (_what, given) => {
+    const hub = await openHub({});
+    for (const endpoint of [hub.url, `${hub.url}/hub`]) {
+      expect(await rejectionOf(Reflect.apply(connect(endpoint).fetch, undefined, [given]))).toMatchObject({
+        code: "ARGUMENT_INVALID",
+        fields: ["path"],
+      });
+    }
+    expect(hub.calls).toEqual([]);
+  });
+
+  const wrong: readonly (readonly [string, string, object])[] = [
+    ["a method that there is not", "method", { method: "TRACE" }],
+    ["a method in small letters", "method", { method: "post" }],
+    ["a body that is no text", "body", { method: "POST", body: { title: "Hello" } }],
+    ["a body of a GET", "body", { body: "{}" }],
+    ["a token of the caller's", "headers", { headers: { Authorization: "Bearer other" } }],
+    ["a header that HTTP cannot carry", "headers", { headers: { "x-note": "a\nsecret" } }],
+  ];
+  test.each(wrong)("%s", async (_what, field, init) => {
+    const hub = await openHub({});
+    const error = await rejectionOf(Reflect.apply(connect(hub.url).fetch, undefined, [path, init]));
+    expect(error).toMatchObject({ code: "ARGUMENT_INVALID", fields: [field] });
+    expect(inspect(error)).not.toContain("secret");
+    expect(hub.calls).toEqual([]);
+  });
+
+  test("but takes names that were encoded, in the path and in the query", async () => {
+    const hub = await openHub({});
+    const name = encodeURIComponent("a/..é '()*!~b");
+    await connect(hub.url).fetch(`/api/${name}?q=${name}`);
+    expect(hub.requests[0]?.path).toContain(`/api/${name}?q=`);
+  });
+
+  test("and sends nothing without a token", async () => {
+    const hub = await openHub({});
+    const client = new HubClient({ endpoint: hub.url, token: "with a space" });
+    expect(await rejectionOf(client.fetch(path))).toMatchObject({ code: "TOKEN_INVALID" });
+    expect(hub.calls).toEqual([]);
+  });
+});
+
+describe("What goes wrong with hub.fetch is a HubError", () => {
+  test.each([
+    [400, "HUB_REQUEST_INVALID", false],
+    [401, "HUB_UNAUTHORIZED", false],
+    [403, "HUB_FORBIDDEN", false],
+    [404, "HUB_NOT_FOUND", false],
+    [409, "HUB_REFUSED", false],
+    [429, "HUB_RATE_LIMITED", true],
+    [503, "HUB_FAILED", true],
+  ])("with status %i: %s", async (status, code, retryable) => {
+    const hub = await openHub({ status, json: { error: "not today" } });
+    const error = await rejectionOf(connect(hub.url).fetch(`${path}?q=1`, post));
+    expect(error).toMatchObject({ name: "HubError", status, code, retryable });
+    expect(error).toMatchObject({
+      message: expect.stringContaining(`The Hub answers POST ${path} with status ${status}`),
+    });
+    expect(error).toMatchObject({ message: expect.stringContaining("not today") });
+  });
+
+  test("where it is sent elsewhere: the token goes nowhere", async () => {
+    const other = await openHub({});
+    const hub = await openHub({ status: 307, headers: { location: `${other.url}/api` } });
+    expect(await rejectionOf(connect(hub.url).fetch(path))).toMatchObject({ code: "HUB_REFUSED", status: 307 });
+    expect(other.calls).toEqual([]);
+  });
+
+  test("where nothing comes in time", async () => {
+    const hub = await openHub(() => {});
+    const { fetch } = connect(hub.url, { timeoutMs: 100, retries: 0 });
+    expect(await rejectionOf(fetch(path))).toMatchObject({ code: "HUB_TIMED_OUT", retryable: true });
+  });
+
+  test("without the token, and without the secrets of its body and its query", async () => {
+    const planted = [token, "Planted-b0dy", "Planted-qu3ry"];
+    const hub = await openHub((request, response) => {
+      response.writeHead(400);
+      response.end(JSON.stringify({ error: [JSON.stringify(request.headers), ...planted].join(" ") }));
+    });
+    const body = JSON.stringify({ secret: "Planted-b0dy" });
+    const sent = connect(hub.url).fetch(`/api/${token}?token=Planted-qu3ry`, { method: "POST", body });
+    const error = await rejectionOf(sent);
+    expect(error).toMatchObject({ code: "HUB_REQUEST_INVALID", message: expect.stringContaining("[redacted]") });
+    for (const secret of planted) expect(holdsSecret([inspect(error, { depth: 10 }), error], secret)).toBe(false);
+  });
+
+  test("unless its signal is aborted: then it is the reason", async () => {
+    const reason = new Error("enough");
+    const hub = await openHub({});
+    expect(await rejectionOf(connect(hub.url).fetch(path, { signal: AbortSignal.abort(reason) }))).toBe(reason);
+    expect(hub.calls).toEqual([]);
+  });
+});
+
+describe("hub.fetch repeats", () => {
+  const reset: ScriptedAnswer = (request) => request.socket.resetAndDestroy();
+
+  test.each(["GET", "HEAD", "PUT", "DELETE"] as const)("a %s that failed half-way", async (method) => {
+    const hub = await openHub({ status: 503 }, reset, {});
+    const { fetch, waits } = connect(hub.url);
+    expect((await fetch(path, { method })).status).toBe(200);
+    expect(hub.calls).toEqual(Array(3).fill(`${method} ${path}`));
+    expect(waits).toEqual([500, 1_000]);
+  });
+
+  test.each(["POST", "PATCH"] as const)("no %s that may have happened, and says to look first", async (method) => {
+    for (const answer of [{ status: 503 }, reset]) {
+      const hub = await openHub(answer);
+      const error = await rejectionOf(connect(hub.url).fetch(path, { method, body: "{}" }));
+      expect(error).toMatchObject({ retryable: true, message: expect.stringContaining("look before you try again") });
+      expect(hub.calls).toHaveLength(1);
+    }
+  });
+
+  test.each(["POST", "PATCH"] as const)("a %s that cannot have happened, with its body", async (method) => {
+    const hub = await openHub({ status: 429 }, {});
+    await connect(hub.url).fetch(path, { method, body: "[1]" });
+    expect(hub.requests.map(({ body }) => body)).toEqual(["[1]", "[1]"]);
+    const nobody = connect(await closedAddress());
+    expect(await rejectionOf(nobody.fetch(path, { method }))).toMatchObject({ code: "HUB_UNREACHABLE" });
+    expect(nobody.waits).toHaveLength(3);
+  });
+});

@@ -1,0 +1,76 @@
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { PermanentError, WebhooksServer } from "../../src/index.ts";
+import { deliveryRequest, settled, webhookPayload } from "../../src/testing.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+
+const payload = webhookPayload("repo.content");
+const background = { background: true, backoff: { first: 1 } } as const;
+
+let server: WebhooksServer;
+
+beforeEach(() => {
+  server = new WebhooksServer({ secret: "s3cret", inbox: "sqlite::memory:", logger: createMemoryLogger() });
+  onTestFinished(() => server.close());
+});
+
+async function deliver(endpoint: string, id: string): Promise<void> {
+  const response = await server.fetch(deliveryRequest({ endpoint, payload, secret: "s3cret", id }));
+  expect(response.status).toBe(202);
+}
+
+describe("settled(server)", () => {
+  test("resolves once every delivery has succeeded or is dead, its repetitions included", async () => {
+    const retrain = vi.fn(async () => {}).mockRejectedValueOnce(new Error("no GPU is free"));
+    server.webhook("retrain", background, retrain);
+    server.webhook("review", background, async () => {
+      throw new PermanentError("There is no card.");
+    });
+    await deliver("retrain", "first");
+    await deliver("review", "second");
+    await settled(server);
+    expect(retrain).toHaveBeenCalledTimes(2);
+    expect(await server.inbox.get("first")).toMatchObject({ status: "succeeded" });
+    expect(await server.inbox.get("second")).toMatchObject({ status: "dead" });
+  });
+
+  test("resolves at once where nothing has come in", async () => {
+    server.webhook("retrain", background, () => {});
+    expect(await settled(server, { timeoutMs: 0 })).toBeUndefined();
+  });
+
+  test("rejects after its time with what still waits, running or queued", async () => {
+    const end = Promise.withResolvers<void>();
+    server.webhook("retrain", { ...background, concurrency: 1 }, () => end.promise);
+    server.webhook("review", background, () => {});
+    await deliver("retrain", "first");
+    await deliver("retrain", "second");
+    await vi.waitFor(async () => expect((await server.inbox.counts()).retrain).toMatchObject({ running: 1 }));
+    await expect(settled(server, { timeoutMs: 10 })).rejects.toMatchObject({
+      code: "NOT_SETTLED",
+      message: expect.stringMatching(/^Not all is done after 10 ms: retrain \(1 queued, 1 running\)\. /),
+    });
+    await settled(server, { endpoint: "review" });
+    end.resolve();
+    await settled(server, { endpoint: "retrain" });
+  });
+
+  test("rejects where there is no such endpoint, which nothing would ever wait for", async () => {
+    server.webhook("retrain", background, () => {});
+    await expect(settled(server, { endpoint: "retrian" })).rejects.toMatchObject({
+      code: "ENDPOINT_UNKNOWN",
+      message: expect.stringContaining("the server has retrain."),
+    });
+  });
+
+  test("rejects with the reason of its signal", async () => {
+    const end = Promise.withResolvers<void>();
+    server.webhook("retrain", background, () => end.promise);
+    await deliver("retrain", "first");
+    const controller = new AbortController();
+    const reason = new Error("the test is over");
+    const waiting = expect(settled(server, { signal: controller.signal })).rejects.toBe(reason);
+    controller.abort(reason);
+    await waiting;
+    end.resolve();
+  });
+});
