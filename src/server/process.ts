@@ -38,30 +38,37 @@ export function processDelivery(options: ProcessOptions): Outcome | Promise<Outc
   }
   // A settle-once promise: racing two promises for the time limit costs several times as much.
   return new Promise((settle) => {
+    let isSettled = false;
     let timedOut = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
     let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
-    const timer = setTimeout(() => {
-      timedOut = true;
-      const error = handlerTimedOut(endpoint);
-      run.abort(error);
-      void reader?.cancel(error).catch(() => {});
-      settle({ status: "failed", error });
-    }, endpoint.timeoutMs);
-    const succeed = (value: unknown) => {
+    const end = (outcome: Outcome) => {
+      isSettled = true;
       clearTimeout(timer);
-      settle({ status: "succeeded", result: value });
+      settle(outcome);
     };
     const fail = (error: unknown) => {
-      clearTimeout(timer);
       if (timedOut) run.log.error({ err: error }, "The handler failed after its time limit, when 504 was answered.");
-      settle(handlerFailed(endpoint, error));
+      end(handlerFailed(endpoint, error));
     };
+    const succeed = (result: unknown) => end({ status: "succeeded", result });
     pending.then((value) => {
       if (!isResponse(value)) return succeed(value);
       readWhole(value, (opened) => {
         reader = opened;
       }).then(succeed, fail);
     }, fail);
+    // One that has nothing to wait for is done by then, and a timer costs as much as all of its run.
+    queueMicrotask(() => {
+      if (isSettled) return;
+      timer = setTimeout(() => {
+        timedOut = true;
+        const error = handlerTimedOut(endpoint);
+        run.abort(error);
+        void reader?.cancel(error).catch(() => {});
+        settle({ status: "failed", error });
+      }, endpoint.timeoutMs);
+    });
   });
 }
 

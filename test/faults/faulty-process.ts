@@ -1,11 +1,14 @@
 import { addressOf, type ReceiverProcess, startReceiverProcess } from "../support/receiver-process.ts";
+import { packageEnvironment } from "./on-built-package.ts";
 import { Receiver, secret } from "./receiver.ts";
+import { inOwnProcess } from "./rows.ts";
 
 const script = new URL("./receiver-script.ts", import.meta.url);
 
 /** Starts a process with a receiver in it, on a free port unless told otherwise. */
 export function startFaultyProcess(environment: Readonly<Record<string, string>> = {}): ReceiverProcess {
-  return startReceiverProcess(script, { PORT: "0", WEBHOOK_SECRET: secret, ...environment });
+  inOwnProcess();
+  return startReceiverProcess(script, { PORT: "0", WEBHOOK_SECRET: secret, ...packageEnvironment, ...environment });
 }
 
 /** Starts a process with a receiver in it, and waits until it is ready. */

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Handler, WebhookError } from "../../src/index.ts";
+import { inner } from "./declared-endpoints.ts";
 import { createFaultyProcess } from "./faulty-process.ts";
 import { type LocalReceiver, openReceiver } from "./receiver.ts";
 import { countRows } from "./rows.ts";
@@ -7,9 +8,6 @@ import { countRows } from "./rows.ts";
 countRows("handler");
 
 afterEach(() => void vi.restoreAllMocks());
-
-/** What a handler says in its errors: written for its developer, and for nobody else. */
-const inner = "select * from users where name = 'inner'";
 
 function openWith(handler: Handler, options: { timeout?: number } = {}): Promise<LocalReceiver> {
   return openReceiver({ declare: (server) => server.webhook("broken", options, handler) });
@@ -279,4 +277,48 @@ describe("A handler that leaves a rejection behind", () => {
       expect(child.errorOutput).toBe("");
     },
   );
+});
+
+describe("A handler that shares nothing with its test", () => {
+  const at = (name: string) => ({ path: `/webhooks/${name}` });
+
+  test.each(["error", "string", "undefined"])("R1: that throws (%s) is answered 500 without it", async (thrown) => {
+    const receiver = await openReceiver({ declared: "faulty" });
+    const answer = await receiver.survives(() => receiver.post(at(`throws/${thrown}`)), failed);
+    expect(answer?.text).not.toContain("inner");
+  });
+
+  test("R2: that returns undefined is answered 200 with nothing in it", async () => {
+    const receiver = await openReceiver({ declared: "faulty" });
+    const answer = await receiver.survives(() => receiver.post(at("returns/undefined")), {
+      status: 200,
+      told: { msg: "delivery succeeded" },
+    });
+    expect(answer?.text).toBe("");
+  });
+
+  test("R3: that never settles is answered 504 at its time limit", async () => {
+    const receiver = await openReceiver({ declared: "faulty" });
+    await receiver.survives(() => receiver.post(at("never-settles")), {
+      status: 504,
+      code: "HANDLER_TIMED_OUT",
+      told: { level: "error", code: "HANDLER_TIMED_OUT" },
+    });
+  });
+
+  test("R4: is told by its signal that the client has hung up", async () => {
+    const receiver = await openReceiver({ declared: "faulty" });
+    const says = (msg: string) =>
+      vi.waitFor(() => expect(receiver.log.map((line) => line.msg)).toContain(msg), { interval: 5, timeout: 3_000 });
+    await receiver.survives(
+      async () => {
+        const socket = (await receiver.connect()).send(receiver.delivery(at("waits")));
+        await says("work started");
+        socket.reset();
+        return undefined;
+      },
+      { told: { level: "error", code: "HANDLER_FAILED" } },
+    );
+    await says("told to end");
+  });
 });

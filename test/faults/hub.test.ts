@@ -2,6 +2,7 @@ import { inspect } from "node:util";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { HubClient, type HubClientOptions, type HubError } from "../../src/client.ts";
 import { connect, openHub, rejectionOf, type ScriptedAnswer } from "../hub/scripted-hub.ts";
+import { waitFor } from "../support/wait-for.ts";
 import { holdsSecret } from "./leak.ts";
 import { countRows } from "./rows.ts";
 
@@ -156,7 +157,7 @@ describe("A Hub at fault", () => {
     const hub = await openHub(echo(429, { "retry-after": "60" }));
     const client = new HubClient({ token, endpoint: hub.url });
     const rejection = rejectionOf(client.webhooks.list({ signal: controller.signal }));
-    await vi.waitFor(() => expect(hub.calls).toHaveLength(1), { interval: 5 });
+    await waitFor(() => expect(hub.calls).toHaveLength(1), { interval: 5 });
     controller.abort(new Error("enough"));
     expect(await rejection).toMatchObject({ message: "enough" });
   });

@@ -5,6 +5,7 @@ import type { DeliveryStatus, StoredDelivery } from "../../src/inbox/stored-deli
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { holdsSecret } from "./leak.ts";
 import { secret } from "./receiver.ts";
+import { noteAccount } from "./rows.ts";
 
 /** Tries again until nothing is wrong any more, for longer than a busy machine needs. */
 export function eventually<Result>(attempt: () => Result | Promise<Result>): Promise<Result> {
@@ -19,6 +20,7 @@ export class Ledger {
   readonly #url: string;
   readonly #acknowledged = new Map<string, DeliveryKey>();
   #reader: Promise<Inbox> | undefined;
+  #latest: Account | undefined;
 
   /** @param url of the inbox. */
   constructor(url: string) {
@@ -59,7 +61,7 @@ export class Ledger {
    * it. None may be lost, and the secret is in none of them.
    */
   async account(row: string, engine: string, expected: Partial<Account> = {}): Promise<Account> {
-    const account = await this.settles(expected);
+    const account = await this.settles(expected).finally(() => this.#latest && noteAccount(this.#latest));
     const { acknowledged, succeeded, dead, queued, lost } = account;
     console.log(
       `${row} ${engine}: ${acknowledged} acknowledged, ${succeeded} succeeded, ${dead} dead, ${queued} queued, ${lost} lost`,
@@ -82,6 +84,7 @@ export class Ledger {
       account[found?.status ?? "lost"] += 1;
       expect(holdsSecret(found, secret)).toBe(false);
     }
+    this.#latest = account;
     return account;
   }
 }

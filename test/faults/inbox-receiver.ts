@@ -4,7 +4,9 @@ import type { RawAnswer } from "../support/raw-socket.ts";
 import { addressOf, type ReceiverProcess, startReceiverProcess } from "../support/receiver-process.ts";
 import { eventually, Ledger } from "./inbox-ledger.ts";
 import { holdsSecret } from "./leak.ts";
+import { packageEnvironment } from "./on-built-package.ts";
 import { Receiver, secret } from "./receiver.ts";
+import { inOwnProcess } from "./rows.ts";
 
 /** The script that every receiver with an inbox runs here. */
 export const inboxScript = new URL("./inbox-script.ts", import.meta.url);
@@ -14,7 +16,15 @@ const compiled = fileURLToPath(new URL("../../node_modules/.faults/compiled", im
 
 /** The environment of a receiver on an inbox. */
 export function inboxEnvironment(url: string, environment: Readonly<Record<string, string | undefined>> = {}) {
-  const settings = { PORT: "0", WEBHOOK_SECRET: secret, INBOX_URL: url, NODE_COMPILE_CACHE: compiled, ...environment };
+  inOwnProcess();
+  const settings = {
+    PORT: "0",
+    WEBHOOK_SECRET: secret,
+    INBOX_URL: url,
+    NODE_COMPILE_CACHE: compiled,
+    ...packageEnvironment,
+    ...environment,
+  };
   return Object.fromEntries(
     Object.entries(settings).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );

@@ -10,13 +10,13 @@ import { type InboxReceiver, inboxEnvironment, inboxScript, startInboxReceiver }
 import { syncTrace } from "./inbox-sync-trace.ts";
 import { holdsSecret } from "./leak.ts";
 import { secret } from "./receiver.ts";
-import { countRows } from "./rows.ts";
+import { countRows, noteNotTried } from "./rows.ts";
 
 countRows("inbox-sqlite");
 
 /** Says why a fault could not be brought about on this machine. */
 function notTried(row: string, reason: string): void {
-  console.log(`${row} sqlite: not tried, ${reason}`);
+  noteNotTried(`${row} sqlite`, reason);
 }
 
 describe("A disk on which nothing can be written", () => {
@@ -131,7 +131,7 @@ describe("A file system that is no disk of this machine", () => {
 
   test.each(places)("I12: is refused at the start, with the remedy named: $what", async ({ place, environment }) => {
     const folder = place();
-    if (folder === undefined) return;
+    if (folder === undefined) return notTried("I12", "since there is no such file system here");
     const url = `sqlite:${folder}/new/inbox.db`;
     const child = startReceiverProcess(inboxScript, inboxEnvironment(url, environment));
     expect(await child.exited).toEqual({ code: 1, signal: null });
@@ -147,7 +147,7 @@ describe("A file system that is no disk of this machine", () => {
 
   test.each(places)("I12: is used where the URL says so, with a warning: $what", async ({ place, environment }) => {
     const folder = place();
-    if (folder === undefined) return;
+    if (folder === undefined) return notTried("I12", "since there is no such file system here");
     const url = `sqlite:${folder}/inbox.db?unsafe-file-system=allow`;
     const receiver = await startInboxReceiver({ url, ...environment });
     await receiver.saysOnce({ level: "warn", msg: /WAL.*used all the same.*local disk/ });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { engines } from "./inbox-engines.ts";
 import { eventually } from "./inbox-ledger.ts";
 import { startInboxReceiver } from "./inbox-receiver.ts";
-import { countRows } from "./rows.ts";
+import { countRows, noteNotTried } from "./rows.ts";
 
 countRows("inbox");
 
@@ -13,7 +13,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, can
   /** Whether a row cannot be tried on this engine, which is said. */
   function cannot(row: string): boolean {
     const reason = cannotTry[row];
-    if (reason !== undefined) console.log(`${row} ${name}: not tried, ${reason}`);
+    if (reason !== undefined) noteNotTried(`${row} ${name}`, reason);
     return reason !== undefined;
   }
 

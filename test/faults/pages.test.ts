@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { webhookPayload } from "../../src/testing.ts";
 import { inboxFile } from "../inbox/open-file.ts";
+import { waitFor } from "../support/wait-for.ts";
+import { mark } from "./declared-endpoints.ts";
 import { holdsSecret } from "./leak.ts";
 import { type LocalReceiver, openReceiver } from "./receiver.ts";
 import { countRows } from "./rows.ts";
@@ -11,9 +13,6 @@ beforeEach(() => {
   vi.stubEnv("INBOX_URL", `sqlite:${inboxFile()}`);
   return () => vi.unstubAllEnvs();
 });
-
-/** Stands in everything that is sent or configured here, so that it can be looked for. */
-const mark = "zq7mark";
 
 const hostile = {
   script: `<script>window.${mark}=1</script>`,
@@ -35,14 +34,7 @@ function poisoned(value: unknown, text: string): unknown {
 }
 
 function openFiltered(): Promise<LocalReceiver> {
-  return openReceiver({
-    declare: (server) => {
-      server.webhook("filtered", { repo: [`dataset:${mark}/private-*`], ref: `refs/heads/${mark}` }, () => {});
-      server.webhook("failing", () => {
-        throw new Error(mark);
-      });
-    },
-  });
+  return openReceiver({ declared: "filtered" });
 }
 
 describe("The landing page", () => {
@@ -117,17 +109,7 @@ describe("The landing page", () => {
 
 describe("A stranger on the landing page", () => {
   test("U4: sees no repository names, no filters on them and nothing of a payload", async () => {
-    const receiver = await openReceiver({
-      declare: (server) => {
-        server.webhook(
-          "guarded",
-          { scope: "repo.content", repo: "dataset:acme/unreleased-*", ref: "refs/heads/secret-plan", action: "update" },
-          () => ({
-            result: "inside-knowledge",
-          }),
-        );
-      },
-    });
+    const receiver = await openReceiver({ declared: "guarded" });
     const payload = webhookPayload("repo.content", {
       repo: {
         name: "acme/unreleased-7",
@@ -182,21 +164,14 @@ const authorization = `Basic ${btoa(`me:${token}`)}`;
 
 /** A receiver whose endpoint "kept" works in the background and fails for good. */
 function openKeeping(): Promise<LocalReceiver> {
-  return openReceiver({
-    dashboardToken: token,
-    declare: (server) => {
-      server.webhook("kept", { background: true, attempts: 1 }, (payload) => {
-        throw new Error(payload.repo.name);
-      });
-    },
-  });
+  return openReceiver({ dashboardToken: token, declared: "failingInBackground" });
 }
 
 /** Sends a delivery to "kept", and waits until it is dead. */
 async function keep(receiver: LocalReceiver, { id, body }: { id: string; body: string }): Promise<void> {
   const answer = await receiver.post({ path: "/webhooks/kept", headers: { "Webhook-Id": id }, body });
   expect(answer.status, answer.text).toBe(202);
-  await vi.waitFor(async () => expect(await receiver.server.inbox.get(id)).toMatchObject({ status: "dead" }));
+  await waitFor(async () => expect(await receiver.stored(id)).toMatchObject({ status: "dead" }));
 }
 
 /** Asks for a page of the dashboard as its owner, or as whoever these headers make one. */
@@ -258,7 +233,7 @@ describe("The dashboard", () => {
         told: { status: 403, msg: /^dashboard refused: / },
       });
     }
-    expect((await receiver.server.inbox.get("d1"))?.attempts).toHaveLength(1);
+    expect((await receiver.stored("d1"))?.attempts).toHaveLength(1);
     const own = { authorization, "Sec-Fetch-Site": "same-origin", Origin: receiver.url };
     expect((await receiver.post({ path: "/_deliveries/replay", headers: own, body })).status).toBe(200);
   });
@@ -279,21 +254,22 @@ describe("The dashboard", () => {
     expect((await receiver.page("/")).text).not.toContain(mark);
   });
 
+  // What every browser says to the server that it speaks to.
+  const Connection = "keep-alive";
   test.each([
-    { who: "by a name that leads here", headers: { Host: "rebound.example" } },
-    { who: "through a proxy", headers: { "X-Forwarded-For": "203.0.113.7" } },
-    { who: "through a proxy that says it otherwise", headers: { Forwarded: "for=203.0.113.7" } },
+    { who: "by a name that leads here", headers: { Connection, Host: "rebound.example" } },
+    { who: "through a proxy", headers: { Connection, "X-Forwarded-For": "203.0.113.7" } },
+    { who: "through a proxy that says it otherwise", headers: { Connection, Forwarded: "for=203.0.113.7" } },
+    { who: "through nginx as it is installed", headers: { Connection: undefined } },
+    { who: "through nginx up to 1.29.6, set to HTTP/1.1", headers: { Connection: "close" } },
   ])("U4: is shut, where no token is set, to who comes $who", async ({ headers }) => {
-    const receiver = await openReceiver({
-      dashboardToken: "",
-      declare: (server) => void server.webhook("kept", { background: true }, () => {}),
-    });
+    const receiver = await openReceiver({ dashboardToken: "", declared: "background" });
     await receiver.survives(() => receiver.post({ method: "GET", path: "/_deliveries", headers, body: "" }), {
       status: 403,
       code: "OWNER_ONLY",
       told: { status: 403, msg: /^dashboard refused: / },
     });
-    expect((await receiver.page("/_deliveries")).status).toBe(200);
+    expect((await fetch(`${receiver.url}/_deliveries`)).status).toBe(200);
   });
 });
 

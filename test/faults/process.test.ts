@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ReceiverProcess } from "../support/receiver-process.ts";
+import { waitFor } from "../support/wait-for.ts";
 import { createFaultyProcess, startFaultyProcess } from "./faulty-process.ts";
 import { holdsSecret } from "./leak.ts";
 import { type Receiver, secret } from "./receiver.ts";
@@ -63,7 +64,7 @@ describe("SIGTERM", () => {
     child.signal("SIGTERM");
     await child.says(/^SIGTERM: finishing/);
     // The line is out a moment before the socket is closed.
-    await vi.waitFor(() => expect(receiver.post()).rejects.toMatchObject({ code: "ECONNREFUSED" }), { interval: 5 });
+    await waitFor(() => expect(receiver.post()).rejects.toMatchObject({ code: "ECONNREFUSED" }), { interval: 5 });
     expect(countOf(child, "work finished")).toBe(0);
     expect((await slow).status).toBe(200);
     expect(await child.exited).toEqual({ code: 0, signal: null });

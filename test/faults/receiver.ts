@@ -3,6 +3,7 @@ import { expect, onTestFinished, vi } from "vitest";
 import {
   type Delivery,
   type LaunchOptions,
+  type StoredDelivery,
   type WebhookErrorCode,
   WebhooksServer,
   type WebhooksServerOptions,
@@ -10,7 +11,11 @@ import {
 import { webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger, type LogLine } from "../support/memory-logger.ts";
 import { type RawAnswer, type RawRequest, RawSocket, requestBytes } from "../support/raw-socket.ts";
+import { type DeclarationName, declarations } from "./declared-endpoints.ts";
+import { HostedReceiver } from "./hosted-receiver.ts";
 import { holdsSecret } from "./leak.ts";
+import { onBuiltPackage } from "./on-built-package.ts";
+import { inOwnProcess } from "./rows.ts";
 
 /** The secret of every receiver here. It must appear in no log line, no answer and no page. */
 export const secret = "Planted-5ecret-b81f0c27";
@@ -33,6 +38,8 @@ export interface ReceiverSource {
   lines: () => readonly LogLine[];
   /** How often the handler of "target" has run. */
   runs: () => number;
+  /** Waits until what it has logged so far is among `lines`; absent where it always is. */
+  sync?: () => Promise<void>;
 }
 
 /** A running receiver, and the sockets on which faults are sent to it. */
@@ -73,6 +80,7 @@ export class Receiver {
     const socket = (await this.connect()).send(...parts);
     const answer = await socket.answer();
     socket.close();
+    await this.#source.sync?.();
     return answer;
   }
 
@@ -138,38 +146,65 @@ function isComplaint({ level }: LogLine): boolean {
 }
 
 /** What {@link openReceiver} may be given. */
-export interface OpenReceiverOptions extends Omit<WebhooksServerOptions, "logger"> {
+export interface OpenReceiverOptions
+  extends Omit<WebhooksServerOptions, "logger" | "inbox" | "landingPage" | "createId"> {
   timeouts?: LaunchOptions["timeouts"];
-  /** Registers further endpoints. */
+  /** Further endpoints, which may be those of a receiver in another process. */
+  declared?: DeclarationName;
+  /** Registers further endpoints that share something with the test: they have to run in its process. */
   declare?: (server: WebhooksServer) => void;
 }
 
-/** A receiver in this process. */
-export class LocalReceiver extends Receiver {
-  readonly server: WebhooksServer;
-  readonly log: readonly LogLine[];
+/** What a test gets of the receiver that it opened. */
+export interface ReceiverView {
+  url: string;
+  log: readonly LogLine[];
   /** What the handler of "target" was given. */
-  readonly received: readonly Delivery[];
+  received: readonly Delivery[];
+  /** What its inbox holds of a delivery. */
+  stored: (id: string) => Promise<Partial<StoredDelivery> | undefined>;
+  sync?: () => Promise<void>;
+}
 
-  constructor({
-    server,
-    url,
-    log,
-    received,
-  }: { server: WebhooksServer; url: string; log: readonly LogLine[]; received: readonly Delivery[] }) {
-    super({ url, lines: () => log, runs: () => received.length });
-    this.server = server;
+/** A receiver that belongs to one test. */
+export class LocalReceiver extends Receiver {
+  readonly log: readonly LogLine[];
+  readonly received: readonly Delivery[];
+  readonly stored: ReceiverView["stored"];
+
+  constructor({ url, log, received, stored, sync }: ReceiverView) {
+    super({ url, lines: () => log, runs: () => received.length, ...(sync && { sync }) });
     this.log = log;
     this.received = received;
+    this.stored = stored;
   }
 }
 
-/** Launches a receiver with the endpoint "target" on a free port; it is closed when the test is over. */
-export async function openReceiver({
-  timeouts,
-  declare,
-  ...options
-}: OpenReceiverOptions = {}): Promise<LocalReceiver> {
+/**
+ * Launches a receiver with the endpoint "target" on a free port; it is closed when the test is over. Where the built
+ * package is tried it has a process of its own, unless the test gives it functions.
+ */
+export async function openReceiver(options: OpenReceiverOptions = {}): Promise<LocalReceiver> {
+  const { declare, now, ...plain } = options;
+  if (!onBuiltPackage || declare || now) return openHere(options);
+  inOwnProcess();
+  const hosted = await HostedReceiver.open({ secret, ...plain });
+  const { url, log, received } = hosted;
+  const receiver = new LocalReceiver({
+    url,
+    log,
+    received,
+    stored: (id) => hosted.stored(id),
+    sync: () => hosted.sync(),
+  });
+  onTestFinished(async () => {
+    receiver.close();
+    await hosted.close();
+  });
+  return receiver;
+}
+
+async function openHere({ timeouts, declare, declared, ...options }: OpenReceiverOptions): Promise<LocalReceiver> {
   const logger = createMemoryLogger();
   const server = new WebhooksServer({ secret, ...options, logger });
   const received: Delivery[] = [];
@@ -177,6 +212,7 @@ export async function openReceiver({
     received.push(delivery);
     return { received: delivery.id };
   });
+  if (declared) declarations[declared](server);
   declare?.(server);
   const { url } = await server.launch({
     port: 0,
@@ -184,7 +220,7 @@ export async function openReceiver({
     ownsProcess: false,
     ...(timeouts && { timeouts }),
   });
-  const receiver = new LocalReceiver({ server, url, log: logger.lines, received });
+  const receiver = new LocalReceiver({ url, log: logger.lines, received, stored: (id) => server.inbox.get(id) });
   onTestFinished(async () => {
     receiver.close();
     await server.close();

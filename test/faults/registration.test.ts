@@ -7,7 +7,8 @@ import { cleanUpTemporary, TemporaryWebhooks } from "../../src/registration/temp
 import { openScene, type Scene, secret, serverOf, urlOf } from "../registration/scene.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { holdsSecret } from "./leak.ts";
-import { countRows } from "./rows.ts";
+import { packageEnvironment } from "./on-built-package.ts";
+import { countRows, inOwnProcess } from "./rows.ts";
 
 countRows("registration");
 
@@ -15,8 +16,9 @@ const script = fileURLToPath(new URL("../registration/session-process.ts", impor
 
 /** Runs a session in a process of its own until it is killed: by itself at a moment, or from outside while it runs. */
 async function killSession(scene: Scene, moment: "noted" | "created" | "running"): Promise<string> {
+  inOwnProcess();
   const child = spawn(process.execPath, [script], {
-    env: { PATH: process.env.PATH, HUB: scene.hub.url, STATE: scene.state, DIE: moment },
+    env: { PATH: process.env.PATH, HUB: scene.hub.url, STATE: scene.state, DIE: moment, ...packageEnvironment },
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {

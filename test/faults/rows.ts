@@ -1,64 +1,147 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { afterAll, beforeEach, type RunnerTask } from "vitest";
-
-/** The rows of what this package must survive that are tried in this folder, by the file that tries them. */
-const rowsOf = {
-  http: ["H1", "H2", "H3", "H4", "H5", "H6", "H7", "H8", "H9", "H10"],
-  secret: ["S1", "S2", "S3", "S4", "S5", "S6", "S7", "S8"],
-  body: ["P1", "P2", "P3", "P4"],
-  payload: ["P5", "P6", "P7", "P8", "P9"],
-  handler: ["R1", "R2", "R3", "R4", "R6"],
-  process: ["X1", "X2", "X3"],
-  inbox: ["I4", "I5", "I6", "I7", "I8", "I9", "I10", "R5"],
-  "inbox-crash": ["I1", "I2", "I11"],
-  "inbox-sqlite": ["I3", "I12"],
-  pages: ["U1", "U3", "U4"],
-  hub: ["T4", "T5"],
-  "local-hub": ["L1", "L2", "L3", "L4"],
-  tunnel: ["T1", "T2", "T3"],
-  // What T2 asks of the registration is tried there too; it counts once.
-  registration: ["T6"],
-} as const;
+import { afterAll, beforeEach, type RunnerTask, TestRunner } from "vitest";
+import { endHost } from "./hosted-receiver.ts";
 
 /**
- * Counts the rows of a file when its tests are over. A row has survived when every test whose title begins with its id
- * has passed; one that no test tries fails the run. The file that ends last prints the sum.
+ * What the package must survive: our own list, by id, with the file whose tests try it. A row survives when every test
+ * whose title begins with its id passes.
  */
-export function countRows(group: keyof typeof rowsOf): void {
+export const rows = [
+  { id: "H1", file: "http", what: "bytes that are no HTTP, or HTTP of another version, are answered 400" },
+  { id: "H2", file: "http", what: "a body whose length is told twice, wrongly or in bad chunks is answered 400" },
+  { id: "H3", file: "http", what: "a body that ends too early is answered 400, and nothing of it is kept" },
+  { id: "H4", file: "http", what: "a body that stops, with the connection open, is answered 408" },
+  { id: "H5", file: "http", what: "a reset in the middle of the body runs no handler" },
+  { id: "H6", file: "http", what: "slow headers, slow bodies and idle connections are answered 408" },
+  { id: "H7", file: "http", what: "1,000 idle connections do not keep a delivery waiting for a second" },
+  { id: "H8", file: "http", what: "another method is answered 405 with Allow" },
+  { id: "H9", file: "http", what: "hostile names of endpoints are answered 404" },
+  { id: "H10", file: "http", what: "a good request with garbage behind it is accepted once" },
+  { id: "S1", file: "secret", what: "no secret is answered 401 before the body is read" },
+  { id: "S2", file: "secret", what: "a wrong secret, whatever it is, is answered 403 and takes as long as any" },
+  { id: "S3", file: "secret", what: "a receiver without a secret is open, and says at its start how to close it" },
+  { id: "S4", file: "secret", what: "two secrets are valid while one replaces the other" },
+  { id: "S5", file: "secret", what: "a secret in the URL counts only where that is switched on, and is in no log" },
+  { id: "S6", file: "secret", what: "guessing is answered 429, and never what carries a valid secret" },
+  { id: "S7", file: "secret", what: "what the page of another site can post is answered 415" },
+  { id: "S8", file: "secret", what: "the secret is in no log, page or error" },
+  { id: "P1", file: "body", what: "a body that is no JSON, or no UTF-8, is answered 400" },
+  { id: "P2", file: "body", what: "a body that is too large is answered 413, and not read to its end" },
+  { id: "P3", file: "body", what: "a body in any encoding is answered 415, and never inflated" },
+  { id: "P4", file: "body", what: "a body of thousands of levels is answered 400" },
+  { id: "P5", file: "payload", what: "100,000 broken items cost no more than whole ones, and the first few are named" },
+  { id: "P6", file: "payload", what: "a key __proto__ changes no prototype" },
+  { id: "P7", file: "payload", what: "big integers and repeated keys are accepted, and the text kept byte by byte" },
+  { id: "P8", file: "payload", what: "scopes, actions, types, versions and fields to come are accepted" },
+  { id: "P9", file: "payload", what: "a payload that lacks what it must have is answered 422, and runs no handler" },
+  { id: "R1", file: "handler", what: "what a handler throws is answered 500, and its message stays inside" },
+  { id: "R2", file: "handler", what: "a handler that returns nothing is answered 200" },
+  {
+    id: "R3",
+    file: "handler",
+    what: "a handler that never settles is cut off: 504, in the background another attempt",
+  },
+  { id: "R4", file: "handler", what: "a client that hangs up aborts the signal of the handler" },
+  { id: "R5", file: "inbox", what: "a delivery that always fails is dead after its attempts, and others go on" },
+  { id: "R6", file: "handler", what: "a promise rejected after the answer is logged, and the server lives on" },
+  { id: "I1", file: "inbox-crash", what: "30 kills around the write lose nothing, and a sync stands before each 202" },
+  { id: "I2", file: "inbox-crash", what: "what a killed process worked on is run again once its lease ends" },
+  { id: "I3", file: "inbox-sqlite", what: "a full or read-only disk is answered 503, and recovered from" },
+  { id: "I4", file: "inbox", what: "a store that does not answer is told with 503 within 5 seconds" },
+  { id: "I5", file: "inbox", what: "a redelivery after a lost answer is a duplicate" },
+  { id: "I6", file: "inbox", what: "the same delivery twenty times at once is one run" },
+  { id: "I7", file: "inbox", what: "a backlog at its cap is answered 503, and nothing of it dropped" },
+  {
+    id: "I8",
+    file: "inbox",
+    what: "what is done is forgotten in time, what waits never, and a duplicate known for longer",
+  },
+  { id: "I9", file: "inbox", what: "a replay of what is running is one more attempt, and noted" },
+  { id: "I10", file: "inbox", what: "a clock set back by an hour gives nothing up early and leaves nothing stuck" },
+  { id: "I11", file: "inbox-crash", what: "two receivers on one store work on each delivery one at a time" },
+  { id: "I12", file: "inbox-sqlite", what: "a file on a network's disk or FUSE is refused, with the remedy" },
+  { id: "X1", file: "process", what: "SIGTERM under load: no more is taken, what is in work is finished, exit code 0" },
+  { id: "X2", file: "process", what: "a second SIGTERM ends at once, and the next start goes on" },
+  { id: "X3", file: "process", what: "an address that cannot be had is one clear line and exit code 1" },
+  { id: "T1", file: "tunnel", what: "a tunnel's server that is down, silent or wrong is an error within 15 seconds" },
+  { id: "T2", file: "tunnel", what: "a tunnel that is lost or renamed is said loudly, and its webhooks are led there" },
+  { id: "T3", file: "tunnel", what: "an error of a tunnel that nobody listens to ends no process" },
+  { id: "T4", file: "hub", what: "a Hub that refuses, limits, fails or is slow is asked again within bounds" },
+  { id: "T5", file: "hub", what: "a webhook that the Hub has suspended is found, and the remedy named" },
+  { id: "T6", file: "registration", what: "what a killed session left on the Hub is gone at the next start" },
+  { id: "L1", file: "local-hub", what: "a target that hangs or never ends is left after 30 seconds or 64 kB" },
+  { id: "L2", file: "local-hub", what: "a redirect is not followed" },
+  { id: "L3", file: "local-hub", what: "nobody but this machine is delivered to, unless that is allowed" },
+  { id: "L4", file: "local-hub", what: "another Host, or a request that is no JSON, is answered 403" },
+  {
+    id: "U1",
+    file: "pages",
+    what: "what a payload brings is text on every page, under a policy without inline scripts",
+  },
+  { id: "U2", file: "terminal", what: "escape codes of a payload never reach the terminal" },
+  { id: "U3", file: "pages", what: "a replay that another site asks for is answered 403" },
+  { id: "U4", file: "pages", what: "repositories, filters and payloads are shown to the owner alone" },
+] as const;
+
+/** What became of the deliveries that an inbox had acknowledged in a test. */
+export interface NotedAccount {
+  acknowledged: number;
+  succeeded: number;
+  dead: number;
+  queued: number;
+  lost: number;
+}
+
+declare module "vitest" {
+  interface TaskMeta {
+    /** Whether what is tried ran in another process than its test. */
+    ownProcess?: boolean;
+    accounts?: NotedAccount[];
+    /** Why a fault could not be brought about on this machine. */
+    notTried?: string[];
+  }
+}
+
+function runningTest() {
+  const test = TestRunner.getCurrentTest();
+  if (!test) throw new Error("No test is running.");
+  return test;
+}
+
+/** Notes that what the running test tries has a process of its own. */
+export function inOwnProcess(): void {
+  runningTest().meta.ownProcess = true;
+}
+
+/** Notes what became of what was acknowledged in the running test. */
+export function noteAccount({ acknowledged, succeeded, dead, queued, lost }: NotedAccount): void {
+  const { meta } = runningTest();
+  meta.accounts = [...(meta.accounts ?? []), { acknowledged, succeeded, dead, queued, lost }];
+}
+
+/** Says, and notes, that the fault of the running test cannot be brought about here. */
+export function noteNotTried(what: string, reason: string): void {
+  console.log(`${what}: not tried, ${reason}`);
+  const { meta } = runningTest();
+  meta.notTried = [...(meta.notTried ?? []), `${what}: ${reason}`];
+}
+
+/** Looks, when the tests of a file are over, whether each of its rows was tried: one that no test tries fails the run. */
+export function countRows(file: (typeof rows)[number]["file"] | "own-process"): void {
   let tests: readonly RunnerTask[] = [];
   beforeEach(({ task }) => {
     tests = testsIn(task.file);
   });
   afterAll(() => {
+    endHost();
     // Some of the rows say nothing of all.
     if (tests.some(({ mode }) => mode === "skip")) return;
-    const tried = (id: string) => tests.filter(({ name }) => name.startsWith(`${id}: `));
-    const untried = rowsOf[group].filter((id) => tried(id).length === 0);
-    if (untried.length > 0) throw new Error(`No test tries ${untried.join(", ")}.`);
-    const survived = rowsOf[group].filter((id) => tried(id).every(({ result }) => result?.state === "pass"));
-    const lost = rowsOf[group].filter((id) => !survived.some((survivor) => survivor === id));
-    printSum(group, survived.length, lost);
+    const untried = rows.filter(
+      (row) => row.file === file && !tests.some(({ name }) => name.startsWith(`${row.id}: `)),
+    );
+    if (untried.length > 0) throw new Error(`No test tries ${untried.map(({ id }) => id).join(", ")}.`);
   });
 }
 
 function testsIn(task: RunnerTask): readonly RunnerTask[] {
   return task.type === "suite" ? task.tasks.flatMap(testsIn) : [task];
-}
-
-const resultsFolder = new URL("../../node_modules/.faults/", import.meta.url);
-
-/** Each file runs in a process of its own, but all of one run have the same parent: the last one finds all results. */
-function printSum(group: string, survived: number, lost: readonly string[]): void {
-  if (lost.length > 0) console.log(`${group}: ${lost.join(", ")} did not survive`);
-  mkdirSync(resultsFolder, { recursive: true });
-  writeFileSync(new URL(group, resultsFolder), `${process.ppid} ${survived}`);
-  const results = Object.keys(rowsOf).map((name) => readResult(new URL(name, resultsFolder)));
-  if (results.some(({ run }) => run !== process.ppid)) return;
-  const sum = results.reduce((total, result) => total + result.survived, 0);
-  console.log(`${sum} of ${Object.values(rowsOf).flat().length} rows survived`);
-}
-
-function readResult(file: URL): { run: number; survived: number } {
-  const [run, survived] = existsSync(file) ? readFileSync(file, "utf8").split(" ") : [];
-  return { run: Number(run), survived: Number(survived) };
 }

@@ -4,7 +4,7 @@ import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { chunk, RawSocket } from "../support/raw-socket.ts";
 import { holdsSecret } from "./leak.ts";
-import { openReceiver, secret } from "./receiver.ts";
+import { type LocalReceiver, openReceiver, secret } from "./receiver.ts";
 import { countRows } from "./rows.ts";
 
 countRows("secret");
@@ -292,6 +292,33 @@ describe("A page of another site", () => {
       await receiver.survives(() => receiver.post({ headers: { "Content-Type": type } }), accepted);
     },
   );
+});
+
+describe("A page of another site, where no secret is set and any body will do", () => {
+  const openToAny = () =>
+    openReceiver({ secret: "", declare: (server) => void server.webhook("any", { schema: null }, () => "taken") });
+  const post = (receiver: LocalReceiver, headers: Record<string, string>) =>
+    receiver.post({ path: "/webhooks/any", headers: { "Content-Type": "text/plain", ...headers }, body: "hello" });
+
+  test.each([
+    ["by its browser", { "Sec-Fetch-Site": "cross-site" }],
+    ["by its browser, as a part of the site", { "Sec-Fetch-Site": "same-site" }],
+    ["by its origin", { Origin: "https://other.example" }],
+    ["by an origin that it hides", { Origin: "null" }],
+  ])("S7: is known %s and answered 403", async (_how, headers) => {
+    const receiver = await openToAny();
+    await receiver.survives(() => post(receiver, headers), {
+      status: 403,
+      code: "CROSS_SITE_REFUSED",
+      told: { code: "CROSS_SITE_REFUSED", status: 403 },
+    });
+  });
+
+  test("S7: is not taken for a sender that is no browser, nor for a page of the server itself", async () => {
+    const receiver = await openToAny();
+    expect((await post(receiver, {})).status).toBe(200);
+    expect((await post(receiver, { Origin: receiver.url, "Sec-Fetch-Site": "same-origin" })).status).toBe(200);
+  });
 });
 
 describe("The secret itself", () => {

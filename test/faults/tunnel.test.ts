@@ -13,7 +13,8 @@ import { livingChildren } from "../tunnel/forked-children.ts";
 import { createHandClock } from "../tunnel/hand-clock.ts";
 import { startLocalServer } from "../tunnel/local-server.ts";
 import { holdsSecret } from "./leak.ts";
-import { countRows } from "./rows.ts";
+import { packageEnvironment } from "./on-built-package.ts";
+import { countRows, inOwnProcess } from "./rows.ts";
 
 countRows("tunnel");
 
@@ -104,8 +105,9 @@ test("T3: A tunnel that fails without a listener does not end the process, and c
     let told;
     setInterval(() => { if (told !== tunnel.status) console.log(told = tunnel.status); }, 10);
     process.stdin.once("data", () => tunnel.close().then(() => process.exit(0)));`;
+  inOwnProcess();
   const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
-    env: { ...process.env, HF_TOKEN: secret, WEBHOOK_SECRET: secret },
+    env: { ...process.env, ...packageEnvironment, HF_TOKEN: secret, WEBHOOK_SECRET: secret },
     stdio: ["pipe", "pipe", "pipe"],
   });
   const said: string[] = [];

@@ -1,0 +1,174 @@
+import { describe, expect, test } from "vitest";
+import { type CommandProcess, startCommand } from "../cli/command-process.ts";
+import { openHub } from "../hub/scripted-hub.ts";
+import { pushed, secret } from "../local-hub/hub.ts";
+import { openTarget, type TargetAnswer } from "../local-hub/target.ts";
+import { type Misbehaviour, startLocaltunnelServer } from "../support/localtunnel-server.ts";
+import { RawSocket, requestBytes } from "../support/raw-socket.ts";
+import { startFaultyProcess } from "./faulty-process.ts";
+import { holdsSecret } from "./leak.ts";
+import { packageEnvironment } from "./on-built-package.ts";
+import { openReceiver, secret as receiverSecret } from "./receiver.ts";
+import { countRows, inOwnProcess } from "./rows.ts";
+
+/* Rows whose other tests run beside what they try, once more on whole programs. */
+
+countRows("own-process");
+
+const token = "hf_PlantedToken4c1d";
+const patient = { timeout: 60_000 };
+
+function start(argv: readonly string[], environment: Readonly<Record<string, string>> = {}): CommandProcess {
+  inOwnProcess();
+  return startCommand(argv, { ...packageEnvironment, ...environment });
+}
+
+describe("Brute force by the clock of the machine", () => {
+  test("S6: is answered 429 with Retry-After, and the valid secret with 200", async () => {
+    const receiver = await openReceiver();
+    const socket = await receiver.connect();
+    const guess = (presented: string) =>
+      socket.send(receiver.delivery({ headers: { "X-Webhook-Secret": presented } })).answer();
+    // A window may end meanwhile, once.
+    const answers = [];
+    for (let guesses = 0; guesses < 210; guesses += 1) answers.push(await guess("guess"));
+    const limited = answers.filter(({ status }) => status === 429);
+    expect(limited.length).toBeGreaterThan(0);
+    expect(Number(limited.at(-1)?.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([403, 429]));
+    expect((await guess(receiverSecret)).status).toBe(200);
+    await receiver.keepsSecret(...answers.slice(-1));
+  });
+});
+
+describe("The tunnel of a receiver", () => {
+  test.each<[string, Misbehaviour]>([
+    ["down", "refuse"],
+    ["silent", "silent"],
+    ["answering 403", "forbidden"],
+    ["answering 500", "broken"],
+    ["answering HTML", "html"],
+  ])("T1: with a server that is %s is told in one line within 15 seconds", patient, async (_what, mode) => {
+    await using host = await startLocaltunnelServer({ mode });
+    const startedAt = performance.now();
+    const child = startFaultyProcess({ TUNNEL: "1", LOCALTUNNEL_HOST: host.url });
+    expect(await child.exited).toEqual({ code: 1, signal: null });
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
+    const complaints = child.lines.filter(({ level }) => level === "warn" || level === "error");
+    expect(complaints).toMatchObject([{ level: "error", code: "TUNNEL_FAILED" }]);
+    expect(holdsSecret([child.lines, child.errorOutput], receiverSecret)).toBe(false);
+  });
+
+  test("T2: that is lost and comes back at another address is told loudly", patient, async () => {
+    await using host = await startLocaltunnelServer();
+    const child = startFaultyProcess({ TUNNEL: "1", LOCALTUNNEL_HOST: host.url });
+    await child.says("Webhooks are correctly setup and ready to use");
+    await host.crash();
+    await child.says(/^The tunnel is down: nothing reaches/);
+    host.giveNamesAway();
+    host.comeBack();
+    expect(await child.says(/ANOTHER ADDRESS/)).toMatchObject({ level: "warn", urlBefore: expect.any(String) });
+    child.signal("SIGTERM");
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+    expect(holdsSecret([child.lines, child.errorOutput], receiverSecret)).toBe(false);
+  });
+});
+
+describe("The command line on a Hub at fault", () => {
+  test.each([
+    { what: "401", status: 401, asked: 1, says: /HF_TOKEN|token/ },
+    { what: "429", status: 429, asked: 4, says: /again/ },
+    { what: "503", status: 503, asked: 4, says: /again/ },
+  ])("T4: $what is told with what to do, after so many attempts", patient, async ({ status, asked, says }) => {
+    const error = { error: `${token} ${secret}` };
+    const hub = await openHub({ status, headers: { "retry-after": "1" }, json: error });
+    const { exitCode, stdout, stderr } = await start(["list", "--endpoint", hub.url], { HF_TOKEN: token }).ended;
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(says);
+    expect(hub.calls).toHaveLength(asked);
+    expect(holdsSecret([stdout, stderr], token)).toBe(false);
+  });
+
+  test("T5: a suspended webhook is shown as that, with the command that resumes it", patient, async () => {
+    const id = "65b2f0a1c3d4e5f60718293a";
+    const watched = [{ name: "acme/data", type: "dataset" }];
+    const webhook = { id, url: "https://acme-bot.hf.space/webhooks/retrain", watched, domains: ["repo"] };
+    const hub = await openHub({ json: [{ ...webhook, disabled: "suspended-after-failure" }] });
+    const { exitCode, stdout, stderr } = await start(["list", "--endpoint", hub.url], { HF_TOKEN: token }).ended;
+    expect(exitCode, stderr).toBe(0);
+    expect(stdout).toContain("suspended");
+    expect(stderr).toContain(`hub-webhooks enable ${id}`);
+  });
+});
+
+describe("A local Hub", () => {
+  const headers = { authorization: "Bearer hf_local", "content-type": "application/json" };
+
+  /** One with a webhook that leads to a target. */
+  async function openHubTo(...answers: readonly TargetAnswer[]) {
+    const target = await openTarget(...answers);
+    const command = start(["hub", "--port", "0", "--format", "json"]);
+    await command.says("\n");
+    const { url }: { url: string } = JSON.parse(command.stdout);
+    const ask = (path: string, body: object) =>
+      fetch(`${url}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    const watched = [{ type: "dataset", name: "me/data" }];
+    const lead = (to: string) => ask("/api/settings/webhooks", { url: to, watched, domains: ["repo"], secret });
+    const happen = async () => (await ask("/_local/events?wait=true", pushed)).json();
+    return { target, command, url, lead, happen };
+  }
+
+  test("L1: reads 64 kB of an answer without end, and no more", patient, async () => {
+    let sent = 0;
+    const { target, lead, happen } = await openHubTo((_request, response) => {
+      response.writeHead(200);
+      const drip = setInterval(() => {
+        sent += 16_384;
+        response.write("x".repeat(16_384));
+      }, 1);
+      response.on("close", () => clearInterval(drip)).on("error", () => {});
+    });
+    await lead(target.url);
+    expect(await happen()).toMatchObject({ deliveries: [{ status: 200 }] });
+    // What the system keeps on its way comes on top.
+    expect(sent).toBeLessThan(16 * 1024 * 1024);
+  });
+
+  test("L2: does not follow a redirect", patient, async () => {
+    const elsewhere = await openTarget(200);
+    const { target, lead, happen } = await openHubTo((_request, response) => {
+      response.writeHead(307, { location: elsewhere.url }).end();
+    });
+    await lead(target.url);
+    expect(await happen()).toMatchObject({ deliveries: [{ status: 307 }] });
+    expect(elsewhere.requests).toEqual([]);
+  });
+
+  test("L3: delivers to this machine alone", patient, async () => {
+    const { command, lead, happen } = await openHubTo(200);
+    await lead("http://10.0.0.1/");
+    const error = expect.stringMatching(/is not this machine.*--allow-remote/);
+    expect(await happen()).toMatchObject({ deliveries: [{ status: null, error }] });
+    expect(holdsSecret([command.stdout, command.stderr], secret)).toBe(false);
+  });
+
+  test("L4: is served to nobody under another name, nor to what is no JSON", patient, async () => {
+    const { url, target, lead, happen } = await openHubTo(200);
+    await lead(target.url);
+    const send = async (changed: Readonly<Record<string, string>>) => {
+      const socket = await RawSocket.open(url);
+      const of = {
+        Host: "127.0.0.1",
+        "Content-Type": "application/json",
+        Authorization: "Bearer hf_local",
+        ...changed,
+      };
+      const answer = await socket.send(requestBytes({ path: "/_local/reset", headers: of, body: "{}" })).answer();
+      socket.close();
+      return answer.status;
+    };
+    expect(await send({ Host: "evil.example" })).toBe(403);
+    expect(await send({ "Content-Type": "text/plain" })).toBe(403);
+    expect(await happen()).toMatchObject({ deliveries: [{ status: 200 }] });
+  });
+});

@@ -1,0 +1,82 @@
+import { inspect } from "node:util";
+import { type LaunchOptions, WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
+import { createMemoryLogger, type LogLine } from "../support/memory-logger.ts";
+import { type DeclarationName, declarations } from "./declared-endpoints.ts";
+
+/*
+ * A process that runs receivers for the tests of the process that started it, which asks for them by messages and is
+ * told everything that they log.
+ */
+
+/** A receiver as it can be described to another process. */
+export interface HostedOptions
+  extends Omit<WebhooksServerOptions, "logger" | "now" | "createId" | "landingPage" | "inbox"> {
+  timeouts?: LaunchOptions["timeouts"];
+  declared?: DeclarationName;
+  environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** What a host is asked for. */
+export type HostRequest = { number: number; receiver: number } & (
+  | { ask: "open"; options: HostedOptions }
+  | { ask: "stored"; id: string }
+  | { ask: "close" }
+  | { ask: "sync" }
+);
+
+const servers = new Map<number, WebhooksServer>();
+
+/** All that a receiver says goes to the other process; what cannot go there goes as text. */
+function toldLines(receiver: number): LogLine[] {
+  const lines: LogLine[] = [];
+  lines.push = (...added) => {
+    for (const line of added) {
+      try {
+        process.send?.({ receiver, line });
+      } catch {
+        const { level, msg } = line;
+        process.send?.({ receiver, line: { level, msg, fields: inspect(line, { depth: 6 }) } });
+      }
+    }
+    return 0;
+  };
+  return lines;
+}
+
+async function open(receiver: number, options: HostedOptions): Promise<{ url: string }> {
+  const { timeouts, declared, environment, ...serverOptions } = options;
+  for (const [name, value] of Object.entries(environment)) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+  const server = new WebhooksServer({ ...serverOptions, logger: createMemoryLogger(toldLines(receiver)) });
+  server.webhook("target", (_payload, { delivery }) => {
+    process.send?.({ receiver, delivery });
+    return { received: delivery.id };
+  });
+  if (declared) declarations[declared](server);
+  const { url } = await server.launch({
+    port: 0,
+    host: "127.0.0.1",
+    ownsProcess: false,
+    ...(timeouts && { timeouts }),
+  });
+  servers.set(receiver, server);
+  return { url };
+}
+
+async function perform(request: HostRequest): Promise<unknown> {
+  if (request.ask === "open") return open(request.receiver, request.options);
+  const server = servers.get(request.receiver);
+  if (request.ask === "stored") return server?.inbox.get(request.id);
+  if (request.ask === "close") await server?.close();
+  return undefined;
+}
+
+process.on("message", (request: HostRequest) => {
+  perform(request).then(
+    (answer) => process.send?.({ number: request.number, answer }),
+    (error: unknown) => process.send?.({ number: request.number, error: inspect(error) }),
+  );
+});
+process.on("disconnect", () => process.exit(0));
