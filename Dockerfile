@@ -12,8 +12,8 @@ RUN npm run build
 FROM node:24-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=7860
 WORKDIR /app
-# The server may write here, as the user that Spaces run everything as.
-RUN chown 1000:1000 .
+# The server may write here, as the user that Spaces run everything as; a volume on the second takes over whose it is.
+RUN mkdir -m 700 .hub-webhooks && chown 1000:1000 . .hub-webhooks
 COPY --chown=1000:1000 package.json package-lock.json ./
 # The optional package is for tunnels, and a Space has an address of its own.
 RUN npm ci --omit=dev --omit=optional && npm cache clean --force

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { body, hubHeaders } from "./delivery.ts";
 import { plainSubjects, plainYardstick, startPlain } from "./plain-subjects.ts";
-import { median, pairwise, printHeading, printTable, spread } from "./report.ts";
+import { chart, median, pairwise, printHeading, printTable, spread } from "./report.ts";
 import type { BenchOptions } from "./trial.ts";
 
 /** From the start of the process to the first delivery that is answered with success. */
@@ -25,6 +25,10 @@ export async function measureColdStart({ rounds }: BenchOptions): Promise<void> 
       median(pairwise(own, reference, (value, other) => value - other)).toFixed(0),
     ]),
   );
+  const ratios = [...times].map(
+    ([name, own]) => [name, pairwise(own, reference, (value, other) => value / other)] as const,
+  );
+  chart("Milliseconds to the first 2xx, beside Hono with zod and pino", "less", new Map(ratios));
 }
 
 async function timeStart(file: string): Promise<number> {

@@ -44,5 +44,11 @@ export const githubHeaders = {
 
 /** The fields that the subjects and their log lines look at. */
 export interface Payload {
+  event: { scope: string; action: string };
   repo: { type: string; name: string };
+}
+
+/** Whether a payload that a library has typed as GitHub's is the one from here. */
+export function isPayload(value: object): value is Payload {
+  return "event" in value && "repo" in value;
 }

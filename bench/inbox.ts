@@ -14,8 +14,8 @@ import { dirname, join } from "node:path";
 import { hasRedis, startRedis } from "../test/support/redis-server.ts";
 import { inboxFolder } from "./inbox-folder.ts";
 import { pinning } from "./machine.ts";
-import { printDoubts, printTrials } from "./receive.ts";
-import { median, printHeading } from "./report.ts";
+import { chartThroughput, printDoubts, printTrials } from "./receive.ts";
+import { median, printHeading, printNote } from "./report.ts";
 import { storedInbox } from "./stored.ts";
 import { type BenchOptions, runRounds, type Store, type Subject } from "./trial.ts";
 
@@ -39,12 +39,13 @@ export async function measureInbox(options: BenchOptions): Promise<void> {
   const rounds = await runRounds(subjects, options);
   printHeading(`Answering 202 once it is stored (${options.rounds} x ${options.seconds} s)`);
   printTrials(rounds, subjects, yardstick);
+  chartThroughput("Accepted into an inbox a second, beside Hono that stores nothing", rounds, subjects, yardstick);
   printDoubts(rounds);
   const accepted = median((rounds.get("accepted") ?? []).map(({ requestsPerSecond }) => requestsPerSecond));
   await measureStored(options);
   await measureHalfLoad(options, Math.round(accepted / 2));
   rmSync(inboxFolder, { recursive: true, force: true });
-  console.log(`\n${describeDisk()}`);
+  printNote(describeDisk());
 }
 
 async function emptyFile(): Promise<Store> {

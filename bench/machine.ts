@@ -31,6 +31,7 @@ const libraries = [
   "fastify",
   "h3",
   "@octokit/webhooks",
+  "probot",
   "bullmq",
   "plainjob",
 ];

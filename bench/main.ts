@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { measureColdStart } from "./cold-start.ts";
 import { measureDrain } from "./drain.ts";
@@ -5,15 +7,19 @@ import { measureEndpoints } from "./endpoints.ts";
 import { measureFanOut } from "./fan-out.ts";
 import { measureFeatures } from "./features.ts";
 import { measureInbox } from "./inbox.ts";
+import { measureInstallSize } from "./install-size.ts";
 import { describeMachine } from "./machine.ts";
 import { measureMemory } from "./memory.ts";
+import { plot } from "./plot.ts";
 import { measureReceive } from "./receive.ts";
+import { printLines, printNote, written } from "./report.ts";
 import type { BenchOptions } from "./trial.ts";
 
 /** Each with what it takes for steady medians; the whole stays under twenty minutes. */
 const parts: Readonly<Record<string, { measure: (options: BenchOptions) => Promise<void>; defaults: BenchOptions }>> = {
   receive: { measure: measureReceive, defaults: { rounds: 7, seconds: 2.2 } },
   cold: { measure: measureColdStart, defaults: { rounds: 15, seconds: 0 } },
+  install: { measure: measureInstallSize, defaults: { rounds: 1, seconds: 0 } },
   memory: { measure: measureMemory, defaults: { rounds: 5, seconds: 1 } },
   endpoints: { measure: measureEndpoints, defaults: { rounds: 5, seconds: 2.2 } },
   fanout: { measure: measureFanOut, defaults: { rounds: 3, seconds: 0 } },
@@ -22,18 +28,25 @@ const parts: Readonly<Record<string, { measure: (options: BenchOptions) => Promi
   features: { measure: measureFeatures, defaults: { rounds: 7, seconds: 0.8 } },
 };
 
-const usage = `Usage: node bench/main.ts [${Object.keys(parts).join(" | ")}] [--rounds N] [--seconds S]`;
+const usage = `Usage: node bench/main.ts [${Object.keys(parts).join(" | ")}] [--rounds N] [--seconds S] [--report FOLDER]`;
 
-function readArguments(): { names: string[]; options: Partial<BenchOptions> } {
+interface Arguments {
+  names: string[];
+  options: Partial<BenchOptions>;
+  /** Where the report goes; absent: nowhere. */
+  report: string | undefined;
+}
+
+function readArguments(): Arguments {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { rounds: { type: "string" }, seconds: { type: "string" } },
+    options: { rounds: { type: "string" }, seconds: { type: "string" }, report: { type: "string" } },
   });
   const options: Partial<BenchOptions> = {};
   if (values.rounds !== undefined) options.rounds = readNumber("--rounds", values.rounds, Number.isInteger);
   if (values.seconds !== undefined) options.seconds = readNumber("--seconds", values.seconds, Number.isFinite);
   for (const name of positionals) if (!Object.hasOwn(parts, name)) throw new Error(`There is no part "${name}".`);
-  return { names: positionals.length > 0 ? positionals : Object.keys(parts), options };
+  return { names: positionals.length > 0 ? positionals : Object.keys(parts), options, report: values.report };
 }
 
 function readNumber(option: string, text: string, isValid: (value: number) => boolean): number {
@@ -44,15 +57,32 @@ function readNumber(option: string, text: string, isValid: (value: number) => bo
 
 async function main(): Promise<void> {
   const startedAt = performance.now();
-  const { names, options } = readArguments();
-  console.log(describeMachine());
+  const { names, options, report } = readArguments();
+  printLines(describeMachine());
   for (const name of names) {
     const part = parts[name];
     if (!part) continue;
     process.stderr.write(`\n${name}\n`);
     await part.measure({ ...part.defaults, ...options });
   }
-  console.log(`\n${((performance.now() - startedAt) / 60_000).toFixed(1)} minutes in all.`);
+  printNote(`${((performance.now() - startedAt) / 60_000).toFixed(1)} minutes in all.`);
+  if (report !== undefined) writeReport(report);
+}
+
+/** The whole as Markdown, with a plot of the ratios beside it. */
+function writeReport(folder: string): void {
+  const { markdown, charts } = written();
+  const head = [
+    "<!-- Written by `npm run bench`. -->",
+    "",
+    "# Benchmark report",
+    "",
+    "[README.md](README.md) tells what is measured, and how to read it.",
+    "",
+    "![The ratios of the benchmark as bars](REPORT.svg)",
+  ];
+  writeFileSync(join(folder, "REPORT.md"), `${[...head, markdown].join("\n")}\n`);
+  writeFileSync(join(folder, "REPORT.svg"), plot(charts));
 }
 
 try {

@@ -1,5 +1,5 @@
 import { githubHeaders } from "./delivery.ts";
-import { median, pairwise, printHeading, printTable, spread } from "./report.ts";
+import { chart, median, pairwise, printHeading, printNote, printTable, spread } from "./report.ts";
 import { type BenchOptions, type Rounds, runRounds, type Subject, type Trial } from "./trial.ts";
 
 const yardstick = "Hono";
@@ -10,6 +10,7 @@ const subjects: readonly Omit<Subject, "arguments">[] = [
   { name: yardstick, file: "hono.ts" },
   { name: "Fastify", file: "fastify.ts" },
   { name: "h3", file: "h3.ts" },
+  { name: "probot", file: "probot.ts", load: { headers: githubHeaders, idHeader: "X-GitHub-Delivery" } },
   { name: "@octokit/webhooks", file: "octokit.ts", load: { headers: githubHeaders, idHeader: "X-GitHub-Delivery" } },
 ];
 
@@ -20,9 +21,25 @@ export async function measureReceive(options: BenchOptions): Promise<void> {
   const rounds = await runRounds([...logging, ...silent], options);
   printHeading(`Receiving, one log line a delivery (${options.rounds} x ${options.seconds} s)`);
   printTrials(rounds, logging, yardstick);
+  chartThroughput("Deliveries a second, one log line each, beside bare Hono", rounds, logging, yardstick);
   printHeading("Receiving, no log line");
   printTrials(rounds, silent, `${yardstick}, silent`);
   printDoubts(rounds);
+}
+
+/** The throughput of several subjects for the plot, as multiples of the yardstick's. */
+export function chartThroughput(
+  title: string,
+  rounds: Rounds,
+  subjects: readonly { name: string }[],
+  yardstick: string,
+): void {
+  const throughput = (name: string) => (rounds.get(name) ?? []).map(({ requestsPerSecond }) => requestsPerSecond);
+  const base = throughput(yardstick);
+  const ratios = subjects.map(
+    ({ name }) => [name, pairwise(throughput(name), base, (value, other) => value / other)] as const,
+  );
+  chart(title, "more", new Map(ratios));
 }
 
 /** The figures of several subjects, each as a multiple of the yardstick's. */
@@ -75,15 +92,15 @@ export function printTrials(rounds: Rounds, subjects: readonly { name: string }[
 export function printDoubts(rounds: Rounds): void {
   const busy = [...rounds].filter(([, trials]) => median(trials.map((trial) => trial.loadCore)) > 0.95);
   const names = busy.map(([name]) => name).join("; ");
-  console.log(
+  printNote(
     busy.length === 0
-      ? "\nThe load generator's core was never saturated."
-      : `\nThe load generator's core was saturated with: ${names}. Their throughput is a lower bound: trust the CPU time.`,
+      ? "The load generator's core was never saturated."
+      : `The load generator's core was saturated with: ${names}. Their throughput is a lower bound: trust the CPU time.`,
   );
   const trials = [...rounds.values()].flat();
   const starved = trials.filter(({ serverCore, loadCore }) => serverCore < 0.85 && loadCore < 0.95).length;
   if (starved === 0) return;
-  console.log(
+  printNote(
     `In ${starved} of ${trials.length} measurements the server got less than 85 % of its core, though there was work: something else ran beside it. Repeat this on a quiet machine.`,
   );
 }

@@ -21,9 +21,48 @@ export function pairwise(
   return left.map((value, index) => combine(value, right[index] ?? Number.NaN));
 }
 
+/** What one measurement of a chart shows. */
+export interface Bar {
+  name: string;
+  /** As a multiple of the yardstick's. */
+  ratio: number;
+  /** The smallest and the largest of all rounds. */
+  low: number;
+  high: number;
+}
+
+/** Bars beside a yardstick, which is 1. */
+export interface Chart {
+  title: string;
+  /** Which direction is the better one. */
+  better: "more" | "less";
+  bars: readonly Bar[];
+}
+
+const markdown: string[] = [];
+const charts: Chart[] = [];
+
+/** Everything that was printed so far, as Markdown, and its charts. */
+export function written(): { markdown: string; charts: readonly Chart[] } {
+  return { markdown: markdown.join("\n"), charts };
+}
+
+/** A paragraph. */
+export function printNote(text: string): void {
+  console.log(`\n${text}`);
+  markdown.push("", text);
+}
+
+/** A block whose lines stay as they are. */
+export function printLines(text: string): void {
+  console.log(text);
+  markdown.push("", "```", text, "```");
+}
+
 /** A heading with a line under it. */
 export function printHeading(text: string): void {
   console.log(`\n${text}\n${"-".repeat(text.length)}`);
+  markdown.push("", `## ${text}`, "");
 }
 
 /** A table with aligned columns: the first to the left, figures to the right. */
@@ -36,4 +75,17 @@ export function printTable(columns: readonly string[], rows: readonly (readonly 
     });
     console.log(cells.join("  ").trimEnd());
   }
+  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  markdown.push(line(columns), line(columns.map((_, index) => (index === 0 ? "---" : "--:"))), ...rows.map(line));
+}
+
+/** The ratios of several subjects, round by round, for the plot. */
+export function chart(title: string, better: Chart["better"], ratios: ReadonlyMap<string, readonly number[]>): void {
+  const bars = [...ratios].map(([name, values]) => ({
+    name,
+    ratio: median(values),
+    low: Math.min(...values),
+    high: Math.max(...values),
+  }));
+  charts.push({ title, better, bars });
 }

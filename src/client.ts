@@ -5,6 +5,7 @@ export {
   type WebhookErrorCode,
   type WebhookErrorOptions,
 } from "./errors.ts";
+export type { CallOptions } from "./hub/call-options.ts";
 export { HubClient, type HubClientOptions } from "./hub/client.ts";
 export type { WebhookJob, WebhookJobRequest } from "./hub/contract/jobs.ts";
 export type { Notification, NotificationPage, NotificationSearch } from "./hub/contract/notifications.ts";
@@ -30,6 +31,5 @@ export type { HubNetworkSecurity, HubOrganizations, HubResourceGroups } from "./
 export type { Pages } from "./hub/pages.ts";
 export type { HubPapers } from "./hub/papers.ts";
 export type { HubSettings } from "./hub/settings.ts";
-export type { CallOptions } from "./hub/transport.ts";
 export type { WebhookChanges } from "./hub/webhook-changes.ts";
 export type { HubWebhooks } from "./hub/webhooks.ts";

@@ -1,7 +1,7 @@
 import { fastify } from "fastify";
 import { announce, portOf } from "../announce.js";
 import { type Payload, secret } from "../delivery.ts";
-import { openLog } from "../subject-log.ts";
+import { logDelivery, openLog } from "../subject-log.ts";
 
 const log = openLog();
 const app = fastify();
@@ -10,13 +10,7 @@ app.post<{ Body: Payload }>("/webhooks/bench", async (request, reply) => {
   const startedAt = performance.now();
   if (request.headers["x-webhook-secret"] !== secret) return reply.code(403).send();
   const payload = request.body;
-  log.info({
-    endpoint: "bench",
-    deliveryId: request.headers["webhook-id"],
-    repo: `${payload.repo.type}:${payload.repo.name}`,
-    outcome: "succeeded",
-    ms: performance.now() - startedAt,
-  });
+  logDelivery(log, { deliveryId: request.headers["webhook-id"], payload, startedAt });
   return { received: true };
 });
 

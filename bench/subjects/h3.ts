@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { H3, HTTPError, toNodeHandler } from "h3";
 import { announce, portOf } from "../announce.js";
 import { type Payload, secret } from "../delivery.ts";
-import { openLog } from "../subject-log.ts";
+import { logDelivery, openLog } from "../subject-log.ts";
 
 const log = openLog();
 const app = new H3();
@@ -11,13 +11,7 @@ app.post("/webhooks/bench", async (event) => {
   const startedAt = performance.now();
   if (event.req.headers.get("x-webhook-secret") !== secret) throw new HTTPError({ status: 403 });
   const payload = (await event.req.json()) as Payload;
-  log.info({
-    endpoint: "bench",
-    deliveryId: event.req.headers.get("webhook-id"),
-    repo: `${payload.repo.type}:${payload.repo.name}`,
-    outcome: "succeeded",
-    ms: performance.now() - startedAt,
-  });
+  logDelivery(log, { deliveryId: event.req.headers.get("webhook-id"), payload, startedAt });
   return { received: true };
 });
 

@@ -3,7 +3,7 @@ import { Queue } from "bullmq";
 import { Hono } from "hono";
 import { announce } from "../announce.js";
 import { type Payload, secret } from "../delivery.ts";
-import { openLog } from "../subject-log.ts";
+import { logDelivery, openLog } from "../subject-log.ts";
 
 const log = openLog();
 const queue = new Queue("bench", { connection: { url: process.env.INBOX_URL ?? "" } });
@@ -15,13 +15,7 @@ app.post("/webhooks/bench", async (context) => {
   const payload = await context.req.json<Payload>();
   const deliveryId = context.req.header("webhook-id") ?? "";
   await queue.add("bench", payload, { jobId: deliveryId });
-  log.info({
-    endpoint: "bench",
-    deliveryId,
-    repo: `${payload.repo.type}:${payload.repo.name}`,
-    outcome: "accepted",
-    ms: performance.now() - startedAt,
-  });
+  logDelivery(log, { deliveryId, payload, startedAt, outcome: "accepted" });
   return context.json({ deliveryId }, 202);
 });
 

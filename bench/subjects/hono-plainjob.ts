@@ -7,7 +7,7 @@ import { defineQueue } from "plainjob";
 import { announce } from "../announce.js";
 import { type Payload, secret } from "../delivery.ts";
 import { inboxFolder } from "../inbox-folder.ts";
-import { openLog } from "../subject-log.ts";
+import { logDelivery, openLog } from "../subject-log.ts";
 
 rmSync(inboxFolder, { recursive: true, force: true });
 mkdirSync(inboxFolder, { recursive: true });
@@ -48,13 +48,7 @@ app.post("/webhooks/bench", async (context) => {
   const body = await context.req.text();
   const payload: Payload = JSON.parse(body);
   const { id } = queue.add("bench", body);
-  log.info({
-    endpoint: "bench",
-    deliveryId: context.req.header("webhook-id"),
-    repo: `${payload.repo.type}:${payload.repo.name}`,
-    outcome: "accepted",
-    ms: performance.now() - startedAt,
-  });
+  logDelivery(log, { deliveryId: context.req.header("webhook-id"), payload, startedAt, outcome: "accepted" });
   return context.json({ deliveryId: id }, 202);
 });
 

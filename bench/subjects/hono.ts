@@ -2,7 +2,7 @@ import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { announce } from "../announce.js";
 import { type Payload, secret } from "../delivery.ts";
-import { openLog } from "../subject-log.ts";
+import { logDelivery, openLog } from "../subject-log.ts";
 
 const log = openLog();
 const app = new Hono();
@@ -11,13 +11,7 @@ app.post("/webhooks/bench", async (context) => {
   const startedAt = performance.now();
   if (context.req.header("x-webhook-secret") !== secret) return context.body(null, 403);
   const payload = await context.req.json<Payload>();
-  log.info({
-    endpoint: "bench",
-    deliveryId: context.req.header("webhook-id"),
-    repo: `${payload.repo.type}:${payload.repo.name}`,
-    outcome: "succeeded",
-    ms: performance.now() - startedAt,
-  });
+  logDelivery(log, { deliveryId: context.req.header("webhook-id"), payload, startedAt });
   return context.json({ received: true });
 });
 

@@ -1,22 +1,16 @@
 import { createServer } from "node:http";
 import { createNodeMiddleware, Webhooks } from "@octokit/webhooks";
 import { announce, portOf } from "../announce.js";
-import { secret } from "../delivery.ts";
-import { openLog } from "../subject-log.ts";
+import { isPayload, secret } from "../delivery.ts";
+import { logDelivery, openLog } from "../subject-log.ts";
 
 const log = openLog();
 const webhooks = new Webhooks({ secret });
 const startedAtById = new Map<string, number>();
 
 webhooks.on("push", async ({ id, payload }) => {
-  const repo: { type?: unknown; name?: unknown } = "repo" in payload && payload.repo ? payload.repo : {};
-  log.info({
-    endpoint: "bench",
-    deliveryId: id,
-    repo: `${repo.type}:${repo.name}`,
-    outcome: "succeeded",
-    ms: performance.now() - (startedAtById.get(id) ?? Number.NaN),
-  });
+  if (!isPayload(payload)) throw new Error("This is no delivery of the benchmark.");
+  logDelivery(log, { deliveryId: id, payload, startedAt: startedAtById.get(id) ?? Number.NaN });
   startedAtById.delete(id);
 });
 

@@ -15,7 +15,12 @@ const hub: HubActions = {
       flavor: "cpu-basic",
       timeoutSeconds: 3600,
     });
-    const response = await client.fetch(`/api/jobs/${namespace}`, { method: "POST", body, signal });
+    const response = await client.fetch("/api/jobs/{namespace}", {
+      method: "POST",
+      params: { namespace },
+      body,
+      signal,
+    });
     const job: { id: string } = await response.json();
     return job.id;
   },

@@ -1,10 +1,14 @@
+import type { Logger } from "hub-webhooks";
 import { HubClient } from "hub-webhooks/client";
 import { type HubEvent, LocalHub } from "hub-webhooks/local-hub";
 import { settled } from "hub-webhooks/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createServer, type HubActions, type TextModel } from "./server.ts";
 
-vi.stubEnv("LOG_LEVEL", "silent");
+/** What the server says. */
+const told: unknown[] = [];
+const note = (...line: unknown[]) => void told.push(line.at(-1));
+const logger: Logger = { debug: note, info: note, warn: note, error: note, child: () => logger };
 
 const net = { type: "model", name: "acme/net" } as const;
 const bot = { name: "helper.bot", id: "6530f1a2c3d4e5f60718293a" };
@@ -13,7 +17,7 @@ const model = vi.fn<TextModel>();
 const secret = "s3cret";
 const server = createServer({
   ...{ hub: { postComment }, model, bot },
-  ...{ secret, inbox: "sqlite::memory:", backoff: { first: 1 } },
+  ...{ secret, logger, inbox: "sqlite::memory:", backoff: { first: 1 } },
 });
 
 let hub: LocalHub;
@@ -30,6 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([hub.close(), server.close()]));
 beforeEach(() => {
+  told.length = 0;
   postComment.mockReset().mockResolvedValue();
   model.mockReset().mockResolvedValue("With pleasure.");
 });
@@ -100,6 +105,7 @@ describe("discussion-bot", () => {
     expect(delivery?.status).toBe(202);
     expect(model).not.toHaveBeenCalled();
     expect(postComment).not.toHaveBeenCalled();
+    expect(told).toContainEqual(expect.stringMatching(/^Nothing to reply to: .*(@helper\.bot|own words)\.$/));
   });
 
   test.each([

@@ -44,8 +44,13 @@ export function createServer({ hub, model, bot, backoff = { first: "5s" }, ...op
     { scope: "discussion", action: "create", background: true, backoff },
     async ({ repo: { type, name }, discussion: { num, title }, comment }, { log, signal }) => {
       // Its own words would call it again, without end.
-      if (!comment || comment.hidden || comment.author.id === bot.id) return;
-      if (!mention.test(comment.content ?? "")) return;
+      const isOwn = comment?.author.id === bot.id;
+      if (!comment || comment.hidden || isOwn || !mention.test(comment.content ?? "")) {
+        return log.info(
+          { repo: name, discussion: num },
+          `Nothing to reply to: ${isOwn ? "the bot's own words" : `no comment that mentions @${bot.name}`}.`,
+        );
+      }
       const reply = await model({ repo: name, title, comment: comment.content ?? "" }, signal);
       await hub.postComment({ repo: { type, name }, num }, reply, signal);
       log.info({ repo: name, discussion: num, comment: comment.id }, "The bot has replied.");

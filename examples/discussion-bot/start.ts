@@ -2,7 +2,7 @@ import { PermanentError } from "hub-webhooks";
 import { HubClient } from "hub-webhooks/client";
 import { createServer, type HubActions, type TextModel } from "./server.ts";
 
-const { HF_TOKEN: token, MODEL_URL, MODEL_NAME } = process.env;
+const { HF_TOKEN: token, MODEL_URL, MODEL_NAME, MODEL_TOKEN } = process.env;
 if (!token || !MODEL_NAME) throw new Error("Set HF_TOKEN, the bot's own, and MODEL_NAME to a model that can chat.");
 const client = new HubClient({ token });
 
@@ -10,11 +10,14 @@ const client = new HubClient({ token });
 const hub: HubActions = {
   async postComment({ repo, num }, text, signal) {
     const body = JSON.stringify({ comment: text });
-    const path = `/api/${repo.type}s/${repo.name}/discussions/${num}/comment`;
-    const response = await client.fetch(path, { method: "POST", body, signal });
+    const path = "/api/{type}s/{name}/discussions/{num}/comment";
+    const response = await client.fetch(path, { method: "POST", params: { ...repo, num }, body, signal });
     await response.body?.cancel();
   },
 };
+
+// The bot's own token is for the Hub alone: another server of models gets the one that was made for it, or none.
+const modelToken = MODEL_TOKEN || (MODEL_URL ? undefined : token);
 
 const model: TextModel = async ({ repo, title, comment }, signal) => {
   const messages = [
@@ -24,7 +27,7 @@ const model: TextModel = async ({ repo, title, comment }, signal) => {
   ];
   const response = await fetch(MODEL_URL || "https://router.huggingface.co/v1/chat/completions", {
     method: "POST",
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    headers: { ...(modelToken && { authorization: `Bearer ${modelToken}` }), "content-type": "application/json" },
     body: JSON.stringify({ model: MODEL_NAME, messages }),
     signal,
   });

@@ -1,3 +1,4 @@
+import type { Logger } from "hub-webhooks";
 import { HubClient } from "hub-webhooks/client";
 import { LocalHub } from "hub-webhooks/local-hub";
 import { settled } from "hub-webhooks/testing";
@@ -5,7 +6,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vit
 import { reviewCard } from "./card.ts";
 import { createServer, type HubActions } from "./server.ts";
 
-vi.stubEnv("LOG_LEVEL", "silent");
+const told: unknown[] = [];
+const note = (...line: unknown[]) => void told.push(line.at(-1));
+const logger: Logger = { debug: note, info: note, warn: note, error: note, child: () => logger };
 
 const data = { type: "dataset", name: "acme/data" } as const;
 const complete = "---\nlicense: mit\ntags: [audio]\ntask_categories:\n- text-classification\n---\n# Data\n";
@@ -19,7 +22,7 @@ const postReport = vi.fn<HubActions["postReport"]>();
 const secret = "s3cret";
 const server = createServer({
   hub: { readCard, postReport, latestReport: async () => reports.at(-1) },
-  ...{ secret, inbox: "sqlite::memory:", backoff: { first: 1 } },
+  ...{ secret, logger, inbox: "sqlite::memory:", backoff: { first: 1 } },
 });
 
 let hub: LocalHub;
@@ -36,6 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([hub.close(), server.close()]));
 beforeEach(() => {
+  told.length = 0;
   card = "";
   reports = [];
   readCard.mockReset().mockImplementation(async () => card);
@@ -62,12 +66,14 @@ describe("metadata-review", () => {
     await pushCard(complete);
     expect(readCard).toHaveBeenCalledOnce();
     expect(reports).toEqual([]);
+    expect(told).toContain("Nothing to post: the card is complete.");
   });
 
   test("posts again only when what it finds has changed", async () => {
     await pushCard(withoutLicense);
     await pushCard(`${withoutLicense}More words.\n`);
     expect(reports).toHaveLength(1);
+    expect(told).toContain("Nothing to post: the latest report says it already.");
     await pushCard(complete);
     await pushCard(complete);
     expect(reports).toHaveLength(2);

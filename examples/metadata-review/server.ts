@@ -42,7 +42,8 @@ export function createServer({ hub, backoff = { first: "10s" }, ...options }: Re
       // Not the card of the push: a delivery that comes late must not report on what is past.
       const { report, isComplete } = reviewCard(repo.type, await hub.readCard(repo, signal));
       const before = await hub.latestReport(repo, signal);
-      if (report === before || (isComplete && before === undefined)) return;
+      if (report === before) return log.info({ repo: name }, "Nothing to post: the latest report says it already.");
+      if (isComplete && before === undefined) return log.info({ repo: name }, "Nothing to post: the card is complete.");
       await hub.postReport(repo, report, signal);
       log.info({ repo: name, isComplete }, "A report was posted.");
     },

@@ -7,11 +7,12 @@ const client = new HubClient({ token });
 const title = "Metadata review";
 
 // hub-api.md specifies nothing of what is called here: these are the calls of the Hub's own clients, and may change.
-const discussionsOf = ({ type, name }: Repo) => `/api/${type}s/${name}/discussions`;
+const discussions = "/api/{type}s/{name}/discussions";
 
 /** Finds the discussion that the reports stand in, on the first page of the bot's own. */
 async function findDiscussion(repo: Repo, signal: AbortSignal): Promise<number | undefined> {
-  const response = await client.fetch(`${discussionsOf(repo)}?author=${encodeURIComponent(author ?? "")}`, { signal });
+  const path = `${discussions}?author=${encodeURIComponent(author ?? "")}`;
+  const response = await client.fetch(path, { params: { ...repo }, signal });
   const found: { discussions?: { num: number; title: string }[] } = await response.json();
   return found.discussions?.find((discussion) => discussion.title === title)?.num;
 }
@@ -19,8 +20,8 @@ async function findDiscussion(repo: Repo, signal: AbortSignal): Promise<number |
 const hub: HubActions = {
   async readCard({ type, name }, signal) {
     try {
-      const path = `${type === "model" ? "" : "/datasets"}/${name}/raw/main/README.md`;
-      return await (await client.fetch(path, { signal })).text();
+      const path = `${type === "model" ? "" : "/datasets"}/{name}/raw/main/README.md`;
+      return await (await client.fetch(path, { params: { name }, signal })).text();
     } catch (error) {
       if (HubError.isInstance(error) && error.code === "HUB_NOT_FOUND") return "";
       throw error;
@@ -29,7 +30,7 @@ const hub: HubActions = {
   async latestReport(repo, signal) {
     const num = await findDiscussion(repo, signal);
     if (num === undefined) return undefined;
-    const response = await client.fetch(`${discussionsOf(repo)}/${num}`, { signal });
+    const response = await client.fetch(`${discussions}/{num}`, { params: { ...repo, num }, signal });
     const { events = [] }: { events?: { author?: { name: string }; data?: { latest?: { raw: string } } }[] } =
       await response.json();
     return events.findLast((event) => event.author?.name === author && event.data?.latest)?.data?.latest?.raw.trim();
@@ -38,9 +39,10 @@ const hub: HubActions = {
     const num = await findDiscussion(repo, signal);
     const [path, sent] =
       num === undefined
-        ? [discussionsOf(repo), { title, description: report, pullRequest: false }]
-        : [`${discussionsOf(repo)}/${num}/comment`, { comment: report }];
-    const response = await client.fetch(path, { method: "POST", body: JSON.stringify(sent), signal });
+        ? [discussions, { title, description: report, pullRequest: false }]
+        : [`${discussions}/${num}/comment`, { comment: report }];
+    const body = JSON.stringify(sent);
+    const response = await client.fetch(path, { method: "POST", params: { ...repo }, body, signal });
     await response.body?.cancel();
   },
 };

@@ -1,15 +1,25 @@
+import type { Logger } from "hub-webhooks";
 import { HubClient } from "hub-webhooks/client";
 import { LocalHub } from "hub-webhooks/local-hub";
 import { settled } from "hub-webhooks/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createServer, type HubActions } from "./server.ts";
 
-vi.stubEnv("LOG_LEVEL", "silent");
+/** What the server says. */
+const told: unknown[] = [];
+const note = (...line: unknown[]) => void told.push(line.at(-1));
+const logger: Logger = { debug: note, info: note, warn: note, error: note, child: () => logger };
 
 const data = { type: "dataset", name: "acme/data" } as const;
 const openDiscussion = vi.fn<HubActions["openDiscussion"]>();
 const secret = "s3cret";
-const server = createServer({ hub: { openDiscussion }, secret, inbox: "sqlite::memory:", backoff: { first: 1 } });
+const server = createServer({
+  hub: { openDiscussion },
+  secret,
+  logger,
+  inbox: "sqlite::memory:",
+  backoff: { first: 1 },
+});
 
 let hub: LocalHub;
 let client: HubClient;
@@ -24,7 +34,10 @@ beforeAll(async () => {
   });
 });
 afterAll(() => Promise.all([hub.close(), server.close()]));
-beforeEach(() => void openDiscussion.mockReset().mockResolvedValue());
+beforeEach(() => {
+  told.length = 0;
+  openDiscussion.mockReset().mockResolvedValue();
+});
 
 function configure(updatedConfig: Record<string, unknown>, repo: { type: "dataset" | "model"; name: string } = data) {
   return hub.trigger({ repo, event: { scope: "repo.config", action: "update" }, updatedConfig });
@@ -57,6 +70,7 @@ describe("private-to-public", () => {
   ])("posts nothing where a repository was %s", async (_what, updatedConfig) => {
     const [delivery] = await configure(updatedConfig);
     await settled(server);
+    expect(told).toContain("Nothing to do: it was not made public.");
     expect(delivery?.status).toBe(202);
     expect(openDiscussion).not.toHaveBeenCalled();
   });

@@ -40,7 +40,7 @@ export function createServer({ hub, backoff = { first: "10s" }, ...options }: Ch
     { scope: "repo.config", repo: ["model:**", "dataset:**", "space:**"], background: true, backoff },
     async ({ repo: { type, name }, updatedConfig }, { log, signal }) => {
       // Absent where the Hub does not report what changed: not the same as false.
-      if (updatedConfig.private !== false) return;
+      if (updatedConfig.private !== false) return log.info({ type, name }, "Nothing to do: it was not made public.");
       await hub.openDiscussion({ type, name }, { title, text: checklist({ type, name }) }, signal);
       log.info({ type, name }, "The checklist was posted.");
     },

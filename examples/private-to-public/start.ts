@@ -9,7 +9,8 @@ const hub: HubActions = {
   // hub-api.md does not specify this call: it is the one of the Hub's own clients, and may change.
   async openDiscussion({ type, name }, { title, text }, signal) {
     const body = JSON.stringify({ title, description: text, pullRequest: false });
-    const response = await client.fetch(`/api/${type}s/${name}/discussions`, { method: "POST", body, signal });
+    const path = "/api/{type}s/{name}/discussions";
+    const response = await client.fetch(path, { method: "POST", params: { type, name }, body, signal });
     await response.body?.cancel();
   },
 };

@@ -37,7 +37,10 @@ export function writeWebhook(output: Output, webhook: Webhook): void {
 export function describeTarget({ url, job, jobSourceId }: Webhook): string {
   if (url !== undefined) return maskUrl(url);
   if (jobSourceId !== undefined) return `job like ${jobSourceId}`;
-  return job ? `job in ${job.spaceId ?? job.dockerImage ?? "no image"} on ${job.flavor}` : "";
+  if (job === undefined) return "";
+  const image = job.spaceId ?? job.dockerImage;
+  // Without an image it is a command, as a local Hub runs it on its own machine.
+  return image === undefined ? `job on ${job.flavor}` : `job in ${image} on ${job.flavor}`;
 }
 
 /** What a webhook watches, as `--watch` takes it. */

@@ -146,8 +146,8 @@ function pass(options: FrontDoorOptions, { agent, latest }: Passing, { incoming,
       incoming.pipe(inner);
     },
     (reason: unknown) => {
-      const error = WebhookError.isInstance(reason) ? "The server's file does not load." : "There is no server.";
-      answerLater(outgoing, { error, delivery });
+      if (!WebhookError.isInstance(reason)) answerLater(outgoing, { error: "There is no server.", delivery });
+      else answerLater(outgoing, { error: "The server's file does not load.", code: reason.code, delivery });
     },
   );
 }
@@ -165,7 +165,7 @@ async function serverPort({ serverPort: find, longestWaitMs = 20_000 }: FrontDoo
 
 function answerLater(
   outgoing: ServerResponse,
-  { error, delivery }: { error: string; delivery: ObservedDelivery | undefined },
+  { error, code = "CLOSING", delivery }: { error: string; code?: string; delivery: ObservedDelivery | undefined },
 ): void {
   delivery?.giveUp(error);
   // What is still to come of the body would have to be read before another request.
@@ -174,7 +174,7 @@ function answerLater(
     "retry-after": retryAfterSeconds,
     connection: "close",
   });
-  outgoing.end(JSON.stringify({ error, code: "CLOSING" }));
+  outgoing.end(JSON.stringify({ error, code }));
 }
 
 const ofRequest: ReadonlySet<string> = new Set(connectionHeaders);

@@ -84,8 +84,8 @@ export class HubClient {
 
   /**
    * Calls what this client has no method for, with the token, the time limit, the repetitions and the errors of every
-   * other call. `path` begins with one slash and is what stands behind {@link endpoint}: put names into it with
-   * `encodeURIComponent`. POST and PATCH are repeated only where they cannot have happened.
+   * other call. `path` begins with one slash and is what stands behind {@link endpoint}: put names into it by
+   * `params`, or with `encodeURIComponent`. POST and PATCH are repeated only where they cannot have happened.
    *
    * Resolves with the answer once it begins, and only where it is a success. The body is yours to read or to cancel: its
    * end is bounded by the `signal` alone, and what breaks off in it is not repeated.
@@ -94,8 +94,9 @@ export class HubClient {
    * after, a redirection among them: no token is sent elsewhere. The reason of the signal when it is aborted.
    * @example
    * ```ts
-   * const response = await hub.fetch("/api/datasets/me/data/discussions", {
+   * const response = await hub.fetch("/api/datasets/{name}/discussions", {
    *   method: "POST",
+   *   params: { name: "me/data" },
    *   body: JSON.stringify({ title: "Hello", description: "A first word.", pullRequest: false }),
    * });
    * const { num }: { num: number } = await response.json();

@@ -1,7 +1,7 @@
 import { argumentInvalid } from "./arguments.ts";
+import type { CallOptions } from "./call-options.ts";
 import { createRedact, secretsIn } from "./redaction.ts";
 import type { HubRequest } from "./request.ts";
-import type { CallOptions } from "./transport.ts";
 
 /** What `hub.fetch` can be given: the part of what `fetch` takes that can be sent a second time. */
 export interface HubFetchInit extends CallOptions {
@@ -9,6 +9,11 @@ export interface HubFetchInit extends CallOptions {
   method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | undefined;
   /** Headers beside the token's. A body without a `content-type` is sent as JSON. */
   headers?: HeadersInit | undefined;
+  /**
+   * What stands in the path for each `{name}`, encoded here: nothing in it can end the path or begin a query. Slashes
+   * stay, as in the name of a repository. What comes from a payload belongs here.
+   */
+  params?: Readonly<Record<string, string | number>> | undefined;
   /** The body as text: `JSON.stringify(…)`. */
   body?: string | undefined;
 }
@@ -33,10 +38,11 @@ export function isIdempotent(method: string): boolean {
  * @throws `ARGUMENT_INVALID`; what `readToken` throws.
  */
 export async function prepareFetch(
-  path: string,
-  { method = "GET", headers: given, body }: HubFetchInit,
+  template: string,
+  { method = "GET", headers: given, params, body }: HubFetchInit,
   { endpoint, readToken }: PrepareFetchOptions,
 ): Promise<HubRequest> {
+  const path = fillIn(template, params);
   const url = urlOf(path, endpoint);
   if (!methods.has(method)) throw invalid("method", `expected one of ${[...methods].join(", ")}`);
   if (body !== undefined && typeof body !== "string") throw invalid("body", "expected a text, as of JSON.stringify()");
@@ -45,7 +51,7 @@ export async function prepareFetch(
   if (body !== undefined && !headers.has("content-type")) headers.set("content-type", "application/json");
   const token = await readToken();
   headers.set("authorization", `Bearer ${token}`);
-  const redact = createRedact([token, ...secretsIn(path), ...secretsIn(parsed(body))]);
+  const redact = createRedact([token, ...keysIn(headers), ...secretsIn(path), ...secretsIn(parsed(body))]);
   return {
     // Without the query: nobody needs it to know which call it was, and more than a path it holds secrets.
     operation: redact(`${method} ${url.pathname}`),
@@ -53,6 +59,20 @@ export async function prepareFetch(
     init: { method, headers: Object.fromEntries(headers), ...(body !== undefined && { body }) },
     redact,
   };
+}
+
+function fillIn(template: string, params: HubFetchInit["params"]): string {
+  if (typeof template !== "string" || params === undefined) return template;
+  return template.replaceAll(/\{(\w+)\}/g, (_braces, name: string) => {
+    if (!Object.hasOwn(params, name)) throw invalid(`params.${name}`, "expected what the path asks for");
+    const segments = String(params[name]).split("/");
+    if (segments.includes("")) throw invalid(`params.${name}`, "expected a name without empty parts");
+    try {
+      return segments.map(encodeURIComponent).join("/");
+    } catch {
+      throw invalid(`params.${name}`, "expected whole characters");
+    }
+  });
 }
 
 /** The token goes along: what a URL parser makes of the path must lie below the address of the Hub, and nowhere else. */
@@ -64,28 +84,51 @@ function urlOf(path: string, endpoint: string): URL {
   if (url?.origin === base.origin && url.pathname === `${base.pathname.replace(/\/$/, "")}${pathname}`) return url;
   throw invalid(
     "path",
-    'expected one that begins with a single "/" and goes on as an address does, with names put into it by encodeURIComponent() and without ".." and "#"',
+    'expected one that begins with a single "/" and goes on as an address does, with names put into it by params or encodeURIComponent() and without ".." and "#"',
   );
 }
 
+/** Of the connection and not of the call: `fetch` would fail as if the network did. */
+const connectionHeaders = [
+  "connection",
+  "content-length",
+  "expect",
+  "keep-alive",
+  "te",
+  "transfer-encoding",
+  "upgrade",
+];
+
 function headersOf(given: HeadersInit | undefined): Headers {
-  const headers = new Headers();
+  const headers = copyOf(given);
+  if (headers.has("authorization")) throw invalid("headers", 'the token is sent by itself: leave out "authorization"');
+  const [name] = connectionHeaders.filter((name) => headers.has(name));
+  if (name !== undefined) throw invalid("headers", `"${name}" is not for a call to set: leave it out`);
+  return headers;
+}
+
+function copyOf(given: HeadersInit | undefined): Headers {
   try {
-    for (const [name, value] of new Headers(given)) headers.set(name, value);
+    return new Headers(given);
   } catch {
     // Without the reason, which quotes the value.
     throw invalid("headers", "expected names and values that HTTP can carry");
   }
-  if (headers.has("authorization")) throw invalid("headers", 'the token is sent by itself: leave out "authorization"');
-  return headers;
 }
 
-/** A body as what it may have secrets in. */
+const ordinaryHeader = /^(?:(?:accept|content|if|user)-.*|accept|authorization|range)$/;
+
+/** What a header of the caller's own says may be a key; what is too short for one stands in ordinary words. */
+function keysIn(headers: Headers): string[] {
+  return [...headers].flatMap(([name, value]) => (ordinaryHeader.test(name) || value.length < 8 ? [] : [value]));
+}
+
+/** A body as what it may have secrets in: the fields of JSON, or of a form. */
 function parsed(body: string | undefined): unknown {
   try {
     return JSON.parse(body ?? "null");
   } catch {
-    return body;
+    return [body, Object.fromEntries(new URLSearchParams(body))];
   }
 }
 

@@ -1,6 +1,7 @@
 import { argumentInvalid } from "./arguments.ts";
+import type { CallOptions } from "./call-options.ts";
 import { type NotificationPage, type NotificationSearch, notificationRoutes } from "./contract/notifications.ts";
-import type { CallOptions, Transport } from "./transport.ts";
+import type { Transport } from "./transport.ts";
 
 /** Which notifications something is done to. */
 export interface NotificationSelection extends NotificationSearch {

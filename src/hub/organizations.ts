@@ -1,3 +1,4 @@
+import type { CallOptions } from "./call-options.ts";
 import {
   type AuditLogEvent,
   type AuditLogSearch,
@@ -24,7 +25,7 @@ import {
 import { type ScimConfig, scimRoutes } from "./contract/organizations/scim.ts";
 import { tokenRoutes } from "./contract/organizations/tokens.ts";
 import { Pages } from "./pages.ts";
-import type { CallOptions, Transport } from "./transport.ts";
+import type { Transport } from "./transport.ts";
 
 /**
  * Organizations: `hub.organizations` (hub-api.md, Organizations). The first argument of every method is the name of the

@@ -1,5 +1,6 @@
+import type { CallOptions } from "./call-options.ts";
 import { type PaperClaim, type PaperClaimResult, paperRoutes } from "./contract/papers.ts";
-import type { CallOptions, Transport } from "./transport.ts";
+import type { Transport } from "./transport.ts";
 
 /** Papers: `hub.papers` (hub-api.md, Papers). */
 export class HubPapers {

@@ -1,10 +1,11 @@
+import type { CallOptions } from "./call-options.ts";
 import {
   type McpSettings,
   type NotificationSettingsChange,
   settingsRoutes,
   type WatchChange,
 } from "./contract/settings.ts";
-import type { CallOptions, Transport } from "./transport.ts";
+import type { Transport } from "./transport.ts";
 
 /**
  * The settings of the user whose token it is: `hub.settings` (hub-api.md, Settings).

@@ -1,6 +1,7 @@
 import type { z } from "@hono/zod-openapi";
 import { HubError } from "../errors.ts";
 import { isWebPage, readText, untilAborted } from "./answer-text.ts";
+import type { CallOptions } from "./call-options.ts";
 import { notShown } from "./contract/values.ts";
 import type { AnswerOf, AnswerSchema, ContractRoute, InputOf } from "./contract-route.ts";
 import { readElements, SilentAnswerError } from "./element-stream.ts";
@@ -15,12 +16,6 @@ import { tolerant } from "./tolerant.ts";
 
 /** A full list of the Hub is far smaller, in bytes. */
 const longestAnswer = 50_000_000;
-
-/** What every call can be given. */
-export interface CallOptions {
-  /** Ends the call, a wait between two attempts too: it rejects with the reason of the signal. */
-  signal?: AbortSignal | undefined;
-}
 
 /** How {@link Transport.call} treats one operation. */
 export interface OperationOptions extends CallOptions {

@@ -1,5 +1,6 @@
+import type { CallOptions } from "./call-options.ts";
 import { type Webhook, type WebhookRequest, webhookRoutes } from "./contract/webhooks.ts";
-import type { CallOptions, Transport } from "./transport.ts";
+import type { Transport } from "./transport.ts";
 import { checkChanges, mergeChanges, type WebhookChanges } from "./webhook-changes.ts";
 
 /**

@@ -38,6 +38,10 @@ const messages: Readonly<Record<string, string>> = {
   "Malformed JSON in request body": "The body is not JSON: check its quotes, commas and brackets.",
 };
 
+/** For a handler that calls what `hub.fetch` reaches on the real Hub. */
+const otherCalls =
+  "A local Hub serves what hub-api.md lists and nothing else: where a handler calls more, give it a stand-in here, and in a test new HubClient({ fetch }).";
+
 /** Everything that a local Hub answers: the API of the contract, the control of it, its document and its page. */
 export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
   const { baseUrl, newId, log } = options;
@@ -88,7 +92,11 @@ export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
   app.get("/_page/:name", (context) => hubPageAsset(context.req.param("name")) ?? context.notFound());
 
   app.notFound((context) => {
-    return refusal({ status: 404, message: `There is no ${context.req.method} ${context.req.path} here.` });
+    const { method, path } = context.req;
+    return refusal({
+      status: 404,
+      message: `There is no ${method} ${path} here. ${path.startsWith("/api/") ? otherCalls : ""}`.trim(),
+    });
   });
   app.onError((error) => {
     if (WebhookError.isInstance(error) && error.code === "ARGUMENT_INVALID") {

@@ -140,11 +140,16 @@ const anyPayload = anyRepoPayload.extend({ discussion: discussion.optional(), co
 
 /**
  * The body of a delivery of any scope, version 3. `event`, `repo` and `webhook` are always there; the rest depends on
- * `event.scope`: narrow it with {@link isScope} or with the `scope` option of an endpoint. Of a scope that this
- * release does not know, only those three have been checked.
+ * `event.scope`: narrow it with {@link isScope} or with the `scope` option of an endpoint. What has been checked are
+ * those three and the fields that belong to the scope, so of a scope that this release does not know only those three.
+ * An optional field of another scope (`comment` on `repo.content`, say) is passed on as it came: its type says what the
+ * Hub sends, and nobody has looked at it.
  */
 export type WebhookPayload = z.output<typeof anyPayload>;
-/** A delivery of scope `repo` or any narrower one: `repo.content`, `repo.config` and those to come. */
+/**
+ * A delivery of scope `repo` or any narrower one: `repo.content`, `repo.config` and those to come. Its optional fields
+ * have been checked on the scope that they belong to, and on no other: see {@link WebhookPayload}.
+ */
 export type RepoPayload = z.output<typeof anyRepoPayload>;
 /** A delivery of scope `repo.content`: `updatedRefs` of a git repository, `updatedFiles` of a bucket. */
 export type RepoContentPayload = z.output<typeof contentPayload>;

@@ -19,7 +19,10 @@ export interface RegisterOptions {
    * `.hub-webhooks/registrations.json` in the working directory.
    */
   state?: string | undefined;
-  /** The secret of the webhooks. Default: that of the server, of several the first. Without any they have none. */
+  /**
+   * The secret of the webhooks. Default: that of the server, of several the first. Without any they have none, and
+   * anyone who knows the URL of an endpoint can post to it.
+   */
   secret?: string | undefined;
   /** Only tells what would be done. Default `false`. */
   dryRun?: boolean | undefined;

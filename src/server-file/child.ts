@@ -1,4 +1,5 @@
 /** The process in which a server's file runs, started by `server-process.ts`. */
+import { throughDoor } from "../server/owner.ts";
 import { serverDetails } from "../server/server-details.ts";
 import type { WebhooksServer } from "../server/webhooks-server.ts";
 import { explainFailure } from "./failure.ts";
@@ -45,7 +46,7 @@ async function obey(given: Order): Promise<void> {
       port: 0,
       host: "127.0.0.1",
       tunnel: false,
-      publicUrl: () => publicUrl,
+      publicUrl: throughDoor(() => publicUrl),
       announce: false,
       shutdownGrace,
     });

@@ -77,6 +77,15 @@ export function answerError(error: WebhookError): Response {
   return toResponse(refusal(error));
 }
 
+/** What is told of a failure of our own: that there was one. The log has the cause. */
+export function internalError(cause: unknown): WebhookError {
+  return new WebhookError("Something went wrong in the receiver; its log says what.", {
+    code: "INTERNAL",
+    status: 500,
+    cause,
+  });
+}
+
 /** Whether it is a success to the Hub. */
 export function isSuccess({ status }: Answer): boolean {
   return status >= 200 && status <= 299;

@@ -77,19 +77,17 @@ function readIncoming(incoming: IncomingMessage, limit: number): Promise<string>
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let length = 0;
-    const stop = () => {
-      incoming.off("data", onData).off("end", onEnd).off("error", onHungUp).off("close", onHungUp);
-    };
+    let isOver = false;
     const onData = (chunk: Uint8Array) => {
       length += chunk.length;
       chunks.push(chunk);
       if (length <= limit) return;
-      stop();
-      incoming.pause();
+      isOver = true;
+      incoming.off("data", onData).pause();
       reject(bodyTooLarge(limit));
     };
     const onEnd = () => {
-      stop();
+      isOver = true;
       try {
         resolve(decode(chunks));
       } catch (error) {
@@ -97,7 +95,9 @@ function readIncoming(incoming: IncomingMessage, limit: number): Promise<string>
       }
     };
     const onHungUp = (reason?: unknown) => {
-      stop();
+      // A request closes after its end, too.
+      if (isOver) return;
+      isOver = true;
       reject(WebhookError.isInstance(reason) ? reason : bodyIncomplete());
     };
     incoming.on("data", onData).on("end", onEnd).on("error", onHungUp).on("close", onHungUp);

@@ -1,12 +1,23 @@
+import { readEnvironment } from "../environment.ts";
 import type { Logger, LogMethod } from "../logger.ts";
 import { showHidden } from "../visible-text.ts";
 
+const ranks = { debug: 20, info: 30, warn: 40, error: 50 } as const;
+
+/** From which rank on a level of pino's lets lines through. */
+const leastRanks: ReadonlyMap<string, number> = new Map(
+  Object.entries({ trace: 10, ...ranks, fatal: 60, silent: Number.POSITIVE_INFINITY }),
+);
+
 /**
- * The logger of runtimes that have no pino: one JSON object a line on the console, with pino's field names.
+ * The logger of runtimes that have no pino, and of a server that was not started: one JSON object a line on the console,
+ * with pino's field names. `LOG_LEVEL` counts where there is an environment; a level that is none counts as `info` here.
  */
 export function createConsoleLogger(bindings: Record<string, unknown> = {}): Logger {
-  const write = (level: "debug" | "info" | "warn" | "error"): LogMethod => {
+  const write = (level: keyof typeof ranks): LogMethod => {
     return (fields: object | string, message?: string) => {
+      // Not before: a test may set the variable after the server was made.
+      if (ranks[level] < leastRank()) return;
       const line = typeof fields === "string" ? { msg: fields } : { ...fields, msg: message };
       // Whoever looks at the log on a terminal must see what a stranger wrote, and not have it done.
       console[level](showHidden(toJson({ level, time: Date.now(), ...bindings, ...line })));
@@ -19,6 +30,10 @@ export function createConsoleLogger(bindings: Record<string, unknown> = {}): Log
     error: write("error"),
     child: (more) => createConsoleLogger({ ...bindings, ...more }),
   };
+}
+
+function leastRank(): number {
+  return leastRanks.get(readEnvironment("LOG_LEVEL")?.toLowerCase() ?? "info") ?? ranks.info;
 }
 
 /** JSON has nothing to say of an Error, whose fields are not enumerable. */

@@ -55,7 +55,7 @@ export class DeliveryRecord {
     const fields = {
       ...fieldsOf(handling),
       outcome: outcome.status,
-      duplicate: duplicate || undefined,
+      ...(duplicate && { duplicate }),
       status,
       ms: roundTime(ms),
     };

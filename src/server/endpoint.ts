@@ -124,6 +124,7 @@ export interface Admission {
   readonly ignored?: string | undefined;
 }
 
+const hubPatienceMs = 30_000;
 /** The Hub gives up after 30 seconds; this leaves it five to hear the answer. */
 const defaultTimeout: Duration = "25s";
 const defaultBackgroundTimeout: Duration = "10m";
@@ -151,18 +152,19 @@ export function createEndpoint(declaration: {
     );
   }
   const scopes = listOf(options.scope);
+  const timeoutMs = toMilliseconds(
+    options.timeout ?? (options.background ? defaultBackgroundTimeout : defaultTimeout),
+    "timeout",
+  );
   return {
     name: checkedName(name),
-    doubts: doubtsAbout(options),
+    doubts: [...doubtsAbout(options), ...doubtsAboutTime({ background: options.background, timeoutMs })],
     scopes,
     repos: listOf(options.repo),
     watch: readWatch(options.watch),
     domains: readDomains(options.domains, { scopes }),
     wantsJson: schema !== null,
-    timeoutMs: toMilliseconds(
-      options.timeout ?? (options.background ? defaultBackgroundTimeout : defaultTimeout),
-      "timeout",
-    ),
+    timeoutMs,
     ...backgroundOf(options),
     admit:
       schema === undefined ? admitHubPayload(filter) : schema === null ? admitAnything : admitSchema(schema, filter),
@@ -170,6 +172,14 @@ export function createEndpoint(declaration: {
     handler: handler as Handler<unknown>,
     activity: new EndpointActivity(),
   };
+}
+
+/** A job may take its time; whoever answers the Hub may not. */
+function doubtsAboutTime({ background, timeoutMs }: { background: boolean | undefined; timeoutMs: number }): string[] {
+  if (background || timeoutMs <= hubPatienceMs) return [];
+  return [
+    `Option "timeout" is ${timeoutMs / 1000} seconds, but the Hub gives up after 30, and counts that as a failure: add background: true, or leave the option out. Only in a job it is of use as it is.`,
+  ];
 }
 
 function listOf(value: string | readonly string[] | undefined): readonly string[] {

@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import { readEnvironment } from "../environment.ts";
 import { WebhookError } from "../errors.ts";
 import { answerError } from "./answer.ts";
+import type { LaunchOptions } from "./node/launch.ts";
 import { SecretCheck } from "./secret.ts";
 import { readSpace } from "./space.ts";
 
@@ -19,6 +20,20 @@ export interface OwnerCheckOptions {
 export interface OwnersPage {
   /** Whether it is a page, which browsers alone ask for. Default `false`: any program may. */
   isForBrowsers?: boolean;
+}
+
+/** By this name two copies of the package understand each other, as in `server-details.ts`. */
+const throughDoorKey = Symbol.for("hub-webhooks.throughDoor");
+
+/** Marks the address of a tool whose door lets in nothing but deliveries: by that one, nobody gets to the pages. */
+export function throughDoor(publicUrl: () => string): () => string {
+  return Object.assign(publicUrl, { [throughDoorKey]: true });
+}
+
+/** Whether the options of a launch name an address by which others reach all of the server. */
+export function leadsOthersHere({ publicUrl, tunnel }: Pick<LaunchOptions, "publicUrl" | "tunnel">): boolean {
+  const isGiven = publicUrl !== undefined && !(typeof publicUrl === "function" && throughDoorKey in publicUrl);
+  return isGiven || (typeof tunnel === "object" && tunnel.publicUrl !== undefined);
 }
 
 /**

@@ -4,7 +4,15 @@ import type { Arrival, Task } from "../inbox/inbox.ts";
 import type { Logger } from "../logger.ts";
 import { unknownNames, type WebhookPayload } from "../payload/schema.ts";
 import type { Activity } from "./activity.ts";
-import { type Answer, answerAccepted, answerDuplicate, answerOutcome, isSuccess, refusal } from "./answer.ts";
+import {
+  type Answer,
+  answerAccepted,
+  answerDuplicate,
+  answerOutcome,
+  internalError,
+  isSuccess,
+  refusal,
+} from "./answer.ts";
 import { parseJson } from "./body.ts";
 import { DeliveryRecord, type Handling } from "./delivery-record.ts";
 import type { DeliveryRequest } from "./delivery-request.ts";
@@ -70,7 +78,8 @@ export class Receiver {
       if (endpoint.wantsJson) requireJson(request);
       else if (!secret.isSet(request.bindings)) refuseOtherSites(request);
       const body = await request.readBody(bodyLimit);
-      const admission = await this.#admit(endpoint, body);
+      const admitted = this.#admit(endpoint, body);
+      const admission = admitted instanceof Promise ? await admitted : admitted;
       const delivery = this.#delivery({ endpoint, body, admission, id: usableId(request.header("webhook-id")) });
       const handling = { endpoint, delivery, admission };
       if (endpoint.background && admission.ignored === undefined) return await this.#accept(handling, startedAt);
@@ -130,7 +139,7 @@ export class Receiver {
       return outcome;
     } catch (cause) {
       // What was accepted once does not fit any more: the schema is another by now.
-      const error = WebhookError.isInstance(cause) ? cause : internal(cause);
+      const error = WebhookError.isInstance(cause) ? cause : internalError(cause);
       this.#record.misfitted(endpoint, task, error);
       return { status: "failed", error };
     }
@@ -220,7 +229,10 @@ export class Receiver {
   }
 
   #refuse(error: unknown, endpoint: Endpoint | undefined): Answer {
-    const refused = WebhookError.isInstance(error) ? error : internal(error);
+    // A schema may throw one of its own, with a status that is none of a refusal.
+    const isRefusal =
+      WebhookError.isInstance(error) && error.status !== undefined && error.status >= 400 && error.status <= 599;
+    const refused = isRefusal ? error : internalError(error);
     const { code, status, message, cause } = refused;
     const fields = { endpoint: endpoint?.name, code, status, err: cause };
     if (status === 500) this.#options.log().error(fields, message);
@@ -274,13 +286,5 @@ function answeredWithError(endpoint: Endpoint, status: number): WebhookError {
     code: "HANDLER_FAILED",
     status: 500,
     retryable: true,
-  });
-}
-
-function internal(cause: unknown): WebhookError {
-  return new WebhookError("Something went wrong in the receiver; its log says what.", {
-    code: "INTERNAL",
-    status: 500,
-    cause,
   });
 }

@@ -47,6 +47,11 @@ export class SecretCheck {
     this.#secrets = isOnly ? [secret] : [secret, ...this.#accepted(undefined)];
   }
 
+  /** Asks for what is configured again, and no longer for what {@link use} was given. */
+  forget(): void {
+    this.#secrets = undefined;
+  }
+
   /**
    * Says, for each configured secret that can never arrive, why: HTTP trims spaces at the edges of a header and cannot
    * carry anything but printable ASCII, though the Hub's API takes 0x7F too.

@@ -54,8 +54,16 @@ export interface WebhookFunction {
   <const Options extends EndpointOptions>(name: string, options: Options): WebhookDecorator<PayloadFor<Options>>;
 }
 
-/** Makes the function that hands each endpoint it registers to `add`. */
-export function createWebhookFunction(add: (endpoint: Endpoint) => void): WebhookFunction {
+/** What a {@link WebhookFunction} tells. */
+export interface WebhookFunctionOptions {
+  /** Given each endpoint that it registers. */
+  add: (endpoint: Endpoint) => void;
+  /** Where the call that made each decorator is noted, in words, until the decorator is applied. */
+  unapplied: Set<{ readonly call: string }>;
+}
+
+/** Makes the function that registers endpoints. */
+export function createWebhookFunction({ add, unapplied }: WebhookFunctionOptions): WebhookFunction {
   function webhook<Declared extends Handler>(handler: Declared): Declared;
   function webhook<Declared extends Handler>(name: string, handler: Declared): Declared;
   function webhook<const Options extends EndpointOptions, Result>(
@@ -81,7 +89,10 @@ export function createWebhookFunction(add: (endpoint: Endpoint) => void): Webhoo
   }
 
   function decorator(name: string | undefined, options: EndpointOptions): WebhookDecorator<never> {
+    const made = { call: `webhook(${name === undefined ? "" : JSON.stringify(name)})` };
+    unapplied.add(made);
     return (method, context) => {
+      unapplied.delete(made);
       checkDecorated(context);
       context.addInitializer(function () {
         add(createEndpoint({ name: name ?? String(context.name), options, handler: method.bind(this) }));

@@ -4,7 +4,7 @@ import { type Duration, toMilliseconds } from "../duration.ts";
 import { WebhookError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { Activity } from "./activity.ts";
-import { type Answer, answerError, toResponse } from "./answer.ts";
+import { type Answer, answerError, internalError, toResponse } from "./answer.ts";
 import { BackgroundWork } from "./background-work.ts";
 import { createConsoleLogger } from "./console-logger.ts";
 import { serveDashboard } from "./dashboard/serve.ts";
@@ -15,7 +15,7 @@ import { serveLandingPage } from "./landing/serve.ts";
 import { launchHost } from "./launch-host.ts";
 import { MetricsRoute } from "./metrics-route.ts";
 import type { Launch, LaunchedServer, LaunchOptions } from "./node/launch.ts";
-import { OwnerCheck } from "./owner.ts";
+import { leadsOthersHere, OwnerCheck } from "./owner.ts";
 import { Receiver } from "./receive.ts";
 import { SecretCheck } from "./secret.ts";
 import { type ServerDetails, serverDetails } from "./server-details.ts";
@@ -43,7 +43,7 @@ const defaultBodyLimit = 10 * 1024 * 1024;
  */
 export class WebhooksServer {
   /** Registers handlers as endpoints, before or after the launch: see {@link WebhookFunction}. */
-  readonly webhook: WebhookFunction = createWebhookFunction((endpoint) => this.#add(endpoint));
+  readonly webhook: WebhookFunction;
   /** The Hono app, for routes of your own. */
   readonly app: Hono = new Hono();
   /** The deliveries of the background endpoints. */
@@ -51,6 +51,7 @@ export class WebhooksServer {
 
   readonly #options: WebhooksServerOptions;
   readonly #endpoints = new Map<string, Endpoint>();
+  readonly #unapplied = new Set<{ readonly call: string }>();
   readonly #secret: SecretCheck;
   readonly #owner: OwnerCheck;
   readonly #receiver: Receiver;
@@ -77,6 +78,7 @@ export class WebhooksServer {
         code: "OPTION_INVALID",
       });
     }
+    this.webhook = createWebhookFunction({ add: (endpoint) => this.#add(endpoint), unapplied: this.#unapplied });
     this.#options = options;
     this.#logger = options.logger ?? createConsoleLogger();
     this.#activity = new Activity(now);
@@ -243,8 +245,7 @@ export class WebhooksServer {
 
   async #launch(options: LaunchOptions): Promise<Launch> {
     const wasOpen = this.#background.opened !== undefined;
-    const { publicUrl, tunnel } = options;
-    this.#isPublic = typeof publicUrl === "string" || (typeof tunnel === "object" && tunnel.publicUrl !== undefined);
+    this.#isPublic = leadsOthersHere(options);
     try {
       await this.#prepare();
       await this.#background.openIfNeeded();
@@ -358,9 +359,7 @@ export class WebhooksServer {
     );
     this.app.onError((cause) => {
       this.#logger.error({ err: cause }, "A page or a route of your own failed.");
-      return answerError(
-        new WebhookError("Something went wrong in the receiver; its log says what.", { code: "INTERNAL", status: 500 }),
-      );
+      return answerError(internalError(cause));
     });
   }
 
@@ -378,6 +377,11 @@ export class WebhooksServer {
     if (this.#told) return;
     this.#told = true;
     for (const endpoint of this.#endpoints.values()) this.#tellDoubts(endpoint);
+    for (const { call } of this.#unapplied) {
+      this.#logger.warn(
+        `${call} was given no handler and decorates nothing: it registers no endpoint. Give the handler as its last argument.`,
+      );
+    }
     for (const warning of this.#secret.warnings(bindings)) this.#logger.warn(warning);
     if (!announce) return;
     if (this.#secret.isSet(bindings)) {

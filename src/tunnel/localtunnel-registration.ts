@@ -37,7 +37,7 @@ export function localtunnelOrigin(host: string | undefined): string {
   const origin = httpOrigin(address);
   if (origin !== undefined) return origin;
   throw new WebhookError(
-    `The address of the tunnel's server (LOCALTUNNEL_HOST, --tunnel-host, or "host" in code) is not usable: give one such as ${defaultHost}.`,
+    `The address of the tunnel's server (LOCALTUNNEL_HOST, --tunnel-host for dev, or "host" in code) is not usable: give one such as ${defaultHost}.`,
     { code: "OPTION_INVALID" },
   );
 }

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { WebhookError } from "../errors.ts";
 import type { CarryOrder, CarryReport } from "./localtunnel-child.ts";
 import { localtunnelOrigin, type Registration, registerLocaltunnel } from "./localtunnel-registration.ts";
-import { type ProviderRequest, type ProviderTunnel, tunnelFailure } from "./provider.ts";
+import { otherTunnels, type ProviderRequest, type ProviderTunnel, tunnelFailure } from "./provider.ts";
 
 /** A busy tunnel may be without a connection for an instant. For this many milliseconds, it has lost its server. */
 const patience = 5_000;
@@ -90,7 +90,7 @@ function untilEnd(child: ChildProcess): Promise<void> {
 
 function packageMissing(): WebhookError {
   return new WebhookError(
-    'The tunnel needs the optional package localtunnel: run `npm install localtunnel`, choose another provider ("cloudflared" or "ngrok"), or run a tunnel of your own and give its address (--public-url, or "publicUrl" in code).',
+    `The tunnel needs the optional package localtunnel: run "npm install localtunnel", ${otherTunnels}.`,
     { code: "TUNNEL_FAILED" },
   );
 }

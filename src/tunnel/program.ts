@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import type { Readable } from "node:stream";
 import { WebhookError } from "../errors.ts";
 import { findProgram } from "./find-program.ts";
-import { type Provider, type ProviderTunnel, tunnelFailure } from "./provider.ts";
+import { otherTunnels, type Provider, type ProviderTunnel, tunnelFailure } from "./provider.ts";
 
 /** What is known of a program that carries tunnels. */
 export interface TunnelProgram {
@@ -147,11 +147,11 @@ function readLines(stream: Readable | null, onLine: (line: string) => void): voi
 
 function notInstalled({ name, installation }: TunnelProgram): WebhookError {
   return new WebhookError(
-    `${name} is found neither on PATH nor in node_modules/.bin: install it (${installation}), choose another provider, or run a tunnel of your own and give its address (--public-url, or "publicUrl" in code).`,
+    `${name} is found neither on PATH nor in node_modules/.bin: install it (${installation}), ${otherTunnels}.`,
     { code: "TUNNEL_FAILED" },
   );
 }
 
 function remedyOf({ name }: TunnelProgram): string {
-  return `Check the network and what ${name} says when you run it yourself, choose another provider, or run a tunnel of your own and give its address (--public-url, or "publicUrl" in code).`;
+  return `Check the network and what ${name} says when you run it yourself, ${otherTunnels}.`;
 }

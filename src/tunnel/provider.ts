@@ -34,8 +34,11 @@ export interface ProviderTunnel {
  */
 export type Provider = (request: ProviderRequest) => Promise<ProviderTunnel>;
 
-const localtunnelRemedy =
-  'Check the network and try again, give another server (LOCALTUNNEL_HOST, --tunnel-host, or "host" in code), choose another provider ("cloudflared" or "ngrok"), or run a tunnel of your own and give its address (--public-url, or "publicUrl" in code).';
+/** What else there is, by each of the ways in which a tunnel can be asked for. */
+export const otherTunnels =
+  'choose another provider (TUNNEL=cloudflared or TUNNEL=ngrok for a server, --tunnel for dev, "provider" in code), or run a tunnel of your own and give its address (PUBLIC_URL for a server, --public-url for dev, "publicUrl" in code)';
+
+const localtunnelRemedy = `Check the network and try again, give another server (LOCALTUNNEL_HOST, or "host" in code), ${otherTunnels}.`;
 
 /**
  * The error of a tunnel that cannot be opened or has stopped working, with what to do next (default: the remedy for

@@ -158,7 +158,7 @@ describe("The front door", () => {
     const { door, deliveries } = await openDoor({ serverPort: () => Promise.reject(failure) });
     const answer = await post(door.url);
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect(await answer.json()).toEqual({ error: "The server's file does not load.", code: "CLOSING" });
+    expect(await answer.json()).toEqual({ error: "The server's file does not load.", code: "SERVER_FILE_INVALID" });
     expect(deliveries).toMatchObject([
       { endpoint: "retrain", deliveryId: "one", status: 503, reason: "The server's file does not load." },
     ]);

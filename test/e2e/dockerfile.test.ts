@@ -63,6 +63,8 @@ describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, contex
     const status = await readFile(`/proc/${container.pid}/status`, "utf8");
     expect(status).toMatch(/^Uid:\t1000\t1000\t/m);
     expect((await stat(join(image.root, image.workdir))).uid).toBe(1000);
+    // What a volume for the inbox takes over.
+    expect(await stat(join(image.root, image.workdir, ".hub-webhooks"))).toMatchObject({ uid: 1000, gid: 1000 });
   });
 
   test("leaves the development dependencies out", async () => {

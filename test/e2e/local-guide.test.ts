@@ -60,7 +60,7 @@ describe.skipIf(skipped)("docs/local.md, followed in an empty folder", () => {
       for (const { heading, commands } of await readGuide()) {
         const isReal = heading === "The real Hub";
         const script = commands
-          .replace("npm install hub-webhooks", `npm install --no-audit --no-fund ${tarball}`)
+          .replace("npm install --save-exact hub-webhooks", `npm install --no-audit --no-fund ${tarball}`)
           .replace("HF_TOKEN=hf_…", "HF_TOKEN=hf_local");
         const env = isReal
           ? { ...environment, HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local", LOCALTUNNEL_HOST: tunnel.url }

@@ -9,7 +9,7 @@ import { type Block, commandsOf } from "../docs/doc-page.ts";
 const runningOn: readonly { command: RegExp; ready: RegExp }[] = [
   { command: /\bhub-webhooks (dev|hub)\b/, ready: /Ctrl\+C ends it\./ },
   { command: /\bhub-webhooks deliveries tail\b/, ready: /\bdead\b/ },
-  { command: /\bnpm start(?!.*--once)|\bnode \S+\.ts/, ready: /ready to use/ },
+  { command: /\bnpm start(?!.*--once)|\bnode \S+\.ts/, ready: /\bReady\b/ },
 ];
 
 /** What looks for a Hub on this machine by itself. Everything else is led to the one in the place of the real Hub. */

@@ -2,9 +2,9 @@ import { describe, expect, test, vi } from "vitest";
 import { WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
-import { chunk, RawSocket } from "../support/raw-socket.ts";
+import { chunk } from "../support/raw-socket.ts";
 import { holdsSecret } from "./leak.ts";
-import { type LocalReceiver, openReceiver, secret } from "./receiver.ts";
+import { openReceiver, secret } from "./receiver.ts";
 import { countRows } from "./rows.ts";
 
 countRows("secret");
@@ -261,143 +261,5 @@ describe("Brute force", () => {
     for (let count = 0; count < 99; count += 1) expect((await guess()).status).toBe(403);
     await receiver.survives(() => guess(), invalid);
     await receiver.survives(() => guess(), limited);
-  });
-});
-
-describe("A page of another site", () => {
-  test.each([
-    "text/plain",
-    "text/plain;charset=UTF-8",
-    "text/plain; application/json",
-    "application/x-www-form-urlencoded",
-    "multipart/form-data; boundary=x",
-    "application/jsonp",
-    "application/json-seq",
-    "text/json",
-    "json",
-    "",
-    undefined,
-  ])("S7: is answered 415 for Content-Type %s", async (type) => {
-    const receiver = await openReceiver();
-    await receiver.survives(
-      () => receiver.post({ headers: { "Content-Type": type, Origin: "https://other.example" } }),
-      { status: 415, code: "MEDIA_TYPE_UNSUPPORTED", told: { code: "MEDIA_TYPE_UNSUPPORTED", status: 415 } },
-    );
-  });
-
-  test.each(["application/json", "Application/JSON; charset=utf-8", "application/cloudevents+json"])(
-    "S7: %s is JSON",
-    async (type) => {
-      const receiver = await openReceiver();
-      await receiver.survives(() => receiver.post({ headers: { "Content-Type": type } }), accepted);
-    },
-  );
-});
-
-describe("A page of another site, where no secret is set and any body will do", () => {
-  const openToAny = () =>
-    openReceiver({ secret: "", declare: (server) => void server.webhook("any", { schema: null }, () => "taken") });
-  const post = (receiver: LocalReceiver, headers: Record<string, string>) =>
-    receiver.post({ path: "/webhooks/any", headers: { "Content-Type": "text/plain", ...headers }, body: "hello" });
-
-  test.each([
-    ["by its browser", { "Sec-Fetch-Site": "cross-site" }],
-    ["by its browser, as a part of the site", { "Sec-Fetch-Site": "same-site" }],
-    ["by its origin", { Origin: "https://other.example" }],
-    ["by an origin that it hides", { Origin: "null" }],
-  ])("S7: is known %s and answered 403", async (_how, headers) => {
-    const receiver = await openToAny();
-    await receiver.survives(() => post(receiver, headers), {
-      status: 403,
-      code: "CROSS_SITE_REFUSED",
-      told: { code: "CROSS_SITE_REFUSED", status: 403 },
-    });
-  });
-
-  test("S7: is not taken for a sender that is no browser, nor for a page of the server itself", async () => {
-    const receiver = await openToAny();
-    expect((await post(receiver, {})).status).toBe(200);
-    expect((await post(receiver, { Origin: receiver.url, "Sec-Fetch-Site": "same-origin" })).status).toBe(200);
-  });
-});
-
-describe("The secret itself", () => {
-  const failed = { status: 500, code: "HANDLER_FAILED", told: { code: "HANDLER_FAILED", status: 500 } } as const;
-
-  test.each([
-    {
-      what: "the headers it was given in its message",
-      fail: (request: Request) => new Error(JSON.stringify(Object.fromEntries(request.headers))),
-    },
-    {
-      what: "the URL it was given in its message",
-      fail: (request: Request) => new Error(`Cannot read ${request.url}`),
-    },
-    { what: "the request on it", fail: (request: Request) => Object.assign(new Error("no"), { request }) },
-    {
-      what: "the headers on it",
-      fail: (request: Request) => Object.assign(new Error("no"), { headers: [...request.headers] }),
-    },
-    { what: "the request as its cause", fail: (request: Request) => new Error("no", { cause: new Request(request) }) },
-    {
-      what: "a copy of the request's headers",
-      fail: ({ headers }: Request) => Object.fromEntries(new Headers(headers)),
-    },
-  ])("S8: stays out of the log when a handler throws an error with $what", async ({ fail }) => {
-    const receiver = await openReceiver({
-      secretInQuery: true,
-      declare: (server) =>
-        server.webhook("careless", (_payload, { request }) => {
-          throw fail(request ?? new Request("http://none"));
-        }),
-    });
-    await receiver.survives(() => receiver.post({ path: `/webhooks/careless?secret=${secret}` }), failed);
-  });
-
-  test("S8: stays out of the log when a handler logs the request", async () => {
-    const receiver = await openReceiver({
-      secretInQuery: true,
-      declare: (server) =>
-        server.webhook("chatty", (_payload, { request, log }) => {
-          log.info({ url: request?.url, headers: [...(request?.headers ?? [])] }, "got it");
-        }),
-    });
-    await receiver.survives(() => receiver.post({ path: `/webhooks/chatty?secret=${secret}` }), {
-      status: 200,
-      told: { msg: "delivery succeeded" },
-    });
-  });
-
-  test("S8: stays out of the answer when a handler sends the request back", async () => {
-    const receiver = await openReceiver({
-      secretInQuery: true,
-      declare: (server) =>
-        server.webhook("echo", (_payload, { request }) => ({
-          url: request?.url,
-          headers: [...(request?.headers ?? [])],
-        })),
-    });
-    const answer = await receiver.survives(() => receiver.post({ path: `/webhooks/echo?secret=${secret}&page=2` }), {
-      status: 200,
-      told: { msg: "delivery succeeded" },
-    });
-    expect(answer?.text).toContain("page=2");
-    expect(answer?.text).toContain("webhook-id");
-  });
-
-  test("S8: stays out of the log when a configured one cannot arrive", async () => {
-    const receiver = await openReceiver({ secret: [secret, ` ${secret}-with-spaces `, `${secret}-with-\x7f`] });
-    expect(receiver.log.filter(({ level }) => level === "warn")).toHaveLength(2);
-    await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": "another" } }), invalid);
-  });
-
-  test("S8: stays out of the log when the bytes around it are no HTTP", async () => {
-    const receiver = await openReceiver();
-    const socket = await RawSocket.open(receiver.url);
-    await receiver.survives(() => socket.send(`X-Webhook-Secret: ${secret}\r\n\r\n`).answer(), {
-      status: 400,
-      told: { status: 400, code: /^HPE_/ },
-    });
-    socket.close();
   });
 });

@@ -35,6 +35,18 @@ describe("hub.fetch", () => {
     expect(hub.requests[1]?.headers["x-note"]).toBe("seen");
   });
 
+  test("puts the values of its params into the path, and nothing in them leads elsewhere", async () => {
+    const hub = await openHub({});
+    const { fetch } = connect(hub.url);
+    const template = "/api/{type}s/{name}/discussions/{num}?author={name}";
+    await fetch(template, { params: { type: "dataset", name: "acme/my data", num: 4 } });
+    await fetch(template, { params: { type: "model", name: "acme/x?y=1#z{num}%2f", num: 4 } });
+    expect(hub.calls).toEqual([
+      "GET /api/datasets/acme/my%20data/discussions/4?author=acme/my%20data",
+      "GET /api/models/acme/x%3Fy%3D1%23z%7Bnum%7D%252f/discussions/4?author=acme/x%3Fy%3D1%23z%7Bnum%7D%252f",
+    ]);
+  });
+
   test("asks below the address of the Hub, where that has a path of its own", async () => {
     const hub = await openHub({});
     await connect(`${hub.url}/hub`).fetch("/api/whoami-v2");
@@ -86,16 +98,26 @@ describe("What hub.fetch is given is checked before anything is sent: it refuses
   });
 
   const wrong: readonly (readonly [string, string, object])[] = [
+    ["a param that is missing", "params.name", { path: "/api/{name}", params: { other: "x" } }],
+    ["a param that every object has", "params.toString", { path: "/api/{toString}", params: {} }],
+    ["braces that nobody fills in", "path", { path: "/api/{name}" }],
+    ["a step up in a param", "path", { path: "/api/{name}/x", params: { name: "acme/../../settings" } }],
+    ["an empty param", "params.name", { path: "/api/{name}/x", params: { name: "" } }],
+    ["a param with two slashes in a row", "params.name", { path: "/api/{name}", params: { name: "acme//x" } }],
+    ["half a character in a param", "params.name", { path: "/api/{name}", params: { name: "\ud800" } }],
     ["a method that there is not", "method", { method: "TRACE" }],
     ["a method in small letters", "method", { method: "post" }],
     ["a body that is no text", "body", { method: "POST", body: { title: "Hello" } }],
     ["a body of a GET", "body", { body: "{}" }],
     ["a token of the caller's", "headers", { headers: { Authorization: "Bearer other" } }],
+    ["a header of the connection", "headers", { headers: { "Transfer-Encoding": "chunked" } }],
+    ["a length that is counted anyway", "headers", { headers: { "content-length": "5" } }],
     ["a header that HTTP cannot carry", "headers", { headers: { "x-note": "a\nsecret" } }],
   ];
-  test.each(wrong)("%s", async (_what, field, init) => {
+  test.each(wrong)("%s", async (_what, field, given) => {
     const hub = await openHub({});
-    const error = await rejectionOf(Reflect.apply(connect(hub.url).fetch, undefined, [path, init]));
+    const { path: asked, ...init } = { path, ...given };
+    const error = await rejectionOf(Reflect.apply(connect(hub.url).fetch, undefined, [asked, init]));
     expect(error).toMatchObject({ code: "ARGUMENT_INVALID", fields: [field] });
     expect(inspect(error)).not.toContain("secret");
     expect(hub.calls).toEqual([]);
@@ -159,6 +181,23 @@ describe("What goes wrong with hub.fetch is a HubError", () => {
     const error = await rejectionOf(sent);
     expect(error).toMatchObject({ code: "HUB_REQUEST_INVALID", message: expect.stringContaining("[redacted]") });
     for (const secret of planted) expect(holdsSecret([inspect(error, { depth: 10 }), error], secret)).toBe(false);
+  });
+
+  test.each([
+    ["of its headers", { headers: { "x-api-key": "Planted-h3ader" } }, "Planted-h3ader"],
+    [
+      "of a form",
+      { headers: { "content-type": "application/x-www-form-urlencoded" }, body: "a=1&secret=Planted%20f0rm" },
+      "Planted f0rm",
+    ],
+  ])("without the secrets %s", async (_what, init, planted) => {
+    const hub = await openHub((_request, response) => {
+      response.writeHead(400);
+      response.end(JSON.stringify({ error: `${planted} and ${encodeURIComponent(planted)}` }));
+    });
+    const error = await rejectionOf(connect(hub.url).fetch(path, { method: "POST", ...init }));
+    expect(error).toMatchObject({ message: expect.stringContaining("[redacted]") });
+    expect(holdsSecret([inspect(error, { depth: 10 }), error], planted)).toBe(false);
   });
 
   test("unless its signal is aborted: then it is the reason", async () => {

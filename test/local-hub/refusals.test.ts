@@ -296,3 +296,10 @@ function says(field: string) {
   const escaped = field.replace(/[[\]."]/g, "\\$&");
   return expect.stringMatching(new RegExp(`^${escaped}: .+`));
 }
+
+test("A path that hub-api.md does not list is 404, with what a handler that calls it can do instead", async () => {
+  const hub = await openLocalHub();
+  const called = refused(await hub.ask("POST /api/datasets/me/data/discussions", { body: {} }), notFound);
+  expect(called).toMatch(/^There is no POST \/api\/datasets.*hub-api\.md.*stand-in.*new HubClient\(\{ fetch \}\)/);
+  expect(refused(await hub.ask("GET /nothing"), notFound)).toBe("There is no GET /nothing here.");
+});

@@ -83,7 +83,7 @@ describe("The process of a server's file", () => {
       .poll(async () => (await fetch(`http://127.0.0.1:${port}/`)).text())
       .toContain("https://loud-owl-13.loca.lt/webhooks/");
     expect(JSON.parse(lines.find((line) => line.startsWith("{")) ?? "")).toEqual(reachedAt);
-    expect(lines.join("\n")).not.toContain("ready to use");
+    expect(lines.join("\n")).not.toContain("Ready");
     started.kill();
     await started.ended;
   });

@@ -1,7 +1,11 @@
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createConsoleLogger } from "../../src/server/console-logger.ts";
 
+beforeEach(() => {
+  vi.stubEnv("LOG_LEVEL", "");
+});
 afterEach(() => {
+  vi.unstubAllEnvs();
   vi.restoreAllMocks();
 });
 
@@ -15,6 +19,7 @@ describe("The console's logger", () => {
   test.each(["debug", "info", "warn", "error"] as const)(
     "writes %s to the method of that name, as one line of JSON",
     (level) => {
+      vi.stubEnv("LOG_LEVEL", "trace");
       const lines = spyOnConsole(level);
       createConsoleLogger()[level]({ endpoint: "retrain", status: 200 }, "delivery\nsucceeded");
       expect(lines()).toEqual([
@@ -22,6 +27,26 @@ describe("The console's logger", () => {
       ]);
     },
   );
+
+  const levels = ["debug", "info", "warn", "error"] as const;
+
+  test.each<[setting: string, written: readonly string[]]>([
+    ["", ["info", "warn", "error"]],
+    ["debug", ["debug", "info", "warn", "error"]],
+    ["WARN", ["warn", "error"]],
+    ["fatal", []],
+    ["silent", []],
+    ["loud", ["info", "warn", "error"]],
+  ])("heeds LOG_LEVEL, also where it is set after the logger was made: %j", (setting, written) => {
+    const logger = createConsoleLogger().child({ endpoint: "retrain" });
+    vi.stubEnv("LOG_LEVEL", setting);
+    const heard = levels.filter((level) => {
+      const lines = spyOnConsole(level);
+      logger[level]("a line");
+      return lines().length > 0;
+    });
+    expect(heard).toEqual(written);
+  });
 
   test("writes what deceives the eye as JSON escapes it", () => {
     const written = vi.spyOn(console, "info").mockImplementation(() => {});

@@ -39,10 +39,58 @@ describe("A filter that nothing would pass", () => {
   });
 });
 
-test("A launch without any endpoint says that there is none", async () => {
+describe("A time limit that the Hub does not wait for", () => {
+  test.each(["31s", "1h"] as const)("is warned about where the answer waits for the handler: %s", async (timeout) => {
+    expect(await warningsOf((server) => server.webhook("retrain", { timeout }, () => "done"))).toEqual([
+      expect.stringMatching(/^Option "timeout" is \d+ seconds, but the Hub gives up after 30.*background: true/),
+    ]);
+  });
+
+  test("is none in the background, nor up to the 30 seconds of the Hub", async () => {
+    expect(
+      await warningsOf((server) => {
+        server.webhook("later", { timeout: "1h", background: true }, () => {});
+        server.webhook("retrain", { timeout: "30s" }, () => "done");
+      }),
+    ).toEqual([]);
+  });
+});
+
+describe("A decorator that decorates nothing", () => {
+  test("is warned about, each by its name", async () => {
+    expect(
+      await warningsOf((server) => {
+        server.webhook("forgotten", { scope: "repo" });
+        server.webhook();
+        server.webhook("retrain", () => "done");
+      }),
+    ).toEqual([
+      expect.stringMatching(/^webhook\("forgotten"\) was given no handler/),
+      expect.stringMatching(/^webhook\(\) was given no handler/),
+    ]);
+  });
+
+  test("is not one whose class was never instantiated, nor one that did its work", async () => {
+    expect(
+      await warningsOf((server) => {
+        class Bot {
+          @server.webhook("first") first() {}
+          @server.webhook second() {}
+        }
+        class Never {
+          @server.webhook("third") third() {}
+        }
+        return [new Bot(), Never];
+      }),
+    ).toEqual([]);
+  });
+});
+
+/** What a server with a secret warns about before its first answer. */
+async function warningsOf(declare: (server: WebhooksServer) => unknown): Promise<string[]> {
   const logger = createMemoryLogger();
   await using server = new WebhooksServer({ logger, secret: "s3cret" });
-  server.webhook("forgotten");
-  await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
-  expect(logger.lines.find(({ level }) => level === "warn")?.msg).toContain("No endpoint is registered");
-});
+  declare(server);
+  await server.request("/health");
+  return logger.lines.filter(({ level }) => level === "warn").map(({ msg }) => msg);
+}

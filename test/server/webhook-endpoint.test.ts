@@ -69,7 +69,7 @@ async function runScript(
 
 /** Where the script says that it listens. */
 async function addressOf(script: Script): Promise<string> {
-  const { endpoints } = await script.logged("ready to use");
+  const { endpoints } = await script.logged("Ready");
   const [, address] = /POST (http:\/\/127\.0\.0\.1:\d+)\/webhooks\//.exec(String(endpoints)) ?? [];
   if (address === undefined) throw new Error(`No address is named: ${String(endpoints)}`);
   return address;

@@ -106,7 +106,9 @@ describe("a tunnel of cloudflared", () => {
       retryable: true,
       message: expect.stringMatching(reason),
     });
-    expect(String(error)).toMatch(/choose another provider, or run a tunnel of your own and give its address/);
+    expect(String(error)).toMatch(
+      /choose another provider \(.*TUNNEL=.*\), or run a tunnel of your own and give its address \(PUBLIC_URL/,
+    );
     expect(inspect(error)).not.toContain(planted);
     expect(await program.isAlive()).toBe(false);
   });

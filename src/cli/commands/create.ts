@@ -16,7 +16,7 @@ export function addCreate(program: Command, invocation: Invocation): void {
         "hub-webhooks create --url https://me-bot.hf.space/webhooks/retrain --watch dataset:me/data",
         "hub-webhooks create --url https://example.com/hook --watch org:acme user:me --domain discussion",
         "openssl rand -hex 32 | hub-webhooks create --url https://example.com/hook --watch model:me/m --secret-stdin",
-        "hub-webhooks create --job job.json --watch dataset:me/data",
+        "hub-webhooks create --job job.json --watch dataset:me/data --domain repo",
       ),
     )
     .action(async (options: WebhookOptions) => {
@@ -32,6 +32,11 @@ export function addCreate(program: Command, invocation: Invocation): void {
       const described = await readWebhookOptions(options, invocation.shell);
       const hub = await invocation.connect();
       const webhook = await hub.webhooks.create({ domains: [...allDomains], ...described, watched: [...watch] });
+      if (webhook.url !== undefined && described.secret === undefined) {
+        invocation.output.say(
+          "note: The webhook has no secret, so anyone who knows its URL can post to it: delete it and create it with --secret-stdin, and give its receiver the same as WEBHOOK_SECRET.",
+        );
+      }
       writeWebhook(invocation.output, webhook);
     });
 }

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { examples } from "../examples.ts";
 import type { Invocation } from "../invocation.ts";
@@ -35,13 +36,24 @@ export function addHub(program: Command, invocation: Invocation): void {
       const { LocalHub } = await import("../../local-hub/local-hub.ts");
       const { developmentTokens } = await import("../../local-hub/accounts.ts");
       const logger = output.isText ? await terminalLogger() : undefined;
-      const hub = await LocalHub.start({ port, state, runJobs, allowRemote, logger });
+      const hub = await LocalHub.start({ port, state, runJobs, allowRemote, logger }).catch((error: unknown) => {
+        throw adviseHere(error, port);
+      });
       const stopped = shell.untilStopped();
       output.write(readyText(output, { hub, tokens: developmentTokens }));
       await stopped;
       output.say("The local Hub is closing. Once more ends it at once.");
       await hub.close();
     });
+}
+
+/** What cannot be had is chosen by an option here. */
+function adviseHere(error: unknown, port: number): unknown {
+  if (!WebhookError.isInstance(error) || error.code !== "PORT_IN_USE") return error;
+  return new WebhookError(
+    `Port ${port} is taken, perhaps by another local Hub: end what listens there, or choose another port with --port; 0 takes any free one.`,
+    { code: error.code, cause: error },
+  );
 }
 
 /** Other formats keep standard output for what was asked for. */

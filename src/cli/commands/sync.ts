@@ -55,6 +55,11 @@ async function sync(
   for (const { name, doubts } of source.endpoints) {
     for (const doubt of doubts) output.say(`note: Endpoint ${name}: ${doubt}`);
   }
+  if (source.endpoints.length > 0 && !(secret ?? source.secret)) {
+    output.say(
+      "note: The server has no secret, so anyone who knows the URL of an endpoint can post to it: set WEBHOOK_SECRET for the server and for sync, or give one with --secret-stdin.",
+    );
+  }
   const register = (changes: Partial<RegisterOptions> = {}) =>
     registerSource(source, hub, { baseUrl, state, secret, prune, adopt, dryRun, ...changes });
 

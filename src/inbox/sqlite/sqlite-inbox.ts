@@ -23,6 +23,8 @@ export interface SqliteInboxOptions {
   leaseMs?: number;
   /** How often other processes' deliveries and ended leases are looked for, in milliseconds. */
   pollMs?: number;
+  /** How long after the opening what may be forgotten is looked for, in milliseconds; from then on once an hour. */
+  firstPruneMs?: number;
   /** Whether to fail where there is no inbox yet, in place of making one. Default `false`. */
   mustExist?: boolean;
 }
@@ -40,6 +42,7 @@ export class SqliteInbox implements Inbox {
   readonly #owner = crypto.randomUUID();
   readonly #workers = new Map<string, QueueWorker>();
   readonly #timers: NodeJS.Timeout[] = [];
+  readonly #pruneTimer: NodeJS.Timeout;
   // So that the first look corrects what was stored before the clock was set back.
   #lastPoll = Number.POSITIVE_INFINITY;
   #wakeAt = Number.POSITIVE_INFINITY;
@@ -53,17 +56,23 @@ export class SqliteInbox implements Inbox {
       mostQueued: 100_000,
       leaseMs: 30_000,
       pollMs: 1_000,
+      // Not at once: the first deliveries go before.
+      firstPruneMs: 10_000,
       mustExist: false,
       ...options,
     };
-    const { file, unsafeFileSystem, leaseMs, pollMs, mustExist, log } = this.#options;
+    const { file, unsafeFileSystem, leaseMs, pollMs, firstPruneMs, mustExist, log } = this.#options;
     if (file !== ":memory:") checkFileSystem(file, { isAllowed: unsafeFileSystem === "allow", log });
     this.#database = openInboxDatabase(file, { mustExist });
     this.#table = new DeliveryTable(this.#database);
     this.#commit = new GroupCommit(this.#database);
     this.#every(pollMs, () => this.#poll());
     this.#every(leaseMs / 3, () => this.#renew());
-    this.#every(hourMs, () => this.prune().then(() => {}));
+    const prune = () => this.prune().then(() => {});
+    this.#every(hourMs, prune);
+    // Also one that is restarted more often than that has to forget.
+    this.#pruneTimer = setTimeout(() => this.#lookAfter(prune), firstPruneMs);
+    this.#pruneTimer.unref();
   }
 
   async accept(arrival: Arrival): Promise<{ duplicate: boolean }> {
@@ -136,6 +145,7 @@ export class SqliteInbox implements Inbox {
   async #close(graceMs: number): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     clearTimeout(this.#wakeTimer);
+    clearTimeout(this.#pruneTimer);
     await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
     await this.#commit.settled();
     this.#database.close();

@@ -32,7 +32,7 @@ function firstDeliveryStep(command: string, secretIsSet: boolean): Markup {
       <h3>Try a first delivery</h3>
       <p>
         Send the first endpoint a made-up delivery${secretIsSet && html`, from a shell that has <code>WEBHOOK_SECRET</code>`}.
-        The answer is <code>ignored</code> where the endpoint's filter asks for something else.
+        The handler runs for real, as for the Hub. The answer is <code>ignored</code> where the endpoint's filter asks for something else.
       </p>
       <div class="copyable">
         <pre><code id="first-delivery">${command}</code></pre>

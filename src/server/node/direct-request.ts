@@ -11,6 +11,29 @@ export interface Exchange {
 /** A host and perhaps a port: what is anything else is for the adapter to judge. */
 const plainHost = /^[\w.-]+(?::\d+)?$/;
 
+/** The last one that was looked at and found good: it is nearly always the same. */
+let goodHost: string | undefined;
+
+function isHost(host: string | undefined): boolean {
+  if (host === undefined) return false;
+  if (host === goodHost) return true;
+  if (!plainHost.test(host) || !URL.canParse(`http://${host}`)) return false;
+  goodHost = host;
+  return true;
+}
+
+/** Of these Node keeps the first where there are two, and says nothing. */
+function saysTwice(rawHeaders: readonly string[]): boolean {
+  let hosts = 0;
+  let types = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? "";
+    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
+    else if (name.length === 12 && name.toLowerCase() === "content-type") types += 1;
+  }
+  return hosts > 1 || types > 1;
+}
+
 /**
  * A delivery as it comes over a socket of Node. Making a `Request` of it, having it routed and making a `Response` cost as
  * much as all the rest of a delivery, and none of it is asked for in nearly every one.
@@ -32,9 +55,9 @@ export class DirectRequest implements DeliveryRequest {
    * query. Whatever else comes is none, and goes the long way.
    */
   static from(exchange: Exchange): DirectRequest | undefined {
-    const { method, url = "", headers, httpVersionMajor } = exchange.incoming;
+    const { method, url = "", headers, httpVersionMajor, rawHeaders } = exchange.incoming;
     if (method !== "POST" || !url.startsWith(webhooksPath) || httpVersionMajor !== 1) return undefined;
-    if (headers.host === undefined || !plainHost.test(headers.host)) return undefined;
+    if (!isHost(headers.host) || saysTwice(rawHeaders)) return undefined;
     return new DirectRequest(exchange, url.slice(webhooksPath.length));
   }
 

@@ -3,6 +3,7 @@ import { type Duration, toMilliseconds } from "../../duration.ts";
 import { readEnvironment } from "../../environment.ts";
 import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
+import { isLoopbackHost } from "../../loopback.ts";
 import type { OpenTunnelOptions } from "../../tunnel/tunnel.ts";
 import { dashboardPath } from "../dashboard/serve.ts";
 import { webhooksPath } from "../delivery-request.ts";
@@ -116,7 +117,8 @@ export async function launch(target: LaunchTarget, options: LaunchOptions): Prom
   const announce = options.announce ?? true;
   target.tell({ announce });
   if (announce) {
-    sayReady(target, publicUrl());
+    const isForMachineOnly = publicUrl() === url && isLoopbackHost(reachableHost(host));
+    sayReady(target, { publicUrl: publicUrl(), isForMachineOnly });
     sayDashboard(target, space?.url ?? url);
     if (space) adviseInSpace({ ...target.background(), log: target.log });
   }
@@ -148,14 +150,24 @@ function givenPublicUrl(option: LaunchOptions["publicUrl"]): () => string | unde
   return () => base;
 }
 
-function sayReady({ endpointNames, log }: LaunchTarget, publicUrl: string): void {
-  if (endpointNames().length === 0) {
-    log().warn("No endpoint is registered yet: webhook(name, handler) does it; without a handler it is a decorator.");
+function sayReady(
+  { endpointNames, log }: LaunchTarget,
+  { publicUrl, isForMachineOnly }: { publicUrl: string; isForMachineOnly: boolean },
+): void {
+  const endpoints = endpointNames().map((name) => `POST ${publicUrl}${webhooksPath}${name}`);
+  if (endpoints.length === 0) {
+    log().warn(
+      { url: publicUrl },
+      "The server listens, but no endpoint is registered yet: webhook(name, handler) does it; without a handler it is a decorator.",
+    );
+  } else if (isForMachineOnly) {
+    log().info(
+      { endpoints },
+      "Ready on this machine. The Hub cannot reach this address: try it with `npx hub-webhooks dev`, open a tunnel (TUNNEL=1), or set PUBLIC_URL to the address that leads here",
+    );
+  } else {
+    log().info({ endpoints, register: settingsPage }, "Ready: give the Hub the address of an endpoint");
   }
-  log().info(
-    { endpoints: endpointNames().map((name) => `POST ${publicUrl}${webhooksPath}${name}`), register: settingsPage },
-    "Webhooks are correctly setup and ready to use",
-  );
 }
 
 /** Not through the tunnel: that leads to the webhooks alone. */
@@ -174,7 +186,7 @@ function sayDashboard({ dashboard, log }: LaunchTarget, url: string): void {
   } else {
     log().info(
       { dashboard: `${url}${dashboardPath}` },
-      "The dashboard is open to this machine alone; set DASHBOARD_TOKEN to open it from elsewhere",
+      "The dashboard is open to a browser on this machine; set DASHBOARD_TOKEN to open it from elsewhere",
     );
   }
 }

@@ -1,10 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { Duplex } from "node:stream";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { type Answer, answerError, headersOf, isResponse, type JsonAnswer } from "../answer.ts";
+import { type Answer, answerError, headersOf, internalError, isResponse, type JsonAnswer, refusal } from "../answer.ts";
 import type { DeliveryRequest } from "../delivery-request.ts";
+import { answerMalformed, type Connections, refuseBroken } from "./broken-request.ts";
 import { DirectRequest, type Exchange } from "./direct-request.ts";
 
 /** How long a client may take, in milliseconds. The defaults of Node differ from version to version. */
@@ -20,7 +20,7 @@ export interface ListenTimeouts {
 /** What {@link listen} needs. */
 export interface ListenOptions {
   fetch: (request: Request, bindings: unknown) => Response | Promise<Response>;
-  /** Answers a delivery without `fetch`; `undefined` leaves it to that. Never rejects. */
+  /** Answers a delivery without `fetch`; `undefined` leaves it to that. */
   deliver?: (request: DeliveryRequest) => Promise<Answer> | undefined;
   host: string;
   /** 0 takes any free one. */
@@ -35,9 +35,6 @@ export interface Listener {
   /** Stops accepting and waits for the requests in work, at most `graceMs`. Returns whether all of them ended. */
   close(graceMs: number): Promise<boolean>;
 }
-
-/** Every open connection with the last request on it; `undefined` before the first. */
-type Connections = Map<Duplex, Exchange | undefined>;
 
 /** How often connections are looked through: for time-outs, and for idle ones while closing. */
 const longestCheckInterval = 1_000;
@@ -63,9 +60,26 @@ export async function listen({ fetch, deliver, host, port, timeouts, log }: List
     // Kept-alive connections go on sending after the socket is closed: they are turned away, to come back later.
     return closing ? closingAnswer() : fetch(request, bindings);
   }, adapting);
-  // A `Response` of a handler's own goes out the way that Hono's do.
-  const send = ({ incoming, outgoing }: Exchange, given: Answer) =>
-    isResponse(given) ? getRequestListener(() => given, adapting)(incoming, outgoing) : sendJson(outgoing, given);
+  const send = (exchange: Exchange, given: Answer) => {
+    const { incoming, outgoing } = exchange;
+    if (!incoming.complete) lingerAfter(exchange);
+    try {
+      // A `Response` of a handler's own goes out the way that Hono's do.
+      if (isResponse(given)) void getRequestListener(() => given, adapting)(incoming, outgoing);
+      else sendJson(outgoing, given);
+    } catch (error) {
+      giveUp(exchange, error);
+    }
+  };
+  const giveUp = ({ outgoing }: Exchange, error: unknown) => {
+    if (outgoing.headersSent) outgoing.destroy();
+    else sendJson(outgoing, refusal(internalError(error)));
+    try {
+      log().error({ err: error, status: 500 }, "A delivery could not be answered.");
+    } catch {
+      // It is the logger that throws, and there is nobody left to tell.
+    }
+  };
   const server = createServer(
     {
       headersTimeout: timeouts.headersMs,
@@ -78,14 +92,17 @@ export async function listen({ fetch, deliver, host, port, timeouts, log }: List
     (incoming, outgoing) => {
       const exchange = { incoming, outgoing };
       connections.set(incoming.socket, exchange);
-      outgoing.once("finish", () => {
-        // A refusal is out before the body is looked at that came in one packet with the headers.
-        if (!incoming.complete) setImmediate(linger, exchange);
-      });
       const request = closing ? undefined : DirectRequest.from(exchange);
       const answering = request && deliver?.(request);
-      if (answering) void answering.then((given) => send(exchange, given));
-      else void answer(incoming, outgoing);
+      if (answering)
+        void answering.then(
+          (given) => send(exchange, given),
+          (error) => giveUp(exchange, error),
+        );
+      else {
+        lingerAfter(exchange);
+        void answer(incoming, outgoing);
+      }
     },
   );
   server.on("connection", (socket) => {
@@ -117,18 +134,12 @@ function closingAnswer(): Response {
   return answer;
 }
 
-/** Answers what is HTTP, but cannot become a request: a host or a path that is none. */
-function answerMalformed(error: unknown, log: Logger): Response {
-  const headers = { connection: "close" };
-  if (error instanceof RequestError) {
-    log.warn({ status: 400, reason: error.message }, brokenRefused);
-    return new Response(null, { status: 400, headers });
-  }
-  log.error({ err: error, status: 500 }, "A request failed before it reached the receiver.");
-  return new Response(null, { status: 500, headers });
+/** A refusal is out before the body is looked at that came in one packet with the headers. */
+function lingerAfter(exchange: Exchange): void {
+  exchange.outgoing.once("finish", () => {
+    if (!exchange.incoming.complete) setImmediate(linger, exchange);
+  });
 }
-
-const brokenRefused = "broken HTTP request refused";
 
 /** Takes a little more of a body that was not asked for: to hang up at once could cost the client the answer. */
 function linger({ incoming }: Exchange): void {
@@ -148,67 +159,6 @@ function linger({ incoming }: Exchange): void {
     clearTimeout(giveUp);
     socket.off("data", onData);
   });
-}
-
-/** What never becomes a whole request (garbage, TLS, a body cut short, silence) is answered here, with one log line. */
-function refuseBroken(server: Server, { connections, log }: { connections: Connections; log: () => Logger }): void {
-  const broken = new WeakSet<Duplex>();
-
-  const refuse = (socket: Duplex, status: string, why: object) => {
-    if (!socket.writable) return void socket.destroy();
-    log().warn({ ...why, status: Number(status.slice(0, 3)) }, brokenRefused);
-    socket.end(statusAnswer(status), () => socket.destroy());
-  };
-
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    // A reset has nobody left to answer to.
-    if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
-    if (broken.has(socket)) return;
-    broken.add(socket);
-    const exchange = connections.get(socket);
-    const status = statusOf(error);
-    if (!exchange || (exchange.outgoing.writableFinished && exchange.incoming.complete)) {
-      refuse(socket, status, { code: error.code });
-    } else if (exchange.incoming.complete) {
-      // The request before the garbage is in work, and the next answer on this connection has to be its own.
-      exchange.outgoing.once("close", () => refuse(socket, status, { code: error.code }));
-    } else if (exchange.outgoing.headersSent) {
-      socket.destroy();
-    } else if (exchange.incoming.listenerCount("error") > 0) {
-      // Whoever reads the body is told why there is no more of it, and tells the log.
-      socket.end(statusAnswer(status), () => exchange.incoming.destroy(bodyBroken(error, status)));
-    } else {
-      refuse(socket, status, { code: error.code });
-    }
-  });
-
-  server.on("connect", (_request, socket) => {
-    // Node hands such a socket over without any listener: a reset would end the process.
-    socket.on("error", () => socket.destroy());
-    refuse(socket, "405 Method Not Allowed\r\nAllow: POST", { method: "CONNECT" });
-  });
-
-  server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
-    log().warn({ status: 417, reason: "unknown Expect header" }, brokenRefused);
-    response.writeHead(417, { connection: "close", "content-length": 0 }).end();
-  });
-}
-
-function statusOf(error: NodeJS.ErrnoException): string {
-  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return "408 Request Timeout";
-  return error.code === "HPE_HEADER_OVERFLOW" ? "431 Request Header Fields Too Large" : "400 Bad Request";
-}
-
-function statusAnswer(status: string): string {
-  return `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
-}
-
-function bodyBroken(cause: NodeJS.ErrnoException, status: string): WebhookError {
-  const message =
-    cause.code === "ERR_HTTP_REQUEST_TIMEOUT"
-      ? "The body did not arrive in time."
-      : `The body is cut short or broken (${cause.code}).`;
-  return new WebhookError(message, { code: "BODY_INCOMPLETE", status: Number(status.slice(0, 3)) });
 }
 
 function opened(server: Server, { host, port }: { host: string; port: number }): Promise<void> {

@@ -37,9 +37,24 @@ export interface PublicDoorOptions extends Pick<ListenOptions, "fetch" | "log"> 
  * @throws `TUNNEL_FAILED`, `OPTION_INVALID`.
  */
 export async function openPublicDoor(options: PublicDoorOptions): Promise<PublicDoor> {
-  const { log, secret, serverPort } = options;
+  const { secret } = options;
+  if (secret.isSet()) return openDoor(options);
+  const made = crypto.randomUUID().replaceAll("-", "");
   // Before the tunnel: there must not be a moment at which the door stands open.
-  if (!secret.isSet()) printSessionSecret(secret);
+  secret.use(made);
+  try {
+    const door = await openDoor(options);
+    printSessionSecret(made);
+    return door;
+  } catch (error) {
+    // Nobody has seen it.
+    secret.forget();
+    throw error;
+  }
+}
+
+async function openDoor(options: PublicDoorOptions): Promise<PublicDoor> {
+  const { log, serverPort } = options;
   if (options.tunnel.publicUrl === undefined) return openTemporaryDoor(options);
   const tunnel = await openTunnel({ ...options.tunnel, port: serverPort });
   tellEvents(tunnel, log);
@@ -120,8 +135,6 @@ function tellEvents(tunnel: Tunnel, log: () => Logger): void {
 }
 
 /** An address that anybody can find must not be open to everyone. Printed, not logged: logs are kept. */
-function printSessionSecret(secret: SecretCheck): void {
-  const made = crypto.randomUUID().replaceAll("-", "");
-  secret.use(made);
-  process.stdout.write(`\nNo secret is set, so this session has one of its own. Give it to the Hub:\n  ${made}\n\n`);
+function printSessionSecret(secret: string): void {
+  process.stdout.write(`\nNo secret is set, so this session has one of its own. Give it to the Hub:\n  ${secret}\n\n`);
 }

@@ -38,6 +38,17 @@ describe("hub-webhooks create", () => {
     expect(stdout).toContain("\thttps://example.com/hook\tdataset:me/data\trepo,discussion\tnot set\t");
   });
 
+  test("says on standard error that a webhook without a secret leaves its receiver open", async () => {
+    const hub = await startStandInHub();
+    const watch = ["--watch", "dataset:me/data"];
+    const open = await runCommand([...toUrl, ...watch, "--format", "json"], { hub });
+    expect(open.stderr).toMatch(/^note: The webhook has no secret.*--secret-stdin.*WEBHOOK_SECRET/);
+    expect(JSON.parse(open.stdout)).toBeDefined();
+    const secret = ["--secret", "s3cret"];
+    expect((await runCommand([...toUrl, ...watch, ...secret], { hub })).stderr).toBe("");
+    expect((await runCommand(["create", "--job-source-id", "job-1", ...watch], { hub })).stderr).toBe("");
+  });
+
   test("watches all that stands behind one --watch, and behind each", async () => {
     const hub = await startStandInHub();
     await runCommand([...toUrl, "--watch", "model:a", "org:b", "--watch", "bucket:c:d"], { hub });

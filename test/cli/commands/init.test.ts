@@ -96,15 +96,28 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
     await init(join(folder, "bot"), "--template", "space", "--example", example);
     const readme = await readFile(join(folder, "bot", "README.md"), "utf8");
     expect(readme).toMatch(
-      new RegExp(`^---\n\ntitle: ${await title()}\n[^]*?sdk: docker\n[^]*?\n---\n\n# ${await title()}\n`),
+      new RegExp(`^---\ntitle: ${await title()}\n[^]*?sdk: docker\n[^]*?\n---\n\n# ${await title()}\n`),
     );
     expect(readme.match(/^## .*/gm)).toEqual([
       ...["## On your machine", "## Try it", "## For real", "## What to change", "## On the Hub"],
     ]);
     expect(readme).toContain("npm install\nnpm test\n```");
     expect(readme).toContain("```sh\nnpx hub-webhooks dev\n");
-    for (const name of Object.keys(examples[example].environment))
-      expect(readme.split("## On the Hub")[1]).toContain(name);
+    for (const name of Object.keys(examples[example].environment)) {
+      // Where the steps have told what is set, and how.
+      expect(readme.split("## On the Hub")[1]).toMatch(
+        new RegExp(`secret with the name[^]*${name}.* too, set[^]*3\\. `),
+      );
+    }
+  });
+
+  test("says where its deliveries are kept, if it works in the background", async () => {
+    await init(join(folder, "bot"), "--template", "space", "--example", example);
+    const readme = await readFile(join(folder, "bot", "README.md"), "utf8");
+    const { isBackground } = examples[example];
+    expect((await readOwn("server.ts")).includes("background: true")).toBe(isBackground);
+    expect(readme.includes("Its endpoint has `background: true` and keeps its deliveries")).toBe(isBackground);
+    expect(readme).toMatch(/`INBOX_URL`.*`npm install bullmq ioredis`.*`npm install bullmq pg`/);
   });
 
   test("has a README of the example and of how to bring it to a server", async () => {
@@ -129,7 +142,10 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
   test("says what to set before it starts", async () => {
     const { stdout } = await init(join(folder, "bot"), "--template", "space", "--example", example);
     expect(stdout).toContain(`A project from the example ${example} and the template space, `);
-    expect(stdout).toMatch(/^ {2}npx hub-webhooks dev .*\n {2}npm start /m);
+    expect(stdout).toMatch(/^ {2}npx hub-webhooks dev .*\n {2}# in another terminal.*\n.*\n {2}npm start /m);
+    // The first that its README tries, without which nothing would be seen.
+    const [, trigger] = /^npx hub-webhooks (trigger .*)$/m.exec(await readOwn("README.md")) ?? [];
+    expect(stdout).toContain(`\n  npx hub-webhooks ${trigger}\n`);
     const start = await readOwn("start.ts");
     for (const [name, meaning] of Object.entries(examples[example].environment)) {
       expect(stdout).toMatch(new RegExp(`^ {2}${name} +${meaning}$`, "m"));
@@ -158,9 +174,17 @@ describe("hub-webhooks init", () => {
       `cd '${folder}/it'\\''s a bot'`,
       "npm install",
       "npm test",
+      expect.stringMatching(/^npx hub-webhooks dev /),
+      "# in another terminal, let something happen:",
+      "npx hub-webhooks trigger dataset:local-user/data",
       expect.stringMatching(/^npm start /),
-      "npx hub-webhooks dev",
     ]);
+  });
+
+  test("says which name it has made of a folder's that npm does not take, and of no other", async () => {
+    const changed = await init(join(folder, "Bad Name!"), "--template", "server");
+    expect(changed.stdout).toContain("\nIts name in package.json: bad-name\n");
+    expect((await init(join(folder, "bot"), "--template", "server")).stdout).not.toContain("package.json");
   });
 
   test("makes the project in the folder it runs in for a point, and leaves the `.git` there alone", async () => {
@@ -319,6 +343,18 @@ test("The two templates differ in what they say alone", async () => {
   expect(readme).not.toContain("Space");
 });
 
+test("The inbox of a container is in a volume, and never in its image", async () => {
+  const read = (file: string) => readFile(new URL(file, templateFolder("server")), "utf8");
+  const dockerfile = await read("Dockerfile");
+  const [, folder = ""] = /-v bot-inbox:(\S+)/.exec(await read("README.md")) ?? [];
+  expect(folder).toBe(`${/^WORKDIR (.*)$/m.exec(dockerfile)?.[1]}/.hub-webhooks`);
+  expect(dockerfile).toMatch(/^RUN mkdir .*\.hub-webhooks && chown 1000:1000 .*\.hub-webhooks$/m);
+  expect(await read(".dockerignore")).toMatch(/^\.hub-webhooks$/m);
+  expect(await readFile(new URL("../../../docs/deploy.md", import.meta.url), "utf8")).toContain(
+    `-v bot-inbox:${folder} `,
+  );
+});
+
 describe.runIf(canMakeTerminal)("hub-webhooks init on a terminal", () => {
   const nobody = { url: "http://127.0.0.1:9" };
 
@@ -328,9 +364,26 @@ describe.runIf(canMakeTerminal)("hub-webhooks init on a terminal", () => {
     command.stdin.write("bot\r");
     await command.says("Where is it to run?");
     command.stdin.write("\u001b[B\r");
+    await command.says("Which example does it begin with?");
+    command.stdin.write("\r");
     expect(await command.ended).toMatchObject({ exitCode: 0 });
     expect(command.stdout).toContain("cd bot");
     expect(await readFile(join(folder, "bot", "README.md"), "utf8")).toContain("A server that receives");
+  });
+
+  test("begins with the example that is chosen, and asks for none that was given", async () => {
+    const command = startOnTerminal("init bot", nobody, { cwd: folder });
+    await command.says("Where is it to run?");
+    command.stdin.write("\r");
+    await command.says("Which example does it begin with?");
+    command.stdin.write("\u001b[B\r");
+    expect(await command.ended).toMatchObject({ exitCode: 0 });
+    expect(command.stdout).toContain(`A project from the example ${exampleNames[0]} and the template space`);
+    const given = startOnTerminal("init other --example trigger-training", nobody, { cwd: folder });
+    await given.says("Where is it to run?");
+    given.stdin.write("\r");
+    expect(await given.ended).toMatchObject({ exitCode: 0 });
+    expect(given.stdout).not.toContain("Which example");
   });
 
   test("writes nothing after Ctrl+C", async () => {

@@ -23,6 +23,13 @@ const webhooks = [
 ];
 
 describe("hub-webhooks list", () => {
+  test("tells a job without an image by its hardware alone", async () => {
+    const job = { environment: {}, command: ["npx"], flavor: "cpu-basic", timeoutSeconds: null, secrets: [] };
+    const hub = await startStandInHub([wireWebhook({ id: idOf(1), url: undefined, job })]);
+    const { stdout } = await runCommand(["list"], { hub });
+    expect(stdout).toContain("\tjob on cpu-basic\t");
+  });
+
   test("shows a table on a terminal", async () => {
     const hub = await startStandInHub(webhooks);
     const { exitCode, stdout } = await runCommand(["list"], { hub, isTerminal: true, env: { NO_COLOR: "1" } });

@@ -25,14 +25,14 @@ class Project {
   }
 
   /** Writes the file anew: endpoints by name, with their options as they stand in the source. */
-  write(endpoints: Record<string, string>): void {
+  write(endpoints: Record<string, string>, options = `{ secret: "${secret}" }`): void {
     const lines = Object.entries(endpoints).map(
       ([name, options]) => `server.webhook("${name}", ${options}, () => {});`,
     );
     writeFileSync(
       this.file,
       `import { WebhooksServer } from "hub-webhooks";
-       const server = new WebhooksServer({ secret: "${secret}" });
+       const server = new WebhooksServer(${options});
        ${lines.join("\n")}
        console.log("printed by the file");
        export default server;
@@ -89,6 +89,16 @@ describe("hub-webhooks sync", () => {
       stdout: `Nothing to do on ${project.scene.hub.url}, server ${baseUrl}.\n= 1 unchanged\n`,
       stderr: "",
     });
+  });
+
+  test("says on standard error that a server without a secret is open, unless the webhooks are given one", async () => {
+    const project = await openProject();
+    project.write({ retrain: '{ watch: "dataset:me/data" }' }, '{ secret: "" }');
+    const open = await project.sync("--dry-run --format json");
+    expect(open.stderr).toMatch(/^note: The server has no secret.*WEBHOOK_SECRET.*--secret-stdin/);
+    expect(JSON.parse(open.stdout)).toBeDefined();
+    const given = await project.sync("--dry-run --secret-stdin", { input: "s3cret\n" });
+    expect(given.stderr).toBe("");
   });
 
   test("says what looks like a slip in the options of an endpoint", async () => {

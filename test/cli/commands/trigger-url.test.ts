@@ -56,8 +56,9 @@ describe("hub-webhooks trigger --url", () => {
   });
 
   test("fails where nobody answers, after one attempt", async () => {
-    const { exitCode, stdout } = await runTrigger(["dataset:me/data", "--url", "http://127.0.0.1:1/"]);
+    const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--url", "http://127.0.0.1:1/"]);
     expect(exitCode).toBe(1);
+    expect(stderr).toBe("Nothing listens at 127.0.0.1:1: start the receiver, or mend --url.\n");
     expect(stdout).toMatch(/\t\t\d+\t1\t\w+\tconnect ECONNREFUSED/);
   });
 

@@ -43,10 +43,26 @@ describe("The inbox that is looked into", () => {
     const file = join(folder, "deeper", "inbox.db");
     const result = await runCommand(["deliveries", ...argv, "--inbox", `sqlite:${file}`]);
     expect(result).toMatchObject({ exitCode: 1, stdout: "" });
-    expect(result.stderr).toMatch(/^error: There is no inbox at ".*inbox\.db".*INBOX_URL.*--inbox URL.*\n$/);
+    expect(result.stderr).toMatch(/^error: There is no inbox at ".*inbox\.db".*by its URL \(--inbox\).*\n$/);
+    expect(result.stderr).not.toContain("INBOX_URL");
     expect(result.stderr).toContain(file);
     expect(await readdir(folder)).toEqual([]);
   });
+
+  test("is blamed on INBOX_URL where that names it, with the option as another way", async () => {
+    const env = { INBOX_URL: `sqlite:${inboxFile()}` };
+    const { stderr } = await runCommand(["deliveries", "list"], { env });
+    expect(stderr).toMatch(/^error: There is no inbox at .*\(INBOX_URL\).*--inbox URL.*\n$/);
+  });
+
+  test.each(["redis://127.0.0.1:1/0", "redis://[::1", "mysql://127.0.0.1/db"])(
+    "is blamed on --inbox where that names it: %s",
+    async (url) => {
+      const { stderr } = await runCommand(["deliveries", "list", "--inbox", url]);
+      expect(stderr).toMatch(/^error: .*--inbox.*\n$/);
+      expect(stderr).not.toContain("INBOX_URL");
+    },
+  );
 
   test("is no file that holds nothing, which is left as it is", async () => {
     const file = inboxFile();

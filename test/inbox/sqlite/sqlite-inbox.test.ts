@@ -73,6 +73,19 @@ describe("Retention", () => {
     expect(await inbox.accept(arrival("done"))).toEqual({ duplicate: false });
     expect((await inbox.counts()).retrain).toMatchObject({ queued: expect.any(Number), dead: 0 });
   });
+
+  test("begins soon after the opening, for a process that is restarted before an hour is over", async () => {
+    const clock = { now: Date.UTC(2026, 0, 1) };
+    const first = openInbox({ now: () => clock.now });
+    work(first.inbox, () => succeeded, { retentionMs: 3_600_000 });
+    await first.inbox.accept(arrival("done"));
+    await reached(first.inbox, "done", "succeeded");
+    await first.inbox.close(0);
+    clock.now += 3_600_001;
+    const { inbox } = openInbox({ file: first.file, now: () => clock.now, firstPruneMs: 20 });
+    work(inbox, () => succeeded, { retentionMs: 3_600_000 });
+    await waitFor(async () => expect((await inbox.list()).deliveries).toEqual([]));
+  });
 });
 
 describe("A clock that is set back by an hour", () => {

@@ -91,6 +91,7 @@ describe("What to do next", () => {
     expect(html).toContain(`href="https://huggingface.co/settings/webhooks"`);
     expect(html).toContain(`href="health"`);
     expect(await textOf(sampleInfo())).toContain("curl 'https://acme-bot.hf.space/webhooks/trigger_training'");
+    expect(await textOf(sampleInfo())).toContain("The handler runs for real");
   });
 
   test("tells of sleep and lost disks on a Space, and only there", async () => {

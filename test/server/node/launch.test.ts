@@ -22,7 +22,7 @@ function createReceiver() {
   const logger = createMemoryLogger();
   const server = new WebhooksServer({ logger });
   server.webhook("retrain", () => "done");
-  const readyLines = () => logger.lines.filter(({ msg }) => msg.includes("ready to use"));
+  const readyLines = () => logger.lines.filter(({ msg }) => msg.startsWith("Ready"));
   return { server, logger, readyLines };
 }
 
@@ -51,7 +51,7 @@ describe("A launched server", () => {
     expect(await (await deliverTo(url)).json()).toBe("done");
   });
 
-  test("says which addresses to register, and where", async () => {
+  test("says at which addresses it takes deliveries, and that the Hub does not reach those of this machine", async () => {
     const { server, readyLines } = createReceiver();
     server.webhook("acme/test", () => "done");
     await using launched = server;
@@ -59,11 +59,32 @@ describe("A launched server", () => {
     expect(readyLines()).toEqual([
       {
         level: "info",
-        msg: "Webhooks are correctly setup and ready to use",
+        msg: expect.stringMatching(/^Ready on this machine.*cannot reach.*hub-webhooks dev.*TUNNEL=1.*PUBLIC_URL/),
         endpoints: [`POST ${url}/webhooks/retrain`, `POST ${url}/webhooks/acme/test`],
+      },
+    ]);
+  });
+
+  test("says where to register its addresses, where the Hub does reach them", async () => {
+    const { server, readyLines } = createReceiver();
+    await using launched = server;
+    await launched.launch({ ...anyPort, publicUrl: "https://bot.example.com" });
+    expect(readyLines()).toEqual([
+      {
+        level: "info",
+        msg: "Ready: give the Hub the address of an endpoint",
+        endpoints: ["POST https://bot.example.com/webhooks/retrain"],
         register: "https://huggingface.co/settings/webhooks",
       },
     ]);
+  });
+
+  test("is not called ready while it has no endpoint", async () => {
+    const logger = createMemoryLogger();
+    await using server = new WebhooksServer({ logger, secret: "s3cret" });
+    const { url } = await server.launch(anyPort);
+    expect(logger.lines).toContainEqual({ level: "warn", url, msg: expect.stringContaining("no endpoint") });
+    expect(logger.text()).not.toContain("Ready");
   });
 
   test("is launched once, however often it is asked, at once or later", async () => {

@@ -35,15 +35,18 @@ describe("The logger of a launched server", () => {
   test("writes what deceives the eye as JSON escapes it, where it writes to no terminal", () => {
     const file = new URL("../../../src/server/node/logger.ts", import.meta.url);
     const repo = "dataset:me/\u009b2J\u202e\u001bÜ";
+    // ASCII, and so the one that a look at the length does not find.
+    const title = "de\u007fl";
     const script = `const { createNodeLogger } = await import(${JSON.stringify(file.href)});
       createNodeLogger().info({ repo: ${JSON.stringify(repo)} }, "delivery ignored");
-      createNodeLogger().info("delivery succeeded");`;
+      createNodeLogger().info({ title: ${JSON.stringify(title)} }, "delivery succeeded");`;
     const written = execFileSync(process.execPath, ["--input-type=module", "--eval", script], { encoding: "utf8" });
     const lines = written.trimEnd().split("\n");
     expect(lines[0]).toContain(String.raw`dataset:me/\u009b2J\u202e\u001bÜ`);
+    expect(lines[1]).toContain(String.raw`"title":"de\u007fl"`);
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       { repo, msg: "delivery ignored" },
-      { msg: "delivery succeeded" },
+      { title, msg: "delivery succeeded" },
     ]);
   });
 

@@ -106,6 +106,20 @@ describe("A server launched with a tunnel", () => {
     expect((await deliver(publicUrl, "s3cret")).status).toBe(200);
   });
 
+  test("prints no secret where the tunnel cannot be opened, and asks for none then", async () => {
+    vi.stubEnv("WEBHOOK_SECRET", "");
+    const printed = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+    await using host = await startLocaltunnelServer({ mode: "forbidden" });
+    await using server = serverWithSecret();
+    await expect(launchThrough(server, host)).rejects.toMatchObject({
+      code: "TUNNEL_FAILED",
+      message: expect.stringMatching(/LOCALTUNNEL_HOST.*TUNNEL=cloudflared.*PUBLIC_URL for a server/),
+    });
+    expect(printed.mock.calls.join("")).not.toContain("Give it to the Hub");
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    expect((await deliver(url)).status).toBe(200);
+  });
+
   test("rejects where the tunnel cannot be opened, and listens no more", async () => {
     await using host = await startLocaltunnelServer({ mode: "forbidden" });
     await using server = serverWithSecret("s3cret");

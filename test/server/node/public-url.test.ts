@@ -80,7 +80,7 @@ describe("A launch that is not announced", () => {
     const loud = createReceiver();
     await using _loud = loud.server;
     await loud.launch({});
-    expect(loud.logger.text()).toContain("ready to use");
+    expect(loud.logger.text()).toContain("Ready");
   });
 
   test("says what looks like a mistake", async () => {

@@ -44,15 +44,22 @@ export class InboxAccess {
         await inbox.close(0);
       }
     } catch (error) {
-      throw toTellable(error, url ?? "");
+      throw toTellable(error, { url: url ?? "", isOption: readOptions().inbox !== undefined });
     }
   }
 }
 
+/** The URL of the inbox, empty where nobody has named one, and whether `--inbox` says so. */
+interface NamedInbox {
+  url: string;
+  isOption: boolean;
+}
+
 /** The error as it can be shown; without its cause, which may quote the URL as well. */
-function toTellable(error: unknown, url: string): Error {
+function toTellable(error: unknown, { url, isOption }: NamedInbox): Error {
   const reason = withoutSecrets(error instanceof Error ? error.message : String(error), url);
-  if (WebhookError.isInstance(error)) return new WebhookError(adviseHere(error, { reason, url }), { code: error.code });
+  if (WebhookError.isInstance(error))
+    return new WebhookError(adviseHere(error, { reason, url, isOption }), { code: error.code });
   // Whatever has a code comes from the engine or the system, and not from a mistake of ours.
   if (error instanceof Error && "code" in error) {
     return new WebhookError(`The inbox could not be read or written (${reason}): mend that, or try again.`, {
@@ -62,8 +69,12 @@ function toTellable(error: unknown, url: string): Error {
   return new Error(reason);
 }
 
-function adviseHere({ code, cause }: WebhookError, { reason, url }: { reason: string; url: string }): string {
-  if (code === "INBOX_UNUSABLE") return `${reason} For this command --inbox URL names it as well.`;
+function adviseHere({ code, cause }: WebhookError, { reason, url, isOption }: NamedInbox & { reason: string }): string {
+  // The inbox knows of the variable alone, as a server does.
+  if (isOption) {
+    const told = reason.replace('INBOX_URL (or the option "inbox")', "--inbox").replaceAll("INBOX_URL", "--inbox");
+    if (code !== "INBOX_UNAVAILABLE") return told;
+  } else if (code === "INBOX_UNUSABLE") return `${reason} For this command --inbox URL names it as well.`;
   if (code !== "INBOX_UNAVAILABLE") return reason;
   const detail = cause instanceof Error ? ` (${withoutSecrets(cause.message, url)})` : "";
   return `The inbox could not be written${detail}: try again.`;

@@ -6,6 +6,12 @@ import { joinReadme } from "./readme.ts";
 
 /** What there is to know of an example before its files are read. */
 interface Example {
+  /** What it does, in a few words. */
+  purpose: string;
+  /** What lets it act in `dev`: the first that its README tries. */
+  trigger: string;
+  /** Whether its endpoint works in the background, so that its deliveries have to be kept somewhere. */
+  isBackground: boolean;
   /** The variables without which its `start.ts` does not start, and what each is. */
   environment: Readonly<Record<string, string>>;
 }
@@ -13,27 +19,42 @@ interface Example {
 /** The examples that a project can begin with, by the name of their folder. */
 export const examples = {
   "auto-retrain": {
+    purpose: "starts a training job when a dataset was pushed to",
+    trigger: "trigger dataset:local-user/data",
+    isBackground: true,
     environment: {
       HF_TOKEN: "a token that may start jobs",
       JOB_NAMESPACE: "the user or organization that pays for them",
     },
   },
   "discussion-bot": {
+    purpose: "replies to comments that mention it",
+    trigger: 'trigger model:local-user/net --scope discussion.comment --set comment.content="@my-bot hello"',
+    isBackground: true,
     environment: {
       HF_TOKEN: "a token of the bot's own account, which may write discussions",
       MODEL_NAME: "a model that can chat",
     },
   },
   "metadata-review": {
+    purpose: "posts what a card lacks",
+    trigger: "trigger dataset:local-user/data",
+    isBackground: true,
     environment: {
       HF_TOKEN: "a token that may write discussions",
       BOT_NAME: "the name of the account that it belongs to",
     },
   },
   "private-to-public": {
+    purpose: "opens a checklist where a repository was made public",
+    trigger: "trigger dataset:local-user/data --scope repo.config --set updatedConfig.private=false",
+    isBackground: true,
     environment: { HF_TOKEN: "a token that may write discussions" },
   },
   "trigger-training": {
+    purpose: "calls a function of yours when a dataset was pushed to",
+    trigger: "trigger dataset:local-user/data",
+    isBackground: false,
     environment: {},
   },
 } as const satisfies Readonly<Record<string, Example>>;
@@ -75,6 +96,7 @@ export async function withExample(
     template: template.get("README.md") ?? "",
     endpoint: name.replaceAll("-", "_"),
     variables: Object.keys(examples[name].environment),
+    isBackground: examples[name].isBackground,
   });
   return new Map([...files.set("README.md", readme)].sort(([left], [right]) => (left < right ? -1 : 1)));
 }

@@ -8,10 +8,12 @@ export interface ReadmeParts {
   endpoint: string;
   /** The variables that the example needs beside the secret. */
   variables: readonly string[];
+  /** Whether that endpoint works in the background. */
+  isBackground: boolean;
 }
 
 /** The README of a project that begins with an example: the example's own, between the two ends of the template's. */
-export function joinReadme({ example, template, endpoint, variables }: ReadmeParts): string {
+export function joinReadme({ example, template, endpoint, variables, isBackground }: ReadmeParts): string {
   const [head = "", ...parts] = sectionsOf(forProject(example));
   const title = /^# (.*)$/m.exec(head)?.[1] ?? "";
   const [top = "", install = "", ...deployment] = sectionsOf(template.replaceAll("on_new_data", endpoint));
@@ -22,8 +24,15 @@ export function joinReadme({ example, template, endpoint, variables }: ReadmePar
     // How it is started, the example itself says.
     install.replace(/^(?:npm start|npx hub-webhooks dev).*\n/gm, ""),
     ...parts.map((part) => `${part.trimEnd()}\n\n`),
-    ...deployment.map((part, index) => (index === 0 ? withVariables(part, variables) : part)),
+    ...deployment
+      .map((part, index) => (index === 0 ? withVariables(part, variables) : part))
+      .map((part) => (isBackground ? asBackground(part) : part)),
   ].join("");
+}
+
+/** What a template says of any such endpoint, said of the one that is there. */
+function asBackground(section: string): string {
+  return section.replace("An endpoint with `background: true` keeps", "Its endpoint has `background: true` and keeps");
 }
 
 /** A README without the comments that are for this repository's tests. */
@@ -44,11 +53,12 @@ function sectionsOf(readme: string): string[] {
   return readme.split(/^(?=## )/m);
 }
 
+/** Told where the section has told how the secret is set. */
 function withVariables(section: string, variables: readonly string[]): string {
   if (variables.length === 0) return section;
   const named = variables.map((name) => `\`${name}\``).join(" and ");
-  const told = `Beside \`WEBHOOK_SECRET\`, this server needs ${named} there, set in the same way.`;
+  const told = `This server needs ${named} too, set in the same way.`;
   return section
-    .replace(/^(## .*\n)/, (heading) => `${heading}\n${told}\n`)
+    .replace(/(?<=`WEBHOOK_SECRET`.*?)everyone\./s, (end) => `${end}\n   ${told}`)
     .replace("-e WEBHOOK_SECRET", ["WEBHOOK_SECRET", ...variables].map((name) => `-e ${name}`).join(" "));
 }

@@ -5,7 +5,7 @@ import { readVersion } from "../../own-package.ts";
 import { plainText } from "../../plain-text.ts";
 import type { Shell } from "../../shell.ts";
 import { wrongUsage } from "../../wrong-usage.ts";
-import { checkExample, type ExampleName, examples, withExample } from "./example.ts";
+import { checkExample, type ExampleName, exampleNames, examples, withExample } from "./example.ts";
 import { checkIsFree, writeFiles } from "./project-folder.ts";
 import { checkName, nameFromFolder } from "./project-name.ts";
 import { readTemplate, type TemplateName, templateNames, templatePurposes } from "./template.ts";
@@ -34,14 +34,14 @@ export async function runInit({ directory: given, options, invocation }: InitRun
   const { output, shell } = invocation;
   // Before any question: nobody is to answer in vain.
   if (options.name !== undefined) checkName(options.name);
-  const example = options.example === undefined ? undefined : checkExample(options.example);
+  const named = options.example === undefined ? undefined : checkExample(options.example);
   const path = given ?? (await askDirectory(shell));
   // As of a variable that is not set: this folder is not what was meant.
   if (path === "")
     throw wrongUsage("The folder has no name: give one, as in hub-webhooks init my-bot, or . for this one.");
   const directory = resolve(path);
   await checkIsFree(directory);
-  const template = options.template ?? (await askTemplate(shell));
+  const { template, example } = await chooseKind(options, { named, shell });
   const name = options.name ?? nameFromFolder(basename(directory));
 
   const blank = await readTemplate(template, { name, version: readVersion() });
@@ -53,7 +53,22 @@ export async function runInit({ directory: given, options, invocation }: InitRun
     return output.result({ json, quiet: [], columns: [], rows: [] });
   }
   if (output.format === "quiet") return output.write(plainText(directory));
-  output.write(nextSteps({ path, directory, template, example, fileCount: files.size }));
+  output.write(nextSteps({ path, directory, name, template, example, fileCount: files.size }));
+}
+
+interface Kind {
+  template: TemplateName;
+  example: ExampleName | undefined;
+}
+
+/** Whoever is asked for the template has not told all, and is asked for an example as well. */
+async function chooseKind(
+  { template }: InitCommandOptions,
+  { named: example, shell }: { named: ExampleName | undefined; shell: Shell },
+): Promise<Kind> {
+  if (template !== undefined) return { template, example };
+  const chosen = await askTemplate(shell);
+  return { template: chosen, example: example ?? (await askExample(shell)) };
 }
 
 async function askDirectory(shell: Shell): Promise<string> {
@@ -86,6 +101,24 @@ async function askTemplate(shell: Shell): Promise<TemplateName> {
   return prompts.isCancel(answer) ? stopped() : answer;
 }
 
+/** What the select of an example says for a project without one. */
+const none = "none";
+
+async function askExample(shell: Shell): Promise<ExampleName | undefined> {
+  const prompts = await import("@clack/prompts");
+  const answer = await prompts.select<ExampleName | typeof none>({
+    message: "Which example does it begin with?",
+    options: [
+      { value: none, label: none, hint: "a small handler of your own to begin with" },
+      ...exampleNames.map((name) => ({ value: name, label: name, hint: examples[name].purpose })),
+    ],
+    input: shell.stdin,
+    output: shell.stderr,
+  });
+  if (prompts.isCancel(answer)) return stopped();
+  return answer === none ? undefined : answer;
+}
+
 function stopped(): never {
   throw wrongUsage("The question was not answered, and nothing was written.");
 }
@@ -94,16 +127,19 @@ interface Made {
   /** As the user gave it. */
   path: string;
   directory: string;
+  name: string;
   template: TemplateName;
   example: ExampleName | undefined;
   fileCount: number;
 }
 
-function nextSteps({ path, directory, template, example, fileCount }: Made): string {
+function nextSteps({ path, directory, name, template, example, fileCount }: Made): string {
   const where = template === "space" ? "into a Space" : "onto a server";
   const origin = example ? `the example ${example} and the template ${template}` : `the template ${template}`;
   return [
     `A project from ${origin}, ${fileCount} files: ${plainText(directory)}`,
+    // What was made of the folder's name; of one that was given, it says nothing new.
+    ...(name === basename(directory) ? [] : [`Its name in package.json: ${name}`]),
     "",
     ...(directory === resolve() ? [] : [`  cd ${quoted(path)}`]),
     "  npm install",
@@ -115,18 +151,25 @@ function nextSteps({ path, directory, template, example, fileCount }: Made): str
 }
 
 const runTemplate = [
-  "  npm start               # or, while you write it, with a Hub on this machine:",
-  "  npx hub-webhooks dev",
+  "  npx hub-webhooks dev    # with a Hub on this machine, while you write it",
+  ...inAnotherTerminal("trigger dataset:local-user/data"),
+  "  npm start               # without that Hub",
 ];
 
 function runExample(example: ExampleName): string[] {
   const environment = Object.entries(examples[example].environment);
   return [
     "  npx hub-webhooks dev    # a dry run, with a Hub on this machine",
+    ...inAnotherTerminal(examples[example].trigger),
     `  npm start               # for real${environment.length > 0 ? ", with these variables set:" : ""}`,
     ...(environment.length > 0 ? [""] : []),
     ...environment.map(([name, meaning]) => `  ${name.padEnd(22)}  ${meaning}`),
   ];
+}
+
+/** It goes where the server runs on. */
+function inAnotherTerminal(trigger: string): string[] {
+  return ["  # in another terminal, let something happen:", `  npx hub-webhooks ${trigger}`];
 }
 
 /** A path as a shell takes it for one word. */

@@ -54,7 +54,11 @@ export class UrlTarget implements TriggerTarget {
   advise({ deliveries }: TriggerOutcome): readonly string[] {
     const isRefused = deliveries.some(isRefusal);
     const isUnknown = deliveries.some(({ status }) => status === 404);
+    const isClosed = deliveries.some(({ error }) => error?.includes("ECONNREFUSED"));
     return [
+      ...(isClosed
+        ? [`Nothing listens at ${new URL(this.#options.url).host}: start the receiver, or mend --url.`]
+        : []),
       ...(isRefused ? [this.#adviseSecret()] : []),
       ...(isUnknown ? ["A 404 mostly says that the path is wrong: endpoints of a server are at /webhooks/NAME."] : []),
     ];

@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import { RawSocket } from "../support/raw-socket.ts";
+import { openReceiver, secret } from "./receiver.ts";
+import { countRows } from "./rows.ts";
+
+countRows("secret-kept");
+
+const invalid = { status: 403, code: "SECRET_INVALID", told: { code: "SECRET_INVALID", status: 403 } } as const;
+
+describe("The secret itself", () => {
+  const failed = { status: 500, code: "HANDLER_FAILED", told: { code: "HANDLER_FAILED", status: 500 } } as const;
+
+  test.each([
+    {
+      what: "the headers it was given in its message",
+      fail: (request: Request) => new Error(JSON.stringify(Object.fromEntries(request.headers))),
+    },
+    {
+      what: "the URL it was given in its message",
+      fail: (request: Request) => new Error(`Cannot read ${request.url}`),
+    },
+    { what: "the request on it", fail: (request: Request) => Object.assign(new Error("no"), { request }) },
+    {
+      what: "the headers on it",
+      fail: (request: Request) => Object.assign(new Error("no"), { headers: [...request.headers] }),
+    },
+    { what: "the request as its cause", fail: (request: Request) => new Error("no", { cause: new Request(request) }) },
+    {
+      what: "a copy of the request's headers",
+      fail: ({ headers }: Request) => Object.fromEntries(new Headers(headers)),
+    },
+  ])("S8: stays out of the log when a handler throws an error with $what", async ({ fail }) => {
+    const receiver = await openReceiver({
+      secretInQuery: true,
+      declare: (server) =>
+        server.webhook("careless", (_payload, { request }) => {
+          throw fail(request ?? new Request("http://none"));
+        }),
+    });
+    await receiver.survives(() => receiver.post({ path: `/webhooks/careless?secret=${secret}` }), failed);
+  });
+
+  test("S8: stays out of the log when a handler logs the request", async () => {
+    const receiver = await openReceiver({
+      secretInQuery: true,
+      declare: (server) =>
+        server.webhook("chatty", (_payload, { request, log }) => {
+          log.info({ url: request?.url, headers: [...(request?.headers ?? [])] }, "got it");
+        }),
+    });
+    await receiver.survives(() => receiver.post({ path: `/webhooks/chatty?secret=${secret}` }), {
+      status: 200,
+      told: { msg: "delivery succeeded" },
+    });
+  });
+
+  test("S8: stays out of the answer when a handler sends the request back", async () => {
+    const receiver = await openReceiver({
+      secretInQuery: true,
+      declare: (server) =>
+        server.webhook("echo", (_payload, { request }) => ({
+          url: request?.url,
+          headers: [...(request?.headers ?? [])],
+        })),
+    });
+    const answer = await receiver.survives(() => receiver.post({ path: `/webhooks/echo?secret=${secret}&page=2` }), {
+      status: 200,
+      told: { msg: "delivery succeeded" },
+    });
+    expect(answer?.text).toContain("page=2");
+    expect(answer?.text).toContain("webhook-id");
+  });
+
+  test("S8: stays out of the log when a configured one cannot arrive", async () => {
+    const receiver = await openReceiver({ secret: [secret, ` ${secret}-with-spaces `, `${secret}-with-\x7f`] });
+    expect(receiver.log.filter(({ level }) => level === "warn")).toHaveLength(2);
+    await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": "another" } }), invalid);
+  });
+
+  test("S8: stays out of the log when the bytes around it are no HTTP", async () => {
+    const receiver = await openReceiver();
+    const socket = await RawSocket.open(receiver.url);
+    await receiver.survives(() => socket.send(`X-Webhook-Secret: ${secret}\r\n\r\n`).answer(), {
+      status: 400,
+      told: { status: 400, code: /^HPE_/ },
+    });
+    socket.close();
+  });
+});

@@ -1,0 +1,116 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { DeliveryRequest } from "../../../src/server/delivery-request.ts";
+import { type ListenOptions, listen } from "../../../src/server/node/listen.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { type RawRequest, RawSocket, requestBytes } from "../../support/raw-socket.ts";
+
+const answered = { status: 200, content: '{"way":"short"}' };
+
+async function open(options: Partial<ListenOptions> = {}) {
+  const log = createMemoryLogger();
+  const delivered: DeliveryRequest[] = [];
+  const listener = await listen({
+    fetch: () => Response.json({ way: "long" }),
+    deliver: async (request) => {
+      delivered.push(request);
+      await request.readBody(1_000);
+      return answered;
+    },
+    ...{ host: "127.0.0.1", port: 0, log: () => log },
+    timeouts: { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 10_000 },
+    ...options,
+  });
+  onTestFinished(async () => void (await listener.close(1_000)));
+  const url = `http://127.0.0.1:${listener.port}`;
+  const ask = async (request: Partial<RawRequest> = {}) => {
+    const socket = await RawSocket.open(url);
+    onTestFinished(() => void socket.close());
+    socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "receiver.example" }, ...request }));
+    return socket.answer();
+  };
+  return { ask, delivered, listener, log, url };
+}
+
+describe("The short way", () => {
+  test("is taken by what looks like a delivery of the Hub", async () => {
+    const { ask, delivered } = await open();
+    expect((await ask({ body: "{}" })).text).toBe(answered.content);
+    expect(delivered.map(({ endpointName, method, url }) => [endpointName, method, url])).toEqual([
+      ["retrain", "POST", "http://receiver.example/webhooks/retrain"],
+    ]);
+  });
+
+  test.each<[string, Partial<RawRequest>]>([
+    ["another method", { method: "PUT" }],
+    ["another path", { path: "/health" }],
+    ["a whole address", { path: "http://receiver.example/webhooks/retrain" }],
+    ["two hosts", { headers: { Host: ["receiver.example", "other.example"] } }],
+    ["two media types", { headers: { Host: "receiver.example", "Content-Type": ["application/json", "text/plain"] } }],
+    ["an address of IPv6", { headers: { Host: "[::1]" } }],
+  ])("is not taken by %s", async (_what, request) => {
+    const { ask, delivered } = await open();
+    expect((await ask(request)).text).toBe('{"way":"long"}');
+    expect(delivered).toEqual([]);
+  });
+
+  test.each(["localhost:99999", "a b"])("is not taken by a host that is none: %s", async (host) => {
+    const { ask, delivered } = await open();
+    expect((await ask({ headers: { Host: host } })).status).toBe(400);
+    expect(delivered).toEqual([]);
+  });
+
+  test("is left where there is no such endpoint", async () => {
+    const { ask } = await open({ deliver: () => undefined });
+    expect((await ask()).text).toBe('{"way":"long"}');
+  });
+
+  test.each<[string, ListenOptions["deliver"]]>([
+    ["fails", () => Promise.reject(new Error("not told"))],
+    ["answers with what HTTP cannot carry", async () => ({ status: 99, content: null })],
+  ])("answers 500 also where the receiver %s", async (_what, deliver) => {
+    const { ask, log } = await open({ deliver });
+    const { status, text } = await ask();
+    expect([status, JSON.parse(text)]).toEqual([500, { code: "INTERNAL", error: expect.stringContaining("its log") }]);
+    expect(log.lines).toMatchObject([{ level: "error", msg: "A delivery could not be answered." }]);
+  });
+
+  test("answers 500 also where the logger fails", async () => {
+    const broken = () => {
+      throw new Error("The disk is full.");
+    };
+    const { ask } = await open({ deliver: () => Promise.reject(new Error("not told")), log: broken });
+    expect((await ask()).status).toBe(500);
+  });
+
+  test("ends with the socket: whoever still has a connection is told to come back", async () => {
+    const { url, listener, delivered } = await open();
+    const socket = await RawSocket.open(url);
+    const headers = { Host: "receiver.example" };
+    // The last byte of the first is held back, so that its connection stays while the socket closes.
+    const first = requestBytes({ path: "/webhooks/retrain", headers, body: "{}" });
+    socket.send(first.subarray(0, -1));
+    await expect.poll(() => delivered.length).toBe(1);
+    const closed = listener.close(5_000);
+    socket.send(first.subarray(-1), requestBytes({ path: "/webhooks/retrain", headers, body: "{}" }));
+    expect((await socket.answer()).text).toBe(answered.content);
+    expect((await socket.answer()).status).toBe(503);
+    expect(await closed).toBe(true);
+    expect(delivered).toHaveLength(1);
+  });
+});
+
+test("A client that goes on sending after it was refused gets the answer and an end, no reset", async () => {
+  const { url } = await open({ deliver: async () => ({ status: 413, content: "{}" }) });
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk) => chunks.push(chunk));
+  const size = 600_000;
+  const head = requestBytes({ path: "/webhooks/x", headers: { Host: "h", "Content-Length": String(size) } });
+  socket.write(Buffer.concat([head, Buffer.alloc(size - 1, 0x20)]));
+  // "end" is a FIN; a reset would be an error, which rejects.
+  await once(socket, "end");
+  expect(Buffer.concat(chunks).toString()).toMatch(/^HTTP\/1\.1 413 /);
+  socket.destroy();
+});
