@@ -17,15 +17,15 @@ import type { BenchOptions } from "./trial.ts";
 
 /** Each with what it takes for steady medians; the whole stays under twenty minutes. */
 const parts: Readonly<Record<string, { measure: (options: BenchOptions) => Promise<void>; defaults: BenchOptions }>> = {
-  receive: { measure: measureReceive, defaults: { rounds: 7, seconds: 2.2 } },
+  receive: { measure: measureReceive, defaults: { rounds: 5, seconds: 2.2 } },
   cold: { measure: measureColdStart, defaults: { rounds: 15, seconds: 0 } },
   install: { measure: measureInstallSize, defaults: { rounds: 1, seconds: 0 } },
   memory: { measure: measureMemory, defaults: { rounds: 5, seconds: 1 } },
   endpoints: { measure: measureEndpoints, defaults: { rounds: 5, seconds: 2.2 } },
   fanout: { measure: measureFanOut, defaults: { rounds: 3, seconds: 0 } },
   inbox: { measure: measureInbox, defaults: { rounds: 5, seconds: 2.2 } },
-  drain: { measure: measureDrain, defaults: { rounds: 3, seconds: 0 } },
-  features: { measure: measureFeatures, defaults: { rounds: 7, seconds: 0.8 } },
+  drain: { measure: measureDrain, defaults: { rounds: 2, seconds: 0 } },
+  features: { measure: measureFeatures, defaults: { rounds: 5, seconds: 0.8 } },
 };
 
 const usage = `Usage: node bench/main.ts [${Object.keys(parts).join(" | ")}] [--rounds N] [--seconds S] [--report FOLDER]`;

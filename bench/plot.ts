@@ -19,8 +19,8 @@ export function plot(charts: readonly Chart[]): string {
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${top}" width="${width}" height="${top}" role="img" aria-label="Ratios of the benchmark">`,
     "<style>",
     "  text { font: 13px system-ui, sans-serif; fill: #1c1b19 } .title { font-weight: 600; font-size: 15px } .quiet { fill: #5e5a52 }",
-    "  .paper { fill: #fdfcf9 } .bar { fill: #968f7f } .ours { fill: #b88700 } .range { stroke: #1c1b19; stroke-width: 1.5 } .one { stroke: #5e5a52; stroke-dasharray: 3 3 }",
-    "  @media (prefers-color-scheme: dark) { text { fill: #f3f0e8 } .quiet { fill: #b5afa2 } .paper { fill: #1c1b19 } .bar { fill: #7d7668 } .ours { fill: #ffd21e } .range { stroke: #f3f0e8 } .one { stroke: #b5afa2 } }",
+    "  .paper { fill: #fdfcf9 } .bar { fill: #968f7f } .ours { fill: #b88700 } .value { paint-order: stroke; stroke: #fdfcf9; stroke-width: 4px } .range { stroke: #1c1b19; stroke-width: 1.5 } .one { stroke: #5e5a52; stroke-dasharray: 3 3 }",
+    "  @media (prefers-color-scheme: dark) { text { fill: #f3f0e8 } .quiet { fill: #b5afa2 } .paper { fill: #1c1b19 } .bar { fill: #7d7668 } .ours { fill: #ffd21e } .value { stroke: #1c1b19 } .range { stroke: #f3f0e8 } .one { stroke: #b5afa2 } }",
     "</style>",
     `<rect class="paper" width="${width}" height="${top}" />`,
     ...drawn,
@@ -37,8 +37,8 @@ function drawChart({ title, better, bars }: Chart): string {
   return [
     `<text class="title" y="14">${escapeText(title)}</text>`,
     `<text class="quiet" y="32">Median of all rounds, and the range between them; ${better} is better.</text>`,
-    ...bars.map((bar, index) => drawBar(bar, { x, y: headingHeight + index * rowHeight })),
     `<line class="one" x1="${x(1)}" x2="${x(1)}" y1="${headingHeight - 4}" y2="${bottom}" />`,
+    ...bars.map((bar, index) => drawBar(bar, { x, y: headingHeight + index * rowHeight })),
   ].join("\n");
 }
 
@@ -49,7 +49,7 @@ function drawBar({ name, ratio, low, high }: Bar, { x, y }: { x: (ratio: number)
     `<text x="${labelWidth - 10}" y="${y + 14}" text-anchor="end">${escapeText(name)}</text>`,
     `<rect class="${isOurs ? "ours" : "bar"}" x="${labelWidth}" y="${y}" height="18" width="${(Number(x(ratio)) - labelWidth).toFixed(1)}" />`,
     `<line class="range" x1="${x(low)}" x2="${x(high)}" y1="${middle}" y2="${middle}" />`,
-    `<text x="${Number(x(high)) + 8}" y="${y + 14}">${ratio.toFixed(2)}</text>`,
+    `<text class="value" x="${Number(x(high)) + 8}" y="${y + 14}">${ratio.toFixed(2)}</text>`,
   ].join("");
 }
 

@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type Metafile } from "esbuild";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -119,4 +121,32 @@ describe("What is loaded with the command line before it knows what to do", () =
       loaded.filter((path) => /^(node_modules\/(?!commander\/)|src\/(hub|local-hub|server)\/)/.test(path)),
     ).toEqual([]);
   });
+});
+
+/** The files of `src` that one of them names in an import of any kind, of types alone as well. */
+function importsOf(file: string): string[] {
+  const text = readFileSync(join(root, file), "utf8").replace(/^ *\*.*$/gm, "");
+  return [...text.matchAll(/(?:\bfrom|\bimport\() *"(\.[^"]+)"/g)].map(([, path = ""]) => join(file, "..", path));
+}
+
+/** The first way from a file back to itself that is found, if there is any. */
+function findCircle(files: readonly string[]): readonly string[] | undefined {
+  const done = new Set<string>();
+  const follow = (file: string, way: readonly string[]): readonly string[] | undefined => {
+    if (way.includes(file)) return [...way.slice(way.indexOf(file)), file];
+    if (done.has(file)) return undefined;
+    const circle = importsOf(file)
+      .map((imported) => follow(imported, [...way, file]))
+      .find((found) => found !== undefined);
+    done.add(file);
+    return circle;
+  };
+  return files.map((file) => follow(file, [])).find((found) => found !== undefined);
+}
+
+test("No file of src imports itself by way of others, not even for a type", () => {
+  const files = globSync("src/**/*.ts", { cwd: root }).filter((file) => !file.endsWith(".d.ts"));
+  expect(files.length).toBeGreaterThan(300);
+  expect(importsOf("src/server/webhooks-server.ts")).toContain("src/server/node/launch.ts");
+  expect(findCircle(files)).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { harmless } from "../src/cli/commands/dev/log-line.ts";
-import { plainJson, plainText } from "../src/cli/plain-text.ts";
+import { plainJson, plainText } from "../src/plain-text.ts";
 import { formatForTerminal } from "../src/server/node/terminal-log.ts";
 import { deceptiveCharacters, showHidden } from "../src/visible-text.ts";
 

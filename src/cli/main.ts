@@ -1,5 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { messageOf } from "../error-message.ts";
 import { HubError, WebhookError } from "../errors.ts";
+import { plainText } from "../plain-text.ts";
 import { maskUrl } from "../url-secrets.ts";
 import { addCreate } from "./commands/create.ts";
 import { addDelete } from "./commands/delete.ts";
@@ -20,7 +22,6 @@ import { examples } from "./examples.ts";
 import { type GlobalOptions, Invocation } from "./invocation.ts";
 import { formats } from "./output.ts";
 import { readVersion } from "./own-package.ts";
-import { plainText } from "./plain-text.ts";
 import { processShell, type Shell } from "./shell.ts";
 
 /** Every command, in the order of the help. What a command needs beyond its options it imports when it runs. */
@@ -135,7 +136,7 @@ const wrongUsageCodes: ReadonlySet<string> = new Set([
 /** Says what went wrong, unless commander has said it, and decides the exit code. */
 function tell(error: unknown, shell: Shell): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   shell.stderr.write(`error: ${plainText(message)}\n`);
   for (const line of nextSteps(error)) shell.stderr.write(`${plainText(line)}\n`);
   return WebhookError.isInstance(error) && wrongUsageCodes.has(error.code) ? 2 : 1;

@@ -8,7 +8,7 @@ import type { StartDevOptions } from "./dev-options.ts";
 export const usualHubPort = 5050;
 
 /** Whoever ends a session does not wait for minutes; and what fails meanwhile is tried again by the session itself. */
-const patience = { timeoutMs: 10_000, retries: 1 };
+const patience = { timeout: "10s", retries: 1 } as const;
 
 /** The Hub of a session. */
 export interface DevHub {

@@ -202,7 +202,9 @@ class Session implements DevSession {
   #part<Name extends keyof Parts>(name: Name): Parts[Name] {
     const part = this.#parts[name];
     if (part) return part;
-    throw new WebhookError("This session is not open yet, or not any more.", { code: "CLOSING" });
+    throw new WebhookError("This session is not open yet, or not any more: wait for startDev(), or call it again.", {
+      code: "CLOSING",
+    });
   }
 
   /** Keeps a part for as long as the session lasts; one that is over already ends the part too. */

@@ -1,3 +1,4 @@
+import { messageOf } from "../error-message.ts";
 import { WebhookError } from "../errors.ts";
 import type { ServerDescription } from "../server-file/description.ts";
 import {
@@ -184,5 +185,9 @@ function endedByItself(): WebhookError {
 
 function asWebhookError(error: unknown): WebhookError {
   if (WebhookError.isInstance(error)) return error;
-  return new WebhookError("The server's process cannot be started.", { code: "SERVER_FILE_INVALID", cause: error });
+  const reason = messageOf(error);
+  return new WebhookError(`The server's process cannot be started (${reason}): mend that, and save the file again.`, {
+    code: "SERVER_FILE_INVALID",
+    cause: error,
+  });
 }

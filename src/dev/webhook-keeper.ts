@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { messageOf } from "../error-message.ts";
 import { WebhookError } from "../errors.ts";
 import type { RegistrationReport } from "../registration/bring-in-step.ts";
 import { stepText } from "../registration/step-text.ts";
@@ -118,5 +119,9 @@ export class WebhookKeeper {
 
 function asWebhookError(error: unknown): WebhookError {
   if (WebhookError.isInstance(error)) return error;
-  return new WebhookError("The webhooks of this session cannot be looked after.", { code: "INTERNAL", cause: error });
+  const reason = messageOf(error);
+  return new WebhookError(`The webhooks of this session cannot be looked after (${reason}): start the session again.`, {
+    code: "INTERNAL",
+    cause: error,
+  });
 }

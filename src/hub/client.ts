@@ -1,5 +1,5 @@
-import { longestTimer } from "../duration.ts";
-import { HubError } from "../errors.ts";
+import { type Duration, toMilliseconds } from "../duration.ts";
+import { HubError, WebhookError } from "../errors.ts";
 import type { HubFetchInit } from "./fetch.ts";
 import { HubNotifications } from "./notifications.ts";
 import { HubOrganizations } from "./organizations.ts";
@@ -23,8 +23,8 @@ export interface HubClientOptions {
   endpoint?: string | undefined;
   /** What to send requests with. Default: the global `fetch`. */
   fetch?: typeof fetch | undefined;
-  /** Milliseconds for one attempt of a call. Default 30,000. */
-  timeoutMs?: number | undefined;
+  /** How long one attempt of a call may take. Default `"30s"`. */
+  timeout?: Duration | undefined;
   /**
    * How often a call is repeated at most that was limited (429), failed on the Hub (5xx) or did not get through.
    * What must not be done twice (creating, replaying, claiming) is repeated only where it cannot have happened. Default 3.
@@ -58,10 +58,8 @@ export class HubClient {
   readonly #transport: Transport;
 
   constructor(options: HubClientOptions = {}) {
-    const { token, timeoutMs = 30_000, retries = 3 } = options;
+    const { token, timeout = "30s", retries = 3 } = options;
     if (token !== undefined && typeof token !== "string") throw optionInvalid("token", "a text");
-    if (!(timeoutMs > 0 && timeoutMs <= longestTimer))
-      throw optionInvalid("timeoutMs", "milliseconds above 0, up to 24 days");
     if (!(Number.isSafeInteger(retries) && retries >= 0))
       throw optionInvalid("retries", "0 or a whole number above it");
     const endpoint = findEndpoint(options.endpoint);
@@ -70,7 +68,7 @@ export class HubClient {
       findToken: () => findToken({ option: token, endpoint }),
       // The global one is called as such: called as a method of something else, browsers refuse it.
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
-      timeoutMs,
+      timeoutMs: readTimeout(timeout),
       retries,
     });
     this.endpoint = endpoint;
@@ -107,8 +105,17 @@ export class HubClient {
   }
 }
 
+function readTimeout(timeout: Duration): number {
+  try {
+    return toMilliseconds(timeout, "timeout");
+  } catch (error) {
+    if (!WebhookError.isInstance(error)) throw error;
+    throw new HubError(error.message, { code: error.code, fields: ["timeout"] });
+  }
+}
+
 function optionInvalid(option: string, expected: string): HubError {
-  return new HubError(`The option "${option}" cannot be used: give ${expected}.`, {
+  return new HubError(`Option "${option}" cannot be used: give ${expected}.`, {
     code: "OPTION_INVALID",
     fields: [option],
   });

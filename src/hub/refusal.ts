@@ -1,4 +1,5 @@
 import { HubError, type WebhookErrorCode } from "../errors.ts";
+import { ownField } from "../own-field.ts";
 import { isWebPage, readText } from "./answer-text.ts";
 import type { Redact } from "./redaction.ts";
 import { askedSeconds, longestAskedSeconds } from "./retry.ts";
@@ -103,26 +104,20 @@ function reasonIn(body: string): string {
 
 function reasonOf(parsed: unknown): string {
   if (typeof parsed === "string") return parsed;
-  const error = textsOf(field(parsed, "error"));
-  const description = textsOf(field(parsed, "error_description"));
-  const errors = textsOf(field(parsed, "errors"));
+  const error = textsOf(ownField(parsed, "error"));
+  const description = textsOf(ownField(parsed, "error_description"));
+  const errors = textsOf(ownField(parsed, "errors"));
   const reasons = [error, description, errors].filter((reason) => reason !== "");
-  return reasons.length > 0 ? reasons.join(": ") : textsOf(field(parsed, "message"));
+  return reasons.length > 0 ? reasons.join(": ") : textsOf(ownField(parsed, "message"));
 }
 
 /** A text, a list of texts, an object with a message, or a list of those. */
 function textsOf(value: unknown): string {
   const items: unknown[] = Array.isArray(value) ? value.slice(0, 20) : [value];
   return items
-    .map((item) => (typeof item === "string" ? item : field(item, "message")))
+    .map((item) => (typeof item === "string" ? item : ownField(item, "message")))
     .filter((text) => typeof text === "string" && text.trim() !== "")
     .join("; ");
-}
-
-function field(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
-    ? Reflect.get(value, name)
-    : undefined;
 }
 
 /** Plain text as it is; of a web page its title; of JSON that gives no reason, nothing. */

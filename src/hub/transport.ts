@@ -292,7 +292,7 @@ export class Transport {
   #timedOut(prepared: Prepared): HubError {
     const { timeoutMs, endpoint } = this.#settings;
     return new HubError(
-      `The Hub does not answer ${prepared.operation} within ${timeoutMs} ms: check the connection to ${endpoint}, raise "timeoutMs" or try again later.${lookFirst(prepared)}`,
+      `The Hub does not answer ${prepared.operation} within ${timeoutMs} ms: check the connection to ${endpoint}, raise "timeout" or try again later.${lookFirst(prepared)}`,
       { code: "HUB_TIMED_OUT", retryable: true },
     );
   }

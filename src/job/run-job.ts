@@ -11,7 +11,7 @@ export interface RunJobOptions {
   /** The endpoint to run. Default: the only one. */
   endpoint?: string | undefined;
   /** Where `WEBHOOK_PAYLOAD` and `WEBHOOK_ID` are. Default: the environment of the process. */
-  env?: Readonly<Record<string, string | undefined>>;
+  environment?: Readonly<Record<string, string | undefined>>;
   /** Aborts the handler's signal. Default: the first SIGTERM or SIGINT does, and the second ends the process. */
   signal?: AbortSignal;
 }
@@ -45,14 +45,14 @@ export async function runJob(server: WebhooksServer, options: RunJobOptions = {}
       "It runs a job itself, by runJob(): start it with node, or move that line to a file of its own.",
     );
   }
-  const { env = process.env } = options;
+  const { environment = process.env } = options;
   const endpoint = chooseEndpoint(server, options.endpoint);
-  const body = readPayload(env);
+  const body = readPayload(environment);
   const signals = options.signal ? undefined : abortedBySignals();
   const signal = options.signal ?? signals?.signal ?? AbortSignal.abort();
   try {
     signal.throwIfAborted();
-    const outcome = await deliver(server, { endpoint, body, id: env.WEBHOOK_ID, signal });
+    const outcome = await deliver(server, { endpoint, body, id: environment.WEBHOOK_ID, signal });
     if (outcome.status === "failed") throw outcome.error;
     return outcome;
   } finally {

@@ -1,3 +1,4 @@
+import { layOutJson } from "../json-layout.ts";
 import { cutAt } from "./shorten.ts";
 
 /** A body as the page shows it. */
@@ -6,8 +7,6 @@ export interface BodyText {
   /** Where it is cut: how long the body is in all, in characters. */
   cutFrom?: number;
 }
-
-const token = /"[^"\\]*(?:\\.[^"\\]*)*"?|[{}[\],:]|[^\s{}[\],:"]+/gs;
 
 /**
  * A body of at most `most` characters: JSON over several lines, anything else as it is. What a JSON says is not touched:
@@ -29,20 +28,12 @@ function isJsonContainer(body: string): boolean {
   }
 }
 
-/** Works on the text, token by token, and stops soon after `most` characters: a stranger chose how deep it nests. */
+/** Stops soon after `most` characters: a stranger chose how deep it nests. */
 function indentJson(json: string, most: number): string {
   let text = "";
-  let depth = 0;
-  let previous = "";
-  for (const [part] of json.matchAll(token)) {
-    const closes = part === "}" || part === "]";
-    const opened = previous === "{" || previous === "[";
-    if (closes) depth -= 1;
-    if (opened !== closes || previous === ",") text += `\n${"  ".repeat(depth)}`;
-    text += part === ":" ? ": " : part;
-    if (part === "{" || part === "[") depth += 1;
+  for (const part of layOutJson(json)) {
+    text += part;
     if (text.length > most) break;
-    previous = part;
   }
   return text;
 }

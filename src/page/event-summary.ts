@@ -1,3 +1,4 @@
+import { ownField } from "../own-field.ts";
 import { shorten } from "./shorten.ts";
 
 /** What a payload is about, in the words of the payload: any text, of any meaning. */
@@ -17,8 +18,8 @@ const longestParsed = 1_000_000;
 export function summarizeEvent(body: string | undefined): EventSummary | undefined {
   if (body === undefined || body.length > longestParsed) return undefined;
   const payload = parse(body);
-  const event = field(payload, "event");
-  const repo = field(payload, "repo");
+  const event = ownField(payload, "event");
+  const repo = ownField(payload, "repo");
   const what = named(event, ["scope", "action"]).join(" · ");
   return what === "" ? undefined : { what, repo: named(repo, ["type", "name"]).join(" ") };
 }
@@ -31,13 +32,7 @@ function parse(body: string): unknown {
   }
 }
 
-function field(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
-    ? Reflect.get(value, name)
-    : undefined;
-}
-
 function named(value: unknown, names: readonly string[]): string[] {
-  const texts = names.map((name) => field(value, name)).filter((text) => typeof text === "string");
+  const texts = names.map((name) => ownField(value, name)).filter((text) => typeof text === "string");
   return texts.filter((text) => text !== "").map((text) => shorten(text, longestName));
 }

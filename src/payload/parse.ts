@@ -1,4 +1,5 @@
 import { WebhookError } from "../errors.ts";
+import { ownField } from "../own-field.ts";
 import { schemaOf, type WebhookPayload } from "./schema.ts";
 
 /** How many problems an answer names: enough to mend the sender, too few to be a burden. */
@@ -33,11 +34,7 @@ function assertPayload(value: unknown): asserts value is WebhookPayload {
 
 /** Reads the two fields that decide which schema counts, out of a value that may be anything. */
 function scopeAndType(value: unknown): { scope: unknown; type: unknown } {
-  return { scope: field(field(value, "event"), "scope"), type: field(field(value, "repo"), "type") };
-}
-
-function field(value: unknown, key: string): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
+  return { scope: ownField(ownField(value, "event"), "scope"), type: ownField(ownField(value, "repo"), "type") };
 }
 
 /** The refusal of a payload, with the first few of its problems. */

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { messageOf } from "../error-message.ts";
 import { WebhookError } from "../errors.ts";
 import { makePrivateFolder, syncFolder } from "../private-folder.ts";
 import { withFileLock } from "./file-lock.ts";
@@ -152,7 +153,7 @@ function isNewer(read: unknown): boolean {
 }
 
 function unusable(path: string, cause: unknown): WebhookError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = messageOf(cause);
   return new WebhookError(
     `The state of the registration cannot be kept in "${path}" (${reason}): name a file that can be read and written (--state, or "state" in code).`,
     { code: "STATE_UNUSABLE", cause },

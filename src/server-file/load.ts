@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { hostLaunches } from "../server/launch-host.ts";
-import type { LaunchedServer } from "../server/node/launch.ts";
+import type { LaunchedServer } from "../server/launch-options.ts";
 import { isDetailedServer } from "../server/server-details.ts";
 import type { WebhooksServer } from "../server/webhooks-server.ts";
 import { serverFileInvalid } from "./invalid.ts";

@@ -1,4 +1,4 @@
-import type { LaunchedServer } from "./node/launch.ts";
+import type { LaunchedServer } from "./launch-options.ts";
 
 /** Whoever runs a server's file in place of `node` alone, and says what becomes of the servers in it. */
 export interface LaunchHost {

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { readEnvironment } from "../environment.ts";
 import { WebhookError } from "../errors.ts";
 import { answerError } from "./answer.ts";
-import type { LaunchOptions } from "./node/launch.ts";
+import type { LaunchOptions } from "./launch-options.ts";
 import { SecretCheck } from "./secret.ts";
 import { readSpace } from "./space.ts";
 

@@ -274,7 +274,10 @@ function refuseOtherSites(request: DeliveryRequest): void {
 }
 
 function endpointUnknown(): WebhookError {
-  return new WebhookError("No such webhook endpoint.", { code: "ENDPOINT_UNKNOWN", status: 404 });
+  return new WebhookError("No such webhook endpoint: check the URL of the webhook.", {
+    code: "ENDPOINT_UNKNOWN",
+    status: 404,
+  });
 }
 
 function methodNotAllowed(): WebhookError {

@@ -100,7 +100,7 @@ export class SecretCheck {
     if (this.#failures <= failuresPerWindow) {
       return new WebhookError("Invalid webhook secret.", { code: "SECRET_INVALID", status: 403 });
     }
-    return new WebhookError("Too many requests with an invalid webhook secret.", {
+    return new WebhookError("Too many requests with an invalid webhook secret: wait, and send the right one.", {
       code: "TOO_MANY_FAILURES",
       status: 429,
       retryAfterSeconds: Math.max(1, Math.ceil((this.#windowEndsAt - now) / 1000)),

@@ -1,3 +1,4 @@
+import { type Duration, toMilliseconds } from "../duration.ts";
 import { WebhookError } from "../errors.ts";
 import type { WebhooksServer } from "./webhooks-server.ts";
 
@@ -5,8 +6,8 @@ import type { WebhooksServer } from "./webhooks-server.ts";
 export interface SettledOptions {
   /** The one endpoint to wait for. Default: all of them. */
   endpoint?: string;
-  /** Milliseconds to wait at most. Default 10,000. */
-  timeoutMs?: number;
+  /** How long to wait at most. Default `"10s"`. */
+  timeout?: Duration;
   /** Ends the waiting: it rejects with the reason of the signal. */
   signal?: AbortSignal;
 }
@@ -19,7 +20,8 @@ const betweenLooks = 2;
  * more. Each delivery has succeeded by then or is dead, its repetitions included: give the endpoint a short `backoff`. The
  * server has to work on them, as it does from `launch()` or its first delivery on.
  *
- * @throws `NOT_SETTLED` after `timeoutMs`, with what still waits; `ENDPOINT_UNKNOWN` where the server has no such endpoint.
+ * @throws `NOT_SETTLED` after `timeout`, with what still waits; `ENDPOINT_UNKNOWN` where the server has no such endpoint;
+ * `OPTION_INVALID`.
  * @example
  * ```ts
  * await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret: "s3cret", id: "first" }));
@@ -29,12 +31,13 @@ const betweenLooks = 2;
  */
 export async function settled(
   server: Pick<WebhooksServer, "inbox" | "endpointNames">,
-  { endpoint, timeoutMs = 10_000, signal }: SettledOptions = {},
+  { endpoint, timeout = "10s", signal }: SettledOptions = {},
 ): Promise<void> {
+  const timeoutMs = toMilliseconds(timeout, "timeout");
   // It would count as settled for ever.
   if (endpoint !== undefined && !server.endpointNames.includes(endpoint)) {
     throw new WebhookError(
-      `There is no endpoint ${JSON.stringify(endpoint)} to wait for: the server has ${server.endpointNames.join(", ") || "none"}.`,
+      `There is no endpoint "${endpoint}": name one that the server has: ${server.endpointNames.join(", ") || "none yet"}.`,
       { code: "ENDPOINT_UNKNOWN" },
     );
   }
@@ -45,7 +48,7 @@ export async function settled(
     if (waiting.length === 0) return;
     if (performance.now() >= giveUpAt) {
       throw new WebhookError(
-        `Not all is done after ${timeoutMs} ms: ${waiting.join(", ")}. See that the handler ends and that the server is open, give the endpoint a shorter "backoff", or wait longer with "timeoutMs".`,
+        `Not all is done after ${timeoutMs} ms: ${waiting.join(", ")}. See that the handler ends and that the server is open, give the endpoint a shorter "backoff", or wait longer with "timeout".`,
         { code: "NOT_SETTLED" },
       );
     }

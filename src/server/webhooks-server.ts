@@ -13,13 +13,15 @@ import type { Endpoint } from "./endpoint.ts";
 import { InboxCounts } from "./inbox-counts.ts";
 import { serveLandingPage } from "./landing/serve.ts";
 import { launchHost } from "./launch-host.ts";
+import type { LaunchedServer, LaunchOptions } from "./launch-options.ts";
 import { MetricsRoute } from "./metrics-route.ts";
-import type { Launch, LaunchedServer, LaunchOptions } from "./node/launch.ts";
+import type { Launch } from "./node/launch.ts";
 import { leadsOthersHere, OwnerCheck } from "./owner.ts";
 import { Receiver } from "./receive.ts";
 import { SecretCheck } from "./secret.ts";
 import { type ServerDetails, serverDetails } from "./server-details.ts";
 import { ServerInbox } from "./server-inbox.ts";
+import { StartupReport } from "./startup-report.ts";
 import { createWebhookFunction, type WebhookFunction } from "./webhook-function.ts";
 import type { WebhooksServerOptions } from "./webhooks-server-options.ts";
 
@@ -51,7 +53,6 @@ export class WebhooksServer {
 
   readonly #options: WebhooksServerOptions;
   readonly #endpoints = new Map<string, Endpoint>();
-  readonly #unapplied = new Set<{ readonly call: string }>();
   readonly #secret: SecretCheck;
   readonly #owner: OwnerCheck;
   readonly #receiver: Receiver;
@@ -59,9 +60,9 @@ export class WebhooksServer {
   readonly #activity: Activity;
   readonly #inboxCounts: InboxCounts;
   readonly #metrics: MetricsRoute;
+  readonly #report: StartupReport;
   #logger: Logger;
   #prepared: Promise<void> | undefined;
-  #told = false;
   /** Whether the launch was given an address by which others reach all of this server. */
   #isPublic = false;
   #launched: Promise<Launch> | undefined;
@@ -78,7 +79,8 @@ export class WebhooksServer {
         code: "OPTION_INVALID",
       });
     }
-    this.webhook = createWebhookFunction({ add: (endpoint) => this.#add(endpoint), unapplied: this.#unapplied });
+    const unapplied = new Set<{ readonly call: string }>();
+    this.webhook = createWebhookFunction({ add: (endpoint) => this.#add(endpoint), unapplied });
     this.#options = options;
     this.#logger = options.logger ?? createConsoleLogger();
     this.#activity = new Activity(now);
@@ -110,6 +112,12 @@ export class WebhooksServer {
       owner: this.#owner,
       log: () => this.#logger,
     });
+    this.#report = new StartupReport({
+      endpoints: this.#endpoints,
+      unapplied,
+      secret: this.#secret,
+      log: () => this.#logger,
+    });
     this.#route();
   }
 
@@ -127,7 +135,7 @@ export class WebhooksServer {
     environment?: unknown,
     context?: Parameters<Hono["fetch"]>[2],
   ): Response | Promise<Response> => {
-    this.#tell(environment);
+    this.#report.tell(environment);
     return this.app.fetch(request, environment ?? {}, context);
   };
 
@@ -167,7 +175,7 @@ export class WebhooksServer {
    */
   async start(): Promise<void> {
     await this.#prepare();
-    this.#tell();
+    this.#report.tell();
     await this.#background.openIfNeeded();
   }
 
@@ -260,7 +268,7 @@ export class WebhooksServer {
           inbox: this.#options.inbox,
           hasBackgroundEndpoints: this.#background.endpointNames.length > 0,
         }),
-        tell: (tell: { announce: boolean }) => this.#tell(undefined, tell),
+        tell: (tell: { announce: boolean }) => this.#report.tell(undefined, tell),
         log: () => this.#logger,
       };
       this.#graceMs = toMilliseconds(options.shutdownGrace ?? defaultGrace, "shutdownGrace");
@@ -307,7 +315,7 @@ export class WebhooksServer {
     }
     this.#endpoints.set(name, endpoint);
     this.#background.add(endpoint);
-    if (this.#told) this.#tellDoubts(endpoint);
+    this.#report.added(endpoint);
     if (this.#reachedAt) {
       const url = `${this.#reachedAt.publicUrl}${webhooksPath}${name}`;
       this.#logger.info({ endpoint: name, url }, "endpoint added");
@@ -326,10 +334,13 @@ export class WebhooksServer {
     }
     const endpoint = this.#endpoints.get(name ?? names[0] ?? "");
     if (endpoint) return endpoint;
-    throw new WebhookError(`There is no endpoint "${name}"; there are: ${names.join(", ") || "none"}.`, {
-      code: "ENDPOINT_UNKNOWN",
-      status: 404,
-    });
+    throw new WebhookError(
+      `There is no endpoint "${name}": name one that the server has: ${names.join(", ") || "none yet"}.`,
+      {
+        code: "ENDPOINT_UNKNOWN",
+        status: 404,
+      },
+    );
   }
 
   #route(): void {
@@ -366,30 +377,5 @@ export class WebhooksServer {
   /** The short way of a delivery that names an endpoint as it is; any other has to be routed. */
   #deliver(request: DeliveryRequest): Promise<Answer> | undefined {
     return this.#endpoints.has(request.endpointName) ? this.#receiver.handle(request) : undefined;
-  }
-
-  #tellDoubts({ name, doubts }: Endpoint): void {
-    for (const doubt of doubts) this.#logger.warn({ endpoint: name }, doubt);
-  }
-
-  /** Says, once, what there is to know before the first delivery: which settings look wrong, and whether it is open. */
-  #tell(bindings?: unknown, { announce } = { announce: true }): void {
-    if (this.#told) return;
-    this.#told = true;
-    for (const endpoint of this.#endpoints.values()) this.#tellDoubts(endpoint);
-    for (const { call } of this.#unapplied) {
-      this.#logger.warn(
-        `${call} was given no handler and decorates nothing: it registers no endpoint. Give the handler as its last argument.`,
-      );
-    }
-    for (const warning of this.#secret.warnings(bindings)) this.#logger.warn(warning);
-    if (!announce) return;
-    if (this.#secret.isSet(bindings)) {
-      this.#logger.info("A webhook secret is set: only deliveries that carry it are accepted.");
-      return;
-    }
-    this.#logger.warn(
-      "No webhook secret is set: the endpoints are open to everyone. To close them, set WEBHOOK_SECRET (in a Space: Settings, Variables and secrets) or pass { secret }, and give the same secret to the webhook on the Hub.",
-    );
   }
 }

@@ -34,8 +34,12 @@ describe("What a run does not use, it does not load", () => {
       const loaded = [...(await loadedBy(words.split(" ")))].filter((name) => !name.startsWith("src/cli/"));
       expect(loaded.sort()).toEqual([
         "commander",
+        "src/error-message.ts",
         "src/errors.ts",
+        "src/json-layout.ts",
         "src/payload/watch.ts",
+        "src/plain-text.ts",
+        "src/shell-word.ts",
         "src/suggest.ts",
         "src/url-secrets.ts",
         "src/visible-text.ts",

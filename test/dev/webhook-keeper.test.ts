@@ -16,7 +16,7 @@ const wanted = {
 } as const;
 
 /** A keeper that tries again at once, and a Hub that is as far away as a test says. */
-async function openKeeper() {
+async function openKeeper({ retryAfterMs = [10] } = {}) {
   const project = await openProject();
   const hub = await LocalHub.start();
   onTestFinished(() => hub.close());
@@ -28,15 +28,26 @@ async function openKeeper() {
   const webhooks = await TemporaryWebhooks.open({ hub: client, state: stateOf(project), session });
   const steps: string[] = [];
   const problems: string[] = [];
+  const toldAt: number[] = [];
   const keeper = new WebhookKeeper({
     webhooks,
-    retryAfterMs: [10],
+    retryAfterMs,
     onSteps: (told) => steps.push(...told),
-    onProblem: ({ code }) => problems.push(code),
+    onProblem: ({ code }) => {
+      problems.push(code);
+      toldAt.push(performance.now());
+    },
   });
-  const listed = async () => (await new HubClient({ endpoint: hub.url, token: "hf_local" }).webhooks.list()).length;
+  const nearby = new HubClient({ endpoint: hub.url, token: "hf_local" });
+  const listed = async () => (await nearby.webhooks.list()).length;
+  const createByHand = () =>
+    nearby.webhooks.create({
+      url: `${wanted.baseUrl}/webhooks/retrain`,
+      watched: [{ type: "dataset", name: "me/data" }],
+      domains: ["repo"],
+    });
   return {
-    ...{ keeper, steps, problems, listed },
+    ...{ keeper, steps, problems, toldAt, listed, createByHand },
     answerWith(next: number | undefined) {
       status = next;
     },
@@ -56,6 +67,17 @@ test("What the Hub cannot do just now is tried again until it can, and told", as
   expect(await listed()).toBe(0);
 });
 
+test("Between two tries, however many there were, lies the last of the waits", async () => {
+  const { keeper, toldAt, answerWith } = await openKeeper({ retryAfterMs: [1, 50] });
+  answerWith(503);
+  await keeper.keep(wanted);
+  await expect.poll(() => toldAt.length).toBeGreaterThan(3);
+  const [, , third = 0, fourth = 0] = toldAt;
+  // A timer may be early by a part of a millisecond, and never by more.
+  expect(fourth - third).toBeGreaterThan(45);
+  await keeper.close();
+});
+
 test("What the Hub refuses is told, and not tried again until something changes", async () => {
   const { keeper, steps, problems, answerWith } = await openKeeper();
   answerWith(403);
@@ -65,6 +87,15 @@ test("What the Hub refuses is told, and not tried again until something changes"
   await keeper.repair();
   expect(steps).toHaveLength(2);
   expect(problems).toEqual(["HUB_FORBIDDEN"]);
+  await keeper.close();
+});
+
+test("What stands in the way is told once, however often it is looked at", async () => {
+  const { keeper, problems, createByHand } = await openKeeper();
+  await createByHand();
+  await keeper.keep(wanted);
+  await keeper.repair();
+  expect(problems).toEqual(["not-ours"]);
   await keeper.close();
 });
 

@@ -9,6 +9,23 @@ const pages = globSync(["*.md", "{docs,templates,examples,bench}/**/*.md"], {
   exclude: (name) => name === "node_modules",
 }).sort();
 
+const { files }: { files: string[] } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8"));
+const isLeftOut = (path: string) => files.includes(`!${path.split("/", 2).join("/")}`);
+/** What npm packs: files, and folders with all that is in them. */
+const packed = ["README.md", "LICENSE", "package.json"]
+  .concat(
+    globSync(
+      files.filter((pattern) => !pattern.startsWith("!")),
+      { cwd: root },
+    ),
+  )
+  .filter((path) => !isLeftOut(path));
+
+/** Whether a file of this repository, or something in a folder of it, comes with the package. */
+function isPacked(path: string): boolean {
+  return packed.some((item) => item === path || path.startsWith(`${item}/`) || item.startsWith(`${path}/`));
+}
+
 /** The text of a page without its code, in which brackets mean something else. */
 function proseOf(page: string): string {
   return readFileSync(resolve(root, page), "utf8")
@@ -27,24 +44,44 @@ function anchorsOf(page: string): string[] {
   );
 }
 
-/** What a link of a page leads to, where that is in this repository and is not there. */
-function brokenLinks(page: string): string[] {
+/** Where the links of a page lead that stay in this repository. */
+function linksOf(page: string): { target: string; file: string; anchor: string | undefined }[] {
   return [...proseOf(page).matchAll(/\]\(([^()\s]+)\)/g)]
     .map(([, target = ""]) => target)
     .filter((target) => !/^[a-z]+:/.test(target))
-    .filter((target) => {
+    .map((target) => {
       const [path = "", anchor] = target.split("#");
-      const file = path === "" ? resolve(root, page) : resolve(root, dirname(page), path);
-      if (!existsSync(file)) return true;
-      return anchor !== undefined && !anchorsOf(relative(root, file)).includes(anchor);
+      const file = path === "" ? page : relative(root, resolve(root, dirname(page), path));
+      return { target, file, anchor };
     });
+}
+
+/** What a link of a page leads to, where that is not there. */
+function brokenLinks(page: string): string[] {
+  return linksOf(page)
+    .filter(({ file, anchor }) => {
+      if (!existsSync(resolve(root, file))) return true;
+      return anchor !== undefined && !anchorsOf(file).includes(anchor);
+    })
+    .map(({ target }) => target);
 }
 
 test.each(pages)("Every link of %s leads somewhere", (page) => {
   expect(brokenLinks(page)).toEqual([]);
 });
 
+test.each(pages.filter(isPacked))("Every link of %s leads to something that is packed with it", (page) => {
+  const missing = linksOf(page).filter(({ file }) => !isPacked(file));
+  expect(missing.map(({ target }) => target)).toEqual([]);
+});
+
 test("There are pages to look at", () => {
   expect(pages).toContain("README.md");
   expect(pages.length).toBeGreaterThan(15);
+  expect(
+    ["docs/receive.md", "examples/trigger-training/README.md", "LICENSE", "templates"].filter(isPacked),
+  ).toHaveLength(4);
+  expect(["bench/README.md", "CONTRIBUTING.md", "examples/hello", "examples/hello/README.md"].filter(isPacked)).toEqual(
+    [],
+  );
 });

@@ -78,7 +78,7 @@ describe.skipIf(skipped)("hub-webhooks init, of the packed package in an empty f
             ({ ok }) => ok,
             () => false,
           );
-        await expect.poll(isHealthy, { timeout: 10_000 }).toBe(true);
+        await expect.poll(isHealthy, { timeout: 30_000 }).toBe(true);
         const updatedRefs = [
           { ref: "refs/heads/main", oldSha: null, newSha: "575db8b7a51b6f85eb06eee540738584589f131c" },
         ];
@@ -176,7 +176,7 @@ describe.skipIf(skipped)("hub-webhooks init, of the packed package in an empty f
             () => false,
           );
         try {
-          await expect.poll(isHealthy, { timeout: 10_000 }).toBe(true);
+          await expect.poll(isHealthy, { timeout: 30_000 }).toBe(true);
         } finally {
           server.child.kill("SIGTERM");
         }

@@ -30,10 +30,15 @@ test("A .dockerignore decides by its last rule that fits", () => {
   expect(ignore.ignoresAllBelow("src")).toBe(false);
 });
 
-const notRoot = process.getuid?.() !== 0;
-if (notRoot) console.warn("The runner of Dockerfiles is not tried: only root can change users.");
+const skipReason =
+  process.env.SLOW_TESTS !== "1"
+    ? "it starts containers, which takes time. SLOW_TESTS=1 tries it."
+    : process.getuid?.() !== 0
+      ? "only root can change users."
+      : undefined;
+if (skipReason) console.warn(`The runner of Dockerfiles is not tried: ${skipReason}`);
 
-describe.skipIf(notRoot)("The runner of Dockerfiles", () => {
+describe.skipIf(skipReason)("The runner of Dockerfiles", () => {
   let context: string;
   beforeAll(async () => {
     context = await mkdtemp(join(tmpdir(), "context-"));

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { waitFor } from "../support/wait-for.ts";
 import { engines } from "./inbox-engines.ts";
-import { eventually, Ledger } from "./inbox-ledger.ts";
+import { Ledger } from "./inbox-ledger.ts";
 import { type InboxReceiver, startInboxReceiver } from "./inbox-receiver.ts";
 import { countRows, noteNotTried } from "./rows.ts";
 
@@ -80,7 +81,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
     );
     for (const receiver of receivers) await receiver.stillWorks();
     await ledger.account("I11", name, { succeeded: 122 });
-    await eventually(() => {
+    await waitFor(() => {
       const started = receivers.map(({ child }) => child.lines.filter(({ msg }) => msg === "work started"));
       const startedIds = started.flat().map(({ deliveryId }) => deliveryId);
       expect(startedIds.sort()).toEqual(ids.toSorted());

@@ -1,16 +1,12 @@
-import { expect, onTestFinished, vi } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import type { DeliveryKey, Inbox } from "../../src/inbox/inbox.ts";
 import { openInbox } from "../../src/inbox/open-inbox.ts";
 import type { DeliveryStatus, StoredDelivery } from "../../src/inbox/stored-delivery.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
+import { waitFor } from "../support/wait-for.ts";
 import { holdsSecret } from "./leak.ts";
 import { secret } from "./receiver.ts";
 import { noteAccount } from "./rows.ts";
-
-/** Tries again until nothing is wrong any more, for longer than a busy machine needs. */
-export function eventually<Result>(attempt: () => Result | Promise<Result>): Promise<Result> {
-  return vi.waitFor(attempt, { interval: 20, timeout: 15_000 });
-}
 
 /** What became of everything that was acknowledged. */
 export type Account = Readonly<Record<DeliveryStatus | "acknowledged" | "lost", number>>;
@@ -40,7 +36,7 @@ export class Ledger {
 
   /** Waits until a delivery has this status, and returns it. */
   async reached(key: DeliveryKey, status: DeliveryStatus): Promise<StoredDelivery | undefined> {
-    return eventually(async () => {
+    return waitFor(async () => {
       const [found] = await this.read([key]);
       expect(found).toMatchObject({ status });
       return found;
@@ -49,7 +45,7 @@ export class Ledger {
 
   /** Waits until an account of all that was acknowledged is the one expected. */
   async settles(expected: Partial<Account>): Promise<Account> {
-    return eventually(async () => {
+    return waitFor(async () => {
       const account = await this.#count();
       expect(account).toMatchObject({ running: 0, lost: 0, ...expected });
       return account;

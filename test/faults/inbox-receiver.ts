@@ -2,7 +2,8 @@ import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import type { RawAnswer } from "../support/raw-socket.ts";
 import { addressOf, type ReceiverProcess, startReceiverProcess } from "../support/receiver-process.ts";
-import { eventually, Ledger } from "./inbox-ledger.ts";
+import { waitFor } from "../support/wait-for.ts";
+import { Ledger } from "./inbox-ledger.ts";
 import { holdsSecret } from "./leak.ts";
 import { packageEnvironment } from "./on-built-package.ts";
 import { Receiver, secret } from "./receiver.ts";
@@ -100,7 +101,7 @@ export class InboxReceiver extends Receiver {
 
   /** So many lines, and no more, have these fields. */
   async says(count: number, fields: Readonly<Record<string, unknown>>): Promise<void> {
-    await eventually(() => {
+    await waitFor(() => {
       const found = this.child.lines.filter((line) => matches(line, fields));
       expect(found, JSON.stringify(this.child.lines.slice(-8))).toHaveLength(count);
     });

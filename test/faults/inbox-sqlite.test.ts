@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { inboxFile } from "../inbox/open-file.ts";
 import { mountFuse } from "../inbox/sqlite/mount-fuse.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
-import { eventually } from "./inbox-ledger.ts";
+import { waitFor } from "../support/wait-for.ts";
 import { type InboxReceiver, inboxEnvironment, inboxScript, startInboxReceiver } from "./inbox-receiver.ts";
 import { syncTrace } from "./inbox-sync-trace.ts";
 import { holdsSecret } from "./leak.ts";
@@ -32,7 +32,7 @@ describe("A disk on which nothing can be written", () => {
 
   /** Sends until one is refused, and returns the answer. */
   async function refusal(receiver: InboxReceiver) {
-    return eventually(async () => {
+    return waitFor(async () => {
       const answer = await receiver.deliver({ endpoint: "later" });
       expect(answer.status).not.toBe(202);
       return answer;
@@ -105,7 +105,7 @@ describe("A disk on which nothing can be written", () => {
     const [readOnly = 0, writable = 0] = modes;
     chmodSync(pathOf(file), readOnly);
     const receiver = await startInboxReceiver({ url, RUN_AS: user });
-    const answer = await eventually(async () => {
+    const answer = await waitFor(async () => {
       const refused = await receiver.deliver();
       expect(refused.status).not.toBe(404);
       return refused;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { waitFor } from "../support/wait-for.ts";
 import { engines } from "./inbox-engines.ts";
-import { eventually } from "./inbox-ledger.ts";
 import { startInboxReceiver } from "./inbox-receiver.ts";
 import { countRows, noteNotTried } from "./rows.ts";
 
@@ -100,7 +100,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, can
     await receiver.deliver(done);
     await receiver.deliver(waits);
     await ledger.reached(done, "succeeded");
-    await eventually(async () => expect((await ledger.read([waits]))[0]?.attempts).toHaveLength(1));
+    await waitFor(async () => expect((await ledger.read([waits]))[0]?.attempts).toHaveLength(1));
     const { body } = (await ledger.read([waits]))[0] ?? {};
 
     await receiver.control(`clock?by=${2 * hourMs}`);
@@ -151,11 +151,11 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, can
     await receiver.deliver(waits);
     await receiver.deliver(runs);
     await receiver.child.says("work started");
-    await eventually(async () => expect((await ledger.read([waits]))[0]?.attempts).toHaveLength(1));
+    await waitFor(async () => expect((await ledger.read([waits]))[0]?.attempts).toHaveLength(1));
 
     await receiver.control(`clock?by=${-hourMs}`);
     // It waits for its minute, and not for the hour as well.
-    await eventually(async () => {
+    await waitFor(async () => {
       const [found] = await ledger.read([waits]);
       expect(found?.dueAt?.getTime()).toBeLessThanOrEqual(Date.now() - hourMs + 60_000);
     });

@@ -8,7 +8,6 @@ import { systemClock } from "../../src/tunnel/clock.ts";
 import { openTimedTunnel } from "../../src/tunnel/tunnel.ts";
 import { type Misbehaviour, startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
-import { eventually } from "../tunnel/eventually.ts";
 import { livingChildren } from "../tunnel/forked-children.ts";
 import { createHandClock } from "../tunnel/hand-clock.ts";
 import { startLocalServer } from "../tunnel/local-server.ts";
@@ -37,7 +36,7 @@ describe("A tunnel's server at fault", () => {
 
     const opening = openTimedTunnel({ port: 1, host: address }, clock).catch((error: unknown) => error);
     if (mode === "silent") {
-      await eventually(() => host.registrations).toHaveLength(1);
+      await expect.poll(() => host.registrations).toHaveLength(1);
       await clock.expire(15_000);
     }
     const error = await opening;
@@ -75,10 +74,10 @@ describe("A tunnel that is lost", () => {
     const urlBefore = launched.publicUrl;
 
     await host.crash();
-    await eventually(() => lines("error")).toEqual([expect.stringMatching(/^The tunnel is down: nothing reaches/)]);
+    await expect.poll(() => lines("error")).toEqual([expect.stringMatching(/^The tunnel is down: nothing reaches/)]);
     if (renamed) host.giveNamesAway();
     host.comeBack();
-    await eventually(() => lines("info").at(-1)).toMatch(/^The tunnel is up again/);
+    await expect.poll(() => lines("info").at(-1)).toMatch(/^The tunnel is up again/);
     vi.restoreAllMocks();
 
     const { publicUrl } = launched;
@@ -113,12 +112,12 @@ test("T3: A tunnel that fails without a listener does not end the process, and c
   const said: string[] = [];
   for (const stream of [child.stdout, child.stderr]) createInterface(stream).on("line", (line) => said.push(line));
   const ended = new Promise((resolve) => child.once("close", resolve));
-  await eventually(() => said).toEqual(["up"]);
+  await expect.poll(() => said).toEqual(["up"]);
 
   await host.crash();
-  await eventually(() => said).toEqual(["up", "down"]);
+  await expect.poll(() => said).toEqual(["up", "down"]);
   host.comeBack();
-  await eventually(() => said).toEqual(["up", "down", "up"]);
+  await expect.poll(() => said).toEqual(["up", "down", "up"]);
   child.stdin.write("end\n");
 
   expect(await ended).toBe(0);

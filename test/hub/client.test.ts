@@ -37,10 +37,10 @@ describe("A HubClient", () => {
   });
 
   test.each([
-    ["timeoutMs", { timeoutMs: 0 }],
-    ["timeoutMs", { timeoutMs: -1 }],
-    ["timeoutMs", { timeoutMs: Number.NaN }],
-    ["timeoutMs", { timeoutMs: 2 ** 31 }],
+    ["timeout", { timeout: 0 }],
+    ["timeout", { timeout: -1 }],
+    ["timeout", { timeout: Number.NaN }],
+    ["timeout", { timeout: 2 ** 31 }],
     ["retries", { retries: -1 }],
     ["retries", { retries: 1.5 }],
     ["retries", { retries: Number.POSITIVE_INFINITY }],

@@ -12,7 +12,8 @@ function createJob(handler: Handler = () => "done", options: EndpointOptions = {
   const logger = createMemoryLogger();
   const server = new WebhooksServer({ logger, secret: "s3cret", createId: () => "made-here" });
   server.webhook("retrain", options, handler);
-  const run = ({ env, ...more }: RunJobOptions = {}) => runJob(server, { env: { WEBHOOK_PAYLOAD, ...env }, ...more });
+  const run = ({ environment, ...more }: RunJobOptions = {}) =>
+    runJob(server, { environment: { WEBHOOK_PAYLOAD, ...environment }, ...more });
   return { server, logger, run };
 }
 
@@ -22,8 +23,8 @@ describe("A job", () => {
       const { body, id, attempt, endpoint } = delivery;
       return { repo: payload.repo.name, body, id, attempt, endpoint, request, isAborted: signal.aborted };
     });
-    const env = { WEBHOOK_ID: "6a1b", WEBHOOK_SECRET: "another" };
-    expect(await run({ env })).toEqual({
+    const environment = { WEBHOOK_ID: "6a1b", WEBHOOK_SECRET: "another" };
+    expect(await run({ environment })).toEqual({
       status: "succeeded",
       result: {
         ...{ repo: "acme/data", body: WEBHOOK_PAYLOAD, id: "6a1b", attempt: 1 },
@@ -34,7 +35,7 @@ describe("A job", () => {
 
   test.each([undefined, "", "two words", "x".repeat(201)])("of the id %j gets one that is made here", async (id) => {
     const { run } = createJob((_payload, { delivery }) => delivery.id);
-    expect(await run({ env: { WEBHOOK_ID: id } })).toMatchObject({ result: "made-here" });
+    expect(await run({ environment: { WEBHOOK_ID: id } })).toMatchObject({ result: "made-here" });
   });
 
   test("reads the environment of the process where it is given none", async () => {
@@ -86,7 +87,7 @@ describe("A job", () => {
   test("takes the payload that the endpoint's own schema asks for, and text where it asks for none", async () => {
     const { server } = createJob();
     server.webhook("bytes", { schema: null }, (_payload, { delivery }) => delivery.body.length);
-    expect(await runJob(server, { endpoint: "bytes", env: { WEBHOOK_PAYLOAD: "no JSON" } })).toMatchObject({
+    expect(await runJob(server, { endpoint: "bytes", environment: { WEBHOOK_PAYLOAD: "no JSON" } })).toMatchObject({
       result: 7,
     });
   });
@@ -140,8 +141,8 @@ describe("A job fails, and throws", () => {
   ])("when the payload %s", async (_what, text, code, message) => {
     const handler = vi.fn();
     const { run } = createJob(handler);
-    const env = { WEBHOOK_PAYLOAD: text };
-    await expect(run({ env })).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+    const environment = { WEBHOOK_PAYLOAD: text };
+    await expect(run({ environment })).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
     expect(handler).not.toHaveBeenCalled();
   });
 
@@ -193,7 +194,7 @@ describe("The endpoint of a job", () => {
       code: "ENDPOINT_UNKNOWN",
       message: 'There is no endpoint "retrian": name one that the server has: retrain, review.',
     });
-    await expect(runJob(new WebhooksServer(), { env: { WEBHOOK_PAYLOAD } })).rejects.toMatchObject({
+    await expect(runJob(new WebhooksServer(), { environment: { WEBHOOK_PAYLOAD } })).rejects.toMatchObject({
       code: "ENDPOINT_UNKNOWN",
       message: expect.stringContaining("register a handler"),
     });

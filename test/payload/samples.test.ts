@@ -124,6 +124,11 @@ describe("Changes laid over a sample", () => {
     expect(webhookPayload("repo", { repo: { headSha: undefined } }).repo).not.toHaveProperty("headSha");
   });
 
+  test("become no prototype, whatever their fields are called", () => {
+    const { repo } = webhookPayload("repo", JSON.parse('{"repo":{"__proto__":{"private":true,"planted":true}}}'));
+    expect([Object.getPrototypeOf(repo), Reflect.get(repo, "planted")]).toEqual([Object.prototype, undefined]);
+  });
+
   test("are not changed themselves", () => {
     const changes = { repo: { name: "acme/net" } };
     webhookPayload("repo", changes);

@@ -21,6 +21,7 @@ describe("What can be watched", () => {
     ["toString:x", "cannot be watched"],
     ["me/data", "Give it as type:name"],
     ["org:acme/data", 'The name of an org has no "/"'],
+    ["user:me/data", 'The name of a user has no "/"'],
     ["model:me/a,model:me/b", "Give several one by one"],
     ["dataset:me/*", 'without "*"'],
     ["dataset:", 'give it as "dataset:name"'],

@@ -366,15 +366,23 @@ describe("A Hub", () => {
     expect(scene.calls.at(-1)).not.toContain("enable");
   });
 
-  test("that has made a webhook and whose answer was lost does not make a second one", async () => {
+  test.each([
+    {
+      how: "was lost",
+      code: "HUB_UNREACHABLE",
+      answerInstead: () => {
+        throw new TypeError("fetch failed", { cause: Object.assign(new Error("reset"), { code: "ECONNRESET" }) });
+      },
+    },
+    { how: "was the error of a proxy", code: "HUB_FAILED", answerInstead: () => refusal(502) },
+  ])("that has made a webhook and whose answer $how does not make a second one", async ({ code, answerInstead }) => {
     const scene = await openScene();
     scene.onTheWay = async (request, send) => {
       const answer = await send(request);
-      if (request.method === "GET") return answer;
-      throw new TypeError("fetch failed", { cause: Object.assign(new Error("reset"), { code: "ECONNRESET" }) });
+      return request.method === "GET" ? answer : answerInstead();
     };
     const lost = await scene.register(serverOf({ retrain }));
-    expect(lost.failed).toMatchObject([{ error: { code: "HUB_UNREACHABLE" } }]);
+    expect(lost.failed).toMatchObject([{ error: { code } }]);
     scene.onTheWay = (request, send) => send(request);
     const { steps, unchanged } = await scene.register(serverOf({ retrain }));
     expect(steps).toEqual([]);

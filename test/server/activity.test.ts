@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
 import { type EndpointOptions, type LandingInfo, PermanentError, WebhooksServer } from "../../src/index.ts";
 import { Activity, EndpointActivity } from "../../src/server/activity.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
@@ -302,5 +303,16 @@ describe("Of a background endpoint, the landing page is told", () => {
     await waitFor(async () => expect(await server.inbox.counts()).toMatchObject({ retrain: { running: 1 } }));
     expect((await told()).activity.queue).toEqual({ queued: 2, running: 1 });
     work.resolve();
+  });
+
+  test("of the queue only what waits for itself, of an inbox that others share", async () => {
+    const file = inboxFile();
+    vi.stubEnv("INBOX_URL", `sqlite:${file}`);
+    const { server, told } = serve({ background: true }, () => "done");
+    await server.start();
+    const inbox = new SqliteInbox({ file, log: createMemoryLogger, now: Date.now });
+    await inbox.accept({ id: "a", endpoint: "of-another-server", body: "{}", receivedAt: new Date() });
+    await inbox.close(0);
+    expect((await told()).activity.queue).toEqual({ queued: 0, running: 0 });
   });
 });

@@ -204,6 +204,18 @@ describe("A background endpoint", () => {
     await expect(server.start()).rejects.toMatchObject({ code: "INBOX_UNUSABLE" });
   });
 
+  test("is kept by an inbox that can be opened by then, though it could not be before", async () => {
+    vi.stubEnv("INBOX_URL", `sqlite:${dirname(file)}`);
+    const { server } = openServer();
+    server.webhook("retrain", { background: true }, () => {});
+    const statuses: number[] = [];
+    for (const url of [`sqlite:${dirname(file)}`, `sqlite:${file}`]) {
+      vi.stubEnv("INBOX_URL", url);
+      statuses.push((await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret }))).status);
+    }
+    expect(statuses).toEqual([503, 202]);
+  });
+
   test.each(["redis", "mysql://me:hunter2@host/db", "redis://:hunter2@[::1"])(
     "refuses the inbox %s, and does not show it",
     async (url) => {
@@ -246,7 +258,10 @@ describe("A background endpoint", () => {
 });
 
 describe("A delivery of an endpoint that is gone", () => {
-  test("is told at the start: nobody works on it", async () => {
+  test.each([
+    ["is", () => {}],
+    ["that answers at once from now on is", (server: WebhooksServer) => void server.webhook("renamed", () => {})],
+  ])("%s told at the start: nobody works on it", async (_what, change) => {
     const first = openServer();
     const handler = () => Promise.reject(new Error("later"));
     first.server.webhook("renamed", { background: true, backoff: { first: "1h" } }, handler);
@@ -254,6 +269,7 @@ describe("A delivery of an endpoint that is gone", () => {
     await first.server.close();
     const { server, logger } = openServer();
     server.webhook("retrain", { background: true }, () => {});
+    change(server);
     await server.start();
     expect(logger.lines).toContainEqual(
       expect.objectContaining({

@@ -47,7 +47,6 @@ describeOverBothTransports("The one log line of a delivery", (send) => {
         deliveryId: "d-1",
         outcome: "ignored",
         reason: "scope repo.content is not discussion",
-        duplicate: undefined,
         status: 200,
       }),
     ]);

@@ -113,6 +113,7 @@ describe("Without a token, the owner", () => {
     ["comes without a name", "", {}, from("127.0.0.1")],
     ["comes through a proxy", "localhost", { forwarded: "for=203.0.113.7" }, from("127.0.0.1")],
     ["comes through a proxy of the usual kind", "localhost", { "x-forwarded-for": "127.0.0.1" }, from("127.0.0.1")],
+    ["comes through a proxy that tells their address", "localhost", { "x-real-ip": "127.0.0.1" }, from("127.0.0.1")],
     ["comes through a tunnel", "localhost", { "X-Forwarded-Proto": "https" }, from("127.0.0.1")],
     ["comes through a cache", "localhost", { via: "1.1 cache" }, from("127.0.0.1")],
     ["comes through nginx as it is installed", "127.0.0.1:7860", {}, from("127.0.0.1", "1.0")],

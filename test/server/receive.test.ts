@@ -47,7 +47,7 @@ describeOverBothTransports("A delivery", (send) => {
     server.webhook("retrain", handler);
     expect(await seen(await send(server, post(path)))).toEqual({
       status: 404,
-      body: { error: "No such webhook endpoint.", code: "ENDPOINT_UNKNOWN" },
+      body: { error: "No such webhook endpoint: check the URL of the webhook.", code: "ENDPOINT_UNKNOWN" },
     });
     expect(handler).not.toHaveBeenCalled();
   });

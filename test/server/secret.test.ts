@@ -233,7 +233,10 @@ describe("Wrong secrets", () => {
     expect(await guess()).toEqual({
       status: 429,
       retryAfter: "60",
-      body: { error: "Too many requests with an invalid webhook secret.", code: "TOO_MANY_FAILURES" },
+      body: {
+        error: "Too many requests with an invalid webhook secret: wait, and send the right one.",
+        code: "TOO_MANY_FAILURES",
+      },
     });
   });
 

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { PermanentError, WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, settled, webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 const payload = webhookPayload("repo.content");
 const background = { background: true, backoff: { first: 1 } } as const;
@@ -35,7 +36,7 @@ describe("settled(server)", () => {
 
   test("resolves at once where nothing has come in", async () => {
     server.webhook("retrain", background, () => {});
-    expect(await settled(server, { timeoutMs: 0 })).toBeUndefined();
+    expect(await settled(server, { timeout: 1 })).toBeUndefined();
   });
 
   test("rejects after its time with what still waits, running or queued", async () => {
@@ -44,8 +45,8 @@ describe("settled(server)", () => {
     server.webhook("review", background, () => {});
     await deliver("retrain", "first");
     await deliver("retrain", "second");
-    await vi.waitFor(async () => expect((await server.inbox.counts()).retrain).toMatchObject({ running: 1 }));
-    await expect(settled(server, { timeoutMs: 10 })).rejects.toMatchObject({
+    await waitFor(async () => expect((await server.inbox.counts()).retrain).toMatchObject({ running: 1 }));
+    await expect(settled(server, { timeout: 10 })).rejects.toMatchObject({
       code: "NOT_SETTLED",
       message: expect.stringMatching(/^Not all is done after 10 ms: retrain \(1 queued, 1 running\)\. /),
     });
@@ -54,11 +55,22 @@ describe("settled(server)", () => {
     await settled(server, { endpoint: "retrain" });
   });
 
+  test("waits for what runs, also where nothing is queued any more", async () => {
+    const end = Promise.withResolvers<void>();
+    server.webhook("retrain", background, () => end.promise);
+    await deliver("retrain", "first");
+    await waitFor(async () => expect((await server.inbox.counts()).retrain).toMatchObject({ queued: 0, running: 1 }));
+    await expect(settled(server, { timeout: 10 })).rejects.toMatchObject({
+      message: expect.stringContaining("retrain (0 queued, 1 running)"),
+    });
+    end.resolve();
+  });
+
   test("rejects where there is no such endpoint, which nothing would ever wait for", async () => {
     server.webhook("retrain", background, () => {});
     await expect(settled(server, { endpoint: "retrian" })).rejects.toMatchObject({
       code: "ENDPOINT_UNKNOWN",
-      message: expect.stringContaining("the server has retrain."),
+      message: expect.stringContaining("that the server has: retrain."),
     });
   });
 

@@ -86,13 +86,16 @@ describe("receive", () => {
       "no such endpoint",
       ["first", "second"],
       { endpoint: "third" },
-      { code: "ENDPOINT_UNKNOWN", message: 'There is no endpoint "third"; there are: first, second.' },
+      {
+        code: "ENDPOINT_UNKNOWN",
+        message: 'There is no endpoint "third": name one that the server has: first, second.',
+      },
     ],
     [
       "none of any name",
       [],
       { endpoint: "third" },
-      { code: "ENDPOINT_UNKNOWN", message: 'There is no endpoint "third"; there are: none.' },
+      { code: "ENDPOINT_UNKNOWN", message: 'There is no endpoint "third": name one that the server has: none yet.' },
     ],
   ])("rejects where there are: %s", async (_what, names, options, expected) => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });

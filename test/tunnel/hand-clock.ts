@@ -1,5 +1,5 @@
+import { expect } from "vitest";
 import type { TunnelClock } from "../../src/tunnel/clock.ts";
-import { eventually } from "./eventually.ts";
 
 /** A clock whose time passes only when a test says so. */
 export interface HandClock extends TunnelClock {
@@ -41,13 +41,13 @@ export function createHandClock(): HandClock {
       return controller.signal;
     },
     async pass(milliseconds) {
-      await eventually(() => pending.map((entry) => entry.milliseconds)).toContain(milliseconds);
+      await expect.poll(() => pending.map((entry) => entry.milliseconds)).toContain(milliseconds);
       const index = pending.findIndex((entry) => entry.milliseconds === milliseconds);
       pending.splice(index, 1)[0]?.end();
     },
     async expire(milliseconds, count = 1) {
       const matching = () => deadlines.filter((entry) => entry.milliseconds === milliseconds);
-      await eventually(() => matching().length).toBeGreaterThanOrEqual(count);
+      await expect.poll(() => matching().length).toBeGreaterThanOrEqual(count);
       matching().at(-1)?.controller.abort(new DOMException("Too late.", "TimeoutError"));
     },
   };

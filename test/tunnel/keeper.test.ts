@@ -2,7 +2,6 @@ import { describe, expect, test, vi } from "vitest";
 import { createProbe } from "../../src/tunnel/probe.ts";
 import { type OpenTunnelOptions, openTimedTunnel, type Tunnel } from "../../src/tunnel/tunnel.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { eventually } from "./eventually.ts";
 import { livingChildren, newestChild } from "./forked-children.ts";
 import { createHandClock } from "./hand-clock.ts";
 import { hear } from "./heard-events.ts";
@@ -43,14 +42,14 @@ describe("a tunnel whose server crashes", () => {
     const { url } = tunnel;
 
     await host.crash();
-    await eventually(() => heard).toEqual(isDown);
+    await expect.poll(() => heard).toEqual(isDown);
     expect(tunnel.status).toBe("down");
     await clock.pass(1_000);
-    await eventually(() => heard.at(-1)).toMatch(/^error TUNNEL_FAILED: .* cannot be reached/);
+    await expect.poll(() => heard.at(-1)).toMatch(/^error TUNNEL_FAILED: .* cannot be reached/);
     host.comeBack();
     await clock.pass(2_000);
 
-    await eventually(() => tunnel.status).toBe("up");
+    await expect.poll(() => tunnel.status).toBe("up");
     expect(heard.slice(2)).toEqual([expect.stringMatching(/^error/), "up"]);
     expect(tunnel.url).toBe(url);
     expect(host.registrations).toEqual(["/?new", "/quiet-owl-12"]);
@@ -63,12 +62,12 @@ describe("a tunnel whose server crashes", () => {
     const { clock, host, heard } = here;
     host.misbehave("forbidden");
     newestChild().kill("SIGKILL");
-    await eventually(() => heard).toEqual(isDown);
+    await expect.poll(() => heard).toEqual(isDown);
 
     const waits = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000];
     for (const [index, wait] of waits.entries()) {
       await clock.pass(wait);
-      await eventually(() => heard).toHaveLength(index + 3);
+      await expect.poll(() => heard).toHaveLength(index + 3);
     }
 
     expect(clock.pauses.slice(1, waits.length + 1)).toEqual(waits);
@@ -85,13 +84,13 @@ describe("a tunnel whose server crashes", () => {
     host.giveNamesAway();
     host.comeBack();
     await clock.pass(1_000);
-    await eventually(() => heard.at(-1)).toMatch(
-      /^error TUNNEL_FAILED: .* instead of the name quiet-owl-12, .* once more/,
-    );
+    await expect
+      .poll(() => heard.at(-1))
+      .toMatch(/^error TUNNEL_FAILED: .* instead of the name quiet-owl-12, .* once more/);
     expect(tunnel.url).toBe(urlBefore);
     await clock.pass(2_000);
 
-    await eventually(() => tunnel.status).toBe("up");
+    await expect.poll(() => tunnel.status).toBe("up");
     expect(tunnel.url).not.toBe(urlBefore);
     expect(heard.slice(3)).toEqual([`urlChanged ${tunnel.url}`, "up"]);
     expect(await pong(tunnel)).toBe("pong");
@@ -105,7 +104,7 @@ describe("a tunnel whose server crashes", () => {
     host.comeBack();
     await clock.pass(1_000);
     await clock.pass(2_000);
-    await eventually(() => tunnel.status).toBe("up");
+    await expect.poll(() => tunnel.status).toBe("up");
     expect(heard.slice(3)).toEqual([
       `urlChanged ${tunnel.url}`,
       expect.stringMatching(/^error TUNNEL_NAME_TAKEN: The name my-bot .* gave http/),
@@ -115,7 +114,7 @@ describe("a tunnel whose server crashes", () => {
     newestChild().kill("SIGKILL");
     await clock.pass(1_000);
 
-    await eventually(() => host.registrations).toEqual(["/my-bot", "/my-bot", "/my-bot", "/my-bot"]);
+    await expect.poll(() => host.registrations).toEqual(["/my-bot", "/my-bot", "/my-bot", "/my-bot"]);
   });
 });
 
@@ -127,7 +126,7 @@ test("a tunnel whose process is killed comes back at the same URL", async () => 
   newestChild().kill("SIGKILL");
   await clock.pass(1_000);
 
-  await eventually(() => tunnel.status).toBe("up");
+  await expect.poll(() => tunnel.status).toBe("up");
   expect(heard).toEqual([...isDown, "up"]);
   expect(tunnel.url).toBe(url);
 });
@@ -143,13 +142,13 @@ test("a tunnel that was given up is opened again, whatever answers at its URL me
   host.misbehave("forbidden");
   await clock.pass(1_000);
   await clock.expire(10_000, 3);
-  await eventually(() => heard).toEqual([...isDown, expect.stringMatching(/status 403/)]);
+  await expect.poll(() => heard).toEqual([...isDown, expect.stringMatching(/status 403/)]);
 
   host.misbehave(undefined);
   host.forget();
   await clock.pass(2_000);
 
-  await eventually(() => tunnel.status).toBe("up");
+  await expect.poll(() => tunnel.status).toBe("up");
   expect(host.registrations).toHaveLength(3);
   expect(await pong(tunnel)).toBe("pong");
 });
@@ -169,9 +168,11 @@ describe("a wished name that is taken", () => {
     await using _local = local;
     const heard = hear(second);
 
-    await eventually(() => heard).toEqual([
-      `error TUNNEL_NAME_TAKEN: The name my-bot was wished for, but the tunnel's server gave ${second.url}: somebody else has the name. Use that URL, or close the tunnel and wish for another name (option "subdomain").`,
-    ]);
+    await expect
+      .poll(() => heard)
+      .toEqual([
+        `error TUNNEL_NAME_TAKEN: The name my-bot was wished for, but the tunnel's server gave ${second.url}: somebody else has the name. Use that URL, or close the tunnel and wish for another name (option "subdomain").`,
+      ]);
     expect(second.url).not.toBe(first.url);
     expect(second.status).toBe("up");
   });
@@ -194,10 +195,10 @@ describe("the heartbeat", () => {
 
     await clock.pass(heartbeat);
     await clock.pass(heartbeat);
-    await eventually(() => heard).toEqual([expect.stringMatching(/answers with status 404/), "down TUNNEL_FAILED"]);
+    await expect.poll(() => heard).toEqual([expect.stringMatching(/answers with status 404/), "down TUNNEL_FAILED"]);
     await clock.pass(1_000);
 
-    await eventually(() => tunnel.status).toBe("up");
+    await expect.poll(() => tunnel.status).toBe("up");
     expect(host.registrations).toHaveLength(2);
     expect(await pong(tunnel)).toBe("pong");
     expect(livingChildren()).toHaveLength(1);
@@ -213,11 +214,11 @@ describe("the heartbeat", () => {
       await clock.pass(heartbeat);
       await clock.expire(10_000, asked + count);
     }
-    await eventually(() => heard).toEqual([expect.stringMatching(/does not answer in time/), "down TUNNEL_FAILED"]);
+    await expect.poll(() => heard).toEqual([expect.stringMatching(/does not answer in time/), "down TUNNEL_FAILED"]);
     await clock.pass(1_000);
     await clock.expire(10_000, asked + 3);
 
-    await eventually(() => tunnel.status).toBe("up");
+    await expect.poll(() => tunnel.status).toBe("up");
   });
 
   test("takes a single failure for an accident", async () => {
@@ -227,9 +228,9 @@ describe("the heartbeat", () => {
       local.answer(fails ? (_request, response) => response.writeHead(502).end() : undefined);
       const asked = local.asked.length;
       await clock.pass(heartbeat);
-      await eventually(() => local.asked).toHaveLength(asked + 1);
+      await expect.poll(() => local.asked).toHaveLength(asked + 1);
     }
-    await eventually(() => clock.pauses.filter((pause) => pause === heartbeat)).toHaveLength(5);
+    await expect.poll(() => clock.pauses.filter((pause) => pause === heartbeat)).toHaveLength(5);
 
     expect(heard).toEqual([]);
     expect(tunnel.status).toBe("up");
@@ -255,20 +256,22 @@ describe("the heartbeat", () => {
 
     for (const count of [1, 2]) {
       await clock.pass(heartbeat);
-      await eventually(() => clock.deadlines).toHaveLength(asked + count);
+      await expect.poll(() => clock.deadlines).toHaveLength(asked + count);
       await clock.expire(10_000);
     }
-    await eventually(() => heard).toEqual([
-      expect.stringMatching(/^error TUNNEL_FAILED: Nothing listens on port \d+ of this machine .* start the server/),
-      "down TUNNEL_FAILED",
-    ]);
+    await expect
+      .poll(() => heard)
+      .toEqual([
+        expect.stringMatching(/^error TUNNEL_FAILED: Nothing listens on port \d+ of this machine .* start the server/),
+        "down TUNNEL_FAILED",
+      ]);
     await clock.pass(1_000);
     await clock.expire(10_000, 4);
-    await eventually(() => heard).toHaveLength(3);
+    await expect.poll(() => heard).toHaveLength(3);
     await using _after = await startProbedServer({ port, probe });
     await clock.pass(2_000);
 
-    await eventually(() => tunnel.status).toBe("up");
+    await expect.poll(() => tunnel.status).toBe("up");
     expect(host.registrations).toHaveLength(1);
     expect(tunnel.url).toBe(url);
   });
@@ -287,14 +290,14 @@ describe("the heartbeat", () => {
 
     for (const count of [1, 2, 3]) {
       await clock.pass(heartbeat);
-      await eventually(() => asked).toBe(count);
+      await expect.poll(() => asked).toBe(count);
     }
     expect(heard).toEqual([]);
     status = 500;
     await clock.pass(heartbeat);
     await clock.pass(heartbeat);
 
-    await eventually(() => heard).toEqual([expect.stringMatching(/answers with status 500/), "down TUNNEL_FAILED"]);
+    await expect.poll(() => heard).toEqual([expect.stringMatching(/answers with status 500/), "down TUNNEL_FAILED"]);
   });
 });
 
@@ -309,13 +312,13 @@ describe("closing a tunnel that is down", () => {
     if (moment === "silent") host.misbehave("silent");
     if (moment === "probe") local.answer(() => {});
     newestChild().kill("SIGKILL");
-    await eventually(() => heard).toEqual(isDown);
+    await expect.poll(() => heard).toEqual(isDown);
     const asked = local.asked.length;
     if (moment !== undefined) {
       await clock.pass(1_000);
-      await eventually(() => host.registrations).toHaveLength(2);
+      await expect.poll(() => host.registrations).toHaveLength(2);
     }
-    if (moment === "probe") await eventually(() => local.asked).toHaveLength(asked + 1);
+    if (moment === "probe") await expect.poll(() => local.asked).toHaveLength(asked + 1);
 
     await tunnel.close();
 
@@ -332,7 +335,7 @@ describe("closing a tunnel that is down", () => {
 
     newestChild().kill("SIGKILL");
 
-    await eventually(() => heard).toEqual([...isDown, "the next listener"]);
+    await expect.poll(() => heard).toEqual([...isDown, "the next listener"]);
     await tunnel.close();
     expect(livingChildren()).toEqual([]);
     expect(clock.pauses).toEqual([heartbeat]);
@@ -346,7 +349,7 @@ test("a tunnel that a listener closes tells no later event", async () => {
 
   newestChild().kill("SIGKILL");
 
-  await eventually(() => tunnel.status).toBe("closed");
+  await expect.poll(() => tunnel.status).toBe("closed");
   await tunnel.close();
   expect(heard).toEqual([expect.stringMatching(/^error TUNNEL_FAILED/)]);
 });
@@ -370,7 +373,7 @@ describe("listeners that fail", () => {
     newestChild().kill("SIGKILL");
     await clock.pass(1_000);
 
-    await eventually(() => heard).toEqual(["error", "down", "up"]);
+    await expect.poll(() => heard).toEqual(["error", "down", "up"]);
     expect(tunnel.status).toBe("up");
     const warnings = warn.mock.calls.map(([warning]) => String(warning));
     expect(warnings).toHaveLength(6);

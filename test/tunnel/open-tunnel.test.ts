@@ -4,7 +4,6 @@ import { buffer } from "node:stream/consumers";
 import { describe, expect, test, vi } from "vitest";
 import { openTunnel } from "../../src/dev.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { eventually } from "./eventually.ts";
 import { livingChildren, newestChild, tunnelChildren } from "./forked-children.ts";
 import { startLocalServer } from "./local-server.ts";
 
@@ -92,7 +91,7 @@ describe("an open tunnel", () => {
     await using host = await startLocaltunnelServer({ answer: { max_conn_count: 1_000_000 } });
     await using _tunnel = await openTunnel({ port: 1, host: host.url });
 
-    await eventually(() => host.connections).toBe(10);
+    await expect.poll(() => host.connections).toBe(10);
   });
 
   test("gives only the origin of the server's URL", async () => {
@@ -178,7 +177,7 @@ describe("closing", () => {
     expect(tunnel.status).toBe("closed");
     expect(livingChildren()).toEqual([]);
     expect(heard).toEqual([]);
-    await eventually(() => host.connections).toBe(0);
+    await expect.poll(() => host.connections).toBe(0);
   });
 
   test("happens by itself at the end of an `await using` scope", async () => {
@@ -211,7 +210,7 @@ describe("an AbortSignal", () => {
 
     const opening = openTunnel({ port: 1, host: host.url, signal: controller.signal });
     const rejected = expect(opening).rejects.toBe(reason);
-    await eventually(() => host.registrations).toHaveLength(1);
+    await expect.poll(() => host.registrations).toHaveLength(1);
     controller.abort(reason);
 
     await rejected;

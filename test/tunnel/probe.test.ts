@@ -4,7 +4,6 @@ import { answerProbe, createProbe } from "../../src/tunnel/probe.ts";
 import { openTimedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
 import { freePort } from "../support/free-port.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { eventually } from "./eventually.ts";
 import { livingChildren } from "./forked-children.ts";
 import { createHandClock } from "./hand-clock.ts";
 import { startProbedServer } from "./probed-server.ts";
@@ -51,7 +50,7 @@ describe("opening with a probe", () => {
     const opening = openTimedTunnel({ port: local.port, host: host.url, probe: local.probe }, clock);
 
     await clock.pass(500);
-    await eventually(() => local.asked).toHaveLength(2);
+    await expect.poll(() => local.asked).toHaveLength(2);
     local.answer(undefined);
     await clock.pass(500);
 
@@ -86,7 +85,7 @@ describe("opening with a probe", () => {
         message: expect.stringMatching(reason),
       });
 
-      await eventually(() => clock.pauses).toHaveLength(1);
+      await expect.poll(() => clock.pauses).toHaveLength(1);
       await clock.expire(15_000);
 
       await rejected;
@@ -102,7 +101,7 @@ describe("opening with a probe", () => {
     const opening = openTimedTunnel({ port: local.port, host: host.url, probe: local.probe }, clock);
     const rejected = expect(opening).rejects.toThrow(/answers with something else than this server/);
 
-    await eventually(() => clock.pauses).toHaveLength(1);
+    await expect.poll(() => clock.pauses).toHaveLength(1);
     await clock.expire(15_000);
 
     await rejected;
@@ -116,10 +115,10 @@ describe("opening with a probe", () => {
     const opening = openTimedTunnel({ port: local.port, host: host.url, probe: local.probe }, clock);
     const rejected = expect(opening).rejects.toThrow(/answers with status 502/);
 
-    await eventually(() => clock.pauses).toHaveLength(1);
+    await expect.poll(() => clock.pauses).toHaveLength(1);
     local.answer(() => {});
     await clock.pass(500);
-    await eventually(() => local.asked).toHaveLength(2);
+    await expect.poll(() => local.asked).toHaveLength(2);
     await clock.expire(15_000);
 
     await rejected;
@@ -132,7 +131,7 @@ describe("opening with a probe", () => {
     local.answer(() => {});
     const opening = openTimedTunnel({ port: local.port, host: host.url, probe: local.probe }, clock);
 
-    await eventually(() => local.asked).toHaveLength(1);
+    await expect.poll(() => local.asked).toHaveLength(1);
     await clock.expire(10_000);
     local.answer(undefined);
     await clock.pass(500);
@@ -151,7 +150,7 @@ describe("opening with a probe", () => {
     });
 
     await clock.expire(10_000);
-    await eventually(() => clock.pauses).toHaveLength(1);
+    await expect.poll(() => clock.pauses).toHaveLength(1);
     await clock.expire(15_000);
 
     await rejected;

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openTimedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
-import { eventually } from "./eventually.ts";
 import { livingChildren, newestChild } from "./forked-children.ts";
 import { createHandClock } from "./hand-clock.ts";
 import { hear } from "./heard-events.ts";
@@ -52,7 +51,7 @@ async function failureOf(provider: "cloudflared" | "ngrok", program?: StandInPro
     .finally(() => {
       hasFailed = true;
     });
-  await eventually(() => hasFailed || program?.hasRun()).toBe(true);
+  await expect.poll(() => hasFailed || program?.hasRun()).toBe(true);
   if (!hasFailed) await clock.expire(provider === "cloudflared" ? 30_000 : 15_000);
   return failing;
 }
@@ -239,7 +238,7 @@ describe("a tunnel's program", () => {
     const reason = new Error("changed my mind");
     const opening = openTunnel({ provider: "cloudflared", port: 1, signal: controller.signal });
     const rejected = expect(opening).rejects.toBe(reason);
-    await eventually(() => program.isAlive()).toBe(true);
+    await expect.poll(() => program.isAlive()).toBe(true);
 
     controller.abort(reason);
 
@@ -264,19 +263,19 @@ describe("a tunnel's program", () => {
 
     parent.kill("SIGKILL");
 
-    await eventually(() => program.isAlive()).toBe(false);
+    await expect.poll(() => program.isAlive()).toBe(false);
   });
 
   test("ends with the tunnel also when the process between it and ours was killed", async () => {
     await using program = await installProgram("cloudflared", cloudflaredLines());
     const tunnel = await openTunnel({ provider: "cloudflared", port: 1 });
     newestChild().kill("SIGKILL");
-    await eventually(() => livingChildren()).toEqual([]);
+    await expect.poll(() => livingChildren()).toEqual([]);
     expect(await program.isAlive()).toBe(true);
 
     await tunnel.close();
 
-    await eventually(() => program.isAlive()).toBe(false);
+    await expect.poll(() => program.isAlive()).toBe(false);
   });
 
   test("that dies is started again, and the URL is another one", async () => {
@@ -293,12 +292,14 @@ describe("a tunnel's program", () => {
     for (const pid of await program.processes()) process.kill(pid, "SIGKILL");
     await clock.pass(1_000);
 
-    await eventually(() => heard).toEqual([
-      expect.stringMatching(/^error TUNNEL_FAILED: cloudflared has ended\./),
-      "down TUNNEL_FAILED",
-      "urlChanged https://second-name.trycloudflare.com",
-      "up",
-    ]);
+    await expect
+      .poll(() => heard)
+      .toEqual([
+        expect.stringMatching(/^error TUNNEL_FAILED: cloudflared has ended\./),
+        "down TUNNEL_FAILED",
+        "urlChanged https://second-name.trycloudflare.com",
+        "up",
+      ]);
     expect(tunnel.url).toBe("https://second-name.trycloudflare.com");
   });
 

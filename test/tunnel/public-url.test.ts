@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { openTimedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
-import { eventually } from "./eventually.ts";
 import { tunnelChildren } from "./forked-children.ts";
 import { createHandClock } from "./hand-clock.ts";
 import { hear } from "./heard-events.ts";
@@ -49,16 +48,18 @@ describe("a public URL of one's own", () => {
 
     await clock.pass(15_000);
     await clock.pass(15_000);
-    await eventually(() => heard).toEqual([
-      expect.stringMatching(
-        /sends us elsewhere \(status 302\), which is not followed\. Check that the tunnel or proxy/,
-      ),
-      "down TUNNEL_FAILED",
-    ]);
+    await expect
+      .poll(() => heard)
+      .toEqual([
+        expect.stringMatching(
+          /sends us elsewhere \(status 302\), which is not followed\. Check that the tunnel or proxy/,
+        ),
+        "down TUNNEL_FAILED",
+      ]);
     local.answer(undefined);
     await clock.pass(1_000);
 
-    await eventually(() => heard.slice(2)).toEqual(["up"]);
+    await expect.poll(() => heard.slice(2)).toEqual(["up"]);
     expect(tunnel.status).toBe("up");
   });
 

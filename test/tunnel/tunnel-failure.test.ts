@@ -7,7 +7,6 @@ import { describe, expect, test } from "vitest";
 import { WebhookError } from "../../src/errors.ts";
 import { type OpenTunnelOptions, openTunnel } from "../../src/tunnel/tunnel.ts";
 import { type LocaltunnelServerOptions, startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { eventually } from "./eventually.ts";
 import { livingChildren, newestChild, tunnelChildren } from "./forked-children.ts";
 
 async function failureOf(options: OpenTunnelOptions): Promise<WebhookError> {
@@ -52,7 +51,7 @@ describe("opening a tunnel fails with the reason and leaves nothing when the ser
     expect(inspect(error)).not.toContain("captive portal");
     expect(tunnelChildren()).toHaveLength(before + 1);
     expect(livingChildren()).toEqual([]);
-    await eventually(() => host.connections).toBe(0);
+    await expect.poll(() => host.connections).toBe(0);
   });
 });
 
@@ -60,7 +59,7 @@ describe("opening a tunnel fails", () => {
   test("when its process is killed meanwhile", async () => {
     await using host = await startLocaltunnelServer({ mode: "silent" });
     const failure = failureOf({ port: 1, host: host.url });
-    await eventually(() => host.registrations).toHaveLength(1);
+    await expect.poll(() => host.registrations).toHaveLength(1);
 
     newestChild().kill("SIGKILL");
 

@@ -4,7 +4,6 @@ import { describe, expect, test } from "vitest";
 import type { CarryOrder } from "../../src/tunnel/localtunnel-child.ts";
 import { openTunnel } from "../../src/tunnel/tunnel.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { eventually } from "./eventually.ts";
 import { livingChildren, newestChild } from "./forked-children.ts";
 import { hear } from "./heard-events.ts";
 
@@ -16,7 +15,7 @@ describe("an open tunnel whose server dies", () => {
     await host.close();
 
     // An error thrown into this process would fail the run.
-    await eventually(() => tunnel.status).toBe("down");
+    await expect.poll(() => tunnel.status).toBe("down");
   });
 
   test("tells its listeners the reason", async () => {
@@ -26,7 +25,7 @@ describe("an open tunnel whose server dies", () => {
 
     await host.close();
 
-    await eventually(() => tunnel.status).toBe("down");
+    await expect.poll(() => tunnel.status).toBe("down");
     expect(heard).toEqual([
       expect.stringMatching(/^error TUNNEL_FAILED: .* refuses connections to port \d+/),
       "down TUNNEL_FAILED",
@@ -43,14 +42,14 @@ describe("an open tunnel whose server dies", () => {
 
     await host.close();
 
-    await eventually(() => heard).toEqual(["listening"]);
+    await expect.poll(() => heard).toEqual(["listening"]);
   });
 
   test("can be closed and leaves nothing", async () => {
     const host = await startLocaltunnelServer();
     const tunnel = await openTunnel({ port: 1, host: host.url });
     await host.close();
-    await eventually(() => tunnel.status).toBe("down");
+    await expect.poll(() => tunnel.status).toBe("down");
 
     await tunnel.close();
 
@@ -66,7 +65,7 @@ test("an open tunnel whose process is killed tells its listeners and is down", a
 
   newestChild().kill("SIGKILL");
 
-  await eventually(() => tunnel.status).toBe("down");
+  await expect.poll(() => tunnel.status).toBe("down");
   expect(heard).toEqual([
     expect.stringMatching(/^error TUNNEL_FAILED: The process that carries the tunnel has ended/),
     "down TUNNEL_FAILED",
@@ -83,11 +82,11 @@ test("the tunnel's process ends when its parent is killed without a warning", as
     stdio: ["ignore", "pipe", "inherit"],
   });
   await once(parent.stdout, "data");
-  await eventually(() => host.connections).toBe(4);
+  await expect.poll(() => host.connections).toBe(4);
 
   parent.kill("SIGKILL");
 
-  await eventually(() => host.connections).toBe(0);
+  await expect.poll(() => host.connections).toBe(0);
 });
 
 test("the tunnel's process reports a server that it cannot reach at all as lost", async () => {

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
+import { plainText } from "../../plain-text.ts";
 import { canAsk, confirm } from "../confirm.ts";
 import { examples } from "../examples.ts";
 import type { Invocation } from "../invocation.ts";
-import { plainText } from "../plain-text.ts";
 import { describeTarget, describeWatched } from "../webhook-result.ts";
 import { wrongUsage } from "../wrong-usage.ts";
 

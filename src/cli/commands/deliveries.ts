@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { examples } from "../examples.ts";
-import type { GlobalOptions, Invocation } from "../invocation.ts";
-import { wrongUsage } from "../wrong-usage.ts";
+import type { Invocation } from "../invocation.ts";
+import { refuseHubAddress } from "../of-option.ts";
 import { addCounts } from "./deliveries/counts.ts";
 import { parseInboxUrl } from "./deliveries/delivery-options.ts";
 import { InboxAccess } from "./deliveries/inbox-access.ts";
@@ -30,16 +30,10 @@ export function addDeliveries(program: Command, invocation: Invocation): void {
         "hub-webhooks deliveries counts --inbox sqlite:./data/inbox.db",
       ),
     )
-    .hook("preAction", () => refuseHubAddress(program.opts<GlobalOptions>()));
+    .hook("preAction", () => refuseHubAddress(invocation, { command: "deliveries" }));
   const access = new InboxAccess({ shell: invocation.shell, readOptions: () => deliveries.opts<{ inbox?: string }>() });
   for (const addSubcommand of subcommands) addSubcommand(deliveries, { invocation, access });
   for (const command of deliveries.commands) {
     command.showHelpAfterError(`See: ${program.name()} ${deliveries.name()} ${command.name()} --help`);
   }
-}
-
-/** Whoever means an endpoint of the server would be shown all of them, without a word. */
-function refuseHubAddress({ endpoint }: GlobalOptions): void {
-  if (endpoint === undefined) return;
-  throw wrongUsage("--endpoint is the address of the Hub, which deliveries does not ask: name an endpoint with --of.");
 }

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
+import { plainJson } from "../../plain-text.ts";
 import { examples } from "../examples.ts";
 import type { Invocation } from "../invocation.ts";
 import type { Output } from "../output.ts";
-import { plainJson } from "../plain-text.ts";
 import { parsePort } from "../port.ts";
 
 interface HubOptions {

@@ -32,7 +32,7 @@ async function run(
 ): Promise<void> {
   const stopped = shell.untilStopped();
   const { runJobFile } = await import("../../job/job-file.ts");
-  const outcome = await runJobFile({ file, endpoint, env: shell.env, stopped }).catch(asWrongUsage);
+  const outcome = await runJobFile({ file, endpoint, environment: shell.env, stopped }).catch(asWrongUsage);
   output.say(
     outcome.status === "ignored"
       ? `The endpoint's filter does not want this delivery, and nothing was run: ${outcome.reason}.`

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
+import { plainText } from "../../plain-text.ts";
 import type { RegisterOptions } from "../../registration/register.ts";
 import { canAsk, confirm } from "../confirm.ts";
 import { examples } from "../examples.ts";
 import type { Invocation } from "../invocation.ts";
-import { plainText } from "../plain-text.ts";
 import { wrongUsage } from "../wrong-usage.ts";
 import { writeReport } from "./sync/report-text.ts";
 import { checkCleanOptions, findBaseUrl, readSyncSecret, type SyncOptions } from "./sync/sync-options.ts";

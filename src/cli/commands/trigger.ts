@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import type { WebhookError } from "../../errors.ts";
 import type { PayloadEdit } from "../../payload/edit.ts";
+import { plainJson } from "../../plain-text.ts";
 import { examples } from "../examples.ts";
 import type { Invocation } from "../invocation.ts";
 import type { Output } from "../output.ts";
-import { plainJson } from "../plain-text.ts";
 import { readSecret } from "../read-input.ts";
 import type { Shell } from "../shell.ts";
 import { wrongUsage } from "../wrong-usage.ts";

@@ -3,6 +3,7 @@ import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Arrival, DeliveryCounts, DeliveryKey, DeliveryPage, Inbox, ListOptions, QueueOptions } from "../inbox.ts";
 import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
+import { idsKnownMs } from "../known-ids.ts";
 import { listInvalid, pageSize } from "../list-options.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 import { EndpointQueue, listNames } from "./endpoint-queue.ts";
@@ -27,8 +28,6 @@ export interface BullmqInboxOptions {
 }
 
 const hourMs = 3_600_000;
-/** For this long an id is known, so that what comes again is not run again. */
-const duplicatesKnownMs = 7 * 24 * hourMs;
 
 /** Keeps deliveries in Redis or PostgreSQL, by BullMQ, for as many receivers as there are. */
 export class BullmqInbox implements Inbox {
@@ -121,7 +120,7 @@ export class BullmqInbox implements Inbox {
     const now = this.#options.now();
     let count = 0;
     for (const [endpoint, { retentionMs }] of this.#workers) {
-      const limits = { bodiesBefore: now - retentionMs, idsBefore: now - duplicatesKnownMs, now };
+      const limits = { bodiesBefore: now - retentionMs, idsBefore: now - idsKnownMs, now };
       count += await this.#queue(endpoint).prune(limits);
     }
     return count;

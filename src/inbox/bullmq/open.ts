@@ -37,7 +37,7 @@ export async function openBullmqInbox({
   const onError = (error: Error) => {
     if (now() - (told.get(error.message) ?? Number.NEGATIVE_INFINITY) < quietMs) return;
     told.set(error.message, now());
-    log().error({ err: error }, "The server of the inbox makes trouble; it is tried again.");
+    log().error({ err: error }, "The server of the inbox fails; it is tried again.");
   };
   const options = { ...limits, onError, log, now };
   if (/^rediss?:/.test(url)) {

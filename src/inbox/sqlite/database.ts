@@ -1,6 +1,7 @@
 import { accessSync, closeSync, constants, existsSync, openSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { messageOf } from "../../error-message.ts";
 import { WebhookError } from "../../errors.ts";
 import { makePrivateFolder } from "../../private-folder.ts";
 
@@ -184,7 +185,7 @@ function missing(file: string): WebhookError {
 }
 
 function unusable(file: string, cause: unknown): WebhookError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = messageOf(cause);
   return new WebhookError(
     `The inbox "${file}" cannot be opened (${reason}): set INBOX_URL to a file that can be read and written, as in sqlite:./data/inbox.db.`,
     { code: "INBOX_UNUSABLE", cause },

@@ -1,6 +1,7 @@
 import type { Logger } from "../../logger.ts";
 import type { Arrival, DeliveryCounts, DeliveryKey, DeliveryPage, Inbox, ListOptions, QueueOptions } from "../inbox.ts";
 import { deliveryUnknown } from "../inbox-errors.ts";
+import { idsKnownMs } from "../known-ids.ts";
 import { abandonedError, type StoredDelivery } from "../stored-delivery.ts";
 import { openInboxDatabase } from "./database.ts";
 import { type Abandoned, DeliveryTable } from "./delivery-table.ts";
@@ -30,8 +31,6 @@ export interface SqliteInboxOptions {
 }
 
 const hourMs = 3_600_000;
-/** For this long an id is known, so that what comes again is not run again. */
-const duplicatesKnownMs = 7 * 24 * hourMs;
 
 /** Keeps deliveries in a SQLite file, which several processes of one machine may share. */
 export class SqliteInbox implements Inbox {
@@ -127,7 +126,7 @@ export class SqliteInbox implements Inbox {
     let count = 0;
     for (const [endpoint, { retentionMs }] of this.#workers) {
       const now = this.#options.now();
-      const limits = { bodiesBefore: now - retentionMs, idsBefore: now - duplicatesKnownMs };
+      const limits = { bodiesBefore: now - retentionMs, idsBefore: now - idsKnownMs };
       for (let isDone = false; !isDone; ) {
         const step = await this.#commit.write(() => this.#table.prune(endpoint, limits));
         count += step.count;

@@ -111,7 +111,7 @@ export class Dispatcher {
       store.deliveries.deletePending(deliveryId);
       this.#settle(deliveryId);
     }
-    if (dropped.length > 0) log.warn({ webhook: webhookId, deliveries: dropped.length }, "given up");
+    if (dropped.length > 0) log.warn({ webhook: webhookId, deliveries: dropped.length }, "deliveries given up");
   }
 
   /** Gives up what is under way, keeps what is to come in the store, and sends nothing more. */
@@ -152,7 +152,10 @@ export class Dispatcher {
   #enqueue({ deliveryId, webhookId }: { deliveryId: string; webhookId: string }): void {
     this.#lanes.run(webhookId, () =>
       this.#deliver(deliveryId).catch((error: unknown) => {
-        this.#options.log.error({ err: error, deliveryId }, "A delivery went wrong.");
+        this.#options.log.error(
+          { err: error, deliveryId },
+          "A delivery could not be worked on; with a state file the next start tries it again.",
+        );
       }),
     );
   }

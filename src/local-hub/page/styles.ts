@@ -1,4 +1,5 @@
 import { baseStyles } from "../../page/base-styles.ts";
+import { buttonStyles } from "../../page/button-styles.ts";
 
 /** The page's style sheet. */
 export const styles = `${baseStyles}
@@ -14,18 +15,7 @@ h5 { color: var(--quiet); font-size: 0.8125rem; font-weight: 500; }
   justify-content: space-between;
   gap: 0.5rem 1rem;
 }
-.live, .replay {
-  padding: 0.3125rem 0.75rem;
-  border: 1px solid var(--line);
-  border-radius: 0.375rem;
-  background: var(--surface);
-  color: var(--ink);
-  font: inherit;
-  font-size: 0.8125rem;
-  font-weight: 600;
-  line-height: 1.5;
-  cursor: pointer;
-}
+${buttonStyles(".live, .replay")}
 .live:hover { border-color: var(--quiet); }
 :root:not([data-scripted]) :is(.live, .actions) { display: none; }
 

@@ -1,6 +1,7 @@
 import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { messageOf } from "../../error-message.ts";
 import { WebhookError } from "../../errors.ts";
 
 /** Tells our files from those of other programs, in which a version of 1 is common: "hwlh". */
@@ -115,7 +116,7 @@ function checkIsNew(database: DatabaseSync, file: string): boolean {
 
 /** What to say of a file that could not be used. */
 export function stateUnusable(file: string, cause: unknown): WebhookError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = messageOf(cause);
   const remedy = /locked|busy/.test(reason)
     ? "another program has it open: end that one, or choose another file"
     : /not a database|malformed/.test(reason)

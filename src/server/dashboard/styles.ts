@@ -1,22 +1,12 @@
 import { baseStyles } from "../../page/base-styles.ts";
+import { buttonStyles } from "../../page/button-styles.ts";
 
 /** The style sheet of the dashboard. */
 export const styles = `${baseStyles}
 .section-head { display: flex; align-items: center; justify-content: space-between; gap: 0.5rem 1rem; }
 .section-head h2 { min-width: 0; }
-.live, .act {
-  flex: none;
-  padding: 0.3125rem 0.75rem;
-  border: 1px solid var(--line);
-  border-radius: 0.375rem;
-  background: var(--surface);
-  color: var(--ink);
-  font: inherit;
-  font-size: 0.8125rem;
-  font-weight: 600;
-  line-height: 1.5;
-  cursor: pointer;
-}
+${buttonStyles(".live, .act")}
+.live, .act { flex: none; }
 .live:hover { border-color: var(--quiet); }
 :root:not([data-scripted]) :is(.live, .actions, .dead-endpoints) { display: none; }
 .act { min-width: 6.25rem; border-color: var(--accent); background: var(--accent); color: #1d1b16; }

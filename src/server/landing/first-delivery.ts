@@ -1,6 +1,6 @@
-import { quoteWord } from "../../page/shell-word.ts";
 import { webhookPayload } from "../../payload/samples.ts";
 import { isKnownScope } from "../../payload/schema.ts";
+import { quoteWord } from "../../shell-word.ts";
 import type { LandingInfo } from "./info.ts";
 
 /** In characters; about what the page shows without breaking a line. */

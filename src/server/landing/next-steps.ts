@@ -1,6 +1,7 @@
 import { html } from "hono/html";
 import { copyButton } from "../../page/copy-button.ts";
 import type { Markup } from "../../page/markup.ts";
+import { webhookSettingsPage } from "../hub-pages.ts";
 import { externalLink } from "./external-link.ts";
 import { firstDeliveryCommand } from "./first-delivery.ts";
 import type { LandingInfo } from "./info.ts";
@@ -13,7 +14,7 @@ export function nextSteps(info: LandingInfo): Markup {
         ${stepNumber()}
         <h3>Register a webhook on the Hub</h3>
         <p>
-          Open ${externalLink("https://huggingface.co/settings/webhooks", "the webhook settings of the Hub")}, choose what
+          Open ${externalLink(webhookSettingsPage, "the webhook settings of the Hub")}, choose what
           to watch and paste the URL of an endpoint${info.secretIsSet && ", with the secret that this server asks for"}.
         </p>
       </li>

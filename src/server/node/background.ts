@@ -21,6 +21,6 @@ export interface OpenServerInboxOptions {
 export async function openServerInbox({ url, log, now }: OpenServerInboxOptions): Promise<Inbox> {
   const wanted = url ?? readEnvironment("INBOX_URL") ?? defaultInboxUrl;
   const inbox = await openInbox({ url: wanted, log, now });
-  log().info({ inbox: maskUrl(wanted) }, "Deliveries of background endpoints are kept in this inbox.");
+  log().info({ inbox: maskUrl(wanted) }, "Deliveries of background endpoints are kept in this inbox");
   return inbox;
 }

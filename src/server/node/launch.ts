@@ -1,12 +1,13 @@
 import { readBaseAddress } from "../../base-address.ts";
-import { type Duration, toMilliseconds } from "../../duration.ts";
+import { toMilliseconds } from "../../duration.ts";
 import { readEnvironment } from "../../environment.ts";
 import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { isLoopbackHost } from "../../loopback.ts";
-import type { OpenTunnelOptions } from "../../tunnel/tunnel.ts";
 import { dashboardPath } from "../dashboard/serve.ts";
 import { webhooksPath } from "../delivery-request.ts";
+import { webhookSettingsPage } from "../hub-pages.ts";
+import type { LaunchedServer, LaunchOptions } from "../launch-options.ts";
 import type { OwnerCheck } from "../owner.ts";
 import type { SecretCheck } from "../secret.ts";
 import { readSpace } from "../space.ts";
@@ -14,51 +15,6 @@ import { type ListenOptions, type ListenTimeouts, listen } from "./listen.ts";
 import type { PublicDoor } from "./public-door.ts";
 import { adviseInSpace, type SpaceAdviceOptions } from "./space-advice.ts";
 import { readTunnelSetting } from "./tunnel-setting.ts";
-
-/** How to launch a server. */
-export interface LaunchOptions {
-  /** Default `PORT`, else 7860, the port of a Space. 0 takes any free one. */
-  port?: number;
-  /** Default `HOST`, else `0.0.0.0` in a Space and `127.0.0.1` elsewhere: nobody else reaches a laptop by accident. */
-  host?: string;
-  /**
-   * Opens a temporary public address that answers for `/webhooks/*` only, and closes it after 72 hours. Default: what
-   * `TUNNEL` says (`1` or the name of a provider), else off. Where no secret is set, one is made for the session and
-   * printed. A `publicUrl` here is watched, and has to lead to the port of the server itself.
-   */
-  tunnel?: boolean | Omit<OpenTunnelOptions, "port" | "probe">;
-  /**
-   * Where the Hub reaches this server, when something in front of it leads here: told in the log and on the landing
-   * page. A function where it may change. Default `PUBLIC_URL`, else that of the Space or of the tunnel.
-   */
-  publicUrl?: string | (() => string);
-  /**
-   * Whether to say at the start where the server is reached and whether it asks for a secret. Default `true`; what looks
-   * like a mistake is told in any case.
-   */
-  announce?: boolean;
-  /** How long a client may take for the headers (15 s), for a whole request (30 s) and between two requests (10 s). */
-  timeouts?: { headers?: Duration; request?: Duration; keepAlive?: Duration };
-  /** How long `close()`, SIGTERM and SIGINT wait for the requests in work. Default `"30s"`. */
-  shutdownGrace?: Duration;
-  /**
-   * Whether the process is the server's, default `true`: SIGTERM and SIGINT finish what is in work and end it with
-   * code 0 (a second one ends it at once), a rejection that nobody handles is logged and survived, and where the
-   * server cannot listen, one line says why and the code is 1. With `false` it rejects instead and leaves the process
-   * alone.
-   */
-  ownsProcess?: boolean;
-}
-
-/** Where a launched server is reached. */
-export interface LaunchedServer {
-  /** The port it listens on. */
-  port: number;
-  /** Its address on this machine, without a trailing slash. */
-  url: string;
-  /** Its address for the Hub: of the Space or the tunnel, where there is one. That of a tunnel may change. */
-  publicUrl: string;
-}
 
 /** What a launch needs to know of the server. */
 export interface LaunchTarget extends Pick<ListenOptions, "fetch" | "deliver"> {
@@ -78,8 +34,6 @@ export interface Launch extends LaunchedServer {
   /** Closes the tunnel and the socket. Returns whether all requests in work were finished in time. */
   close(): Promise<boolean>;
 }
-
-const settingsPage = "https://huggingface.co/settings/webhooks";
 
 /**
  * Makes a server reachable: listens, opens the tunnel, says where it is.
@@ -166,7 +120,7 @@ function sayReady(
       "Ready on this machine. The Hub cannot reach this address: try it with `npx hub-webhooks dev`, open a tunnel (TUNNEL=1), or set PUBLIC_URL to the address that leads here",
     );
   } else {
-    log().info({ endpoints, register: settingsPage }, "Ready: give the Hub the address of an endpoint");
+    log().info({ endpoints, register: webhookSettingsPage }, "Ready: give the Hub the address of an endpoint");
   }
 }
 

@@ -2,6 +2,7 @@ import type { Logger } from "../../logger.ts";
 import { answerProbe, createProbe } from "../../tunnel/probe.ts";
 import { type OpenTunnelOptions, openTunnel, type Tunnel } from "../../tunnel/tunnel.ts";
 import { webhooksPath } from "../delivery-request.ts";
+import { webhookSettingsPage } from "../hub-pages.ts";
 import type { SecretCheck } from "../secret.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 
@@ -10,8 +11,6 @@ const lifeMs = 72 * 60 * 60 * 1000;
 
 /** The tunnel's server opens connections before it needs them, and a word on an idle one would spoil the next request. */
 const timeouts = { headersMs: lifeMs, requestMs: lifeMs, keepAliveMs: lifeMs };
-
-const settingsPage = "https://huggingface.co/settings/webhooks";
 
 /** A public address that leads to a server's webhooks. */
 export interface PublicDoor {
@@ -124,7 +123,7 @@ function tellEvents(tunnel: Tunnel, log: () => Logger): void {
   });
   tunnel.on("urlChanged", (url) => {
     log().warn(
-      { url, urlBefore, endpoints: `POST ${url}${webhooksPath}<name>`, register: settingsPage },
+      { url, urlBefore, endpoints: `POST ${url}${webhooksPath}<name>`, register: webhookSettingsPage },
       "THE TUNNEL HAS ANOTHER ADDRESS NOW: a webhook that points at the old one gets nothing until it is changed to the new one",
     );
     urlBefore = url;

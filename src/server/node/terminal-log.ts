@@ -1,5 +1,5 @@
-import { stripVTControlCharacters, styleText } from "node:util";
-import { deceptiveCharacters } from "../../visible-text.ts";
+import { styleText } from "node:util";
+import { plainText } from "../../plain-text.ts";
 
 const levels: Readonly<Record<number, { label: string; color: "gray" | "green" | "yellow" | "red" }>> = {
   20: { label: "debug", color: "gray" },
@@ -50,14 +50,8 @@ function indent(value: unknown): string {
   return `    ${continued(value)}`;
 }
 
-/** A line end must not begin what looks like a line of the log. */
+/** As many lines as it has, the further ones indented: none of them must begin like a line of the log. */
 function continued(value: unknown): string {
-  return printable(value).replaceAll("\n", "\n    ");
-}
-
-function printable(value: unknown): string {
-  const text = typeof value === "string" ? value : JSON.stringify(value);
-  return stripVTControlCharacters(text ?? "")
-    .replace(/[\t\r]/g, "")
-    .replace(deceptiveCharacters, "");
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  return text.split(/\r?\n/).map(plainText).join("\n    ");
 }

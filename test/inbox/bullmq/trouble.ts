@@ -51,6 +51,16 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
     });
   });
 
+  test("A server that is gone when an endpoint is first heard of takes its delivery when it is back", async () => {
+    const proxy = await startTcpProxy(getServer().port);
+    const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()) });
+    await inbox.accept(arrival("before", { endpoint: "another" }));
+    await proxy.cut();
+    await expect(inbox.accept(arrival("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+    await proxy.mend();
+    await vi.waitFor(() => inbox.accept(arrival("a")), { timeout: 10_000, interval: 50 });
+  });
+
   describe("An inbox that somebody only looks into", () => {
     test("is not made where there is none", async () => {
       const url = await getServer().emptyDatabase();

@@ -1,4 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { waitFor } from "../../support/wait-for.ts";
 import { arrival, failed, openInbox, reached, succeeded, work } from "./inbox.ts";
@@ -117,6 +118,22 @@ describe("A clock that is set back by an hour", () => {
     work(second.inbox, () => succeeded);
     await reached(second.inbox, "a", "succeeded");
   });
+});
+
+test("A handler that ends after its time to do so has nothing more to tell", async () => {
+  const { inbox, logger } = openInbox();
+  const end = Promise.withResolvers<void>();
+  const runs = work(inbox, async () => {
+    await end.promise;
+    return succeeded;
+  });
+  await inbox.accept(arrival("a"));
+  await waitFor(() => expect(runs).toHaveLength(1));
+  await inbox.close(1);
+  end.resolve();
+  await setImmediate();
+  await setImmediate();
+  expect(logger.lines).toEqual([]);
 });
 
 test("A look at the inbox that fails is told and tried again, and does not end the process", async () => {

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { isRunning } from "../../support/running-process.ts";
 import { data, openLocalHub, pushed, secret } from "../hub.ts";
 import { ended, jobs, output } from "../started-jobs.ts";
 import { openFolder } from "../state-file.ts";
@@ -68,6 +69,11 @@ describe("A job that is run", () => {
   test("has ended when its program has, also when something that it left behind holds its output", async () => {
     const { made } = await run({ command: ["sh", "-c", "setsid sleep 3 & exit 0"] });
     expect(made?.status).toMatchObject({ stage: "COMPLETED" });
+  });
+
+  test("leaves nothing behind that it has started, unless that has gone its own way", async () => {
+    const { lines } = await run({ command: ["sh", "-c", "sleep 600 >/dev/null 2>&1 & echo $!"] });
+    await vi.waitFor(() => expect(isRunning(Number(lines[0]))).toBe(false), { interval: 5, timeout: 10_000 });
   });
 
   test("tells no secret when it cannot be started with it", async () => {

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { PermanentError, WebhooksServer } from "../../../src/index.ts";
+import { PermanentError, WebhookError, WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { inboxFile } from "../../inbox/open-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
@@ -200,6 +200,23 @@ describe("The dashboard", () => {
     expect(second).toContain("Newest deliveries");
   });
 
+  test("counts, where an endpoint was chosen, what came for that one", async () => {
+    const { server } = openServer();
+    await keep(server);
+    await keep(server, { endpoint: "failing" });
+    const page = async (query: string) => (await server.fetch(get(`/_deliveries${query}`))).text();
+    expect(await page("?endpoint=fine")).toContain("All <mark>done</mark>");
+    expect(await page("?endpoint=failing")).toContain("<mark>1 dead</mark>");
+  });
+
+  test("takes a cursor without anything in it for the first page", async () => {
+    const { server } = openServer();
+    await keep(server);
+    const page = await (await server.fetch(get("/_deliveries?cursor="))).text();
+    expect(page).toContain('class="row"');
+    expect(page).not.toContain("Newest deliveries");
+  });
+
   test("offers to replay all dead where any are", async () => {
     const { server } = openServer();
     await keep(server, { endpoint: "failing" });
@@ -249,10 +266,13 @@ describe("The dashboard", () => {
     expect(await response.json()).toMatchObject({ error: expect.stringContaining("background: true") });
   });
 
-  test("is a page that says so, with 503, where the inbox is down, and tells nothing of a driver's error", async () => {
+  test.each([
+    ["a driver's error", new Error("password hunter2 refused")],
+    ["what went wrong inside", new WebhookError("password hunter2 refused", { code: "INTERNAL" })],
+  ])("is a page that says so, with 503, where the inbox is down, and tells nothing of %s", async (_what, error) => {
     const { server, logger } = openServer();
-    vi.spyOn(server.inbox, "list").mockRejectedValue(new Error("password hunter2 refused"));
-    vi.spyOn(server.inbox, "replay").mockRejectedValue(new Error("password hunter2 refused"));
+    vi.spyOn(server.inbox, "list").mockRejectedValue(error);
+    vi.spyOn(server.inbox, "replay").mockRejectedValue(error);
     const response = await server.fetch(get("/_deliveries"));
     const page = await response.text();
     expect(response.status).toBe(503);

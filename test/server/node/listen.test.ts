@@ -114,3 +114,10 @@ test("A client that goes on sending after it was refused gets the answer and an 
   expect(Buffer.concat(chunks).toString()).toMatch(/^HTTP\/1\.1 413 /);
   socket.destroy();
 });
+
+test("A client that was refused, keeps its connection and sends nothing more is hung up on soon", async () => {
+  const { url } = await open({ deliver: async () => ({ status: 413, content: "{}" }) });
+  const socket = connect(Number(new URL(url).port), "127.0.0.1").resume();
+  socket.write(requestBytes({ path: "/webhooks/x", headers: { Host: "h", "Content-Length": "100" } }));
+  await once(socket, "close");
+});

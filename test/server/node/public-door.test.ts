@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { systemClock } from "../../../src/tunnel/clock.ts";
+import { freePort } from "../../support/free-port.ts";
 import { type LocaltunnelServer, startLocaltunnelServer } from "../../support/localtunnel-server.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { startLocalServer } from "../../tunnel/local-server.ts";
@@ -104,6 +105,15 @@ describe("A server launched with a tunnel", () => {
     await using server = serverWithSecret("s3cret");
     const { publicUrl } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
     expect((await deliver(publicUrl, "s3cret")).status).toBe(200);
+  });
+
+  test("leaves its port to the next try where the tunnel cannot be opened", async () => {
+    await using host = await startLocaltunnelServer({ mode: "forbidden" });
+    await using server = serverWithSecret("s3cret");
+    const own = { port: await freePort(), host: "127.0.0.1", ownsProcess: false };
+    const through = { ...own, tunnel: { host: host.url, timeout: "5s" } as const };
+    await expect(server.launch(through)).rejects.toMatchObject({ code: "TUNNEL_FAILED" });
+    expect((await server.launch({ ...own, tunnel: false })).port).toBe(own.port);
   });
 
   test("prints no secret where the tunnel cannot be opened, and asks for none then", async () => {

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import type { DeliveryCounts } from "../../../inbox/inbox.ts";
 import { examples } from "../../examples.ts";
-import { type DeliveriesContext, ofOption } from "./delivery-options.ts";
+import { ofOption } from "../../of-option.ts";
+import type { DeliveriesContext } from "./delivery-options.ts";
 import { describeNothing, statusColor } from "./delivery-result.ts";
 
 type Counts = DeliveryCounts & { total: number };

@@ -1,5 +1,5 @@
+import { plainJson, plainText } from "../../../plain-text.ts";
 import type { Output } from "../../output.ts";
-import { plainJson, plainText } from "../../plain-text.ts";
 import { type DeliverySummary, deliveryColumns, deliveryRow } from "./delivery-result.ts";
 
 /** Columns that grow line by line cannot be as wide as their widest value; most ids of the Hub have 36 letters. */

@@ -13,11 +13,6 @@ export interface DeliveriesContext {
 // Only the type is imported, so that a help text need not load the inbox; the compiler keeps the list whole.
 const statuses = { queued: true, running: true, succeeded: true, dead: true } satisfies Record<DeliveryStatus, true>;
 
-/** `--of`: `--endpoint` is the address of the Hub for every command. */
-export function ofOption(description: string): Option {
-  return new Option("--of <endpoint>", description);
-}
-
 /** `--status`. */
 export function statusOption(description: string): Option {
   return new Option("--status <status>", description).choices(Object.keys(statuses));

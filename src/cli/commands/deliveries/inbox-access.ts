@@ -1,3 +1,4 @@
+import { messageOf } from "../../../error-message.ts";
 import { WebhookError } from "../../../errors.ts";
 import type { Logger } from "../../../logger.ts";
 import type { ServerInbox } from "../../../server/server-inbox.ts";
@@ -57,7 +58,7 @@ interface NamedInbox {
 
 /** The error as it can be shown; without its cause, which may quote the URL as well. */
 function toTellable(error: unknown, { url, isOption }: NamedInbox): Error {
-  const reason = withoutSecrets(error instanceof Error ? error.message : String(error), url);
+  const reason = withoutSecrets(messageOf(error), url);
   if (WebhookError.isInstance(error))
     return new WebhookError(adviseHere(error, { reason, url, isOption }), { code: error.code });
   // Whatever has a code comes from the engine or the system, and not from a mistake of ours.

@@ -1,7 +1,9 @@
 import { type Command, Option } from "commander";
 import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
+import { shellWord } from "../../../shell-word.ts";
 import { examples } from "../../examples.ts";
-import { type DeliveriesContext, numberBetween, ofOption, statusOption } from "./delivery-options.ts";
+import { ofOption } from "../../of-option.ts";
+import { type DeliveriesContext, numberBetween, statusOption } from "./delivery-options.ts";
 import { deliveriesResult, describeNothing, listDeliveries } from "./delivery-result.ts";
 
 interface ListCommandOptions {
@@ -46,12 +48,7 @@ export function addListDeliveries(deliveries: Command, { invocation, access }: D
         // The page may have been the last one, full to the brim.
         const { deliveries: more } = await inbox.list({ ...filter, cursor: found.next, limit: 1 });
         if (more.length > 0)
-          output.say(`There are more: add --cursor ${quoted(found.next)}, or --all for all of them.`);
+          output.say(`There are more: add --cursor ${shellWord(found.next)}, or --all for all of them.`);
       }),
     );
-}
-
-/** The text as a word of a shell. */
-function quoted(text: string): string {
-  return /^[\w.:/=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,14 +1,15 @@
 import type { Command } from "commander";
 import { WebhookError } from "../../../errors.ts";
 import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
+import { plainText } from "../../../plain-text.ts";
 import type { ServerInbox } from "../../../server/server-inbox.ts";
 import { canAsk, confirm } from "../../confirm.ts";
 import { examples } from "../../examples.ts";
 import type { Invocation } from "../../invocation.ts";
+import { ofOption } from "../../of-option.ts";
 import type { Output } from "../../output.ts";
-import { plainText } from "../../plain-text.ts";
 import { wrongUsage } from "../../wrong-usage.ts";
-import { type DeliveriesContext, ofOption } from "./delivery-options.ts";
+import type { DeliveriesContext } from "./delivery-options.ts";
 import { describeNothing, statusColor } from "./delivery-result.ts";
 import { deliveryUnknown } from "./delivery-unknown.ts";
 

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import type { StoredDelivery } from "../../../inbox/stored-delivery.ts";
+import { plainText } from "../../../plain-text.ts";
 import { examples } from "../../examples.ts";
+import { ofOption } from "../../of-option.ts";
 import type { Output } from "../../output.ts";
-import { plainText } from "../../plain-text.ts";
-import { type DeliveriesContext, ofOption } from "./delivery-options.ts";
+import type { DeliveriesContext } from "./delivery-options.ts";
 import { statusColor } from "./delivery-result.ts";
 import { deliveryUnknown } from "./delivery-unknown.ts";
 import { prettyJson } from "./pretty-json.ts";

@@ -4,9 +4,10 @@ import type { Command } from "commander";
 import type { Duration } from "../../../duration.ts";
 import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
 import { examples } from "../../examples.ts";
+import { ofOption } from "../../of-option.ts";
 import { DeliveryFollower } from "./delivery-follower.ts";
 import { DeliveryLines } from "./delivery-lines.ts";
-import { type DeliveriesContext, numberBetween, ofOption, parseDuration, statusOption } from "./delivery-options.ts";
+import { type DeliveriesContext, numberBetween, parseDuration, statusOption } from "./delivery-options.ts";
 
 interface TailOptions {
   of?: string;

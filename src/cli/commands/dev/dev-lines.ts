@@ -1,8 +1,8 @@
 import { styleText } from "node:util";
 import type { DevEndpoint, DevEvent, DevReady } from "../../../dev/dev-event.ts";
-import { shellWord } from "../../../page/shell-word.ts";
+import { plainText } from "../../../plain-text.ts";
 import { formatForTerminal } from "../../../server/node/terminal-log.ts";
-import { plainText } from "../../plain-text.ts";
+import { shellWord } from "../../../shell-word.ts";
 import { harmless, type LogLine, parseLogLine, tellDelivery } from "./log-line.ts";
 
 /** The colours of a line, as far as there are any. */

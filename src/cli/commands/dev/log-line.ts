@@ -1,5 +1,5 @@
+import { plainText } from "../../../plain-text.ts";
 import { deceptiveCharacters } from "../../../visible-text.ts";
-import { plainText } from "../../plain-text.ts";
 
 /** A line of a logger that writes JSON, as pino does. */
 export type LogLine = Readonly<Record<string, unknown>>;

@@ -2,13 +2,14 @@ import { relative, resolve } from "node:path";
 import type { DevEvent } from "../../../dev/dev-event.ts";
 import type { StartDevOptions } from "../../../dev/dev-options.ts";
 import { type DevSession, startDev } from "../../../dev/dev-session.ts";
+import { messageOf } from "../../../error-message.ts";
 import { WebhookError } from "../../../errors.ts";
 import type { WatchedThing } from "../../../payload/watch.ts";
+import { plainJson } from "../../../plain-text.ts";
 import { findServerFile } from "../../../server-file/find.ts";
 import type { ProviderName } from "../../../tunnel/providers.ts";
 import { canAsk, confirm } from "../../confirm.ts";
 import type { Invocation } from "../../invocation.ts";
-import { plainJson } from "../../plain-text.ts";
 import { readPort } from "../../port.ts";
 import { wrongUsage } from "../../wrong-usage.ts";
 import { DevLines } from "./dev-lines.ts";
@@ -147,7 +148,7 @@ async function act(action: "replay" | "open", { session, run }: { session: DevSe
     if (replayed) output.say(`Replayed the latest delivery of ${replayed.endpoint}: ${replayed.status}`);
     else output.say("There was no delivery yet to replay.");
   } catch (error) {
-    output.say(error instanceof Error ? error.message : String(error));
+    output.say(messageOf(error));
   }
 }
 

@@ -1,8 +1,9 @@
 import { basename, resolve } from "node:path";
+import { plainText } from "../../../plain-text.ts";
+import { shellWord } from "../../../shell-word.ts";
 import { canAsk } from "../../confirm.ts";
 import type { Invocation } from "../../invocation.ts";
 import { readVersion } from "../../own-package.ts";
-import { plainText } from "../../plain-text.ts";
 import type { Shell } from "../../shell.ts";
 import { wrongUsage } from "../../wrong-usage.ts";
 import { checkExample, type ExampleName, exampleNames, examples, withExample } from "./example.ts";
@@ -141,7 +142,7 @@ function nextSteps({ path, directory, name, template, example, fileCount }: Made
     // What was made of the folder's name; of one that was given, it says nothing new.
     ...(name === basename(directory) ? [] : [`Its name in package.json: ${name}`]),
     "",
-    ...(directory === resolve() ? [] : [`  cd ${quoted(path)}`]),
+    ...(directory === resolve() ? [] : [`  cd ${shellWord(plainText(path))}`]),
     "  npm install",
     "  npm test",
     ...(example ? runExample(example) : runTemplate),
@@ -170,10 +171,4 @@ function runExample(example: ExampleName): string[] {
 /** It goes where the server runs on. */
 function inAnotherTerminal(trigger: string): string[] {
   return ["  # in another terminal, let something happen:", `  npx hub-webhooks ${trigger}`];
-}
-
-/** A path as a shell takes it for one word. */
-function quoted(path: string): string {
-  const plain = plainText(path);
-  return /^[\p{Letter}\p{Number}_./@+-]+$/u.test(plain) ? plain : `'${plain.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,7 +1,7 @@
+import { plainText } from "../../../plain-text.ts";
 import type { RegistrationReport } from "../../../registration/bring-in-step.ts";
 import type { FieldChange, RegistrationStep } from "../../../registration/steps.ts";
 import type { Output } from "../../output.ts";
-import { plainText } from "../../plain-text.ts";
 
 /** Writes what was done, or would be: as a diff for people, as JSON, or the ids alone. */
 export function writeReport(output: Output, report: RegistrationReport, { dryRun }: { dryRun: boolean }): void {

@@ -4,7 +4,7 @@ import type { CheckedEvent } from "../../../local-hub/events/event-request.ts";
 import type { NotFired } from "../../../local-hub/events/trigger.ts";
 import { triggerWords } from "../../../local-hub/events/trigger-words.ts";
 import { isLoopbackHost } from "../../../loopback.ts";
-import { shellWord } from "../../../page/shell-word.ts";
+import { shellWord } from "../../../shell-word.ts";
 import { ask, defaultEndpoint, gone, notALocalHub, notLocal } from "./local-hub-request.ts";
 import { isRefusal } from "./tally.ts";
 import type { TriggerOutcome, TriggerPreview, TriggerTarget } from "./target.ts";

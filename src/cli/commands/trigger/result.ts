@@ -1,6 +1,6 @@
 import { shorten } from "../../../page/shorten.ts";
+import { plainText } from "../../../plain-text.ts";
 import type { Result } from "../../output.ts";
-import { plainText } from "../../plain-text.ts";
 import { isTaken, type TriggerSummary } from "./tally.ts";
 import type { TriggeredDelivery } from "./target.ts";
 

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { quoteWord, shellWord } from "../../src/page/shell-word.ts";
+import { quoteWord, shellWord } from "../src/shell-word.ts";
 
 test("What needs no quotes gets none", () => {
   expect(shellWord("http://127.0.0.1:5050")).toBe("http://127.0.0.1:5050");

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { plainJson, plainText } from "../../src/cli/plain-text.ts";
+import { plainJson, plainText } from "../src/plain-text.ts";
 
 describe("Plain text", () => {
   test.each([

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import { deceptiveCharacters, showHidden } from "../visible-text.ts";
+import { deceptiveCharacters, showHidden } from "./visible-text.ts";
 
 /**
  * Text that may come from a stranger, as one line that a terminal shows and does not obey: without escape codes,
