@@ -121,12 +121,12 @@ describe("A background endpoint", () => {
     );
   });
 
-  test("takes an answer that is no success for a failure", async () => {
+  test.each([503, 404, 302])("takes an answer that is no success for a failure: %s", async (status) => {
     const { server } = openServer();
-    server.webhook("retrain", { background: true, attempts: 1 }, () => new Response("busy", { status: 503 }));
+    server.webhook("retrain", { background: true, attempts: 1 }, () => new Response("busy", { status }));
     await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret }));
     expect((await reached(server, "dead"))?.attempts).toMatchObject([
-      { error: { message: expect.stringContaining("503") } },
+      { error: { message: expect.stringContaining(String(status)) } },
     ]);
   });
 

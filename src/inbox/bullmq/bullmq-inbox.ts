@@ -32,7 +32,7 @@ const hourMs = 3_600_000;
 /** Keeps deliveries in Redis or PostgreSQL, by BullMQ, for as many receivers as there are. */
 export class BullmqInbox implements Inbox {
   readonly #options: Required<BullmqInboxOptions>;
-  readonly #registry: DeliveryQueue;
+  #registryQueue: DeliveryQueue | undefined;
   readonly #queues = new Map<string, EndpointQueue>();
   readonly #workers = new Map<string, EndpointWorker>();
   readonly #registered = new Map<string, Promise<unknown>>();
@@ -42,7 +42,8 @@ export class BullmqInbox implements Inbox {
 
   constructor(options: BullmqInboxOptions) {
     this.#options = { mostQueued: 100_000, leaseMs: 30_000, deadlineMs: 3_000, ...options };
-    this.#registry = options.server.openQueue(registryName);
+    // At the start, and not on the way of the first delivery.
+    this.#registry();
     for (const warning of options.server.warnings) options.log().warn(warning);
     this.#pruning = setInterval(() => this.prune().catch(options.onError), hourMs);
     this.#pruning.unref();
@@ -145,21 +146,38 @@ export class BullmqInbox implements Inbox {
   async #finish(graceMs: number): Promise<void> {
     await Promise.allSettled(this.#accepting);
     await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
-    await Promise.all([this.#registry, ...this.#queues.values()].map((queue) => queue.close()));
+    await Promise.all([this.#registry(), ...this.#queues.values()].map((queue) => queue.close()));
   }
 
   #queue(endpoint: string): EndpointQueue {
     let queue = this.#queues.get(endpoint);
     if (!queue) {
-      queue = new EndpointQueue({ endpoint, queue: this.#options.server.openQueue(endpoint) });
+      queue = new EndpointQueue({ endpoint, queue: this.#open(endpoint, () => this.#queues.delete(endpoint)) });
       this.#queues.set(endpoint, queue);
     }
     return queue;
   }
 
+  #registry(): DeliveryQueue {
+    this.#registryQueue ??= this.#open(registryName, () => {
+      this.#registryQueue = undefined;
+    });
+    return this.#registryQueue;
+  }
+
+  /** A queue whose first look at the server has failed fails for ever: it is let go, and the next who asks gets another. */
+  #open(name: string, letGo: () => void): DeliveryQueue {
+    const queue = this.#options.server.openQueue(name);
+    queue.waitUntilReady().catch(() => {
+      letGo();
+      queue.close().catch(() => {});
+    });
+    return queue;
+  }
+
   /** The queue of an endpoint that was heard of: one of any other name would be made by being opened. */
   async #find(endpoint: string): Promise<EndpointQueue | undefined> {
-    const isKnown = this.#queues.has(endpoint) || (await this.#registry.getJobState(jobIdOf(endpoint))) !== "unknown";
+    const isKnown = this.#queues.has(endpoint) || (await this.#registry().getJobState(jobIdOf(endpoint))) !== "unknown";
     return isKnown ? this.#queue(endpoint) : undefined;
   }
 
@@ -168,7 +186,7 @@ export class BullmqInbox implements Inbox {
     let registered = this.#registered.get(endpoint);
     if (!registered) {
       const data = { id: endpoint, body: "" };
-      registered = this.#registry.add("endpoint", data, { jobId: jobIdOf(endpoint) });
+      registered = this.#registry().add("endpoint", data, { jobId: jobIdOf(endpoint) });
       registered.catch(() => this.#registered.delete(endpoint));
       this.#registered.set(endpoint, registered);
     }
@@ -176,7 +194,7 @@ export class BullmqInbox implements Inbox {
   }
 
   async #endpoints(): Promise<string[]> {
-    const jobs = await this.#registry.getJobs(["wait"]);
+    const jobs = await this.#registry().getJobs(["wait"]);
     const names = new Set(jobs.map(({ data }) => data.id));
     // Whoever emptied the server has emptied this list as well.
     const forgotten = [...this.#registered.keys()].filter((name) => !names.has(name));

@@ -51,10 +51,13 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
     });
   });
 
-  test("A server that is gone when an endpoint is first heard of takes its delivery when it is back", async () => {
+  test.each([
+    ["an endpoint is first heard of", ["another"]],
+    ["anything is first heard of", []],
+  ])("A server that is gone when %s takes its delivery when it is back", async (_when, endpoints) => {
     const proxy = await startTcpProxy(getServer().port);
     const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()) });
-    await inbox.accept(arrival("before", { endpoint: "another" }));
+    for (const endpoint of endpoints) await inbox.accept(arrival("before", { endpoint }));
     await proxy.cut();
     await expect(inbox.accept(arrival("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
     await proxy.mend();

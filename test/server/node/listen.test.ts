@@ -116,7 +116,9 @@ test("A client that goes on sending after it was refused gets the answer and an 
 });
 
 test("A client that was refused, keeps its connection and sends nothing more is hung up on soon", async () => {
-  const { url } = await open({ deliver: async () => ({ status: 413, content: "{}" }) });
+  // None of these is what ends it.
+  const timeouts = { headersMs: 60_000, requestMs: 60_000, keepAliveMs: 60_000 };
+  const { url } = await open({ timeouts, deliver: async () => ({ status: 413, content: "{}" }) });
   const socket = connect(Number(new URL(url).port), "127.0.0.1").resume();
   socket.write(requestBytes({ path: "/webhooks/x", headers: { Host: "h", "Content-Length": "100" } }));
   await once(socket, "close");
