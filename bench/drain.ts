@@ -5,6 +5,7 @@ import { hasRedis, startRedis } from "../test/support/redis-server.ts";
 import { Child } from "./child.ts";
 import { inboxFolder } from "./inbox-folder.ts";
 import { median, printHeading, printTable, spread } from "./report.ts";
+import { serverTimeMs } from "./server-time.ts";
 import type { DrainAnswer, DrainQuestion } from "./subjects/drain-receiver.ts";
 import type { BenchOptions } from "./trial.ts";
 
@@ -22,6 +23,9 @@ interface Drained {
   acceptedPerSecond: number;
   workedPerSecond: number;
   mebibytes: readonly number[];
+  /** Microseconds of the server's processor for each delivery; NaN where there is no server. */
+  serverAccept: number;
+  serverWork: number;
   lost: number;
   twice: number;
 }
@@ -55,6 +59,8 @@ export async function measureDrain({ rounds }: BenchOptions): Promise<void> {
       "min to max",
       "lost",
       "run twice",
+      "server us/accept",
+      "server us/work",
       "RSS MiB after 1/4",
       "2/4",
       "3/4",
@@ -75,6 +81,10 @@ export async function measureDrain({ rounds }: BenchOptions): Promise<void> {
         spread(of("workedPerSecond")),
         `${drained.reduce((sum, { lost }) => sum + lost, 0)}`,
         `${drained.reduce((sum, { twice }) => sum + twice, 0)}`,
+        ...(["serverAccept", "serverWork"] as const).map((figure) => {
+          const microseconds = median(drained.map((one) => one[figure]));
+          return Number.isNaN(microseconds) ? "" : microseconds.toFixed(0);
+        }),
         ...quarters.map((mebibytes) => mebibytes.toFixed(0)),
       ];
     }),
@@ -82,21 +92,28 @@ export async function measureDrain({ rounds }: BenchOptions): Promise<void> {
 }
 
 async function drain({ deliveries, receivers: count, emptyStore }: Engine): Promise<Drained> {
-  process.env.INBOX_URL = await emptyStore();
+  const url = await emptyStore();
+  process.env.INBOX_URL = url;
   const receivers = Array.from({ length: count }, () => new Child({ file: "subjects/drain-receiver.ts" }));
   const ask = (questions: readonly DrainQuestion[]) =>
     Promise.all(questions.map((question, index) => receivers[index]?.ask<DrainAnswer>(question, patienceMs)));
   try {
     await Promise.all(receivers.map((receiver) => receiver.next()));
     const share = deliveries / count;
+    const atFirst = await serverTimeMs(url);
     const accepted = await ask(receivers.map((_, index) => ({ accept: { from: index * share, count: share } })));
+    const between = await serverTimeMs(url);
     const worked = await ask(receivers.map(() => ({ work: { until: deliveries } })));
+    const atLast = await serverTimeMs(url);
+    const eachTook = (from = Number.NaN, to = Number.NaN) => ((to - from) * 1_000) / deliveries;
     const ids = worked.flatMap((answer) => (answer && "ids" in answer ? answer.ids : []));
     const different = new Set(ids).size;
     return {
       acceptedPerSecond: deliveries / Math.max(...accepted.map((answer) => answer?.seconds ?? Number.NaN)),
       workedPerSecond: deliveries / Math.max(...worked.map((answer) => answer?.seconds ?? Number.NaN)),
       mebibytes: accepted.flatMap((answer) => (answer && "mebibytes" in answer ? [answer.mebibytes] : []))[0] ?? [],
+      serverAccept: eachTook(atFirst, between),
+      serverWork: eachTook(between, atLast),
       lost: deliveries - different,
       twice: ids.length - different,
     };
