@@ -7,6 +7,12 @@ const deepestNesting = 100;
 // A byte order mark stays in the text, where JSON refuses it: what is stored has to be what arrived.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
+/** The headers that tell something of the body. */
+interface AnnouncingHeaders {
+  "content-encoding"?: string | undefined;
+  "content-length"?: string | undefined;
+}
+
 /**
  * Reads the body of a request as text, never more than `limit` bytes of it.
  *
@@ -16,7 +22,11 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export function readBody(request: Request, bindings: unknown, limit: number): Promise<string> {
   const incoming = nodeRequest(bindings);
   if (incoming) return readNodeBody(incoming, limit);
-  checkAnnounced(request.headers.get("content-encoding"), request.headers.get("content-length"), limit);
+  const announced = (name: keyof AnnouncingHeaders) => request.headers.get(name) ?? undefined;
+  checkAnnounced(
+    { "content-encoding": announced("content-encoding"), "content-length": announced("content-length") },
+    limit,
+  );
   return readStream(request.body, limit);
 }
 
@@ -26,14 +36,21 @@ export function readBody(request: Request, bindings: unknown, limit: number): Pr
  * @throws as {@link readBody} does.
  */
 export function readNodeBody(incoming: IncomingMessage, limit: number): Promise<string> {
-  const { headers } = incoming;
-  checkAnnounced(headers["content-encoding"], headers["content-length"], limit);
+  checkAnnounced(incoming.headers, limit);
   return readIncoming(incoming, limit);
 }
 
-function checkAnnounced(encoding: string | null | undefined, length: string | null | undefined, limit: number): void {
+/**
+ * Looks at what the headers say of a body before any of it is read.
+ *
+ * @throws `ENCODING_UNSUPPORTED` (415), `BODY_TOO_LARGE` (413).
+ */
+export function checkAnnounced(
+  { "content-encoding": encoding, "content-length": length }: AnnouncingHeaders,
+  limit: number,
+): void {
   // Never inflated: a few kilobytes of gzip can become gigabytes, and the Hub does not compress.
-  if (encoding !== null && encoding !== undefined) {
+  if (encoding !== undefined) {
     throw new WebhookError("Content-Encoding is not supported: send the body as it is.", {
       code: "ENCODING_UNSUPPORTED",
       status: 415,
@@ -101,7 +118,7 @@ function readIncoming(incoming: IncomingMessage, limit: number): Promise<string>
       reject(WebhookError.isInstance(reason) ? reason : bodyIncomplete());
     };
     incoming.on("data", onData).on("end", onEnd).on("error", onHungUp).on("close", onHungUp);
-    if (incoming.destroyed) onHungUp();
+    if (incoming.destroyed) onHungUp(incoming.errored);
   });
 }
 
@@ -126,9 +143,18 @@ async function readStream(stream: ReadableStream<Uint8Array> | null, limit: numb
 }
 
 function decode(chunks: readonly Uint8Array[]): string {
+  const [first] = chunks;
+  return decodeText(first && chunks.length === 1 ? first : concatenate(chunks));
+}
+
+/**
+ * The text that the bytes of a body are.
+ *
+ * @throws `BODY_NOT_JSON` (400) when they are not UTF-8.
+ */
+export function decodeText(bytes: Uint8Array): string {
   try {
-    const [first] = chunks;
-    return utf8.decode(first && chunks.length === 1 ? first : concatenate(chunks));
+    return utf8.decode(bytes);
   } catch {
     throw notJson("The body is not UTF-8.");
   }

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { DeliveryRequest } from "../../../src/server/delivery-request.ts";
 import { type ListenOptions, listen } from "../../../src/server/node/listen.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
-import { type RawRequest, RawSocket, requestBytes } from "../../support/raw-socket.ts";
+import { chunk, type RawRequest, RawSocket, requestBytes } from "../../support/raw-socket.ts";
 
 const answered = { status: 200, content: '{"way":"short"}' };
 
@@ -98,6 +98,66 @@ describe("The short way", () => {
     expect((await socket.answer()).status).toBe(503);
     expect(await closed).toBe(true);
     expect(delivered).toHaveLength(1);
+  });
+});
+
+describe("A body on the short way", () => {
+  /** A listener that notes each body that it has read, or the code of what kept it from reading. */
+  async function openReading() {
+    const read: unknown[] = [];
+    const { url, log } = await open({
+      deliver: async (request) => {
+        const reading = read.push("nothing yet") - 1;
+        read[reading] = await request.readBody(1_000).catch(({ code }) => code);
+        return answered;
+      },
+    });
+    const socket = await RawSocket.open(url);
+    onTestFinished(() => void socket.close());
+    return { log, read, socket };
+  }
+
+  const headers = { Host: "receiver.example" };
+  const bytes = requestBytes({ path: "/webhooks/x", headers, body: '{"Grüße":"🪝"}' });
+  const inChunks = requestBytes({ path: "/webhooks/x", headers: { ...headers, "Transfer-Encoding": "chunked" } });
+
+  test.each([
+    ["with its headers", [bytes]],
+    ["after its headers", [bytes.subarray(0, -18), bytes.subarray(-18)]],
+    ["in two parts, the first with its headers", [bytes.subarray(0, -5), bytes.subarray(-5)]],
+    ["in chunks", [Buffer.concat([inChunks, chunk('{"Grüße":'), chunk('"🪝"}'), chunk("")])]],
+  ])("is read whole that comes %s, and so is the next on that connection", async (_how, parts) => {
+    const { read, socket } = await openReading();
+    for (const [index, whole] of ['{"Grüße":"🪝"}', '{"Grüße":"🪝"}'].entries()) {
+      for (const part of parts) {
+        socket.send(part);
+        await expect.poll(() => read.length).toBe(index + 1);
+      }
+      expect((await socket.answer()).status).toBe(200);
+      expect(read[index]).toBe(whole);
+    }
+  });
+
+  test("is read whole of each of two requests in one packet", async () => {
+    const { read, socket } = await openReading();
+    socket.send(Buffer.concat([bytes, requestBytes({ path: "/webhooks/x", headers, body: "second" })]));
+    expect([await socket.answer(), await socket.answer()].map(({ status }) => status)).toEqual([200, 200]);
+    expect(read).toEqual(['{"Grüße":"🪝"}', "second"]);
+  });
+
+  test("may be empty", async () => {
+    const { read, socket } = await openReading();
+    socket.send(requestBytes({ path: "/webhooks/x", headers }));
+    await socket.answer();
+    expect(read).toEqual([""]);
+  });
+
+  test("that breaks in the packet of its headers is refused to whoever reads it, who tells it", async () => {
+    const { log, read, socket } = await openReading();
+    socket.send(Buffer.concat([inChunks, Buffer.from("no length\r\n")]));
+    expect((await socket.answer()).status).toBe(400);
+    await expect.poll(() => read).toEqual(["BODY_INCOMPLETE"]);
+    expect(log.lines).toEqual([]);
   });
 });
 
