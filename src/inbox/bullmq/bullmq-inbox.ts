@@ -146,7 +146,7 @@ export class BullmqInbox implements Inbox {
   async #finish(graceMs: number): Promise<void> {
     await Promise.allSettled(this.#accepting);
     await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
-    await Promise.all([this.#registry(), ...this.#queues.values()].map((queue) => queue.close()));
+    await Promise.all([this.#registryQueue, ...this.#queues.values()].map((queue) => queue?.close()));
   }
 
   #queue(endpoint: string): EndpointQueue {
