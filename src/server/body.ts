@@ -7,50 +7,30 @@ const deepestNesting = 100;
 // A byte order mark stays in the text, where JSON refuses it: what is stored has to be what arrived.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The headers that tell something of the body. */
-interface AnnouncingHeaders {
-  "content-encoding"?: string | undefined;
-  "content-length"?: string | undefined;
-}
-
 /**
  * Reads the body of a request as text, never more than `limit` bytes of it.
  *
  * @throws `ENCODING_UNSUPPORTED` (415), `BODY_TOO_LARGE` (413), `BODY_INCOMPLETE` (400) when the sender hung up,
  * `BODY_NOT_JSON` (400) when it is not UTF-8.
  */
-export function readBody(request: Request, bindings: unknown, limit: number): Promise<string> {
+export async function readBody(request: Request, bindings: unknown, limit: number): Promise<string> {
+  const { headers } = request;
+  checkAnnounced({ encoding: headers.get("content-encoding"), length: headers.get("content-length") }, limit);
   const incoming = nodeRequest(bindings);
-  if (incoming) return readNodeBody(incoming, limit);
-  const announced = (name: keyof AnnouncingHeaders) => request.headers.get(name) ?? undefined;
-  checkAnnounced(
-    { "content-encoding": announced("content-encoding"), "content-length": announced("content-length") },
-    limit,
-  );
-  return readStream(request.body, limit);
+  return incoming ? readIncoming(incoming, limit) : readStream(request.body, limit);
 }
 
 /**
- * The same for a request of Node's own server: wrapping it in a web stream first costs more than the rest of a delivery.
- *
- * @throws as {@link readBody} does.
- */
-export function readNodeBody(incoming: IncomingMessage, limit: number): Promise<string> {
-  checkAnnounced(incoming.headers, limit);
-  return readIncoming(incoming, limit);
-}
-
-/**
- * Looks at what the headers say of a body before any of it is read.
+ * Looks at what the headers say of a body, before any of it is read.
  *
  * @throws `ENCODING_UNSUPPORTED` (415), `BODY_TOO_LARGE` (413).
  */
 export function checkAnnounced(
-  { "content-encoding": encoding, "content-length": length }: AnnouncingHeaders,
+  { encoding, length }: { encoding: string | null | undefined; length: string | null | undefined },
   limit: number,
 ): void {
   // Never inflated: a few kilobytes of gzip can become gigabytes, and the Hub does not compress.
-  if (encoding !== undefined) {
+  if (encoding !== null && encoding !== undefined) {
     throw new WebhookError("Content-Encoding is not supported: send the body as it is.", {
       code: "ENCODING_UNSUPPORTED",
       status: 415,
@@ -90,7 +70,13 @@ function isUnread(incoming: unknown): incoming is IncomingMessage {
   );
 }
 
-function readIncoming(incoming: IncomingMessage, limit: number): Promise<string> {
+/**
+ * Reads a request of Node's own server, whose headers were looked at: wrapping it in a web stream first costs more than
+ * the rest of a delivery.
+ *
+ * @throws `BODY_TOO_LARGE` (413), `BODY_INCOMPLETE` (400, or that with which the request was ended), `BODY_NOT_JSON`.
+ */
+export function readIncoming(incoming: IncomingMessage, limit: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let length = 0;

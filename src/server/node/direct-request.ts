@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { checkAnnounced, decodeText, readNodeBody } from "../body.ts";
+import { checkAnnounced, decodeText, readIncoming } from "../body.ts";
 import { type DeliveryRequest, webhooksPath } from "../delivery-request.ts";
 
 /** A request of Node's server and the answer to it. */
 export interface Exchange {
   incoming: IncomingMessage;
   outgoing: ServerResponse;
-  /** Whether nothing of the body is left to be read, though Node may not have come to its end yet. */
-  bodyIsRead: boolean;
+  /** Whether the body was taken out in one go: all of it was there, though Node has not come to its end yet. */
+  bodyIsTaken: boolean;
 }
 
 /** A host and perhaps a port: what is anything else is for the adapter to judge. */
@@ -104,24 +104,23 @@ export class DirectRequest implements DeliveryRequest {
   }
 
   /**
-   * A delivery comes in one packet, nearly always. Its body is taken out of Node's stream as soon as it is in there: the
-   * events of that stream cost as much as the checking of a payload.
+   * A body that came in one packet with its headers is taken out of Node's stream as soon as it is in there: the events
+   * of that stream cost more than the checking of a payload.
    */
   async readBody(limit: number): Promise<string> {
     const { incoming } = this.#exchange;
     const { headers } = incoming;
-    checkAnnounced(headers, limit);
-    // Whoever ends a broken request looks whether it is being read; why it was ended is seen below.
-    incoming.on("error", toldByReading);
-    // Node's parser goes on from the headers to what came with them.
+    const length = headers["content-length"];
+    checkAnnounced({ encoding: headers["content-encoding"], length }, limit);
+    // By this `refuseBroken` knows that somebody reads, who finds the reason in `incoming.errored`.
+    incoming.on("error", () => {});
+    // Node's parser goes on from the headers to what came with them. Where it does not, the events tell.
     await undefined;
-    if (incoming.destroyed || incoming.readableLength !== Number(headers["content-length"])) {
-      return readNodeBody(incoming, limit);
-    }
-    this.#exchange.bodyIsRead = true;
+    // A parser that was told to be insecure takes both headers, and then the length is a lie.
+    const isThere = incoming.readableLength === Number(length) && headers["transfer-encoding"] === undefined;
+    if (!isThere || incoming.destroyed) return readIncoming(incoming, limit);
+    this.#exchange.bodyIsTaken = true;
     const bytes: Uint8Array | null = incoming.read();
     return bytes ? decodeText(bytes) : "";
   }
 }
-
-function toldByReading(): void {}

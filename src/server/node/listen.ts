@@ -62,7 +62,7 @@ export async function listen({ fetch, deliver, host, port, timeouts, log }: List
   }, adapting);
   const send = (exchange: Exchange, given: Answer) => {
     const { incoming, outgoing } = exchange;
-    if (!incoming.complete && !exchange.bodyIsRead) lingerAfter(exchange);
+    if (!incoming.complete && !exchange.bodyIsTaken) lingerAfter(exchange);
     try {
       // A `Response` of a handler's own goes out the way that Hono's do.
       if (isResponse(given)) void getRequestListener(() => given, adapting)(incoming, outgoing);
@@ -90,7 +90,7 @@ export async function listen({ fetch, deliver, host, port, timeouts, log }: List
       requireHostHeader: false,
     },
     (incoming, outgoing) => {
-      const exchange: Exchange = { incoming, outgoing, bodyIsRead: false };
+      const exchange: Exchange = { incoming, outgoing, bodyIsTaken: false };
       connections.set(incoming.socket, exchange);
       const request = closing ? undefined : DirectRequest.from(exchange);
       const answering = request && deliver?.(request);

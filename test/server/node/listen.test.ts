@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -143,6 +144,45 @@ describe("A body on the short way", () => {
     socket.send(Buffer.concat([bytes, requestBytes({ path: "/webhooks/x", headers, body: "second" })]));
     expect([await socket.answer(), await socket.answer()].map(({ status }) => status)).toEqual([200, 200]);
     expect(read).toEqual(['{"Grüße":"🪝"}', "second"]);
+  });
+
+  test("is answered in its turn, also where the request before it takes longer", async () => {
+    const slow = Promise.withResolvers<void>();
+    const { url } = await open({
+      deliver: async (request) => {
+        const content = await request.readBody(1_000);
+        if (content === "slow") await slow.promise;
+        else slow.resolve();
+        return { status: 200, content };
+      },
+    });
+    const socket = await RawSocket.open(url);
+    onTestFinished(() => void socket.close());
+    socket.send(Buffer.concat(["slow", "fast"].map((body) => requestBytes({ path: "/webhooks/x", headers, body }))));
+    expect([(await socket.answer()).text, (await socket.answer()).text]).toEqual(["slow", "fast"]);
+  });
+
+  test("is read to its end also where Node was told to take a length beside chunks", async () => {
+    const program = `
+      import { listen } from ${JSON.stringify(new URL("../../../src/server/node/listen.ts", import.meta.url).href)};
+      const { port } = await listen({
+        fetch: () => new Response(null, { status: 404 }),
+        deliver: async (request) => ({ status: 200, content: await request.readBody(1_000) }),
+        ...{ host: "127.0.0.1", port: 0, log: () => console },
+        timeouts: { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 10_000 },
+      });
+      console.log(port);`;
+    const child = spawn(process.execPath, ["--insecure-http-parser", "--input-type=module", "--eval", program], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const [port] = await once(child.stdout, "data");
+    const socket = await RawSocket.open(`http://127.0.0.1:${String(port).trim()}`);
+    onTestFinished(() => void socket.close());
+    const both = { ...headers, "Content-Length": "5", "Transfer-Encoding": "chunked" };
+    const head = requestBytes({ path: "/webhooks/x", headers: both });
+    socket.send(Buffer.concat([head, chunk("hello"), chunk(" world"), chunk("")]));
+    expect((await socket.answer()).text).toBe("hello world");
   });
 
   test("may be empty", async () => {
