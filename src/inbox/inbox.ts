@@ -60,6 +60,16 @@ export interface DeliveryKey {
 /** How many deliveries an endpoint has in each status. */
 export type DeliveryCounts = Readonly<Record<DeliveryStatus, number>>;
 
+/** Something that keeps an inbox from storing or running deliveries. */
+export interface InboxProblem {
+  /** Stable, such as `INBOX_UNAVAILABLE`. */
+  code: string;
+  /** `unavailable`: no delivery can be stored, or none runs. `degraded`: part of the work goes on. */
+  severity: "unavailable" | "degraded";
+  /** What happened and what to do next. It may name files and hosts: for the owner only, and without secrets. */
+  message: string;
+}
+
 /** Keeps deliveries until they are done. */
 export interface Inbox {
   /**
@@ -81,6 +91,8 @@ export interface Inbox {
   replayDead(endpoint: string): Promise<number>;
   /** By endpoint. What is past its retention counts for as long as its id is kept, although it is not listed any more. */
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
+  /** What keeps it from its work right now; empty when it is healthy. Resolves within three seconds, never rejects. */
+  problems(): Promise<readonly InboxProblem[]>;
   /** Forgets what finished longer ago than its retention. Returns how many. */
   prune(): Promise<number>;
   /** Stops working, gives handlers `graceMs` to end, and hands back what they did not finish. */

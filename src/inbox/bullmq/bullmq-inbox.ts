@@ -1,7 +1,16 @@
 import { z } from "zod";
 import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import type { Arrival, DeliveryCounts, DeliveryKey, DeliveryPage, Inbox, ListOptions, QueueOptions } from "../inbox.ts";
+import type {
+  Arrival,
+  DeliveryCounts,
+  DeliveryKey,
+  DeliveryPage,
+  Inbox,
+  InboxProblem,
+  ListOptions,
+  QueueOptions,
+} from "../inbox.ts";
 import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
 import { idsKnownMs } from "../known-ids.ts";
 import { listInvalid, pageSize } from "../list-options.ts";
@@ -115,6 +124,10 @@ export class BullmqInbox implements Inbox {
     return Object.fromEntries(
       await Promise.all(endpoints.map(async (name) => [name, await this.#queue(name).counts()] as const)),
     );
+  }
+
+  async problems(): Promise<readonly InboxProblem[]> {
+    return [];
   }
 
   async prune(): Promise<number> {

@@ -1,5 +1,14 @@
 import type { Logger } from "../../logger.ts";
-import type { Arrival, DeliveryCounts, DeliveryKey, DeliveryPage, Inbox, ListOptions, QueueOptions } from "../inbox.ts";
+import type {
+  Arrival,
+  DeliveryCounts,
+  DeliveryKey,
+  DeliveryPage,
+  Inbox,
+  InboxProblem,
+  ListOptions,
+  QueueOptions,
+} from "../inbox.ts";
 import { deliveryUnknown } from "../inbox-errors.ts";
 import { idsKnownMs } from "../known-ids.ts";
 import { abandonedError, type StoredDelivery } from "../stored-delivery.ts";
@@ -120,6 +129,10 @@ export class SqliteInbox implements Inbox {
 
   async counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
     return this.#table.counts();
+  }
+
+  async problems(): Promise<readonly InboxProblem[]> {
+    return [];
   }
 
   async prune(): Promise<number> {
