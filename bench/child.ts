@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 
 /** How to start a {@link Child}. */
 export interface ChildOptions {
-  /** A file of this folder. */
+  /** A file of this folder, or an absolute path. */
   file: string;
   arguments?: readonly string[];
   /** Options of Node itself. */

@@ -17,16 +17,20 @@ import { pinning } from "./machine.ts";
 import { chartThroughput, printDoubts, printTrials } from "./receive.ts";
 import { median, printHeading, printNote } from "./report.ts";
 import { storedInbox } from "./stored.ts";
-import { type BenchOptions, runRounds, type Store, type Subject } from "./trial.ts";
+import { type BenchOptions, baselineOf, runRounds, type Store, type Subject } from "./trial.ts";
 
 const yardstick = "Hono, nothing stored";
 const million = 1_000_000;
 
 /** What it costs to have a delivery on the disk before it is answered. */
 export async function measureInbox(options: BenchOptions): Promise<void> {
+  const ours: readonly Subject[] = [
+    { name: "accepted", file: "ours-background.ts", arguments: ["log", "accept"], store: newFile },
+    { name: "accepted and worked", file: "ours-background.ts", arguments: ["log", "work"], store: newFile },
+  ];
   const subjects: readonly Subject[] = [
-    { name: "accepted", file: "ours-background.ts", arguments: ["log", "accept"], store: emptyFile },
-    { name: "accepted and worked", file: "ours-background.ts", arguments: ["log", "work"], store: emptyFile },
+    ...baselineOf(ours, options),
+    ...ours,
     { name: "plainjob behind Hono", file: "hono-plainjob.ts", arguments: ["log"], store: emptyFile },
     ...(hasRedis
       ? [
@@ -46,6 +50,12 @@ export async function measureInbox(options: BenchOptions): Promise<void> {
   await measureHalfLoad(options, Math.round(accepted / 2));
   rmSync(inboxFolder, { recursive: true, force: true });
   printNote(describeDisk());
+}
+
+/** Made by the subject itself: a baseline does not open the file of a newer release. */
+async function newFile(): Promise<Store> {
+  rmSync(join(inboxFolder, "new"), { recursive: true, force: true });
+  return { url: `sqlite:${join(inboxFolder, "new", "inbox.db")}` };
 }
 
 async function emptyFile(): Promise<Store> {

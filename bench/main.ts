@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { measureColdStart } from "./cold-start.ts";
 import { measureDrain } from "./drain.ts";
@@ -28,7 +28,7 @@ const parts: Readonly<Record<string, { measure: (options: BenchOptions) => Promi
   features: { measure: measureFeatures, defaults: { rounds: 5, seconds: 0.8 } },
 };
 
-const usage = `Usage: node bench/main.ts [${Object.keys(parts).join(" | ")}] [--rounds N] [--seconds S] [--report FOLDER]`;
+const usage = `Usage: node bench/main.ts [${Object.keys(parts).join(" | ")}] [--rounds N] [--seconds S] [--baseline CHECKOUT] [--report FOLDER]`;
 
 interface Arguments {
   names: string[];
@@ -40,11 +40,17 @@ interface Arguments {
 function readArguments(): Arguments {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { rounds: { type: "string" }, seconds: { type: "string" }, report: { type: "string" } },
+    options: {
+      rounds: { type: "string" },
+      seconds: { type: "string" },
+      report: { type: "string" },
+      baseline: { type: "string" },
+    },
   });
   const options: Partial<BenchOptions> = {};
   if (values.rounds !== undefined) options.rounds = readNumber("--rounds", values.rounds, Number.isInteger);
   if (values.seconds !== undefined) options.seconds = readNumber("--seconds", values.seconds, Number.isFinite);
+  if (values.baseline !== undefined) options.baseline = resolve(values.baseline);
   for (const name of positionals) if (!Object.hasOwn(parts, name)) throw new Error(`There is no part "${name}".`);
   return { names: positionals.length > 0 ? positionals : Object.keys(parts), options, report: values.report };
 }

@@ -1,6 +1,6 @@
 import { githubHeaders } from "./delivery.ts";
 import { chart, median, pairwise, printHeading, printNote, printTable, spread } from "./report.ts";
-import { type BenchOptions, type Rounds, runRounds, type Subject, type Trial } from "./trial.ts";
+import { type BenchOptions, baselineOf, type Rounds, runRounds, type Subject, type Trial } from "./trial.ts";
 
 const yardstick = "Hono";
 
@@ -16,8 +16,14 @@ const subjects: readonly Omit<Subject, "arguments">[] = [
 
 /** One endpoint under full load, beside what a receiver could be written with instead. */
 export async function measureReceive(options: BenchOptions): Promise<void> {
-  const logging = subjects.map((subject) => ({ ...subject, arguments: ["log"] }));
-  const silent = subjects.map((subject) => ({ ...subject, name: `${subject.name}, silent`, arguments: ["silent"] }));
+  const logging = withBaseline(
+    subjects.map((subject) => ({ ...subject, arguments: ["log"] })),
+    options,
+  );
+  const silent = withBaseline(
+    subjects.map((subject) => ({ ...subject, name: `${subject.name}, silent`, arguments: ["silent"] })),
+    options,
+  );
   const rounds = await runRounds([...logging, ...silent], options);
   printHeading(`Receiving, one log line a delivery (${options.rounds} x ${options.seconds} s)`);
   printTrials(rounds, logging, yardstick);
@@ -25,6 +31,10 @@ export async function measureReceive(options: BenchOptions): Promise<void> {
   printHeading("Receiving, no log line");
   printTrials(rounds, silent, `${yardstick}, silent`);
   printDoubts(rounds);
+}
+
+function withBaseline(all: readonly Subject[], options: BenchOptions): readonly Subject[] {
+  return [...baselineOf(all.slice(0, 1), options), ...all];
 }
 
 /** The throughput of several subjects for the plot, as multiples of the yardstick's. */

@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { join } from "node:path";
 import { Child } from "./child.ts";
 import { body, hubHeaders } from "./delivery.ts";
 import type { LoadOptions, LoadResult, LoadRun } from "./load.ts";
@@ -9,6 +10,8 @@ export interface Subject {
   name: string;
   /** A file of the folder `subjects`. */
   file: string;
+  /** The checkout whose `bench/subjects` has the file, built and installed. Default: this one. */
+  checkout?: string;
   arguments: readonly string[];
   /** What differs from a delivery of the Hub to one endpoint. */
   load?: Partial<LoadOptions>;
@@ -30,6 +33,8 @@ export interface BenchOptions {
   rounds: number;
   /** Of one measurement, after the warm-up. */
   seconds: number;
+  /** Another checkout of this package, such as the commit before a change, measured in the same rounds. */
+  baseline?: string;
 }
 
 /** What one measurement of one server gave. */
@@ -54,12 +59,13 @@ const mostRequests = 1_000_000;
 
 /** Starts a server and a load generator, warms both up, measures and stops them. */
 export async function runTrial(subject: Subject, seconds: number): Promise<Trial> {
-  const { file, arguments: subjectArguments, load, perSecond } = subject;
+  const { file, checkout, arguments: subjectArguments, load, perSecond } = subject;
   const store = await subject.store?.();
   process.env.INBOX_URL = store?.url ?? "";
   // What the trial before has left to be written must not delay the syncs of this one.
   if (store) execFileSync("sync");
-  const server = new Child({ file: `subjects/${file}`, arguments: subjectArguments, core: pinning?.server });
+  const subjectFile = checkout === undefined ? `subjects/${file}` : join(checkout, "bench/subjects", file);
+  const server = new Child({ file: subjectFile, arguments: subjectArguments, core: pinning?.server });
   const generator = new Child({ file: "load.ts", core: pinning?.load });
   try {
     const [port] = await Promise.all([server.next<number>(), generator.next()]);
@@ -104,4 +110,10 @@ export async function runRounds(subjects: readonly Subject[], { rounds, seconds 
     for (const subject of subjects) trials.get(subject.name)?.push(await runTrial(subject, seconds));
   }
   return trials;
+}
+
+/** The same subjects of the baseline, named so; none without a baseline. */
+export function baselineOf(subjects: readonly Subject[], { baseline }: BenchOptions): readonly Subject[] {
+  if (baseline === undefined) return [];
+  return subjects.map((subject) => ({ ...subject, name: `${subject.name}, baseline`, checkout: baseline }));
 }
