@@ -248,17 +248,19 @@ function admitSchema(schema: StandardSchemaV1, filter: Filter | undefined): Endp
 /** Unreserved characters of a URL only, so that a path is compared as it comes and never decoded. */
 const namePattern = /^[A-Za-z0-9._-]+(?:\/[A-Za-z0-9._-]+)*$/;
 
-function checkedName(name: string | undefined): string {
-  if (!name) {
+/** Without the slashes at both ends, as the Python SDK names an endpoint: a path such as `/retrain` works as it is. */
+function checkedName(given: string | undefined): string {
+  if (!given) {
     throw new WebhookError(
       'An endpoint needs a name: pass a named function, or give the name as in webhook("retrain", handler).',
       { code: "ENDPOINT_NAME_MISSING" },
     );
   }
+  const name = given.replace(/^\/+|\/+$/g, "");
   // "." and ".." vanish from a URL before it is sent.
   if (!namePattern.test(name) || name.split("/").some((part) => part === "." || part === "..")) {
     throw new WebhookError(
-      `Endpoint name ${JSON.stringify(name)} cannot be part of a URL as it is: use letters, digits, ".", "_", "-" and slashes between them, as in webhook("acme/retrain", handler).`,
+      `Endpoint name ${JSON.stringify(given)} cannot be part of a URL as it is: use letters, digits, ".", "_", "-" and slashes between them, as in webhook("acme/retrain", handler).`,
       { code: "ENDPOINT_NAME_INVALID" },
     );
   }

@@ -23,8 +23,8 @@ export type WebhookDecorator<Payload> = <
 
 /**
  * Registers handlers as endpoints, in any of its forms. With a handler it returns that handler, without one a
- * decorator. Without a name the endpoint is called like the function or the method. The payload's type follows from
- * the options.
+ * decorator. Without a name the endpoint is called like the function or the method. Slashes at the ends of a name are
+ * removed: `"/retrain/"` is `"retrain"`. The payload's type follows from the options.
  *
  * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `ENDPOINT_EXISTS`, `OPTION_INVALID`, `DECORATOR_INVALID`.
  * @example

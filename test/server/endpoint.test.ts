@@ -33,8 +33,9 @@ describe("An endpoint's name", () => {
 
   test.each([
     "with space",
-    "/retrain",
-    "retrain/",
+    "/",
+    "//",
+    "/a//b/",
     "a//b",
     ".",
     "..",
@@ -53,6 +54,29 @@ describe("An endpoint's name", () => {
     const server = createServer();
     expect(() => server.webhook(name, () => {})).toThrow(expect.objectContaining({ code: "ENDPOINT_NAME_INVALID" }));
     expect(server.endpointNames).toEqual([]);
+  });
+
+  test.each([
+    ["/retrain", "retrain"],
+    ["retrain/", "retrain"],
+    ["/acme/retrain/", "acme/retrain"],
+    ["//retrain//", "retrain"],
+  ])("may be written %j and is then %j", async (written, name) => {
+    const server = createServer();
+    server.webhook(written, () => "done");
+    expect(server.endpointNames).toEqual([name]);
+    expect(await answerOf(server, name)).toBe("done");
+    expect(() => server.webhook(name, () => {})).toThrow(expect.objectContaining({ code: "ENDPOINT_EXISTS" }));
+  });
+
+  test("may be written with slashes around it in a decorator, too", () => {
+    const server = createServer();
+    class Bot {
+      @server.webhook("/retrain/")
+      on_change() {}
+    }
+    new Bot();
+    expect(server.endpointNames).toEqual(["retrain"]);
   });
 
   test("must be there: a function without one needs it explicitly", () => {
