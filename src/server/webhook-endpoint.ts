@@ -2,11 +2,10 @@ import { launchHost } from "./launch-host.ts";
 import type { WebhookFunction } from "./webhook-function.ts";
 import { WebhooksServer } from "./webhooks-server.ts";
 
-const server = new WebhooksServer();
-
 /**
  * Registers an endpoint on a server of the module's own, which launches itself when the script has run to its end:
- * the shortest way from a function to a receiver. It takes what {@link WebhookFunction} takes.
+ * the shortest way from a function to a receiver. It takes what {@link WebhookFunction} takes. The server is created by
+ * the first call.
  *
  * The launch waits for Node's `beforeExit`: it does not come while something else keeps the process alive (a timer, an
  * open connection), nor after `process.exit()`, nor in a runtime without it. There, and for options of the server or
@@ -21,13 +20,23 @@ const server = new WebhooksServer();
  * });
  * ```
  */
-export const webhookEndpoint: WebhookFunction = server.webhook;
+export const webhookEndpoint: WebhookFunction = (...given: readonly unknown[]) => {
+  server ??= createServer();
+  return Reflect.apply(server.webhook, undefined, given);
+};
 
-const host = launchHost();
-if (host) {
-  host.selfLaunching(server);
-} else if (typeof process !== "undefined" && typeof process.once === "function") {
-  process.once("beforeExit", () => {
-    if (server.endpointNames.length > 0) void server.launch();
-  });
+let server: WebhooksServer | undefined;
+
+function createServer(): WebhooksServer {
+  const created = new WebhooksServer();
+  const host = launchHost();
+  if (host) {
+    host.selfLaunching(created);
+  } else if (typeof process !== "undefined" && typeof process.once === "function") {
+    process.once("beforeExit", () => {
+      // Without an endpoint there is nothing to serve: `start()` only logs which call got no handler.
+      void (created.endpointNames.length > 0 ? created.launch() : created.start());
+    });
+  }
+  return created;
 }

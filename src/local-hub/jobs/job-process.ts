@@ -25,10 +25,20 @@ export interface JobProcessOptions {
 
 const running = new Set<ChildProcess>();
 
-// Whatever ends this process ends what its jobs have started.
-process.on("exit", () => {
+function killRunning(): void {
   for (const child of running) signalGroup(child, "SIGKILL");
-});
+}
+
+/** Whatever ends this process ends what its jobs have started. One listener for all of them: Node warns above ten. */
+function addRunning(child: ChildProcess): void {
+  if (running.size === 0) process.on("exit", killRunning);
+  running.add(child);
+}
+
+function removeRunning(child: ChildProcess): void {
+  running.delete(child);
+  if (running.size === 0) process.off("exit", killRunning);
+}
 
 /** Runs the command of a job as a local process. Resolves with `undefined` when it ended with 0, else with why not. */
 export function runJobProcess(options: JobProcessOptions): Promise<string | undefined> {
@@ -51,14 +61,14 @@ export function runJobProcess(options: JobProcessOptions): Promise<string | unde
         ? undefined
         : setTimeout(() => end(`not done within ${timeoutSeconds} s`), Math.min(timeoutSeconds * 1000, longestTimer));
     signal.addEventListener("abort", cancel, { once: true });
-    running.add(child);
+    addRunning(child);
     const streams = [child.stdout, child.stderr].filter((stream) => stream !== null);
     for (const stream of streams) tellLines(stream, onOutput);
     const finish = (outcome: string | undefined) => {
       clearTimeout(limit);
       clearTimeout(killTimer);
       signal.removeEventListener("abort", cancel);
-      running.delete(child);
+      removeRunning(child);
       resolve(reason ?? outcome);
     };
     child.on("error", (error) => finish(describe(error)));

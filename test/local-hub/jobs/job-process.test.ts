@@ -76,6 +76,12 @@ describe("A job that is run", () => {
     await vi.waitFor(() => expect(isRunning(Number(lines[0]))).toBe(false), { interval: 5, timeout: 10_000 });
   });
 
+  test("leaves no listener on this process behind", async () => {
+    const before = process.listenerCount("exit");
+    await run({ command: ["true"] });
+    await expect.poll(() => process.listenerCount("exit")).toBe(before);
+  });
+
   test("tells no secret when it cannot be started with it", async () => {
     const { hub, made } = await run({ command: ["true"], secrets: { TOKEN: "s3cret of the job\0" } });
     expect(made?.status).toMatchObject({ stage: "ERROR", message: expect.stringContaining("NUL") });
