@@ -5,8 +5,6 @@ import type { SecretCheck } from "./secret.ts";
 /** What a {@link StartupReport} is made from. */
 export interface StartupReportOptions {
   endpoints: ReadonlyMap<string, Endpoint>;
-  /** The calls that made a decorator which decorates nothing. */
-  unapplied: ReadonlySet<{ readonly call: string }>;
   secret: SecretCheck;
   log: () => Logger;
 }
@@ -14,6 +12,8 @@ export interface StartupReportOptions {
 /** Says, once, what there is to know before the first delivery: which settings look wrong, and whether it is open. */
 export class StartupReport {
   readonly #options: StartupReportOptions;
+  /** The calls without a handler whose result has not been applied as a decorator. */
+  readonly #unapplied = new Set<{ readonly call: string }>();
   #told = false;
 
   constructor(options: StartupReportOptions) {
@@ -27,13 +27,9 @@ export class StartupReport {
   tell(bindings?: unknown, { announce } = { announce: true }): void {
     if (this.#told) return;
     this.#told = true;
-    const { endpoints, unapplied, secret, log } = this.#options;
+    const { endpoints, secret, log } = this.#options;
     for (const endpoint of endpoints.values()) this.#tellDoubts(endpoint);
-    for (const { call } of unapplied) {
-      log().warn(
-        `${call} was given no handler and decorates nothing: it registers no endpoint. Give the handler as its last argument.`,
-      );
-    }
+    for (const { call } of this.#unapplied) this.#warnUnapplied(call);
     for (const warning of secret.warnings(bindings)) log().warn(warning);
     if (!announce) return;
     if (secret.isSet(bindings)) {
@@ -48,6 +44,26 @@ export class StartupReport {
   /** Says of an endpoint that comes later what would have been said of it at the start. */
   added(endpoint: Endpoint): void {
     if (this.#told) this.#tellDoubts(endpoint);
+  }
+
+  /**
+   * Notes a call of `webhook` without a handler: a mistake, unless its result is applied as a decorator. Returns the
+   * function to call then.
+   */
+  expectMethod(call: string): () => void {
+    const expected = { call };
+    this.#unapplied.add(expected);
+    // A decorator is applied while its class is defined, which is over when the microtask runs.
+    if (this.#told) queueMicrotask(() => this.#unapplied.has(expected) && this.#warnUnapplied(call));
+    return () => void this.#unapplied.delete(expected);
+  }
+
+  #warnUnapplied(call: string): void {
+    this.#options
+      .log()
+      .warn(
+        `${call} has no handler and registers no endpoint. Pass the handler as the last argument, or write the call as a decorator above a method.`,
+      );
   }
 
   #tellDoubts({ name, doubts }: Endpoint): void {

@@ -54,16 +54,19 @@ export interface WebhookFunction {
   <const Options extends EndpointOptions>(name: string, options: Options): WebhookDecorator<PayloadFor<Options>>;
 }
 
-/** What a {@link WebhookFunction} tells. */
+/** What {@link createWebhookFunction} needs. */
 export interface WebhookFunctionOptions {
-  /** Given each endpoint that it registers. */
+  /** Receives each endpoint that is registered. */
   add: (endpoint: Endpoint) => void;
-  /** Where the call that made each decorator is noted, in words, until the decorator is applied. */
-  unapplied: Set<{ readonly call: string }>;
+  /**
+   * Receives each call without a handler, such as `webhook("retrain", { scope })`. Returns the function to call once the
+   * result is applied as a decorator.
+   */
+  expectMethod: (call: string) => () => void;
 }
 
 /** Makes the function that registers endpoints. */
-export function createWebhookFunction({ add, unapplied }: WebhookFunctionOptions): WebhookFunction {
+export function createWebhookFunction({ add, expectMethod }: WebhookFunctionOptions): WebhookFunction {
   function webhook<Declared extends Handler>(handler: Declared): Declared;
   function webhook<Declared extends Handler>(name: string, handler: Declared): Declared;
   function webhook<const Options extends EndpointOptions, Result>(
@@ -83,16 +86,21 @@ export function createWebhookFunction({ add, unapplied }: WebhookFunctionOptions
     const name = given.find((argument) => typeof argument === "string");
     const handler = given.find((argument) => typeof argument === "function");
     const options = given.find((argument) => typeof argument === "object") ?? {};
+    if (!handler && given.length > 2) {
+      throw new WebhookError(
+        `${callText(name, options)} got ${String(given[2])} as its handler: pass a function as the last argument.`,
+        { code: "OPTION_INVALID" },
+      );
+    }
     if (!handler) return decorator(name, options);
     add(createEndpoint({ name: name ?? handler.name, options, handler }));
     return handler;
   }
 
   function decorator(name: string | undefined, options: EndpointOptions): WebhookDecorator<never> {
-    const made = { call: `webhook(${name === undefined ? "" : JSON.stringify(name)})` };
-    unapplied.add(made);
+    const onApplied = expectMethod(callText(name, options));
     return (method, context) => {
-      unapplied.delete(made);
+      onApplied();
       checkDecorated(context);
       context.addInitializer(function () {
         add(createEndpoint({ name: name ?? String(context.name), options, handler: method.bind(this) }));
@@ -101,6 +109,16 @@ export function createWebhookFunction({ add, unapplied }: WebhookFunctionOptions
   }
 
   return webhook;
+}
+
+/** The call as it stands in the user's file, with the names of its options: `webhook("retrain", { scope, repo })`. */
+function callText(name: string | undefined, options: EndpointOptions): string {
+  const keys = Object.keys(options);
+  const shown = [
+    ...(name === undefined ? [] : [JSON.stringify(name)]),
+    ...(keys.length === 0 ? [] : [`{ ${keys.join(", ")} }`]),
+  ];
+  return `webhook(${shown.join(", ")})`;
 }
 
 /** The old TypeScript decorators are called with a prototype and a key, and would register nothing. */

@@ -79,8 +79,10 @@ export class WebhooksServer {
         code: "OPTION_INVALID",
       });
     }
-    const unapplied = new Set<{ readonly call: string }>();
-    this.webhook = createWebhookFunction({ add: (endpoint) => this.#add(endpoint), unapplied });
+    this.webhook = createWebhookFunction({
+      add: (endpoint) => this.#add(endpoint),
+      expectMethod: (call) => this.#report.expectMethod(call),
+    });
     this.#options = options;
     this.#logger = options.logger ?? createConsoleLogger();
     this.#activity = new Activity(now);
@@ -114,7 +116,6 @@ export class WebhooksServer {
     });
     this.#report = new StartupReport({
       endpoints: this.#endpoints,
-      unapplied,
       secret: this.#secret,
       log: () => this.#logger,
     });

@@ -56,21 +56,46 @@ describe("A time limit that the Hub does not wait for", () => {
   });
 });
 
-describe("A decorator that decorates nothing", () => {
-  test("is warned about, each by its name", async () => {
-    expect(
-      await warningsOf((server) => {
-        server.webhook("forgotten", { scope: "repo" });
-        server.webhook();
-        server.webhook("retrain", () => "done");
-      }),
-    ).toEqual([
-      expect.stringMatching(/^webhook\("forgotten"\) was given no handler/),
-      expect.stringMatching(/^webhook\(\) was given no handler/),
+describe("A call of webhook without a handler", () => {
+  test.each([
+    ["a request", (server: WebhooksServer) => server.request("/health")],
+    ["start()", (server: WebhooksServer) => server.start()],
+    ["launch()", (server: WebhooksServer) => server.launch({ port: 0, ownsProcess: false })],
+    [
+      "launch() without announcement",
+      (server: WebhooksServer) => server.launch({ port: 0, ownsProcess: false, announce: false }),
+    ],
+  ])("is warned about at %s, with the call and the remedy", async (_how, start) => {
+    const warnings = await warningsOf((server) => {
+      server.webhook("forgotten", { scope: "repo", repo: "dataset:me/*" });
+      server.webhook({ scope: "discussion" });
+      server.webhook();
+      server.webhook("retrain", () => "done");
+    }, start);
+    expect(warnings).toEqual([
+      expect.stringMatching(/^webhook\("forgotten", { scope, repo }\) has no handler .* Pass the handler as the last/),
+      expect.stringMatching(/^webhook\({ scope }\) has no handler/),
+      expect.stringMatching(/^webhook\(\) has no handler/),
     ]);
   });
 
-  test("is not one whose class was never instantiated, nor one that did its work", async () => {
+  test("is warned about where it comes after the start, and a decorator is not", async () => {
+    const warnings = await warningsOf(
+      () => {},
+      async (server) => {
+        await server.request("/health");
+        class Bot {
+          @server.webhook("first", { scope: "repo" }) first() {}
+          @server.webhook second() {}
+        }
+        new Bot();
+        server.webhook("forgotten", { scope: "repo" });
+      },
+    );
+    expect(warnings).toEqual([expect.stringMatching(/^webhook\("forgotten", { scope }\) has no handler/)]);
+  });
+
+  test("is none where a class has the decorator, instantiated or not", async () => {
     expect(
       await warningsOf((server) => {
         class Bot {
@@ -86,11 +111,15 @@ describe("A decorator that decorates nothing", () => {
   });
 });
 
-/** What a server with a secret warns about before its first answer. */
-async function warningsOf(declare: (server: WebhooksServer) => unknown): Promise<string[]> {
+/** What a server with a secret warns about, first when it is declared and then when it is started. */
+async function warningsOf(
+  declare: (server: WebhooksServer) => unknown,
+  start: (server: WebhooksServer) => unknown = (server) => server.request("/health"),
+): Promise<string[]> {
   const logger = createMemoryLogger();
   await using server = new WebhooksServer({ logger, secret: "s3cret" });
   declare(server);
-  await server.request("/health");
+  await start(server);
+  await Promise.resolve();
   return logger.lines.filter(({ level }) => level === "warn").map(({ msg }) => msg);
 }

@@ -105,6 +105,18 @@ describe("webhookEndpoint", () => {
     expect(script.output()).toBe("function");
   });
 
+  test("launches nothing for a call without a handler, and warns about it", async () => {
+    const script = await runScript("forgotten", ["webhookEndpoint('retrain', { scope: 'repo' });"], {
+      WEBHOOK_SECRET: "s3cret",
+    });
+    expect(await script.ended).toEqual([0, null]);
+    expect(await script.logged("has no handler")).toMatchObject({
+      level: 40,
+      msg: expect.stringContaining('webhook("retrain", { scope })'),
+    });
+    expect(script.output()).not.toContain("Ready");
+  });
+
   test("launches nothing where the script ends itself", async () => {
     const script = await runScript("ended", ["webhookEndpoint(function on_change() {});", "process.exit(3);"]);
     expect(await script.ended).toEqual([3, null]);

@@ -54,6 +54,14 @@ describe("webhook with a handler", () => {
     expect(server.webhook("filtered", { scope: "repo" }, handler)).toBe(handler);
   });
 
+  test.each([undefined, null, "handler", {}])("refuses %j in the place of the handler", (handler) => {
+    const server = createServer();
+    expect(() => Reflect.apply(server.webhook, undefined, ["retrain", { scope: "repo" }, handler])).toThrow(
+      expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining('webhook("retrain"') }),
+    );
+    expect(server.endpointNames).toEqual([]);
+  });
+
   test("may be taken off the server and passed on", async () => {
     const server = createServer();
     const { webhook } = server;
