@@ -1,4 +1,6 @@
-/** What an error says, or what was thrown in the place of one. */
+import { describeError } from "./core/describe-error.ts";
+
+/** The message of an error, or the text of what was thrown instead of one. Never throws. */
 export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  return describeError(thrown).message;
 }

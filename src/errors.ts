@@ -1,3 +1,5 @@
+import { readField } from "./core/describe-error.ts";
+
 /**
  * The stable names of everything that can go wrong. Programs branch on these, never on a message.
  *
@@ -111,9 +113,12 @@ export class WebhookError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
 
-  /** Recognises a `WebhookError` of any copy of this package, where `instanceof` knows only its own. */
+  /**
+   * Recognizes a `WebhookError` of any copy of this package, where `instanceof` knows only its own. Never throws:
+   * something whose fields cannot be read is no `WebhookError`.
+   */
   static isInstance(value: unknown): value is WebhookError {
-    return typeof value === "object" && value !== null && brand in value;
+    return isBranded(value, brand);
   }
 }
 
@@ -152,8 +157,17 @@ export class HubError extends WebhookError {
     this.fields = options.fields ?? [];
   }
 
-  /** Recognises a `HubError` of any copy of this package. */
+  /** Recognizes a `HubError` of any copy of this package. Never throws. */
   static override isInstance(value: unknown): value is HubError {
-    return typeof value === "object" && value !== null && hubBrand in value;
+    return isBranded(value, hubBrand);
   }
+}
+
+/** Whether it bears the brand, and what every error of this package has can be read. */
+function isBranded(value: unknown, ownBrand: symbol): boolean {
+  return (
+    readField(value, ownBrand) === true &&
+    typeof readField(value, "message") === "string" &&
+    typeof readField(value, "code") === "string"
+  );
 }

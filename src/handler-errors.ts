@@ -1,3 +1,4 @@
+import { readField } from "./core/describe-error.ts";
 import { type Duration, toMilliseconds } from "./duration.ts";
 import { HubError, WebhookError, type WebhookErrorCode } from "./errors.ts";
 
@@ -63,12 +64,20 @@ export function isPermanent(thrown: unknown): boolean {
   return WebhookError.isInstance(thrown) && thrown.code === "PERMANENT_FAILURE";
 }
 
-/** When to try again, where what a handler threw says so: by itself, or with the words of the Hub. */
+/** When to try again, where the thrown error has a `retryAt` or is a refusal of the Hub with a wait. */
 export function retryTimeOf(thrown: unknown): Date | undefined {
-  if (typeof thrown === "object" && thrown !== null && "retryAt" in thrown && thrown.retryAt instanceof Date) {
-    return thrown.retryAt;
-  }
+  const retryAt = readField(thrown, "retryAt");
+  // Not by `instanceof`, which a proxy can make throw; an invalid date would never be due.
+  if (isDate(retryAt) && !Number.isNaN(retryAt.getTime())) return retryAt;
   // At once is not what is meant after so many attempts: then the endpoint's own wait is better.
   if (!HubError.isInstance(thrown) || !thrown.retryAfterSeconds) return undefined;
   return new Date(Date.now() + Math.min(thrown.retryAfterSeconds, longestAskedSeconds) * 1000);
+}
+
+function isDate(value: unknown): value is Date {
+  try {
+    return value instanceof Date;
+  } catch {
+    return false;
+  }
 }

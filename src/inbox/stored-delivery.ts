@@ -1,3 +1,4 @@
+import { describeError } from "../core/describe-error.ts";
 import type { WebhookError } from "../errors.ts";
 
 /**
@@ -49,18 +50,9 @@ export const abandonedError = {
   message: "The process that worked on it has ended, or was too slow to say that it goes on.",
 };
 
-const longestMessage = 2_000;
+const maxMessageLength = 2_000;
 
-/** What is stored of an error: the handler's own words, which the owner alone gets to see. */
-export function describeError({ code, cause, message }: WebhookError): { code: string; message: string } {
-  return { code, message: (cause === undefined ? message : textOf(cause)).slice(0, longestMessage) };
-}
-
-/** A handler may throw anything: an error whose message is no text, an object that cannot be made one. */
-function textOf(cause: unknown): string {
-  try {
-    return String(cause instanceof Error ? cause.message : cause);
-  } catch {
-    return "What the handler threw cannot be told as text.";
-  }
+/** What is stored of an error: the message of its cause, which only the owner gets to see. */
+export function storedError({ code, cause, message }: WebhookError): { code: string; message: string } {
+  return { code, message: (cause === undefined ? message : describeError(cause).message).slice(0, maxMessageLength) };
 }

@@ -1,4 +1,5 @@
 import type { Hono } from "hono";
+import { safeLogger } from "../core/safe-logger.ts";
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { WebhookError } from "../errors.ts";
 import type { Job } from "../hub/contract/jobs.ts";
@@ -85,7 +86,8 @@ export class LocalHub {
       suspendAfter: positive(options.suspendAfter ?? 5, "suspendAfter"),
       triggersPerDay: positive(options.triggersPerDay ?? 1_000, "triggersPerDay"),
     };
-    const { runJobs = false, allowRemote = false, now = Date.now, logger: log = silent } = options;
+    const { runJobs = false, allowRemote = false, now = Date.now } = options;
+    const log = safeLogger(options.logger ?? silent);
     const port = checkedPort(options.port ?? 0);
     let app: Hono<ApiEnvironment> | undefined;
     const listener = await listenOn(port, {

@@ -1,5 +1,6 @@
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { describeError } from "../core/describe-error.ts";
 import { WebhookError } from "../errors.ts";
 
 /** Why a file does not load. */
@@ -18,14 +19,23 @@ export interface FailureContext {
 
 /** Says why a file does not load, and where: of the stack only what is the user's own. */
 export function explainFailure(error: unknown, { loading }: FailureContext): Failure {
-  if (!(error instanceof Error)) return { reason: `It throws ${JSON.stringify(error) ?? String(error)}.` };
-  const stack = ownLines(error.stack ?? "");
-  const unparsed = error.name === "SyntaxError" && loading !== undefined ? shownPath(loading) : undefined;
+  const thrown = describeError(error);
+  if (thrown.stack === undefined) return { reason: `It throws ${shownValue(error)}.` };
+  const stack = ownLines(thrown.stack);
+  const unparsed = thrown.name === "SyntaxError" && loading !== undefined ? shownPath(loading) : undefined;
   const place = firstPlace(stack) ?? unparsed;
   const at = place === undefined ? "" : ` (${place})`;
   if (WebhookError.isInstance(error)) return { reason: `${error.message}${at}` };
-  const message = `${error.name}: ${error.message.split("\n")[0]}`;
+  const message = `${thrown.name}: ${thrown.message.split("\n")[0]}`;
   return { reason: `${message}${at}`, stack };
+}
+
+function shownValue(thrown: unknown): string {
+  try {
+    return JSON.stringify(thrown) ?? String(thrown);
+  } catch {
+    return describeError(thrown).message;
+  }
 }
 
 /** A path as people write it: relative to the working directory, unless it leads out of that. */

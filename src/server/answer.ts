@@ -103,7 +103,14 @@ export function toResponse(answer: Answer): Response {
   return new Response(answer.content, { status: answer.status, headers: headersOf(answer) });
 }
 
-/** Not by `instanceof`: Node's adapter replaces the global class, and what `fetch` returns is not of the new one. */
+/**
+ * Not by `instanceof`: Node's adapter replaces the global class, and what `fetch` returns is not of the new one. Never
+ * throws, whatever a handler returned.
+ */
 export function isResponse(value: unknown): value is Response {
-  return Object.prototype.toString.call(value) === "[object Response]";
+  try {
+    return Object.prototype.toString.call(value) === "[object Response]";
+  } catch {
+    return false;
+  }
 }

@@ -1,3 +1,4 @@
+import { plainFields } from "../core/plain-fields.ts";
 import { readEnvironment } from "../environment.ts";
 import type { Logger, LogMethod } from "../logger.ts";
 import { showHidden } from "../visible-text.ts";
@@ -42,12 +43,11 @@ function tellErrors(_key: string, value: unknown): unknown {
   return { type: value.name, message: value.message, stack: value.stack };
 }
 
-/** A log line must never fail whoever writes it: fields that are no JSON are left out, and it says so. */
+/** Logging must not fail: fields that cannot be serialized are replaced by a note. */
 function toJson(line: { level: string; time: number; msg?: unknown }): string {
   try {
     return JSON.stringify(line, tellErrors);
-  } catch (error) {
-    const { level, time, msg } = line;
-    return JSON.stringify({ level, time, msg: String(msg), fieldsLost: String(error) });
+  } catch {
+    return JSON.stringify(plainFields(line));
   }
 }

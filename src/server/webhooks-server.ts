@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import { safeLogger } from "../core/safe-logger.ts";
 import type { Outcome } from "../delivery.ts";
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { WebhookError } from "../errors.ts";
@@ -84,7 +85,7 @@ export class WebhooksServer {
       expectMethod: (call) => this.#report.expectMethod(call),
     });
     this.#options = options;
-    this.#logger = options.logger ?? createConsoleLogger();
+    this.#logger = safeLogger(options.logger ?? createConsoleLogger());
     this.#activity = new Activity(now);
     this.#background = new BackgroundWork({
       endpoints: this.#endpoints,
@@ -249,7 +250,7 @@ export class WebhooksServer {
   async #chooseLogger(): Promise<void> {
     if (this.#options.logger) return;
     const { createNodeLogger } = await import("./node/logger.ts");
-    this.#logger = createNodeLogger();
+    this.#logger = safeLogger(createNodeLogger());
   }
 
   async #launch(options: LaunchOptions): Promise<Launch> {

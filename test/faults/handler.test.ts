@@ -1,5 +1,9 @@
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Handler, WebhookError } from "../../src/index.ts";
+import { uninspectable } from "../support/uninspectable.ts";
 import { inner } from "./declared-endpoints.ts";
 import { createFaultyProcess } from "./faulty-process.ts";
 import { type LocalReceiver, openReceiver } from "./receiver.ts";
@@ -277,6 +281,49 @@ describe("A handler that leaves a rejection behind", () => {
       expect(child.errorOutput).toBe("");
     },
   );
+});
+
+describe("A thrown value that cannot be inspected", () => {
+  const values = Object.keys(uninspectable());
+  const request = (endpoint: string, body: string) => ({ path: `/webhooks/${endpoint}`, body });
+
+  test("R7: is answered 500 at once and logged where the handler rejects with it", async () => {
+    const { receiver, child } = await createFaultyProcess();
+    for (const value of values) await receiver.survives(() => receiver.post(request("rejects", value)), failed);
+    expect(child.errorOutput).toBe("");
+  });
+
+  test("R7: is answered and logged where the handler resolves with it", async () => {
+    const { receiver, child } = await createFaultyProcess();
+    for (const [index, value] of values.entries()) {
+      const answer = await receiver.post(request("resolves", value));
+      expect([200, 500], value).toContain(answer.status);
+      expect(await child.says(/^delivery succeeded|^The handler/, index + 1)).toMatchObject({ status: answer.status });
+    }
+    expect(child.errorOutput).toBe("");
+  });
+
+  test("R7: is logged and ends no process where it is rejected after the answer", async () => {
+    const { receiver, child } = await createFaultyProcess();
+    for (const value of values) {
+      await receiver.survives(() => receiver.post(request("leaves-behind", value)), {
+        status: 200,
+        told: { level: "error", msg: /^A promise was rejected/ },
+      });
+    }
+    expect(child.errorOutput).toBe("");
+  });
+
+  test("R7: is retried as any other failure in the background", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const { receiver, child } = await createFaultyProcess({ INBOX_URL: `sqlite:${folder}/inbox.db` });
+    for (const value of values) expect((await receiver.post(request("background", value))).status).toBe(202);
+    const lastDead = await child.says(/^delivery is dead/, values.length);
+    expect(lastDead).toMatchObject({ attempt: 3, code: "HANDLER_FAILED" });
+    expect(child.lines.filter(({ outcome }) => outcome === "retrying")).toHaveLength(2 * values.length);
+    expect((await receiver.post()).status).toBe(200);
+  });
 });
 
 describe("A handler that shares nothing with its test", () => {

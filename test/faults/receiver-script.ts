@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { WebhooksServer } from "../../src/index.ts";
+import { uninspectable } from "../support/uninspectable.ts";
 
 /* A receiver as a user would write one, for the tests that need a process of its own. */
 
@@ -36,5 +37,25 @@ server.webhook("leaves-rejection-of-nothing", () => {
   void Promise.reject();
   return { left: "behind" };
 });
+
+server.webhook("rejects", { schema: null }, async (_payload, { delivery }) => {
+  throw uninspectable()[delivery.body];
+});
+
+server.webhook("resolves", { schema: null }, async (_payload, { delivery }) => {
+  return uninspectable()[delivery.body];
+});
+
+server.webhook("leaves-behind", { schema: null }, (_payload, { delivery }) => {
+  void Promise.reject(uninspectable()[delivery.body]);
+  return { left: "behind" };
+});
+
+if (process.env.INBOX_URL !== undefined) {
+  const options = { background: true, attempts: 3, backoff: { first: 1 }, schema: null } as const;
+  server.webhook("background", options, async (_payload, { delivery }) => {
+    throw uninspectable()[delivery.body];
+  });
+}
 
 await server.launch({ shutdownGrace: Number(process.env.GRACE_MS ?? "30000") });

@@ -43,6 +43,11 @@ export const rows = [
   { id: "R4", file: "handler", what: "a client that hangs up aborts the signal of the handler" },
   { id: "R5", file: "inbox", what: "a delivery that always fails is dead after its attempts, and others go on" },
   { id: "R6", file: "handler", what: "a promise rejected after the answer is logged, and the server lives on" },
+  {
+    id: "R7",
+    file: "handler",
+    what: "a thrown value that cannot be inspected is a failure like any other, and is logged",
+  },
   { id: "I1", file: "inbox-crash", what: "30 kills around the write lose nothing, and a sync stands before each 202" },
   { id: "I2", file: "inbox-crash", what: "what a killed process worked on is run again once its lease ends" },
   { id: "I3", file: "inbox-sqlite", what: "a full or read-only disk is answered 503, and recovered from" },

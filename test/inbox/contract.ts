@@ -125,9 +125,9 @@ function describeWorking(engine: Engine): void {
     });
 
     test.each<[string, unknown, string]>([
-      ["an object that is no text", Object.create(null), "What the handler threw cannot be told as text."],
+      ["an object that is no text", Object.create(null), "The thrown value cannot be inspected."],
       ["an error whose message is a number", Object.assign(new Error(), { message: 42 }), "42"],
-      ["an error without a message", Object.assign(new Error(), { message: undefined }), "undefined"],
+      ["an error without a message", Object.assign(new Error(), { message: undefined }), "Error"],
       ["a word", "No.", "No."],
     ])("again after it threw %s", async (_what, cause, message) => {
       const { inbox } = await openInbox(engine);

@@ -7,6 +7,7 @@ import { processDelivery } from "../../src/server/process.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { describeOverBothTransports } from "../support/transport.ts";
+import { uninspectable } from "../support/uninspectable.ts";
 
 const delivery: Delivery<unknown> = {
   id: "d-1",
@@ -129,6 +130,29 @@ describe("A handler that is asynchronous", () => {
   });
 });
 
+describe.each(Object.entries(uninspectable()))("A handler that rejects with %s", (_what, thrown) => {
+  test("fails at once, and may be tried again", async () => {
+    const { outcome } = run(() => Promise.reject(thrown), { timeout: "1h" });
+    expect(await outcome).toMatchObject({ status: "failed", error: { code: "HANDLER_FAILED", retryable: true } });
+  });
+
+  test("fails as well where it throws it without a promise", async () => {
+    const { outcome } = run(() => {
+      throw thrown;
+    });
+    expect(outcome).toMatchObject({ status: "failed", error: { code: "HANDLER_FAILED", retryable: true } });
+  });
+});
+
+test("A result that cannot be inspected settles at once", async () => {
+  const result = Object.defineProperty({}, Symbol.toStringTag, {
+    get() {
+      throw new Error("This must not be looked at.");
+    },
+  });
+  expect(await run(async () => result, { timeout: "1h" }).outcome).toEqual({ status: "succeeded", result });
+});
+
 describeOverBothTransports("A handler that keeps its promise pending", (send) => {
   test("is given up at its time limit, with 504 and an aborted signal", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
@@ -191,6 +215,27 @@ describe("The time limit of a handler", () => {
         err: late,
       },
     ]);
+  });
+
+  test("ends with the handler: its signal is not aborted later, and no timer is left", async () => {
+    vi.useFakeTimers();
+    try {
+      const work = Promise.withResolvers<string>();
+      let signal: AbortSignal | undefined;
+      const { outcome } = run((_payload, context) => {
+        signal = context.signal;
+        return work.promise;
+      });
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(vi.getTimerCount()).toBe(1);
+      work.resolve("done");
+      expect(await outcome).toEqual({ status: "succeeded", result: "done" });
+      expect(vi.getTimerCount()).toBe(0);
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(signal?.aborted).toBe(false);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test("makes nothing of a late success", async () => {

@@ -4,7 +4,7 @@ import type { Logger } from "../../logger.ts";
 import type { QueueOptions, Task } from "../inbox.ts";
 import { inboxClosing, leaseLost } from "../inbox-errors.ts";
 import { nextAttemptAt } from "../retry-policy.ts";
-import { abandonedError, closingError, type DeliveryAttempt, describeError } from "../stored-delivery.ts";
+import { abandonedError, closingError, type DeliveryAttempt, storedError } from "../stored-delivery.ts";
 import type { Bullmq } from "./packages.ts";
 import type { DeliveryWorker, QueueServer } from "./queue-server.ts";
 import {
@@ -178,7 +178,7 @@ export class EndpointWorker {
         startedAt,
         durationMs: performance.now() - began,
         outcome: failure ? "failed" : "succeeded",
-        ...(failure && { error: describeError(failure) }),
+        ...(failure && { error: storedError(failure) }),
       };
       return { outcome, attempt, isLost: isLeaseLost(controller.signal.reason) };
     } finally {

@@ -3,7 +3,7 @@ import type { Logger } from "../../logger.ts";
 import type { QueueOptions } from "../inbox.ts";
 import { inboxClosing, leaseLost } from "../inbox-errors.ts";
 import { nextAttemptAt } from "../retry-policy.ts";
-import { closingError, describeError } from "../stored-delivery.ts";
+import { closingError, storedError } from "../stored-delivery.ts";
 import type { Claimed, DeliveryTable, Ending } from "./delivery-table.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
@@ -137,7 +137,7 @@ export class QueueWorker {
       startedAt: new Date(claimed.startedAt),
       durationMs: performance.now() - began,
       ...(outcome.status === "failed"
-        ? { outcome: "failed" as const, error: describeError(outcome.error) }
+        ? { outcome: "failed" as const, error: storedError(outcome.error) }
         : { outcome: "succeeded" as const }),
     };
     await this.#end(claimed, { attempt, next: this.#nextAfter(claimed, { outcome, isLast }) });

@@ -1,0 +1,65 @@
+import { describe, expect, test } from "vitest";
+import { describeError, readField } from "../../src/core/describe-error.ts";
+import { HubError, WebhookError } from "../../src/errors.ts";
+import { isPermanent, retryTimeOf } from "../../src/handler-errors.ts";
+import { uninspectable } from "../support/uninspectable.ts";
+
+describe("The description of a thrown value", () => {
+  test("holds name, message, code, stack and causes of an error", () => {
+    const cause = Object.assign(new TypeError("no socket"), { code: "ECONNREFUSED" });
+    expect(describeError(new WebhookError("No Hub.", { code: "HUB_UNREACHABLE", cause }))).toEqual({
+      name: "WebhookError",
+      message: "No Hub.",
+      code: "HUB_UNREACHABLE",
+      stack: expect.stringContaining("No Hub."),
+      cause: {
+        name: "TypeError",
+        message: "no socket",
+        code: "ECONNREFUSED",
+        stack: expect.stringContaining("no socket"),
+      },
+    });
+  });
+
+  test.each([
+    ["a string", "no GPU", { name: "string", message: "no GPU" }],
+    ["undefined", undefined, { name: "undefined", message: "undefined" }],
+    ["null", null, { name: "null", message: "null" }],
+    ["a symbol", Symbol("x"), { name: "symbol", message: "Symbol(x)" }],
+    ["an object with a message", { message: "no GPU" }, { name: "Object", message: "no GPU" }],
+    ["an object without one", {}, { name: "Object", message: "[object Object]" }],
+    ["an error without a message", Object.assign(new Error(), { stack: 1 }), { name: "Error", message: "" }],
+    [
+      "several errors in one",
+      Object.assign(new AggregateError([new Error("refused")]), { stack: 1 }),
+      { name: "AggregateError", message: "refused" },
+    ],
+  ])("says what it is where it is %s", (_what, thrown, described) => {
+    expect(describeError(thrown)).toEqual(described);
+  });
+
+  test("ends where causes go in a circle", () => {
+    const error: Error & { cause?: unknown } = new Error("round");
+    error.cause = error;
+    expect(JSON.stringify(describeError(error)).match(/"message":"round"/g)).toHaveLength(6);
+  });
+});
+
+describe.each(Object.entries(uninspectable()))("%s", (_what, thrown) => {
+  test("is described as plain data", () => {
+    const described = describeError(thrown);
+    expect(described).toEqual({ ...described, name: expect.any(String), message: expect.any(String) });
+    expect(JSON.parse(JSON.stringify(described))).toEqual(described);
+  });
+
+  test("has no field that throws", () => {
+    for (const name of ["message", "stack", "code", "cause", "job"]) {
+      expect(() => readField(thrown, name)).not.toThrow();
+    }
+  });
+
+  test("is neither permanent nor an error of this package, and asks for no time", () => {
+    expect([WebhookError.isInstance(thrown), HubError.isInstance(thrown)]).toEqual([false, false]);
+    expect([isPermanent(thrown), retryTimeOf(thrown)]).toEqual([false, undefined]);
+  });
+});

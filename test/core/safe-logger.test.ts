@@ -1,0 +1,102 @@
+import { pino } from "pino";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { safeLogger } from "../../src/core/safe-logger.ts";
+import type { Logger } from "../../src/logger.ts";
+import { createConsoleLogger } from "../../src/server/console-logger.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+import { uninspectable } from "../support/uninspectable.ts";
+
+afterEach(() => void vi.restoreAllMocks());
+
+const levels = ["debug", "info", "warn", "error"] as const;
+
+/** A pino logger, with what it has written. */
+function createPino() {
+  const lines: Record<string, unknown>[] = [];
+  const logger = pino({ level: "debug" }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  return { lines, logger: safeLogger(logger) };
+}
+
+/** A logger that throws, where it is not spared. */
+function createFailing(spared: (given: readonly unknown[]) => boolean = () => false) {
+  const written: unknown[][] = [];
+  const write = (...given: unknown[]) => {
+    if (!spared(given)) throw new RangeError("planted-detail");
+    written.push(given);
+  };
+  const failing: Logger = {
+    ...{ debug: write, info: write, warn: write, error: write },
+    child() {
+      throw new RangeError("no children");
+    },
+  };
+  return { written, logger: safeLogger(failing) };
+}
+
+describe("A safe logger", () => {
+  test("passes every level, its fields and its children on as they are", () => {
+    const memory = createMemoryLogger();
+    const logger = safeLogger(memory);
+    const err = new Error("kept as it is");
+    for (const level of levels) logger[level]({ err }, level);
+    logger.child({ endpoint: "retrain" }).info("alone");
+    expect(memory.lines).toEqual([
+      ...levels.map((level) => ({ level, msg: level, err })),
+      { level: "info", msg: "alone", endpoint: "retrain" },
+    ]);
+    expect(memory.lines[0]?.err).toBe(err);
+  });
+
+  test.each(Object.entries(uninspectable()))("has pino write a line about %s, with its other fields", (_what, err) => {
+    const { lines, logger } = createPino();
+    logger.error({ err, endpoint: "retrain" }, "failed");
+    expect(lines).toEqual([expect.objectContaining({ level: 50, msg: "failed", endpoint: "retrain" })]);
+    expect(lines[0]).toHaveProperty("err");
+  });
+
+  test.each(Object.entries(uninspectable()))("has the console write a line about %s", (_what, err) => {
+    const onConsole = vi.spyOn(console, "error").mockImplementation(() => {});
+    safeLogger(createConsoleLogger()).error({ err, endpoint: "retrain" }, "failed");
+    expect(onConsole).toHaveBeenCalledOnce();
+    expect(JSON.parse(String(onConsole.mock.calls[0]?.[0]))).toMatchObject({ msg: "failed", endpoint: "retrain" });
+  });
+
+  test("writes fields that resist inspection as a note, also where all of them do", () => {
+    const { lines, logger } = createPino();
+    const { "a revoked proxy": revoked } = uninspectable();
+    if (typeof revoked !== "object" || revoked === null) throw new Error("A proxy is an object.");
+    logger.error({ err: revoked, job: Object.defineProperty({}, "id", { get: raise, enumerable: true }) }, "failed");
+    logger.error(revoked, "failed again");
+    expect(lines).toMatchObject([
+      { msg: "failed", job: "[cannot be serialized]" },
+      { msg: "failed again", fields: "[cannot be serialized]" },
+    ]);
+  });
+
+  test("drops the fields where the logger refuses any", () => {
+    const { logger, written } = createFailing(([first]) => typeof first === "string");
+    logger.info({ endpoint: "retrain" }, "done");
+    expect(written).toEqual([["done"]]);
+  });
+
+  test("survives a logger that always throws, and reports that once on the console, without its words", () => {
+    const onConsole = vi.spyOn(console, "error").mockImplementation(() => {});
+    const { logger } = createFailing();
+    for (const level of levels) logger[level]({ endpoint: "retrain" }, "lost");
+    logger.child({ deliveryId: "d-1" }).info("lost as well");
+    expect(onConsole.mock.calls).toEqual([
+      ['The logger throws (RangeError), so log lines are lost. Check the "logger" option.'],
+    ]);
+  });
+
+  test("makes a child with plain bindings where pino refuses what it was given", () => {
+    const { lines, logger } = createPino();
+    const job = Object.defineProperty({}, "id", { get: raise, enumerable: true });
+    logger.child({ job, endpoint: "retrain" }).info("done");
+    expect(lines).toMatchObject([{ endpoint: "retrain", msg: "done" }]);
+  });
+});
+
+function raise(): never {
+  throw new Error("This must not be looked at.");
+}
