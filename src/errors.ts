@@ -48,6 +48,7 @@ export type WebhookErrorCode =
   | "LEASE_LOST"
   | "PERMANENT_FAILURE"
   | "RETRY_LATER"
+  | "RETRY_TIME_INVALID"
   | "NOT_SETTLED"
   | "ARGUMENT_INVALID"
   | "TOKEN_MISSING"

@@ -19,7 +19,8 @@ export class PermanentError extends WebhookError {
 
 /**
  * Thrown by a handler that knows when to try again: a background endpoint waits until then, or for so long. The attempt
- * counts all the same.
+ * counts all the same. A time that is no date, or beyond the endpoint's `retention`, is refused with a warning
+ * (`RETRY_TIME_INVALID`), and the endpoint's own wait is used.
  *
  * @throws `OPTION_INVALID` when `when` is no duration.
  * @example

@@ -36,7 +36,6 @@ export function createServer({ hub, backoff = { first: "10s" }, ...options }: Re
       background: true,
       // One after the other.
       concurrency: 1,
-      attempts: 5,
       backoff,
     },
     async ({ repo, updatedRefs }, { log, signal }) => {

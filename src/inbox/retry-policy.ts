@@ -1,24 +1,36 @@
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { WebhookError } from "../errors.ts";
 
-/** How long to wait between the attempts at a delivery. */
-export interface Backoff {
-  /** The longest wait before the second attempt; it doubles with each further one. Default `"1s"`. */
-  first?: Duration;
-  /** No wait is longer than this. Default `"10m"`. */
-  longest?: Duration;
-}
+/**
+ * How long to wait between the attempts at a delivery, each wait ±20 % so that deliveries that failed together do not
+ * come back together: a list of waits, of which the last one repeats, or waits that double from `first` up to `max`.
+ *
+ * @example
+ * ```ts
+ * server.webhook("retrain", { background: true, backoff: ["10s", "1m", "1h"] }, handler); // four attempts
+ * ```
+ */
+export type Backoff =
+  | readonly Duration[]
+  | {
+      /** The wait before the second attempt. Default `"5s"`. */
+      first?: Duration;
+      /** No wait is longer than this, apart from the ±20 %. Default `"12h"`, or `first` where that is longer. */
+      max?: Duration;
+    };
 
 /** How often a delivery is tried, and when. */
 export interface RetryPolicy {
   attempts: number;
   /** Milliseconds to wait after the attempt of this number has failed. */
   waitAfter(attempt: number): number;
+  /** The longest that all waits together can take, in milliseconds. */
+  totalWaitMs: number;
 }
 
 /**
- * When the next attempt is due, in milliseconds since the epoch: when the handler asked for it, else after the wait.
- * Where the handler asked for no time that there is (`new Date("soon")`), it has not asked.
+ * When the next attempt is due, in milliseconds since the epoch: when the handler asked for it, else after the policy's
+ * own wait. An invalid date (`new Date("soon")`) is ignored.
  *
  * @param attempt number of the attempt that has failed.
  */
@@ -30,28 +42,71 @@ export function nextAttemptAt(
   return Number.isNaN(asked) ? now + policy.waitAfter(attempt) : asked;
 }
 
-const defaultAttempts = 5;
+/** About 22 hours in all: longer than most outages, shorter than a day. */
+const defaultWaits: readonly Duration[] = ["5s", "30s", "2m", "10m", "30m", "1h", "2h", "6h", "12h"];
+const defaultFirst: Duration = "5s";
+const defaultMax: Duration = "12h";
+const jitter = 0.2;
 
 /**
- * Makes the policy of an endpoint: exponential, with full jitter, so that what failed together does not come back
- * together.
+ * Creates the retry policy of an endpoint.
  *
  * @param random from 0 up to 1.
  * @throws `OPTION_INVALID`.
  */
 export function createRetryPolicy(
-  { attempts = defaultAttempts, backoff = {} }: { attempts?: number | undefined; backoff?: Backoff | undefined },
+  { attempts: given, backoff }: { attempts?: number | undefined; backoff?: Backoff | undefined },
   random: () => number = Math.random,
 ): RetryPolicy {
+  const waits = waitsOf(backoff);
+  const attempts = given ?? (isList(backoff) ? waits.length : defaultWaits.length) + 1;
   if (!Number.isSafeInteger(attempts) || attempts < 1) {
-    throw new WebhookError(`Option "attempts" is ${attempts}: give a whole number from 1 on.`, {
-      code: "OPTION_INVALID",
-    });
+    throw invalid(`Option "attempts" is ${attempts}. Give a whole number of 1 or more.`);
   }
-  const first = toMilliseconds(backoff.first ?? "1s", "backoff.first");
-  const longest = toMilliseconds(backoff.longest ?? "10m", "backoff.longest");
+  const last = waits.at(-1) ?? 0;
+  const retries = attempts - 1;
+  const sum = waits.slice(0, retries).reduce((total, wait) => total + wait, 0);
   return {
     attempts,
-    waitAfter: (attempt) => Math.round(random() * Math.min(longest, first * 2 ** (attempt - 1))),
+    waitAfter: (attempt) => Math.round((waits[attempt - 1] ?? last) * (1 - jitter + 2 * jitter * random())),
+    totalWaitMs: Math.ceil((sum + Math.max(0, retries - waits.length) * last) * (1 + jitter)),
   };
+}
+
+/** The waits in milliseconds; the last one repeats. */
+function waitsOf(backoff: Backoff = defaultWaits): readonly number[] {
+  if (isList(backoff)) {
+    if (backoff.length === 0) throw invalid('Option "backoff" is an empty list. Give one wait or more, as in ["10s"].');
+    return backoff.map((wait, index) => toMilliseconds(wait, `backoff[${index}]`));
+  }
+  if (typeof backoff !== "object" || backoff === null) {
+    throw invalid(
+      `Option "backoff" is ${JSON.stringify(backoff)}. Give a list of waits, as in ["10s", "1m"], or { first, max }.`,
+    );
+  }
+  const unknown = Object.keys(backoff).find((name) => name !== "first" && name !== "max");
+  if (unknown !== undefined) {
+    throw invalid(`Unknown option "backoff.${unknown}". Valid options: first, max, or a list of waits.`);
+  }
+  const first = toMilliseconds(backoff.first ?? defaultFirst, "backoff.first");
+  const max =
+    backoff.max === undefined
+      ? Math.max(first, toMilliseconds(defaultMax, "backoff.max"))
+      : toMilliseconds(backoff.max, "backoff.max");
+  if (first > max) {
+    throw invalid(
+      `Option "backoff.first" (${JSON.stringify(backoff.first)}) is longer than "backoff.max" (${JSON.stringify(backoff.max)}). Swap them, or leave "max" out.`,
+    );
+  }
+  const waits = [first];
+  for (let wait = first; wait < max; waits.push(wait)) wait = Math.min(wait * 2, max);
+  return waits;
+}
+
+function isList(backoff: Backoff | undefined): backoff is readonly Duration[] {
+  return Array.isArray(backoff);
+}
+
+function invalid(message: string): WebhookError {
+  return new WebhookError(message, { code: "OPTION_INVALID" });
 }

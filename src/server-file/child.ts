@@ -10,6 +10,9 @@ import { loadTypeScript } from "./typescript.ts";
 /** Enough for a handler that is almost done; whoever saves a file does not want to wait for longer. */
 const shutdownGrace = "3s";
 
+/** Nobody waits for hours to see whether a change to a handler helps. */
+const maxRetryWaitMs = 5_000;
+
 let publicUrl = "";
 let served: WebhooksServer | undefined;
 /** The latest file of the user's own that was loaded. */
@@ -38,10 +41,11 @@ async function obey(given: Order): Promise<void> {
     publicUrl = given.reachedAt.publicUrl;
     loadTypeScript({ onLoad: noteLoading });
     const server = await loadServer(given);
-    const { endpoints, secret, useSecret } = server[serverDetails]();
+    const { endpoints, secret, useSecret, limitRetryWaits } = server[serverDetails]();
     const description = { endpoints: [...endpoints], secret };
     if (given.order === "describe") return end({ report: "described", description });
     if (given.secret) useSecret(given.secret.text, { isOnly: given.secret.isOnly });
+    limitRetryWaits(maxRetryWaitMs);
     const { port } = await server.launch({
       port: 0,
       host: "127.0.0.1",

@@ -22,6 +22,7 @@ export class BackgroundWork {
   #opened: Promise<Inbox> | undefined;
   /** Those endpoints are worked on, and each that is added. */
   #working: Inbox | undefined;
+  #maxRetryWaitMs = Number.POSITIVE_INFINITY;
 
   constructor(options: BackgroundWorkOptions) {
     this.#options = options;
@@ -70,6 +71,11 @@ export class BackgroundWork {
     if (this.#working) this.#work(this.#working, endpoint);
   }
 
+  /** Lets no retry wait for longer than this from now on, unless its handler asks to. */
+  limitRetryWaits(maxMs: number): void {
+    this.#maxRetryWaitMs = maxMs;
+  }
+
   /** Gives handlers `graceMs` to end, and hands back what they did not finish. */
   async close(graceMs: number): Promise<void> {
     const opened = this.#opened;
@@ -113,8 +119,10 @@ export class BackgroundWork {
 
   #work(inbox: Inbox, endpoint: Endpoint): void {
     if (!endpoint.background) return;
+    const { policy } = endpoint.background;
+    const waitAfter = (attempt: number) => Math.min(policy.waitAfter(attempt), this.#maxRetryWaitMs);
     const run = (task: Task, signal: AbortSignal) => this.#options.run(endpoint, task, signal);
-    inbox.work({ endpoint: endpoint.name, ...endpoint.background, run });
+    inbox.work({ endpoint: endpoint.name, ...endpoint.background, policy: { ...policy, waitAfter }, run });
   }
 }
 

@@ -41,13 +41,19 @@ export interface EndpointOptions extends FilterOptions {
    * takes. What came before is not run again. Default `false`. The other options below are for such an endpoint only.
    */
   background?: boolean;
-  /** How often a delivery is tried at most. Default 5. */
+  /** How often a delivery is tried at most. Default 10, or one more than `backoff` lists waits. */
   attempts?: number;
-  /** How long to wait between attempts. Default: up to 1 second before the second, doubling, up to 10 minutes. */
+  /**
+   * How long to wait between attempts, ±20 %. Default: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 6 h and 12 h, about
+   * 22 hours in all; further attempts wait 12 h each.
+   */
   backoff?: Backoff;
   /** How many deliveries are worked on at the same time. Default 4. */
   concurrency?: number;
-  /** How long a delivery that is done or dead is kept. Default `"14d"`. Its id is known for 7 days at least. */
+  /**
+   * How long a delivery that is done or dead is kept. Default `"14d"`. Its id is known for 7 days at least, and for a day
+   * longer than all retries together can take.
+   */
   retention?: Duration;
   /**
    * What the body must be. Left out: a payload of the Hub. Any Standard Schema (zod, valibot, arktype, …): JSON that

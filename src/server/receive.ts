@@ -19,6 +19,7 @@ import type { DeliveryRequest } from "./delivery-request.ts";
 import type { Admission, Endpoint } from "./endpoint.ts";
 import { isFromOtherSite } from "./other-site.ts";
 import { processDelivery } from "./process.ts";
+import { refuseLateRetry } from "./retry-time.ts";
 import type { SecretCheck } from "./secret.ts";
 import type { JobDelivery } from "./server-details.ts";
 
@@ -133,7 +134,8 @@ export class Receiver {
         this.#record.attempted({ endpoint, delivery, admission }, { outcome, ms: 0, task, signal });
         return outcome;
       }
-      const outcome = await this.#attempt({ endpoint, delivery, signal });
+      const ran = await this.#attempt({ endpoint, delivery, signal });
+      const outcome = refuseLateRetry(ran, { endpoint, task, now: this.#options.now });
       const ms = performance.now() - startedAt;
       this.#record.attempted({ endpoint, delivery, admission }, { outcome, ms, task, signal });
       return outcome;

@@ -43,6 +43,8 @@ export interface ServerDetails {
   readonly secret: string | undefined;
   /** Asks for this secret from now on: `isOnly` for no other, else it or one of those that are configured. */
   useSecret(secret: string, options: { isOnly: boolean }): void;
+  /** Lets no retry of a background endpoint wait for longer than this, in milliseconds, unless its handler asks to. */
+  limitRetryWaits(maxMs: number): void;
   /**
    * Runs an endpoint, also one that works in the background, once and at once, and writes its log line.
    *

@@ -227,6 +227,7 @@ export class WebhooksServer {
       })),
       secret: this.#secret.first,
       useSecret: (secret, options) => this.#secret.use(secret, options),
+      limitRetryWaits: (maxMs) => this.#background.limitRetryWaits(maxMs),
       runJob: async ({ endpoint, ...delivery }) => {
         await this.#prepare();
         return this.#receiver.runOnce({ endpoint: this.#find(endpoint), ...delivery });

@@ -61,7 +61,7 @@ function declareEndpoints(): void {
     await released.deaf.promise;
   });
 
-  const atOnce = { first: 1, longest: 1 };
+  const atOnce = { first: 1, max: 1 };
 
   server.webhook("stuck", { background: true, timeout: 150, attempts: 2, backoff: atOnce }, (_payload, context) => {
     context.signal.addEventListener("abort", () => context.log.info("told to end"));
@@ -72,8 +72,8 @@ function declareEndpoints(): void {
     if (context.delivery.id.startsWith("poison")) throw new Error("This one never works.");
   });
 
-  server.webhook("brief", { background: true, retention: "1h" }, (_payload, { delivery }) => {
-    if (delivery.id.startsWith("later")) throw new RetryAfterError(new Date(now() + 30 * 86_400_000));
+  server.webhook("brief", { background: true, retention: "1h", backoff: ["20d"] }, (_payload, { delivery }) => {
+    if (delivery.id.startsWith("later")) throw new Error("It is retried long after the retention of others.");
   });
 
   server.webhook("second-try", { background: true }, (_payload, { delivery }) => {

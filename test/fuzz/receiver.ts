@@ -12,7 +12,7 @@ server.webhook("fails", (payload) => {
 server.webhook("filtered", { scope: "repo.content", repo: "dataset:acme/*", ref: "refs/heads/*" }, () => "wanted");
 server.webhook("comments", { scope: "discussion.comment" }, ({ comment }) => comment.author.id);
 server.webhook("anything", { schema: null }, (_payload, { delivery: { body } }) => ({ length: body.length }));
-server.webhook("kept", { background: true, attempts: 2, backoff: { first: 10, longest: 10 } }, (payload) => {
+server.webhook("kept", { background: true, attempts: 2, backoff: { first: 10, max: 10 } }, (payload) => {
   if (payload.repo.private) throw new Error(payload.repo.name);
 });
 

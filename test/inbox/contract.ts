@@ -566,7 +566,7 @@ function describeSharing(engine: Engine): void {
     });
 
     test("again and again lets the delivery die that kills it", { timeout: 60_000 }, async () => {
-      const policy = createRetryPolicy({ attempts: 2, backoff: { first: 1, longest: 1 } });
+      const policy = createRetryPolicy({ attempts: 2, backoff: { first: 1, max: 1 } });
       const { inbox, store } = await openInbox(engine, { leaseMs: 300 });
       await inbox.accept(arrival("a"));
       for (let attempt = 1; attempt <= 2; attempt += 1) {

@@ -64,7 +64,7 @@ export function work(
   inbox.work({
     endpoint: "retrain",
     concurrency: 4,
-    policy: createRetryPolicy({ attempts: 3, backoff: { first: 1, longest: 5 } }),
+    policy: createRetryPolicy({ attempts: 3, backoff: { first: 1, max: 5 } }),
     retentionMs: 60_000,
     ...queue,
     run: async (task, signal) => {

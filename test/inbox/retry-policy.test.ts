@@ -1,21 +1,107 @@
 import { describe, expect, test } from "vitest";
-import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
+import { type Backoff, createRetryPolicy, nextAttemptAt } from "../../src/inbox/retry-policy.ts";
 
-describe("The wait after an attempt", () => {
-  const backoff = { first: "1s", longest: "5s" } as const;
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
 
-  test("is at longest the first one, and twice as long after each further attempt, up to the longest", () => {
-    const { waitAfter } = createRetryPolicy({ backoff }, () => 1);
-    expect([1, 2, 3, 4, 50].map(waitAfter)).toEqual([1_000, 2_000, 4_000, 5_000, 5_000]);
+/** What `random` returns where the wait is as written, without jitter. */
+const middle = () => 0.5;
+
+describe("The default retry policy", () => {
+  test("spreads ten attempts over about 22 hours", () => {
+    const { attempts, waitAfter } = createRetryPolicy({}, middle);
+    const waits = Array.from({ length: attempts - 1 }, (_, index) => waitAfter(index + 1));
+    expect(attempts).toBe(10);
+    expect(waits).toEqual([
+      ...[5 * second, 30 * second, 2 * minute, 10 * minute, 30 * minute],
+      ...[hour, 2 * hour, 6 * hour, 12 * hour],
+    ]);
   });
 
-  test("is any part of that, so that what failed together does not come back together", () => {
-    expect(createRetryPolicy({ backoff }, () => 0).waitAfter(1)).toBe(0);
-    expect(createRetryPolicy({ backoff }, () => 0.25).waitAfter(2)).toBe(500);
+  test("uses the first waits where there are fewer attempts, and repeats the last one where there are more", () => {
+    expect(createRetryPolicy({ attempts: 3 }, middle).totalWaitMs).toBe(1.2 * 35 * second);
+    const { waitAfter } = createRetryPolicy({ attempts: 12 }, middle);
+    expect([10, 11].map(waitAfter)).toEqual([12 * hour, 12 * hour]);
+  });
+});
+
+describe("A wait", () => {
+  test("is 20 % shorter or longer, so that what failed together does not come back together", () => {
+    const waitOf = (random: number) => createRetryPolicy({ backoff: ["10s"] }, () => random).waitAfter(1);
+    expect([0, 0.5, 0.999_999].map(waitOf)).toEqual([8 * second, 10 * second, 12 * second]);
+  });
+});
+
+describe("A list of waits", () => {
+  test("makes one attempt more than it has waits", () => {
+    const { attempts, waitAfter } = createRetryPolicy({ backoff: ["10s", "1m"] }, middle);
+    expect([attempts, waitAfter(1), waitAfter(2)]).toEqual([3, 10 * second, minute]);
   });
 
-  test("is up to a second and up to ten minutes where nothing is said, for five attempts", () => {
-    const { attempts, waitAfter } = createRetryPolicy({}, () => 1);
-    expect([attempts, waitAfter(1), waitAfter(50)]).toEqual([5, 1_000, 600_000]);
+  test("repeats its last wait where there are more attempts", () => {
+    const { attempts, waitAfter } = createRetryPolicy({ attempts: 5, backoff: ["10s", "1m"] }, middle);
+    expect([attempts, ...[1, 2, 3, 4].map(waitAfter)]).toEqual([5, 10 * second, minute, minute, minute]);
+  });
+});
+
+describe("Exponential waits", () => {
+  test("double from the first one up to the maximum", () => {
+    const { attempts, waitAfter } = createRetryPolicy({ backoff: { first: "1s", max: "5s" } }, middle);
+    expect([attempts, ...[1, 2, 3, 4, 50].map(waitAfter)]).toEqual([10, 1_000, 2_000, 4_000, 5_000, 5_000]);
+  });
+
+  test("go from 5 s to 12 h where nothing is set", () => {
+    const { waitAfter } = createRetryPolicy({ backoff: {} }, middle);
+    expect([1, 2, 100].map(waitAfter)).toEqual([5 * second, 10 * second, 12 * hour]);
+  });
+
+  test("stay at a first one that is longer than the default maximum", () => {
+    const { waitAfter } = createRetryPolicy({ backoff: { first: "1d" } }, middle);
+    expect([1, 2].map(waitAfter)).toEqual([24 * hour, 24 * hour]);
+  });
+});
+
+describe("The longest that all waits can take", () => {
+  test.each<[string, { attempts?: number; backoff?: Backoff }, number]>([
+    ["one attempt", { attempts: 1 }, 0],
+    ["fewer attempts than waits", { attempts: 2, backoff: ["10s", "1h"] }, 12 * second],
+    ["as many waits as are needed", { backoff: ["10s", "20s"] }, 36 * second],
+    ["a last wait that repeats", { attempts: 4, backoff: ["10s", "20s"] }, 60 * second],
+    ["exponential waits", { attempts: 5, backoff: { first: "1s", max: "2s" } }, 8.4 * second],
+  ])("includes the jitter, with %s", (_what, options, totalWaitMs) => {
+    expect(createRetryPolicy(options).totalWaitMs).toBe(totalWaitMs);
+  });
+});
+
+describe("A retry policy", () => {
+  test.each<[object, string]>([
+    [{ attempts: 0 }, "attempts"],
+    [{ attempts: 1.5 }, "attempts"],
+    [{ backoff: [] }, "backoff"],
+    [{ backoff: ["soon"] }, "backoff[0]"],
+    [{ backoff: ["1s", 0] }, "backoff[1]"],
+    [{ backoff: "10s" }, "backoff"],
+    [{ backoff: null }, "backoff"],
+    [{ backoff: { first: "soon" } }, "backoff.first"],
+    [{ backoff: { max: -1 } }, "backoff.max"],
+    [{ backoff: { first: "2m", max: "1m" } }, "backoff.first"],
+    [{ backoff: { longest: "1m" } }, "backoff.longest"],
+  ])("refuses %j, naming the option", (options, name) => {
+    expect(() => createRetryPolicy(options)).toThrow(
+      expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining(`"${name}"`) }),
+    );
+  });
+});
+
+describe("The next attempt", () => {
+  const policy = createRetryPolicy({ backoff: ["10s"] }, middle);
+
+  test("is due when the handler asked for it", () => {
+    expect(nextAttemptAt(policy, { attempt: 1, retryAt: new Date(5), now: 0 })).toBe(5);
+  });
+
+  test.each([undefined, new Date("soon")])("is due after the policy's wait where it asked for %s", (retryAt) => {
+    expect(nextAttemptAt(policy, { attempt: 1, retryAt, now: 100 })).toBe(100 + 10 * second);
   });
 });

@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import * as z from "zod";
 import { describeServerFile } from "../../src/server-file/server-file.ts";
 import { ServerProcess, type ServerProcessOptions } from "../../src/server-file/server-process.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
@@ -43,6 +44,12 @@ beforeAll(async () => {
     "server.ts": servingFile,
     "stuck.ts": "console.log('pid ' + process.pid);\nawait new Promise(() => {});\nexport {};",
     "busy.ts": "console.log('pid ' + process.pid);\nfor (;;) {}\nexport {};",
+    "failing.ts": `
+      import { WebhooksServer } from "hub-webhooks";
+      const server = new WebhooksServer({ inbox: "sqlite::memory:" });
+      server.webhook("failing", { background: true, backoff: ["1h"] }, () => { throw new Error("not yet"); });
+      server.app.get("/stored", async (context) => context.json(await server.inbox.list()));
+      export default server;`,
     "leaving-a-child.ts": `
       import { spawn } from "node:child_process";
       import { WebhooksServer } from "hub-webhooks";
@@ -66,6 +73,24 @@ function serve(file: string, options: Partial<ServerProcessOptions> = {}) {
 }
 
 describe("The process of a server's file", () => {
+  test("retries a background delivery within seconds, whatever its backoff", async () => {
+    const { port } = await serve("failing.ts").started.serving();
+    const sentAt = Date.now();
+    expect((await deliver(port, "failing")).status).toBe(202);
+    const dueAt = await vi.waitFor(
+      async () => {
+        const response = await fetch(`http://127.0.0.1:${port}/stored`);
+        const stored = z.object({
+          deliveries: z.tuple([z.object({ dueAt: z.iso.datetime(), attempts: z.tuple([z.object({})]) })]),
+        });
+        return Date.parse(stored.parse(await response.json()).deliveries[0].dueAt);
+      },
+      { interval: 10, timeout: 15_000 },
+    );
+    expect(dueAt - Date.now()).toBeLessThanOrEqual(5_000);
+    expect(dueAt).toBeGreaterThanOrEqual(sentAt);
+  });
+
   test("serves on a port of its own, with the secret and the variables that it is given", async () => {
     const loaded: string[] = [];
     const { started, lines } = serve("server.ts", {

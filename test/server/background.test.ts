@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { PermanentError, RetryAfterError, WebhooksServer } from "../../src/index.ts";
+import { serverDetails } from "../../src/server/server-details.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { inboxFile } from "../inbox/open-file.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
@@ -103,7 +104,7 @@ describe("A background endpoint", () => {
     expect(retried).toEqual([1, 2].map((attempt) => expect.objectContaining({ level: "warn", attempt })));
   });
 
-  test("does not try again after a PermanentError, and waits as long as a RetryAfterError says", async () => {
+  test("does not try again after a PermanentError, and waits as long as a RetryAfterError asks for", async () => {
     const { server } = openServer();
     server.webhook("never", { background: true }, () => {
       throw new PermanentError("There is no such model.");
@@ -112,13 +113,43 @@ describe("A background endpoint", () => {
     expect((await reached(server, "dead"))?.attempts).toMatchObject([
       { error: { message: "There is no such model." } },
     ]);
+    const dueAt = new Date(Date.now() + 86_400_000);
     server.webhook("later", { background: true }, () => {
-      throw new RetryAfterError(new Date(4e12));
+      throw new RetryAfterError(dueAt);
     });
     await server.fetch(deliveryRequest({ endpoint: "later", payload, secret, id: "l" }));
     await waitFor(async () =>
-      expect(await server.inbox.get("l")).toMatchObject({ status: "queued", dueAt: new Date(4e12), attempts: [{}] }),
+      expect(await server.inbox.get("l")).toMatchObject({ status: "queued", dueAt, attempts: [{}] }),
     );
+  });
+
+  test.each([
+    { what: "beyond its retention", when: new Date(4e12) },
+    { what: "at no time", when: new Date("soon") },
+  ])("waits as its backoff says where the handler asks to be run again $what, and logs why", async ({ when }) => {
+    const { server, logger } = openServer();
+    const asked = new RetryAfterError(when, { message: "No GPU is free." });
+    server.webhook("later", { background: true, attempts: 2, backoff: [1] }, (_payload, { delivery }) => {
+      if (delivery.attempt === 1) throw asked;
+    });
+    await server.fetch(deliveryRequest({ endpoint: "later", payload, secret }));
+    expect((await reached(server, "succeeded"))?.attempts).toMatchObject([
+      { outcome: "failed", error: { code: "RETRY_TIME_INVALID", message: "No GPU is free." } },
+      { outcome: "succeeded" },
+    ]);
+    expect(logger.lines).toContainEqual(
+      expect.objectContaining({ level: "warn", outcome: "retrying", code: "RETRY_TIME_INVALID", err: asked }),
+    );
+  });
+
+  test("waits no longer than a tool that runs it allows", async () => {
+    const { server } = openServer();
+    server.webhook("retrain", { background: true, backoff: ["1h"] }, (_payload, { delivery }) => {
+      if (delivery.attempt === 1) throw new Error("not yet");
+    });
+    server[serverDetails]().limitRetryWaits(1);
+    await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret }));
+    expect((await reached(server, "succeeded"))?.attempts).toHaveLength(2);
   });
 
   test.each([503, 404, 302])("takes an answer that is no success for a failure: %s", async (status) => {

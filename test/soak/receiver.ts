@@ -17,7 +17,7 @@ server.webhook("inline", async (_payload, { delivery: { id } }) => {
 
 server.webhook(
   "background",
-  { background: true, attempts: 5, backoff: { first: 200, longest: "2s" }, concurrency: 8 },
+  { background: true, attempts: 5, backoff: { first: 200, max: "2s" }, concurrency: 8 },
   async (_payload, { delivery: { id, attempt }, signal }) => {
     if (id.startsWith("poison")) throw new Error("This one never works.");
     if (id.startsWith("hopeless")) throw new PermanentError("This one cannot work.");

@@ -44,7 +44,7 @@ export async function filledInbox({ reason = "The trainer is gone." } = {}): Pro
   });
   const run = (id: string) =>
     id === "good" ? succeeded : { status: "failed" as const, error, retryAt: new Date(hour) };
-  work(inbox, ({ id }) => run(id), { policy: createRetryPolicy({ attempts: 2, backoff: { first: 1, longest: 1 } }) });
+  work(inbox, ({ id }) => run(id), { policy: createRetryPolicy({ attempts: 2, backoff: { first: 1, max: 1 } }) });
   await settled(inbox, ["good", "bad"]);
   return filled;
 }

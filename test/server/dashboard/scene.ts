@@ -56,7 +56,7 @@ export async function openScene(options: Omit<WebhooksServerOptions, "logger" | 
       rmSync(folder, { recursive: true, force: true });
     },
   };
-  const background = { background: true, schema: null, backoff: { first: 1, longest: 1 } } as const;
+  const background = { background: true, schema: null, backoff: { first: 1, max: 1 } } as const;
   const noteRun = ({ delivery }: { delivery: { endpoint: string; id: string } }) => {
     scene.runs.push(`${delivery.endpoint} ${delivery.id}`);
   };
@@ -69,7 +69,7 @@ export async function openScene(options: Omit<WebhooksServerOptions, "logger" | 
     return new Promise((resolve) => signal.addEventListener("abort", resolve));
   });
   server.webhook("later", background, () => {
-    throw new RetryAfterError(new Date(4e12));
+    throw new RetryAfterError("1h");
   });
   const launched = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
   scene.url = launched.url;
