@@ -68,8 +68,7 @@ export function isPermanent(thrown: unknown): boolean {
 /** When to try again, where the thrown error has a `retryAt` or is a refusal of the Hub with a wait. */
 export function retryTimeOf(thrown: unknown): Date | undefined {
   const retryAt = readField(thrown, "retryAt");
-  // Not by `instanceof`, which a proxy can make throw; an invalid date would never be due.
-  if (isDate(retryAt) && !Number.isNaN(retryAt.getTime())) return retryAt;
+  if (isDate(retryAt)) return retryAt;
   // At once is not what is meant after so many attempts: then the endpoint's own wait is better.
   if (!HubError.isInstance(thrown) || !thrown.retryAfterSeconds) return undefined;
   return new Date(Date.now() + Math.min(thrown.retryAfterSeconds, longestAskedSeconds) * 1000);
