@@ -13,7 +13,10 @@ import type { Watch, WatchedThing, WebhookDomain } from "../payload/watch.ts";
 import { EndpointActivity } from "./activity.ts";
 import { readDomains, readWatch } from "./watching.ts";
 
-/** What a handler is given beside the payload. */
+/**
+ * What a handler is given beside the payload. `signal`, `log` and `request` are created when they are read first, so
+ * `{ ...context }` creates all of them.
+ */
 export interface HandlerContext<Payload = WebhookPayload> {
   readonly delivery: Delivery<Payload>;
   /** Aborts at the time limit, and when whoever sent the delivery hangs up. Pass it on to `fetch`. */

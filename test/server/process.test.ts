@@ -349,6 +349,44 @@ describe("A handler's context", () => {
     const { outcome } = run((_payload, context) => [context.delivery === delivery, context.request]);
     expect(outcome).toEqual({ status: "succeeded", result: [true, undefined] });
   });
+
+  test.each<[string, (context: HandlerContext<unknown>) => HandlerContext<unknown>]>([
+    ["spread", (context) => ({ ...context })],
+    ["assigned", (context) => Object.assign({}, context)],
+    [
+      "destructured",
+      ({ delivery, signal, log, ...rest }: HandlerContext<unknown>) => ({ delivery, signal, log, ...rest }),
+    ],
+  ])("survives being %s", async (_how, copy) => {
+    const request = new Request("http://localhost/", { headers: { "x-webhook-secret": "s3cret", "x-kept": "kept" } });
+    const { outcome, log } = run(
+      async (_payload, given) => {
+        const context = copy(given);
+        context.log.info("copied");
+        const headers = Object.fromEntries(context.request?.headers ?? []);
+        const aborted = new Promise((resolve) => context.signal.addEventListener("abort", resolve));
+        await aborted;
+        seen.push(Object.keys(context), context.delivery === delivery, context.signal === given.signal, headers);
+      },
+      { timeout: 20 },
+      request,
+    );
+    const seen: unknown[] = [];
+    expect(await outcome).toMatchObject({ status: "failed", error: { code: "HANDLER_TIMED_OUT" } });
+    expect(seen).toEqual([["delivery", "signal", "log", "request"], true, true, { "x-kept": "kept" }]);
+    expect(log.lines).toEqual([{ level: "info", msg: "copied", endpoint: "retrain", deliveryId: "d-1" }]);
+  });
+
+  test("has no other properties, and cannot be written to", () => {
+    const { outcome } = run((_payload, context) => {
+      expect(() => Reflect.set(context, "log", undefined)).not.toThrow();
+      return [Object.keys(context), "log" in context, typeof context.log.info];
+    });
+    expect(outcome).toEqual({
+      status: "succeeded",
+      result: [["delivery", "signal", "log", "request"], true, "function"],
+    });
+  });
 });
 
 describe("A HubError that a handler throws", () => {
