@@ -9,6 +9,7 @@ import { type Answer, answerError, internalError, toResponse } from "./answer.ts
 import { BackgroundWork } from "./background-work.ts";
 import { createConsoleLogger } from "./console-logger.ts";
 import { serveDashboard } from "./dashboard/serve.ts";
+import { serveDefaultExport, stopServingDefaultExport } from "./default-export.ts";
 import { type DeliveryRequest, RoutedRequest, webhooksPath } from "./delivery-request.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { InboxCounts } from "./inbox-counts.ts";
@@ -70,6 +71,10 @@ export class WebhooksServer {
   #reachedAt: LaunchedServer | undefined;
   #leaveProcess: (() => void) | undefined;
   #graceMs = toMilliseconds(defaultGrace, "shutdownGrace");
+  readonly #fetch: WebhooksServer["fetch"] = (request, environment, context) => {
+    this.#report.tell(environment);
+    return this.app.fetch(request, environment ?? {}, context);
+  };
 
   /** @throws `OPTION_INVALID` */
   constructor(options: WebhooksServerOptions = {}) {
@@ -121,6 +126,7 @@ export class WebhooksServer {
       log: () => this.#logger,
     });
     this.#route();
+    serveDefaultExport(this, this.#fetch);
   }
 
   /** Names of the endpoints, in the order in which they were registered. */
@@ -132,14 +138,13 @@ export class WebhooksServer {
    * Answers a request: the shape that Hono's adapters, Bun, Deno and workers call. In a worker the secret comes from
    * `environment.WEBHOOK_SECRET`.
    */
-  readonly fetch = (
+  get fetch(): (
     request: Request,
     environment?: unknown,
     context?: Parameters<Hono["fetch"]>[2],
-  ): Response | Promise<Response> => {
-    this.#report.tell(environment);
-    return this.app.fetch(request, environment ?? {}, context);
-  };
+  ) => Response | Promise<Response> {
+    return this.#fetch;
+  }
 
   /**
    * Sends a request to this server without a socket, for tests.
@@ -184,7 +189,8 @@ export class WebhooksServer {
   /**
    * Listens, opens the tunnel if asked for, and says where to register the endpoints. By default the process is the
    * server's from then on: see {@link LaunchOptions}. Where the script is run by `hub-webhooks dev`, `sync` or as a job,
-   * these decide whether and how it listens, and the options have no effect.
+   * these decide whether and how it listens, and the options have no effect. Bun and `deno serve`, which serve a default
+   * export with `fetch` on a port of their own, do not serve a launched server.
    *
    * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `TUNNEL_FAILED`, `OPTION_INVALID`; with `ownsProcess`, which is the
    * default, the process ends instead, with code 1.
@@ -196,6 +202,7 @@ export class WebhooksServer {
   async launch(options: LaunchOptions = {}): Promise<LaunchedServer> {
     const host = launchHost();
     if (host) return host.launched(this);
+    stopServingDefaultExport(this);
     this.#launched ??= this.#launch(options);
     const launched = await this.#launched;
     return {

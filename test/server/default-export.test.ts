@@ -1,0 +1,42 @@
+import { describe, expect, test } from "vitest";
+import { WebhooksServer } from "../../src/index.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+
+const createServer = () => new WebhooksServer({ logger: createMemoryLogger(), secret: "s3cret" });
+
+/** What Bun 1.4 and Deno 2.9 ask of a default export before they serve it; `npm run runtimes` runs the real ones. */
+const isServedByBun = (exported: WebhooksServer) =>
+  typeof exported.fetch === "function" && typeof Reflect.get(exported, "stop") !== "function";
+const isServedByDeno = (exported: WebhooksServer) => Object.hasOwn(exported, "fetch");
+
+describe("A server that is a default export", () => {
+  test("is served by the runtime as long as it was not launched", async () => {
+    const server = createServer();
+    await server.start();
+    expect([isServedByBun(server), isServedByDeno(server)]).toEqual([true, true]);
+    await server.close();
+  });
+
+  test("is not served by the runtime from the call of launch() on, even without await", async () => {
+    await using server = createServer();
+    const launching = server.launch({ port: 0, ownsProcess: false });
+    expect([isServedByBun(server), isServedByDeno(server)]).toEqual([false, false]);
+    await launching;
+    const { fetch } = server;
+    expect((await fetch(new Request("http://localhost/health"))).status).toBe(200);
+  });
+
+  test("shows nothing of that", async () => {
+    await using server = createServer();
+    const keys = Object.keys(server);
+    await server.launch({ port: 0, ownsProcess: false });
+    expect(Object.keys(server)).toEqual(keys.filter((key) => key !== "fetch"));
+  });
+
+  test("closes where the runtime stops it", async () => {
+    const server = createServer();
+    const { url } = await server.launch({ port: 0, ownsProcess: false });
+    await Reflect.apply(Reflect.get(server, "stop"), server, []);
+    await expect(fetch(`${url}/health`)).rejects.toThrow();
+  });
+});
