@@ -1,6 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { serverFileInvalid } from "./invalid.ts";
+import { requireNode } from "./require-node.ts";
 
 /** Where a server is looked for when nobody says, in this order. */
 const usualNames = ["server", "src/server", "app", "src/app", "index", "src/index"];
@@ -15,15 +16,16 @@ export interface FindServerFileOptions {
 }
 
 /**
- * Finds the file of the user's server. Returns its absolute path.
+ * Finds the file of the user's server. Returns its absolute path. Every tool that loads such a file starts here.
  *
- * @throws `SERVER_FILE_INVALID` when there is none.
+ * @throws `SERVER_FILE_INVALID` when there is none; `NODE_REQUIRED` on Bun and Deno, which could not load it.
  * @example
  * ```ts
  * const path = findServerFile({ file: "server.ts" });
  * ```
  */
 export function findServerFile({ file, folder = process.cwd() }: FindServerFileOptions): string {
+  requireNode();
   if (file !== undefined) {
     const path = resolve(folder, file);
     if (isFile(path)) return path;

@@ -125,7 +125,7 @@ async function findOrWriteFile({ file, options, invocation }: DevRun): Promise<s
   try {
     return findServerFile({ file });
   } catch (error) {
-    if (!WebhookError.isInstance(error)) throw error;
+    if (!WebhookError.isInstance(error) || error.code !== "SERVER_FILE_INVALID") throw error;
     const path = resolve(file ?? "server.ts");
     const question = `${error.message.split(":")[0]}. Write ${file ?? "server.ts"} to begin with?`;
     const isWished =
