@@ -3,6 +3,10 @@
  * there, settings come with each request.
  */
 export function readEnvironment(name: string): string | undefined {
-  const value = typeof process === "undefined" ? undefined : process.env?.[name];
-  return value === "" ? undefined : value;
+  return readRawEnvironment(name) || undefined;
+}
+
+/** The same, but an empty variable is an empty text. */
+export function readRawEnvironment(name: string): string | undefined {
+  return typeof process === "undefined" ? undefined : process.env?.[name];
 }

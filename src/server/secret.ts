@@ -1,4 +1,4 @@
-import { readEnvironment } from "../environment.ts";
+import { readRawEnvironment } from "../environment.ts";
 import { WebhookError } from "../errors.ts";
 import type { DeliveryRequest } from "./delivery-request.ts";
 
@@ -8,8 +8,8 @@ const windowMs = 60_000;
 
 /** What a {@link SecretCheck} is made from. */
 export interface SecretCheckOptions {
-  /** One secret, or several that are all accepted; `undefined` leaves it to the environment. */
-  secret: string | readonly string[] | undefined;
+  /** One secret, or several that are all accepted; `false`: none is asked for; `undefined` leaves it to the environment. */
+  secret: string | readonly string[] | false | undefined;
   /** Whether `?secret=` is looked at where the header is absent. */
   secretInQuery: boolean;
   /** Milliseconds since the epoch. */
@@ -22,29 +22,61 @@ export interface SecretCheckOptions {
  */
 export class SecretCheck {
   readonly #options: SecretCheckOptions;
+  /** What the option says; `undefined` leaves it to the environment. */
+  readonly #given: readonly string[] | undefined;
   #secrets: readonly string[] | undefined;
+  #problem: WebhookError | undefined;
   #workerSecret: string | undefined;
   #previousWorkerSecret: string | undefined;
   #failures = 0;
   #windowEndsAt = 0;
 
+  /** @throws `OPTION_INVALID` when the option is empty, or anything but text: a mistake must not open the server. */
   constructor(options: SecretCheckOptions) {
     this.#options = options;
+    this.#given = checkedOption(options.secret);
   }
 
-  /** Whether a secret is asked for. `worker` are the bindings that a worker runtime hands over with each request. */
+  /** Whether the option opens the server on purpose. */
+  get isOff(): boolean {
+    return this.#options.secret === false && !this.isSet();
+  }
+
+  /**
+   * Whether a delivery needs a secret, which it does too where the setting is unusable. `worker` are the bindings that a
+   * worker runtime hands over with each request.
+   */
   isSet(worker?: unknown): boolean {
-    return this.#accepted(worker).length > 0;
+    return this.#accepted(worker).length > 0 || this.#problem !== undefined;
   }
 
-  /** The secret that is asked for; of several the first. */
+  /** Every secret that is accepted. */
+  all(worker?: unknown): readonly string[] {
+    return this.#accepted(worker);
+  }
+
+  /** The secret that is asked for; of several the first. @throws `OPTION_INVALID` as {@link assertUsable}. */
   get first(): string | undefined {
+    this.assertUsable();
     return this.#accepted(undefined)[0];
+  }
+
+  /** Why no delivery is accepted: `WEBHOOK_SECRET` is set and empty (`OPTION_INVALID`). */
+  problem(worker?: unknown): WebhookError | undefined {
+    this.#accepted(worker);
+    return this.#problem;
+  }
+
+  /** @throws the {@link problem}, where there is one. */
+  assertUsable(): void {
+    const problem = this.problem();
+    if (problem) throw problem;
   }
 
   /** Asks for `secret` from now on: `isOnly` (the default) for no other, else it or one of those that are configured. */
   use(secret: string, { isOnly } = { isOnly: true }): void {
     this.#secrets = isOnly ? [secret] : [secret, ...this.#accepted(undefined)];
+    this.#problem = undefined;
   }
 
   /** Asks for what is configured again, and no longer for what {@link use} was given. */
@@ -72,10 +104,12 @@ export class SecretCheck {
   /**
    * Lets a request with a valid secret pass, whatever came before; anybody does where no secret is set.
    *
-   * @throws `SECRET_MISSING` (401), `SECRET_INVALID` (403), `TOO_MANY_FAILURES` (429).
+   * @throws `SECRET_MISSING` (401), `SECRET_INVALID` (403), `TOO_MANY_FAILURES` (429); `OPTION_INVALID` (503) where
+   * `WEBHOOK_SECRET` is set and empty.
    */
   check(request: Pick<DeliveryRequest, "header" | "url" | "bindings">): void {
     const accepted = this.#accepted(request.bindings);
+    if (this.#problem) throw notConfigured(this.#problem);
     if (accepted.length === 0) return;
     const presented =
       request.header("x-webhook-secret") ??
@@ -113,21 +147,65 @@ export class SecretCheck {
     if (this.#secrets === undefined || current !== this.#workerSecret || previous !== this.#previousWorkerSecret) {
       this.#workerSecret = current;
       this.#previousWorkerSecret = previous;
-      this.#secrets = configuredSecrets(this.#options.secret, worker);
+      this.#configure(worker);
     }
-    return this.#secrets;
+    return this.#secrets ?? [];
+  }
+
+  /** The option, else `WEBHOOK_SECRET` and, during a rotation, `WEBHOOK_SECRET_PREVIOUS`. */
+  #configure(worker: unknown): void {
+    this.#problem = undefined;
+    this.#secrets = this.#given;
+    if (this.#given) return;
+    const [current, previous] = ["WEBHOOK_SECRET", "WEBHOOK_SECRET_PREVIOUS"].map(
+      (name) => binding(worker, name) ?? readRawEnvironment(name),
+    );
+    // Most likely a secret that was lost on its way into the environment.
+    if (current === "") this.#problem = variableEmpty();
+    this.#secrets = [current, previous].filter((secret) => secret !== undefined).filter((secret) => secret !== "");
   }
 }
 
-/** The option, else `WEBHOOK_SECRET` and, during a rotation, `WEBHOOK_SECRET_PREVIOUS`. An empty one is no secret. */
-function configuredSecrets(option: string | readonly string[] | undefined, worker: unknown): readonly string[] {
-  const secrets =
-    option === undefined
-      ? ["WEBHOOK_SECRET", "WEBHOOK_SECRET_PREVIOUS"].map((name) => binding(worker, name) ?? readEnvironment(name))
-      : typeof option === "string"
-        ? [option]
-        : option;
-  return secrets.filter((secret) => secret !== undefined).filter((secret) => secret !== "");
+/** @throws `OPTION_INVALID` */
+function checkedOption(option: SecretCheckOptions["secret"]): readonly string[] | undefined {
+  if (option === undefined) return undefined;
+  if (option === false) return [];
+  const secrets: readonly unknown[] = Array.isArray(option) ? option : [option];
+  const wrong = secrets.findIndex((secret) => typeof secret !== "string" || secret === "");
+  if (wrong === -1 && secrets.length > 0) return secrets.filter((secret) => typeof secret === "string");
+  // Not the value: it may be part of a secret.
+  const what = !Array.isArray(option)
+    ? `is ${kindOf(option)}`
+    : secrets.length === 0
+      ? "is an empty list"
+      : `has ${kindOf(secrets[wrong])} at position ${wrong}`;
+  throw new WebhookError(
+    `Option "secret" ${what}. Give a text of one character or more, or a list of such. Leave the option out to read WEBHOOK_SECRET, or set it to false to accept deliveries without a secret.`,
+    { code: "OPTION_INVALID" },
+  );
+}
+
+function kindOf(value: unknown): string {
+  if (value === "") return "an empty text";
+  return value === null || value === undefined ? String(value) : `of type ${typeof value}`;
+}
+
+function variableEmpty(): WebhookError {
+  return new WebhookError(
+    "WEBHOOK_SECRET is set and empty. Set it to the secret of your webhooks, or unset it and pass { secret: false } to accept deliveries without a secret.",
+    { code: "OPTION_INVALID" },
+  );
+}
+
+/** The sender only gets to know that the receiver is at fault. */
+function notConfigured(cause: WebhookError): WebhookError {
+  return new WebhookError("The receiver's webhook secret is not usable. Its log has the reason.", {
+    code: cause.code,
+    status: 503,
+    retryable: true,
+    retryAfterSeconds: 60,
+    cause,
+  });
 }
 
 function binding(worker: unknown, name: string): string | undefined {

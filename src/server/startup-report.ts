@@ -31,7 +31,16 @@ export class StartupReport {
     for (const endpoint of endpoints.values()) this.#tellDoubts(endpoint);
     for (const { call } of this.#unapplied) this.#warnUnapplied(call);
     for (const warning of secret.warnings(bindings)) log().warn(warning);
+    const problem = secret.problem(bindings);
+    if (problem) {
+      log().error({ code: problem.code }, problem.message);
+      return;
+    }
     if (!announce) return;
+    if (secret.isOff) {
+      log().info("The endpoints are open to everyone, as { secret: false } sets it.");
+      return;
+    }
     if (secret.isSet(bindings)) {
       log().info("A webhook secret is set: only deliveries that carry it are accepted.");
       return;

@@ -5,10 +5,11 @@ import type { LandingPage } from "./landing/source.ts";
 /** What a `WebhooksServer` may be given. */
 export interface WebhooksServerOptions {
   /**
-   * The secret that every delivery must carry, or several, all accepted, while one replaces the other. Default:
-   * `WEBHOOK_SECRET` and `WEBHOOK_SECRET_PREVIOUS`. Without any, the endpoints are open to everyone.
+   * The secret that every delivery must carry, or several, all accepted, while one replaces the other; `false` accepts
+   * deliveries without one. Default: `WEBHOOK_SECRET` and `WEBHOOK_SECRET_PREVIOUS`; where neither is set, the endpoints
+   * are open to everyone, with a warning. An empty secret is an error (`OPTION_INVALID`), in the environment too.
    */
-  secret?: string | readonly string[];
+  secret?: string | readonly string[] | false;
   /**
    * Whether `?secret=` in the URL is accepted where there is no header, for senders that cannot set one. Default
    * `false`: URLs end up in the logs of whatever stands in between.

@@ -177,10 +177,11 @@ export class WebhooksServer {
    * Prepares the server without listening: the logger, a word on the secret and, where an endpoint works in the
    * background, the inbox, on which work begins. `launch()` does it too.
    *
-   * @throws `OPTION_INVALID` when `LOG_LEVEL` is no level or `INBOX_URL` no inbox, or when metrics are asked for and
-   * `prom-client` is not installed; `INBOX_UNUSABLE`.
+   * @throws `OPTION_INVALID` when `WEBHOOK_SECRET` is empty, `LOG_LEVEL` is no level or `INBOX_URL` no inbox, or when
+   * metrics are asked for and `prom-client` is not installed; `INBOX_UNUSABLE`.
    */
   async start(): Promise<void> {
+    this.#secret.assertUsable();
     await this.#prepare();
     this.#report.tell();
     await this.#background.openIfNeeded();
@@ -227,13 +228,17 @@ export class WebhooksServer {
 
   /** What tools need of it, such as those that register its endpoints on the Hub. */
   [serverDetails](): ServerDetails {
+    const secret = this.#secret;
     return {
       endpoints: [...this.#endpoints.values()].map(({ name, watch, domains, repos, scopes, background, doubts }) => ({
         ...{ name, watch, domains, repos, scopes, doubts },
         background: background !== undefined,
       })),
-      secret: this.#secret.first,
-      useSecret: (secret, options) => this.#secret.use(secret, options),
+      // Read when it is asked for: a job asks for none, and an unusable one must not end it.
+      get secret() {
+        return secret.first;
+      },
+      useSecret: (text, options) => secret.use(text, options),
       limitRetryWaits: (maxMs) => this.#background.limitRetryWaits(maxMs),
       runJob: async ({ endpoint, ...delivery }) => {
         await this.#prepare();
@@ -266,6 +271,7 @@ export class WebhooksServer {
     this.#isPublic = leadsOthersHere(options);
     try {
       await this.#prepare();
+      this.#secret.assertUsable();
       await this.#background.openIfNeeded();
       const { launch } = await import("./node/launch.ts");
       const target = {

@@ -24,6 +24,12 @@ export const rows = [
   { id: "S6", file: "secret", what: "guessing is answered 429, and never what carries a valid secret" },
   { id: "S7", file: "other-site", what: "what the page of another site can post is answered 415" },
   { id: "S8", file: "secret-kept", what: "the secret is in no log, page or error" },
+  { id: "S9", file: "secret", what: "an empty secret, or one that is no text, ends the start; false opens the server" },
+  {
+    id: "S10",
+    file: "secret-kept",
+    what: "a secret in what a handler throws is redacted: in the log, the inbox, the dashboard and the command line",
+  },
   { id: "P1", file: "body", what: "a body that is no JSON, or no UTF-8, is answered 400" },
   { id: "P2", file: "body", what: "a body that is too large is answered 413, and not read to its end" },
   { id: "P3", file: "body", what: "a body in any encoding is answered 415, and never inflated" },

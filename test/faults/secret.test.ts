@@ -3,6 +3,7 @@ import { WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { chunk } from "../support/raw-socket.ts";
+import { startFaultyProcess } from "./faulty-process.ts";
 import { holdsSecret } from "./leak.ts";
 import { openReceiver, secret } from "./receiver.ts";
 import { countRows } from "./rows.ts";
@@ -110,16 +111,11 @@ describe("A wrong secret", () => {
 });
 
 describe("No secret configured", () => {
-  test.each([
-    { what: "nothing in the environment", options: { secret: undefined } },
-    { what: "an empty text", options: { secret: "" } },
-    { what: "an empty list", options: { secret: [] } },
-    { what: "a list of empty texts", options: { secret: ["", ""] } },
-  ])("S3: $what leaves the receiver open, and it says so at its start", async ({ options }) => {
-    vi.stubEnv("WEBHOOK_SECRET", "");
+  test("S3: nothing in the environment leaves the receiver open, and it says so at its start", async () => {
+    vi.stubEnv("WEBHOOK_SECRET", undefined);
     vi.stubEnv("WEBHOOK_SECRET_PREVIOUS", undefined);
     try {
-      const receiver = await openReceiver(options);
+      const receiver = await openReceiver({ secret: undefined });
       const warnings = receiver.log.filter(({ level }) => level === "warn");
       expect(warnings).toMatchObject([{ msg: expect.stringMatching(/open to everyone.*WEBHOOK_SECRET/) }]);
       await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": undefined } }), accepted);
@@ -131,6 +127,37 @@ describe("No secret configured", () => {
   test("S3: a configured one leaves no such warning", async () => {
     const receiver = await openReceiver();
     expect(receiver.log.filter(({ level }) => level === "warn")).toEqual([]);
+  });
+});
+
+describe("A secret that is configured wrongly", () => {
+  test.each([
+    { what: "an empty text", options: { secret: "" } },
+    { what: "an empty list", options: { secret: [] } },
+    { what: "a list of empty texts", options: { secret: ["", ""] } },
+    { what: "a list of nothing", options: { secret: [undefined] } },
+    { what: "null", options: { secret: null } },
+    { what: "a number", options: { secret: 1 } },
+    { what: "an object", options: { secret: {} } },
+  ])("S9: $what is refused before the server exists", ({ options }) => {
+    const given: object = options;
+    expect(() => new WebhooksServer(given)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+  });
+
+  test("S9: an empty WEBHOOK_SECRET is one clear line and exit code 1", async () => {
+    const child = startFaultyProcess({ WEBHOOK_SECRET: "" });
+    expect(await child.exited).toEqual({ code: 1, signal: null });
+    const complaints = child.lines.filter(({ level }) => level === "warn" || level === "error");
+    expect(complaints).toMatchObject([
+      { level: "error", code: "OPTION_INVALID", msg: expect.stringMatching(/^WEBHOOK_SECRET is set and empty/) },
+    ]);
+    expect(child.errorOutput).toBe("");
+  });
+
+  test("S9: false opens the server on purpose, without a warning", async () => {
+    const receiver = await openReceiver({ secret: false });
+    expect(receiver.log.filter(({ level }) => level === "warn")).toEqual([]);
+    await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": undefined } }), accepted);
   });
 });
 

@@ -254,10 +254,10 @@ describe("The secret", () => {
   test("is removed where the server has none any more, and set where it has one now", async () => {
     const scene = await openScene();
     await scene.register(serverOf({ retrain }));
-    const removed = await scene.register(serverOf({ retrain }, { secret: [] }));
+    const removed = await scene.register(serverOf({ retrain }, { secret: false }));
     expect(removed.done).toMatchObject([{ changes: [{ field: "secret", change: "removed" }] }]);
     expect(await scene.webhooks()).not.toMatchObject([{ secret: expect.anything() }]);
-    expect((await scene.register(serverOf({ retrain }, { secret: [] }))).steps).toEqual([]);
+    expect((await scene.register(serverOf({ retrain }, { secret: false }))).steps).toEqual([]);
     const set = await scene.register(serverOf({ retrain }));
     expect(set.done).toMatchObject([{ changes: [{ field: "secret", change: "set" }] }]);
   });

@@ -86,7 +86,7 @@ export async function openScene(options: LocalHubOptions = {}): Promise<Scene> {
 /** A server with these endpoints. */
 export function serverOf(
   endpoints: Record<string, EndpointOptions>,
-  options: { secret?: string | string[] } = { secret },
+  options: { secret?: string | string[] | false } = { secret },
 ): WebhooksServer {
   const server = new WebhooksServer({ logger: createMemoryLogger(), ...options });
   for (const [name, declared] of Object.entries(endpoints)) server.webhook(name, declared, () => {});

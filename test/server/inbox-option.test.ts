@@ -10,7 +10,7 @@ import { waitFor } from "../support/wait-for.ts";
 const delivery = () => deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo"), id: "first" });
 
 function openServer(inbox: NonNullable<ConstructorParameters<typeof WebhooksServer>[0]>["inbox"]) {
-  const server = new WebhooksServer({ secret: [], inbox, logger: createMemoryLogger() });
+  const server = new WebhooksServer({ secret: false, inbox, logger: createMemoryLogger() });
   onTestFinished(() => server.close());
   server.webhook("retrain", { background: true }, () => {});
   return server;

@@ -14,7 +14,7 @@ const asOwner = { authorization: `Basic ${btoa(`me:${token}`)}` };
 
 function openServer(options: WebhooksServerOptions = { metrics: true }) {
   const logger = createMemoryLogger();
-  const server = new WebhooksServer({ logger, secret: "", dashboardToken: token, ...options });
+  const server = new WebhooksServer({ logger, secret: false, dashboardToken: token, ...options });
   onTestFinished(() => server.close());
   const send = (endpoint: string, id?: string) =>
     server.fetch(deliveryRequest({ endpoint, payload, ...(id !== undefined && { id }) }));

@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
+import { serverDetails } from "../../src/server/server-details.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { describeOverBothTransports } from "../support/transport.ts";
 
 beforeEach(() => {
-  vi.stubEnv("WEBHOOK_SECRET", "");
-  vi.stubEnv("WEBHOOK_SECRET_PREVIOUS", "");
+  vi.stubEnv("WEBHOOK_SECRET", undefined);
+  vi.stubEnv("WEBHOOK_SECRET_PREVIOUS", undefined);
 });
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -133,29 +134,85 @@ describe("The secret", () => {
     expect((await server.fetch(withSecret("from-environment"))).status).toBe(403);
   });
 
-  test.each([
-    ["an empty environment variable", {}],
-    ["an empty option", { secret: "" }],
-    ["an empty list", { secret: [] }],
-    ["a list of empty ones", { secret: ["", ""] }],
-  ])("is none where it is %s, and anybody may deliver", async (_what, options) => {
-    const { server, warnings } = createServer(options);
+  test("is none where neither option nor environment has one: the server is open, with a warning", async () => {
+    const { server, warnings } = createServer();
     expect((await server.fetch(delivery({}))).status).toBe(200);
     expect((await server.fetch(withSecret("any"))).status).toBe(200);
     expect(warnings()).toEqual([expect.stringContaining("No webhook secret is set")]);
   });
 
-  test("of an empty option is not taken from the environment instead", async () => {
+  test("is none where the option is false, whatever the environment has, without a warning", async () => {
     vi.stubEnv("WEBHOOK_SECRET", "from-environment");
-    const { server } = createServer({ secret: "" });
+    const { server, logger, warnings } = createServer({ secret: false });
     expect((await server.fetch(delivery({}))).status).toBe(200);
+    expect(warnings()).toEqual([]);
+    expect(logger.lines[0]).toMatchObject({ level: "info", msg: expect.stringContaining("secret: false") });
   });
 
-  test("that is empty in a list does not open the others", async () => {
-    const { server } = createServer({ secret: ["", "s3cret"] });
-    expect((await server.fetch(delivery({}))).status).toBe(401);
-    expect((await server.fetch(withSecret(""))).status).toBe(403);
+  test.each([
+    ["empty", ""],
+    ["an empty list", []],
+    ["a list with an empty one", ["s3cret", ""]],
+    ["a list with one that is not set", [undefined]],
+    ["null", null],
+    ["true", true],
+    ["a number", 1],
+    ["an object", {}],
+    ["a list with a number", ["s3cret", 1]],
+  ])("is refused where the option is %s", (_what, secret) => {
+    const options: object = { secret };
+    expect(() => new WebhooksServer(options)).toThrow(
+      expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringMatching(/"secret".*secret|false/) }),
+    );
+  });
+});
+
+describe("An empty WEBHOOK_SECRET", () => {
+  test.each(["start", "launch"] as const)("ends %s() with OPTION_INVALID", async (method) => {
+    vi.stubEnv("WEBHOOK_SECRET", "");
+    const { server } = createServer();
+    const started = method === "start" ? server.start() : server.launch({ port: 0, ownsProcess: false });
+    await expect(started).rejects.toMatchObject({
+      code: "OPTION_INVALID",
+      message: expect.stringContaining("WEBHOOK_SECRET"),
+    });
+  });
+
+  test.each([
+    ["in the environment", "", undefined],
+    ["of a worker", "from-environment", { WEBHOOK_SECRET: "" }],
+  ])("%s refuses every delivery with 503, and logs why", async (_where, variable, bindings) => {
+    vi.stubEnv("WEBHOOK_SECRET", variable);
+    const { server, logger } = createServer();
+    for (const request of [delivery({}), withSecret(""), withSecret("any")]) {
+      const response = await server.fetch(request, bindings);
+      expect(response.status).toBe(503);
+      expect(await response.text()).not.toContain("WEBHOOK_SECRET");
+    }
+    expect(logger.lines[0]).toMatchObject({ level: "error", code: "OPTION_INVALID" });
+  });
+
+  test("is not asked for where an option is given", async () => {
+    vi.stubEnv("WEBHOOK_SECRET", "");
+    const { server } = createServer({ secret: "s3cret" });
+    await server.start();
     expect((await server.fetch(withSecret("s3cret"))).status).toBe(200);
+  });
+
+  test("registers no webhook without a secret", () => {
+    vi.stubEnv("WEBHOOK_SECRET", "");
+    expect(() => createServer().server[serverDetails]().secret).toThrow(
+      expect.objectContaining({ code: "OPTION_INVALID" }),
+    );
+  });
+
+  test("of the previous one ends a rotation, and no more", async () => {
+    vi.stubEnv("WEBHOOK_SECRET", "present");
+    vi.stubEnv("WEBHOOK_SECRET_PREVIOUS", "");
+    const { server } = createServer();
+    await server.start();
+    expect((await server.fetch(withSecret("present"))).status).toBe(200);
+    expect((await server.fetch(withSecret(""))).status).toBe(403);
   });
 });
 

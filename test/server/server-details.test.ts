@@ -49,11 +49,11 @@ describe("What tools are told of a server", () => {
 
   test("is the first of its secrets", () => {
     expect(createServer({ secret: ["new", "old"] })[serverDetails]().secret).toBe("new");
-    expect(createServer({ secret: [] })[serverDetails]().secret).toBeUndefined();
+    expect(createServer({ secret: false })[serverDetails]().secret).toBeUndefined();
   });
 
   test("is the secret of the environment, where no other is given", () => {
-    vi.stubEnv("WEBHOOK_SECRET", "");
+    vi.stubEnv("WEBHOOK_SECRET", undefined);
     vi.stubEnv("WEBHOOK_SECRET_PREVIOUS", "former");
     expect(createServer()[serverDetails]().secret).toBe("former");
     vi.stubEnv("WEBHOOK_SECRET", "present");

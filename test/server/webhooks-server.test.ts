@@ -233,7 +233,7 @@ describe("What there is to tell on the landing page", () => {
     const infos: unknown[] = [];
     const server = new WebhooksServer({
       logger: createMemoryLogger(),
-      secret,
+      secret: secret || false,
       now: () => Date.UTC(2026, 8, 1),
       landingPage: (info) => {
         infos.push(info);

@@ -93,7 +93,7 @@ describe("hub-webhooks sync", () => {
 
   test("says on standard error that a server without a secret is open, unless the webhooks are given one", async () => {
     const project = await openProject();
-    project.write({ retrain: '{ watch: "dataset:me/data" }' }, '{ secret: "" }');
+    project.write({ retrain: '{ watch: "dataset:me/data" }' }, "{ secret: false }");
     const open = await project.sync("--dry-run --format json");
     expect(open.stderr).toMatch(/^note: The server has no secret.*WEBHOOK_SECRET.*--secret-stdin/);
     expect(JSON.parse(open.stdout)).toBeDefined();

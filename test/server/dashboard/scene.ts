@@ -28,7 +28,7 @@ export interface Scene {
 
 /**
  * Launches a server whose endpoints end as their names say: `fine` succeeds, `acme/failing` dies after two attempts,
- * `slow` runs until the server closes, `later` waits for the year 2096.
+ * `slow` runs until the server closes, `later` waits for an hour.
  */
 export async function openScene(options: Omit<WebhooksServerOptions, "logger" | "secret"> = {}): Promise<Scene> {
   const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-dashboard-"));

@@ -9,7 +9,7 @@ import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 beforeEach(() => {
   for (const name of ["HOST", "PORT", "TUNNEL", "SPACE_ID", "SPACE_HOST", "WEBHOOK_SECRET", "INBOX_URL"]) {
-    vi.stubEnv(name, "");
+    vi.stubEnv(name, undefined);
   }
 });
 afterEach(() => {

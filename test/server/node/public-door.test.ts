@@ -62,7 +62,7 @@ describe("A server launched with a tunnel", () => {
   });
 
   test("has a secret of its own for the session where none is set, which is printed and not logged", async () => {
-    vi.stubEnv("WEBHOOK_SECRET", "");
+    vi.stubEnv("WEBHOOK_SECRET", undefined);
     const printed = vi.spyOn(process.stdout, "write").mockReturnValue(true);
     await using host = await startLocaltunnelServer();
     await using server = serverWithSecret();
@@ -117,7 +117,7 @@ describe("A server launched with a tunnel", () => {
   });
 
   test("prints no secret where the tunnel cannot be opened, and asks for none then", async () => {
-    vi.stubEnv("WEBHOOK_SECRET", "");
+    vi.stubEnv("WEBHOOK_SECRET", undefined);
     const printed = vi.spyOn(process.stdout, "write").mockReturnValue(true);
     await using host = await startLocaltunnelServer({ mode: "forbidden" });
     await using server = serverWithSecret();

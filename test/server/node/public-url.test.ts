@@ -4,7 +4,7 @@ import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 beforeEach(() => {
   const names = ["HOST", "PORT", "TUNNEL", "SPACE_ID", "SPACE_HOST", "WEBHOOK_SECRET", "PUBLIC_URL"];
-  for (const name of names) vi.stubEnv(name, "");
+  for (const name of names) vi.stubEnv(name, undefined);
 });
 afterEach(() => {
   vi.unstubAllEnvs();
