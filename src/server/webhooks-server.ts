@@ -19,6 +19,7 @@ import type { LaunchedServer, LaunchOptions } from "./launch-options.ts";
 import { MetricsRoute } from "./metrics-route.ts";
 import type { Launch } from "./node/launch.ts";
 import { leadsOthersHere, OwnerCheck } from "./owner.ts";
+import { ReadyRoute } from "./ready-route.ts";
 import { Receiver } from "./receive.ts";
 import { SecretCheck } from "./secret.ts";
 import { type ServerDetails, serverDetails } from "./server-details.ts";
@@ -62,11 +63,14 @@ export class WebhooksServer {
   readonly #activity: Activity;
   readonly #inboxCounts: InboxCounts;
   readonly #metrics: MetricsRoute;
+  readonly #ready: ReadyRoute;
   readonly #report: StartupReport;
   #logger: Logger;
   #prepared: Promise<void> | undefined;
   /** Whether the launch was given an address by which others reach all of this server. */
   #isPublic = false;
+  /** From the start of `close()` until it is started again. */
+  #isClosed = false;
   #launched: Promise<Launch> | undefined;
   #reachedAt: LaunchedServer | undefined;
   #leaveProcess: (() => void) | undefined;
@@ -119,6 +123,13 @@ export class WebhooksServer {
       inbox: this.#inboxCounts,
       owner: this.#owner,
       log: () => this.#logger,
+    });
+    this.#ready = new ReadyRoute({
+      needsInbox: () => this.#background.endpointNames.length > 0,
+      inbox: () => this.#background.opened,
+      isClosed: () => this.#isClosed,
+      owner: this.#owner,
+      now,
     });
     this.#report = new StartupReport({
       endpoints: this.#endpoints,
@@ -181,6 +192,7 @@ export class WebhooksServer {
    * metrics are asked for and `prom-client` is not installed; `INBOX_UNUSABLE`.
    */
   async start(): Promise<void> {
+    this.#isClosed = false;
     this.#secret.assertUsable();
     await this.#prepare();
     this.#report.tell();
@@ -267,6 +279,7 @@ export class WebhooksServer {
   }
 
   async #launch(options: LaunchOptions): Promise<Launch> {
+    this.#isClosed = false;
     const wasOpen = this.#background.opened !== undefined;
     this.#isPublic = leadsOthersHere(options);
     try {
@@ -307,6 +320,7 @@ export class WebhooksServer {
   }
 
   async #close(): Promise<boolean> {
+    this.#isClosed = true;
     const startedAt = performance.now();
     const launched = this.#launched;
     const running = await launched?.catch(() => undefined);
@@ -364,6 +378,7 @@ export class WebhooksServer {
       toResponse(await this.#receiver.handle(new RoutedRequest(context))),
     );
     this.app.get("/health", (context) => context.json({ status: "ok" }));
+    this.#ready.mount(this.app);
     this.#metrics.mount(this.app);
     serveDashboard(this.app, {
       owner: this.#owner,

@@ -6,12 +6,13 @@ import { inboxFile } from "../inbox/open-file.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 
 /** A real inbox, asked through a function that a test can hold up or break. */
-function openCounted({ patienceMs = 10_000 } = {}) {
+function openCounted({ timeoutMs = 10_000 } = {}) {
   const inbox: Inbox = new SqliteInbox({ file: inboxFile(), log: createMemoryLogger, now: Date.now });
   onTestFinished(() => inbox.close(0));
   const ask = vi.spyOn(inbox, "counts");
   const clock = { now: 1_000_000 };
-  const counts = new InboxCounts({ inbox: () => Promise.resolve(inbox), now: () => clock.now, patienceMs });
+  const opened = Promise.resolve(inbox);
+  const counts = new InboxCounts({ inbox: () => opened, now: () => clock.now, timeoutMs });
   return { inbox, ask, clock, counts };
 }
 
@@ -52,7 +53,7 @@ describe("The counts of an inbox", () => {
   });
 
   test("are unknown while the inbox does not answer, which is not asked again meanwhile", async () => {
-    const { ask, clock, counts } = openCounted({ patienceMs: 5 });
+    const { ask, clock, counts } = openCounted({ timeoutMs: 5 });
     const frozen = Promise.withResolvers<typeof queuedOnce>();
     ask.mockReturnValue(frozen.promise);
     expect(await counts.read()).toBe("unknown");

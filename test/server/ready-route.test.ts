@@ -1,0 +1,152 @@
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import type { InboxProblem } from "../../src/inbox/inbox.ts";
+import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
+import { WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
+import { inboxFile } from "../inbox/open-file.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+import { describeOverBothTransports } from "../support/transport.ts";
+
+const token = "Planted-0wner-token";
+const asOwner = { authorization: `Basic ${btoa(`me:${token}`)}` };
+
+const degraded: InboxProblem = { code: "INBOX_CLOCK_SKEW", severity: "degraded", message: "Its clock is 7 s behind." };
+const unavailable: InboxProblem = { code: "INBOX_STALLED", severity: "unavailable", message: "Nothing runs in /data." };
+
+beforeEach(() => {
+  vi.stubEnv("INBOX_URL", `sqlite:${inboxFile()}`);
+  return () => vi.unstubAllEnvs();
+});
+
+function openServer({ background = true, ...options }: WebhooksServerOptions & { background?: boolean } = {}) {
+  const logger = createMemoryLogger();
+  const server = new WebhooksServer({ secret: false, dashboardToken: token, logger, ...options });
+  server.webhook("retrain", { background }, () => {});
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** A server on a real inbox that reports the problems that the test says. */
+function openTroubled() {
+  const inbox = new SqliteInbox({ file: inboxFile(), now: Date.now, log: createMemoryLogger });
+  const clock = { now: 1_000_000 };
+  const server = openServer({ inbox, now: () => clock.now });
+  return { server, clock, problems: vi.spyOn(inbox, "problems") };
+}
+
+async function ready(server: WebhooksServer, headers: Record<string, string> = {}) {
+  const response = await server.request("/ready", { headers });
+  return { status: response.status, body: await response.json() };
+}
+
+describeOverBothTransports("GET /ready", (send) => {
+  const get = (server: WebhooksServer, init?: RequestInit) => send(server, new Request("http://localhost/ready", init));
+
+  test("is 200 where no endpoint works in the background", async () => {
+    const response = await get(openServer({ background: false }));
+    expect([response.status, await response.json()]).toEqual([200, { status: "ok" }]);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+  });
+
+  test("is 200 once the inbox is open", async () => {
+    const server = openServer();
+    await server.start();
+    const response = await get(server);
+    expect([response.status, await response.json()]).toEqual([200, { status: "ok" }]);
+  });
+
+  test("answers HEAD with the status alone", async () => {
+    const { server, problems } = openTroubled();
+    problems.mockResolvedValue([unavailable]);
+    await server.start();
+    const response = await get(server, { method: "HEAD" });
+    expect([response.status, await response.text()]).toEqual([503, ""]);
+  });
+});
+
+describe("GET /ready", () => {
+  test("is 503 until the inbox is open, and opens none itself", async () => {
+    const server = openServer();
+    expect(await ready(server)).toEqual({ status: 503, body: { status: "unavailable" } });
+    expect(await ready(server, asOwner)).toMatchObject({
+      status: 503,
+      body: { problems: [{ code: "INBOX_UNAVAILABLE" }] },
+    });
+    await server.start();
+    expect(await ready(server)).toEqual({ status: 200, body: { status: "ok" } });
+  });
+
+  test.each([
+    { what: "cannot store or run anything", found: [degraded, unavailable], status: 503, name: "unavailable" },
+    { what: "needs attention", found: [degraded], status: 200, name: "degraded" },
+  ])("is $status while the inbox $what, and gives the reason to the owner alone", async ({ found, status, name }) => {
+    const { server, problems } = openTroubled();
+    problems.mockResolvedValue(found);
+    await server.start();
+    expect(await ready(server)).toEqual({ status, body: { status: name } });
+    expect(await ready(server, { authorization: `Basic ${btoa("me:guess")}` })).toEqual({
+      status,
+      body: { status: name },
+    });
+    const reasons = found.map(({ code, message }) => ({ code, message }));
+    expect(await ready(server, asOwner)).toEqual({ status, body: { status: name, problems: reasons } });
+  });
+
+  test("is 503 while the inbox fails to report, without what its driver says", async () => {
+    const { server, problems } = openTroubled();
+    problems.mockRejectedValue(new Error("connect to postgres://me:hunter2@host"));
+    await server.start();
+    const { status, body } = await ready(server, asOwner);
+    expect([status, body]).toMatchObject([503, { problems: [{ code: "INBOX_UNAVAILABLE" }] }]);
+    expect(JSON.stringify(body)).not.toContain("hunter2");
+  });
+
+  test("is 503 after 3 s without an answer, and asks no second time meanwhile", async () => {
+    const { server, clock, problems } = openTroubled();
+    const frozen = Promise.withResolvers<readonly InboxProblem[]>();
+    problems.mockReturnValue(frozen.promise);
+    await server.start();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const asked = ready(server, asOwner);
+      await vi.advanceTimersByTimeAsync(2_999);
+      clock.now += 60_000;
+      const askedLater = ready(server, asOwner);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(await asked).toMatchObject({ status: 503, body: { problems: [{ code: "INBOX_UNAVAILABLE" }] } });
+      await vi.advanceTimersByTimeAsync(3_000);
+      expect(await askedLater).toMatchObject({ status: 503 });
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(problems).toHaveBeenCalledTimes(1);
+    frozen.resolve([]);
+    expect(await ready(server)).toMatchObject({ status: 200 });
+  });
+
+  test("asks the inbox once a second at most, however many ask", async () => {
+    const { server, clock, problems } = openTroubled();
+    await server.start();
+    await Promise.all(Array.from({ length: 20 }, () => ready(server)));
+    clock.now += 999;
+    await ready(server);
+    expect(problems).toHaveBeenCalledTimes(1);
+    clock.now += 1;
+    await ready(server);
+    expect(problems).toHaveBeenCalledTimes(2);
+    clock.now -= 3_600_000;
+    await ready(server);
+    expect(problems).toHaveBeenCalledTimes(3);
+  });
+
+  test.each([true, false])("is 503 from close() on, with a background endpoint: %s", async (background) => {
+    const server = openServer({ background });
+    await server.start();
+    const closing = server.close();
+    expect(await ready(server, asOwner)).toMatchObject({ status: 503, body: { problems: [{ code: "CLOSING" }] } });
+    await closing;
+    expect(await ready(server)).toMatchObject({ status: 503 });
+    await server.start();
+    expect(await ready(server)).toMatchObject({ status: 200 });
+  });
+});
