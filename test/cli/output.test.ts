@@ -24,29 +24,39 @@ interface Wanted {
   env?: Record<string, string>;
 }
 
-/** What an output writes of a result. */
-function written(shown: Result, { format, isTerminal = false, env = {} }: Wanted = {}): string {
-  let text = "";
-  const stream = (isTTY: boolean) =>
+/** What an output writes to standard output and standard error. */
+function writtenBy(
+  use: (output: Output) => void,
+  { format, isTerminal = false, env = {} }: Wanted = {},
+): { stdout: string; stderr: string } {
+  const text = { stdout: "", stderr: "" };
+  const stream = (name: keyof typeof text) =>
     Object.assign(
       new Writable({
         write(chunk, _encoding, done) {
-          text += chunk;
+          text[name] += chunk;
           done();
         },
       }),
-      { isTTY },
+      { isTTY: isTerminal },
     );
   const shell = {
     stdin: Readable.from([]),
-    stdout: stream(isTerminal),
-    stderr: stream(false),
+    stdout: stream("stdout"),
+    stderr: stream("stderr"),
     env,
     untilStopped: () => Promise.resolve(),
     stop() {},
   };
-  new Output({ shell, format }).result(shown);
+  use(new Output({ shell, format }));
   return text;
+}
+
+/** What an output writes of a result. */
+function written(shown: Result, wanted: Wanted = {}): string {
+  const { stdout, stderr } = writtenBy((output) => output.result(shown), wanted);
+  expect(stderr).toBe("");
+  return stdout;
 }
 
 describe("The output", () => {
@@ -92,4 +102,15 @@ describe("The output", () => {
     const nothing = written({ ...result, json: [], quiet: [], rows: [] }, { format });
     expect(nothing).toBe(format === "json" ? "[]\n" : "");
   });
+
+  test.each([true, false])(
+    "has no escape codes and one line per message on standard error (terminal: %s)",
+    (isTerminal) => {
+      const hostile = "Webhook \u001b[2J\u001b]0;title\u0007\u009b31mred\r\nis gone";
+      expect(writtenBy((output) => output.say(hostile), { isTerminal })).toEqual({
+        stdout: "",
+        stderr: "Webhook red is gone\n",
+      });
+    },
+  );
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { waitFor } from "../support/wait-for.ts";
 import { data, openLocalHub, pushed } from "./hub.ts";
 import { openTarget, silence } from "./target.ts";
@@ -99,4 +99,20 @@ describe("A delivery that waits for its next attempt", () => {
       expect(target.requests).toHaveLength(1);
     },
   );
+
+  test.each(["reset", "close"] as const)("leaves no timer behind after a %s", async (how) => {
+    const target = await openTarget(500);
+    const local = await openLocalHub({ backoff: "1h", now: () => 0 });
+    const { id } = await local.create({ url: target.url });
+    const started = vi.spyOn(globalThis, "setTimeout");
+    const cleared = vi.spyOn(globalThis, "clearTimeout");
+    onTestFinished(() => [started, cleared].forEach((spy) => void spy.mockRestore()));
+    const waiting = local.hub.push(data);
+    await waitFor(() => expect(local.hub.deliveries(id)).toHaveLength(1));
+    const retries = started.mock.results.filter((_result, call) => started.mock.calls[call]?.[1] === 3_600_000);
+    expect(retries).toHaveLength(1);
+    await local.hub[how]();
+    expect(cleared).toHaveBeenCalledWith(retries[0]?.value);
+    expect(await waiting).toMatchObject([{ status: 500 }]);
+  });
 });

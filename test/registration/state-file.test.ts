@@ -58,6 +58,21 @@ describe("The state file", () => {
     ]);
   });
 
+  test("leaves no temporary file behind when it cannot be written", async () => {
+    const state = openState();
+    const failing = state.change(({ webhooks }) => {
+      webhooks.push(known("a"));
+      // No file can take the name of a folder.
+      mkdirSync(state.path);
+    });
+    await expect(failing).rejects.toMatchObject({ code: "STATE_UNUSABLE", message: expect.stringContaining("EISDIR") });
+    expect(readdirSync(dirname(state.path)).sort()).toEqual([
+      ".gitignore",
+      "registrations.json",
+      "registrations.json.lock",
+    ]);
+  });
+
   test("is not made by whoever only looks", () => {
     const state = openState();
     expect(state.read()).toEqual({ webhooks: [], pending: [] });

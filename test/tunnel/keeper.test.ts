@@ -1,6 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
+import { TunnelKeeper } from "../../src/tunnel/keeper.ts";
 import { createProbe } from "../../src/tunnel/probe.ts";
 import { type OpenTunnelOptions, openTimedTunnel, type Tunnel } from "../../src/tunnel/tunnel.ts";
+import { planTunnel } from "../../src/tunnel/tunnel-options.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { livingChildren, newestChild } from "./forked-children.ts";
 import { createHandClock } from "./hand-clock.ts";
@@ -324,6 +326,37 @@ describe("closing a tunnel that is down", () => {
 
     expect(tunnel.status).toBe("closed");
     expect(livingChildren()).toEqual([]);
+    expect(heard).toEqual(isDown);
+  });
+
+  test("in the moment in which a new one stands closes the new one too", async () => {
+    const clock = createHandClock();
+    await using local = await startLocalServer((_request, response) => response.end());
+    const url = `http://127.0.0.1:${local.port}`;
+    const lost = new AbortController();
+    const closed: string[] = [];
+    const first = { url, name: "first", lost: lost.signal, close: async () => void closed.push("first") };
+    const second = {
+      ...{ url, lost: new AbortController().signal, close: async () => void closed.push("second") },
+      // Read when it stands, just before it takes the place of the lost one.
+      get name() {
+        void keeper.close();
+        return "first";
+      },
+    };
+    const connections = [first, second];
+    const plan = planTunnel({ port: local.port, publicUrl: url });
+    const open = async () => connections.shift() ?? Promise.reject(new Error("It was opened too often."));
+    const keeper = await TunnelKeeper.open({ ...plan, open }, { clock, signal: undefined });
+    const heard = hear(keeper);
+
+    lost.abort(plan.failure("The tunnel is lost."));
+    await clock.pass(1_000);
+    await expect.poll(() => closed).toContain("second");
+    await keeper.close();
+
+    expect(keeper.status).toBe("closed");
+    expect(connections).toEqual([]);
     expect(heard).toEqual(isDown);
   });
 

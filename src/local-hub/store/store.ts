@@ -59,6 +59,7 @@ function storeOn(database: DatabaseSync): Store {
         return result;
       } catch (error) {
         database.exec("ROLLBACK");
+        webhooks.reload();
         throw error;
       }
     },

@@ -32,7 +32,13 @@ export class WebhookStore {
     this.#putStatement = database.prepare(
       "INSERT INTO webhooks (id, record) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET record = excluded.record",
     );
-    for (const row of database.prepare("SELECT record FROM webhooks ORDER BY sequence").all()) {
+    this.reload();
+  }
+
+  /** Reads all of them again: after a rollback the database no longer has what is kept here. */
+  reload(): void {
+    this.#webhooks.clear();
+    for (const row of this.#database.prepare("SELECT record FROM webhooks ORDER BY sequence").all()) {
       const webhook = record.parse(JSON.parse(String(row.record)));
       this.#webhooks.set(webhook.id, webhook);
     }
@@ -49,17 +55,17 @@ export class WebhookStore {
 
   /** Adds it, or writes over the one of the same id. */
   put(webhook: StoredWebhook): void {
-    this.#webhooks.set(webhook.id, webhook);
     this.#putStatement.run(webhook.id, JSON.stringify(webhook));
+    this.#webhooks.set(webhook.id, webhook);
   }
 
   delete(id: string): void {
-    this.#webhooks.delete(id);
     this.#database.prepare("DELETE FROM webhooks WHERE id = ?").run(id);
+    this.#webhooks.delete(id);
   }
 
   clear(): void {
-    this.#webhooks.clear();
     this.#database.exec("DELETE FROM webhooks");
+    this.#webhooks.clear();
   }
 }
