@@ -22,3 +22,19 @@ test("An answer is read up to the limit, in bytes, and no further", async () => 
   expect(await readText(new Response("✓"), { limit: 2, signal })).toEqual({ tooLong: true });
   expect(await readText(new Response(null), { limit: 0, signal })).toEqual({ text: "" });
 });
+
+test("An answer that is too long is canceled, and so is one that the signal cuts off", async () => {
+  const canceled: string[] = [];
+  const endless = (name: string, text: string) =>
+    new Response(
+      new ReadableStream({
+        start: (stream) => stream.enqueue(new TextEncoder().encode(text)),
+        cancel: () => void canceled.push(name),
+      }),
+    );
+  expect(await readText(endless("too long", "abc"), { limit: 2, signal })).toEqual({ tooLong: true });
+  expect(canceled).toEqual(["too long"]);
+  const aborted = AbortSignal.abort(new Error("enough"));
+  await expect(readText(endless("cut off", ""), { limit: 2, signal: aborted })).rejects.toThrow("enough");
+  expect(canceled).toEqual(["too long", "cut off"]);
+});

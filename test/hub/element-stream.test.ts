@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { readElements, SilentAnswerError } from "../../src/hub/element-stream.ts";
+import { watchTimers } from "../support/watched-timers.ts";
 import { allOf, rejectionOf } from "./scripted-hub.ts";
 
 /** An answer that arrives in these pieces, and then ends or stays silent. */
@@ -42,6 +43,13 @@ describe("The elements of an answer", () => {
     const elements = readElements(answer([bytes("[1,")], { ends: false }), { timeoutMs: 5, signal: undefined });
     expect(await elements.next()).toEqual({ done: false, value: 1 });
     expect(await rejectionOf(elements.next())).toBeInstanceOf(SilentAnswerError);
+  });
+
+  test("leave no timer behind, one part after another", async () => {
+    const timers = watchTimers();
+    const elements = readElements(answer([bytes("[1,"), bytes("2]")]), { timeoutMs: 12_345, signal: undefined });
+    expect(await allOf(elements)).toEqual([1, 2]);
+    expect(timers.of(12_345)).toMatchObject([{ cleared: 1 }, { cleared: 1 }, { cleared: 1 }]);
   });
 
   test("are none of an answer without a body", async () => {

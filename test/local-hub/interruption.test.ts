@@ -1,5 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { DeliveryStore } from "../../src/local-hub/store/delivery-store.ts";
 import { waitFor } from "../support/wait-for.ts";
+import { watchTimers } from "../support/watched-timers.ts";
 import { data, openLocalHub, pushed } from "./hub.ts";
 import { openTarget, silence } from "./target.ts";
 
@@ -104,15 +106,28 @@ describe("A delivery that waits for its next attempt", () => {
     const target = await openTarget(500);
     const local = await openLocalHub({ backoff: "1h", now: () => 0 });
     const { id } = await local.create({ url: target.url });
-    const started = vi.spyOn(globalThis, "setTimeout");
-    const cleared = vi.spyOn(globalThis, "clearTimeout");
-    onTestFinished(() => [started, cleared].forEach((spy) => void spy.mockRestore()));
+    const timers = watchTimers();
     const waiting = local.hub.push(data);
     await waitFor(() => expect(local.hub.deliveries(id)).toHaveLength(1));
-    const retries = started.mock.results.filter((_result, call) => started.mock.calls[call]?.[1] === 3_600_000);
-    expect(retries).toHaveLength(1);
+    expect(timers.of(3_600_000)).toMatchObject([{ cleared: 0 }]);
     await local.hub[how]();
-    expect(cleared).toHaveBeenCalledWith(retries[0]?.value);
+    await local.hub.close();
+    expect(timers.of(3_600_000)).toMatchObject([{ cleared: 1 }]);
     expect(await waiting).toMatchObject([{ status: 500 }]);
   });
+});
+
+test("A delivery that is over leaves nothing to do when the local Hub closes", async () => {
+  const latestEntry = vi.spyOn(DeliveryStore.prototype, "latestEntry");
+  onTestFinished(() => void latestEntry.mockRestore());
+  const timers = watchTimers();
+  const target = await openTarget(500, 200);
+  const local = await openLocalHub({ backoff: 13, timeout: "19s", now: () => 0 });
+  await local.create({ url: target.url });
+  expect(await local.hub.push(data)).toMatchObject([{ status: 200, attempts: 2 }]);
+  expect(timers.of(19_000)).toMatchObject([{ cleared: 1 }, { cleared: 1 }]);
+  latestEntry.mockClear();
+  await local.hub.close();
+  expect(timers.of(13)).toMatchObject([{ cleared: 0 }]);
+  expect(latestEntry).not.toHaveBeenCalled();
 });

@@ -11,9 +11,10 @@ interface Lane {
  */
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
-  readonly #running = new Set<Promise<void>>();
   readonly #atOnce: number;
-  #stopped = false;
+  #running = 0;
+  /** Resolved when no task runs any more, once it is stopped. */
+  #stopped: PromiseWithResolvers<void> | undefined;
 
   /** `atOnce`: how many tasks of a lane run at the same time. */
   constructor({ atOnce }: { atOnce: number }) {
@@ -29,9 +30,10 @@ export class Lanes {
   }
 
   /** Begins no further task, and waits for those that run. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await Promise.all(this.#running);
+  stop(): Promise<void> {
+    this.#stopped ??= Promise.withResolvers();
+    if (this.#running === 0) this.#stopped.resolve();
+    return this.#stopped.promise;
   }
 
   #proceed(name: string, lane: Lane): void {
@@ -39,12 +41,13 @@ export class Lanes {
       const task = lane.waiting.shift();
       if (!task) break;
       lane.underWay += 1;
-      const running = task().finally(() => {
+      this.#running += 1;
+      void task().finally(() => {
         lane.underWay -= 1;
-        this.#running.delete(running);
+        this.#running -= 1;
         this.#proceed(name, lane);
+        if (this.#running === 0) this.#stopped?.resolve();
       });
-      this.#running.add(running);
     }
     if (lane.underWay === 0) this.#lanes.delete(name);
   }

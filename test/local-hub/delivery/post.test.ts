@@ -1,0 +1,70 @@
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { Socket } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { Poster, type PostResult } from "../../../src/local-hub/delivery/post.ts";
+
+/** A receiver, and a poster that posts to it once. Its connections stay open unless one of the two closes them. */
+async function openReceiver(listener: RequestListener) {
+  const sockets: Socket[] = [];
+  const closed: Promise<unknown>[] = [];
+  const server = createServer({ keepAliveTimeout: 0 }, listener).listen(0, "127.0.0.1");
+  server.on("connection", (socket) => {
+    sockets.push(socket);
+    closed.push(new Promise((resolve) => socket.once("close", resolve)));
+  });
+  await once(server, "listening");
+  const poster = new Poster({ allowRemote: false });
+  onTestFinished(async () => {
+    poster.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("The server has no port.");
+  const url = `http://127.0.0.1:${address.port}/`;
+  const post = (timeoutMs = 10_000): Promise<PostResult> =>
+    poster.post({ url, headers: {}, body: "{}", timeoutMs, signal: new AbortController().signal });
+  return { poster, post, sockets, closed };
+}
+
+describe("The connection of a delivery", () => {
+  test("is used for the next one, and closed with the local Hub", async () => {
+    const { poster, post, sockets, closed } = await openReceiver((_request, response) => response.end());
+    await post();
+    await post();
+    expect(sockets.map(({ closed: isClosed }) => isClosed)).toEqual([false]);
+    poster.close();
+    await closed[0];
+  });
+
+  test.each<[string, string, number, RequestListener]>([
+    ["has no answer in time", "within 0.02 s", 20, () => {}],
+    [
+      "asks for another protocol",
+      "another protocol",
+      10_000,
+      (_request, response) => response.writeHead(101, { connection: "upgrade", upgrade: "other" }).flushHeaders(),
+    ],
+  ])("is closed when it %s", async (_what, failure, timeoutMs, listener) => {
+    const { post, closed } = await openReceiver(listener);
+    expect(await post(timeoutMs)).toEqual({ failure: expect.stringContaining(failure) });
+    await closed[0];
+  });
+
+  test("is closed when the answer is longer than what is kept of it", async () => {
+    const { post, closed } = await openReceiver((_request, response) => {
+      response.write("x".repeat(64 * 1024 + 1));
+    });
+    expect(await post()).toMatchObject({ answer: { truncated: true, body: "x".repeat(64 * 1024) } });
+    await closed[0];
+  });
+
+  test("is kept when the answer is as long as what is kept of it", async () => {
+    const { post, sockets } = await openReceiver((_request, response) => {
+      response.end("x".repeat(64 * 1024));
+    });
+    expect(await post()).toMatchObject({ answer: { truncated: false, body: "x".repeat(64 * 1024) } });
+    expect(sockets.map(({ closed }) => closed)).toEqual([false]);
+  });
+});
