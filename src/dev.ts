@@ -1,7 +1,7 @@
 export type { DevEndpoint, DevEvent, DevReady } from "./dev/dev-event.ts";
 export type { StartDevOptions } from "./dev/dev-options.ts";
 export { type DevSession, startDev } from "./dev/dev-session.ts";
-export type { PassedDelivery, Replayed } from "./dev/latest-delivery.ts";
+export type { PassedDelivery, Replayed } from "./dev/passed-delivery.ts";
 export type { RegistrationReport } from "./registration/bring-in-step.ts";
 export type { HubConnection } from "./registration/hub-connection.ts";
 export { type RegisterOptions, register } from "./registration/register.ts";

@@ -1,5 +1,5 @@
 import type { OutputLine } from "../server-file/server-process.ts";
-import type { PassedDelivery } from "./latest-delivery.ts";
+import type { PassedDelivery } from "./passed-delivery.ts";
 
 /** An endpoint, as it is reached and registered in a session. */
 export interface DevEndpoint {

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { inspect } from "node:util";
 import { WebhookError } from "../errors.ts";
 import type { WatchedThing } from "../payload/watch.ts";
@@ -11,7 +12,7 @@ import type { DevEvent, DevReady } from "./dev-event.ts";
 import { type DevHub, openDevHub, usualHubPort } from "./dev-hub.ts";
 import type { StartDevOptions } from "./dev-options.ts";
 import { FrontDoor, usualPort } from "./front-door.ts";
-import type { Replayed } from "./latest-delivery.ts";
+import type { Replayed } from "./passed-delivery.ts";
 import { ReloadingServer } from "./reloading-server.ts";
 import { planSession, type SessionPlan } from "./session-plan.ts";
 import { openSessionWebhooks } from "./session-webhooks.ts";

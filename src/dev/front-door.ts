@@ -4,7 +4,8 @@ import { WebhookError } from "../errors.ts";
 import { webhooksPath } from "../server/delivery-request.ts";
 import type { Probe } from "../tunnel/probe.ts";
 import { connectionHeaders } from "./connection-headers.ts";
-import { LatestDelivery, type ObservedDelivery, type PassedDelivery, type Replayed } from "./latest-delivery.ts";
+import { LatestDelivery, type ObservedDelivery } from "./latest-delivery.ts";
+import type { PassedDelivery, Replayed } from "./passed-delivery.ts";
 
 /** What a {@link FrontDoor} leads to. */
 export interface FrontDoorOptions {

@@ -2,19 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { WebhookError } from "../errors.ts";
 import { webhooksPath } from "../server/delivery-request.ts";
 import { connectionHeaders } from "./connection-headers.ts";
-
-/** A delivery that was answered. */
-export interface PassedDelivery {
-  endpoint: string;
-  /** Its `Webhook-Id`; absent where the sender gave none. */
-  deliveryId?: string;
-  /** HTTP status of the answer. */
-  status: number;
-  /** From its headers to the end of the answer, in milliseconds; the wait for a server included. */
-  durationMs: number;
-  /** Why the server did not answer it itself, where that is so; the Hub sends such a delivery again. */
-  reason?: string;
-}
+import type { PassedDelivery, Replayed } from "./passed-delivery.ts";
 
 /** A delivery on its way. */
 export interface ObservedDelivery {
@@ -22,13 +10,6 @@ export interface ObservedDelivery {
   follow(): void;
   /** The server does not answer it. */
   giveUp(reason: string): void;
-}
-
-/** How a delivery that was sent once more was answered. */
-export interface Replayed {
-  endpoint: string;
-  deliveryId: string;
-  status: number;
 }
 
 /** What is kept of a delivery to send it once more. */

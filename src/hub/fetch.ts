@@ -3,12 +3,15 @@ import type { CallOptions } from "./call-options.ts";
 import { createRedact, secretsIn } from "./redaction.ts";
 import type { HubRequest } from "./request.ts";
 
+/** What `new Headers()` takes. Its usual name, `HeadersInit`, is in the types of the DOM and not in those of Node. */
+type HeadersSource = ConstructorParameters<typeof Headers>[0];
+
 /** What `hub.fetch` can be given: the part of what `fetch` takes that can be sent a second time. */
 export interface HubFetchInit extends CallOptions {
   /** Default `GET`. */
   method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | undefined;
   /** Headers beside the token's. A body without a `content-type` is sent as JSON. */
-  headers?: HeadersInit | undefined;
+  headers?: HeadersSource;
   /**
    * What stands in the path for each `{name}`, encoded here: nothing in it can end the path or begin a query. Slashes
    * stay, as in the name of a repository. What comes from a payload belongs here.
@@ -99,7 +102,7 @@ const connectionHeaders = [
   "upgrade",
 ];
 
-function headersOf(given: HeadersInit | undefined): Headers {
+function headersOf(given: HeadersSource): Headers {
   const headers = copyOf(given);
   if (headers.has("authorization")) throw invalid("headers", 'the token is sent by itself: leave out "authorization"');
   const [name] = connectionHeaders.filter((name) => headers.has(name));
@@ -107,7 +110,7 @@ function headersOf(given: HeadersInit | undefined): Headers {
   return headers;
 }
 
-function copyOf(given: HeadersInit | undefined): Headers {
+function copyOf(given: HeadersSource): Headers {
   try {
     return new Headers(given);
   } catch {

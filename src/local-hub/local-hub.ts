@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Hono } from "hono";
 import { safeLogger } from "../core/safe-logger.ts";
 import { type Duration, toMilliseconds } from "../duration.ts";

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { Hono } from "hono";
 import { safeLogger } from "../core/safe-logger.ts";
 import type { Outcome } from "../delivery.ts";

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { systemClock, type TunnelClock } from "./clock.ts";
 import { TunnelKeeper } from "./keeper.ts";
 import type { TunnelEvents, TunnelListener } from "./tunnel-events.ts";

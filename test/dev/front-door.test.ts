@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, request, type
 import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FrontDoor, type FrontDoorOptions } from "../../src/dev/front-door.ts";
-import type { PassedDelivery } from "../../src/dev/latest-delivery.ts";
+import type { PassedDelivery } from "../../src/dev/passed-delivery.ts";
 import { WebhookError } from "../../src/errors.ts";
 import { freePort } from "../support/free-port.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";

@@ -51,6 +51,36 @@ describe.skipIf(skipped)("The packed package, installed in an empty folder", () 
     expect(code, output).toBe(0);
   });
 
+  // Hono needs `Request`, `Response` and the like, which either of the two brings; the declarations need no more.
+  test.each([
+    ["@types/node alone", { lib: ["es2024"], types: ["node"] }],
+    ["the DOM alone", { lib: ["es2024", "dom"], types: [] }],
+    ["both", { lib: ["es2024", "dom", "dom.iterable"], types: ["node"], exactOptionalPropertyTypes: true }],
+  ])("has types for every entry point that compile with %s, libraries checked", async (_what, options) => {
+    const { exports }: { exports: Record<string, unknown> } = JSON.parse(
+      await readFile(join(root, "package.json"), "utf8"),
+    );
+    const project = await mkdtemp(join(folder, "types-"));
+    const entryPoints = Object.keys(exports).filter((path) => path !== "./package.json");
+    const imports = entryPoints.map((path, index) => `export * as entry${index} from "hub-webhooks${path.slice(1)}";`);
+    const compilerOptions = {
+      target: "es2024",
+      module: "nodenext",
+      strict: true,
+      skipLibCheck: false,
+      noEmit: true,
+      typeRoots: [join(root, "node_modules", "@types")],
+      ...options,
+    };
+    await writeFile(join(project, "all.ts"), imports.join("\n"));
+    await writeFile(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["all.ts"] }));
+    const { code, output } = await runProgram([join(root, "node_modules", ".bin", "tsc")], {
+      cwd: project,
+      env: environment,
+    });
+    expect(code, output).toBe(0);
+  });
+
   test("answers what the hello example sends", async () => {
     const command = [process.execPath, "examples/hello/start.ts", "--once"];
     const { code, output } = await runProgram(command, { cwd: folder, env: { ...environment, PORT: "0" } });
