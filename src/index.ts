@@ -39,6 +39,7 @@ export type { EndpointOptions, Handler, HandlerContext, PayloadFor } from "./ser
 export type { LandingActivity, LandingEndpoint, LandingHour, LandingInfo } from "./server/landing/info.ts";
 export type { LandingPage } from "./server/landing/source.ts";
 export type { LaunchedServer, LaunchOptions } from "./server/launch-options.ts";
+export type { HonoApp } from "./server/server-app.ts";
 export type { DeliveryLookup, ServerInbox } from "./server/server-inbox.ts";
 export { webhookEndpoint } from "./server/webhook-endpoint.ts";
 export type { WebhookDecorator, WebhookFunction } from "./server/webhook-function.ts";

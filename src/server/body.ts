@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { Context } from "hono";
 import { WebhookError } from "../errors.ts";
 
 /** Far beyond any payload of the Hub; deep enough nesting kills whatever walks it recursively. */
@@ -11,13 +12,24 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  * Reads the body of a request as text, never more than `limit` bytes of it.
  *
  * @throws `ENCODING_UNSUPPORTED` (415), `BODY_TOO_LARGE` (413), `BODY_INCOMPLETE` (400) when the sender hung up,
- * `BODY_NOT_JSON` (400) when it is not UTF-8.
+ * `BODY_NOT_JSON` (400) when it is not UTF-8, `BODY_CONSUMED` (500) when something in front of the server has read it.
  */
-export async function readBody(request: Request, bindings: unknown, limit: number): Promise<string> {
-  const { headers } = request;
-  checkAnnounced({ encoding: headers.get("content-encoding"), length: headers.get("content-length") }, limit);
-  const incoming = nodeRequest(bindings);
-  return incoming ? readIncoming(incoming, limit) : readStream(request.body, limit);
+export async function readBody({ req, env }: Context, limit: number): Promise<string> {
+  const { raw, bodyCache } = req;
+  const length = raw.headers.get("content-length");
+  checkAnnounced({ encoding: raw.headers.get("content-encoding"), length }, limit);
+  // Middleware that read the body by the methods of Hono's request left it here, for all that follow.
+  const cached = bodyCache.arrayBuffer ?? bodyCache.text;
+  if (cached) return readCached(await cached, limit);
+  if (raw.bodyUsed) throw bodyConsumed();
+  const incoming = nodeRequest(env);
+  if (incoming && isUntouched(incoming) && isBodyOf(raw, incoming)) return readIncoming(incoming, limit);
+  const wasRead = incoming !== undefined && (incoming.readableDidRead || incoming.readableEnded);
+  if (raw.body?.locked) throw bodyConsumed();
+  const bytes = await readStream(raw.body, limit);
+  // Of a body that a parser has taken out of Node's stream, nothing is left, or the rest.
+  if (wasRead && (length === null ? bytes.length === 0 : bytes.length < Number(length))) throw bodyConsumed();
+  return decodeText(bytes);
 }
 
 /**
@@ -61,13 +73,31 @@ export function parseJson(body: string): unknown {
 /** The request of Node's own server, which Hono's adapter hands over as a binding. */
 function nodeRequest(bindings: unknown): IncomingMessage | undefined {
   const incoming = typeof bindings === "object" && bindings !== null && "incoming" in bindings && bindings.incoming;
-  return isUnread(incoming) ? incoming : undefined;
+  return isIncoming(incoming) ? incoming : undefined;
 }
 
-function isUnread(incoming: unknown): incoming is IncomingMessage {
-  return (
-    typeof incoming === "object" && incoming !== null && "readableDidRead" in incoming && !incoming.readableDidRead
-  );
+function isIncoming(value: unknown): value is IncomingMessage {
+  return typeof value === "object" && value !== null && "readableDidRead" in value;
+}
+
+/** Whether nothing has read it, and nothing listens for what arrives: of two readers, one could stop it for both. */
+function isUntouched({ readableDidRead, readableFlowing, readableEnded }: IncomingMessage): boolean {
+  return !readableDidRead && !readableEnded && readableFlowing === null;
+}
+
+/**
+ * Whether `request` is the adapter's view of `incoming`. One that was made from that view (by `parent.mount()` or
+ * `clone()`) reads the stream of Node by itself, and begins at any time. The adapter keeps both under symbols of its own.
+ */
+function isBodyOf(request: Request, incoming: IncomingMessage): boolean {
+  const kept = Object.getOwnPropertySymbols(request).map((symbol): unknown => Reflect.get(request, symbol));
+  return kept.includes(incoming) && !kept.some((value) => Object.prototype.toString.call(value) === "[object Request]");
+}
+
+function readCached(body: string | ArrayBuffer, limit: number): string {
+  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(body);
+  if (bytes.length > limit) throw bodyTooLarge(limit);
+  return typeof body === "string" ? body : decodeText(bytes);
 }
 
 /**
@@ -92,7 +122,7 @@ export function readIncoming(incoming: IncomingMessage, limit: number): Promise<
     const onEnd = () => {
       isOver = true;
       try {
-        resolve(decode(chunks));
+        resolve(decodeText(joined(chunks)));
       } catch (error) {
         reject(error);
       }
@@ -109,16 +139,16 @@ export function readIncoming(incoming: IncomingMessage, limit: number): Promise<
 }
 
 /** Counts what arrives: the Content-Length of a request that came over no socket is only a claim. */
-async function readStream(stream: ReadableStream<Uint8Array> | null, limit: number): Promise<string> {
+async function readStream(stream: ReadableStream<Uint8Array> | null, limit: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  if (!stream) return "";
+  if (!stream) return new Uint8Array();
   const reader = stream.getReader();
   for (;;) {
-    const { done, value } = await reader.read().catch(() => {
-      throw bodyIncomplete();
+    const { done, value } = await reader.read().catch((reason) => {
+      throw WebhookError.isInstance(reason) ? reason : bodyIncomplete();
     });
-    if (done) return decode(chunks);
+    if (done) return joined(chunks);
     length += value.length;
     chunks.push(value);
     if (length > limit) {
@@ -128,9 +158,9 @@ async function readStream(stream: ReadableStream<Uint8Array> | null, limit: numb
   }
 }
 
-function decode(chunks: readonly Uint8Array[]): string {
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
   const [first] = chunks;
-  return decodeText(first && chunks.length === 1 ? first : concatenate(chunks));
+  return first && chunks.length === 1 ? first : concatenate(chunks);
 }
 
 /**
@@ -196,6 +226,13 @@ function bodyIncomplete(): WebhookError {
     code: "BODY_INCOMPLETE",
     status: 400,
   });
+}
+
+function bodyConsumed(): WebhookError {
+  return new WebhookError(
+    "Something in front of the receiver has read the body, such as express.json(). Mount the receiver before the body parser.",
+    { code: "BODY_CONSUMED", status: 500 },
+  );
 }
 
 function notJson(message: string): WebhookError {

@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import { readBody } from "./body.ts";
+import { routePrefix } from "./mount-point.ts";
 
 /** The path below which every endpoint lies (the same as in the Hub's own Python library). */
 export const webhooksPath = "/webhooks/";
@@ -39,7 +40,7 @@ export class RoutedRequest implements DeliveryRequest {
   }
 
   get endpointName(): string {
-    return this.#context.req.path.slice(webhooksPath.length);
+    return this.#context.req.path.slice(routePrefix(this.#context).length + webhooksPath.length);
   }
 
   get url(): string {
@@ -63,6 +64,6 @@ export class RoutedRequest implements DeliveryRequest {
   }
 
   readBody(limit: number): Promise<string> {
-    return readBody(this.#context.req.raw, this.#context.env, limit);
+    return readBody(this.#context, limit);
   }
 }

@@ -1,6 +1,7 @@
 import type { Inbox } from "../inbox/inbox.ts";
 import type { Logger } from "../logger.ts";
 import type { LandingPage } from "./landing/source.ts";
+import type { HonoApp } from "./server-app.ts";
 
 /** What a `WebhooksServer` may be given. */
 export interface WebhooksServerOptions {
@@ -28,6 +29,41 @@ export interface WebhooksServerOptions {
   inbox?: string | Inbox;
   /** Default: pino on standard output once launched (level `LOG_LEVEL`, else `info`), the console elsewhere. */
   logger?: Logger;
+  /**
+   * A Hono app with middleware on it, such as a rate limit, an allow list or tracing. The built-in routes are added behind
+   * everything that is registered on it, so its middleware runs for deliveries, the landing page, `/health`, `/metrics` and
+   * the dashboard, and its routes take precedence. Its `onError` and `notFound` stay. Register middleware before you create
+   * the server: afterwards `app.use()` throws `MIDDLEWARE_TOO_LATE`. Default: an app without middleware.
+   *
+   * @example
+   * ```ts
+   * import { Hono } from "hono";
+   * import { secureHeaders } from "hono/secure-headers";
+   *
+   * const app = new Hono();
+   * app.use(secureHeaders());
+   * const server = new WebhooksServer({ app });
+   * ```
+   */
+  app?: HonoApp;
+  /**
+   * The path under which another app or a proxy mounts this server, as the client sees it, such as `/hub`. The URLs and
+   * links of the landing page begin with it. Requests match with the prefix and without it, so it does not matter whether
+   * the mount removes it. Default: the prefix of `parent.route(prefix, server.app)`, else none.
+   *
+   * @example
+   * ```ts
+   * // app/api/webhooks/[...path]/route.ts of a Next.js app
+   * const server = new WebhooksServer({ basePath: "/api" });
+   * ```
+   */
+  basePath?: string;
+  /**
+   * Whether `X-Forwarded-Proto`, `X-Forwarded-Host` and `X-Forwarded-Prefix` are used for the URLs and links of the landing
+   * page. Set it only where a proxy sets or removes all three: otherwise any client can choose what the page shows. Default
+   * `false`.
+   */
+  trustProxy?: boolean;
   /** Largest body in bytes. Default 10 MiB: a bucket's payload may list ten thousand files. */
   bodyLimit?: number;
   /** What `GET /` answers: HTML, a Hono app, a function of what there is to tell, or `false` for nothing. */

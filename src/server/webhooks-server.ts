@@ -1,12 +1,12 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { Hono } from "hono";
+import type { Hono } from "hono";
 import { safeLogger } from "../core/safe-logger.ts";
 import type { Outcome } from "../delivery.ts";
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { WebhookError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { Activity } from "./activity.ts";
-import { type Answer, answerError, internalError, toResponse } from "./answer.ts";
+import { type Answer, toResponse } from "./answer.ts";
 import { BackgroundWork } from "./background-work.ts";
 import { createConsoleLogger } from "./console-logger.ts";
 import { serveDashboard } from "./dashboard/serve.ts";
@@ -18,11 +18,13 @@ import { serveLandingPage } from "./landing/serve.ts";
 import { launchHost } from "./launch-host.ts";
 import type { LaunchedServer, LaunchOptions } from "./launch-options.ts";
 import { MetricsRoute } from "./metrics-route.ts";
+import { MountPoint } from "./mount-point.ts";
 import type { Launch } from "./node/launch.ts";
 import { leadsOthersHere, OwnerCheck } from "./owner.ts";
 import { ReadyRoute } from "./ready-route.ts";
 import { Receiver } from "./receive.ts";
 import { SecretCheck } from "./secret.ts";
+import { ServerApp } from "./server-app.ts";
 import { type ServerDetails, serverDetails } from "./server-details.ts";
 import { ServerInbox } from "./server-inbox.ts";
 import { StartupReport } from "./startup-report.ts";
@@ -50,13 +52,20 @@ const defaultBodyLimit = 10 * 1024 * 1024;
 export class WebhooksServer {
   /** Registers handlers as endpoints, before or after the launch: see {@link WebhookFunction}. */
   readonly webhook: WebhookFunction;
-  /** The Hono app, for routes of your own. */
-  readonly app: Hono = new Hono();
+  /**
+   * The Hono app, for routes of your own; the option `app`, where it is set. Middleware cannot be added any more:
+   * `server.app.use()` throws `MIDDLEWARE_TOO_LATE`, because the built-in routes are there already.
+   */
+  readonly app: Hono;
   /** The deliveries of the background endpoints. */
   readonly inbox: ServerInbox = new ServerInbox(() => this.#background.open());
 
   readonly #options: WebhooksServerOptions;
+  readonly #mountPoint: MountPoint;
+  readonly #serverApp: ServerApp;
   readonly #endpoints = new Map<string, Endpoint>();
+  /** The endpoints that no middleware is in front of: a delivery over Node's socket skips Hono. */
+  readonly #direct = new Set<string>();
   readonly #secret: SecretCheck;
   readonly #owner: OwnerCheck;
   readonly #receiver: Receiver;
@@ -90,6 +99,9 @@ export class WebhooksServer {
         code: "OPTION_INVALID",
       });
     }
+    this.#mountPoint = new MountPoint(options);
+    this.#serverApp = new ServerApp({ app: options.app, mountPoint: this.#mountPoint, log: () => this.#logger });
+    this.app = this.#serverApp.hono;
     this.webhook = createWebhookFunction({
       add: (endpoint) => this.#add(endpoint),
       expectMethod: (call) => this.#report.expectMethod(call),
@@ -137,7 +149,7 @@ export class WebhooksServer {
       secret: this.#secret,
       log: () => this.#logger,
     });
-    this.#route();
+    this.#serverApp.add((app) => this.#route(app));
     serveDefaultExport(this, this.#fetch);
   }
 
@@ -345,6 +357,7 @@ export class WebhooksServer {
       );
     }
     this.#endpoints.set(name, endpoint);
+    if (this.#serverApp.isDirect(`${webhooksPath}${name}`)) this.#direct.add(name);
     this.#background.add(endpoint);
     this.#report.added(endpoint);
     if (this.#reachedAt) {
@@ -374,40 +387,37 @@ export class WebhooksServer {
     );
   }
 
-  #route(): void {
-    this.app.all(`${webhooksPath}*`, async (context) =>
-      toResponse(await this.#receiver.handle(new RoutedRequest(context))),
-    );
-    this.app.get("/health", (context) => context.json({ status: "ok" }));
-    this.#ready.mount(this.app);
-    this.#metrics.mount(this.app);
-    serveDashboard(this.app, {
+  #route(app: Hono): void {
+    app.all(`${webhooksPath}*`, async (context) => {
+      // A parent app calls this without `fetch`.
+      this.#report.tell(context.env);
+      return toResponse(await this.#receiver.handle(new RoutedRequest(context)));
+    });
+    app.get("/health", (context) => context.json({ status: "ok" }));
+    this.#ready.mount(app);
+    this.#metrics.mount(app);
+    serveDashboard(app, {
       owner: this.#owner,
+      mountPoint: this.#mountPoint,
       inbox: this.inbox,
       endpointNames: () => this.#background.endpointNames,
       log: () => this.#logger,
       now: this.#options.now ?? Date.now,
     });
-    serveLandingPage(this.app, {
+    serveLandingPage(app, {
       page: this.#options.landingPage,
       endpoints: this.#endpoints,
       secretIsSet: (bindings) => this.#secret.isSet(bindings),
       activity: this.#activity,
       inbox: this.#inboxCounts,
       now: this.#options.now ?? Date.now,
+      mountPoint: this.#mountPoint,
       reachedAt: () => this.#reachedAt,
-    });
-    this.app.notFound(() =>
-      answerError(new WebhookError("There is nothing at this path.", { code: "NOT_FOUND", status: 404 })),
-    );
-    this.app.onError((cause) => {
-      this.#logger.error({ err: cause }, "A page or a route of your own failed.");
-      return answerError(internalError(cause));
     });
   }
 
-  /** The short way of a delivery that names an endpoint as it is; any other has to be routed. */
+  /** The short way of a delivery that names an endpoint as it is; any other has to be routed, and meets middleware. */
   #deliver(request: DeliveryRequest): Promise<Answer> | undefined {
-    return this.#endpoints.has(request.endpointName) ? this.#receiver.handle(request) : undefined;
+    return this.#direct.has(request.endpointName) ? this.#receiver.handle(request) : undefined;
   }
 }

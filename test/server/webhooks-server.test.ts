@@ -265,6 +265,7 @@ describe("What there is to tell on the landing page", () => {
         ],
         secretIsSet: false,
         baseUrl: "http://localhost",
+        basePath: "",
         startedAt: "2026-09-01T00:00:00.000Z",
         activity: {
           hours: [{ startedAt: "2026-09-01T00:00:00.000Z", succeeded: 0, ignored: 0, retrying: 0, failed: 0 }],
@@ -309,16 +310,5 @@ describe("What there is to tell on the landing page", () => {
     const { infos } = await told({ path: `/?__theme=${theme}` });
     expect(infos).toEqual([expect.objectContaining(expected)]);
     expect(Object.keys(Object(infos[0])).includes("theme")).toBe("theme" in expected);
-  });
-
-  test.each([
-    ["https", "https://acme.example"],
-    ["https, http", "https://acme.example"],
-    ["http", "http://acme.example"],
-    ["javascript", "http://acme.example"],
-  ])("is the address as the reader typed it, behind a proxy that says %j", async (forwarded, baseUrl) => {
-    const { server, infos } = await told();
-    await server.request("http://acme.example/", { headers: { "x-forwarded-proto": forwarded } });
-    expect(infos.at(-1)).toMatchObject({ baseUrl });
   });
 });

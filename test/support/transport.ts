@@ -15,6 +15,7 @@ const transports: Readonly<Record<string, Send>> = {
         method: request.method,
         headers: request.headers,
         body,
+        redirect: "manual",
       });
       const text = await response.arrayBuffer();
       return new Response(response.status === 204 ? null : text, {

@@ -30,21 +30,25 @@ export class Dashboard {
   }
 
   /** The list, or one delivery where the query names one. */
-  async page(query: Query): Promise<Response> {
+  async page(context: Context): Promise<Response> {
+    const query = context.req.query();
+    const home = this.#home(context);
     try {
-      return await (query.id === undefined ? this.#list(query) : this.#delivery(query, query.id));
+      return await (query.id === undefined ? this.#list(query, home) : this.#delivery(query, query.id, home));
     } catch (error) {
-      return this.#problem(error);
+      return problemPage(this.#told(error), home);
     }
   }
 
   /** The body of a delivery, byte by byte as it arrived. */
-  async body({ id = "", endpoint = "" }: Query): Promise<Response> {
+  async body(context: Context): Promise<Response> {
+    const { id = "", endpoint = "" } = context.req.query();
+    const home = this.#home(context);
     try {
       const delivery = await inTime(this.#source.inbox.get(id, { endpoint }));
-      return delivery?.body === undefined ? problemPage(noSuchDelivery()) : bodyResponse(delivery.body);
+      return delivery?.body === undefined ? problemPage(noSuchDelivery(), home) : bodyResponse(delivery.body);
     } catch (error) {
-      return this.#problem(error);
+      return problemPage(this.#told(error), home);
     }
   }
 
@@ -70,7 +74,7 @@ export class Dashboard {
     });
   }
 
-  async #list(query: Query): Promise<Response> {
+  async #list(query: Query, home: string): Promise<Response> {
     const { inbox, endpointNames, now } = this.#source;
     const status = statuses.find((known) => known === query.status);
     const chosen = { ...(status && { status }), ...(query.endpoint && { endpoint: query.endpoint }) };
@@ -78,30 +82,31 @@ export class Dashboard {
     const [counts, page] = await inTime(
       Promise.all([inbox.counts(), inbox.list({ ...chosen, limit: pageSize, ...(cursor && { cursor }) })]),
     );
-    return listPage({
+    const view = {
       ...chosen,
       ...page,
       counts,
       endpointNames: endpointNames(),
       isFirstPage: cursor === undefined,
       now: new Date(now()),
-    });
+    };
+    return listPage(view, home);
   }
 
-  async #delivery({ endpoint = "" }: Query, id: string): Promise<Response> {
+  async #delivery({ endpoint = "" }: Query, id: string, home: string): Promise<Response> {
     const { inbox, endpointNames, now } = this.#source;
     const delivery = await inTime(inbox.get(id, { endpoint }));
-    if (!delivery) return problemPage(noSuchDelivery());
-    return deliveryPage({ delivery, isWorkedOn: endpointNames().includes(endpoint), now: new Date(now()) });
+    if (!delivery) return problemPage(noSuchDelivery(), home);
+    return deliveryPage({ delivery, isWorkedOn: endpointNames().includes(endpoint), now: new Date(now()) }, home);
   }
 
   async #act<Request>(
-    { req, env }: Context,
+    context: Context,
     schema: z.ZodType<Request>,
     act: (request: Request) => Promise<number>,
   ): Promise<Response> {
     try {
-      const { data, success } = schema.safeParse(parseJson(await readBody(req.raw, env, longestRequest)));
+      const { data, success } = schema.safeParse(parseJson(await readBody(context, longestRequest)));
       if (!success) return answerError(requestInvalid());
       return Response.json({ replayed: await act(data) });
     } catch (error) {
@@ -109,8 +114,9 @@ export class Dashboard {
     }
   }
 
-  #problem(error: unknown): Response {
-    return problemPage(this.#told(error));
+  /** The address of the landing page. Below a prefix without a slash at its end, which is where Hono's router has it. */
+  #home(context: Context): string {
+    return this.#source.mountPoint.prefixOf(context) || "./";
   }
 
   /** What may be said of an error: those of a driver may hold anything, and are for the log alone. */

@@ -15,19 +15,19 @@ import { styles } from "./styles.ts";
 
 const assets = hashAssets({ "styles.css": styles, "page.js": `${copyScript}\n${refreshScript}\n${replayScript}` });
 
-/** The list of deliveries. */
-export function listPage(view: ListView): Response {
-  return page(listTitle(view), listMain(view));
+/** The list of deliveries. `home` is the address of the landing page, here and below. */
+export function listPage(view: ListView, home: string): Response {
+  return page(listTitle(view), listMain(view), home);
 }
 
 /** One delivery, with all that is known of it. */
-export function deliveryPage(view: DeliveryView): Response {
-  return page(deliveryTitle(view), deliveryMain(view));
+export function deliveryPage(view: DeliveryView, home: string): Response {
+  return page(deliveryTitle(view), deliveryMain(view), home);
 }
 
 /** What there is instead of a page. */
-export function problemPage(error: WebhookError): Response {
-  const { headers, body } = page(problemTitle(error), problemMain(error));
+export function problemPage(error: WebhookError, home: string): Response {
+  const { headers, body } = page(problemTitle(error), problemMain(error), home);
   return new Response(body, { status: error.status ?? 500, headers });
 }
 
@@ -49,14 +49,14 @@ export function asset(name: string): Response | undefined {
   return assets.answer(name);
 }
 
-function page(title: string, main: Markup): Response {
+function page(title: string, main: Markup, home: string): Response {
   const document = pageDocument({
     title: `${title} · hub-webhooks`,
     theme: undefined,
     brand: "hub-webhooks · deliveries",
     links: [
       { to: listAddress({}), text: "Deliveries" },
-      { to: "./", text: "Endpoints" },
+      { to: home, text: "Endpoints" },
     ],
     styles: assetAddress(assets.nameOf("styles.css")),
     script: assetAddress(assets.nameOf("page.js")),

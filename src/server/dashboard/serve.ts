@@ -35,11 +35,11 @@ export function serveDashboard(app: Hono, source: DashboardSource): void {
 
   app.get(
     dashboardPath,
-    forOwner((dashboard, context) => dashboard.page(context.req.query())),
+    forOwner((dashboard, context) => dashboard.page(context)),
   );
   app.get(
     `${dashboardPath}/body`,
-    forOwner((dashboard, context) => dashboard.body(context.req.query())),
+    forOwner((dashboard, context) => dashboard.body(context)),
   );
   app.get(
     `${dashboardPath}/assets/:name`,

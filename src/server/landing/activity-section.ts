@@ -1,11 +1,13 @@
 import { html } from "hono/html";
 import type { Markup } from "../../page/markup.ts";
 import { activityChart } from "./activity-chart.ts";
+import { pageAddress } from "./address.ts";
 import { dailyLimitWarning, dayFact } from "./daily-limit.ts";
 import type { LandingActivity, LandingInfo } from "./info.ts";
 
 /** What came since the start: a chart by the hour, and what a glance should tell; of payloads and repositories nothing. */
-export function activitySection({ activity, endpoints }: LandingInfo): Markup {
+export function activitySection(info: LandingInfo): Markup {
+  const { activity, endpoints } = info;
   const { hours, handlerTime, queue } = activity;
   const isEmpty = endpoints.every(({ deliveries, last }) => deliveries === 0 && !last);
   return html`<section aria-labelledby="activity">
@@ -19,7 +21,7 @@ export function activitySection({ activity, endpoints }: LandingInfo): Markup {
           ${queue && html`<div><dt>In the inbox</dt><dd>${queueText(queue)}</dd></div>`}
         </dl>`
       }
-      ${endpoints.some(({ background }) => background) && dashboardLink()}
+      ${endpoints.some(({ background }) => background) && dashboardLink(info)}
       ${isEmpty ? emptyState() : activityChart(hours)}
     </section>`;
 }
@@ -30,10 +32,10 @@ function queueText(queue: NonNullable<LandingActivity["queue"]>): Markup {
 }
 
 /** In a tab of its own: the dashboard refuses to be shown in a frame, as a Space shows this page. */
-function dashboardLink(): Markup {
+function dashboardLink(info: LandingInfo): Markup {
   return html`<p class="dashboard-link">
       Each delivery of the background endpoints, with its payload and its attempts, is in
-      <a href="_deliveries" target="_blank" rel="noopener">the owner's dashboard<span class="unseen"> (opens a new tab)</span></a>.
+      <a href="${pageAddress(info, "_deliveries")}" target="_blank" rel="noopener">the owner's dashboard<span class="unseen"> (opens a new tab)</span></a>.
     </p>`;
 }
 

@@ -3,6 +3,7 @@ import { pageDocument } from "../../page/document.ts";
 import { timeAgo } from "../../page/elapsed.ts";
 import type { Markup } from "../../page/markup.ts";
 import { activitySection } from "./activity-section.ts";
+import { pageAddress } from "./address.ts";
 import { endpointList } from "./endpoint-list.ts";
 import type { LandingInfo } from "./info.ts";
 import { nextSteps } from "./next-steps.ts";
@@ -19,7 +20,7 @@ export function renderDocument(info: LandingInfo, now: Date, assets: { styles: s
       { to: "#endpoints", text: "Endpoints" },
       ...(info.endpoints.length > 0 ? [{ to: "#activity", text: "Activity" }] : []),
       { to: "#next", text: "Next steps" },
-      { to: "health", text: "Health" },
+      { to: pageAddress(info, "health"), text: "Health" },
     ],
     main: html`<h1>${state(info)}</h1>
       <p class="lead">This server receives webhooks of the Hugging Face Hub.</p>

@@ -9,9 +9,10 @@ import type { LandingSource } from "./source.ts";
 export async function gatherInfo(context: Context, source: LandingSource): Promise<LandingInfo> {
   const space = readSpace();
   const launched = source.reachedAt();
-  // Without a Space or a tunnel, the address to show is the one that the reader came by: of a proxy in front, say.
+  const basePath = source.mountPoint.prefixOf(context);
   const publicUrl = launched && launched.publicUrl !== launched.url ? launched.publicUrl : undefined;
-  const baseUrl = space?.url ?? publicUrl ?? requestedUrl(context);
+  // Without a Space or a public URL, the address to show is the one that the client used.
+  const baseUrl = publicUrl ?? `${space?.url ?? source.mountPoint.originOf(context)}${basePath}`;
   const theme = context.req.query("__theme");
   return {
     endpoints: [...source.endpoints.values()].map(({ name, scopes, activity, background }) => ({
@@ -26,6 +27,7 @@ export async function gatherInfo(context: Context, source: LandingSource): Promi
     })),
     secretIsSet: source.secretIsSet(context.env),
     baseUrl,
+    basePath,
     startedAt: source.activity.startedAt.toISOString(),
     activity: await gatherActivity(source),
     ...(space && { space: { id: space.id } }),
@@ -49,11 +51,4 @@ function queueOf(names: readonly string[], counts: InboxCount): LandingActivity[
   if (counts === "unknown") return counts;
   const sum = (status: "queued" | "running") => names.reduce((total, name) => total + (counts[name]?.[status] ?? 0), 0);
   return { queued: sum("queued"), running: sum("running") };
-}
-
-/** The address as the reader typed it: a proxy in front may have ended TLS. */
-function requestedUrl(context: Context): string {
-  const url = new URL(context.req.url);
-  const forwarded = context.req.header("x-forwarded-proto")?.split(",")[0]?.trim();
-  return `${forwarded === "https" || forwarded === "http" ? forwarded : url.protocol.slice(0, -1)}://${url.host}`;
 }

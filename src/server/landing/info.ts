@@ -61,6 +61,11 @@ export interface LandingInfo {
   secretIsSet: boolean;
   /** Public address of this server, without a trailing slash. Escape it, like the URLs that begin with it. */
   baseUrl: string;
+  /**
+   * The path under which the server is mounted as the client sees it, such as `/hub`, without a trailing slash. Empty at
+   * the root, and where a proxy removes a prefix that is not configured (`basePath`, `X-Forwarded-Prefix`).
+   */
+  basePath: string;
   /** When the process started (ISO 8601). */
   startedAt: string;
   activity: LandingActivity;

@@ -2,6 +2,7 @@ import { html } from "hono/html";
 import { copyButton } from "../../page/copy-button.ts";
 import type { Markup } from "../../page/markup.ts";
 import { webhookSettingsPage } from "../hub-pages.ts";
+import { pageAddress } from "./address.ts";
 import { externalLink } from "./external-link.ts";
 import { firstDeliveryCommand } from "./first-delivery.ts";
 import type { LandingInfo } from "./info.ts";
@@ -22,7 +23,7 @@ export function nextSteps(info: LandingInfo): Markup {
       <li>
         ${stepNumber()}
         <h3>Watch its health</h3>
-        <p>Point your monitor at <a href="health">/health</a>.</p>
+        <p>Point your monitor at <a href="${pageAddress(info, "health")}">${info.basePath}/health</a>.</p>
       </li>
     </ol>`;
 }

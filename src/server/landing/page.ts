@@ -1,6 +1,7 @@
 import { hashAssets } from "../../page/assets.ts";
 import { copyScript } from "../../page/copy-script.ts";
 import { pageResponse } from "../../page/response.ts";
+import { pageAddress } from "./address.ts";
 import { renderDocument } from "./document.ts";
 import type { LandingInfo } from "./info.ts";
 import { styles } from "./styles.ts";
@@ -11,8 +12,8 @@ const frameAncestors = "'self' https://huggingface.co https://*.huggingface.co h
 const assets = hashAssets({ "styles.css": styles, "copy.js": copyScript });
 
 /**
- * The built-in page of a receiver: its endpoints, whether it asks for a secret, and what to do next. Serve it at a path
- * that ends in a slash; it finds its assets at `_landing/` below that path.
+ * The built-in page of a receiver: its endpoints, whether it asks for a secret, and what to do next. Its assets are at
+ * `_landing/` below `info.basePath`; without one, below the folder of the path at which the page is served.
  *
  * @param now what "2 minutes ago" is counted from; by default the present.
  * @example
@@ -23,8 +24,8 @@ const assets = hashAssets({ "styles.css": styles, "copy.js": copyScript });
  */
 export function landingPage(info: LandingInfo, now: Date = new Date()): Response {
   const addresses = {
-    styles: `_landing/${assets.nameOf("styles.css")}`,
-    script: `_landing/${assets.nameOf("copy.js")}`,
+    styles: pageAddress(info, `_landing/${assets.nameOf("styles.css")}`),
+    script: pageAddress(info, `_landing/${assets.nameOf("copy.js")}`),
   };
   return pageResponse(renderDocument(info, now, addresses), { frameAncestors });
 }

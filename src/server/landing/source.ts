@@ -2,6 +2,7 @@ import type { Hono } from "hono";
 import type { Activity } from "../activity.ts";
 import type { Endpoint } from "../endpoint.ts";
 import type { InboxCounts } from "../inbox-counts.ts";
+import type { MountPoint } from "../mount-point.ts";
 import type { LandingInfo } from "./info.ts";
 
 /** What `GET /` answers: HTML, a Hono app, a function of what there is to tell, or `false` for nothing. */
@@ -21,6 +22,7 @@ export interface LandingSource {
   inbox: InboxCounts;
   /** Milliseconds since the epoch. */
   now: () => number;
+  mountPoint: MountPoint;
   /** Where the server was launched, once it was. */
   reachedAt: () => { url: string; publicUrl: string } | undefined;
 }

@@ -38,6 +38,7 @@ export function sampleInfo(changes: Partial<LandingInfo> = {}): LandingInfo {
   return {
     endpoints: [sampleEndpoint()],
     secretIsSet: true,
+    basePath: "",
     baseUrl: "https://acme-bot.hf.space",
     startedAt: "2026-09-01T10:00:00.000Z",
     activity: { hours: sampleHours(3) },

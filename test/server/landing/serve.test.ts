@@ -1,10 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { WebhooksServer } from "../../../src/index.ts";
+import { WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 describe("The addresses on the landing page of a launched server", () => {
-  async function pageAskedFor(headers: Record<string, string>): Promise<{ page: string; url: string }> {
-    await using server = new WebhooksServer({ logger: createMemoryLogger() });
+  async function pageAskedFor(
+    headers: Record<string, string>,
+    options: WebhooksServerOptions = {},
+  ): Promise<{ page: string; url: string }> {
+    await using server = new WebhooksServer({ logger: createMemoryLogger(), ...options });
     server.webhook("retrain", () => "done");
     const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
     const response = await fetch(`${url}/`, { headers });
@@ -16,14 +19,18 @@ describe("The addresses on the landing page of a launched server", () => {
     expect(page).toContain(`${url}/webhooks/`);
   });
 
-  test("have the scheme of a proxy that ended TLS in front", async () => {
-    const { page, url } = await pageAskedFor({ "x-forwarded-proto": "https" });
+  test("have the scheme of a trusted proxy that terminates TLS", async () => {
+    const { page, url } = await pageAskedFor({ "x-forwarded-proto": "https" }, { trustProxy: true });
     expect(page).toContain(`${url.replace("http:", "https:")}/webhooks/`);
   });
 
-  test("take no other scheme than HTTP's from a stranger", async () => {
-    const { page, url } = await pageAskedFor({ "x-forwarded-proto": "javascript" });
-    expect(page).not.toContain("javascript:");
+  test("take nothing from forwarding headers that any client may have sent", async () => {
+    const { page, url } = await pageAskedFor({
+      "x-forwarded-proto": "https",
+      "x-forwarded-host": "evil.example",
+      "x-forwarded-prefix": "/evil",
+    });
+    expect(page).not.toContain("evil");
     expect(page).toContain(`${url}/webhooks/`);
   });
 });
