@@ -50,6 +50,13 @@ describeOverBothTransports("With a base path", (send) => {
     }
   });
 
+  test("a route of one's own may begin with the same letters", async () => {
+    const server = createServer({ basePath: "/api" });
+    server.app.get("/apis/:name", (context) => context.text(context.req.param("name")));
+    expect(await (await send(server, new Request("http://localhost/apis/x"))).text()).toBe("x");
+    expect(await (await send(server, new Request("http://localhost/api/apis/x"))).text()).toBe("x");
+  });
+
   test("middleware sees the paths without it, whichever way they come", async () => {
     const app = new Hono();
     const seen = vi.fn();

@@ -254,7 +254,9 @@ describe("A body that was read before the receiver", () => {
     await read.text();
     const locked = request();
     locked.body?.getReader();
-    for (const given of [read, locked]) expect(await answerOf(await server.fetch(given))).toEqual(consumed);
+    const iterated = request();
+    for await (const _chunk of iterated.body ?? []);
+    for (const given of [read, locked, iterated]) expect(await answerOf(await server.fetch(given))).toEqual(consumed);
   });
 
   test("does not keep a request without the secret from its 401", async () => {
@@ -279,6 +281,17 @@ describe("A parent app", () => {
     const parent = new Hono().use(note("parent")).route("/hub", server.app);
     const response = await parent.request("/hub/webhooks/acme/echo", delivery());
     expect([response.status, seen]).toEqual([200, ["parent", "mounted"]]);
+  });
+
+  test("may clone the request and leave the clone unread", async () => {
+    const { server } = createReceiver();
+    const parent = new Hono().use(async ({ req }, next) => {
+      req.raw.clone();
+      await next();
+    });
+    const send = await overHono(parent.route("/hub", server.app));
+    const response = await send("http://localhost/hub/webhooks/acme/echo", delivery(5_000_000));
+    expect(await response.json()).toEqual({ length: 5_000_000 });
   });
 
   test("leads to endpoints that are registered after the mount", async () => {

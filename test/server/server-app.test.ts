@@ -2,11 +2,13 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { Hono } from "hono";
+import { type Handler, Hono } from "hono";
 import { bearerAuth } from "hono/bearer-auth";
 import { requestId } from "hono/request-id";
 import { LinearRouter } from "hono/router/linear-router";
+import { TrieRouter } from "hono/router/trie-router";
 import { secureHeaders } from "hono/secure-headers";
+import type { RouterRoute } from "hono/types";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type HonoApp, WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
@@ -247,6 +249,20 @@ describeOverBothTransports("The given app", (send) => {
     app.post("/elsewhere", (context) => context.text("elsewhere"));
     const { server, handled } = createServer({ app });
     expect(await (await send(server, delivery())).text()).toBe("elsewhere");
+    expect(handled).not.toHaveBeenCalled();
+  });
+
+  test("that matches its paths in another way decides where its middleware runs", async () => {
+    class LenientRouter extends TrieRouter<[Handler, RouterRoute]> {
+      override match(method: string, path: string) {
+        return super.match(method, path.toLowerCase());
+      }
+    }
+    const app = new Hono({ router: new LenientRouter() });
+    app.use("/webhooks/retrain", (context) => Promise.resolve(context.text("not from here", 403)));
+    const { server, handled } = createServer({ app });
+    server.webhook("RETRAIN", () => handled());
+    expect((await send(server, delivery("RETRAIN"))).status).toBe(403);
     expect(handled).not.toHaveBeenCalled();
   });
 
