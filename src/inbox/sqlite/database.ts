@@ -4,69 +4,11 @@ import { DatabaseSync } from "node:sqlite";
 import { messageOf } from "../../error-message.ts";
 import { WebhookError } from "../../errors.ts";
 import { makePrivateFolder } from "../../private-folder.ts";
+import { migrations, schemaVersion } from "./migrations.ts";
+import { isBusy } from "./sqlite-error.ts";
 
 /** Tells our files from those of other programs: "hwin". */
 const applicationId = 0x6877696e;
-
-/** Each makes of a file of one version one of the next; they are never changed once released, only added to. */
-const migrations = [
-  `
-  CREATE TABLE deliveries (
-    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
-    endpoint TEXT NOT NULL,
-    id TEXT NOT NULL,
-    status TEXT NOT NULL,
-    body TEXT,
-    received_at INTEGER NOT NULL,
-    attempts INTEGER NOT NULL DEFAULT 0,
-    forgiven INTEGER NOT NULL DEFAULT 0,
-    again INTEGER NOT NULL DEFAULT 0,
-    due_at INTEGER,
-    owner TEXT,
-    set_at INTEGER NOT NULL,
-    finished_at INTEGER,
-    UNIQUE (endpoint, id)
-  ) STRICT;
-  CREATE INDEX deliveries_queued ON deliveries (endpoint, due_at) WHERE status = 'queued';
-  CREATE INDEX deliveries_finished ON deliveries (endpoint, finished_at)
-    WHERE finished_at IS NOT NULL AND body IS NOT NULL;
-  CREATE INDEX deliveries_emptied ON deliveries (endpoint, finished_at)
-    WHERE finished_at IS NOT NULL AND body IS NULL;
-  CREATE INDEX deliveries_by_status ON deliveries (status, endpoint);
-  CREATE TABLE attempts (
-    delivery INTEGER NOT NULL,
-    number INTEGER NOT NULL,
-    started_at INTEGER NOT NULL,
-    duration_ms INTEGER NOT NULL,
-    outcome TEXT NOT NULL,
-    code TEXT,
-    message TEXT,
-    PRIMARY KEY (delivery, number)
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE totals (
-    endpoint TEXT NOT NULL,
-    status TEXT NOT NULL,
-    deliveries INTEGER NOT NULL,
-    PRIMARY KEY (endpoint, status)
-  ) STRICT, WITHOUT ROWID;
-  CREATE TRIGGER deliveries_counted AFTER INSERT ON deliveries BEGIN
-    INSERT INTO totals VALUES (new.endpoint, new.status, 1)
-      ON CONFLICT DO UPDATE SET deliveries = deliveries + 1;
-  END;
-  CREATE TRIGGER deliveries_moved AFTER UPDATE OF status ON deliveries WHEN old.status <> new.status BEGIN
-    UPDATE totals SET deliveries = deliveries - 1 WHERE endpoint = old.endpoint AND status = old.status;
-    INSERT INTO totals VALUES (new.endpoint, new.status, 1)
-      ON CONFLICT DO UPDATE SET deliveries = deliveries + 1;
-  END;
-  CREATE TRIGGER deliveries_forgotten AFTER DELETE ON deliveries BEGIN
-    UPDATE totals SET deliveries = deliveries - 1 WHERE endpoint = old.endpoint AND status = old.status;
-    DELETE FROM attempts WHERE delivery = old.sequence;
-  END;
-`,
-  // When the attempt began that is running: one that a crash ends is told with its start.
-  "ALTER TABLE deliveries ADD COLUMN started_at INTEGER;",
-];
-const schemaVersion = migrations.length;
 
 /**
  * Opens the database of an inbox, and makes it where there is none. Every commit is synced to the disk.
@@ -91,10 +33,6 @@ export function openInboxDatabase(file: string, options: { mustExist?: boolean }
 
 const longestWaitMs = 5_000;
 
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && "errcode" in error && (Number(error.errcode) & 0xff) === 5;
-}
-
 function open(file: string, { mustExist = false }: { mustExist?: boolean }): DatabaseSync {
   if (mustExist && !existsSync(file)) throw missing(file);
   if (file !== ":memory:") {
@@ -108,11 +46,11 @@ function open(file: string, { mustExist = false }: { mustExist?: boolean }): Dat
     const version = readVersion(database, file);
     if (version === 0 && mustExist) throw missing(file);
     checkHealth(database, file);
+    // Only before the first table is made; `deliveries compact` sets it for an older file.
+    if (version === 0) database.exec("PRAGMA auto_vacuum = INCREMENTAL");
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
-    // 40 MB of log before it is copied into the file: under load that is a tenth of the copies of the default.
-    database.exec("PRAGMA wal_autocheckpoint = 10000");
     if (version < schemaVersion) migrate(database);
-    // From now on a lock is waited for without blocking the process: see GroupCommit.
+    // From now on GroupCommit waits for locks, without blocking the event loop.
     database.exec("PRAGMA busy_timeout = 0");
     return database;
   } catch (error) {

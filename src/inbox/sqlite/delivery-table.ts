@@ -1,34 +1,26 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Arrival, DeliveryCounts, DeliveryKey, DeliveryPage, ListOptions, Task } from "../inbox.ts";
+import type { Arrival, DeliveryKey, Task } from "../inbox.ts";
 import { inboxFull } from "../inbox-errors.ts";
-import { listInvalid, pageSize } from "../list-options.ts";
-import {
-  abandonedError,
-  type DeliveryAttempt,
-  type DeliveryStatus,
-  type StoredDelivery,
-  type TimedAttempt,
-} from "../stored-delivery.ts";
-import { prepareStatements } from "./statements.ts";
+import type { RetryPolicy } from "../retry-policy.ts";
+import { abandonedError, type TimedAttempt } from "../stored-delivery.ts";
+import { DeliveryReader } from "./delivery-reader.ts";
+import { isDamage } from "./sqlite-error.ts";
+import { prepareStatements, type Statements } from "./statements.ts";
+import { StepRemover } from "./step-remover.ts";
 
-/** A delivery that a worker has taken, until its lease ends. */
+/** A delivery that a worker has taken, for as long as its owner shows that it is alive. */
 export interface Claimed extends Omit<Task, "isLast"> {
-  sequence: number;
-  /** Attempts that count: all but those that a shutdown cut short, and those before a replay. */
+  /** Attempts that count: all but those that a shutdown cut short, those before a replay, and crashes beside others. */
   countedAttempts: number;
   /** Milliseconds since the epoch. */
   startedAt: number;
 }
 
-/** A delivery whose lease has ended, and the number of the attempt that was made at it. */
-export interface Abandoned extends DeliveryKey {
+/** A delivery that some process has taken. */
+export interface RunningRow {
   sequence: number;
-  countedAttempts: number;
-  number: number;
-  /** Milliseconds since the epoch. */
-  startedAt: number;
-  /** When the lease was given, or renewed for the last time. */
-  lastSignAt: number;
+  id: string;
+  owner: string;
 }
 
 /** How an attempt ended, and what becomes of the delivery. */
@@ -37,30 +29,54 @@ export interface Ending {
   next: { status: "succeeded" | "dead" } | { status: "queued"; dueAt: number; counts: boolean };
 }
 
-/** Who works on deliveries, and until when they are his: milliseconds since the epoch. */
-export interface Lease {
+/**
+ * What became of a reported ending. `late`: another process had taken the delivery over, and the success counts.
+ * `superseded`: it had been taken over, and the ending is ignored.
+ */
+export type EndingResult = "stored" | "late" | "superseded";
+
+/** Who takes deliveries, and when (ms since the epoch). */
+export interface Claimant {
   owner: string;
   now: number;
-  until: number;
 }
 
-/** Deliveries that are forgotten in one transaction. */
-const pruneStep = 500;
+/** A delivery that was taken back from a process that is gone. */
+export interface TakenBack extends DeliveryKey {
+  /** Number of the attempt that was cut short. */
+  attempt: number;
+  /** Whether the crash used up an attempt. */
+  isCounted: boolean;
+  isDead: boolean;
+}
 
-const statuses = ["queued", "running", "succeeded", "dead"] as const;
+/** As many crashes beside other deliveries use up no attempt; each further one does, so that none goes on forever. */
+const maxUncountedCrashes = 3;
 
-type Row = Record<string, unknown>;
+/** Dead deliveries that are replayed in one transaction: it takes less than 20 ms. */
+const replayStep = 200;
 
-/** The statements of an inbox. Whatever writes belongs into a transaction. */
+/** Suspects that are read to find one that is not damaged. */
+const suspectsRead = 20;
+
+/** The deliveries of an inbox. Call what writes within a transaction. */
 export class DeliveryTable {
-  readonly #statements: ReturnType<typeof prepareStatements>;
+  readonly reader: DeliveryReader;
+  readonly remover: StepRemover;
+  readonly #database: DatabaseSync;
+  readonly #statements: Statements;
+  /** Deliveries that cannot be claimed since they are on a damaged page, by sequence. */
+  readonly #damaged = new Set<number>();
 
   constructor(database: DatabaseSync) {
+    this.#database = database;
     this.#statements = prepareStatements(database);
+    this.reader = new DeliveryReader(this.#statements);
+    this.remover = new StepRemover(database, this.#statements);
   }
 
   /**
-   * Adds an arrival, or begins with a dead one anew. Returns whether it was there already.
+   * Adds an arrival, or starts again with a dead one. Returns whether it was there already.
    *
    * @throws `INBOX_FULL` when the endpoint has `mostQueued` waiting.
    */
@@ -74,158 +90,235 @@ export class DeliveryTable {
     return false;
   }
 
-  /** Takes up to `most` deliveries that are due. */
-  claim(endpoint: string, { most, lease }: { most: number; lease: Lease }): Claimed[] {
-    const rows = this.#statements.claim.all(lease.owner, lease.until, lease.now, lease.now, endpoint, lease.now, most);
-    return rows.map((row) => ({
-      sequence: Number(row.sequence),
-      id: String(row.id),
-      endpoint,
-      body: String(row.body),
-      receivedAt: new Date(Number(row.received_at)),
-      attempt: Number(row.attempts),
-      countedAttempts: Number(row.attempts) - Number(row.forgiven),
-      startedAt: lease.now,
-    }));
+  /**
+   * Takes up to `most` deliveries that are due. One on a damaged page is left out from then on.
+   *
+   * @param onDamage is called for each that is left out.
+   */
+  claim(
+    endpoint: string,
+    { most, claimant, onDamage }: { most: number; claimant: Claimant; onDamage: (error: unknown) => void },
+  ): Claimed[] {
+    const due = this.#statements.due.all(endpoint, claimant.now, most + this.#damaged.size);
+    const claimed: Claimed[] = [];
+    for (const { sequence } of due) {
+      if (claimed.length === most) break;
+      if (this.#damaged.has(Number(sequence))) continue;
+      const taken = this.#claimOne(endpoint, { sequence: Number(sequence), claimant, onDamage });
+      if (taken) claimed.push(taken);
+    }
+    return claimed;
   }
 
-  /** Notes how an attempt ended, unless the delivery was taken by somebody else meanwhile. Returns whether it was ours. */
-  end({ sequence }: Claimed, { attempt, next }: Ending, { owner, now }: Pick<Lease, "owner" | "now">): boolean {
+  /** When the first suspect of an endpoint is due (ms since the epoch). */
+  nextSuspect(endpoint: string): { sequence: number; dueAt: number } | undefined {
+    return this.#statements.suspects
+      .all(endpoint, suspectsRead)
+      .map((row) => ({ sequence: Number(row.sequence), dueAt: Number(row.due_at) }))
+      .find(({ sequence }) => !this.#damaged.has(sequence));
+  }
+
+  /** Takes the first suspect of an endpoint, if one is due. */
+  claimSuspect(
+    endpoint: string,
+    { claimant, onDamage }: { claimant: Claimant; onDamage: (error: unknown) => void },
+  ): Claimed | undefined {
+    const suspect = this.nextSuspect(endpoint);
+    if (suspect === undefined || suspect.dueAt > claimant.now) return undefined;
+    return this.#claimOne(endpoint, { sequence: suspect.sequence, claimant, onDamage });
+  }
+
+  #claimOne(
+    endpoint: string,
+    { sequence, claimant, onDamage }: { sequence: number; claimant: Claimant; onDamage: (error: unknown) => void },
+  ): Claimed | undefined {
+    const { owner, now } = claimant;
+    try {
+      const row = this.#statements.claim.get(owner, now, now, sequence);
+      return (
+        row && {
+          id: String(row.id),
+          endpoint,
+          body: String(row.body),
+          receivedAt: new Date(Number(row.received_at)),
+          attempt: Number(row.attempts),
+          countedAttempts: Number(row.attempts) - Number(row.forgiven),
+          startedAt: now,
+        }
+      );
+    } catch (error) {
+      if (!isDamage(error) || !this.#database.isTransaction) throw error;
+      this.#damaged.add(sequence);
+      onDamage(error);
+      return undefined;
+    }
+  }
+
+  /**
+   * Stores how an attempt ended. When another process has taken the delivery over meanwhile, a success counts all the
+   * same unless the delivery has succeeded already; anything else is ignored.
+   */
+  end({ endpoint, id }: Claimed, { attempt, next }: Ending, { owner, now }: Claimant): EndingResult {
+    const row = this.#statements.find.get(endpoint, id);
+    const isOurs = row?.status === "running" && row.owner === owner && row.attempts === attempt.number;
+    if (row === undefined || !(isOurs || next.status === "succeeded")) return "superseded";
+    const sequence = Number(row.sequence);
+    this.#addAttempt(sequence, attempt);
+    // What is to be replayed after the run of another process is left to that.
+    if (!isOurs && (row.status === "succeeded" || row.again === 1)) return "superseded";
     const isQueued = next.status === "queued";
-    const { changes } = this.#statements.end.run({
+    this.#statements.end.run({
       status: next.status,
       due_at: isQueued ? next.dueAt : null,
       finished_at: isQueued ? null : now,
       forgiven: isQueued && !next.counts ? 1 : 0,
       now,
       sequence,
-      owner,
     });
-    if (changes === 0) return false;
-    this.#addAttempt(sequence, attempt);
-    return true;
+    return isOurs ? "stored" : "late";
   }
 
-  /** Prolongs the leases of what an owner is working on. Returns the deliveries that are still his. */
-  renew(sequences: readonly number[], { owner, until, now }: Lease): ReadonlySet<number> {
-    const rows = this.#statements.renew.all(until, now, owner, JSON.stringify(sequences));
-    return new Set(rows.map((row) => Number(row.sequence)));
+  /** The deliveries of an endpoint that some process has taken. Those on a damaged page are left out. */
+  running(endpoint: string, onDamage: (error: unknown) => void): RunningRow[] {
+    const { running, runningSequences, row } = this.#statements;
+    try {
+      return running.all(endpoint).map(toRunning);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      onDamage(error);
+    }
+    return runningSequences.all(endpoint).flatMap(({ sequence }) => {
+      try {
+        const found = row.get(Number(sequence));
+        return found ? [toRunning(found)] : [];
+      } catch {
+        return [];
+      }
+    });
   }
 
-  /** Deliveries whose lease has ended: whoever worked on them is gone. */
-  abandoned(now: number): Abandoned[] {
-    return this.#statements.abandoned.all(now).map((row) => ({
-      sequence: Number(row.sequence),
-      endpoint: String(row.endpoint),
-      id: String(row.id),
-      countedAttempts: Number(row.attempts) - Number(row.forgiven),
-      number: Number(row.attempts),
-      startedAt: Number(row.started_at ?? row.set_at),
-      lastSignAt: Number(row.set_at),
-    }));
+  /** Puts a delivery back that this owner has taken and never ran. */
+  release({ sequence }: RunningRow, { owner, now }: Claimant): void {
+    this.#statements.release.run({ sequence, owner, now });
   }
 
-  /** Takes an abandoned delivery back. Returns whether nobody else has done so meanwhile. */
-  takeBack(found: Abandoned, { isDead, now }: { isDead: boolean; now: number }): boolean {
-    const { changes } = this.#statements.takeBack.run(
-      isDead ? "dead" : "queued",
-      isDead ? null : now,
-      isDead ? now : null,
+  /** Shows others that an owner is alive. */
+  beat({ owner, now }: Claimant): void {
+    this.#statements.beat.run(owner, now);
+  }
+
+  /** How often each owner has shown that it is alive. */
+  beats(): ReadonlyMap<string, number> {
+    return new Map(this.#statements.owners.all().map(({ owner, beat }) => [String(owner), Number(beat)]));
+  }
+
+  /**
+   * Records that an owner is gone, with the number of deliveries that it was running: the one that finds out first
+   * counts them, before any is taken back. Returns the number; `undefined` when the owner has shown since that it is
+   * alive.
+   */
+  noteDeath(
+    owner: string,
+    { beat }: { beat: number | undefined },
+  ): { running: number; lastBeatAt: number } | undefined {
+    const { owner: find, noteDeath, countRunning } = this.#statements;
+    const found = find.get(owner);
+    if (found?.beat !== beat) return undefined;
+    const lastBeatAt = Number(found?.beat_at ?? 0);
+    if (typeof found?.running_at_death === "number") return { running: found.running_at_death, lastBeatAt };
+    const running = Number(countRunning.get(owner)?.running);
+    noteDeath.run(owner, running);
+    return { running, lastBeatAt };
+  }
+
+  /** Forgets an owner that runs nothing any more. */
+  dropOwner(owner: string): void {
+    this.#statements.dropOwner.run({ owner });
+  }
+
+  dropOwnersBefore(time: number): void {
+    this.#statements.dropOldOwners.run(time);
+  }
+
+  /**
+   * Takes a delivery back from an owner that is gone: it is a suspect, and waits before it runs alone. Returns
+   * `undefined` when it is not with that owner any more.
+   */
+  takeBack(
+    { sequence, owner }: RunningRow,
+    { isAlone, policy, now, lastBeatAt }: { isAlone: boolean; policy: RetryPolicy; now: number; lastBeatAt: number },
+  ): TakenBack | undefined {
+    const row = this.#statements.row.get(sequence);
+    if (row?.status !== "running" || row.owner !== owner) return undefined;
+    const uncounted = Number(row.uncounted_crashes);
+    const isCounted = isAlone || uncounted >= maxUncountedCrashes;
+    const attempt = Number(row.attempts);
+    const forgiven = row.again === 1 ? attempt : Number(row.forgiven) + (isCounted ? 0 : 1);
+    const isDead = isCounted && attempt - forgiven >= policy.attempts;
+    // The policy knows the waits between its attempts, and a delivery may crash more often.
+    const crash = Math.min(Number(row.crashes) + 1, Math.max(1, policy.attempts - 1));
+    this.#statements.takeBack.run({
+      status: isDead ? "dead" : "queued",
+      due_at: isDead ? null : now + policy.waitAfter(crash),
+      finished_at: isDead ? now : null,
+      forgiven,
+      uncounted_crashes: uncounted + (isCounted ? 0 : 1),
       now,
-      found.sequence,
-      now,
-    );
-    if (changes === 0) return false;
-    this.#addAttempt(found.sequence, {
-      number: found.number,
-      startedAt: new Date(found.startedAt),
-      durationMs: found.lastSignAt - found.startedAt,
+      sequence,
+    });
+    const startedAt = Number(row.started_at ?? row.set_at);
+    this.#addAttempt(sequence, {
+      number: attempt,
+      startedAt: new Date(startedAt),
+      durationMs: lastBeatAt - startedAt,
       outcome: "abandoned",
       error: abandonedError,
     });
-    return true;
+    return { endpoint: String(row.endpoint), id: String(row.id), attempt, isCounted, isDead };
   }
 
-  /** When the next delivery of each endpoint is due (ms since the epoch). */
-  dueAt(): { endpoint: string; dueAt: number }[] {
-    return this.#statements.due.all().map((row) => ({ endpoint: String(row.endpoint), dueAt: Number(row.due_at) }));
+  /** When the next delivery of an endpoint is due that is no suspect (ms since the epoch). */
+  nextDueAt(endpoint: string): number | undefined {
+    const dueAt = this.#statements.nextDue.get(endpoint)?.due_at;
+    return typeof dueAt === "number" ? dueAt : undefined;
   }
 
-  /** After the clock was set back, nothing may wait for the hour that it lost: what was set in the future is set anew. */
-  correctClock(now: number): void {
-    this.#statements.correctClock.run({ now });
+  /** After the clock was set back, nothing may wait for the lost time: what was set in the future is set again. */
+  correctClock(endpoint: string, now: number): void {
+    for (const status of ["queued", "running"]) this.#statements.correctClock.run({ endpoint, status, now });
   }
 
-  /** Puts a delivery back into the queue; one that is running, once more after that. Returns whether it is there. */
+  /** Puts a delivery back into the queue; one that is running, again after that. Returns whether it is there. */
   replay({ endpoint, id }: DeliveryKey, now: number): boolean {
     return this.#statements.replay.run({ now, endpoint, id }).changes > 0;
   }
 
-  replayDead(endpoint: string, now: number): number {
-    return Number(this.#statements.replayDead.run(now, now, endpoint).changes);
-  }
-
-  get({ endpoint, id }: DeliveryKey): StoredDelivery | undefined {
-    const row = this.#statements.find.get(endpoint, id);
-    return row && this.#toStored(row);
-  }
-
-  /** @throws `OPTION_INVALID`. */
-  list(options: ListOptions): DeliveryPage {
-    const { endpoint, status, cursor } = options;
-    const limit = pageSize(options);
-    const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
-    if (!Number.isSafeInteger(before)) throw listInvalid();
-    const sequences = this.#sequences({ endpoint, status, before, limit });
-    const last = sequences.at(-1);
-    const rows = sequences.map((sequence) => this.#statements.row.get(sequence)).filter((row) => row !== undefined);
-    return {
-      deliveries: rows.map((row) => this.#toStored(row)),
-      ...(sequences.length === limit && last !== undefined && { next: String(last) }),
-    };
-  }
-
-  /** The newest of each endpoint and status that is asked for: one index alone has each of these in order. */
-  #sequences({ endpoint, status, before, limit }: ListOptions & { before: number; limit: number }): number[] {
-    const { newest, newestOf, totals } = this.#statements;
-    const rows =
-      endpoint === undefined && status === undefined
-        ? newest.all(before, limit)
-        : totals
-            .all()
-            .filter((total) => total.endpoint === (endpoint ?? total.endpoint))
-            .filter((total) => total.status === (status ?? total.status))
-            .flatMap((total) => newestOf.all(String(total.endpoint), String(total.status), before, limit));
-    const sequences = rows.map(({ sequence }) => Number(sequence));
-    return sequences.sort((one, other) => other - one).slice(0, limit);
-  }
-
-  counts(): Record<string, DeliveryCounts> {
-    // An endpoint may be named "__proto__".
-    const counts: Record<string, Record<DeliveryStatus, number>> = Object.create(null);
-    for (const row of this.#statements.totals.all()) {
-      const endpoint = String(row.endpoint);
-      counts[endpoint] ??= { queued: 0, running: 0, succeeded: 0, dead: 0 };
-      const status = statuses.find((known) => known === row.status);
-      if (status) counts[endpoint][status] = Number(row.deliveries);
-    }
-    return counts;
+  /** The sequence of the newest delivery. */
+  lastSequence(): number {
+    return Number(this.#statements.lastSequence.get()?.sequence ?? 0);
   }
 
   /**
-   * Forgets some of what finished before `bodiesBefore`: its body and its attempts at once, its id only when that is
-   * not needed any more to know a duplicate. Returns how many, and whether there is more of it: it is done in steps, so
-   * that nobody else has to wait for all of it.
+   * Replays some of the dead deliveries of an endpoint, in the order of their sequences. Returns how many, and where to
+   * go on; `undefined` after the last.
    */
-  prune(
+  replayDeadStep(
     endpoint: string,
-    { bodiesBefore, idsBefore }: { bodiesBefore: number; idsBefore: number },
-  ): { count: number; isDone: boolean } {
-    const { dropBodies, dropAttempts, dropIds } = this.#statements;
-    const emptied = dropBodies.all(endpoint, bodiesBefore, pruneStep).map(({ sequence }) => Number(sequence));
-    dropAttempts.run(JSON.stringify(emptied));
-    const { changes: forgotten } = dropIds.run(endpoint, Math.min(bodiesBefore, idsBefore), pruneStep);
-    return { count: emptied.length, isDone: emptied.length < pruneStep && forgotten < pruneStep };
+    { after, last, now }: { after: number; last: number; now: number },
+  ): { count: number; next: number | undefined } {
+    const sequences = this.#statements.dead
+      .all(endpoint, after, last, replayStep)
+      .map(({ sequence }) => Number(sequence));
+    const count = sequences.reduce(
+      (sum, sequence) => sum + Number(this.#statements.replayDead.run({ sequence, now }).changes),
+      0,
+    );
+    return { count, next: sequences.length === replayStep ? sequences.at(-1) : undefined };
+  }
+
+  /** Stores for how long the finished deliveries of an endpoint are kept, for receivers that do not have it. */
+  rememberEndpoint(endpoint: string, { retentionMs }: { retentionMs: number }): void {
+    this.#statements.rememberEndpoint.run(endpoint, retentionMs);
   }
 
   #addAttempt(sequence: number, { number, startedAt, durationMs, outcome, error }: TimedAttempt): void {
@@ -240,30 +333,8 @@ export class DeliveryTable {
       message,
     );
   }
-
-  #toStored(row: Row): StoredDelivery {
-    const status = statuses.find((known) => known === row.status) ?? "dead";
-    return {
-      id: String(row.id),
-      endpoint: String(row.endpoint),
-      status,
-      receivedAt: new Date(Number(row.received_at)),
-      ...(status === "queued" && { dueAt: new Date(Number(row.due_at)) }),
-      ...(status === "running" && row.started_at !== null && { startedAt: new Date(Number(row.started_at)) }),
-      ...(row.finished_at !== null && { finishedAt: new Date(Number(row.finished_at)) }),
-      ...(row.body !== null && { body: String(row.body) }),
-      attempts: this.#statements.attempts.all(Number(row.sequence)).map(toAttempt),
-    };
-  }
 }
 
-function toAttempt(row: Row): DeliveryAttempt {
-  const outcomes = ["succeeded", "failed", "abandoned"] as const;
-  return {
-    number: Number(row.number),
-    startedAt: new Date(Number(row.started_at)),
-    durationMs: Number(row.duration_ms),
-    outcome: outcomes.find((known) => known === row.outcome) ?? "failed",
-    ...(row.code !== null && { error: { code: String(row.code), message: String(row.message) } }),
-  };
+function toRunning(row: Record<string, unknown>): RunningRow {
+  return { sequence: Number(row.sequence), id: String(row.id), owner: String(row.owner) };
 }

@@ -1,14 +1,26 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { WebhookError } from "../../errors.ts";
 import { inboxUnavailable } from "../inbox-errors.ts";
+import { isBusy } from "./sqlite-error.ts";
 
 /**
- * How long a write may wait for a lock of somebody else, in milliseconds: so that the answer is out within 5 seconds, a
- * busy machine included.
+ * How long a write may wait for another connection's lock, in milliseconds: the answer is then sent within 5 s, also by a
+ * busy machine.
  */
 const longestWaitMs = 3_000;
 /** How often a lock is tried. */
 const retryMs = 5;
+
+/** What is committed to. */
+export interface CommitTarget {
+  readonly isTransaction: boolean;
+  begin(): void;
+  /** @throws also when what was committed is not there to stay. */
+  commit(): void;
+  /** Ends the transaction, if there is one. */
+  rollback(): void;
+  /** Called outside of a transaction, with what a group of writes failed with. */
+  afterFailure(error: unknown): void;
+}
 
 interface Write {
   operation: () => unknown;
@@ -23,18 +35,21 @@ interface Write {
  * make it faster.
  */
 export class GroupCommit {
-  readonly #database: DatabaseSync;
-  readonly #begin: StatementSync;
-  readonly #commit: StatementSync;
+  readonly #target: CommitTarget;
   readonly #deadlineMs: number;
   #waiting: Write[] = [];
   #isScheduled = false;
 
-  constructor(database: DatabaseSync, { deadlineMs = longestWaitMs }: { deadlineMs?: number } = {}) {
-    this.#database = database;
+  #failure: unknown;
+
+  constructor(target: CommitTarget, { deadlineMs = longestWaitMs }: { deadlineMs?: number } = {}) {
+    this.#target = target;
     this.#deadlineMs = deadlineMs;
-    this.#begin = database.prepare("BEGIN IMMEDIATE");
-    this.#commit = database.prepare("COMMIT");
+  }
+
+  /** Why the last transaction failed; `undefined` when it did not. */
+  get failure(): unknown {
+    return this.#failure;
   }
 
   /**
@@ -72,7 +87,7 @@ export class GroupCommit {
     const group = this.#waiting;
     this.#waiting = [];
     try {
-      this.#begin.run();
+      this.#target.begin();
     } catch (error) {
       this.#waitForLock(group, error);
       return;
@@ -85,25 +100,30 @@ export class GroupCommit {
           settle.push(() => resolve(result));
         } catch (error) {
           // A full disk ends the transaction, and with it what the others have written.
-          if (!this.#database.isTransaction) throw error;
+          if (!this.#target.isTransaction) throw error;
           settle.push(() => reject(WebhookError.isInstance(error) ? error : inboxUnavailable(error)));
         }
       }
-      this.#commit.run();
+      this.#target.commit();
     } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      this.#target.rollback();
+      this.#target.afterFailure(error);
+      this.#failure = error;
       for (const { reject } of group) reject(inboxUnavailable(error));
       return;
     }
+    this.#failure = undefined;
     for (const tell of settle) tell();
   }
 
   #waitForLock(group: readonly Write[], error: unknown): void {
-    const isLocked = error instanceof Error && "errcode" in error && error.errcode === 5;
     const oldest = performance.now() - this.#deadlineMs;
     for (const write of group) {
-      if (isLocked && write.since > oldest) this.#waiting.push(write);
-      else write.reject(inboxUnavailable(error));
+      if (isBusy(error) && write.since > oldest) this.#waiting.push(write);
+      else {
+        this.#failure = error;
+        write.reject(inboxUnavailable(error));
+      }
     }
     if (this.#waiting.length > 0) this.#schedule(retryMs);
   }

@@ -1,25 +1,34 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { Outcome } from "../../delivery.ts";
 import type { Logger } from "../../logger.ts";
 import type { QueueOptions } from "../inbox.ts";
 import { inboxClosing, leaseLost } from "../inbox-errors.ts";
 import { nextAttemptAt } from "../retry-policy.ts";
 import { closingError, storedError } from "../stored-delivery.ts";
-import type { Claimed, DeliveryTable, Ending } from "./delivery-table.ts";
+import type { DamageLog } from "./damage-log.ts";
+import type { Claimed, DeliveryTable, Ending, EndingResult } from "./delivery-table.ts";
 import type { GroupCommit } from "./group-commit.ts";
+import type { SuspectGate } from "./suspect-gate.ts";
 
 /** What a {@link QueueWorker} is made from. */
 export interface QueueWorkerOptions {
   queue: QueueOptions;
-  table: DeliveryTable;
+  /** Belongs to the current file of the inbox. */
+  table: () => DeliveryTable;
   commit: GroupCommit;
-  /** Names this process in a lease. */
+  gate: SuspectGate;
+  damage: DamageLog;
+  /** Names this process. */
   owner: string;
-  leaseMs: number;
+  /** How often an ending is tried to be stored, in milliseconds. */
+  retryMs: number;
   /** Milliseconds since the epoch. */
   now: () => number;
   log: () => Logger;
-  /** Told when a delivery of this endpoint becomes due. */
+  /** Called when a delivery of this endpoint becomes due later (ms since the epoch). */
   later: (dueAt: number) => void;
+  /** Called when a delivery starts or has ended. */
+  runningChanged: () => void;
 }
 
 interface Running {
@@ -28,38 +37,42 @@ interface Running {
   done: Promise<void>;
 }
 
-/** Works on the deliveries of one endpoint, so many at a time. */
+/** Runs the deliveries of one endpoint, so many at a time. */
 export class QueueWorker {
   readonly #options: QueueWorkerOptions;
-  readonly #running = new Map<number, Running>();
+  /** By id. */
+  readonly #running = new Map<string, Running>();
+  readonly #stopped = new AbortController();
   #claiming: Promise<void> | undefined;
   #isClaiming = false;
   #isWanted = false;
   #closing = false;
   #closed = false;
+  /** By performance.now(). */
+  #failingSince: number | undefined;
 
   constructor(options: QueueWorkerOptions) {
     this.#options = options;
   }
 
-  get attempts(): number {
-    return this.#options.queue.policy.attempts;
+  get queue(): QueueOptions {
+    return this.#options.queue;
   }
 
-  get retentionMs(): number {
-    return this.#options.queue.retentionMs;
+  get running(): number {
+    return this.#running.size;
   }
 
-  /** What it is working on, by sequence. */
-  get running(): readonly number[] {
-    return [...this.#running.keys()];
+  /** For how long no delivery could be taken, in milliseconds; 0 when the last try was fine. */
+  get failingMs(): number {
+    return this.#failingSince === undefined ? 0 : performance.now() - this.#failingSince;
   }
 
-  isRunning(sequence: number): boolean {
-    return this.#running.has(sequence);
+  isRunning(id: string): boolean {
+    return this.#running.has(id);
   }
 
-  /** Looks for deliveries that are due, as far as there is room. */
+  /** Takes deliveries that are due, up to its concurrency. */
   wake(): void {
     this.#isWanted = true;
     if (this.#isClaiming) return;
@@ -67,9 +80,26 @@ export class QueueWorker {
     this.#claiming = this.#claim();
   }
 
-  /** Aborts what somebody else has taken meanwhile: the lease had ended, so this process was too slow to renew it. */
-  letGo(sequences: ReadonlySet<number>): void {
-    for (const sequence of sequences) this.#running.get(sequence)?.controller.abort(leaseLost());
+  /** Runs the first suspect that is due. Returns whether there was one; never rejects. */
+  async runSuspect(): Promise<boolean> {
+    const { queue, table, commit, owner, now, gate } = this.#options;
+    if (this.#closing) return false;
+    const taking = this.#try(() =>
+      commit.write(() =>
+        table().claimSuspect(queue.endpoint, { claimant: { owner, now: now() }, onDamage: this.#onDamage }),
+      ),
+    );
+    this.#claiming = Promise.all([this.#claiming, taking]).then(() => {});
+    const claimed = await taking;
+    if (!claimed) return false;
+    gate.start();
+    await this.#run(claimed);
+    return true;
+  }
+
+  /** Aborts what other processes have taken over: this one did not show for the length of a lease that it is alive. */
+  keepOnly(ids: ReadonlySet<string>): void {
+    for (const [id, { controller }] of this.#running) if (!ids.has(id)) controller.abort(leaseLost());
   }
 
   /** Takes nothing more, asks handlers to end, and hands back what is not done after `graceMs`. */
@@ -78,6 +108,7 @@ export class QueueWorker {
     await this.#claiming;
     const running = [...this.#running.values()];
     for (const { controller } of running) controller.abort(inboxClosing());
+    this.#stopped.abort();
     if (running.length === 0) return;
     const grace = Promise.withResolvers<void>();
     const timer = setTimeout(grace.resolve, graceMs);
@@ -88,37 +119,69 @@ export class QueueWorker {
   }
 
   async #claim(): Promise<void> {
-    while (this.#isWanted && !this.#closing && this.#running.size < this.#options.queue.concurrency) {
+    const { queue, gate } = this.#options;
+    while (this.#isWanted && !this.#closing && this.#running.size < queue.concurrency && gate.enter()) {
       this.#isWanted = false;
       await this.#claimSome();
+      gate.leave();
     }
-    // At once after the last look, or somebody who wakes it in between would not be heard.
+    // At once after the last look, or a wake in between would be lost.
     this.#isClaiming = false;
   }
 
   async #claimSome(): Promise<void> {
-    const { queue, table, commit, owner, leaseMs, now, log } = this.#options;
+    const { queue, table, commit, owner, now, gate } = this.#options;
     const most = queue.concurrency - this.#running.size;
+    let isDamaged = false;
+    const onDamage = (error: unknown) => {
+      isDamaged = true;
+      this.#onDamage(error);
+    };
+    const claimed = await this.#try(() =>
+      commit.write(() => table().claim(queue.endpoint, { most, claimant: { owner, now: now() }, onDamage })),
+    );
+    for (const delivery of claimed ?? []) {
+      gate.start();
+      void this.#run(delivery);
+    }
+    if (claimed?.length === most || isDamaged) this.#isWanted = true;
+  }
+
+  readonly #onDamage = (error: unknown): void => {
+    this.#options.damage.note(error, this.#options.queue.endpoint);
+  };
+
+  async #try<Taken>(take: () => Promise<Taken>): Promise<Taken | undefined> {
+    const { log, queue, damage } = this.#options;
     try {
-      const claimed = await commit.write(() => {
-        const at = now();
-        return table.claim(queue.endpoint, { most, lease: { owner, now: at, until: at + leaseMs } });
-      });
-      for (const delivery of claimed) this.#run(delivery);
-      if (claimed.length === most) this.#isWanted = true;
+      const taken = await take();
+      this.#failingSince = undefined;
+      return taken;
     } catch (error) {
-      // The regular look comes back to it.
-      log().error({ err: error, endpoint: queue.endpoint }, "No delivery could be taken out of the inbox.");
+      // The next poll tries again.
+      if (!damage.note(error, queue.endpoint) && this.#failingSince === undefined) {
+        log().error(
+          { err: error, endpoint: queue.endpoint },
+          "No delivery could be taken out of the inbox. The receiver tries again every second.",
+        );
+      }
+      this.#failingSince ??= performance.now();
+      return undefined;
     }
   }
 
-  #run(claimed: Claimed): void {
+  #run(claimed: Claimed): Promise<void> {
+    const { gate, runningChanged } = this.#options;
     const controller = new AbortController();
     const done = this.#work(claimed, controller).finally(() => {
-      this.#running.delete(claimed.sequence);
+      this.#running.delete(claimed.id);
+      runningChanged();
       if (!this.#closing) this.wake();
+      gate.leave();
     });
-    this.#running.set(claimed.sequence, { claimed, controller, done });
+    this.#running.set(claimed.id, { claimed, controller, done });
+    runningChanged();
+    return done;
   }
 
   async #work(claimed: Claimed, controller: AbortController): Promise<void> {
@@ -128,7 +191,7 @@ export class QueueWorker {
     const isLast = countedAttempts >= queue.policy.attempts;
     const task = { id, endpoint, body, receivedAt, attempt: number, isLast };
     const outcome = await queue.run(task, controller.signal);
-    // Handed back already: somebody else may work on it by now.
+    // Handed back already: another process may run it by now.
     if (this.#closed) return;
     // Told to end, and did not succeed: that is no fault of the delivery.
     if (this.#closing && outcome.status === "failed") return this.#handBack(claimed);
@@ -163,16 +226,37 @@ export class QueueWorker {
     return this.#end(claimed, { attempt, next: { status: "queued", dueAt: now, counts: false } });
   }
 
+  /** Stores how an attempt ended, as soon as that is possible. */
   async #end(claimed: Claimed, ending: Ending): Promise<void> {
-    const { commit, table, owner, now, log, later, queue } = this.#options;
+    const { commit, table, owner, now, log, retryMs, queue } = this.#options;
     const fields = { endpoint: queue.endpoint, deliveryId: claimed.id };
-    try {
-      const wasOurs = await commit.write(() => table.end(claimed, ending, { owner, now: now() }));
-      if (!wasOurs) log().warn(fields, "A delivery took longer than its lease, and somebody else works on it.");
-      else if (ending.next.status === "queued") later(ending.next.dueAt);
-    } catch (error) {
-      // Its lease ends, and then it is run again: at least once.
-      log().error({ ...fields, err: error }, "The end of a delivery could not be stored: it will be run again.");
+    for (let failures = 0; ; failures += 1) {
+      try {
+        const result = await commit.write(() => table().end(claimed, ending, { owner, now: now() }));
+        this.#noteEnding(result, { claimed, ending });
+        return;
+      } catch (error) {
+        const cannotWait = this.#stopped.signal.aborted;
+        const message = cannotWait
+          ? "The result of a delivery could not be stored: it will be run again."
+          : "The result of a delivery could not be stored yet. The receiver tries again until it is.";
+        if (cannotWait || failures === 0) log().error({ ...fields, err: error }, message);
+        if (cannotWait) return;
+      }
+      // Ends early at a shutdown, for a last try.
+      await wait(retryMs, undefined, { signal: this.#stopped.signal }).catch(() => {});
+    }
+  }
+
+  #noteEnding(result: EndingResult, { claimed, ending }: { claimed: Claimed; ending: Ending }): void {
+    const { log, later, queue } = this.#options;
+    const fields = { endpoint: queue.endpoint, deliveryId: claimed.id, attempt: claimed.attempt };
+    if (result === "late") {
+      log().warn(fields, "A delivery succeeded after another process had taken it over: the success counts.");
+    } else if (result === "superseded") {
+      log().warn(fields, "Another process had taken a delivery over: how it ended here is ignored.");
+    } else if (ending.next.status === "queued") {
+      later(ending.next.dueAt);
     }
   }
 }

@@ -1,3 +1,4 @@
+import { messageOf } from "../../error-message.ts";
 import type { Logger } from "../../logger.ts";
 import type {
   Arrival,
@@ -9,14 +10,19 @@ import type {
   ListOptions,
   QueueOptions,
 } from "../inbox.ts";
-import { deliveryUnknown } from "../inbox-errors.ts";
-import { idsKnownMs } from "../known-ids.ts";
-import { abandonedError, type StoredDelivery } from "../stored-delivery.ts";
-import { openInboxDatabase } from "./database.ts";
-import { type Abandoned, DeliveryTable } from "./delivery-table.ts";
+import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
+import type { StoredDelivery } from "../stored-delivery.ts";
+import { DamageLog } from "./damage-log.ts";
+import type { DeliveryTable } from "./delivery-table.ts";
 import { checkFileSystem } from "./file-system.ts";
 import { GroupCommit } from "./group-commit.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import { pruneInbox } from "./housekeeping.ts";
+import { InboxFile } from "./inbox-file.ts";
+import { findProblems } from "./problems.ts";
 import { QueueWorker } from "./queue-worker.ts";
+import { type Suspect, SuspectGate } from "./suspect-gate.ts";
+import { Takeover } from "./takeover.ts";
 
 /** What a {@link SqliteInbox} is made from. */
 export interface SqliteInboxOptions {
@@ -27,126 +33,180 @@ export interface SqliteInboxOptions {
   log: () => Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
+  /** Milliseconds of a clock that is never set. Default `performance.now()`. */
+  monotonicNow?: () => number;
   /** Deliveries of an endpoint that may wait; more are refused. */
   mostQueued?: number;
-  /** How long a delivery that nobody renews belongs to whoever took it, in milliseconds. */
+  /** How long a process may show no sign of life before its deliveries are taken back, in milliseconds. */
   leaseMs?: number;
-  /** How often other processes' deliveries and ended leases are looked for, in milliseconds. */
+  /** How often deliveries of other processes, and processes that are gone, are looked for, in milliseconds. */
   pollMs?: number;
-  /** How long after the opening what may be forgotten is looked for, in milliseconds; from then on once an hour. */
+  /** When finished deliveries are removed for the first time after the opening, in milliseconds; then every hour. */
   firstPruneMs?: number;
-  /** Whether to fail where there is no inbox yet, in place of making one. Default `false`. */
+  /** Whether to fail where there is no inbox yet, instead of making one. Default `false`. */
   mustExist?: boolean;
 }
 
 const hourMs = 3_600_000;
+/** How often the same failure of the regular work is logged, in milliseconds. */
+const logEveryMs = 60_000;
 
 /** Keeps deliveries in a SQLite file, which several processes of one machine may share. */
 export class SqliteInbox implements Inbox {
   readonly #options: Required<SqliteInboxOptions>;
-  readonly #database: ReturnType<typeof openInboxDatabase>;
-  readonly #table: DeliveryTable;
+  readonly #file: InboxFile;
   readonly #commit: GroupCommit;
   readonly #owner = crypto.randomUUID();
   readonly #workers = new Map<string, QueueWorker>();
+  readonly #heartbeat: Heartbeat;
+  readonly #damage: DamageLog;
+  readonly #gate: SuspectGate;
+  readonly #takeover: Takeover;
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #pruneTimer: NodeJS.Timeout;
-  // So that the first look corrects what was stored before the clock was set back.
+  // So that the first poll corrects what was stored before the clock was set back.
   #lastPoll = Number.POSITIVE_INFINITY;
   #wakeAt = Number.POSITIVE_INFINITY;
   #wakeTimer: NodeJS.Timeout | undefined;
+  /** What was logged last of the regular work, by the monotonic clock. */
+  #failure: { message: string; at: number } | undefined;
   #closed: Promise<void> | undefined;
 
   /** @throws `INBOX_UNUSABLE` */
   constructor(options: SqliteInboxOptions) {
     this.#options = {
       unsafeFileSystem: "refuse",
+      monotonicNow: () => performance.now(),
       mostQueued: 100_000,
       leaseMs: 30_000,
       pollMs: 1_000,
-      // Not at once: the first deliveries go before.
+      // Not at once: the first deliveries come before.
       firstPruneMs: 10_000,
       mustExist: false,
       ...options,
     };
-    const { file, unsafeFileSystem, leaseMs, pollMs, firstPruneMs, mustExist, log } = this.#options;
+    const { file, unsafeFileSystem, leaseMs, pollMs, firstPruneMs, mustExist, log, now, monotonicNow } = this.#options;
     if (file !== ":memory:") checkFileSystem(file, { isAllowed: unsafeFileSystem === "allow", log });
-    this.#database = openInboxDatabase(file, { mustExist });
-    this.#table = new DeliveryTable(this.#database);
-    this.#commit = new GroupCommit(this.#database);
+    this.#file = new InboxFile({ file, mustExist, log });
+    this.#commit = new GroupCommit(this.#file);
+    this.#damage = new DamageLog({ file, log, monotonicNow });
+    this.#heartbeat = new Heartbeat({ file: this.#file.path, owner: this.#owner, intervalMs: leaseMs / 3, log });
+    this.#gate = new SuspectGate({
+      now,
+      monotonicNow,
+      firstHoldMs: pollMs,
+      findSuspects: () => this.#findSuspects(),
+      wakeWorkers: () => this.#wakeWorkers(),
+    });
+    this.#takeover = new Takeover({
+      ...this.#options,
+      owner: this.#owner,
+      workers: this.#workers,
+      table: () => this.#table,
+      commit: this.#commit,
+      damage: this.#damage,
+    });
+    this.#file.onRestored(() => {
+      this.#damage.clear();
+      this.#lookAfter(() => this.#heartbeat.restart());
+    });
     this.#every(pollMs, () => this.#poll());
-    this.#every(leaseMs / 3, () => this.#renew());
+    this.#every(leaseMs / 3, () => this.#beat());
     const prune = () => this.prune().then(() => {});
     this.#every(hourMs, prune);
-    // Also one that is restarted more often than that has to forget.
+    // Also one that is restarted more often than that removes what is past its retention.
     this.#pruneTimer = setTimeout(() => this.#lookAfter(prune), firstPruneMs);
     this.#pruneTimer.unref();
   }
 
+  get #table(): DeliveryTable {
+    return this.#file.table;
+  }
+
   async accept(arrival: Arrival): Promise<{ duplicate: boolean }> {
     const { now, mostQueued } = this.#options;
-    const duplicate = await this.#commit.write(() => this.#table.add(arrival, { now: now(), mostQueued }));
+    const duplicate = await this.#commit.write(() => {
+      if (!this.#file.hasRoomFor(arrival.body.length)) throw inboxUnavailable(new Error("The disk is full."));
+      return this.#table.add(arrival, { now: now(), mostQueued });
+    });
     if (!duplicate) this.#workers.get(arrival.endpoint)?.wake();
     return { duplicate };
   }
 
   work(queue: QueueOptions): void {
-    if (this.#workers.has(queue.endpoint)) return;
-    const { now, leaseMs, log } = this.#options;
+    const { endpoint, retentionMs } = queue;
+    if (this.#workers.has(endpoint)) return;
+    const { now, pollMs, log } = this.#options;
     const worker = new QueueWorker({
       queue,
-      table: this.#table,
+      table: () => this.#table,
       commit: this.#commit,
+      gate: this.#gate,
+      damage: this.#damage,
       owner: this.#owner,
-      leaseMs,
+      retryMs: pollMs,
       now,
       log,
       later: (dueAt) => this.#wakeBy(dueAt),
+      runningChanged: () => this.#heartbeat.setRunning(this.#countRunning()),
     });
-    this.#workers.set(queue.endpoint, worker);
+    this.#workers.set(endpoint, worker);
+    this.#lookAfter(() => this.#commit.write(() => this.#table.rememberEndpoint(endpoint, { retentionMs })));
     worker.wake();
   }
 
   async list(options: ListOptions = {}): Promise<DeliveryPage> {
-    return this.#table.list(options);
+    return this.#table.reader.list(options);
   }
 
   async get(key: DeliveryKey): Promise<StoredDelivery | undefined> {
-    return this.#table.get(key);
+    return this.#table.reader.get(key);
   }
 
   async replay(key: DeliveryKey): Promise<void> {
     const found = await this.#commit.write(() => this.#table.replay(key, this.#options.now()));
     if (!found) throw deliveryUnknown(key);
-    this.#workers.get(key.endpoint)?.wake();
+    this.#wake(key.endpoint);
   }
 
   async replayDead(endpoint: string): Promise<number> {
-    const count = await this.#commit.write(() => this.#table.replayDead(endpoint, this.#options.now()));
-    this.#workers.get(endpoint)?.wake();
+    const last = this.#table.lastSequence();
+    let count = 0;
+    for (let after: number | undefined = 0; after !== undefined && this.#closed === undefined; ) {
+      const from: number = after;
+      const step = await this.#commit.write(() =>
+        this.#table.replayDeadStep(endpoint, { after: from, last, now: this.#options.now() }),
+      );
+      count += step.count;
+      after = step.next;
+      this.#wake(endpoint);
+    }
     return count;
   }
 
   async counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
-    return this.#table.counts();
+    return this.#table.reader.counts();
   }
 
-  async problems(): Promise<readonly InboxProblem[]> {
-    return [];
+  problems(): Promise<readonly InboxProblem[]> {
+    const { now } = this.#options;
+    return findProblems({
+      file: this.#file,
+      commit: this.#commit,
+      damage: this.#damage,
+      workers: [...this.#workers.values()],
+      probe: () => this.#table.beat({ owner: this.#owner, now: now() }),
+    });
   }
 
-  async prune(): Promise<number> {
-    let count = 0;
-    for (const [endpoint, { retentionMs }] of this.#workers) {
-      const now = this.#options.now();
-      const limits = { bodiesBefore: now - retentionMs, idsBefore: now - idsKnownMs };
-      for (let isDone = false; !isDone; ) {
-        const step = await this.#commit.write(() => this.#table.prune(endpoint, limits));
-        count += step.count;
-        isDone = step.isDone || this.#closed !== undefined;
-      }
-    }
-    return count;
+  prune(): Promise<number> {
+    return pruneInbox({
+      table: () => this.#table,
+      commit: this.#commit,
+      now: this.#options.now,
+      retentionOf: (endpoint) => this.#workers.get(endpoint)?.queue.retentionMs,
+      isStopped: () => this.#closed !== undefined,
+    });
   }
 
   close(graceMs: number): Promise<void> {
@@ -158,43 +218,79 @@ export class SqliteInbox implements Inbox {
     for (const timer of this.#timers) clearInterval(timer);
     clearTimeout(this.#wakeTimer);
     clearTimeout(this.#pruneTimer);
+    this.#gate.close();
     await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
-    await this.#commit.settled();
-    this.#database.close();
+    await this.#heartbeat.close();
+    await this.#commit.write(() => this.#table.dropOwner(this.#owner)).catch(() => {});
+    this.#file.close();
   }
 
-  /** What others have stored, what is due by now, and what was abandoned. */
+  /** Finds what others have stored, what is due by now, and what processes have left that are gone. */
   async #poll(): Promise<void> {
+    if (!this.#file.restoreIfGone()) return;
+    await this.#correctClock();
+    this.#wakeDue();
+    await this.#takeover.look();
+    this.#gate.look();
+  }
+
+  async #correctClock(): Promise<void> {
     const now = this.#options.now();
-    if (now < this.#lastPoll) await this.#commit.write(() => this.#table.correctClock(now));
+    const wasSetBack = now < this.#lastPoll;
     this.#lastPoll = now;
-    const abandoned = this.#table.abandoned(now).filter(({ sequence, endpoint }) => {
-      const worker = this.#workers.get(endpoint);
-      return worker !== undefined && !worker.isRunning(sequence);
-    });
-    for (const found of abandoned) await this.#takeBack(found, now);
-    this.#wakeDue(now);
+    if (!wasSetBack) return;
+    for (const { endpoint } of this.#table.remover.endpoints()) {
+      await this.#commit
+        .write(() => this.#table.correctClock(endpoint, now))
+        .catch((error: unknown) => {
+          if (!this.#damage.note(error, endpoint)) throw error;
+        });
+    }
   }
 
-  async #takeBack(found: Abandoned, now: number): Promise<void> {
-    const { endpoint, id: deliveryId, number: attempt } = found;
-    const isDead = found.countedAttempts >= (this.#workers.get(endpoint)?.attempts ?? 0);
-    const isTaken = await this.#commit.write(() => this.#table.takeBack(found, { isDead, now }));
-    if (!isTaken) return;
-    const { code, message } = abandonedError;
-    const fields = { endpoint, deliveryId, attempt, code };
-    if (isDead) this.#options.log().error(fields, `${message} Its attempts are used up: it is dead. Replay it.`);
-    else this.#options.log().warn(fields, `${message} It is run again.`);
-  }
-
-  #wakeDue(now: number): void {
-    for (const { endpoint, dueAt } of this.#table.dueAt()) {
-      if (dueAt <= now) this.#workers.get(endpoint)?.wake();
+  #wakeDue(): void {
+    const now = this.#options.now();
+    for (const endpoint of this.#workers.keys()) {
+      const dueAt = this.#read(endpoint, () => this.#table.nextDueAt(endpoint));
+      if (dueAt === undefined) continue;
+      if (dueAt <= now) this.#wake(endpoint);
       else this.#wakeBy(dueAt);
     }
   }
 
-  /** Looks again when something becomes due before the next regular look. */
+  #findSuspects(): Suspect[] {
+    return [...this.#workers.values()].flatMap((worker) => {
+      const { endpoint } = worker.queue;
+      const found = this.#read(endpoint, () => this.#table.nextSuspect(endpoint));
+      if (!found) return [];
+      if (found.dueAt > this.#options.now()) this.#wakeBy(found.dueAt);
+      return [{ dueAt: found.dueAt, run: () => worker.runSuspect() }];
+    });
+  }
+
+  /** Reads something of an endpoint; damage of one endpoint does not stop the others. */
+  #read<Result>(endpoint: string, read: () => Result): Result | undefined {
+    try {
+      return read();
+    } catch (error) {
+      if (!this.#damage.note(error, endpoint)) throw error;
+      return undefined;
+    }
+  }
+
+  #wake(endpoint: string): void {
+    this.#workers.get(endpoint)?.wake();
+  }
+
+  #wakeWorkers(): void {
+    for (const worker of this.#workers.values()) worker.wake();
+  }
+
+  #countRunning(): number {
+    return [...this.#workers.values()].reduce((sum, { running }) => sum + running, 0);
+  }
+
+  /** Looks again when something becomes due before the next poll. */
   #wakeBy(dueAt: number): void {
     const { now, pollMs } = this.#options;
     const delay = Math.max(0, dueAt - now());
@@ -203,20 +299,17 @@ export class SqliteInbox implements Inbox {
     this.#wakeAt = dueAt;
     this.#wakeTimer = setTimeout(() => {
       this.#wakeAt = Number.POSITIVE_INFINITY;
-      this.#lookAfter(async () => this.#wakeDue(now()));
+      this.#lookAfter(async () => {
+        this.#wakeDue();
+        this.#gate.look();
+      });
     }, delay);
     this.#wakeTimer.unref();
   }
 
-  async #renew(): Promise<void> {
-    const { now, leaseMs } = this.#options;
-    const workers = [...this.#workers.values()];
-    const running = workers.flatMap((worker) => worker.running);
-    if (running.length === 0) return;
-    const lease = { owner: this.#owner, now: now(), until: now() + leaseMs };
-    const ours = await this.#commit.write(() => this.#table.renew(running, lease));
-    const lost = new Set(running.filter((sequence) => !ours.has(sequence)));
-    for (const worker of workers) worker.letGo(lost);
+  async #beat(): Promise<void> {
+    if (!this.#heartbeat.needsEventLoop || this.#countRunning() === 0) return;
+    await this.#commit.write(() => this.#table.beat({ owner: this.#owner, now: this.#options.now() }));
   }
 
   #every(milliseconds: number, task: () => Promise<void>): void {
@@ -227,8 +320,12 @@ export class SqliteInbox implements Inbox {
 
   #lookAfter(task: () => Promise<void>): void {
     task().catch((error: unknown) => {
-      // What was under way when the inbox closed has nothing to look at any more.
+      // What was under way when the inbox closed has nothing to do any more.
       if (this.#closed) return;
+      const message = messageOf(error);
+      const at = this.#options.monotonicNow();
+      if (message === this.#failure?.message && at - this.#failure.at < logEveryMs) return;
+      this.#failure = { message, at };
       this.#options.log().error({ err: error }, "The inbox could not be looked after; it is tried again.");
     });
   }

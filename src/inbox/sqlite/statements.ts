@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 
-/** All that is asked of the database of an inbox. Each finds what it needs by an index, however many deliveries there are. */
+/** All statements of an inbox. Each uses an index, so that its cost does not grow with the number of deliveries. */
 export function prepareStatements(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text);
   return {
@@ -22,12 +22,25 @@ export function prepareStatements(database: DatabaseSync) {
        ON CONFLICT DO NOTHING`,
     ),
     revive: sql(
-      "UPDATE deliveries SET status = 'queued', body = ?, due_at = ?, set_at = ?, finished_at = NULL, forgiven = attempts WHERE sequence = ?",
+      `UPDATE deliveries SET status = 'queued', body = ?, due_at = ?, set_at = ?, finished_at = NULL,
+         forgiven = attempts, uncounted_crashes = 0
+       WHERE sequence = ?`,
+    ),
+    due: sql(
+      `SELECT sequence FROM deliveries WHERE status = 'queued' AND crashes = 0 AND endpoint = ? AND due_at <= ?
+       ORDER BY due_at, sequence LIMIT ?`,
+    ),
+    nextDue: sql(
+      "SELECT min(due_at) AS due_at FROM deliveries WHERE status = 'queued' AND crashes = 0 AND endpoint = ?",
+    ),
+    suspects: sql(
+      `SELECT sequence, due_at FROM deliveries WHERE status = 'queued' AND crashes > 0 AND endpoint = ?
+       ORDER BY due_at, sequence LIMIT ?`,
     ),
     claim: sql(
-      `UPDATE deliveries SET status = 'running', owner = ?, due_at = ?, set_at = ?, started_at = ?, attempts = attempts + 1
-       WHERE sequence IN (SELECT sequence FROM deliveries WHERE status = 'queued' AND endpoint = ? AND due_at <= ?
-         ORDER BY due_at, sequence LIMIT ?)
+      `UPDATE deliveries SET status = 'running', owner = ?, due_at = NULL, set_at = ?, started_at = ?,
+         attempts = attempts + 1
+       WHERE sequence = ? AND status = 'queued'
        RETURNING sequence, id, body, received_at, attempts, forgiven`,
     ),
     // What is to be replayed goes back into the queue however this attempt has ended.
@@ -35,55 +48,78 @@ export function prepareStatements(database: DatabaseSync) {
       `UPDATE deliveries SET
          status = iif(again, 'queued', :status), due_at = iif(again, :now, :due_at), set_at = :now,
          finished_at = iif(again, NULL, :finished_at), forgiven = iif(again, attempts, forgiven + :forgiven),
-         again = 0, owner = NULL
+         crashes = iif(:forgiven, crashes, 0), again = 0, owner = NULL
+       WHERE sequence = :sequence`,
+    ),
+    running: sql("SELECT sequence, id, owner FROM deliveries WHERE status = 'running' AND endpoint = ?"),
+    runningSequences: sql("SELECT sequence FROM deliveries WHERE status = 'running' AND endpoint = ?"),
+    countRunning: sql("SELECT count(*) AS running FROM deliveries WHERE status = 'running' AND owner = ?"),
+    release: sql(
+      `UPDATE deliveries SET status = 'queued', due_at = :now, set_at = :now, owner = NULL, attempts = attempts - 1
        WHERE sequence = :sequence AND status = 'running' AND owner = :owner`,
     ),
-    renew: sql(
-      `UPDATE deliveries SET due_at = ?, set_at = ?
-       WHERE status = 'running' AND owner = ? AND sequence IN (SELECT value FROM json_each(?)) RETURNING sequence`,
-    ),
-    abandoned: sql("SELECT * FROM deliveries WHERE status = 'running' AND due_at <= ?"),
     takeBack: sql(
-      `UPDATE deliveries SET status = ?, due_at = ?, finished_at = ?, set_at = ?, owner = NULL
-       WHERE sequence = ? AND status = 'running' AND due_at <= ?`,
+      `UPDATE deliveries SET status = :status, due_at = :due_at, set_at = :now, finished_at = :finished_at,
+         forgiven = :forgiven, crashes = crashes + 1, uncounted_crashes = :uncounted_crashes, again = 0, owner = NULL
+       WHERE sequence = :sequence`,
     ),
-    // From one endpoint to the next, however many deliveries of each wait: this is asked every second.
-    due: sql(
-      `WITH RECURSIVE waiting (endpoint) AS (
-         SELECT min(endpoint) FROM deliveries WHERE status = 'queued' AND endpoint > ''
-         UNION ALL
-         SELECT (SELECT min(endpoint) FROM deliveries WHERE status = 'queued' AND endpoint > waiting.endpoint)
-           FROM waiting WHERE endpoint IS NOT NULL
-       )
-       SELECT endpoint, (
-         SELECT min(due_at) FROM deliveries WHERE status = 'queued' AND endpoint = waiting.endpoint
-       ) AS due_at FROM waiting WHERE endpoint IS NOT NULL`,
+    beat: sql(
+      `INSERT INTO owners (owner, beat, beat_at) VALUES (?, 1, ?)
+       ON CONFLICT DO UPDATE SET beat = beat + 1, beat_at = excluded.beat_at, running_at_death = NULL`,
+    ),
+    owner: sql("SELECT * FROM owners WHERE owner = ?"),
+    owners: sql("SELECT owner, beat FROM owners"),
+    noteDeath: sql(
+      `INSERT INTO owners (owner, beat, running_at_death) VALUES (?, 0, ?)
+       ON CONFLICT DO UPDATE SET running_at_death = excluded.running_at_death`,
+    ),
+    dropOwner: sql(
+      `DELETE FROM owners WHERE owner = :owner
+       AND NOT EXISTS (SELECT 1 FROM deliveries WHERE status = 'running' AND owner = :owner)`,
+    ),
+    dropOldOwners: sql(
+      `DELETE FROM owners WHERE coalesce(beat_at, 0) < ?
+       AND owner NOT IN (SELECT owner FROM deliveries WHERE status = 'running' AND owner IS NOT NULL)`,
     ),
     correctClock: sql(
-      "UPDATE deliveries SET due_at = due_at - set_at + :now, set_at = :now WHERE status IN ('queued', 'running') AND set_at > :now",
+      "UPDATE deliveries SET due_at = due_at - set_at + :now, set_at = :now WHERE status = :status AND endpoint = :endpoint AND set_at > :now",
     ),
     replay: sql(
       `UPDATE deliveries SET
          again = iif(status = 'running', 1, 0), status = iif(status = 'running', status, 'queued'),
          due_at = iif(status = 'running', due_at, :now), set_at = iif(status = 'running', set_at, :now),
-         forgiven = iif(status = 'running', forgiven, attempts), finished_at = NULL
+         forgiven = iif(status = 'running', forgiven, attempts), uncounted_crashes = 0, finished_at = NULL
        WHERE endpoint = :endpoint AND id = :id AND body IS NOT NULL`,
     ),
+    dead: sql(
+      `SELECT sequence FROM deliveries WHERE status = 'dead' AND endpoint = ? AND sequence > ? AND sequence <= ?
+       ORDER BY sequence LIMIT ?`,
+    ),
+    lastSequence: sql("SELECT max(sequence) AS sequence FROM deliveries"),
     replayDead: sql(
-      `UPDATE deliveries SET status = 'queued', due_at = ?, set_at = ?, finished_at = NULL, forgiven = attempts
-       WHERE status = 'dead' AND endpoint = ? AND body IS NOT NULL`,
+      `UPDATE deliveries SET status = 'queued', due_at = :now, set_at = :now, finished_at = NULL,
+         forgiven = attempts, uncounted_crashes = 0
+       WHERE sequence = :sequence AND status = 'dead' AND body IS NOT NULL`,
     ),
     attempts: sql("SELECT * FROM attempts WHERE delivery = ? ORDER BY number"),
     addAttempt: sql("INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?)"),
-    dropBodies: sql(
-      `UPDATE deliveries SET body = NULL WHERE sequence IN
-         (SELECT sequence FROM deliveries WHERE endpoint = ? AND finished_at < ? AND body IS NOT NULL LIMIT ?)
-       RETURNING sequence`,
+    endpoints: sql(
+      `SELECT totals.endpoint, max(retention_ms) AS retention_ms
+       FROM totals LEFT JOIN endpoints ON endpoints.endpoint = totals.endpoint GROUP BY totals.endpoint`,
     ),
-    dropAttempts: sql("DELETE FROM attempts WHERE delivery IN (SELECT value FROM json_each(?))"),
-    dropIds: sql(
-      `DELETE FROM deliveries WHERE sequence IN
-         (SELECT sequence FROM deliveries WHERE endpoint = ? AND finished_at < ? AND body IS NULL LIMIT ?)`,
+    rememberEndpoint: sql(
+      `INSERT INTO endpoints VALUES (?, ?)
+       ON CONFLICT DO UPDATE SET retention_ms = excluded.retention_ms WHERE retention_ms <> excluded.retention_ms`,
     ),
+    finished: sql(
+      "SELECT sequence FROM deliveries WHERE endpoint = ? AND finished_at < ? AND body IS NOT NULL LIMIT ?",
+    ),
+    dropBody: sql("UPDATE deliveries SET body = NULL WHERE sequence = ?"),
+    dropAttempts: sql("DELETE FROM attempts WHERE delivery = ?"),
+    emptied: sql("SELECT sequence FROM deliveries WHERE endpoint = ? AND finished_at < ? AND body IS NULL LIMIT ?"),
+    dropId: sql("DELETE FROM deliveries WHERE sequence = ?"),
   };
 }
+
+/** The prepared statements, by name. */
+export type Statements = ReturnType<typeof prepareStatements>;

@@ -1,6 +1,11 @@
 import { dirname } from "node:path";
 import { describeInboxContract } from "../contract.ts";
+import { describeCrashContract } from "../crash-contract.ts";
+import type { Engine } from "../engine.ts";
 import { openers } from "../engines.ts";
 import { inboxFile } from "../open-file.ts";
 
-describeInboxContract({ name: "SQLite", emptyStore: () => dirname(inboxFile()), open: openers.SQLite });
+const engine: Engine = { name: "SQLite", emptyStore: () => dirname(inboxFile()), open: openers.SQLite };
+
+describeInboxContract(engine);
+describeCrashContract(engine);

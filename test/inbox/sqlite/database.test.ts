@@ -6,6 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { migrations } from "../../../src/inbox/sqlite/migrations.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { inboxFile } from "../open-file.ts";
@@ -42,22 +43,25 @@ describe("The file of an inbox", () => {
     }
   });
 
-  test("is brought to the present version, with what is in it", () => {
-    const file = inboxFile();
-    openInboxDatabase(file).close();
-    const old = new DatabaseSync(file);
-    old.exec(
-      "INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, set_at) VALUES ('retrain', 'a', 'queued', 'x', 1, 1, 1)",
-    );
-    old.exec("ALTER TABLE deliveries DROP COLUMN started_at; PRAGMA user_version = 1");
-    old.close();
-    const database = openInboxDatabase(file);
-    expect(database.prepare("SELECT id, body, started_at FROM deliveries").all()).toEqual([
-      { id: "a", body: "x", started_at: null },
-    ]);
-    expect(database.prepare("PRAGMA user_version").get()).toEqual({ user_version: 2 });
-    database.close();
-  });
+  test.each(migrations.map((_migration, index) => index).slice(1))(
+    "is brought from version %i to the present one, with what is in it",
+    (version) => {
+      const file = inboxFile();
+      const old = new DatabaseSync(file);
+      for (const migration of migrations.slice(0, version)) old.exec(migration);
+      old.exec(`PRAGMA application_id = 0x6877696e; PRAGMA user_version = ${version}`);
+      old.exec(
+        "INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, set_at) VALUES ('retrain', 'a', 'queued', 'x', 1, 1, 1)",
+      );
+      old.close();
+      const database = openInboxDatabase(file);
+      expect(database.prepare("SELECT id, body, started_at, crashes FROM deliveries").all()).toEqual([
+        { id: "a", body: "x", started_at: null, crashes: 0 },
+      ]);
+      expect(database.prepare("PRAGMA user_version").get()).toEqual({ user_version: migrations.length });
+      database.close();
+    },
+  );
 
   test("of a newer release is refused, and left as it is", () => {
     const file = inboxFile();

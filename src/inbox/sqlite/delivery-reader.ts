@@ -1,0 +1,90 @@
+import type { DeliveryCounts, DeliveryKey, DeliveryPage, ListOptions } from "../inbox.ts";
+import { listInvalid, pageSize } from "../list-options.ts";
+import type { DeliveryAttempt, DeliveryStatus, StoredDelivery } from "../stored-delivery.ts";
+import type { Statements } from "./statements.ts";
+
+const statuses = ["queued", "running", "succeeded", "dead"] as const;
+
+type Row = Record<string, unknown>;
+
+/** Reads deliveries as the owner sees them. */
+export class DeliveryReader {
+  readonly #statements: Statements;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  get({ endpoint, id }: DeliveryKey): StoredDelivery | undefined {
+    const row = this.#statements.find.get(endpoint, id);
+    return row && this.#toStored(row);
+  }
+
+  /** @throws `OPTION_INVALID`. */
+  list(options: ListOptions): DeliveryPage {
+    const { endpoint, status, cursor } = options;
+    const limit = pageSize(options);
+    const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
+    if (!Number.isSafeInteger(before)) throw listInvalid();
+    const sequences = this.#sequences({ endpoint, status, before, limit });
+    const last = sequences.at(-1);
+    const rows = sequences.map((sequence) => this.#statements.row.get(sequence)).filter((row) => row !== undefined);
+    return {
+      deliveries: rows.map((row) => this.#toStored(row)),
+      ...(sequences.length === limit && last !== undefined && { next: String(last) }),
+    };
+  }
+
+  /** The newest of each endpoint and status that is asked for: one index alone has each of these in order. */
+  #sequences({ endpoint, status, before, limit }: ListOptions & { before: number; limit: number }): number[] {
+    const { newest, newestOf, totals } = this.#statements;
+    const rows =
+      endpoint === undefined && status === undefined
+        ? newest.all(before, limit)
+        : totals
+            .all()
+            .filter((total) => total.endpoint === (endpoint ?? total.endpoint))
+            .filter((total) => total.status === (status ?? total.status))
+            .flatMap((total) => newestOf.all(String(total.endpoint), String(total.status), before, limit));
+    const sequences = rows.map(({ sequence }) => Number(sequence));
+    return sequences.sort((one, other) => other - one).slice(0, limit);
+  }
+
+  counts(): Record<string, DeliveryCounts> {
+    // An endpoint may be named "__proto__".
+    const counts: Record<string, Record<DeliveryStatus, number>> = Object.create(null);
+    for (const row of this.#statements.totals.all()) {
+      const endpoint = String(row.endpoint);
+      counts[endpoint] ??= { queued: 0, running: 0, succeeded: 0, dead: 0 };
+      const status = statuses.find((known) => known === row.status);
+      if (status) counts[endpoint][status] = Number(row.deliveries);
+    }
+    return counts;
+  }
+
+  #toStored(row: Row): StoredDelivery {
+    const status = statuses.find((known) => known === row.status) ?? "dead";
+    return {
+      id: String(row.id),
+      endpoint: String(row.endpoint),
+      status,
+      receivedAt: new Date(Number(row.received_at)),
+      ...(status === "queued" && { dueAt: new Date(Number(row.due_at)) }),
+      ...(status === "running" && row.started_at !== null && { startedAt: new Date(Number(row.started_at)) }),
+      ...(row.finished_at !== null && { finishedAt: new Date(Number(row.finished_at)) }),
+      ...(row.body !== null && { body: String(row.body) }),
+      attempts: this.#statements.attempts.all(Number(row.sequence)).map(toAttempt),
+    };
+  }
+}
+
+function toAttempt(row: Row): DeliveryAttempt {
+  const outcomes = ["succeeded", "failed", "abandoned"] as const;
+  return {
+    number: Number(row.number),
+    startedAt: new Date(Number(row.started_at)),
+    durationMs: Number(row.duration_ms),
+    outcome: outcomes.find((known) => known === row.outcome) ?? "failed",
+    ...(row.code !== null && { error: { code: String(row.code), message: String(row.message) } }),
+  };
+}

@@ -1,0 +1,43 @@
+import { idsKnownMs } from "../known-ids.ts";
+import { defaultRetentionMs } from "../retention.ts";
+import type { DeliveryTable } from "./delivery-table.ts";
+import type { GroupCommit } from "./group-commit.ts";
+
+/** What {@link pruneInbox} needs. */
+export interface HousekeepingOptions {
+  /** Belongs to the current file of the inbox. */
+  table: () => DeliveryTable;
+  commit: GroupCommit;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** The retention of an endpoint of this process, in milliseconds. */
+  retentionOf: (endpoint: string) => number | undefined;
+  isStopped: () => boolean;
+}
+
+/** An owner that has not shown for so long that it is alive has left nothing but its row. */
+const ownersKeptMs = 24 * 3_600_000;
+
+/**
+ * Removes what is past its retention, of all endpoints that the file has deliveries of, and gives the space back. Works in
+ * steps, between which others write. Returns how many deliveries.
+ */
+export async function pruneInbox(options: HousekeepingOptions): Promise<number> {
+  const { table, commit, now, retentionOf, isStopped } = options;
+  let count = 0;
+  for (const { endpoint, retentionMs } of table().remover.endpoints()) {
+    const keptMs = retentionOf(endpoint) ?? retentionMs ?? defaultRetentionMs;
+    for (let isDone = false; !isDone && !isStopped(); ) {
+      const limits = { bodiesBefore: now() - keptMs, idsBefore: now() - idsKnownMs };
+      const step = await commit.write(() => table().remover.prune(endpoint, limits));
+      count += step.count;
+      isDone = step.isDone;
+    }
+  }
+  if (isStopped()) return count;
+  await commit.write(() => table().dropOwnersBefore(now() - ownersKeptMs));
+  for (let isDone = false; !isDone && !isStopped(); ) {
+    ({ isDone } = await commit.write(() => table().remover.shrink()));
+  }
+  return count;
+}

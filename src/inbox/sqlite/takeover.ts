@@ -1,0 +1,118 @@
+import type { Logger } from "../../logger.ts";
+import { abandonedError } from "../stored-delivery.ts";
+import type { DamageLog } from "./damage-log.ts";
+import type { DeliveryTable, RunningRow, TakenBack } from "./delivery-table.ts";
+import type { GroupCommit } from "./group-commit.ts";
+import { OwnerWatch } from "./owner-watch.ts";
+import type { QueueWorker } from "./queue-worker.ts";
+
+/** What a {@link Takeover} is made from. */
+export interface TakeoverOptions {
+  /** Names this process. */
+  owner: string;
+  /** By endpoint. */
+  workers: ReadonlyMap<string, QueueWorker>;
+  /** Belongs to the current file of the inbox. */
+  table: () => DeliveryTable;
+  commit: GroupCommit;
+  damage: DamageLog;
+  leaseMs: number;
+  /** Milliseconds of a clock that is never set. */
+  monotonicNow: () => number;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  log: () => Logger;
+}
+
+interface Found extends RunningRow {
+  worker: QueueWorker;
+}
+
+/** Takes deliveries back from processes that are gone. */
+export class Takeover {
+  readonly #options: TakeoverOptions;
+  readonly #watch: OwnerWatch;
+
+  constructor(options: TakeoverOptions) {
+    this.#options = options;
+    this.#watch = new OwnerWatch(options);
+  }
+
+  /** Looks at what runs anywhere. Call it regularly. */
+  async look(): Promise<void> {
+    const { owner, workers, table, damage } = this.#options;
+    const running = [...workers.values()].flatMap((worker): Found[] => {
+      const { endpoint } = worker.queue;
+      return table()
+        .running(endpoint, (error) => damage.note(error, endpoint))
+        .map((row) => ({ ...row, worker }));
+    });
+    const own = running.filter((found) => found.owner === owner);
+    this.#abortLost(own);
+    await this.#releaseUnknown(own.filter(({ id, worker }) => !worker.isRunning(id)));
+    await this.#takeFromGone(running.filter((found) => found.owner !== owner));
+  }
+
+  #abortLost(own: readonly Found[]): void {
+    for (const worker of this.#options.workers.values()) {
+      worker.keepOnly(new Set(own.filter((found) => found.worker === worker).map(({ id }) => id)));
+    }
+  }
+
+  /** What was taken, although the caller got an error since the file was gone, was never run. */
+  async #releaseUnknown(unknown: readonly Found[]): Promise<void> {
+    if (unknown.length === 0) return;
+    const { commit, table, owner, now } = this.#options;
+    await commit.write(() => {
+      for (const row of unknown) table().release(row, { owner, now: now() });
+    });
+  }
+
+  async #takeFromGone(running: readonly Found[]): Promise<void> {
+    const beats = running.length === 0 ? new Map<string, number>() : this.#options.table().beats();
+    const held = new Map(running.map(({ owner }): [string, number | undefined] => [owner, beats.get(owner)]));
+    for (const gone of this.#watch.observe(held)) {
+      try {
+        await this.#takeAll(
+          running.filter(({ owner }) => owner === gone),
+          { gone, beat: held.get(gone) },
+        );
+      } catch (error) {
+        // Where nothing can be written, no process can show that it is alive either.
+        this.#watch.reset();
+        throw error;
+      }
+    }
+  }
+
+  async #takeAll(rows: readonly Found[], { gone, beat }: { gone: string; beat: number | undefined }): Promise<void> {
+    const { commit, table, now, damage } = this.#options;
+    const taken = await commit.write(() => {
+      const death = table().noteDeath(gone, { beat });
+      if (!death) return [];
+      const { running, lastBeatAt } = death;
+      const takenBack = rows.flatMap((row): TakenBack[] => {
+        const { endpoint, policy } = row.worker.queue;
+        try {
+          const back = table().takeBack(row, { isAlone: running === 1, policy, now: now(), lastBeatAt });
+          return back ? [back] : [];
+        } catch (error) {
+          if (!damage.note(error, endpoint)) throw error;
+          return [];
+        }
+      });
+      table().dropOwner(gone);
+      return takenBack;
+    });
+    for (const back of taken) this.#log(back);
+  }
+
+  #log({ endpoint, id: deliveryId, attempt, isCounted, isDead }: TakenBack): void {
+    const { code, message } = abandonedError;
+    const fields = { endpoint, deliveryId, attempt, code };
+    const log = this.#options.log();
+    if (isDead) log.error(fields, `${message} Its attempts are used up: it is dead. Replay it.`);
+    else if (isCounted) log.warn(fields, `${message} It runs again, alone.`);
+    else log.warn(fields, `${message} It runs again, alone. Others ran beside it, so this attempt does not count.`);
+  }
+}

@@ -1,0 +1,83 @@
+import { describe, expect, test } from "vitest";
+import { type ReceiverProcess, startReceiverProcess } from "../support/receiver-process.ts";
+import { waitFor } from "../support/wait-for.ts";
+import { arrival, type Engine, openInbox } from "./engine.ts";
+
+/** What every inbox does with deliveries that were running when their process crashed. */
+export function describeCrashContract(engine: Engine): void {
+  describe(`After a crash, an inbox on ${engine.name}`, () => {
+    const key = (id: string) => ({ id, endpoint: "retrain" });
+
+    /** Starts processes, one after another, until each of these deliveries has succeeded or is dead. */
+    async function runUntilSettled(store: string, ids: readonly string[]): Promise<ReceiverProcess[]> {
+      const { inbox } = await openInbox(engine, { store });
+      const processes: ReceiverProcess[] = [];
+      const settled = async () => {
+        const found = await Promise.all(ids.map((id) => inbox.get(key(id))));
+        return found.every((delivery) => delivery?.status === "succeeded" || delivery?.status === "dead");
+      };
+      while (!(await settled())) {
+        const child = startReceiverProcess(new URL("crashing-process.ts", import.meta.url), {
+          ENGINE: engine.name,
+          STORE: store,
+          BESIDE: "3",
+        });
+        processes.push(child);
+        let hasExited = false;
+        void child.exited.then(() => {
+          hasExited = true;
+        });
+        await waitFor(async () => expect(hasExited || (await settled())).toBe(true), { interval: 20 });
+        child.signal("SIGKILL");
+        await child.exited;
+      }
+      return processes;
+    }
+
+    test("lets a delivery die that crashes it, and runs those that were beside it", { timeout: 60_000 }, async () => {
+      const { inbox, store } = await openInbox(engine);
+      const beside = ["beside-1", "beside-2", "beside-3"];
+      for (const id of ["poison", ...beside]) await inbox.accept(arrival(id));
+      const processes = await runUntilSettled(store, ["poison", ...beside]);
+      const poison = await inbox.get(key("poison"));
+      expect(poison).toMatchObject({ status: "dead" });
+      // The crash beside others does not count; the two alone do.
+      expect(poison?.attempts.map(({ outcome }) => outcome)).toEqual(Array(3).fill("abandoned"));
+      for (const id of beside) {
+        const found = await inbox.get(key(id));
+        expect(found?.attempts.map(({ outcome }) => outcome)).toEqual(["abandoned", "succeeded"]);
+      }
+      // In the processes after the first crash, nothing ran beside what had been running.
+      const started = processes.slice(1).flatMap(({ lines }) => lines.filter(({ msg }) => msg === "started"));
+      expect(started.map(({ beside }) => beside)).toEqual(started.map(() => 0));
+      expect(started.length).toBeGreaterThanOrEqual(5);
+    });
+
+    test("runs other deliveries as well, while it has a poisonous one", { timeout: 60_000 }, async () => {
+      const { inbox, store } = await openInbox(engine);
+      const beside = ["beside-1", "beside-2", "beside-3"];
+      const others = Array.from({ length: 8 }, (_, index) => `other-${index}`);
+      for (const id of ["poison", ...beside, ...others]) await inbox.accept(arrival(id));
+      const processes = await runUntilSettled(store, ["poison", ...beside, ...others]);
+      for (const id of others) expect(await inbox.get(key(id))).toMatchObject({ status: "succeeded" });
+      expect(await inbox.get(key("poison"))).toMatchObject({ status: "dead" });
+      for (const { lines } of processes.slice(1)) expectSuspectsAlone(lines, ["poison", ...beside]);
+    });
+  });
+}
+
+/** Nothing starts while a suspect runs, and a suspect starts while nothing runs. */
+function expectSuspectsAlone(
+  lines: readonly { msg: string; [field: string]: unknown }[],
+  suspects: readonly string[],
+): void {
+  const running = new Set<unknown>();
+  for (const { msg, id } of lines) {
+    if (msg === "ended") running.delete(id);
+    if (msg !== "started") continue;
+    const isAlone = running.size === 0;
+    const runsSuspect = [...running, id].some((one) => suspects.includes(String(one)));
+    expect({ id, isAlone: isAlone || !runsSuspect, running: [...running] }).toMatchObject({ isAlone: true });
+    running.add(id);
+  }
+}
