@@ -53,8 +53,9 @@ export interface TakenBack extends DeliveryKey {
 /** As many crashes beside other deliveries use up no attempt; each further one does, so that none goes on forever. */
 const maxUncountedCrashes = 3;
 
-/** Dead deliveries that are replayed in one transaction: it takes less than 20 ms. */
-const replayStep = 200;
+/** Dead deliveries that are replayed in one transaction at most, and how long that may take, in milliseconds. */
+const maxReplayStep = 200;
+const replayStepMs = 10;
 
 /** Suspects that are read to find one that is not damaged. */
 const suspectsRead = 20;
@@ -306,14 +307,16 @@ export class DeliveryTable {
     endpoint: string,
     { after, last, now }: { after: number; last: number; now: number },
   ): { count: number; next: number | undefined } {
-    const sequences = this.#statements.dead
-      .all(endpoint, after, last, replayStep)
-      .map(({ sequence }) => Number(sequence));
-    const count = sequences.reduce(
-      (sum, sequence) => sum + Number(this.#statements.replayDead.run({ sequence, now }).changes),
-      0,
-    );
-    return { count, next: sequences.length === replayStep ? sequences.at(-1) : undefined };
+    const until = performance.now() + replayStepMs;
+    const found = this.#statements.dead.all(endpoint, after, last, maxReplayStep);
+    let count = 0;
+    for (const row of found) {
+      const sequence = Number(row.sequence);
+      count += Number(this.#statements.replayDead.run({ sequence, now }).changes);
+      if (performance.now() >= until) return { count, next: sequence };
+    }
+    const lastFound = found.length === maxReplayStep ? found.at(-1) : undefined;
+    return { count, next: lastFound && Number(lastFound.sequence) };
   }
 
   /** Stores for how long the finished deliveries of an endpoint are kept, for receivers that do not have it. */

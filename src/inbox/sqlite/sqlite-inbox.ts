@@ -16,9 +16,9 @@ import { DamageLog } from "./damage-log.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
 import { checkFileSystem } from "./file-system.ts";
 import { GroupCommit } from "./group-commit.ts";
-import { Heartbeat } from "./heartbeat.ts";
 import { pruneInbox } from "./housekeeping.ts";
 import { InboxFile } from "./inbox-file.ts";
+import { InboxThread } from "./inbox-thread.ts";
 import { findProblems } from "./problems.ts";
 import { QueueWorker } from "./queue-worker.ts";
 import { type Suspect, SuspectGate } from "./suspect-gate.ts";
@@ -58,7 +58,7 @@ export class SqliteInbox implements Inbox {
   readonly #commit: GroupCommit;
   readonly #owner = crypto.randomUUID();
   readonly #workers = new Map<string, QueueWorker>();
-  readonly #heartbeat: Heartbeat;
+  readonly #thread: InboxThread;
   readonly #damage: DamageLog;
   readonly #gate: SuspectGate;
   readonly #takeover: Takeover;
@@ -70,6 +70,7 @@ export class SqliteInbox implements Inbox {
   #wakeTimer: NodeJS.Timeout | undefined;
   /** What was logged last of the regular work, by the monotonic clock. */
   #failure: { message: string; at: number } | undefined;
+  #pruning: Promise<number> | undefined;
   #closed: Promise<void> | undefined;
 
   /** @throws `INBOX_UNUSABLE` */
@@ -90,7 +91,7 @@ export class SqliteInbox implements Inbox {
     this.#file = new InboxFile({ file, mustExist, log });
     this.#commit = new GroupCommit(this.#file);
     this.#damage = new DamageLog({ file, log, monotonicNow });
-    this.#heartbeat = new Heartbeat({ file: this.#file.path, owner: this.#owner, intervalMs: leaseMs / 3, log });
+    this.#thread = new InboxThread({ file: this.#file.path, owner: this.#owner, beatMs: leaseMs / 3, log });
     this.#gate = new SuspectGate({
       now,
       monotonicNow,
@@ -108,7 +109,7 @@ export class SqliteInbox implements Inbox {
     });
     this.#file.onRestored(() => {
       this.#damage.clear();
-      this.#lookAfter(() => this.#heartbeat.restart());
+      this.#lookAfter(() => this.#thread.restart());
     });
     this.#every(pollMs, () => this.#poll());
     this.#every(leaseMs / 3, () => this.#beat());
@@ -148,7 +149,7 @@ export class SqliteInbox implements Inbox {
       now,
       log,
       later: (dueAt) => this.#wakeBy(dueAt),
-      runningChanged: () => this.#heartbeat.setRunning(this.#countRunning()),
+      runningChanged: () => this.#thread.setRunning(this.#countRunning()),
     });
     this.#workers.set(endpoint, worker);
     this.#lookAfter(() => this.#commit.write(() => this.#table.rememberEndpoint(endpoint, { retentionMs })));
@@ -200,6 +201,13 @@ export class SqliteInbox implements Inbox {
   }
 
   prune(): Promise<number> {
+    this.#pruning ??= this.#prune().finally(() => {
+      this.#pruning = undefined;
+    });
+    return this.#pruning;
+  }
+
+  #prune(): Promise<number> {
     return pruneInbox({
       table: () => this.#table,
       commit: this.#commit,
@@ -220,7 +228,7 @@ export class SqliteInbox implements Inbox {
     clearTimeout(this.#pruneTimer);
     this.#gate.close();
     await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
-    await this.#heartbeat.close();
+    await this.#thread.close();
     await this.#commit.write(() => this.#table.dropOwner(this.#owner)).catch(() => {});
     this.#file.close();
   }
@@ -308,7 +316,7 @@ export class SqliteInbox implements Inbox {
   }
 
   async #beat(): Promise<void> {
-    if (!this.#heartbeat.needsEventLoop || this.#countRunning() === 0) return;
+    if (!this.#thread.needsEventLoop || this.#countRunning() === 0) return;
     await this.#commit.write(() => this.#table.beat({ owner: this.#owner, now: this.#options.now() }));
   }
 

@@ -1,41 +1,42 @@
-import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import type { Logger } from "../../logger.ts";
 
 /** What the thread is given. */
-export interface HeartbeatThreadData {
-  /** Of the file, as SQLite reads it: nothing is made where there is none. */
-  url: string;
+export interface InboxThreadData {
+  file: string;
   owner: string;
-  intervalMs: number;
+  /** How often it shows that this process is alive, in milliseconds. */
+  beatMs: number;
   /** How many deliveries run in this process. */
   running: Int32Array<SharedArrayBuffer>;
 }
 
-/** What a {@link Heartbeat} is made from. */
-export interface HeartbeatOptions {
+/** What a {@link InboxThread} is made from. */
+export interface InboxThreadOptions {
   /** `undefined` for an inbox in memory, which needs none. */
   file: string | undefined;
   owner: string;
-  intervalMs: number;
+  /** How often it shows that this process is alive, in milliseconds. */
+  beatMs: number;
   log: () => Logger;
 }
 
 /**
- * Shows other processes that this one is alive while it runs deliveries. A thread does it, since a handler may block the
- * event loop for longer than a lease. The thread starts with the first delivery and keeps no process alive.
+ * Does what a blocked event loop must not stop, and what must not block it: a thread shows other processes that this one
+ * is alive while it runs deliveries, and copies the log of the database into its file. It starts with the first delivery
+ * that runs, and keeps no process alive.
  */
-export class Heartbeat {
-  readonly #options: HeartbeatOptions;
+export class InboxThread {
+  readonly #options: InboxThreadOptions;
   readonly #running = new Int32Array(new SharedArrayBuffer(4));
   #thread: Worker | undefined;
   #hasFailed = false;
 
-  constructor(options: HeartbeatOptions) {
+  constructor(options: InboxThreadOptions) {
     this.#options = options;
   }
 
-  /** Whether the event loop has to do it, since there is no thread. */
+  /** Whether the event loop has to show that this process is alive, since there is no thread. */
   get needsEventLoop(): boolean {
     return this.#options.file !== undefined && this.#thread === undefined;
   }
@@ -66,12 +67,10 @@ export class Heartbeat {
   }
 
   #start(): void {
-    const { file, owner, intervalMs } = this.#options;
+    const { file, owner, beatMs } = this.#options;
     if (file === undefined) return;
-    const url = pathToFileURL(file);
-    url.searchParams.set("mode", "rw");
-    const data: HeartbeatThreadData = { url: url.href, owner, intervalMs, running: this.#running };
-    const script = import.meta.url.endsWith(".ts") ? "heartbeat-thread.ts" : "heartbeat-thread.js";
+    const data: InboxThreadData = { file, owner, beatMs, running: this.#running };
+    const script = import.meta.url.endsWith(".ts") ? "inbox-thread-main.ts" : "inbox-thread-main.js";
     try {
       const thread = new Worker(new URL(script, import.meta.url), {
         workerData: data,
@@ -96,7 +95,7 @@ export class Heartbeat {
       .log()
       .warn(
         { err: error },
-        "The thread that renews leases has stopped; the event loop renews them instead. A handler that blocks it for longer than a lease may then run twice.",
+        "The thread of the inbox has stopped, so the event loop renews leases instead. A delivery whose handler blocks it for longer than 30 s may then run twice.",
       );
   }
 }

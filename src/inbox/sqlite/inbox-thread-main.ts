@@ -1,0 +1,49 @@
+/** The thread beside an inbox, started by `inbox-thread.ts`. */
+import { statSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+import { workerData } from "node:worker_threads";
+import type { InboxThreadData } from "./inbox-thread.ts";
+
+/** How often the log is looked at, in milliseconds, and from which size on it is copied into the file. */
+const checkpointMs = 250;
+const minLogBytes = 2 * 2 ** 20;
+
+const { file, owner, beatMs, running }: InboxThreadData = workerData;
+
+const url = pathToFileURL(file);
+// Makes no file where there is none.
+url.searchParams.set("mode", "rw");
+const database = new DatabaseSync(url, { timeout: 2_000 });
+// A beat need not outlive a power cut. The event loop syncs what has to.
+database.exec("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0");
+const beat = database.prepare(`
+  INSERT INTO owners (owner, beat, beat_at) VALUES (?, 1, ?)
+  ON CONFLICT DO UPDATE SET beat = beat + 1, beat_at = excluded.beat_at, running_at_death = NULL
+`);
+let checkpointedAt = 0;
+
+/** Tries something that is tried again soon: the file may be locked or the disk full, for the event loop as well. */
+function attempt(action: () => void): void {
+  try {
+    action();
+  } catch {
+    // The event loop logs it when it cannot write.
+  }
+}
+
+function showAlive(): void {
+  if (Atomics.load(running, 0) > 0) attempt(() => beat.run(owner, Date.now()));
+}
+
+/** Left to a commit, this would block the event loop for as long as it takes to copy 40 MB. */
+function checkpoint(): void {
+  const log = statSync(`${file}-wal`, { throwIfNoEntry: false });
+  if (!log || log.size < minLogBytes || log.mtimeMs === checkpointedAt) return;
+  checkpointedAt = log.mtimeMs;
+  attempt(() => database.exec("PRAGMA wal_checkpoint(PASSIVE)"));
+}
+
+showAlive();
+setInterval(showAlive, beatMs);
+setInterval(checkpoint, checkpointMs);
