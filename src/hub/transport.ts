@@ -213,7 +213,7 @@ export class Transport {
     }
   }
 
-  /** @throws `HUB_RESPONSE_INVALID`, and the reason of the caller's signal. */
+  /** @throws `HUB_RESPONSE_INVALID`. The caller checks its own signal afterwards. */
   async #attempt<Answer>(
     prepared: Prepared,
     { callerSignal, read }: { callerSignal: AbortSignal | undefined; read: Read<Answer> },
@@ -224,7 +224,6 @@ export class Transport {
     try {
       return await this.#exchange(prepared, { signal, read });
     } catch (error) {
-      callerSignal?.throwIfAborted();
       if (HubError.isInstance(error)) throw error;
       if (timeout.signal.aborted) return { failure: this.#timedOut(prepared), mayHaveHappened: true };
       const mayHaveHappened = !neverConnected(error);

@@ -151,6 +151,38 @@ describe("An abort", () => {
     expect(hub.calls).toEqual([]);
   });
 
+  test("before the call looks up no token and calls no fetch, which might not listen", async () => {
+    const used: string[] = [];
+    const { webhooks, organizations, fetch } = connect("https://hub.example", {
+      fetch: async () => {
+        used.push("fetch");
+        return Response.json([]);
+      },
+      findToken: async () => {
+        used.push("token");
+        return token;
+      },
+    });
+    const signal = AbortSignal.abort(reason);
+    const calls = [
+      webhooks.list({ signal }),
+      organizations.members("acme", {}, { signal }).pages().next(),
+      organizations.auditLog("acme", {}, { signal }).next(),
+      fetch("/api/whoami-v2", { signal }),
+    ];
+    for (const call of calls) expect(await rejectionOf(call)).toBe(reason);
+    expect(used).toEqual([]);
+  });
+
+  test("in the middle of a long list ends it, though fetch does not listen", async () => {
+    const controller = new AbortController();
+    const body = new ReadableStream({ start: (stream) => stream.enqueue(new TextEncoder().encode("[")) });
+    const { organizations } = connect("https://hub.example", { fetch: async () => new Response(body) });
+    const next = organizations.auditLog("acme", {}, { signal: controller.signal }).next();
+    setImmediate(() => controller.abort(reason));
+    expect(await rejectionOf(next)).toBe(reason);
+  });
+
   test("while the token is looked up ends the call, though fetch does not listen", async () => {
     const controller = new AbortController();
     const { webhooks } = connect("https://hub.example", {

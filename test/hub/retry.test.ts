@@ -1,6 +1,8 @@
+import { getEventListeners } from "node:events";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { wait } from "../../src/hub/retry.ts";
 import type { HubWebhooks } from "../../src/hub/webhooks.ts";
+import { watchTimers } from "../support/watched-timers.ts";
 import { urlWebhook } from "./answers.ts";
 import { closedAddress, connect, openHub, rejectionOf, type ScriptedAnswer } from "./scripted-hub.ts";
 
@@ -246,6 +248,18 @@ describe("The wait", () => {
       message: expect.stringContaining("asks to wait for 7 seconds: try again then"),
     });
     expect(hub.calls).toHaveLength(4);
+  });
+
+  test("leaves neither a timer nor a listener behind, however it ends", async () => {
+    const timers = watchTimers();
+    const { signal } = new AbortController();
+    await wait(1, signal);
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+    const controller = new AbortController();
+    const rejection = rejectionOf(wait(54_321, controller.signal));
+    controller.abort("enough");
+    expect(await rejection).toBe("enough");
+    expect(timers.of(54_321)).toMatchObject([{ cleared: 1 }]);
   });
 
   test("of a real client lasts as long as it should", async () => {

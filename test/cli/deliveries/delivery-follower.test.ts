@@ -9,10 +9,12 @@ import { patiently, received, settled } from "./filled-inbox.ts";
 /** The inbox of a server that keeps the ids it is asked for. */
 class AskedInbox extends ServerInbox {
   readonly asked: string[] = [];
+  /** The ids that it has no more, whatever the inbox has. */
+  readonly deleted = new Set<string>();
 
-  override get(id: string, lookup?: DeliveryLookup): Promise<StoredDelivery | undefined> {
+  override async get(id: string, lookup?: DeliveryLookup): Promise<StoredDelivery | undefined> {
     this.asked.push(id);
-    return super.get(id, lookup);
+    return this.deleted.has(id) ? undefined : super.get(id, lookup);
   }
 }
 
@@ -25,7 +27,7 @@ async function follow(inbox: Inbox, endpoint?: string) {
     const { changed } = await follower.look();
     return changed.map(({ id, status, attempts }) => `${id} ${status} ${attempts.length}`);
   };
-  return { look, asked: server.asked };
+  return { look, asked: server.asked, deleted: server.deleted };
 }
 
 /** Accepts deliveries `from` to `to`, in this order. */
@@ -157,6 +159,41 @@ describe("A follower of deliveries", () => {
     // The first 20 of the others wait, and are not among the newest any more.
     expect(asked).toHaveLength(20);
     expect(asked).not.toContain("done");
+  });
+
+  test("asks once for what was deleted meanwhile, and no more", async () => {
+    const { inbox } = openInbox();
+    await accept(inbox, 1, 1);
+    const { look, asked, deleted } = await follow(inbox);
+    await accept(inbox, 2, 110);
+    await look();
+    await look();
+    expect(asked).toEqual(expect.arrayContaining(["1"]));
+    deleted.add("1");
+    asked.length = 0;
+    expect(await look()).toEqual([]);
+    expect(await look()).toEqual([]);
+    expect(asked.filter((id) => id === "1")).toHaveLength(1);
+  });
+
+  test("follows one that is not done behind more done ones than it remembers", async () => {
+    const { inbox } = openInbox();
+    const attempt = Promise.withResolvers<void>();
+    await accept(inbox, 1, 1);
+    const { look, asked } = await follow(inbox);
+    await inbox.accept(received("slow", { endpoint: "notify" }));
+    const slow = work(inbox, () => attempt.promise.then(() => succeeded), { endpoint: "notify" });
+    await expect.poll(() => slow.length, patiently).toBe(1);
+    work(inbox, () => succeeded, { concurrency: 100 });
+    for (const from of [2, 802, 1_602]) {
+      await accept(inbox, from, from + 799);
+      await expect.poll(async () => (await inbox.counts()).retrain?.succeeded, patiently).toBe(from + 799);
+      await look();
+    }
+    asked.length = 0;
+    expect(await look()).toEqual([]);
+    expect(asked).toEqual(["slow"]);
+    attempt.resolve();
   });
 
   test("says when more arrived than a look finds, and goes on with what comes then", async () => {
