@@ -18,8 +18,11 @@ export function makePrivateFolder(folder: string): void {
 export function syncFolder(folder: string): void {
   try {
     const descriptor = openSync(folder, "r");
-    fsyncSync(descriptor);
-    closeSync(descriptor);
+    try {
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
   } catch {
     // Not every system can sync a folder: Windows cannot.
   }

@@ -1,9 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import fs, { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { makePrivateFolder } from "../../src/private-folder.ts";
 import { withFileLock } from "../../src/registration/file-lock.ts";
 import { SecretHashes } from "../../src/registration/secret-hash.ts";
 import { StateFile } from "../../src/registration/state-file.ts";
@@ -57,6 +59,43 @@ describe("The state file", () => {
       "registrations.json.lock",
     ]);
   });
+
+  test.each([true, false])(
+    "is on the disk before it replaces the old one, and then its folder (which can be synced: %s)",
+    async (canSync) => {
+      const state = openState();
+      await add(state, "a");
+      const { fsyncSync, closeSync, renameSync } = fs;
+      const order: string[] = [];
+      const synced = new Set<number>();
+      vi.spyOn(fs, "fsyncSync").mockImplementation((descriptor) => {
+        const isFolder = fs.fstatSync(descriptor).isDirectory();
+        order.push(isFolder ? "sync folder" : "sync file");
+        synced.add(descriptor);
+        if (isFolder && !canSync) throw new Error("EINVAL");
+        fsyncSync(descriptor);
+      });
+      vi.spyOn(fs, "closeSync").mockImplementation((descriptor) => {
+        if (synced.delete(descriptor)) order.push("close");
+        closeSync(descriptor);
+      });
+      vi.spyOn(fs, "renameSync").mockImplementation((from, to) => {
+        order.push("rename");
+        renameSync(from, to);
+      });
+      syncBuiltinESMExports();
+      onTestFinished(() => {
+        vi.restoreAllMocks();
+        syncBuiltinESMExports();
+      });
+      await add(state, "b");
+      expect(order).toEqual(["sync file", "close", "rename", "sync folder", "close"]);
+      expect(state.read().webhooks).toHaveLength(2);
+      order.length = 0;
+      makePrivateFolder(join(dirname(state.path), "made", "deeper"));
+      expect(order).toEqual(["sync folder", "close", "sync folder", "close"]);
+    },
+  );
 
   test("leaves no temporary file behind when it cannot be written", async () => {
     const state = openState();

@@ -1,5 +1,5 @@
 import { readdir, readFile, realpath, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -36,6 +36,19 @@ describe("The inbox that is looked into", () => {
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`There is no inbox at "${join(await realpath(folder), ".hub-webhooks", "inbox.db")}"`);
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  test("is closed afterwards, also when the command fails", async () => {
+    const { inbox, file, env } = await filledInbox();
+    await inbox.close(0);
+    for (const [argv, exitCode] of [
+      [["list"], 0],
+      [["show", "unknown"], 1],
+    ] as const) {
+      expect(await runCommand(["deliveries", ...argv], { env })).toMatchObject({ exitCode });
+      // The last connection that is closed takes the write-ahead log along.
+      expect(await readdir(dirname(file))).toEqual([basename(file)]);
+    }
   });
 
   test.each(commands)("is never made by looking: %s", async (...argv) => {

@@ -1,4 +1,6 @@
+import { PassThrough, Readable, Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
+import { run } from "../../../src/cli/main.ts";
 import { arrival, failed, succeeded, work } from "../../inbox/sqlite/inbox.ts";
 import { startCommand } from "../command-process.ts";
 import { type RunOptions, runCommand } from "../run-command.ts";
@@ -141,5 +143,25 @@ describe("The process of hub-webhooks deliveries tail", () => {
     await command.says('"status":"succeeded"');
     command.signal("SIGTERM");
     expect(await command.ended).toMatchObject({ exitCode: 0, stderr: "" });
+  });
+
+  test("is stopped while nobody reads what it writes, and leaves no listener behind", async () => {
+    const { inbox, env } = livelyInbox();
+    const stop = Promise.withResolvers<void>();
+    // The first chunk is never taken.
+    const stdout = new Writable({ highWaterMark: 1, write() {} });
+    const ended = run(["deliveries", "tail", "--interval", "1ms"], {
+      stdin: Readable.from([]),
+      stdout,
+      stderr: new PassThrough(),
+      env,
+      untilStopped: () => stop.promise,
+      stop() {},
+    });
+    await inbox.accept(arrival("one"));
+    await expect.poll(() => stdout.listenerCount("drain"), patiently).toBe(1);
+    stop.resolve();
+    expect(await ended).toBe(0);
+    expect([stdout.listenerCount("drain"), stdout.listenerCount("error")]).toEqual([0, 0]);
   });
 });

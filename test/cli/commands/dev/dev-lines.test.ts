@@ -138,6 +138,14 @@ describe("What the server writes", () => {
     ]).toEqual(["✗ 500  retrain", "✗ 500  retrain  sent again", "✓ 200  retrain", "✓ 200  retrain  sent again"]);
   });
 
+  test("remembers the latest thousand deliveries, and not those before them", () => {
+    const answered = (deliveryId: string) =>
+      output(JSON.stringify({ level: 30, time: 1, endpoint: "retrain", deliveryId, status: 200 }))[0]?.slice(9);
+    for (let number = 0; number <= 1_000; number += 1) answered(`many-${number}`);
+    expect(answered("many-1")).toBe("✓ 200  retrain  sent again");
+    expect(answered("many-0")).toBe("✓ 200  retrain");
+  });
+
   test("is formatted as on a terminal where it is any other line of a log", () => {
     const [line] = output(JSON.stringify({ level: 40, time: 1, msg: "careful", disk: "full" }));
     expect(line).toMatch(/warn.* careful .*disk=.*full$/);

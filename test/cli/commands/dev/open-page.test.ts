@@ -1,0 +1,32 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { openPage } from "../../../../src/cli/commands/dev/open-page.ts";
+
+/** An empty folder that is the whole PATH while the test runs. */
+function onlyPath(): string {
+  const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-open-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  vi.stubEnv("PATH", folder);
+  return folder;
+}
+
+test("A page is opened by the program of the system, which may outlive this process", async () => {
+  const folder = onlyPath();
+  const file = join(folder, "opened");
+  for (const name of ["xdg-open", "open"]) {
+    writeFileSync(join(folder, name), `#!/bin/sh\nprintf %s "$1" > "${file}"\nexec /bin/sleep 0.3\n`);
+    chmodSync(join(folder, name), 0o755);
+  }
+  const processes = () => process.getActiveResourcesInfo().filter((name) => name === "ProcessWrap").length;
+  const before = processes();
+  expect(await openPage("http://127.0.0.1:7860")).toBe(true);
+  expect(processes()).toBeLessThanOrEqual(before);
+  await expect.poll(() => readFileSync(file, { encoding: "utf8", flag: "a+" })).toBe("http://127.0.0.1:7860");
+});
+
+test("A page is not opened where the system has no program for it", async () => {
+  onlyPath();
+  expect(await openPage("http://127.0.0.1:7860")).toBe(false);
+});
