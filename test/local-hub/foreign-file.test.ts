@@ -67,6 +67,15 @@ describe("A file that is no state file", () => {
     expect(contentOf(folder)).toEqual(before);
   });
 
+  test("is not kept open, so that its own program can write to it", async () => {
+    const state = stateFile();
+    const database = new DatabaseSync(state);
+    database.exec("PRAGMA journal_mode = DELETE; CREATE TABLE notes (text TEXT)");
+    await expect(LocalHub.start({ state })).rejects.toMatchObject(refused);
+    database.exec("BEGIN EXCLUSIVE; INSERT INTO notes VALUES ('dear diary'); COMMIT");
+    database.close();
+  });
+
   test("but is used by another local Hub is refused, and that one goes on", async () => {
     const folder = openFolder();
     const state = join(folder, "hub.sqlite");
@@ -106,7 +115,10 @@ describe("A state file with a record that no release has written", () => {
     database.exec(`INSERT INTO ${table} (${columns}) VALUES (${values})`);
     database.close();
     await expect(LocalHub.start({ state, port: hub.port })).rejects.toMatchObject({ code: "STATE_UNUSABLE" });
-    await using second = await LocalHub.start({ port: hub.port });
+    const again = new DatabaseSync(state);
+    again.exec(`DELETE FROM ${table}`);
+    again.close();
+    await using second = await LocalHub.start({ state, port: hub.port });
     expect(second.port).toBe(hub.port);
   });
 });

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { LocalHub, type LocalHubOptions } from "../../src/local-hub.ts";
@@ -60,6 +61,22 @@ describe("A local Hub", () => {
       expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
     }
     await expect(fetch(url)).rejects.toThrow();
+  });
+
+  test("closes its connections to receivers", async () => {
+    const server = createHttpServer({ keepAliveTimeout: 0 }, (_request, response) => response.end());
+    const connected = once(server, "connection");
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const address = server.address();
+    const hub = await openLocalHub();
+    await hub.create({ url: `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/` });
+    expect(await hub.hub.push(data)).toMatchObject([{ status: 200 }]);
+    const [socket] = await connected;
+    const closed = once(socket, "close");
+    await hub.hub.close();
+    await closed;
   });
 
   test("keeps no process alive once it is closed", async () => {

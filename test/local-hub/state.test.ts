@@ -1,5 +1,6 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { waitFor } from "../support/wait-for.ts";
 import { data, openLocalHub, pushed, secret } from "./hub.ts";
@@ -125,13 +126,35 @@ describe("A state file", () => {
 
   test("is forgotten by a reset for good", async () => {
     const state = stateFile();
-    const first = await openLocalHub({ state });
-    await first.create({ url: "http://127.0.0.1:1/" });
-    await first.happen();
-    first.hub.reset();
-    const second = await restart(first, { state });
-    expect((await second.ask("GET /api/settings/webhooks")).body).toEqual([]);
-    expect(await second.happen()).toEqual([]);
+    const rows = () => {
+      const database = new DatabaseSync(state, { readOnly: true });
+      const tables = ["webhooks", "repositories", "jobs", "pending", "log", "records", "audit_log"];
+      const counts = tables.map((table) => {
+        const row = database.prepare(`SELECT count(*) AS count FROM ${table}`).get();
+        return [table, row?.count] as const;
+      });
+      database.close();
+      return Object.fromEntries(counts);
+    };
+    const options = { state, backoff: "1h" } as const;
+    const first = await openLocalHub(options);
+    await first.hub.close();
+    const empty = rows();
+    expect(empty).toMatchObject({ webhooks: 0, jobs: 0, pending: 0, log: 0 });
+    const second = await openLocalHub(options);
+    const { id } = await second.create({ url: "http://127.0.0.1:1/" });
+    await second.create({ job: { flavor: "cpu-basic" } });
+    await second.happen(pushed, { wait: false });
+    await waitFor(() => expect(second.hub.deliveries(id)).toHaveLength(1));
+    await second.hub.close();
+    expect(rows()).toMatchObject({ webhooks: 2, jobs: 1, pending: 1, log: 2 });
+    const third = await openLocalHub(options);
+    third.hub.reset();
+    expect((await third.ask("GET /api/settings/webhooks")).body).toEqual([]);
+    expect(await third.happen(pushed, { wait: false })).toEqual([]);
+    third.hub.reset();
+    await third.hub.close();
+    expect(rows()).toEqual(empty);
   });
 
   test("is made with its folder, and nobody else may read it, nor what lies beside it", async () => {
@@ -140,7 +163,8 @@ describe("A state file", () => {
     const hub = await openLocalHub({ state });
     await hub.create({ url: "http://127.0.0.1:1/", secret });
     const files = readdirSync(join(folder, "deep", "er"));
-    expect(files).toContain("hub.sqlite");
+    // With a write-ahead log, what is committed outlives a killed process.
+    expect(files).toEqual(expect.arrayContaining(["hub.sqlite", "hub.sqlite-wal"]));
     for (const file of files) expect(statSync(join(folder, "deep", "er", file)).mode & 0o777, file).toBe(0o600);
   });
 

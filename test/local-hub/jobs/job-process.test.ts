@@ -1,7 +1,10 @@
+import { getEventListeners } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { runJobProcess } from "../../../src/local-hub/jobs/job-process.ts";
 import { isRunning } from "../../support/running-process.ts";
+import { watchTimers } from "../../support/watched-timers.ts";
 import { data, openLocalHub, pushed, secret } from "../hub.ts";
 import { ended, jobs, output } from "../started-jobs.ts";
 import { openFolder } from "../state-file.ts";
@@ -67,7 +70,8 @@ describe("A job that is run", () => {
   });
 
   test("has ended when its program has, also when something that it left behind holds its output", async () => {
-    const { made } = await run({ command: ["sh", "-c", "setsid sleep 3 & exit 0"] });
+    const { made, lines } = await run({ command: ["sh", "-c", "setsid sh -c 'echo $$; exec sleep 600' & sleep 0.2"] });
+    onTestFinished(() => void process.kill(Number(lines[0])));
     expect(made?.status).toMatchObject({ stage: "COMPLETED" });
   });
 
@@ -194,6 +198,30 @@ describe("A job that is run", () => {
     const stages = hub.log.lines.filter(({ msg, stage }) => msg === "job" && stage === "CANCELED");
     expect(stages).toHaveLength(6);
     expect(output(hub)).toHaveLength(4);
+  });
+});
+
+describe("The process of a job", () => {
+  test.each([
+    ["ends by itself", { command: ["true"] }, undefined],
+    ["cannot be started", { command: ["no-such-program-here"] }, expect.stringContaining("not installed")],
+    ["is canceled", { command: ["sh", "-c", "echo begun; sleep 600"] }, "canceled"],
+  ])("leaves neither a timer nor a listener behind when it %s", async (_how, { command }, outcome) => {
+    const timers = watchTimers();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const options = { command, environment: {}, timeoutSeconds: 777, signal, onOutput: () => controller.abort() };
+    expect(await runJobProcess(options)).toEqual(outcome);
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+    expect(timers.of(777_000)).toMatchObject([{ cleared: 1 }]);
+    // Five seconds after it was asked to end, it would be killed.
+    expect(timers.of(5_000)).toMatchObject(signal.aborted ? [{ cleared: 1 }] : []);
+  });
+
+  test("is not started where it was canceled before", async () => {
+    const options = { command: ["sh", "-c", "echo begun"], environment: {}, timeoutSeconds: null };
+    const onOutput = () => expect.unreachable("It was started.");
+    expect(await runJobProcess({ ...options, signal: AbortSignal.abort(), onOutput })).toBe("canceled");
   });
 });
 
