@@ -1,6 +1,7 @@
 import { EdgeVM } from "@edge-runtime/vm";
+import { transform } from "esbuild";
 import { beforeAll, describe, expect, test } from "vitest";
-import { bundleForWorker } from "./support/worker-bundle.ts";
+import { bundleBuiltPackage, bundleForWorker } from "./support/worker-bundle.ts";
 
 /** What a user deploys to a worker, with its own log kept where the test can read it. */
 const script = `
@@ -27,6 +28,22 @@ const script = `
     const response = await server.fetch(new Request("https://worker.example" + path), bindings);
     return { status: response.status, type: response.headers.get("content-type"), body: await response.text() };
   }
+  /** Registers a background endpoint, and returns what is thrown and the names of the endpoints then. */
+  export function background(options) {
+    const other = new WebhooksServer(options);
+    try {
+      other.webhook("later", { background: true }, () => {});
+      return { names: other.endpointNames };
+    } catch (error) {
+      return { isOurs: WebhookError.isInstance(error), code: error.code, message: error.message, names: other.endpointNames };
+    }
+  }
+  export async function metrics() {
+    const other = new WebhooksServer({ metrics: true, dashboardToken: "t0ken" });
+    const headers = { authorization: "Basic " + btoa("owner:t0ken") };
+    const response = await other.fetch(new Request("https://worker.example/metrics", { headers }));
+    return (await response.json()).code;
+  }
   export async function launch() {
     return server.launch().then(
       () => "launched",
@@ -41,8 +58,9 @@ beforeAll(async () => {
 });
 
 /** Calls the script in a runtime of its own, which has web standards and nothing else. */
-function createWorker() {
+function createWorker({ before = "" } = {}) {
   const vm = new EdgeVM();
+  vm.evaluate(before);
   vm.evaluate(bundle);
   return {
     run: async (call: string): Promise<unknown> =>
@@ -126,6 +144,42 @@ describe("In a runtime without Node", () => {
       ]),
     );
   });
+
+  test("a background endpoint is refused when it is registered, with the remedies", async () => {
+    const { run } = createWorker();
+    expect(await run("worker.background()")).toEqual({
+      isOurs: true,
+      code: "INBOX_UNUSABLE",
+      message: expect.stringMatching(/^Endpoint "later" .*background: true.*new WebhooksServer\({ inbox }\).*Node/),
+      names: [],
+    });
+    // The URL of an inbox is of no use either, and an inbox of one's own is.
+    expect(await run('worker.background({ inbox: "redis://localhost" })')).toMatchObject({ code: "INBOX_UNUSABLE" });
+    expect(await run("worker.background({ inbox: {} })")).toEqual({ names: ["later"] });
+  });
+
+  test("it is refused where a worker has a `process` as well, as nodejs_compat of Cloudflare makes one", async () => {
+    const { run } = createWorker({ before: 'globalThis.process = { env: {}, versions: { node: "22.18.0" } };' });
+    expect(await run("worker.background()")).toMatchObject({ code: "INBOX_UNUSABLE", names: [] });
+  });
+
+  test("metrics are refused, which need Node", async () => {
+    const { run } = createWorker();
+    expect(await run("worker.metrics()")).toBe("OPTION_INVALID");
+  });
+
+  test.each([
+    ["of the sources", () => bundle],
+    ["of the built package", bundleBuiltPackage],
+  ])(
+    "the bundle %s imports nothing while it runs: bundlers and workers refuse import() of a variable",
+    async (_what, of) => {
+      // Without its comments, some of which mention it.
+      const { code } = await transform(await of(), { minify: true });
+      expect(code).toContain("This runtime has no inbox");
+      expect(code.match(/\bimport\([^)]*\)?/g) ?? []).toEqual([]);
+    },
+  );
 
   test("a launch says that there is nothing to listen on, and what to do", async () => {
     const { run } = createWorker();

@@ -3,6 +3,7 @@ import { WebhookError } from "../errors.ts";
 import type { Arrival, Inbox, Task } from "../inbox/inbox.ts";
 import type { Logger } from "../logger.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { canOpenInbox } from "./inbox-support.ts";
 
 /** What {@link BackgroundWork} is made from. */
 export interface BackgroundWorkOptions {
@@ -66,8 +67,13 @@ export class BackgroundWork {
     return inbox.accept(arrival);
   }
 
-  /** Works on an endpoint that was registered while the server runs. */
+  /**
+   * Receives each endpoint when it is registered, and works on one that comes while the server runs.
+   *
+   * @throws `INBOX_UNUSABLE` for a background endpoint where the runtime has no inbox: each delivery would fail.
+   */
   add(endpoint: Endpoint): void {
+    if (endpoint.background && typeof this.#options.inbox !== "object" && !canOpenInbox) throw unsupported(endpoint);
     if (this.#working) this.#work(this.#working, endpoint);
   }
 
@@ -124,6 +130,13 @@ export class BackgroundWork {
     const run = (task: Task, signal: AbortSignal) => this.#options.run(endpoint, task, signal);
     inbox.work({ endpoint: endpoint.name, ...endpoint.background, policy: { ...policy, waitAfter }, run });
   }
+}
+
+function unsupported({ name }: Endpoint): WebhookError {
+  return new WebhookError(
+    `Endpoint "${name}" has background: true, but this runtime has no inbox to keep its deliveries in. Leave out background: true, pass an inbox of your own as in new WebhooksServer({ inbox }), or run the server on Node, Bun or Deno.`,
+    { code: "INBOX_UNUSABLE" },
+  );
 }
 
 function notKept(cause: unknown): WebhookError {

@@ -25,7 +25,7 @@ export class MetricsRoute {
     this.#options = options;
     const setting = readEnvironment("METRICS");
     this.#isOn = options.isOn ?? (setting === "1" || setting === "true");
-    // Not thrown here: the package makes a server of its own when it is loaded.
+    // Not thrown here: the launch turns it into one line and exit code 1.
     this.#mistake = options.isOn === undefined ? mistakeIn(setting) : undefined;
   }
 

@@ -26,7 +26,8 @@ export type WebhookDecorator<Payload> = <
  * decorator. Without a name the endpoint is called like the function or the method. Slashes at the ends of a name are
  * removed: `"/retrain/"` is `"retrain"`. The payload's type follows from the options.
  *
- * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `ENDPOINT_EXISTS`, `OPTION_INVALID`, `DECORATOR_INVALID`.
+ * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `ENDPOINT_EXISTS`, `OPTION_INVALID`, `DECORATOR_INVALID`;
+ * `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, such as a worker.
  * @example
  * ```ts
  * server.webhook(async function on_change(payload) {

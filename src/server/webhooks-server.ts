@@ -356,9 +356,9 @@ export class WebhooksServer {
         { code: "ENDPOINT_EXISTS" },
       );
     }
+    this.#background.add(endpoint);
     this.#endpoints.set(name, endpoint);
     if (this.#serverApp.isDirect(`${webhooksPath}${name}`)) this.#direct.add(name);
-    this.#background.add(endpoint);
     this.#report.added(endpoint);
     if (this.#reachedAt) {
       const url = `${this.#reachedAt.publicUrl}${webhooksPath}${name}`;

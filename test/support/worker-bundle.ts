@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, type Plugin } from "esbuild";
+import { build, type OutputFile, type Plugin } from "esbuild";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -39,7 +39,23 @@ export async function bundleForWorker(script: string): Promise<string> {
     write: false,
     logLevel: "silent",
   });
-  const [bundle] = outputFiles;
+  return onlyText(outputFiles);
+}
+
+/** Bundles the built package for a worker, where the bundler itself reads the "browser" field. */
+export async function bundleBuiltPackage(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [join(root, "dist/index.js")],
+    bundle: true,
+    format: "esm",
+    platform: "browser",
+    write: false,
+    logLevel: "silent",
+  });
+  return onlyText(outputFiles);
+}
+
+function onlyText([bundle]: readonly OutputFile[]): string {
   if (!bundle) throw new Error("The bundler made nothing.");
   return bundle.text;
 }

@@ -1,6 +1,6 @@
 /*
- * Stands in for this folder where a bundler builds for a worker or a browser (the "browser" field of package.json):
- * bundling the real files would make `node:` modules a condition of loading anything.
+ * Stands in for this folder, and for what else needs Node, where a bundler builds for a worker or a browser (the
+ * "browser" field of package.json): bundling the real files would make `node:` modules a condition of loading anything.
  */
 import { WebhookError } from "../../errors.ts";
 
@@ -14,11 +14,22 @@ export function launch(): never {
   );
 }
 
+/** There is no disk, and no process that stays. */
+export const canOpenInbox = false;
+
 /** @throws `INBOX_UNUSABLE`, always. */
 export function openServerInbox(): never {
   throw new WebhookError(
-    "This runtime has no disk for an inbox: leave out `background: true`, or run the server on Node.",
+    "This runtime has no inbox: pass one of your own as in new WebhooksServer({ inbox }), or run the server on Node, Bun or Deno.",
     { code: "INBOX_UNUSABLE", status: 503 },
+  );
+}
+
+/** @throws `OPTION_INVALID`, always. */
+export function openMetrics(): never {
+  throw new WebhookError(
+    "This runtime has no metrics, which need Node and prom-client: leave out the option `metrics`, and METRICS.",
+    { code: "OPTION_INVALID" },
   );
 }
 
