@@ -1,0 +1,82 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runProgram } from "../../scripts/dockerfile/program.ts";
+import { pack } from "../e2e/pack.ts";
+import { root } from "../e2e/root.ts";
+import { pnpm, refusedCommands, runtimeCases } from "./cases.ts";
+import { type Check, runCase } from "./run-case.ts";
+
+/*
+ * Runs the program at the top of README.md, from the packed package, on every supported runtime. The runtimes are
+ * packages of the npm registry, pinned in the package.json beside this file. Exits with 1 if a check failed.
+ */
+
+if (process.platform !== "linux" || process.arch !== "x64") {
+  throw new Error("The runtimes are pinned for Linux on x64: run this there.");
+}
+
+const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-runtimes-"));
+const rows: { name: string; checks: readonly Check[]; seconds: number }[] = [];
+
+async function row(name: string, run: () => Promise<readonly Check[]>): Promise<void> {
+  const start = performance.now();
+  const checks = await run();
+  rows.push({ name, checks, seconds: (performance.now() - start) / 1000 });
+  const failed = checks.filter(({ problem }) => problem !== undefined);
+  console.log(`${failed.length === 0 ? "passed" : "FAILED"}  ${name}`);
+  for (const { name: check, problem } of failed) console.error(`  ${check}: ${problem}`);
+}
+
+async function makeProject(name: string, dependencies: Record<string, string> = {}): Promise<string> {
+  const project = join(folder, name);
+  await mkdir(project);
+  await writeFile(join(project, "package.json"), JSON.stringify({ private: true, type: "module", dependencies }));
+  return project;
+}
+
+try {
+  const readme = await readFile(join(root, "README.md"), "utf8");
+  const [, program] = /^```ts\n(.*?)^```/ms.exec(readme) ?? [];
+  if (program === undefined) throw new Error("README.md has no program.");
+  const tarball = await pack(folder);
+
+  const project = await makeProject("installed", { "hub-webhooks": `file:${tarball}` });
+  const install = await runProgram(["npm", "install", "--omit=optional", "--no-audit", "--no-fund"], { cwd: project });
+  if (install.code !== 0) throw new Error(`npm install ended with ${install.code}:\n${install.output}`);
+
+  for (const [index, runtime] of runtimeCases.entries()) {
+    const options = { folder: join(folder, `case-${index}`), nodeModules: join(project, "node_modules"), program };
+    await row(runtime.name, () => runCase(runtime, options));
+  }
+  for (const { name, command } of refusedCommands) {
+    await row(name, async () => {
+      const bin = join(project, "node_modules/hub-webhooks/dist/cli/bin.js");
+      const { code, output } = await runProgram([...command, bin, "dev", "server.ts"], { cwd: project });
+      const isRefused = code === 1 && /^error: hub-webhooks needs Node .*\n$/.test(output);
+      return [{ name: "refused", problem: isRefused ? undefined : `code ${code}: ${output}` }];
+    });
+  }
+  await row("pnpm add", async () => {
+    const { code, output } = await runProgram([...pnpm, "add", tarball, "--store-dir", join(folder, "store")], {
+      cwd: await makeProject("pnpm"),
+    });
+    return [{ name: "installed", problem: code === 0 ? undefined : output }];
+  });
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
+
+console.log();
+console.table(
+  Object.fromEntries(
+    rows.map(({ name, checks, seconds }) => [
+      name,
+      {
+        ...Object.fromEntries(checks.map(({ name, problem }) => [name, problem === undefined ? "ok" : "FAILED"])),
+        seconds: Number(seconds.toFixed(1)),
+      },
+    ]),
+  ),
+);
+process.exitCode = rows.some(({ checks }) => checks.some(({ problem }) => problem !== undefined)) ? 1 : 0;
