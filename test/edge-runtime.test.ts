@@ -5,6 +5,7 @@ import { bundleBuiltPackage, bundleForWorker } from "./support/worker-bundle.ts"
 
 /** What a user deploys to a worker, with its own log kept where the test can read it. */
 const script = `
+  import { Hono } from "hono";
   import { webhookEndpoint, WebhookError, WebhooksServer } from "./index.ts";
   import { webhookPayload } from "./testing.ts";
 
@@ -19,11 +20,20 @@ const script = `
   server.webhook("slow", { timeout: 5 }, () => new Promise(() => {}));
   webhookEndpoint(function never_launched() {});
 
-  export async function post(path, secret, bindings, body = JSON.stringify(webhookPayload("repo.content"))) {
+  const app = new Hono();
+  app.use(async (context, next) => {
+    if (context.req.header("x-webhook-secret") === undefined) return context.json({ refused: context.req.path }, 403);
+    await next();
+  });
+  const guarded = new WebhooksServer({ app, basePath: "/hub" });
+  guarded.webhook("on_change", (payload) => payload.repo.name);
+
+  export async function post(path, secret, bindings, body = JSON.stringify(webhookPayload("repo.content")), receiver = server) {
     const headers = { "content-type": "application/json", ...(secret && { "x-webhook-secret": secret }) };
-    const response = await server.fetch(new Request("https://worker.example" + path, { method: "POST", headers, body }), bindings);
+    const response = await receiver.fetch(new Request("https://worker.example" + path, { method: "POST", headers, body }), bindings);
     return { status: response.status, body: await response.json() };
   }
+  export const postGuarded = (path, secret, bindings) => post(path, secret, bindings, undefined, guarded);
   export async function get(path, bindings) {
     const response = await server.fetch(new Request("https://worker.example" + path), bindings);
     return { status: response.status, type: response.headers.get("content-type"), body: await response.text() };
@@ -99,6 +109,14 @@ describe("In a runtime without Node", () => {
       status: 403,
       body: { error: "Invalid webhook secret.", code: "SECRET_INVALID" },
     });
+  });
+
+  test("middleware of the given app runs first, and a base path is matched", async () => {
+    const { run } = createWorker();
+    const call = (secret: string | undefined) =>
+      `worker.postGuarded("/hub/webhooks/on_change", ${JSON.stringify(secret)}, { WEBHOOK_SECRET: "s3cret" })`;
+    expect(await run(call(undefined))).toEqual({ status: 403, body: { refused: "/webhooks/on_change" } });
+    expect(await run(call("s3cret"))).toEqual({ status: 200, body: "acme/data" });
   });
 
   test("without bindings it is open, with a warning", async () => {

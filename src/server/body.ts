@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Context } from "hono";
+import type { Context, HonoRequest } from "hono";
 import { WebhookError } from "../errors.ts";
 
 /** Far beyond any payload of the Hub; deep enough nesting kills whatever walks it recursively. */
@@ -20,7 +20,7 @@ export async function readBody({ req, env }: Context, limit: number): Promise<st
   checkAnnounced({ encoding: raw.headers.get("content-encoding"), length }, limit);
   // Middleware that read the body by the methods of Hono's request left it here, for all that follow.
   const cached = bodyCache.arrayBuffer ?? bodyCache.text;
-  if (cached) return readCached(await cached, limit);
+  if (cached) return readCached(cached, limit);
   if (raw.bodyUsed) throw bodyConsumed();
   const incoming = nodeRequest(env);
   if (incoming && isUntouched(incoming) && isBodyOf(raw, incoming)) return readIncoming(incoming, limit);
@@ -94,7 +94,12 @@ function isBodyOf(request: Request, incoming: IncomingMessage): boolean {
   return kept.includes(incoming) && !kept.some((value) => Object.prototype.toString.call(value) === "[object Request]");
 }
 
-function readCached(body: string | ArrayBuffer, limit: number): string {
+type CachedBody = NonNullable<HonoRequest["bodyCache"]["arrayBuffer" | "text"]>;
+
+async function readCached(cached: CachedBody, limit: number): Promise<string> {
+  const body = await Promise.resolve(cached).catch(() => {
+    throw bodyIncomplete();
+  });
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(body);
   if (bytes.length > limit) throw bodyTooLarge(limit);
   return typeof body === "string" ? body : decodeText(bytes);

@@ -132,6 +132,24 @@ describeOverBothTransports("Middleware of the given app", (send) => {
     expect([response.status, await response.json()]).toEqual([200, { length: body.length }]);
   });
 
+  test("may survive a body that breaks off: the delivery is refused as without it", async () => {
+    const app = new Hono();
+    app.use(async ({ req }, next) => {
+      await req.text().catch(() => {});
+      await next();
+    });
+    const { server } = createServer({ app });
+    const body = new ReadableStream({
+      start(controller) {
+        controller.error(new Error("connection reset"));
+      },
+    });
+    const headers = { "content-type": "application/json", "x-webhook-secret": secret };
+    const init = { method: "POST", headers, body, duplex: "half" };
+    const response = await server.fetch(new Request("http://localhost/webhooks/retrain", init));
+    expect([response.status, (await response.json()).code]).toEqual([400, "BODY_INCOMPLETE"]);
+  });
+
   test("cannot get more through than the limit of a body by reading it first", async () => {
     const app = new Hono();
     app.use(async ({ req }, next) => {
