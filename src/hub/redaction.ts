@@ -1,3 +1,4 @@
+import { longestFirst, redacted, secretForms } from "../core/redaction.ts";
 import { secretsInUrl } from "../url-secrets.ts";
 
 /** Shorter than this, a secret stands inside ordinary words: cut out, it would still be told by the gaps. */
@@ -16,26 +17,19 @@ export type Redact = (text: string) => string;
 
 /** Makes a {@link Redact} that knows these secrets, in each form in which an answer may repeat them. */
 export function createRedact(secrets: readonly string[]): Redact {
-  const known = new Set(secrets.flatMap(formsOf).filter((form) => form !== ""));
-  // The longest first: one may be a part of another.
-  const ordered = [...known].sort((left, right) => right.length - left.length);
+  const ordered = longestFirst(secrets.flatMap(secretForms).map(onOneLine)).filter((form) => form !== "");
 
   function cutOut(text: string): string {
     let rest = text;
     for (const secret of ordered) {
       if (!rest.includes(secret)) continue;
       if (secret.length < shortestCutOut) return "(left out: it repeats a secret)";
-      rest = rest.replaceAll(secret, "[redacted]");
+      rest = rest.replaceAll(secret, redacted);
     }
     return rest;
   }
   // In this order: control characters may be put between the letters of a secret, and the end of a text may cut it in two.
   return (text) => shorten(cutOut(onOneLine(text)));
-}
-
-function formsOf(secret: string): string[] {
-  const escaped = JSON.stringify(secret).slice(1, -1);
-  return [secret, escaped, encodeURIComponent(secret.toWellFormed())].map(onOneLine);
 }
 
 function onOneLine(text: string): string {

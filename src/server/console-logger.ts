@@ -13,15 +13,19 @@ const leastRanks: ReadonlyMap<string, number> = new Map(
 /**
  * The logger of runtimes that have no pino, and of a server that was not started: one JSON object a line on the console,
  * with pino's field names. `LOG_LEVEL` counts where there is an environment; a level that is none counts as `info` here.
+ * `redact` gets each line before it is written.
  */
-export function createConsoleLogger(bindings: Record<string, unknown> = {}): Logger {
+export function createConsoleLogger(
+  redact: (line: string) => string = (line) => line,
+  bindings: Record<string, unknown> = {},
+): Logger {
   const write = (level: keyof typeof ranks): LogMethod => {
     return (fields: object | string, message?: string) => {
       // Not before: a test may set the variable after the server was made.
       if (ranks[level] < leastRank()) return;
       const line = typeof fields === "string" ? { msg: fields } : { ...fields, msg: message };
       // Whoever looks at the log on a terminal must see what a stranger wrote, and not have it done.
-      console[level](showHidden(toJson({ level, time: Date.now(), ...bindings, ...line })));
+      console[level](showHidden(redact(toJson({ level, time: Date.now(), ...bindings, ...line }))));
     };
   };
   return {
@@ -29,7 +33,7 @@ export function createConsoleLogger(bindings: Record<string, unknown> = {}): Log
     info: write("info"),
     warn: write("warn"),
     error: write("error"),
-    child: (more) => createConsoleLogger({ ...bindings, ...more }),
+    child: (more) => createConsoleLogger(redact, { ...bindings, ...more }),
   };
 }
 

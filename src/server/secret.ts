@@ -14,6 +14,8 @@ export interface SecretCheckOptions {
   secretInQuery: boolean;
   /** Milliseconds since the epoch. */
   now: () => number;
+  /** Gets each secret that is asked for besides what is configured. */
+  onSecret?: (secret: string) => void;
 }
 
 /**
@@ -50,11 +52,6 @@ export class SecretCheck {
     return this.#accepted(worker).length > 0 || this.#problem !== undefined;
   }
 
-  /** Every secret that is accepted. */
-  all(worker?: unknown): readonly string[] {
-    return this.#accepted(worker);
-  }
-
   /** The secret that is asked for; of several the first. @throws `OPTION_INVALID` as {@link assertUsable}. */
   get first(): string | undefined {
     this.assertUsable();
@@ -75,6 +72,7 @@ export class SecretCheck {
 
   /** Asks for `secret` from now on: `isOnly` (the default) for no other, else it or one of those that are configured. */
   use(secret: string, { isOnly } = { isOnly: true }): void {
+    this.#options.onSecret?.(secret);
     this.#secrets = isOnly ? [secret] : [secret, ...this.#accepted(undefined)];
     this.#problem = undefined;
   }

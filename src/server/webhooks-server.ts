@@ -1,5 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { Hono } from "hono";
+import { redactingLogger } from "../core/redacting-logger.ts";
 import { safeLogger } from "../core/safe-logger.ts";
 import type { Outcome } from "../delivery.ts";
 import { type Duration, toMilliseconds } from "../duration.ts";
@@ -14,6 +15,7 @@ import { serveDefaultExport, stopServingDefaultExport } from "./default-export.t
 import { type DeliveryRequest, RoutedRequest, webhooksPath } from "./delivery-request.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { InboxCounts } from "./inbox-counts.ts";
+import { KnownSecrets } from "./known-secrets.ts";
 import { serveLandingPage } from "./landing/serve.ts";
 import { launchHost } from "./launch-host.ts";
 import type { LaunchedServer, LaunchOptions } from "./launch-options.ts";
@@ -23,6 +25,7 @@ import type { Launch } from "./node/launch.ts";
 import { leadsOthersHere, OwnerCheck } from "./owner.ts";
 import { ReadyRoute } from "./ready-route.ts";
 import { Receiver } from "./receive.ts";
+import { redactOutcome } from "./redact-outcome.ts";
 import { SecretCheck } from "./secret.ts";
 import { ServerApp } from "./server-app.ts";
 import { type ServerDetails, serverDetails } from "./server-details.ts";
@@ -66,6 +69,7 @@ export class WebhooksServer {
   readonly #endpoints = new Map<string, Endpoint>();
   /** The endpoints that no middleware is in front of: a delivery over Node's socket skips Hono. */
   readonly #direct = new Set<string>();
+  readonly #redaction: KnownSecrets;
   readonly #secret: SecretCheck;
   readonly #owner: OwnerCheck;
   readonly #receiver: Receiver;
@@ -86,6 +90,7 @@ export class WebhooksServer {
   #leaveProcess: (() => void) | undefined;
   #graceMs = toMilliseconds(defaultGrace, "shutdownGrace");
   readonly #fetch: WebhooksServer["fetch"] = (request, environment, context) => {
+    this.#redaction.addBindings(environment);
     this.#report.tell(environment);
     return this.app.fetch(request, environment ?? {}, context);
   };
@@ -107,17 +112,26 @@ export class WebhooksServer {
       expectMethod: (call) => this.#report.expectMethod(call),
     });
     this.#options = options;
-    this.#logger = safeLogger(options.logger ?? createConsoleLogger());
+    this.#redaction = new KnownSecrets(options);
+    this.#logger = safeLogger(
+      options.logger
+        ? redactingLogger(options.logger, this.#redaction)
+        : createConsoleLogger((line) => this.#redaction.line(line)),
+    );
     this.#activity = new Activity(now);
     this.#background = new BackgroundWork({
       endpoints: this.#endpoints,
       inbox: options.inbox,
-      run: (endpoint, task, signal) => this.#receiver.work(endpoint, task, signal),
+      run: async (endpoint, task, signal) =>
+        redactOutcome(await this.#receiver.work(endpoint, task, signal), this.#redaction),
       log: () => this.#logger,
       now,
     });
     this.#inboxCounts = new InboxCounts({ inbox: () => this.#background.opened, now });
-    this.#secret = new SecretCheck({ secret: options.secret, secretInQuery: options.secretInQuery ?? false, now });
+    this.#secret = new SecretCheck({
+      ...{ secret: options.secret, secretInQuery: options.secretInQuery ?? false, now },
+      onSecret: (secret) => this.#redaction.add([secret]),
+    });
     this.#owner = new OwnerCheck({ token: options.dashboardToken, now, isPublic: () => this.#isPublic });
     this.#receiver = new Receiver({
       endpoints: this.#endpoints,
@@ -275,6 +289,7 @@ export class WebhooksServer {
   /** Calls at the same time share one preparation; one that failed may be tried again. */
   #prepare(): Promise<void> {
     const prepare = async () => {
+      this.#redaction.addEnvironment();
       await this.#chooseLogger();
       await this.#metrics.open();
     };
@@ -288,7 +303,7 @@ export class WebhooksServer {
   async #chooseLogger(): Promise<void> {
     if (this.#options.logger) return;
     const { createNodeLogger } = await import("./node/logger.ts");
-    this.#logger = safeLogger(createNodeLogger());
+    this.#logger = safeLogger(createNodeLogger((line) => this.#redaction.line(line)));
   }
 
   async #launch(options: LaunchOptions): Promise<Launch> {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { WebhooksServer } from "../../src/index.ts";
+import { tellingErrors } from "../support/telling-errors.ts";
 import { uninspectable } from "../support/uninspectable.ts";
 
 /* A receiver as a user would write one, for the tests that need a process of its own. */
@@ -51,8 +52,18 @@ server.webhook("leaves-behind", { schema: null }, (_payload, { delivery }) => {
   return { left: "behind" };
 });
 
+const telling = tellingErrors(process.env.WEBHOOK_SECRET ?? "");
+
+server.webhook("tells-secret", { schema: null }, async (_payload, { delivery, log }) => {
+  log.info({ thrown: telling[delivery.body] }, `The secret is ${process.env.WEBHOOK_SECRET}.`);
+  throw telling[delivery.body];
+});
+
 if (process.env.INBOX_URL !== undefined) {
   const options = { background: true, attempts: 3, backoff: { first: 1 }, schema: null } as const;
+  server.webhook("tells-secret-later", { ...options, attempts: 1 }, async (_payload, { delivery }) => {
+    throw telling[delivery.body];
+  });
   server.webhook("background", options, async (_payload, { delivery }) => {
     throw uninspectable()[delivery.body];
   });

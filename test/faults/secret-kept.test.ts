@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { RawSocket } from "../support/raw-socket.ts";
+import { startCommand } from "../cli/command-process.ts";
+import { inboxFile } from "../inbox/open-file.ts";
+import { RawSocket, requestBytes } from "../support/raw-socket.ts";
+import { tellingErrors } from "../support/telling-errors.ts";
+import { createFaultyProcess } from "./faulty-process.ts";
+import { holdsSecret } from "./leak.ts";
+import { packageEnvironment } from "./on-built-package.ts";
 import { openReceiver, secret } from "./receiver.ts";
 import { countRows } from "./rows.ts";
 
@@ -85,5 +91,54 @@ describe("The secret itself", () => {
       told: { status: 400, code: /^HPE_/ },
     });
     socket.close();
+  });
+});
+
+describe("An error of a handler that holds a secret", () => {
+  const failed = { status: 500, code: "HANDLER_FAILED", told: { code: "HANDLER_FAILED", status: 500 } } as const;
+  const thrown = Object.entries(tellingErrors(secret)).map(([where, error]) => ({ where, error }));
+
+  test.each(thrown)("S10: in $where is redacted for a logger of the user's own", async ({ error }) => {
+    const receiver = await openReceiver({
+      declare: (server) =>
+        server.webhook("careless", (_payload, { log }) => {
+          log.info({ error }, `The secret is ${secret}.`);
+          throw error;
+        }),
+    });
+    await receiver.survives(() => receiver.post({ path: "/webhooks/careless" }), failed);
+    expect(receiver.log).toContainEqual(expect.objectContaining({ msg: "The secret is [redacted]." }));
+  });
+
+  test("S10: is redacted in the log, the inbox, the dashboard and the command line", async () => {
+    const INBOX_URL = `sqlite:${inboxFile()}`;
+    const { child, receiver } = await createFaultyProcess({ INBOX_URL, DASHBOARD_TOKEN: "Planted-0wner-token" });
+    for (const [index, { where }] of thrown.entries()) {
+      const send = (endpoint: string, id: string) =>
+        receiver.post({ path: `/webhooks/${endpoint}`, headers: { "Webhook-Id": id }, body: where });
+      expect((await send("tells-secret", `inline-${index}`)).status).toBe(500);
+      expect((await send("tells-secret-later", `later-${index}`)).status).toBe(202);
+    }
+    await child.says(/^delivery is dead/, thrown.length);
+    const Authorization = `Basic ${btoa("me:Planted-0wner-token")}`;
+    const shown = await Promise.all(
+      thrown.map((_thrown, index) => {
+        const path = `/_deliveries?endpoint=tells-secret-later&id=later-${index}`;
+        const headers = { Host: new URL(receiver.url).host, Authorization, Connection: "close" };
+        return receiver.send(requestBytes({ method: "GET", path, headers }));
+      }),
+    );
+    expect(new Set(shown.map(({ status }) => status))).toEqual(new Set([200]));
+    await receiver.keepsSecret(...shown);
+    expect(shown.some(({ text }) => text.includes("The API refused [redacted]."))).toBe(true);
+    expect(holdsSecret([child.lines, child.errorOutput], secret)).toBe(false);
+    expect(child.lines.filter(({ msg }) => msg === "The secret is [redacted].")).toHaveLength(thrown.length);
+
+    const show = startCommand(["deliveries", "show", "later-0"], { ...packageEnvironment, INBOX_URL });
+    const { exitCode, stdout, stderr } = await show.ended;
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    expect(stdout).toContain("The API refused [redacted].");
+    expect(holdsSecret([stdout], secret)).toBe(false);
+    expect((await receiver.post()).status).toBe(200);
   });
 });

@@ -94,19 +94,19 @@ describe("A wrong secret", () => {
     const server = new WebhooksServer({ secret: long, logger: createMemoryLogger() });
     server.webhook("target", () => {});
     const timeOf = async (presented: string) => {
-      const times: number[] = [];
-      for (let round = 0; round < 8; round += 1) {
-        const request = deliveryRequest({ endpoint: "target", payload: webhookPayload("repo"), secret: presented });
-        const startedAt = performance.now();
-        expect((await server.fetch(request)).status).toBe(403);
-        times.push(performance.now() - startedAt);
-      }
-      return Math.min(...times);
+      const request = deliveryRequest({ endpoint: "target", payload: webhookPayload("repo"), secret: presented });
+      const startedAt = performance.now();
+      expect((await server.fetch(request)).status).toBe(403);
+      return performance.now() - startedAt;
     };
-    await timeOf(`${long.slice(1)}x`);
-    const wrongAtTheEnd = await timeOf(`${long.slice(1)}x`);
-    const wrongAtTheStart = await timeOf(`x${long.slice(1)}`);
-    expect(wrongAtTheStart).toBeGreaterThan(wrongAtTheEnd / 3);
+    // By turns: the code becomes faster as it runs, and later on a busy machine.
+    const atTheEnd: number[] = [];
+    const atTheStart: number[] = [];
+    for (let round = 0; round < 16; round += 1) {
+      atTheEnd.push(await timeOf(`${long.slice(1)}x`));
+      atTheStart.push(await timeOf(`x${long.slice(1)}`));
+    }
+    expect(Math.min(...atTheStart)).toBeGreaterThan(Math.min(...atTheEnd) / 3);
   });
 });
 

@@ -66,7 +66,7 @@ describe("The console's logger", () => {
 
   test("gives its children what it was given itself, and theirs beside it", () => {
     const lines = spyOnConsole("warn");
-    const parent = createConsoleLogger({ endpoint: "retrain" });
+    const parent = createConsoleLogger().child({ endpoint: "retrain" });
     parent.child({ deliveryId: "d-1" }).child({ step: 2 }).warn({ step: 3 }, "slow");
     parent.warn("no more");
     expect(lines()).toEqual([

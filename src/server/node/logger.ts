@@ -5,8 +5,11 @@ import type { Logger } from "../../logger.ts";
 import { showHidden } from "../../visible-text.ts";
 import { formatForTerminal } from "./terminal-log.ts";
 
-/** The logger of a launched server: pino on standard output, JSON lines, or lines for a person on a terminal. */
-export function createNodeLogger(): Logger {
+/**
+ * The logger of a launched server: pino on standard output, JSON lines, or lines for a person on a terminal. `redact` gets
+ * each JSON line before it is written.
+ */
+export function createNodeLogger(redact: (line: string) => string = (line) => line): Logger {
   const level = readEnvironment("LOG_LEVEL") ?? "info";
   if (level !== "silent" && !Object.hasOwn(pino.levels.values, level.toLowerCase())) {
     throw new WebhookError(
@@ -16,9 +19,10 @@ export function createNodeLogger(): Logger {
   }
   if (!process.stdout.isTTY) {
     const stdout = pino.destination(1);
-    return pino({ level }, { write: (line) => void stdout.write(isPlain(line) ? line : showHidden(line)) });
+    const write = (line: string) => void stdout.write(isPlain(line) ? line : showHidden(line));
+    return pino({ level }, { write: (line) => write(redact(line)) });
   }
-  return pino({ level }, { write: (line) => void process.stdout.write(formatForTerminal(line)) });
+  return pino({ level }, { write: (line) => void process.stdout.write(formatForTerminal(redact(line))) });
 }
 
 /** Whether a line is ASCII, as almost every one is: pino escapes its control characters. Faster than to look at each. */
