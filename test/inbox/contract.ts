@@ -1,6 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Outcome } from "../../src/delivery.ts";
-import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
 import type { StoredDelivery } from "../../src/inbox/stored-delivery.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
@@ -566,22 +565,28 @@ function describeSharing(engine: Engine): void {
     });
 
     test("again and again lets the delivery die that kills it", { timeout: 60_000 }, async () => {
-      const policy = createRetryPolicy({ attempts: 2, backoff: { first: 1, max: 1 } });
+      const policy = { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 };
       const { inbox, store } = await openInbox(engine, { leaseMs: 300 });
       await inbox.accept(arrival("a"));
-      for (let attempt = 1; attempt <= 2; attempt += 1) {
+      const died = reached(inbox, "a", "dead");
+      died.catch(() => {});
+      // An engine may not know that the delivery was alone in its first crash, which then does not count.
+      for (let kills = 0; kills < policy.attempts + 1; kills += 1) {
         const victim = startWorkingProcess({ engine: engine.name, store });
-        await victim.says("took");
+        const isDead = await Promise.race([died.then(() => true), victim.says("took").then(() => false)]);
         victim.signal("SIGKILL");
         await victim.exited;
+        if (isDead) break;
       }
       const runs = work(inbox, () => succeeded, { policy });
       const stored = await reached(inbox, "a", "dead");
-      expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["abandoned", "abandoned"]);
+      const outcomes = stored?.attempts.map(({ outcome }) => outcome) ?? [];
+      expect(new Set(outcomes)).toEqual(new Set(["abandoned"]));
+      expect(outcomes.length - policy.attempts).toBeOneOf([0, 1]);
       expect(runs).toEqual([]);
       await inbox.replay({ id: "a", endpoint: "retrain" });
       await reached(inbox, "a", "succeeded");
-      expect(runs).toMatchObject([{ attempt: 3, isLast: false }]);
+      expect(runs).toMatchObject([{ attempt: outcomes.length + 1, isLast: false }]);
     });
   });
 }

@@ -1,4 +1,3 @@
-import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { openers } from "./engines.ts";
 
@@ -10,7 +9,7 @@ const inbox = await openers[name]({ store, log: createMemoryLogger, leaseMs: 300
 inbox.work({
   endpoint: "retrain",
   concurrency: 4,
-  policy: createRetryPolicy({ attempts: 2 }),
+  policy: { attempts: 2, waitAfter: () => 1 },
   retentionMs: 60_000,
   run: ({ id, attempt }) => {
     process.stdout.write(`${JSON.stringify({ level: 30, msg: "took", id, attempt })}\n`);

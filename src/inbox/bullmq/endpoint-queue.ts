@@ -4,18 +4,10 @@ import type { Arrival, DeliveryCounts } from "../inbox.ts";
 import { deliveryUnknown, inboxFull } from "../inbox-errors.ts";
 import type { DeliveryStatus, StoredDelivery } from "../stored-delivery.ts";
 import { Backlog } from "./backlog.ts";
-import type { DeliveryQueue } from "./queue-server.ts";
-import {
-  bodyOf,
-  type DeliveryJob,
-  type JobHistory,
-  jobIdOf,
-  readHistory,
-  replayedRow,
-  startsIn,
-  toJobData,
-  toStoredDelivery,
-} from "./stored-job.ts";
+import { hasEnded, type JobHistory, readHistory, replayedRow } from "./job-history.ts";
+import type { DeliveryQueue, QueueServer } from "./queue-server.ts";
+import { retryFinished } from "./retry-finished.ts";
+import { bodyOf, type DeliveryJob, jobIdOf, toJobData, toStoredDelivery } from "./stored-job.ts";
 
 /** Where BullMQ keeps the deliveries of a status. */
 const listsOf = {
@@ -44,20 +36,31 @@ const statusOfState: Readonly<Record<string, DeliveryStatus>> = {
 /** The policy of the worker decides how often a delivery is tried, not what was set when it came. */
 const withoutLimit = 1_000_000;
 const mostLooks = 5;
-const removedAtOnce = 1_000;
-const emptiedAtOnce = 100;
+/** In small steps, so that arrivals need not wait for them. */
+const removedAtOnce = 200;
+const emptiedAtOnce = 20;
 const replayedAtOnce = 100;
 
 /** The deliveries of one endpoint: a queue of BullMQ. */
 export class EndpointQueue {
   readonly endpoint: string;
   readonly #queue: DeliveryQueue;
+  readonly #server: Pick<QueueServer, "replayDead">;
   readonly #backlog = new Backlog(() => this.#queue.getJobCountByTypes(...listsOf.queued));
   readonly #accepting = new Map<string, Promise<unknown>>();
 
-  constructor({ endpoint, queue }: { endpoint: string; queue: DeliveryQueue }) {
+  constructor({
+    endpoint,
+    queue,
+    server,
+  }: {
+    endpoint: string;
+    queue: DeliveryQueue;
+    server: Pick<QueueServer, "replayDead">;
+  }) {
     this.endpoint = endpoint;
     this.#queue = queue;
+    this.#server = server;
   }
 
   /**
@@ -108,19 +111,7 @@ export class EndpointQueue {
     // Its retention was over at this moment: what is acknowledged has to be kept.
     if (!job) return this.#add(arrival, options);
     await job.updateData(toJobData(arrival));
-    return !(await this.#retry(job, "failed"));
-  }
-
-  async #retry(job: DeliveryJob, state: "failed" | "completed"): Promise<boolean> {
-    await job.log(replayedRow(job));
-    try {
-      await job.retry(state);
-      return true;
-    } catch (error) {
-      // Somebody else was faster.
-      if ((await job.getState()) !== state) return false;
-      throw error;
-    }
+    return !(await retryFinished(job, "failed"));
   }
 
   async get(id: string): Promise<StoredDelivery | undefined> {
@@ -149,7 +140,7 @@ export class EndpointQueue {
     const job = await this.#queue.getJob(jobIdOf(id));
     if (!job || bodyOf(job.data) === undefined) throw deliveryUnknown({ id, endpoint: this.endpoint });
     const state = await job.getState();
-    if (state === "failed" || state === "completed") await this.#retry(job, state);
+    if (state === "failed" || state === "completed") await retryFinished(job, state);
     else if (state === "active") await this.#replayRunning(job);
     else {
       if (job.attemptsStarted > 0) await job.log(replayedRow(job));
@@ -169,7 +160,7 @@ export class EndpointQueue {
   /** Whoever works on it sees the row when he writes his own; if he has done so already, he is about to finish. */
   async #replayRunning(job: DeliveryJob): Promise<void> {
     await job.log(replayedRow(job));
-    const ended = startsIn(await this.#history(job)) >= job.attemptsStarted;
+    const ended = hasEnded(await this.#history(job), job.attemptsStarted);
     for (let look = 0; ended && look < 100; look += 1) {
       const state = await job.getState();
       if (state === "failed" || state === "completed") await job.retry(state);
@@ -184,15 +175,14 @@ export class EndpointQueue {
     const ids = await this.#queue.getRanges(["failed"], 0, -1);
     let count = 0;
     for (let from = 0; from < ids.length; from += replayedAtOnce) {
-      const replayed = await Promise.all(ids.slice(from, from + replayedAtOnce).map((id) => this.#retryDead(id)));
-      count += replayed.filter(Boolean).length;
+      count += await this.#server.replayDead(this.#queue, ids.slice(from, from + replayedAtOnce));
     }
     return count;
   }
 
-  async #retryDead(jobId: string): Promise<boolean> {
-    const job = await this.#queue.getJob(jobId);
-    return job !== undefined && this.#retry(job, "failed");
+  /** Whether a delivery waits that is due. */
+  async hasWaiting(): Promise<boolean> {
+    return (await this.#queue.getRanges(["wait"], 0, 0)).length > 0;
   }
 
   async counts(): Promise<DeliveryCounts> {
@@ -207,23 +197,15 @@ export class EndpointQueue {
   }
 
   /** Forgets what finished before `bodiesBefore`, but for the ids that are needed to know a duplicate. Returns how many. */
-  async prune({
-    bodiesBefore,
-    idsBefore,
-    now,
-  }: {
-    bodiesBefore: number;
-    idsBefore: number;
-    now: number;
-  }): Promise<number> {
-    const dead = await this.#remove("failed", now - bodiesBefore);
-    const gone = await this.#remove("completed", now - Math.min(bodiesBefore, idsBefore));
+  async prune({ bodiesBefore, idsBefore }: { bodiesBefore: number; idsBefore: number }): Promise<number> {
+    const dead = await this.#remove("failed", bodiesBefore);
+    const gone = await this.#remove("completed", Math.min(bodiesBefore, idsBefore));
     return dead + gone + (idsBefore < bodiesBefore ? await this.#emptySucceeded(bodiesBefore) : 0);
   }
 
-  async #remove(list: "failed" | "completed", olderThanMs: number): Promise<number> {
+  async #remove(list: "failed" | "completed", before: number): Promise<number> {
     for (let count = 0; ; ) {
-      const removed = await this.#queue.clean(Math.max(0, olderThanMs), removedAtOnce, list);
+      const removed = await this.#queue.clean(Math.max(0, Date.now() - before), removedAtOnce, list);
       count += removed.length;
       if (removed.length < removedAtOnce) return count;
     }

@@ -5,31 +5,40 @@ import type { QueueOptions, Task } from "../inbox.ts";
 import { inboxClosing, leaseLost } from "../inbox-errors.ts";
 import { nextAttemptAt } from "../retry-policy.ts";
 import { abandonedError, closingError, type DeliveryAttempt, storedError } from "../stored-delivery.ts";
-import type { Bullmq } from "./packages.ts";
-import type { DeliveryWorker, QueueServer } from "./queue-server.ts";
 import {
   attemptRow,
   attemptsIn,
-  bodyOf,
   countedAttempts,
-  type DeliveryJob,
+  crashedStarts,
+  crashesIn,
+  hasSucceeded,
+  isSuspect,
   type JobHistory,
-  jobDataSchema,
+  maxUncountedCrashes,
   passedRow,
   readHistory,
   replayedRow,
-  startsIn,
+  turnRow,
   wasReplayed,
-} from "./stored-job.ts";
+} from "./job-history.ts";
+import type { LeaseRenewer } from "./lease-renewer.ts";
+import type { Bullmq } from "./packages.ts";
+import type { DeliveryWorker, QueueServer } from "./queue-server.ts";
+import type { GateTurn, RunGate } from "./run-gate.ts";
+import { bodyOf, type DeliveryJob, jobDataSchema } from "./stored-job.ts";
+import type { WorkProgress } from "./work-watch.ts";
 
-/** BullMQ's own words for "back into the queue" and "never again". */
-export type QueueWords = Pick<Bullmq, "WaitingError" | "UnrecoverableError">;
+/** BullMQ's own words for "left where it is", "put off" and "never again". */
+export type QueueWords = Pick<Bullmq, "WaitingError" | "DelayedError" | "UnrecoverableError">;
 
 /** What an {@link EndpointWorker} is made from. */
 export interface EndpointWorkerOptions {
   queue: QueueOptions;
   server: QueueServer;
   words: QueueWords;
+  /** Shared by all endpoints of the process. */
+  gate: RunGate;
+  leases: LeaseRenewer;
   leaseMs: number;
   /** Milliseconds since the epoch. */
   now: () => number;
@@ -57,17 +66,24 @@ class RetryError extends Error {
 interface Run {
   outcome: Outcome | "grace over";
   attempt: DeliveryAttempt;
-  /** Whether the delivery belongs to somebody else by now. */
+  /** Whether the lease has ended before the run did, so that another process may have the delivery by now. */
   isLost: boolean;
 }
+
+/** What a first start finds. */
+const firstStart = { history: [], hasCrashed: false };
 
 /** Works on the deliveries of one endpoint, so many at a time: a worker of BullMQ. */
 export class EndpointWorker {
   readonly #options: EndpointWorkerOptions;
   readonly #worker: DeliveryWorker;
-  readonly #running = new Map<string, { controller: AbortController; giveUp: () => void }>();
-  #closing = false;
+  /** A delivery may be in it twice, when it has come back after its lease was lost. */
+  readonly #running = new Set<{ jobId: string; controller: AbortController; giveUp: () => void }>();
+  readonly #closing = new AbortController();
   #graceIsOver = false;
+  /** Deliveries that this worker has taken so far, and those it has in hand. */
+  #taken = 0;
+  #inHand = 0;
 
   constructor(options: EndpointWorkerOptions) {
     this.#options = options;
@@ -83,9 +99,12 @@ export class EndpointWorker {
           error instanceof RetryError ? Math.max(0, error.dueAt.getTime() - now()) : 0,
       },
     });
-    this.#worker.on("error", onError);
+    this.#worker.on("error", (error) => {
+      // What becomes of the delivery is logged once, when its run has ended.
+      if (!error.message.startsWith("could not renew lock for job")) onError(error);
+    });
     this.#worker.on("lockRenewalFailed", (ids) => {
-      for (const id of ids) this.#running.get(id)?.controller.abort(leaseLost());
+      for (const { jobId, controller } of this.#running) if (ids.includes(jobId)) controller.abort(leaseLost());
     });
   }
 
@@ -93,81 +112,180 @@ export class EndpointWorker {
     return this.#options.queue.retentionMs;
   }
 
+  get progress(): WorkProgress {
+    const { concurrency } = this.#options.queue;
+    return { isRunning: this.#worker.isRunning(), isFree: this.#inHand < concurrency, taken: this.#taken };
+  }
+
   /** Takes nothing more, asks handlers to end, and hands back what is not done after `graceMs`. */
   async close(graceMs: number): Promise<void> {
-    this.#closing = true;
+    this.#closing.abort();
     const closed = this.#worker.close();
-    for (const { controller } of this.#running.values()) controller.abort(inboxClosing());
+    for (const { controller } of this.#running) controller.abort(inboxClosing());
     const timer = setTimeout(() => {
       this.#graceIsOver = true;
-      for (const { giveUp } of this.#running.values()) giveUp();
+      for (const { giveUp } of this.#running) giveUp();
     }, graceMs);
     await closed;
     clearTimeout(timer);
   }
 
-  /** Runs one attempt. Returns when the delivery has succeeded, and throws what BullMQ is to do otherwise. */
   async #process(job: DeliveryJob, token: string): Promise<undefined> {
+    const { queue, leases } = this.#options;
+    this.#taken += 1;
+    this.#inHand += 1;
+    const release = leases.hold({ endpoint: queue.endpoint, jobId: job.id ?? "", token });
+    try {
+      return await this.#attempt(job, token);
+    } finally {
+      release();
+      this.#inHand -= 1;
+    }
+  }
+
+  /** Runs one attempt. Returns when the delivery has succeeded, and throws what BullMQ is to do otherwise. */
+  async #attempt(job: DeliveryJob, token: string): Promise<undefined> {
     const { queue, words, log } = this.#options;
     const data = jobDataSchema.safeParse(job.data);
     // Not ours, or of another release: it gets no better by trying again.
     if (!data.success) throw new words.UnrecoverableError("JOB_UNREADABLE");
     const { id } = data.data;
     // BullMQ was on its way to take it when it was told to close.
-    if (this.#closing) {
-      await job.log(passedRow);
-      return this.#backIntoQueue(job, token);
-    }
-    const history = job.attemptsStarted > 1 ? await this.#historyWithCrashes(job) : [];
-    const counted = countedAttempts(history) + 1;
+    if (this.#closing.signal.aborted) return this.#handBack(job, token);
     const fields = { endpoint: queue.endpoint, deliveryId: id };
-    if (counted > queue.policy.attempts) {
-      await job.log(passedRow);
+    const { history, hasCrashed } = job.attemptsStarted > 1 ? await this.#recover(job) : firstStart;
+    if (hasSucceeded(history)) return this.#skip(job);
+    if (countedAttempts(history) >= queue.policy.attempts) {
+      await job.log(passedRow(job));
       log().error(
         { ...fields, code: abandonedError.code },
         `${abandonedError.message} Its attempts are used up: it is dead. Replay it.`,
       );
-      throw new words.UnrecoverableError("ABANDONED");
+      throw new words.UnrecoverableError(abandonedError.code);
     }
+    if (hasCrashed) return this.#putOff(job, token, history);
+    const turn = await this.#waitForTurn(job, { isSuspect: isSuspect(history) });
+    if (turn === "closing") return this.#handBack(job, token);
+    if (turn === "needless") return this.#skip(job);
+    const counted = countedAttempts(history) + 1;
     const task: Task = {
       id,
       endpoint: queue.endpoint,
       body: bodyOf(job.data) ?? "",
       receivedAt: new Date(job.timestamp),
       attempt: attemptsIn(history).length + 1,
-      isLast: counted === queue.policy.attempts,
+      isLast: counted >= queue.policy.attempts,
     };
-    const run = await this.#run(job, task);
-    if (run.outcome === "grace over" || (this.#closing && run.outcome.status === "failed")) {
+    const run = await this.#run(job, task).finally(turn.leave);
+    return this.#end(job, token, { run, task, counted });
+  }
+
+  /** A delivery that has succeeded in a run whose lease had ended need not run again. */
+  async #skip(job: DeliveryJob): Promise<undefined> {
+    const { queue, log } = this.#options;
+    await job.log(passedRow(job));
+    log().info(
+      { endpoint: queue.endpoint, deliveryId: job.data.id },
+      "The delivery has succeeded in a run whose lease had ended: it is not run again.",
+    );
+    return undefined;
+  }
+
+  /** Records the end of a run. Returns when the delivery has succeeded, and throws what BullMQ is to do otherwise. */
+  async #end(
+    job: DeliveryJob,
+    token: string,
+    { run, task, counted }: { run: Run; task: Task; counted: number },
+  ): Promise<undefined> {
+    const { words } = this.#options;
+    const start = job.attemptsStarted;
+    if (run.outcome === "grace over" || (this.#closing.signal.aborted && run.outcome.status === "failed")) {
       const attempt: DeliveryAttempt = { ...run.attempt, outcome: "abandoned", error: closingError };
-      await job.log(attemptRow({ attempt, counts: false }));
+      await job.log(attemptRow({ start, attempt, counts: false }));
       return this.#backIntoQueue(job, token);
     }
-    if (run.isLost) {
-      log().warn(fields, "A delivery took longer than its lease, and somebody else works on it.");
-      throw leaseLost();
-    }
+    if (run.isLost || !(await this.#isHeld(job, token, run))) return this.#endLate(job, run);
     const next = this.#next({ task, counted, outcome: run.outcome });
-    const rows = await job.log(attemptRow({ attempt: run.attempt, counts: true, dueAt: next?.dueAt }));
-    const isReplayed = rows > history.length + 1 && wasReplayed(await this.#history(job), job);
-    if (isReplayed) {
+    const rows = await job.log(attemptRow({ start, attempt: run.attempt, counts: true, dueAt: next?.dueAt }));
+    // One row, unless somebody has written others: of a replay, or of the end of a run that was given up.
+    const history = rows > 1 ? await this.#history(job) : [];
+    if (wasReplayed(history, job)) {
       // With all attempts anew, however this one has ended.
       await job.log(replayedRow(job));
       return this.#backIntoQueue(job, token);
     }
-    if (run.outcome.status !== "failed") return undefined;
+    if (run.outcome.status !== "failed" || hasSucceeded(history)) return undefined;
     throw next ?? new words.UnrecoverableError(run.outcome.error.code);
+  }
+
+  /** Waits until the handler may run, unless the receiver closes before, or an earlier run turns out to have succeeded. */
+  async #waitForTurn(
+    job: DeliveryJob,
+    { isSuspect }: { isSuspect: boolean },
+  ): Promise<GateTurn | "closing" | "needless"> {
+    const { gate, onError } = this.#options;
+    const free = isSuspect ? undefined : gate.tryEnter();
+    if (free) return free;
+    const { signal } = this.#closing;
+    // A crash meanwhile is none of its own.
+    await job.log(turnRow(job, "waiting"));
+    const noteShared = () => void job.log(turnRow(job, "shared")).catch(onError);
+    const turn = isSuspect ? await gate.enterAlone(signal, noteShared) : await gate.enter(signal);
+    if (!turn) return "closing";
+    let isTaken = false;
+    try {
+      if (signal.aborted) return "closing";
+      if (hasSucceeded(await this.#history(job))) return "needless";
+      await job.log(turnRow(job, turn.isAlone ? "alone" : "shared"));
+      isTaken = true;
+      return turn;
+    } finally {
+      if (!isTaken) turn.leave();
+    }
+  }
+
+  /** Whether a run was short, or its lease has been renewed all the same. */
+  async #isHeld(job: DeliveryJob, token: string, { attempt }: Run): Promise<boolean> {
+    const { leaseMs } = this.#options;
+    return (attempt.durationMs ?? 0) < leaseMs / 2 || (await job.extendLock(token, leaseMs)) > 0;
+  }
+
+  /** Records the end of a run whose lease had ended before: its success counts, whatever became of the delivery since. */
+  async #endLate(job: DeliveryJob, { outcome, attempt }: Run): Promise<never> {
+    const { queue, words, log } = this.#options;
+    await job.log(attemptRow({ start: job.attemptsStarted, attempt, counts: true }));
+    const fields = { endpoint: queue.endpoint, deliveryId: job.data.id, code: "LEASE_LOST" };
+    if (outcome !== "grace over" && outcome.status !== "failed") {
+      log().warn(fields, "A delivery succeeded after its lease had ended: the success counts.");
+      await this.#settle(job);
+    } else {
+      log().warn(fields, "A delivery failed after its lease had ended. Another receiver may be running it.");
+    }
+    // It is no longer ours to move.
+    throw new words.WaitingError();
+  }
+
+  /** Where another run has failed meanwhile, the delivery is picked up again, and found to have succeeded. */
+  async #settle(job: DeliveryJob): Promise<void> {
+    const state = await job.getState();
+    try {
+      if (state === "delayed") await job.promote();
+      if (state === "failed") await job.retry(state);
+    } catch (error) {
+      // It has moved on meanwhile.
+      if ((await job.getState()) === state) throw error;
+    }
   }
 
   async #run(job: DeliveryJob, task: Task): Promise<Run> {
     const { queue, now } = this.#options;
-    const key = job.id ?? "";
     const controller = new AbortController();
     const graceOver = Promise.withResolvers<"grace over">();
-    if (this.#closing) controller.abort(inboxClosing());
+    if (this.#closing.signal.aborted) controller.abort(inboxClosing());
     const giveUp = () => graceOver.resolve("grace over");
     if (this.#graceIsOver) giveUp();
-    this.#running.set(key, { controller, giveUp });
+    const running = { jobId: job.id ?? "", controller, giveUp };
+    this.#running.add(running);
     const startedAt = new Date(now());
     const began = performance.now();
     try {
@@ -182,8 +300,7 @@ export class EndpointWorker {
       };
       return { outcome, attempt, isLost: isLeaseLost(controller.signal.reason) };
     } finally {
-      // It may be here a second time by now, after its lease was lost.
-      if (this.#running.get(key)?.controller === controller) this.#running.delete(key);
+      this.#running.delete(running);
     }
   }
 
@@ -195,25 +312,43 @@ export class EndpointWorker {
     return new RetryError(outcome.error.code, new Date(dueAt));
   }
 
+  async #handBack(job: DeliveryJob, token: string): Promise<never> {
+    await job.log(passedRow(job));
+    return this.#backIntoQueue(job, token);
+  }
+
   async #backIntoQueue(job: DeliveryJob, token: string): Promise<never> {
     await job.moveToWait(token);
     throw new this.#options.words.WaitingError();
   }
 
-  /** An earlier attempt of which the log says nothing was cut short by a crash. */
-  async #historyWithCrashes(job: DeliveryJob): Promise<JobHistory> {
-    const history = await this.#history(job);
-    const missing = job.attemptsStarted - 1 - startsIn(history);
-    if (missing <= 0) return history;
-    const last = attemptsIn(history).length;
-    const fields = { endpoint: this.#options.queue.endpoint, deliveryId: job.data.id, attempt: last + missing };
-    this.#options.log().warn({ ...fields, code: abandonedError.code }, `${abandonedError.message} It is run again.`);
-    for (let number = last + 1; number <= last + missing; number += 1) {
+  /** Reads the history, and records the crashes that have cut earlier starts short. */
+  async #recover(job: DeliveryJob): Promise<{ history: JobHistory; hasCrashed: boolean }> {
+    let history = await this.#history(job);
+    const crashes = hasSucceeded(history) ? [] : crashedStarts(history, job);
+    for (const { start, wasAlone } of crashes) {
       // BullMQ has overwritten by now when that one began.
+      const number = attemptsIn(history).length + 1;
       const attempt: DeliveryAttempt = { number, outcome: "abandoned", error: abandonedError };
-      await job.log(attemptRow({ attempt, counts: true }));
+      const counts = wasAlone || crashesIn(history).uncounted >= maxUncountedCrashes;
+      const row = attemptRow({ start, attempt, counts });
+      await job.log(row);
+      history = [...history, ...readHistory([row])];
     }
-    return this.#history(job);
+    return { history, hasCrashed: crashes.length > 0 };
+  }
+
+  /** What was running in a crash waits for a while, and runs alone after that. */
+  async #putOff(job: DeliveryJob, token: string, history: JobHistory): Promise<never> {
+    const { queue, log, now, words } = this.#options;
+    const { counted, uncounted } = crashesIn(history);
+    const waitMs = queue.policy.waitAfter(counted + uncounted);
+    const attempt = attemptsIn(history).length;
+    const fields = { endpoint: queue.endpoint, deliveryId: job.data.id, attempt, waitMs, code: abandonedError.code };
+    log().warn(fields, `${abandonedError.message} It is run again, with no other beside it.`);
+    await job.log(passedRow(job, new Date(now() + waitMs)));
+    await job.moveToDelayed(Date.now() + waitMs, token);
+    throw new words.DelayedError();
   }
 
   async #history({ id = "" }: DeliveryJob): Promise<JobHistory> {

@@ -6,17 +6,20 @@ import { connectPostgres } from "./postgres.ts";
 import { connectRedis } from "./redis.ts";
 
 /** What {@link openBullmqInbox} needs. */
-export interface OpenBullmqOptions extends Pick<BullmqInboxOptions, "mostQueued" | "leaseMs" | "deadlineMs"> {
+export interface OpenBullmqOptions
+  extends Pick<BullmqInboxOptions, "mostQueued" | "leaseMs" | "deadlineMs" | "readMs" | "maxBlockedMs" | "stalledMs"> {
   /** `redis:`, `rediss:`, `postgres:` or `postgresql:`. */
   url: string;
   /** Whether to fail where there is no inbox yet, in place of making one. Default `false`. */
   mustExist?: boolean;
+  /** How long the server may take until it can be used, in milliseconds. Default 8,000. */
+  startMs?: number;
   log: () => Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
 }
 
-/** The same trouble is not told again within this time, in milliseconds: a connection is tried every second or so. */
+/** The same error is not logged again within this time, in milliseconds: a connection is tried every second or so. */
 const quietMs = 60_000;
 
 /**
@@ -28,25 +31,27 @@ const quietMs = 60_000;
 export async function openBullmqInbox({
   url,
   mustExist = false,
+  startMs = 8_000,
   log,
   now,
   ...limits
 }: OpenBullmqOptions): Promise<BullmqInbox> {
   if (!URL.canParse(url)) throw urlInvalid();
-  const told = new Map<string, number>();
+  const logged = new Map<string, number>();
   const onError = (error: Error) => {
-    if (now() - (told.get(error.message) ?? Number.NEGATIVE_INFINITY) < quietMs) return;
-    told.set(error.message, now());
+    if (now() - (logged.get(error.message) ?? Number.NEGATIVE_INFINITY) < quietMs) return;
+    logged.set(error.message, now());
     log().error({ err: error }, "The server of the inbox fails; it is tried again.");
   };
-  const options = { ...limits, onError, log, now };
+  const options = { ...limits, url, onError, log, now };
+  const toServer = { url, mustExist, startMs, onError };
   if (/^rediss?:/.test(url)) {
     const packages = await loadRedisPackages();
-    const server = await connectRedis({ url, mustExist, onError, packages });
+    const server = await connectRedis({ ...toServer, packages });
     return new BullmqInbox({ ...options, server, words: packages.bullmq });
   }
   const packages = await loadPostgresPackages();
-  const server = await connectPostgres({ url, mustExist, onError, packages });
+  const server = await connectPostgres({ ...toServer, packages });
   return new BullmqInbox({ ...options, server, words: packages.bullmq });
 }
 

@@ -1,82 +1,185 @@
+import type { BackendFactory, IQueueBackend, PostgresConnection, PostgresConnectionOptions } from "bullmq";
+import type { Client } from "pg";
 import { WebhookError } from "../../errors.ts";
+import { withDeadline } from "./deadline.ts";
 import type { Bullmq, Pg } from "./packages.ts";
-import type { DeliveryQueue, DeliveryWorker, QueueServer, QueueServerOptions } from "./queue-server.ts";
-import { inboxMissing, serverUnusable } from "./server-unusable.ts";
+import {
+  ConnectionsExhaustedError,
+  isExhaustion,
+  maxConnections,
+  minConnections,
+  PostgresPool,
+} from "./postgres-pool.ts";
+import {
+  type DeliveryQueue,
+  type DeliveryWorker,
+  type LeaseServer,
+  leaseServerOn,
+  type QueueServer,
+  type QueueServerOptions,
+} from "./queue-server.ts";
+import { inboxMissing, serverSlow, serverUnusable } from "./server-unusable.ts";
 
 /** So that our tables are told from those of others in the same database. */
 const schema = "hub_webhooks";
 const connectMs = 5_000;
+/** A server that stopped answering must not keep a connection forever. */
+const queryMs = 10_000;
+
+interface Packages {
+  packages: { bullmq: Bullmq; pg: Pg };
+}
 
 /**
- * Reaches a PostgreSQL, makes the tables where there are none, and reads how safe it is.
+ * Reaches a PostgreSQL, makes the tables where there are none, and reads how safe it is. All queues and workers share
+ * one pool of connections, and one connection that listens for arrivals.
  *
- * @param url `postgres://` or `postgresql://`.
+ * @param options.url `postgres://` or `postgresql://`.
  * @throws `INBOX_UNUSABLE`.
  */
 export async function connectPostgres({
   url,
   mustExist,
+  startMs,
   onError,
   packages: { bullmq, pg },
-}: QueueServerOptions & { packages: { bullmq: Bullmq; pg: Pg } }): Promise<QueueServer> {
-  const { createPostgresBackend, Queue, Worker } = bullmq;
-  const connection = {
-    connectionString: url,
-    schema,
-    connectionTimeoutMillis: connectMs,
-    // A server that went without a word must not keep a connection for ever.
-    query_timeout: 10_000,
-    keepAlive: true,
+}: QueueServerOptions & Packages): Promise<QueueServer> {
+  const pool = new PostgresPool(
+    new pg.Pool({
+      ...clientOptions(url),
+      options: `-c search_path=${schema}`,
+      max: maxConnections,
+      min: minConnections,
+      idleTimeoutMillis: 60_000,
+    }),
+    onError,
+  );
+  const connection = connectionTo(pool, bullmq);
+  connection.on("error", onError);
+  const close = async () => {
+    await connection.close();
+    await pool.end();
+  };
+  const start = async () => {
+    const settings = await prepare({ url, mustExist, packages: { bullmq, pg } });
+    await connection.waitUntilReady();
+    // Whoever only reads needs no more than one connection.
+    if (!mustExist) await Promise.all([connection.getListenClient(), pool.query("SELECT 1")]);
+    return settings;
   };
   let warnings: string[];
-  const queues = createPostgresBackend("endpoints", { connection: { ...connection, migrate: !mustExist, max: 10 } });
-  queues.on("error", onError);
   try {
-    const { hasInbox, ...settings } = await look(url, pg);
-    if (mustExist && !hasInbox) throw inboxMissing(url);
-    warnings = warningsOf(settings);
-    await queues.waitUntilReady();
+    warnings = warningsOf(await withDeadline(start(), startMs, serverSlow));
   } catch (cause) {
-    await queues.close().catch(() => {});
-    throw WebhookError.isInstance(cause) ? cause : serverUnusable({ url, cause });
+    close().catch(() => {});
+    if (WebhookError.isInstance(cause)) throw cause;
+    throw serverUnusable({ url, cause: isExhaustion(cause) ? new ConnectionsExhaustedError(cause) : cause });
   }
+  const backends = new bullmq.PostgresQueueBackend(connection, "endpoints", { connection: pool }, false);
+  // As the owner of a connection it listens again when that was lost; but the connection is shared, and stays open.
+  const createBackend: BackendFactory<IQueueBackend, PostgresConnectionOptions> = (name, options) =>
+    Object.assign(new bullmq.PostgresQueueBackend(connection, name, options), { close: async () => {} });
   return {
     openQueue: (name): DeliveryQueue => {
-      const queue: DeliveryQueue = new Queue(name, { connection }, () => queues.forQueue(name));
+      const queue: DeliveryQueue = new bullmq.Queue(name, { connection: pool }, () => backends.forQueue(name));
       queue.on("error", onError);
       return queue;
     },
     openWorker: (name, process, options): DeliveryWorker =>
-      new Worker(name, process, { ...options, connection: { ...connection, max: 2 } }, createPostgresBackend),
+      new bullmq.Worker(name, process, { ...options, connection: pool }, createBackend),
+    async probe() {
+      const { rows } = await pool.query<{ now: string; isReadOnly: boolean }>(
+        `SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now, current_setting('transaction_read_only')::bool AS "isReadOnly"`,
+      );
+      const [answer] = rows;
+      if (!answer || answer.isReadOnly)
+        throw new Error("This PostgreSQL takes no writes: it is a standby or read-only.");
+      return Number(answer.now);
+    },
+    async replayDead({ name }, jobIds) {
+      // One statement for many jobs, because each commit waits for the disk. The row is the one of `replayedRow`.
+      const { rows } = await pool.query<{ count: string }>(
+        `WITH replayed AS (
+           SELECT id FROM unnest($2::text[]) AS ids(id) WHERE reprocess_job($1, id, 'failed', false, false, false) = 1
+         ), logged AS (
+           INSERT INTO job_log (queue, job_id, idx, row)
+           SELECT $1, id, COALESCE((SELECT max(idx) + 1 FROM job_log WHERE queue = $1 AND job_id = id), 0),
+             json_build_object('replayedAfter', attempts_started)
+           FROM replayed JOIN job USING (id) WHERE queue = $1
+         )
+         SELECT count(*) FROM replayed`,
+        [name, jobIds],
+      );
+      return Number(rows[0]?.count ?? 0);
+    },
     warnings,
-    close: () => queues.close(),
+    close,
   };
 }
 
-interface Look {
+/** Connects for nothing but to renew leases. */
+export async function openPostgresLeases({
+  url,
+  onError,
+  packages: { bullmq },
+}: { url: string; onError: (error: Error) => void } & Packages): Promise<LeaseServer> {
+  const backend = bullmq.createPostgresBackend("leases", { connection: { ...clientOptions(url), schema, max: 1 } });
+  backend.on("error", onError);
+  return leaseServerOn(backend, () => backend.close());
+}
+
+function clientOptions(url: string) {
+  return {
+    connectionString: url,
+    connectionTimeoutMillis: connectMs,
+    query_timeout: queryMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  };
+}
+
+function connectionTo(pool: PostgresPool, { PostgresConnection }: Bullmq): PostgresConnection {
+  class InboxConnection extends PostgresConnection {
+    override readonly schema = schema;
+  }
+  return new InboxConnection(pool).setMaxListeners(0);
+}
+
+interface Settings {
   fsync: string;
   commit: string;
   hasInbox: boolean;
 }
 
-/** Reads how the server is set, and whether it has our tables. */
-async function look(url: string, { Client }: Pg): Promise<Look> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: connectMs, query_timeout: connectMs });
+/** Reads how the server is set, and makes our tables where they are wanted. */
+async function prepare({
+  url,
+  mustExist,
+  packages: { bullmq, pg },
+}: { url: string; mustExist: boolean } & Packages): Promise<Settings> {
+  const client = new pg.Client(clientOptions(url));
   client.on("error", () => {});
   try {
     await client.connect();
-    const { rows } = await client.query<Look>(
-      `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit,
-         to_regnamespace($1) IS NOT NULL AS "hasInbox"`,
-      [schema],
-    );
-    return rows[0] ?? { fsync: "on", commit: "on", hasInbox: true };
+    const settings = await readSettings(client);
+    if (mustExist && !settings.hasInbox) throw inboxMissing(url);
+    if (!mustExist) await bullmq.runMigrations(client, schema);
+    return settings;
   } finally {
     await client.end().catch(() => {});
   }
 }
 
-function warningsOf({ fsync, commit }: Omit<Look, "hasInbox">): string[] {
+async function readSettings(client: Client): Promise<Settings> {
+  const { rows } = await client.query<Settings>(
+    `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit,
+       to_regnamespace($1) IS NOT NULL AS "hasInbox"`,
+    [schema],
+  );
+  return rows[0] ?? { fsync: "on", commit: "on", hasInbox: true };
+}
+
+function warningsOf({ fsync, commit }: Settings): string[] {
   const setting = fsync === "off" ? "fsync" : commit === "off" ? "synchronous_commit" : undefined;
   if (setting === undefined) return [];
   return [

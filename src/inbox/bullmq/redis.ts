@@ -1,43 +1,59 @@
-import type { Redis } from "ioredis";
+import type { QueueOptions } from "bullmq";
+import type { Redis, RedisOptions } from "ioredis";
 import { WebhookError } from "../../errors.ts";
+import { withDeadline } from "./deadline.ts";
 import type { Bullmq, Ioredis } from "./packages.ts";
 import {
   type DeliveryQueue,
   type DeliveryWorker,
+  type LeaseServer,
+  leaseServerOn,
   type QueueServer,
   type QueueServerOptions,
   registryName,
 } from "./queue-server.ts";
-import { inboxMissing, serverUnusable } from "./server-unusable.ts";
+import { retryFinished } from "./retry-finished.ts";
+import { inboxMissing, serverSlow, serverUnusable } from "./server-unusable.ts";
 
 /** So that our keys are told from those of others in the same database. */
 const prefix = "hub-webhooks";
 const connectMs = 5_000;
 
+/** The pause before a connection is made again to a server that takes no writes, in milliseconds. */
+const readOnlyPauseMs = 1_000;
+
+interface Packages {
+  packages: { bullmq: Bullmq; ioredis: Ioredis };
+}
+
 /**
  * Reaches a Redis, and reads how safe it is.
  *
- * @param url `redis://` or, with TLS, `rediss://`.
+ * @param options.url `redis://` or, with TLS, `rediss://`.
  * @throws `OPTION_INVALID` for a path that is no number, `INBOX_UNUSABLE`.
  */
 export async function connectRedis({
   url,
   mustExist,
+  startMs,
   onError,
   packages: { bullmq, ioredis },
-}: QueueServerOptions & { packages: { bullmq: Bullmq; ioredis: Ioredis } }): Promise<QueueServer> {
+}: QueueServerOptions & Packages): Promise<QueueServer> {
   const database = new URL(url).pathname.slice(1);
   if (!/^\d*$/.test(database)) throw databaseInvalid();
-  const shared = { lazyConnect: true, connectTimeout: connectMs, keepAlive: 10_000 };
   // Whoever accepts a delivery must hear at once that the server is gone: nothing is kept for when it is back.
   const commands = new ioredis.Redis(url, {
-    ...shared,
+    ...connectionOptions({ onReadOnly: "fail", onError }),
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
     socketTimeout: 10_000,
   });
   // Whoever works waits until it is back. BullMQ blocks for 10 seconds at most, so what is silent for longer is dead.
-  const working = new ioredis.Redis(url, { ...shared, maxRetriesPerRequest: null, socketTimeout: 30_000 });
+  const working = new ioredis.Redis(url, {
+    ...connectionOptions({ onReadOnly: "resend", onError }),
+    maxRetriesPerRequest: null,
+    socketTimeout: 30_000,
+  });
   const connections = [commands, working];
   // BullMQ makes one for each worker to wait on, and would let it try for ever when the server is gone.
   const duplicate = working.duplicate.bind(working);
@@ -46,10 +62,15 @@ export async function connectRedis({
     connections.push(made);
     return made;
   };
-  try {
+  const start = async () => {
     await Promise.all([firstConnection(commands), firstConnection(working)]);
     for (const connection of connections) connection.on("error", onError);
     if (mustExist && (await commands.exists(`${prefix}:${registryName}:meta`)) === 0) throw inboxMissing(url);
+    return readWarnings(commands);
+  };
+  let warnings: string[];
+  try {
+    warnings = await withDeadline(start(), startMs, serverSlow);
   } catch (cause) {
     for (const connection of connections) connection.disconnect();
     throw WebhookError.isInstance(cause) ? cause : serverUnusable({ url, cause });
@@ -62,10 +83,66 @@ export async function connectRedis({
     },
     openWorker: (name, process, options): DeliveryWorker =>
       new bullmq.Worker(name, process, { ...options, connection: working, prefix }),
-    warnings: await readWarnings(commands),
+    async probe() {
+      // A server that has become a replica, or has no memory or disk left, still answers what only reads.
+      await commands.set(`${prefix}:probe`, "", "PX", 1);
+      const [seconds, microseconds] = await commands.time();
+      return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
+    },
+    async replayDead(queue, jobIds) {
+      const replayed = await Promise.all(
+        jobIds.map(async (id) => {
+          const job = await queue.getJob(id);
+          return job !== undefined && retryFinished(job, "failed");
+        }),
+      );
+      return replayed.filter(Boolean).length;
+    },
+    warnings,
     async close() {
       for (const connection of connections) connection.disconnect();
     },
+  };
+}
+
+/** Connects for nothing but to renew leases. */
+export async function openRedisLeases({
+  url,
+  onError,
+  packages: { bullmq, ioredis },
+}: { url: string; onError: (error: Error) => void } & Packages): Promise<LeaseServer> {
+  const connection = new ioredis.Redis(url, connectionOptions({ onReadOnly: "fail", onError }));
+  connection.on("error", onError);
+  const options: QueueOptions = { connection, prefix };
+  const backend = bullmq.createRedisBackend("leases", options);
+  backend.on("error", onError);
+  return leaseServerOn(backend, async () => connection.disconnect());
+}
+
+/** What all connections share, and those that are made from them. */
+function connectionOptions({
+  onReadOnly,
+  onError,
+}: {
+  /** What becomes of a command that the server refuses because it takes no writes. */
+  onReadOnly: "fail" | "resend";
+  onError: (error: Error) => void;
+}): RedisOptions {
+  let readOnlyAt = Number.NEGATIVE_INFINITY;
+  return {
+    lazyConnect: true,
+    connectTimeout: connectMs,
+    keepAlive: 10_000,
+    // The server has become a replica. By now another one may be at its address, or it may become a primary again.
+    reconnectOnError: ({ message }) => {
+      if (!message.includes("READONLY")) return false;
+      readOnlyAt = performance.now();
+      onError(new Error("This Redis takes no writes: it has become a replica. Point INBOX_URL to the primary."));
+      return onReadOnly === "resend" ? 2 : 1;
+    },
+    // ioredis starts to count again with each connection that it gets.
+    retryStrategy: (times) =>
+      performance.now() - readOnlyAt < 2 * readOnlyPauseMs ? readOnlyPauseMs : Math.min(times * 50, 2_000),
   };
 }
 

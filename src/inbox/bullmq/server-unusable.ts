@@ -18,3 +18,8 @@ export function serverUnusable({ url, cause }: { url: string; cause: unknown }):
     { code: "INBOX_UNUSABLE", cause },
   );
 }
+
+/** A server that took too long to be ready. */
+export function serverSlow(): Error {
+  return new Error("it does not answer in time");
+}

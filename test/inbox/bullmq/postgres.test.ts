@@ -1,9 +1,11 @@
+import { createPostgresBackend, Queue } from "bullmq";
 import { Client } from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
 import { describeInboxContract } from "../contract.ts";
 import { openInbox } from "../engine.ts";
 import { openers } from "../engines.ts";
+import { describeServerHealth } from "./health.ts";
 import { describeServerTrouble } from "./trouble.ts";
 
 // Three servers are made for it, and what every inbox does is tried on Redis too, by way of the same library.
@@ -22,6 +24,15 @@ const postgres = { name: "PostgreSQL", emptyStore: () => server.emptyDatabase(),
 
 describe.skipIf(skipped)("On PostgreSQL,", () => {
   describeInboxContract(postgres);
+  describeServerHealth(
+    () => server,
+    (url, name) =>
+      new Queue(
+        name,
+        { connection: { connectionString: url, schema: "hub_webhooks" } },
+        createPostgresBackend,
+      ) as never,
+  );
   describeServerTrouble(() => server);
 });
 

@@ -1,9 +1,11 @@
+import { Queue } from "bullmq";
 import { Redis } from "ioredis";
 import { beforeAll, describe, expect, test } from "vitest";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
 import { describeInboxContract } from "../contract.ts";
 import { arrival, openInbox } from "../engine.ts";
 import { openers } from "../engines.ts";
+import { describeServerHealth } from "./health.ts";
 import { describeServerTrouble } from "./trouble.ts";
 
 const redis = { name: "Redis", open: openers.Redis, emptyStore: () => "" };
@@ -17,6 +19,10 @@ describe.skipIf(!hasRedis)("On a Redis that syncs each write", () => {
   }, 60_000);
 
   describeServerTrouble(() => server);
+  describeServerHealth(
+    () => server,
+    (url, name) => new Queue(name, { connection: { url }, prefix: "hub-webhooks" }),
+  );
   describeInboxContract({ ...redis, emptyStore: () => server.emptyDatabase() });
 
   test("an endpoint is found again after somebody has emptied it", async () => {

@@ -1,0 +1,62 @@
+import { type DeliveryQueue, openQueue, type QueueServer, registryName } from "./queue-server.ts";
+import { jobIdOf } from "./stored-job.ts";
+
+/** The names of all endpoints that a server keeps deliveries of, as jobs that nobody works on. */
+export class EndpointRegistry {
+  readonly #server: QueueServer;
+  readonly #registered = new Map<string, Promise<unknown>>();
+  #queue: DeliveryQueue | undefined;
+
+  constructor(server: QueueServer) {
+    this.#server = server;
+    // At the start, and not on the way of the first delivery.
+    this.#opened();
+  }
+
+  /** Notes an endpoint, so that it is found by every process that opens the inbox. */
+  add(endpoint: string): Promise<unknown> {
+    let registered = this.#registered.get(endpoint);
+    if (!registered) {
+      const data = { id: endpoint, body: "" };
+      registered = this.#opened().add("endpoint", data, { jobId: jobIdOf(endpoint) });
+      registered.catch(() => this.#registered.delete(endpoint));
+      this.#registered.set(endpoint, registered);
+    }
+    return registered;
+  }
+
+  /** Notes for how long finished deliveries of an endpoint are kept, for when no server has it any more. */
+  async setRetention(endpoint: string, retentionMs: number): Promise<void> {
+    await this.add(endpoint);
+    const job = await this.#opened().getJob(jobIdOf(endpoint));
+    if (job && job.data.retentionMs !== retentionMs) await job.updateData({ ...job.data, retentionMs });
+  }
+
+  async has(endpoint: string): Promise<boolean> {
+    return (await this.#opened().getJobState(jobIdOf(endpoint))) !== "unknown";
+  }
+
+  /** All endpoints by name, with the retention that was noted last. */
+  async read(): Promise<ReadonlyMap<string, { retentionMs: number | undefined }>> {
+    const jobs = await this.#opened().getJobs(["wait"]);
+    const endpoints = new Map(jobs.map(({ data: { id, retentionMs } }) => [id, { retentionMs }]));
+    // Emptying the server has emptied this list as well.
+    for (const name of [...this.#registered.keys()].filter((one) => !endpoints.has(one))) {
+      this.#registered.delete(name);
+      await this.add(name);
+      endpoints.set(name, { retentionMs: undefined });
+    }
+    return new Map([...endpoints].sort(([one], [other]) => (one < other ? -1 : 1)));
+  }
+
+  async close(): Promise<void> {
+    await this.#queue?.close();
+  }
+
+  #opened(): DeliveryQueue {
+    this.#queue ??= openQueue(this.#server, registryName, () => {
+      this.#queue = undefined;
+    });
+    return this.#queue;
+  }
+}

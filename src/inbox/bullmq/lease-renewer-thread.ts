@@ -1,0 +1,62 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { beatsPerLease, type HeldLease, type LeaseThreadData, type SlotMessage } from "./lease-renewer.ts";
+import type { LeaseServer } from "./queue-server.ts";
+
+/*
+ * The thread of a LeaseRenewer. It connects to the server only while the event loop of the process is blocked, and loads
+ * nothing before.
+ */
+
+const { url, leaseMs, maxBlockedMs, beat }: LeaseThreadData = workerData;
+
+const slots = new Map<number, HeldLease>();
+parentPort?.on("message", ({ slot, lease }: SlotMessage) => slots.set(slot, lease));
+
+let lastBeat = 0;
+let lastBeatAt = performance.now();
+let server: LeaseServer | undefined;
+let isBusy = false;
+
+async function watch(): Promise<void> {
+  const now = performance.now();
+  const current = Atomics.load(beat, 0);
+  if (current !== lastBeat) {
+    lastBeat = current;
+    lastBeatAt = now;
+  }
+  const blockedMs = now - lastBeatAt;
+  if (blockedMs > leaseMs / 8 && blockedMs < maxBlockedMs) await renew();
+  else await disconnect();
+}
+
+async function renew(): Promise<void> {
+  server ??= await connect();
+  for (const [endpoint, leases] of Map.groupBy(slots.values(), (lease) => lease.endpoint)) {
+    await server.extendLocks(endpoint, leases, leaseMs);
+  }
+}
+
+async function connect(): Promise<LeaseServer> {
+  const { openLeaseServer } = await import("./open-lease-server.ts");
+  return openLeaseServer(url, report);
+}
+
+async function disconnect(): Promise<void> {
+  const open = server;
+  server = undefined;
+  await open?.close();
+}
+
+function report(error: unknown): void {
+  parentPort?.postMessage(error instanceof Error ? new Error(error.message) : new Error(String(error)));
+}
+
+setInterval(() => {
+  if (isBusy) return;
+  isBusy = true;
+  watch()
+    .catch(report)
+    .finally(() => {
+      isBusy = false;
+    });
+}, leaseMs / beatsPerLease);

@@ -1,0 +1,14 @@
+import { loadPostgresPackages, loadRedisPackages } from "./packages.ts";
+import { openPostgresLeases } from "./postgres.ts";
+import type { LeaseServer } from "./queue-server.ts";
+import { openRedisLeases } from "./redis.ts";
+
+/**
+ * Connects to the server of an inbox for nothing but to renew leases.
+ *
+ * @param url of the inbox.
+ */
+export async function openLeaseServer(url: string, onError: (error: Error) => void): Promise<LeaseServer> {
+  if (/^rediss?:/.test(url)) return openRedisLeases({ url, onError, packages: await loadRedisPackages() });
+  return openPostgresLeases({ url, onError, packages: await loadPostgresPackages() });
+}

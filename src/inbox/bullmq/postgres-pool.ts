@@ -1,0 +1,122 @@
+import type { PgPool, PgPoolClient, PgQueryResult } from "bullmq";
+import type { Pool, PoolClient } from "pg";
+
+/** Connections of one receiver to PostgreSQL: for queries, and the one that waits for news of arrivals. */
+export const maxConnections = 10;
+
+/** Fewer are not enough: one waits for news, another one has to do the rest. */
+export const minConnections = 2;
+
+/** How long the pool stays as small as the server has made it, in milliseconds. */
+const shrunkMs = 5_000;
+
+/** What is thrown when PostgreSQL has no connection left. */
+export class ConnectionsExhaustedError extends Error {
+  /** BullMQ waits a while after an error of this code before it tries again, and does not after others. */
+  readonly code = "ECONNREFUSED";
+
+  constructor(cause: Error) {
+    super(
+      `PostgreSQL has no connection left for this receiver (${cause.message}). A receiver uses up to ${maxConnections}, and needs at least ${minConnections}: raise "max_connections", close other clients, or run fewer receivers.`,
+      { cause },
+    );
+  }
+}
+
+/** Whether PostgreSQL has refused a connection because there are too many. */
+export function isExhaustion(error: unknown): error is Error {
+  return error instanceof Error && "code" in error && error.code === "53300";
+}
+
+/**
+ * A pool of `pg` that makes do with the connections that it has when the server refuses further ones, and keeps them. It
+ * is what BullMQ expects of a pool.
+ */
+export class PostgresPool implements PgPool {
+  /** BullMQ reads from here whether a silent connection is noticed. */
+  readonly options = { keepAlive: true };
+  readonly #pool: Pool;
+  readonly #onError: (error: Error) => void;
+  /** Connections that do not come back, such as the one that waits for news. */
+  #taken = 0;
+  #growing: NodeJS.Timeout | undefined;
+
+  constructor(pool: Pool, onError: (error: Error) => void) {
+    this.#pool = pool;
+    this.#onError = onError;
+    // A connection that is lost during a query fails the query; unheard, its error would end the process as well.
+    pool.on("connect", (client) => client.on("error", () => {}));
+  }
+
+  async query<R>(text: string, params: readonly unknown[] = []): Promise<PgQueryResult<R>> {
+    const client = await this.#acquire();
+    try {
+      const result = await client.query(text, [...params]);
+      client.release();
+      return result;
+    } catch (error) {
+      client.release(isAnswer(error) ? undefined : asError(error));
+      throw error;
+    }
+  }
+
+  async connect(): Promise<PgPoolClient> {
+    const client = await this.#acquire();
+    this.#taken += 1;
+    const release = client.release.bind(client);
+    // Each worker listens for news on the same one.
+    return Object.assign(client.setMaxListeners(0), {
+      release: (destroy?: boolean) => {
+        this.#taken -= 1;
+        release(destroy);
+      },
+    });
+  }
+
+  async #acquire(): Promise<PoolClient> {
+    for (;;) {
+      try {
+        return await this.#pool.connect();
+      } catch (error) {
+        if (!isExhaustion(error)) throw error;
+        const exhausted = new ConnectionsExhaustedError(error);
+        this.#onError(exhausted);
+        if (this.#pool.totalCount <= this.#taken) throw exhausted;
+        this.#shrink();
+      }
+    }
+  }
+
+  /** Whoever needs a connection waits for one of those that are open. */
+  #shrink(): void {
+    this.#pool.options.max = this.#pool.totalCount;
+    clearTimeout(this.#growing);
+    this.#growing = setTimeout(() => {
+      this.#pool.options.max = maxConnections;
+    }, shrunkMs).unref();
+  }
+
+  on(event: "error" | "connect", listener: (...args: never[]) => void): this {
+    this.#pool.on(event, listener as (...args: unknown[]) => void);
+    return this;
+  }
+
+  removeAllListeners(event?: "error" | "connect"): this {
+    this.#pool.removeAllListeners(event);
+    return this;
+  }
+
+  async end(): Promise<void> {
+    clearTimeout(this.#growing);
+    await this.#pool.end();
+  }
+}
+
+/** An error that PostgreSQL has answered with leaves its connection as good as it was. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof Error && "severity" in error && error.severity === "ERROR";
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,181 @@
+import type { Queue } from "bullmq";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { type OpenBullmqOptions, openBullmqInbox } from "../../../src/inbox/bullmq/open.ts";
+import { jobIdOf } from "../../../src/inbox/bullmq/stored-job.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { startTcpProxy } from "../../support/tcp-proxy.ts";
+import { arrival, failed, reached, succeeded, work } from "../engine.ts";
+import type { TestedServer } from "./trouble.ts";
+
+const hourMs = 3_600_000;
+
+/** What an inbox on a server reports of its state, and does by the clock. */
+export function describeServerHealth(
+  getServer: () => TestedServer,
+  openQueue: (url: string, name: string) => Queue,
+): void {
+  const open = async (options: Partial<OpenBullmqOptions> = {}) => {
+    const logger = createMemoryLogger();
+    const url = options.url ?? (await getServer().emptyDatabase());
+    const inbox = await openBullmqInbox({ log: () => logger, now: Date.now, ...options, url });
+    onTestFinished(() => inbox.close(0));
+    return { inbox, logger, url };
+  };
+  const rawQueue = (url: string, name: string) => {
+    const queue = openQueue(url, name);
+    onTestFinished(() => queue.close());
+    return queue;
+  };
+
+  describe("A server that does not answer", () => {
+    test("at the start is an error in time", async () => {
+      const proxy = await startTcpProxy(getServer().port);
+      const url = proxy.urlOf(await getServer().emptyDatabase());
+      proxy.freeze();
+      const startedAt = performance.now();
+      const opening = open({ url, startMs: 200 });
+      await expect(opening).rejects.toMatchObject({ code: "INBOX_UNUSABLE", message: expect.stringContaining("time") });
+      expect(performance.now() - startedAt).toBeLessThan(5_000);
+    });
+
+    test("keeps no caller waiting who reads", async () => {
+      const proxy = await startTcpProxy(getServer().port);
+      const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()), readMs: 100 });
+      await inbox.accept(arrival("a"));
+      proxy.freeze();
+      const unavailable = { code: "INBOX_UNAVAILABLE" };
+      await expect(inbox.counts()).rejects.toMatchObject(unavailable);
+      await expect(inbox.list()).rejects.toMatchObject(unavailable);
+      await expect(inbox.get({ id: "a", endpoint: "retrain" })).rejects.toMatchObject(unavailable);
+    });
+  });
+
+  describe("The problems of an inbox", () => {
+    test("are none while it works", async () => {
+      const { inbox } = await open();
+      work(inbox, () => succeeded);
+      expect(await inbox.problems()).toEqual([]);
+    });
+
+    test.each(["freeze", "cut"] as const)(
+      "say within 3 s that its server is gone, and no more when it is back: %s",
+      async (trouble) => {
+        const proxy = await startTcpProxy(getServer().port);
+        const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()) });
+        await proxy[trouble]();
+        const startedAt = performance.now();
+        expect(await inbox.problems()).toMatchObject([{ code: "INBOX_UNAVAILABLE", severity: "unavailable" }]);
+        expect(performance.now() - startedAt).toBeLessThan(3_000);
+        await (trouble === "freeze" ? proxy.thaw() : proxy.mend());
+        await vi.waitFor(async () => expect(await inbox.problems()).toEqual([]), { timeout: 15_000, interval: 50 });
+      },
+    );
+
+    test("are that its clock differs from that of the server, which is logged once", async () => {
+      const { inbox, logger } = await open({ now: () => Date.now() + hourMs });
+      for (const _time of [1, 2]) {
+        expect(await inbox.problems()).toMatchObject([{ code: "INBOX_CLOCK_SKEW", severity: "degraded" }]);
+      }
+      expect(logger.lines.filter(({ code }) => code === "INBOX_CLOCK_SKEW")).toMatchObject([{ level: "warn" }]);
+    });
+
+    test("are looked for at the start, unasked", async () => {
+      const { logger } = await open({ now: () => Date.now() - hourMs });
+      await vi.waitFor(() => expect(logger.lines).toMatchObject([{ code: "INBOX_CLOCK_SKEW" }]), { timeout: 15_000 });
+    });
+
+    test("are that deliveries wait which nobody takes", async () => {
+      const { inbox, url } = await open({ stalledMs: 1 });
+      work(inbox, () => succeeded);
+      await inbox.accept(arrival("a"));
+      await reached(inbox, "a", "succeeded");
+      const queue = rawQueue(url, "retrain");
+      await queue.pause();
+      await inbox.accept(arrival("b"));
+      await vi.waitFor(
+        async () =>
+          expect(await inbox.problems()).toMatchObject([
+            { code: "INBOX_STALLED", severity: "unavailable", message: expect.stringContaining('"retrain"') },
+          ]),
+        { timeout: 15_000, interval: 20 },
+      );
+      work(inbox, () => succeeded, { endpoint: "other" });
+      expect(await inbox.problems()).toMatchObject([{ code: "INBOX_STALLED", severity: "degraded" }]);
+      await queue.resume();
+      await reached(inbox, "b", "succeeded");
+      expect(await inbox.problems()).toEqual([]);
+    });
+
+    test("are none while a worker has its hands full", async () => {
+      const { inbox } = await open({ stalledMs: 1 });
+      const hold = Promise.withResolvers<typeof succeeded>();
+      const runs = work(inbox, () => hold.promise, { concurrency: 1 });
+      for (const id of ["a", "b"]) await inbox.accept(arrival(id));
+      await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+      const found = [await inbox.problems(), await inbox.problems(), await inbox.problems()];
+      expect(found).toEqual([[], [], []]);
+      hold.resolve(succeeded);
+    });
+  });
+
+  describe("The payloads of an endpoint that no server has any more", () => {
+    /** An inbox in which one delivery has succeeded, and another one waits, whose endpoint is gone. */
+    async function leftBehind({ retentionMs }: { retentionMs: number }) {
+      const { inbox, url } = await open();
+      const retryAt = new Date(Date.now() + 1_000 * hourMs);
+      work(inbox, ({ id }) => (id === "waits" ? failed({ retryAt }) : succeeded), { retentionMs });
+      for (const id of ["done", "waits"]) await inbox.accept(arrival(id));
+      await reached(inbox, "done", "succeeded");
+      await vi.waitFor(
+        async () =>
+          expect(await inbox.get({ id: "waits", endpoint: "retrain" })).toMatchObject({ attempts: [{ number: 1 }] }),
+        { timeout: 15_000 },
+      );
+      await inbox.close(0);
+      const later = async (byMs: number) => (await open({ url, now: () => Date.now() + byMs })).inbox;
+      return { url, later };
+    }
+
+    test("are forgotten after the retention that it had, and what waits is kept", async () => {
+      const { later } = await leftBehind({ retentionMs: hourMs });
+      const before = await later(hourMs / 2);
+      expect(await before.prune()).toBe(0);
+      const after = await later(2 * hourMs);
+      expect(await after.prune()).toBe(1);
+      expect((await after.get({ id: "done", endpoint: "retrain" }))?.body).toBeUndefined();
+      expect(await after.get({ id: "waits", endpoint: "retrain" })).toMatchObject({
+        status: "queued",
+        body: arrival("waits").body,
+      });
+    });
+
+    test("are forgotten after 14 days where its retention is unknown", async () => {
+      const { url, later } = await leftBehind({ retentionMs: 1 });
+      const entry = await rawQueue(url, "#endpoints").getJob(jobIdOf("retrain"));
+      await entry?.updateData({ id: "retrain", body: "" });
+      const before = await later(13 * 24 * hourMs);
+      expect(await before.prune()).toBe(0);
+      const after = await later(15 * 24 * hourMs);
+      expect(await after.prune()).toBe(1);
+    });
+  });
+
+  test("An inbox that is closed has no timer left", async () => {
+    const before = vi.fn();
+    const set = vi.spyOn(globalThis, "setInterval").mockImplementation(((
+      ...parameters: Parameters<typeof setInterval>
+    ) => {
+      const timer = realSetInterval(...parameters);
+      before(timer);
+      return timer;
+    }) as typeof setInterval);
+    const { inbox } = await open();
+    work(inbox, () => succeeded);
+    set.mockRestore();
+    await inbox.close(0);
+    const left = before.mock.calls.filter(([timer]) => !(timer as { _destroyed?: boolean })._destroyed);
+    expect(left).toEqual([]);
+  });
+}
+
+const realSetInterval = globalThis.setInterval;

@@ -1,0 +1,94 @@
+import { describe, expect, test } from "vitest";
+import {
+  attemptRow,
+  attemptsIn,
+  countedAttempts,
+  crashedStarts,
+  crashesIn,
+  hasEnded,
+  hasSucceeded,
+  isSuspect,
+  readHistory,
+  replayedRow,
+  type Turn,
+} from "../../../src/inbox/bullmq/job-history.ts";
+import { abandonedError, closingError, type DeliveryAttempt } from "../../../src/inbox/stored-delivery.ts";
+
+const passed = (start: number) => JSON.stringify({ start, passed: true });
+const turn = (start: number, value: Turn) => JSON.stringify({ start, turn: value });
+const replayed = (attemptsStarted: number) => replayedRow({ attemptsStarted });
+const ended = (
+  start: number,
+  outcome: DeliveryAttempt["outcome"],
+  { number = start, counts = true, error = {} } = {},
+) => attemptRow({ start, attempt: { number, outcome, ...error }, counts });
+const crashed = (start: number, { counts = false } = {}) =>
+  ended(start, "abandoned", { counts, error: { error: abandonedError } });
+const closed = (start: number) => ended(start, "abandoned", { counts: false, error: { error: closingError } });
+
+describe("The history of a delivery", () => {
+  test("skips rows that it does not know", () => {
+    expect(readHistory(["", "{", '{"other":1}', "null", passed(1)])).toHaveLength(1);
+  });
+
+  test.each([
+    ["a success", ["abandoned", "succeeded"], "succeeded"],
+    ["a failure", ["abandoned", "failed"], "failed"],
+    ["no crash", ["succeeded", "abandoned"], "succeeded"],
+    ["no failure", ["succeeded", "failed"], "succeeded"],
+  ] as const)("believes a run that was given up when it reports %s", (_what, outcomes, known) => {
+    const history = readHistory(outcomes.map((outcome) => ended(1, outcome)));
+    expect(attemptsIn(history)).toMatchObject([{ number: 1, outcome: known }]);
+  });
+
+  test("has a start ended by a run and by a start that ran nothing, not by one that waits", () => {
+    const history = readHistory([ended(1, "failed"), passed(2), turn(3, "alone")]);
+    expect([1, 2, 3, 4].map((start) => hasEnded(history, start))).toEqual([true, true, false, false]);
+  });
+
+  test("finds the starts that a crash has cut short, and which were alone", () => {
+    const rows = [ended(1, "failed"), passed(2), turn(3, "waiting"), turn(4, "waiting"), turn(4, "alone")];
+    const history = readHistory([...rows, turn(5, "alone"), turn(5, "shared"), turn(6, "alone"), ended(6, "failed")]);
+    expect(crashedStarts(history, { attemptsStarted: 8 })).toEqual([
+      { start: 4, wasAlone: true },
+      { start: 5, wasAlone: false },
+      { start: 7, wasAlone: false },
+    ]);
+  });
+
+  test.each([
+    ["a success", [ended(1, "succeeded")], true],
+    ["a success after another run has failed", [ended(2, "failed"), ended(1, "succeeded")], true],
+    ["a failure", [ended(1, "failed")], false],
+    ["a success before a replay", [ended(1, "succeeded"), replayed(1)], false],
+    ["a success that ended after a replay was requested", [replayed(1), ended(1, "succeeded")], false],
+    ["a success after a replay", [ended(1, "succeeded"), replayed(1), ended(2, "succeeded")], true],
+  ])("knows whether a delivery is done: %s", (_what, rows, isDone) => {
+    expect(hasSucceeded(readHistory(rows))).toBe(isDone);
+  });
+
+  test("counts each attempt once, since the last replay, and crashes apart", () => {
+    const history = readHistory([
+      crashed(1, { counts: true }),
+      replayed(1),
+      crashed(2),
+      crashed(3, { counts: true }),
+      ended(3, "failed"),
+      ended(4, "failed"),
+      closed(5),
+    ]);
+    expect(countedAttempts(history)).toBe(2);
+    expect(crashesIn(history)).toEqual({ counted: 1, uncounted: 1 });
+  });
+
+  test.each([
+    ["nothing", [], false],
+    ["a crash", [crashed(1)], true],
+    ["a crash, then a shutdown", [crashed(1), closed(2)], true],
+    ["a crash before a replay", [crashed(1), replayed(1)], true],
+    ["a crash, then a failure", [crashed(1), ended(2, "failed")], false],
+    ["a shutdown", [closed(1)], false],
+  ])("suspects a delivery of a crash: %s", (_what, rows, suspected) => {
+    expect(isSuspect(readHistory(rows))).toBe(suspected);
+  });
+});

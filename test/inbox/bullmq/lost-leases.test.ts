@@ -1,0 +1,30 @@
+import { beforeAll, describe } from "vitest";
+import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
+import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
+import { openers } from "../engines.ts";
+import { describeLostLeases } from "./lost-leases.ts";
+
+const skipped = process.env.SLOW_TESTS !== "1";
+if (skipped) console.warn("Lost leases on PostgreSQL are not tried, which takes time. SLOW_TESTS=1 does it.");
+
+describe.skipIf(!hasRedis)("On Redis,", () => {
+  let server: RedisServer;
+
+  beforeAll(async () => {
+    server = await startRedis();
+    return () => server[Symbol.asyncDispose]();
+  }, 60_000);
+
+  describeLostLeases({ name: "Redis", open: openers.Redis, emptyStore: () => server.emptyDatabase() });
+});
+
+describe.skipIf(skipped)("On PostgreSQL,", () => {
+  let server: PostgresServer;
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    return () => server[Symbol.asyncDispose]();
+  }, 60_000);
+
+  describeLostLeases({ name: "PostgreSQL", open: openers.PostgreSQL, emptyStore: () => server.emptyDatabase() });
+});

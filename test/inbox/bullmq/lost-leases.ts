@@ -1,0 +1,155 @@
+import { describe, expect, test, vi } from "vitest";
+import type { Outcome } from "../../../src/delivery.ts";
+import { startReceiverProcess } from "../../support/receiver-process.ts";
+import { arrival, type Engine, failed, openInbox, reached, succeeded, work } from "../engine.ts";
+
+const script = new URL("./handler-process.ts", import.meta.url);
+
+const isThorough = process.env.SLOW_TESTS === "1";
+if (!isThorough) console.warn("Lost leases are tried in part, which takes time. SLOW_TESTS=1 tries all of them.");
+
+/** What becomes of deliveries whose process is blocked, frozen or killed while it runs them. */
+export function describeLostLeases(engine: Engine): void {
+  const start = (store: string, environment: Readonly<Record<string, string>> = {}) =>
+    startReceiverProcess(script, { STORE: store, ...environment });
+
+  describe("A delivery whose handler blocks the event loop", () => {
+    test("for longer than its lease is run once, while another receiver waits for work", async () => {
+      const leaseMs = 3_000;
+      const { inbox, store } = await openInbox(engine, { leaseMs });
+      const child = start(store, { LEASE_MS: `${leaseMs}` });
+      await child.says("ready");
+      // What renews leases meanwhile is loaded when it is first needed, which takes its time on a busy machine.
+      await inbox.accept(arrival("blocks-1000"));
+      await child.says("ended");
+      const id = `blocks-${2.5 * leaseMs}`;
+      await inbox.accept(arrival(id));
+      await child.says("took", 2);
+      const runs = work(inbox, () => succeeded);
+      const stored = await reached(inbox, id, "succeeded");
+      expect(stored?.attempts).toMatchObject([{ number: 1, outcome: "succeeded" }]);
+      expect(runs).toEqual([]);
+    });
+
+    test.skipIf(!isThorough)("for longer than a process may be blocked goes to another receiver", async () => {
+      const { inbox, store } = await openInbox(engine, { leaseMs: 500 });
+      const child = start(store, { LEASE_MS: "500", MAX_BLOCKED_MS: "1" });
+      await child.says("ready");
+      await inbox.accept(arrival("blocks-60000"));
+      await child.says("took");
+      const runs = work(inbox, () => succeeded);
+      await reached(inbox, "blocks-60000", "succeeded");
+      expect(runs).toMatchObject([{ id: "blocks-60000", attempt: 2 }]);
+    });
+  });
+
+  describe("A delivery whose process is frozen for longer than its lease", () => {
+    const leaseMs = 500;
+
+    /** A process that runs a delivery, and is frozen until another receiver runs it as well. */
+    async function takenOver(run: () => Outcome | Promise<Outcome>) {
+      const { inbox, store } = await openInbox(engine, { leaseMs });
+      const child = start(store, { LEASE_MS: `${leaseMs}` });
+      await child.says("ready");
+      await inbox.accept(arrival("held-a"));
+      await child.says("took");
+      child.signal("SIGSTOP");
+      const runs = work(inbox, run, { policy: { attempts: 2, waitAfter: () => 1 } });
+      await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+      const thaw = async () => {
+        child.signal("SIGCONT");
+        child.signal("SIGUSR2");
+        await child.says("ended");
+      };
+      return { inbox, runs, thaw };
+    }
+
+    const hasLateSuccess = async (inbox: Awaited<ReturnType<typeof takenOver>>["inbox"]) =>
+      vi.waitFor(
+        async () =>
+          expect((await inbox.get({ id: "held-a", endpoint: "retrain" }))?.attempts[0]).toMatchObject({
+            outcome: "succeeded",
+          }),
+        { timeout: 15_000, interval: 20 },
+      );
+
+    test.skipIf(!isThorough)("succeeds when its first run does, although the second one fails", async () => {
+      const hold = Promise.withResolvers<Outcome>();
+      const { inbox, runs, thaw } = await takenOver(() => hold.promise);
+      await thaw();
+      await hasLateSuccess(inbox);
+      hold.resolve(failed({ retryable: false }));
+      const stored = await reached(inbox, "held-a", "succeeded");
+      expect(stored?.attempts).toMatchObject([{ outcome: "succeeded" }, { outcome: "failed" }]);
+      expect(runs).toHaveLength(1);
+    });
+
+    test("succeeds when its first run does, although the second one has failed for good", async () => {
+      const { inbox, runs, thaw } = await takenOver(() => failed({ retryable: false }));
+      await reached(inbox, "held-a", "dead");
+      await thaw();
+      await reached(inbox, "held-a", "succeeded");
+      expect(runs).toHaveLength(1);
+    });
+
+    test.skipIf(!isThorough)(
+      "succeeds at once when its first run does, although the second one waits for a retry",
+      async () => {
+        const retryAt = new Date(Date.now() + 3_600_000);
+        const { inbox, runs, thaw } = await takenOver(() => failed({ retryAt }));
+        await reached(inbox, "held-a", "queued");
+        await thaw();
+        await reached(inbox, "held-a", "succeeded");
+        expect(runs).toHaveLength(1);
+      },
+    );
+
+    test.skipIf(!isThorough)("is run once where there is no other receiver", async () => {
+      const { inbox, store } = await openInbox(engine, { leaseMs });
+      const child = start(store, { LEASE_MS: `${leaseMs}` });
+      await child.says("ready");
+      await inbox.accept(arrival("held-a"));
+      await child.says("took");
+      child.signal("SIGSTOP");
+      const frozenAt = performance.now();
+      await vi.waitFor(() => expect(performance.now() - frozenAt).toBeGreaterThan(2 * leaseMs), { timeout: 15_000 });
+      child.signal("SIGCONT");
+      child.signal("SIGUSR2");
+      const stored = await reached(inbox, "held-a", "succeeded");
+      expect(stored?.attempts).toMatchObject([{ number: 1, outcome: "succeeded" }]);
+      expect(child.lines.filter(({ msg }) => msg === "took")).toHaveLength(1);
+    });
+  });
+
+  test("A delivery that kills its process dies alone, and those beside it lose no attempt", async () => {
+    const { inbox, store } = await openInbox(engine);
+    const bystanders = ["bystander-1", "bystander-2", "bystander-3"];
+    for (const id of ["poison-a", ...bystanders]) await inbox.accept(arrival(id));
+    const died = vi.waitFor(
+      async () => {
+        const found = await inbox.get({ id: "poison-a", endpoint: "retrain" });
+        expect(found).toMatchObject({ status: "dead" });
+        return found;
+      },
+      { timeout: 50_000, interval: 20 },
+    );
+    died.catch(() => {});
+    const beside: unknown[] = [];
+    for (let deaths = 0; deaths < 5; deaths += 1) {
+      const child = start(store, { LEASE_MS: "300", KILL_AT: "4" });
+      const isDead = await Promise.race([died.then(() => true), child.exited.then(() => false)]);
+      const took = child.lines.filter(({ msg, id }) => msg === "took" && id === "poison-a");
+      if (deaths > 0) beside.push(...took.map((line) => line.beside));
+      if (!isDead) continue;
+      for (const id of bystanders) {
+        const stored = await reached(inbox, id, "succeeded");
+        expect(stored?.attempts).toMatchObject([{ outcome: "abandoned" }, { outcome: "succeeded" }]);
+      }
+      break;
+    }
+    const stored = await died;
+    // Two attempts, and the crash beside others.
+    expect(stored?.attempts).toMatchObject([1, 2, 3].map((number) => ({ number, outcome: "abandoned" })));
+    expect(beside).toEqual([0, 0]);
+  }, 60_000);
+}
