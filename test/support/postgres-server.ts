@@ -20,7 +20,14 @@ export interface PostgresServer extends AsyncDisposable {
  * Starts a PostgreSQL. It is not the one that is killed here, so it need not sync, which makes an empty database in a
  * fraction of the time; unless it is asked to be `safe`.
  */
-export async function startPostgres({ isSafe = false } = {}): Promise<PostgresServer> {
+export async function startPostgres({
+  isSafe = false,
+  settings = {},
+}: {
+  isSafe?: boolean;
+  /** By name, as in `postgresql.conf`. */
+  settings?: Readonly<Record<string, string | number>>;
+} = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(publicFolder(), "hub-webhooks-postgres-"));
   const port = await freePort();
   const Embedded = await loadEmbedded(folder);
@@ -39,6 +46,7 @@ export async function startPostgres({ isSafe = false } = {}): Promise<PostgresSe
       "unix_socket_directories=",
       "-c",
       `fsync=${isSafe ? "on" : "off"}`,
+      ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
     ],
     onLog: () => {},
     onError: () => {},

@@ -12,6 +12,8 @@ export interface TcpProxy {
   thaw(): void;
   /** Resets every connection, and refuses new ones. */
   cut(): Promise<void>;
+  /** Connects to another port from now on; connections that are open stay. */
+  redirect(port: number): void;
   /** Listens again. */
   mend(): Promise<void>;
 }
@@ -20,6 +22,7 @@ export interface TcpProxy {
 export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let isFrozen = false;
+  let current = target;
   const keep = (socket: Socket, other: Socket) => {
     sockets.add(socket);
     socket.on("error", () => {});
@@ -31,7 +34,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     if (isFrozen) socket.pause();
   };
   const server = createServer((client) => {
-    const upstream = connect(target, "127.0.0.1");
+    const upstream = connect(current, "127.0.0.1");
     keep(client, upstream);
     keep(upstream, client);
   });
@@ -61,6 +64,9 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
       for (const socket of sockets) socket.resume();
     },
     cut,
+    redirect(port) {
+      current = port;
+    },
     mend: () => listen(port),
   };
 }

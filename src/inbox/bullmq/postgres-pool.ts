@@ -1,4 +1,4 @@
-import type { PgPool, PgPoolClient, PgQueryResult } from "bullmq";
+import type { PgNotification, PgPool, PgPoolClient, PgQueryResult } from "bullmq";
 import type { Pool, PoolClient } from "pg";
 
 /** Connections of one receiver to PostgreSQL: for queries, and the one that waits for news of arrivals. */
@@ -63,13 +63,8 @@ export class PostgresPool implements PgPool {
   async connect(): Promise<PgPoolClient> {
     const client = await this.#acquire();
     this.#taken += 1;
-    const release = client.release.bind(client);
-    // Each worker listens for news on the same one.
-    return Object.assign(client.setMaxListeners(0), {
-      release: (destroy?: boolean) => {
-        this.#taken -= 1;
-        release(destroy);
-      },
+    return new SharedClient(client, () => {
+      this.#taken -= 1;
     });
   }
 
@@ -109,6 +104,45 @@ export class PostgresPool implements PgPool {
   async end(): Promise<void> {
     clearTimeout(this.#growing);
     await this.#pool.end();
+  }
+}
+
+/** A connection that many may use at the same time: one query follows the other. */
+class SharedClient implements PgPoolClient {
+  readonly #client: PoolClient;
+  readonly #onRelease: () => void;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(client: PoolClient, onRelease: () => void) {
+    // Each worker listens for news on the same one.
+    this.#client = client.setMaxListeners(0);
+    this.#onRelease = onRelease;
+  }
+
+  query<R>(text: string, params: readonly unknown[] = []): Promise<PgQueryResult<R>> {
+    const result = this.#last.then(() => this.#client.query(text, [...params]));
+    this.#last = result.catch(() => {});
+    return result;
+  }
+
+  on(event: "notification" | "error" | "end", listener: (...args: never[]) => void): this {
+    this.#client.on(event as "notification", listener as () => void);
+    return this;
+  }
+
+  removeListener(event: "notification", listener: (message: PgNotification) => void): this {
+    this.#client.removeListener(event, listener);
+    return this;
+  }
+
+  removeAllListeners(event?: string): this {
+    this.#client.removeAllListeners(event);
+    return this;
+  }
+
+  release(destroy?: boolean): void {
+    this.#onRelease();
+    this.#client.release(destroy);
   }
 }
 

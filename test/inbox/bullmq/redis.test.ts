@@ -1,9 +1,10 @@
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
+import { startTcpProxy } from "../../support/tcp-proxy.ts";
 import { describeInboxContract } from "../contract.ts";
-import { arrival, openInbox } from "../engine.ts";
+import { arrival, openInbox, reached, succeeded, work } from "../engine.ts";
 import { openers } from "../engines.ts";
 import { describeServerHealth } from "./health.ts";
 import { describeServerTrouble } from "./trouble.ts";
@@ -41,6 +42,62 @@ describe.skipIf(!hasRedis)("On a Redis that syncs each write", () => {
   test("there is nothing to warn of", async () => {
     const { logger } = await openInbox({ ...redis, emptyStore: () => server.emptyDatabase() });
     expect(logger.lines).toEqual([]);
+  });
+});
+
+describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
+  test("refuses deliveries, and takes and runs them again once it is a primary again", {
+    timeout: 60_000,
+  }, async () => {
+    await using server = await startRedis();
+    await using other = await startRedis();
+    const client = new Redis({ port: server.port });
+    onTestFinished(() => client.disconnect());
+    const { inbox, logger } = await openInbox(redis, { store: await server.emptyDatabase() });
+    const runs = work(inbox, () => succeeded);
+    await inbox.accept(arrival("before"));
+    await reached(inbox, "before", "succeeded");
+    const reader = new Redis({ port: other.port });
+    await reader.replicaof("127.0.0.1", server.port);
+    await vi.waitFor(async () => expect(await reader.info("replication")).toContain("master_link_status:up"), {
+      timeout: 15_000,
+    });
+    await reader.replicaof("NO", "ONE");
+    await client.replicaof("127.0.0.1", other.port);
+    await vi.waitFor(async () => expect(await client.info("replication")).toContain("master_link_status:up"), {
+      timeout: 15_000,
+    });
+
+    const unavailable = { code: "INBOX_UNAVAILABLE" };
+    await expect(inbox.accept(arrival("refused"))).rejects.toMatchObject({ ...unavailable, status: 503 });
+    expect(await inbox.problems()).toMatchObject([{ ...unavailable, severity: "unavailable" }]);
+    const explained = () =>
+      logger.lines.filter(({ err }) => err instanceof Error && err.message.includes("has become a replica"));
+    await vi.waitFor(() => expect(explained()).toHaveLength(1), { timeout: 15_000 });
+
+    await client.replicaof("NO", "ONE");
+    reader.disconnect();
+    await vi.waitFor(() => inbox.accept(arrival("after")), { timeout: 15_000, interval: 50 });
+    await reached(inbox, "after", "succeeded");
+    expect(runs.map(({ id }) => id)).toEqual(["before", "after"]);
+    await vi.waitFor(async () => expect(await inbox.problems()).toEqual([]), { timeout: 15_000, interval: 50 });
+  });
+
+  test("is left for the primary that takes its place at the same address", { timeout: 60_000 }, async () => {
+    await using server = await startRedis();
+    await using other = await startRedis();
+    const proxy = await startTcpProxy(server.port);
+    const { inbox } = await openInbox(redis, { store: proxy.urlOf(await server.emptyDatabase()) });
+    const runs = work(inbox, () => succeeded);
+    await inbox.accept(arrival("before"));
+    await reached(inbox, "before", "succeeded");
+    const client = new Redis({ port: server.port });
+    onTestFinished(() => client.disconnect());
+    // As when a name leads to another machine from now on: open connections stay with the old one.
+    proxy.redirect(other.port);
+    await client.replicaof("127.0.0.1", other.port);
+    await vi.waitFor(() => inbox.accept(arrival("after")), { timeout: 15_000, interval: 50 });
+    await vi.waitFor(() => expect(runs.map(({ id }) => id)).toContain("after"), { timeout: 20_000 });
   });
 });
 

@@ -1,0 +1,142 @@
+import { Redis } from "ioredis";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import type { Outcome } from "../../../src/delivery.ts";
+import { EndpointWorker } from "../../../src/inbox/bullmq/endpoint-worker.ts";
+import { attemptRow, turnRow } from "../../../src/inbox/bullmq/job-history.ts";
+import { LeaseRenewer } from "../../../src/inbox/bullmq/lease-renewer.ts";
+import { loadRedisPackages } from "../../../src/inbox/bullmq/packages.ts";
+import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
+import { RunGate } from "../../../src/inbox/bullmq/run-gate.ts";
+import { jobIdOf, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
+import { abandonedError } from "../../../src/inbox/stored-delivery.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
+import { arrival, succeeded } from "../engine.ts";
+
+const leaseMs = 200;
+
+describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
+  let redis: RedisServer;
+
+  beforeAll(async () => {
+    redis = await startRedis(["--appendfsync", "no"]);
+    return () => redis[Symbol.asyncDispose]();
+  }, 60_000);
+
+  /** A worker on "retrain", and what its handler was given. */
+  async function startWorker({ attempts = 3 } = {}) {
+    const url = await redis.emptyDatabase();
+    const packages = await loadRedisPackages();
+    const onError = vi.fn();
+    const server = await connectRedis({ url, mustExist: false, startMs: 8_000, onError, packages });
+    const leases = new LeaseRenewer({ url, leaseMs, maxBlockedMs: 60_000, onError });
+    const logger = createMemoryLogger();
+    const runs: { signal: AbortSignal; end: (outcome: Outcome) => void }[] = [];
+    const start = () =>
+      new EndpointWorker({
+        queue: {
+          endpoint: "retrain",
+          concurrency: 4,
+          policy: { attempts, waitAfter: () => 1 },
+          retentionMs: 1_000,
+          run: (_task, signal) => {
+            const { promise, resolve } = Promise.withResolvers<Outcome>();
+            runs.push({ signal, end: resolve });
+            return promise;
+          },
+        },
+        server,
+        words: packages.bullmq,
+        // A suspect does not wait for the run that has lost its lease.
+        gate: new RunGate(1),
+        leases,
+        leaseMs,
+        now: Date.now,
+        log: () => logger,
+        onError,
+      });
+    const queue = server.openQueue("retrain");
+    const add = (id: string) =>
+      queue.add("delivery", toJobData(arrival(id)), { jobId: jobIdOf(id), attempts: 100, backoff: { type: "custom" } });
+    const client = new Redis(url);
+    onTestFinished(async () => {
+      await queue.close();
+      await leases.close();
+      await server.close();
+      client.disconnect();
+    });
+    return { start, add, runs, queue, client, onError, logger };
+  }
+
+  const loseLease = (client: Redis, id: string) => client.del(`hub-webhooks:retrain:${jobIdOf(id)}:lock`);
+
+  test("aborts a run whose lease was lost, and at its close the one that has taken its place", async () => {
+    const { start, add, runs, client, onError } = await startWorker();
+    const worker = start();
+    await add("a");
+    await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+    await loseLease(client, "a");
+    await vi.waitFor(() => expect(runs[0]?.signal.reason).toMatchObject({ code: "LEASE_LOST" }), { timeout: 15_000 });
+    await vi.waitFor(() => expect(runs).toHaveLength(2), { timeout: 15_000 });
+    // The first run ends while the second one goes on.
+    runs[0]?.end({ status: "failed", error: runs[0].signal.reason });
+    await vi.waitFor(async () => expect(await client.llen(`hub-webhooks:retrain:active`)).toBe(1));
+    expect(runs[1]?.signal.aborted).toBe(false);
+    const closed = worker.close(100);
+    expect(runs[1]?.signal.reason).toMatchObject({ code: "CLOSING" });
+    runs[1]?.end(succeeded);
+    await closed;
+    expect(onError).not.toHaveBeenCalled();
+  });
+
+  test("leaves the signal of a run alone that has ended before it closes", async () => {
+    const { start, add, runs, queue } = await startWorker();
+    const worker = start();
+    await add("a");
+    await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+    runs[0]?.end(succeeded);
+    await vi.waitFor(async () => expect(await queue.getCompletedCount()).toBe(1), { timeout: 15_000 });
+    await worker.close(0);
+    expect(runs[0]?.signal.aborted).toBe(false);
+  });
+
+  test("has no timer left when its handlers have ended before the time is over", async () => {
+    const { start } = await startWorker();
+    const worker = start();
+    const clear = vi.spyOn(globalThis, "clearTimeout");
+    const set = vi.spyOn(globalThis, "setTimeout");
+    await worker.close(60_000);
+    const graceTimer = set.mock.results[set.mock.calls.findIndex(([, ms]) => ms === 60_000)]?.value;
+    expect(graceTimer).toBeDefined();
+    expect(clear).toHaveBeenCalledWith(graceTimer);
+    vi.restoreAllMocks();
+  });
+
+  test("counts further crashes of a delivery that was beside others in three of them", async () => {
+    const { start, add, runs, queue, client, logger } = await startWorker({ attempts: 1 });
+    const job = await add("a");
+    for (const begun of [1, 2, 3]) {
+      const attempt = { number: begun, outcome: "abandoned", error: abandonedError } as const;
+      await job.log(attemptRow({ start: begun, attempt, counts: false }));
+    }
+    // BullMQ has started it a fourth time, of which there is no end.
+    await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 4);
+    const worker = start();
+    await vi.waitFor(async () => expect(await queue.getFailedCount()).toBe(1), { timeout: 15_000 });
+    expect(runs).toEqual([]);
+    expect(logger.lines.at(-1)).toMatchObject({ level: "error", code: "ABANDONED", deliveryId: "a" });
+    await worker.close(0);
+  });
+
+  test("does not count a crash while a delivery waited for its turn", async () => {
+    const { start, add, runs, client } = await startWorker({ attempts: 1 });
+    const job = await add("a");
+    job.attemptsStarted = 1;
+    await job.log(turnRow(job, "waiting"));
+    await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 1);
+    const worker = start();
+    await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+    runs[0]?.end(succeeded);
+    await worker.close(1_000);
+  });
+});

@@ -1,0 +1,173 @@
+import { Client } from "pg";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { openBullmqInbox } from "../../../src/inbox/bullmq/open.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
+import { arrival, succeeded, work } from "../engine.ts";
+
+const skipped = process.env.SLOW_TESTS !== "1";
+if (skipped) console.warn("A PostgreSQL with few connections is not tried, which takes time. SLOW_TESTS=1 does it.");
+
+describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
+  /** One of them is kept for the test itself, and some are reserved for superusers, which this receiver is. */
+  const maxConnections = 20;
+  let server: PostgresServer;
+
+  beforeAll(async () => {
+    server = await startPostgres({ settings: { max_connections: maxConnections } });
+    return () => server[Symbol.asyncDispose]();
+  }, 60_000);
+
+  const open = async (url: string) => {
+    const logger = createMemoryLogger();
+    const inbox = await openBullmqInbox({ url, log: () => logger, now: Date.now });
+    onTestFinished(() => inbox.close(0));
+    return { inbox, logger };
+  };
+
+  /** Takes connections until there are so few left. Returns what gives one back. */
+  async function exhaust(url: string, { leave = 0 } = {}) {
+    const clients: Client[] = [];
+    const release = async (count = clients.length) => {
+      await Promise.all(clients.splice(0, count).map((client) => client.end()));
+    };
+    onTestFinished(() => release());
+    for (;;) {
+      const client = new Client({ connectionString: url });
+      client.on("error", () => {});
+      try {
+        await client.connect();
+        clients.push(client);
+      } catch {
+        await client.end().catch(() => {});
+        break;
+      }
+    }
+    await release(leave);
+    return release;
+  }
+
+  async function connectionsTo(url: string): Promise<number> {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    const { rows } = await client.query(
+      "SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    );
+    await client.end();
+    return rows[0].count;
+  }
+
+  test("forty endpoints share at most ten, and each runs its deliveries", { timeout: 60_000 }, async () => {
+    const url = await server.emptyDatabase();
+    const { inbox } = await open(url);
+    const endpoints = Array.from({ length: 40 }, (_, index) => `endpoint-${index}`);
+    for (const endpoint of endpoints) work(inbox, () => succeeded, { endpoint });
+    await Promise.all(endpoints.map((endpoint) => inbox.accept(arrival("a", { endpoint }))));
+    await vi.waitFor(
+      async () => {
+        const counts = Object.values(await inbox.counts());
+        expect(counts).toEqual(endpoints.map(() => ({ queued: 0, running: 0, succeeded: 1, dead: 0 })));
+      },
+      { timeout: 30_000, interval: 50 },
+    );
+    expect(await connectionsTo(url)).toBeLessThanOrEqual(10);
+  });
+
+  test("wakes every endpoint at once again when the shared connection was lost", { timeout: 60_000 }, async () => {
+    const url = await server.emptyDatabase();
+    const { inbox } = await open(url);
+    const endpoints = ["a", "b", "c"];
+    const runs = endpoints.map((endpoint) => work(inbox, () => succeeded, { endpoint }));
+    const runAll = async (id: string, count: number) => {
+      await vi.waitFor(() => Promise.all(endpoints.map((endpoint) => inbox.accept(arrival(id, { endpoint })))), {
+        timeout: 10_000,
+      });
+      await vi.waitFor(() => expect(runs.map(({ length }) => length)).toEqual([count, count, count]), {
+        timeout: 15_000,
+      });
+    };
+    await runAll("before", 1);
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    onTestFinished(() => client.end());
+    const listeners = () =>
+      client.query(
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%LISTEN bullmq_jobs%' AND pid <> pg_backend_pid()",
+      );
+    expect((await listeners()).rows).toHaveLength(1);
+    await client.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    );
+    await runAll("after", 2);
+    await vi.waitFor(async () => expect((await listeners()).rows).toHaveLength(1), { timeout: 15_000 });
+  });
+
+  test("cannot start without any, and says how many it needs", async () => {
+    const url = await server.emptyDatabase();
+    await exhaust(url);
+    await expect(open(url)).rejects.toMatchObject({
+      code: "INBOX_UNUSABLE",
+      message: expect.stringMatching(/up to 10.*at least 2.*max_connections/),
+    });
+  });
+
+  test("cannot start with one, and says how many it needs", async () => {
+    const url = await server.emptyDatabase();
+    await exhaust(url, { leave: 1 });
+    await expect(open(url)).rejects.toMatchObject({
+      code: "INBOX_UNUSABLE",
+      message: expect.stringMatching(/up to 10.*at least 2.*max_connections/),
+    });
+  });
+
+  test("runs every endpoint with the few that are left", { timeout: 60_000 }, async () => {
+    const url = await server.emptyDatabase();
+    await exhaust(url, { leave: 3 });
+    const { inbox } = await open(url);
+    const endpoints = Array.from({ length: 20 }, (_, index) => `endpoint-${index}`);
+    for (const endpoint of endpoints) work(inbox, () => succeeded, { endpoint });
+    await Promise.all(endpoints.map((endpoint) => inbox.accept(arrival("a", { endpoint }))));
+    await vi.waitFor(
+      async () => {
+        const counts = Object.values(await inbox.counts());
+        expect(counts.map(({ succeeded: done }) => done)).toEqual(endpoints.map(() => 1));
+      },
+      { timeout: 30_000, interval: 50 },
+    );
+  });
+
+  test("refuses deliveries while there are none, says why, and recovers", { timeout: 60_000 }, async () => {
+    const address = await server.emptyDatabase();
+    const database = new URL(address).pathname.slice(1);
+    const owner = new Client({ connectionString: address });
+    await owner.connect();
+    onTestFinished(() => owner.end());
+    await owner.query("CREATE ROLE receiver LOGIN PASSWORD 'password'");
+    await owner.query(`GRANT ALL ON DATABASE ${database} TO receiver`);
+    const url = Object.assign(new URL(address), { username: "receiver" }).href;
+    const { inbox, logger } = await open(url);
+    const runs = work(inbox, () => succeeded);
+    await inbox.accept(arrival("before"));
+    await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+
+    await owner.query("ALTER ROLE receiver CONNECTION LIMIT 0");
+    await owner.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'receiver'");
+    await vi.waitFor(
+      async () =>
+        expect(await inbox.problems()).toMatchObject([
+          { code: "INBOX_UNAVAILABLE", message: expect.stringContaining("max_connections") },
+        ]),
+      { timeout: 15_000, interval: 50 },
+    );
+    await expect(inbox.accept(arrival("refused"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE", status: 503 });
+    const explained = logger.lines.filter(
+      ({ level, err }) => level === "error" && err instanceof Error && err.message.includes("max_connections"),
+    );
+    expect(explained).toHaveLength(1);
+
+    await owner.query("ALTER ROLE receiver CONNECTION LIMIT -1");
+    await vi.waitFor(() => inbox.accept(arrival("after")), { timeout: 15_000, interval: 50 });
+    await vi.waitFor(() => expect(runs.map(({ id }) => id)).toContain("after"), { timeout: 20_000 });
+    expect(await inbox.problems()).toEqual([]);
+  });
+});
