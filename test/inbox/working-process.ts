@@ -9,7 +9,7 @@ const inbox = await openers[name]({ store, log: createMemoryLogger, leaseMs: 300
 inbox.work({
   endpoint: "retrain",
   concurrency: 4,
-  policy: { attempts: 2, waitAfter: () => 1 },
+  policy: { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 },
   retentionMs: 60_000,
   run: ({ id, attempt }) => {
     process.stdout.write(`${JSON.stringify({ level: 30, msg: "took", id, attempt })}\n`);

@@ -11,8 +11,8 @@ import type {
   QueueOptions,
 } from "../inbox.ts";
 import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
-import { pageSize } from "../list-options.ts";
 import { idsKnownMs } from "../known-ids.ts";
+import { pageSize } from "../list-options.ts";
 import { defaultRetentionMs } from "../retention.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 import { ClockSkew } from "./clock-skew.ts";

@@ -37,7 +37,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
         queue: {
           endpoint: "retrain",
           concurrency: 4,
-          policy: { attempts, waitAfter: () => 1 },
+          policy: { attempts, waitAfter: () => 1, totalWaitMs: 0 },
           retentionMs: 1_000,
           run: (_task, signal) => {
             const { promise, resolve } = Promise.withResolvers<Outcome>();

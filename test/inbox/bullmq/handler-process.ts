@@ -23,7 +23,7 @@ const running = new Set<string>();
 inbox.work({
   endpoint: "retrain",
   concurrency: 4,
-  policy: { attempts: 2, waitAfter: () => 1 },
+  policy: { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 },
   retentionMs: 60_000,
   run: async (task) => {
     running.add(task.id);

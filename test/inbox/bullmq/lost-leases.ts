@@ -54,7 +54,7 @@ export function describeLostLeases(engine: Engine): void {
       await inbox.accept(arrival("held-a"));
       await child.says("took");
       child.signal("SIGSTOP");
-      const runs = work(inbox, run, { policy: { attempts: 2, waitAfter: () => 1 } });
+      const runs = work(inbox, run, { policy: { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 } });
       await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
       const thaw = async () => {
         child.signal("SIGCONT");
