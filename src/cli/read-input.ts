@@ -78,17 +78,14 @@ async function readTextFile({
   file,
   longest,
 }: Pick<ReadJsonOptions, "option" | "file" | "longest">): Promise<string> {
-  const stream = createReadStream(file);
   try {
-    return await readText(stream, { longest, name: `${option}: "${file}"` });
+    return await readText(createReadStream(file), { longest, name: `${option}: "${file}"` });
   } catch (error) {
     if (WebhookError.isInstance(error)) throw error;
     const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
     throw wrongUsage(
       `${option}: "${file}" cannot be read${code}: give the path of a JSON file, or "-" for standard input.`,
     );
-  } finally {
-    stream.destroy();
   }
 }
 

@@ -73,7 +73,8 @@ export async function removeSessions({
   const pending = noted.pending.filter(isOver);
   if (pending.length > 0) {
     const listed = await hub.webhooks.list({ signal }).catch((error: unknown) => {
-      onFailed?.({ error: hubErrorIn(error) });
+      const failed = { error: hubErrorIn(error) };
+      onFailed?.(failed);
     });
     const resolved = listed ? resolvePending({ pending, state: noted, listed, now: Date.now() }) : [];
     noteResolved(noted, resolved);
@@ -86,7 +87,8 @@ export async function removeSessions({
         if (!dryRun) await deleteWebhook({ hub, state, signal }, id);
         return [webhook];
       } catch (error) {
-        onFailed?.({ id, error: hubErrorIn(error) });
+        const failed = { id, error: hubErrorIn(error) };
+        onFailed?.(failed);
         return [];
       }
     }),
@@ -94,6 +96,7 @@ export async function removeSessions({
   return removed.flat();
 }
 
+/** @throws every other error, such as the reason of the signal. Not within `onFailed?.(…)`, which may not evaluate it. */
 function hubErrorIn(error: unknown): HubError {
   if (HubError.isInstance(error)) return error;
   throw error;

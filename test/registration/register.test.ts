@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { inspect } from "node:util";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../src/client.ts";
 import { register } from "../../src/registration/register.ts";
 import { holdsSecret } from "../faults/leak.ts";
@@ -441,6 +441,43 @@ describe("Who registers", () => {
     scene.onTheWay = (request, send) => send(request);
     expect((await scene.register(server)).steps.length).toBeGreaterThanOrEqual(1);
     expect((await scene.webhooks()).map(({ url }) => url)).toEqual([urlOf("first"), urlOf("second")]);
+  });
+
+  test("notes nothing of a step that does not begin any more", async () => {
+    const scene = await openScene();
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const { create } = scene.client.webhooks;
+    const made = vi.spyOn(scene.client.webhooks, "create").mockImplementation(async (request) => {
+      const webhook = await create.call(scene.client.webhooks, request);
+      controller.abort(reason);
+      return webhook;
+    });
+    onTestFinished(() => void made.mockRestore());
+    const server = serverOf({ first: { watch: "org:a" }, second: { watch: "org:b" } });
+    await expect(scene.register(server, { signal: controller.signal })).rejects.toBe(reason);
+    expect(JSON.parse(scene.stateText()).hubs[scene.hub.url]).toMatchObject({
+      webhooks: [{ endpoint: "first" }],
+      pending: [],
+    });
+  });
+
+  test.each(["create", "update", "enable", "delete"])("may end it in the middle of a call: %s", async (action) => {
+    const scene = await openScene();
+    const server = serverOf({ retrain });
+    if (action !== "create") await scene.register(server);
+    if (action === "delete") await scene.register(serverOf({ retrain, other: { watch: "org:b" } }));
+    if (action === "enable") for (const { id } of await scene.webhooks()) await scene.client.webhooks.disable(id);
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    scene.onTheWay = (request, send) => {
+      if (request.method === "GET") return send(request);
+      controller.abort(reason);
+      return new Promise(() => {});
+    };
+    const changes = action === "update" ? { secret: "another one" } : {};
+    const registering = scene.register(server, { ...changes, prune: true, signal: controller.signal });
+    await expect(registering).rejects.toBe(reason);
   });
 
   test("may do so twice at the same time: each webhook is made once", async () => {

@@ -43,7 +43,7 @@ describe("The state file", () => {
     await add(state, "a");
     const folder = dirname(state.path);
     const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
-    expect([mode(folder), mode(state.path)]).toEqual(["700", "600"]);
+    expect([folder, state.path, `${state.path}.lock`].map(mode)).toEqual(["700", "600", "600"]);
     expect(readFileSync(join(folder, ".gitignore"), "utf8")).toBe("*\n");
   });
 

@@ -1,9 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { FailedRemoval } from "../../src/registration/clean-up.ts";
+import { StateFile } from "../../src/registration/state-file.ts";
 import { cleanUpTemporary, TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { baseUrl, openScene, type Scene, secret, serverOf, urlOf } from "./scene.ts";
@@ -23,11 +25,27 @@ function cleanUp(scene: Scene, options: Partial<Parameters<typeof cleanUpTempora
 }
 
 /** Says on this machine that a session is alive, until the test is over. */
-async function serveAlive(answer: string, status = 200): Promise<string> {
-  const server = createServer((_request, response) => void response.writeHead(status).end(answer));
+function serveAlive(answer: string, status = 200): Promise<string> {
+  return listenWith((_request, response) => void response.writeHead(status).end(answer));
+}
+
+/** Notes a webhook that a session which is over was about to make. */
+async function notePending({ hub, state }: Scene): Promise<void> {
+  const written = { url: urlOf("retrain"), watched: [...retrain.watched], domains: [...retrain.domains] };
+  const noted = { key: "one", endpoint: "retrain", secret: null, written, before: [], session };
+  await new StateFile({ path: state, hub: hub.url }).change(({ pending }) => {
+    pending.push({ ...noted, notedAt: new Date().toISOString() });
+  });
+}
+
+async function listenWith(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  onTestFinished(() => void server.close());
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
   const address = server.address();
   if (typeof address !== "object" || address === null) throw new Error("It does not listen.");
   return `http://127.0.0.1:${address.port}/alive`;
@@ -238,6 +256,49 @@ describe("What a session leaves behind", () => {
     await (await TemporaryWebhooks.open({ hub: scene.client, state: scene.state, session: of })).sync(wish);
     expect(await cleanUp(scene)).toHaveLength(2);
     expect(await scene.webhooks()).toEqual([]);
+  });
+
+  test("is deleted where nobody answers within five seconds", async () => {
+    const scene = await openScene();
+    const url = await listenWith(() => {});
+    const of = { id: "former", alive: { url, answer: "it lives" } };
+    await (await TemporaryWebhooks.open({ hub: scene.client, state: scene.state, session: of })).sync(wish);
+    const deadlines: number[] = [];
+    const { timeout } = AbortSignal;
+    vi.spyOn(AbortSignal, "timeout").mockImplementation((milliseconds) => {
+      deadlines.push(milliseconds);
+      return timeout(1);
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    expect(await cleanUp(scene)).toHaveLength(2);
+    expect(deadlines).toEqual([5_000]);
+  });
+
+  test("stays noted when the Hub does not list its webhooks, which is reported", async () => {
+    const scene = await openScene();
+    await notePending(scene);
+    scene.onTheWay = async () => Response.json({ error: "Busy." }, { status: 503 });
+    const failures: FailedRemoval[] = [];
+    expect(await cleanUp(scene, { onFailed: (failure) => failures.push(failure) })).toEqual([]);
+    expect(failures).toMatchObject([{ error: { code: "HUB_FAILED" } }]);
+    expect(JSON.parse(scene.stateText()).hubs[scene.hub.url].pending).toHaveLength(1);
+  });
+
+  test.each(["GET", "DELETE"])("stays when the signal aborts during a %s", async (method) => {
+    const scene = await openScene();
+    await (await open(scene)).sync({ ...wish, endpoints: [retrain] });
+    if (method === "GET") await notePending(scene);
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    scene.onTheWay = (request, send) => {
+      if (request.method !== method) return send(request);
+      controller.abort(reason);
+      return new Promise(() => {});
+    };
+    await expect(cleanUp(scene, { signal: controller.signal })).rejects.toBe(reason);
+    expect(await scene.webhooks()).toHaveLength(1);
+    expect(JSON.parse(scene.stateText()).hubs[scene.hub.url].webhooks).toHaveLength(1);
+    await expect(cleanUp(scene, { dryRun: true, signal: controller.signal })).rejects.toBe(reason);
   });
 
   test("is no reason to speak to the Hub where there is nothing", async () => {

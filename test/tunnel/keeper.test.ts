@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import { describe, expect, test, vi } from "vitest";
 import { TunnelKeeper } from "../../src/tunnel/keeper.ts";
 import { createProbe } from "../../src/tunnel/probe.ts";
@@ -331,7 +332,10 @@ describe("closing a tunnel that is down", () => {
 
   test("in the moment in which a new one stands closes the new one too", async () => {
     const clock = createHandClock();
-    await using local = await startLocalServer((_request, response) => response.end());
+    const sockets: Socket[] = [];
+    await using local = await startLocalServer((_request, response) => response.end(), {
+      onConnection: (socket) => sockets.push(socket),
+    });
     const url = `http://127.0.0.1:${local.port}`;
     const lost = new AbortController();
     const closed: string[] = [];
@@ -358,6 +362,8 @@ describe("closing a tunnel that is down", () => {
     expect(keeper.status).toBe("closed");
     expect(connections).toEqual([]);
     expect(heard).toEqual(isDown);
+    // Not even the one that has only asked whether somebody listens.
+    await expect.poll(() => sockets.map((socket) => socket.closed)).toEqual([true, true]);
   });
 
   test("is possible in a listener", async () => {

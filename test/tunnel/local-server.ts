@@ -1,9 +1,19 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
+import type { Socket } from "node:net";
 
 /** A `node:http` server on 127.0.0.1, which closes at the end of its scope. */
 export interface LocalServer extends AsyncDisposable {
   readonly port: number;
+}
+
+/** Where a {@link LocalServer} listens, and who is given its connections. */
+export interface LocalServerOptions {
+  /** Default `127.0.0.1`. */
+  host?: string;
+  /** Default: any free one. */
+  port?: number;
+  onConnection?: (socket: Socket) => void;
 }
 
 /**
@@ -16,10 +26,11 @@ export interface LocalServer extends AsyncDisposable {
  */
 export async function startLocalServer(
   handler: RequestListener,
-  address: { host?: string; port?: number } = {},
+  { host = "127.0.0.1", port = 0, onConnection }: LocalServerOptions = {},
 ): Promise<LocalServer> {
   const server = createServer(handler);
-  server.listen(address.port ?? 0, address.host ?? "127.0.0.1");
+  if (onConnection) server.on("connection", onConnection);
+  server.listen(port, host);
   await once(server, "listening");
   const bound = server.address();
   if (typeof bound !== "object" || bound === null) throw new Error("The server has no port.");

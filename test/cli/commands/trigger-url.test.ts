@@ -1,4 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { parsePayload } from "../../../src/index.ts";
 import { secret } from "../../local-hub/hub.ts";
 import { openReceiver } from "../../local-hub/receiver.ts";
@@ -47,6 +49,22 @@ describe("hub-webhooks trigger --url", () => {
     expect(exitCode).toBe(1);
     expect(stdout).toContain(`\t${status}\t`);
     expect(stderr).toContain(told);
+  });
+
+  test("closes its connections when it is done", async () => {
+    const server = createServer({ keepAliveTimeout: 0 }, (_request, response) => response.end());
+    const connected = once(server, "connection");
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    const address = server.address();
+    const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`;
+    expect(await runTrigger(["dataset:me/data", "--url", url])).toMatchObject({ exitCode: 0 });
+    const [socket] = await connected;
+    await expect.poll(() => socket.closed).toBe(true);
   });
 
   test("says that a path is mostly wrong where there is nothing", async () => {

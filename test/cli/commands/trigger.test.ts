@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createTcpServer } from "node:net";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { data, openLocalHub, secret } from "../../local-hub/hub.ts";
 import { openReceiver } from "../../local-hub/receiver.ts";
 import { openTarget } from "../../local-hub/target.ts";
@@ -275,6 +275,30 @@ describe("The Hub that trigger speaks to", () => {
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^error: What listens at http:\S+ does not answer as a local Hub does: .*\n$/);
   });
+
+  test.each([
+    ["greeting", [], () => {}],
+    [
+      "dry run",
+      ["--dry-run"],
+      (request, response) =>
+        void (request.method === "GET" && response.setHeader("content-type", "application/json").end("[]")),
+    ],
+  ] satisfies [string, string[], RequestListener][])(
+    "is waited for ten seconds, and no longer: %s",
+    async (_what, options, answer) => {
+      const stranger = await startStranger(answer);
+      const { timeout } = AbortSignal;
+      const deadlines: number[] = [];
+      vi.spyOn(AbortSignal, "timeout").mockImplementation((milliseconds) => {
+        deadlines.push(milliseconds);
+        return timeout(300);
+      });
+      onTestFinished(() => void vi.restoreAllMocks());
+      expect(await runTrigger([...toData, ...options], { hub: stranger })).toMatchObject({ exitCode: 1 });
+      expect(deadlines.at(-1)).toBe(10_000);
+    },
+  );
 
   test("is not looked for where something else points to it", async () => {
     const hub = await openLocalHub();
