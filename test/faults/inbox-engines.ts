@@ -20,7 +20,8 @@ export interface InboxEngine {
 const withServers = process.env.SLOW_TESTS === "1";
 if (!withServers) console.log("The rows are tried on SQLite only: npm run faults tries PostgreSQL and Redis too.");
 
-const clockOfItsOwn = { I10: "BullMQ asks the clock of the machine" };
+/** What can be tried instead is in `inbox-servers.test.ts`. */
+const clockOfItsOwn = { I10: "BullMQ asks the clock of the machine, which the test would have to set" };
 
 /** Whatever is true of every inbox is tried on each of these. */
 export const engines: readonly InboxEngine[] = [

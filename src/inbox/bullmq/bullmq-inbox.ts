@@ -51,6 +51,7 @@ export interface BullmqInboxOptions {
 }
 
 const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 const skewCheckMs = 5 * 60_000;
 /** How long the server has to show that it could take a delivery, in milliseconds. */
 const probeMs = 2_500;
@@ -191,7 +192,8 @@ export class BullmqInbox implements Inbox {
     const now = this.#options.now();
     let count = 0;
     for (const [endpoint, { retentionMs = defaultRetentionMs }] of await this.#registry.read()) {
-      const limits = { bodiesBefore: now - retentionMs, idsBefore: now - idsKnownMs };
+      const retryMs = this.#workers.get(endpoint)?.totalWaitMs ?? 0;
+      const limits = { bodiesBefore: now - retentionMs, idsBefore: now - Math.max(idsKnownMs, retryMs + dayMs) };
       count += await this.#queue(endpoint).prune(limits);
     }
     return count;

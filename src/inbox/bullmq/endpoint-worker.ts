@@ -112,6 +112,11 @@ export class EndpointWorker {
     return this.#options.queue.retentionMs;
   }
 
+  /** How long all retries of a delivery can take, in milliseconds. */
+  get totalWaitMs(): number {
+    return this.#options.queue.policy.totalWaitMs;
+  }
+
   get progress(): WorkProgress {
     const { concurrency } = this.#options.queue;
     return { isRunning: this.#worker.isRunning(), isFree: this.#inHand < concurrency, taken: this.#taken };

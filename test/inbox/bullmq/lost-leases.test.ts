@@ -1,6 +1,7 @@
 import { beforeAll, describe } from "vitest";
 import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
+import { describeCrashContract } from "../crash-contract.ts";
 import { openers } from "../engines.ts";
 import { describeLostLeases } from "./lost-leases.ts";
 
@@ -15,7 +16,9 @@ describe.skipIf(!hasRedis)("On Redis,", () => {
     return () => server[Symbol.asyncDispose]();
   }, 60_000);
 
-  describeLostLeases({ name: "Redis", open: openers.Redis, emptyStore: () => server.emptyDatabase() });
+  const redis = { name: "Redis", open: openers.Redis, emptyStore: () => server.emptyDatabase() };
+  describeLostLeases(redis);
+  describeCrashContract(redis);
 });
 
 describe.skipIf(skipped)("On PostgreSQL,", () => {
@@ -26,5 +29,7 @@ describe.skipIf(skipped)("On PostgreSQL,", () => {
     return () => server[Symbol.asyncDispose]();
   }, 60_000);
 
-  describeLostLeases({ name: "PostgreSQL", open: openers.PostgreSQL, emptyStore: () => server.emptyDatabase() });
+  const postgres = { name: "PostgreSQL", open: openers.PostgreSQL, emptyStore: () => server.emptyDatabase() };
+  describeLostLeases(postgres);
+  describeCrashContract(postgres);
 });

@@ -120,36 +120,4 @@ export function describeLostLeases(engine: Engine): void {
       expect(child.lines.filter(({ msg }) => msg === "took")).toHaveLength(1);
     });
   });
-
-  test("A delivery that kills its process dies alone, and those beside it lose no attempt", async () => {
-    const { inbox, store } = await openInbox(engine);
-    const bystanders = ["bystander-1", "bystander-2", "bystander-3"];
-    for (const id of ["poison-a", ...bystanders]) await inbox.accept(arrival(id));
-    const died = vi.waitFor(
-      async () => {
-        const found = await inbox.get({ id: "poison-a", endpoint: "retrain" });
-        expect(found).toMatchObject({ status: "dead" });
-        return found;
-      },
-      { timeout: 50_000, interval: 20 },
-    );
-    died.catch(() => {});
-    const beside: unknown[] = [];
-    for (let deaths = 0; deaths < 5; deaths += 1) {
-      const child = start(store, { LEASE_MS: "300", KILL_AT: "4" });
-      const isDead = await Promise.race([died.then(() => true), child.exited.then(() => false)]);
-      const took = child.lines.filter(({ msg, id }) => msg === "took" && id === "poison-a");
-      if (deaths > 0) beside.push(...took.map((line) => line.beside));
-      if (!isDead) continue;
-      for (const id of bystanders) {
-        const stored = await reached(inbox, id, "succeeded");
-        expect(stored?.attempts).toMatchObject([{ outcome: "abandoned" }, { outcome: "succeeded" }]);
-      }
-      break;
-    }
-    const stored = await died;
-    // Two attempts, and the crash beside others.
-    expect(stored?.attempts).toMatchObject([1, 2, 3].map((number) => ({ number, outcome: "abandoned" })));
-    expect(beside).toEqual([0, 0]);
-  }, 60_000);
 }

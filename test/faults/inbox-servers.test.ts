@@ -1,0 +1,190 @@
+import { Redis } from "ioredis";
+import { Client } from "pg";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { webhookPayload } from "../../src/testing.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+import { startPostgres } from "../support/postgres-server.ts";
+import { addressOf, startReceiverProcess } from "../support/receiver-process.ts";
+import { hasRedis, startRedis } from "../support/redis-server.ts";
+import { waitFor } from "../support/wait-for.ts";
+import { engines } from "./inbox-engines.ts";
+import { Ledger } from "./inbox-ledger.ts";
+import { openFaultInbox } from "./inbox-opener.ts";
+import { InboxReceiver, inboxEnvironment } from "./inbox-receiver.ts";
+import { countRows, noteAccount, noteNotTried } from "./rows.ts";
+
+countRows("inbox-servers");
+
+const script = new URL("./inbox-servers-script.ts", import.meta.url);
+const servers = engines.filter(({ name }) => name !== "sqlite");
+const withServers = process.env.SLOW_TESTS === "1";
+const hourMs = 3_600_000;
+const patient = { timeout: 120_000 };
+
+function start(url: string, environment: Readonly<Record<string, string>> = {}) {
+  return startReceiverProcess(script, inboxEnvironment(url, environment));
+}
+
+async function startReceiver(
+  url: string,
+  { ledger = new Ledger(url), ...environment }: { ledger?: Ledger } & Readonly<Record<string, unknown>> = {},
+): Promise<InboxReceiver> {
+  const settings = Object.entries(environment).map(([name, value]) => [name, String(value)]);
+  const child = start(url, Object.fromEntries(settings));
+  return new InboxReceiver(child, { url: await addressOf(child), ledger });
+}
+
+describe.each(servers)("An inbox in $name", ({ name, url: createUrl }) => {
+  test("I10: whose server has another clock is reported, once, and loses nothing", patient, async () => {
+    const receiver = await startReceiver(await createUrl(), { CLOCK_BY: -hourMs });
+    await receiver.saysOnce({ level: "warn", code: "INBOX_CLOCK_SKEW" });
+    await receiver.stillWorks();
+    await receiver.ledger.account("I10", name, { succeeded: 1 });
+  });
+
+  test("I13: runs once what blocks the event loop for longer than its lease", patient, async () => {
+    const url = await createUrl();
+    const ledger = new Ledger(url);
+    const leaseMs = 3_000;
+    const receiver = await startReceiver(url, { ledger, LEASE_MS: leaseMs });
+    await receiver.deliver({ id: "warm-1000", endpoint: "blocking" });
+    await ledger.reached({ id: "warm-1000", endpoint: "blocking" }, "succeeded");
+    const other = await startReceiver(url, { ledger, LEASE_MS: leaseMs });
+    const sent = { id: `blocks-${2.5 * leaseMs}`, endpoint: "blocking" };
+    await receiver.deliver(sent);
+    const stored = await waitFor(async () => {
+      const [found] = await ledger.read([sent]);
+      expect(found).toMatchObject({ status: "succeeded" });
+      return found;
+    });
+    expect(stored?.attempts).toMatchObject([{ number: 1, outcome: "succeeded" }]);
+    expect(receiver.countOf("work started") + other.countOf("work started")).toBe(2);
+    await receiver.stillWorks();
+    await ledger.account("I13", name, { succeeded: 3 });
+  });
+
+  test("I19: lets a delivery die that ends its process, and none of those beside it", patient, async () => {
+    const url = await createUrl();
+    const ledger = new Ledger(url);
+    const beside = ["a", "b", "c"].map((id) => ({ id, endpoint: "crashing" }));
+    const poison = { id: "poison", endpoint: "crashing" };
+    const first = await startReceiver(url, { ledger, LEASE_MS: 500 });
+    for (const sent of [...beside, poison]) await first.deliver(sent);
+    expect((await first.child.exited).signal).toBe("SIGKILL");
+    for (let kills = 0; kills < 2; kills += 1) {
+      expect((await start(url, { LEASE_MS: "500" }).exited).signal).toBe("SIGKILL");
+    }
+    const last = await startReceiver(url, { ledger, LEASE_MS: 500 });
+    const dead = await ledger.reached(poison, "dead");
+    expect(dead?.attempts.map(({ outcome }) => outcome)).toEqual(Array(3).fill("abandoned"));
+    for (const sent of beside) {
+      const stored = await ledger.reached(sent, "succeeded");
+      expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["abandoned", "succeeded"]);
+    }
+    await last.stillWorks();
+    await ledger.account("I19", name, { succeeded: 4, dead: 1 });
+  });
+
+  test("I20: forgets the payloads of an endpoint that no server has any more", patient, async () => {
+    const url = await createUrl();
+    const ledger = new Ledger(url);
+    const sent = { id: "done", endpoint: "brief" };
+    const before = await startReceiver(url, { ledger });
+    await before.deliver(sent);
+    await ledger.reached(sent, "succeeded");
+    before.child.signal("SIGTERM");
+    await before.child.exited;
+    const after = await startReceiver(url, { ledger, NO_BRIEF: "1", CLOCK_BY: 2 * hourMs });
+    expect(await after.control("prune")).toEqual({ pruned: 1 });
+    expect((await ledger.read([sent]))[0]?.body).toBeUndefined();
+    await after.stillWorks();
+    await ledger.account("I20", name, { succeeded: 2 });
+  });
+
+  test("I21: replays 10,000 dead deliveries within seconds, and blocks nothing meanwhile", patient, async () => {
+    const url = await createUrl();
+    const count = 10_000;
+    const inbox = await openFaultInbox(url, { now: Date.now, log: createMemoryLogger });
+    onTestFinished(() => inbox.close(0));
+    const body = JSON.stringify(webhookPayload("repo.content"));
+    for (let sent = 0; sent < count; sent += 100) {
+      const ids = Array.from({ length: 100 }, (_, index) => `dead-${sent + index}`);
+      await Promise.all(ids.map((id) => inbox.accept({ id, endpoint: "failing", body, receivedAt: new Date() })));
+    }
+    const receiver = await startReceiver(url);
+    const areDone = async (expected: object) =>
+      vi.waitFor(async () => expect((await inbox.counts()).failing).toMatchObject(expected), {
+        timeout: 60_000,
+        interval: 100,
+      });
+    await areDone({ dead: count });
+    const { replayed, tookMs, delayMs } = (await receiver.control("replay-dead")) as Record<string, number>;
+    console.log(`I21 ${name}: replayed ${replayed} in ${tookMs} ms, the event loop was delayed by ${delayMs} ms`);
+    expect(replayed).toBe(count);
+    expect(tookMs).toBeLessThan(25_000);
+    expect(delayMs).toBeLessThan(1_000);
+    await areDone({ succeeded: count, dead: 0 });
+    noteAccount({ acknowledged: count, succeeded: count, dead: 0, queued: 0, lost: 0 });
+    await receiver.stillWorks();
+  });
+});
+
+describe("A PostgreSQL without enough connections", () => {
+  test("I15: is a clear error at the start, and never keeps an endpoint from its deliveries", patient, async () => {
+    if (!withServers) return noteNotTried("I15 postgres", "SLOW_TESTS=1 does it");
+    await using server = await startPostgres({ settings: { max_connections: 20 } });
+    const url = await server.emptyDatabase();
+    const ledger = new Ledger(url);
+    // Forty endpoints on twenty connections.
+    const receiver = await startReceiver(url, { ledger, ENDPOINTS: 40 });
+    const sent = Array.from({ length: 40 }, (_, index) => ({ id: `first-${index}`, endpoint: `numbered-${index}` }));
+    await Promise.all(sent.map((one) => receiver.deliver(one)));
+    await receiver.says(40, { msg: "numbered ran" });
+
+    const owner = new Client({ connectionString: url });
+    await owner.connect();
+    await owner.query("CREATE ROLE limited LOGIN PASSWORD 'password' CONNECTION LIMIT 1");
+    await owner.query("CREATE DATABASE limited OWNER limited");
+    await owner.end();
+    const role = Object.assign(new URL(url), { username: "limited", pathname: "/limited" });
+    const refused = start(role.href);
+    expect((await refused.exited).code).not.toBe(0);
+    expect(refused.errorOutput).toMatch(/INBOX_UNUSABLE/);
+    expect(refused.errorOutput).toMatch(/up to 10.*max_connections/);
+
+    const last = sent.map(({ endpoint }, index) => ({ id: `last-${index}`, endpoint }));
+    await Promise.all(last.map((one) => receiver.deliver(one)));
+    await receiver.says(80, { msg: "numbered ran" });
+    await receiver.stillWorks();
+    await ledger.account("I15", "postgres", { succeeded: 81 });
+  });
+});
+
+describe("A Redis that is a replica for a while", () => {
+  test("I18: refuses with 503, and takes and runs deliveries again after that", patient, async () => {
+    if (!withServers || !hasRedis) return noteNotTried("I18 redis", "SLOW_TESTS=1 and redis-server do it");
+    await using server = await startRedis();
+    await using other = await startRedis();
+    const receiver = await startReceiver(await server.emptyDatabase());
+    await receiver.stillWorks();
+    const [client, promoted] = [new Redis({ port: server.port }), new Redis({ port: other.port })];
+    onTestFinished(() => {
+      client.disconnect();
+      promoted.disconnect();
+    });
+    const isSynced = (redis: Redis) =>
+      waitFor(async () => expect(await redis.info("replication")).toContain("master_link_status:up"));
+    await promoted.replicaof("127.0.0.1", server.port);
+    await isSynced(promoted);
+    await promoted.replicaof("NO", "ONE");
+    await client.replicaof("127.0.0.1", other.port);
+    await isSynced(client);
+    const answer = await receiver.deliver({ id: "meanwhile" });
+    expect(answer.status, answer.text).toBe(503);
+    expect(JSON.parse(answer.text)).toMatchObject({ code: "INBOX_UNAVAILABLE" });
+    await client.replicaof("NO", "ONE");
+    await waitFor(async () => expect((await receiver.deliver({ id: "meanwhile" })).status).toBe(202));
+    await receiver.stillWorks(answer);
+    await receiver.ledger.account("I18", "redis", { succeeded: 3 });
+  });
+});
