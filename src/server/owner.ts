@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { readEnvironment } from "../environment.ts";
 import { WebhookError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
 import { answerError } from "./answer.ts";
 import type { LaunchOptions } from "./launch-options.ts";
 import { SecretCheck } from "./secret.ts";
@@ -12,6 +13,8 @@ export interface OwnerCheckOptions {
   token: string | undefined;
   /** Milliseconds since the epoch. */
   now: () => number;
+  /** Where wrong tokens are logged. */
+  refusals: Logger;
   /** Whether a public address is known to lead here, beside that of a Space and `PUBLIC_URL`. Default: none is. */
   isPublic?: () => boolean;
 }
@@ -42,7 +45,7 @@ export function leadsOthersHere({ publicUrl, tunnel }: Pick<LaunchOptions, "publ
  *
  * @example
  * ```ts
- * const owner = new OwnerCheck({ token: undefined, now: Date.now });
+ * const owner = new OwnerCheck({ token: undefined, now: Date.now, refusals: logger });
  * app.get("/metrics", (context) => owner.refuse(context) ?? context.text(metrics()));
  * ```
  */
@@ -81,9 +84,11 @@ export class OwnerCheck {
       this.#checkOf(token).check({ header: () => toHeader(password), url: "", bindings: undefined });
       return undefined;
     } catch (error) {
-      return WebhookError.isInstance(error) && error.code === "TOO_MANY_FAILURES"
-        ? answerError(tooManyFailures(error))
-        : challenge("TOKEN_INVALID");
+      const isLimited = WebhookError.isInstance(error) && error.code === "TOO_MANY_FAILURES";
+      const refusal = isLimited ? answerError(tooManyFailures(error)) : challenge("TOKEN_INVALID");
+      const fields = { path: context.req.path, code: isLimited ? error.code : "TOKEN_INVALID", status: refusal.status };
+      this.#options.refusals.warn(fields, "sign-in refused: That is not the token of the owner.");
+      return refusal;
     }
   }
 

@@ -30,6 +30,8 @@ export interface ReceiverOptions {
   /** In bytes. */
   bodyLimit: number;
   log: () => Logger;
+  /** Where refusals are logged, of which there may be many. */
+  refusals: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
   /** Makes the id of a delivery that came without one. */
@@ -238,7 +240,7 @@ export class Receiver {
     const { code, status, message, cause } = refused;
     const fields = { endpoint: endpoint?.name, code, status, err: cause };
     if (status === 500) this.#options.log().error(fields, message);
-    else this.#options.log().warn(fields, `delivery refused: ${message}`);
+    else this.#options.refusals.warn(fields, `delivery refused: ${message}`);
     return refusal(refused);
   }
 

@@ -26,6 +26,7 @@ import { leadsOthersHere, OwnerCheck } from "./owner.ts";
 import { ReadyRoute } from "./ready-route.ts";
 import { Receiver } from "./receive.ts";
 import { redactOutcome } from "./redact-outcome.ts";
+import { RefusalLog } from "./refusal-log.ts";
 import { SecretCheck } from "./secret.ts";
 import { ServerApp } from "./server-app.ts";
 import { type ServerDetails, serverDetails } from "./server-details.ts";
@@ -79,6 +80,7 @@ export class WebhooksServer {
   readonly #metrics: MetricsRoute;
   readonly #ready: ReadyRoute;
   readonly #report: StartupReport;
+  readonly #refusals: RefusalLog;
   #logger: Logger;
   #prepared: Promise<void> | undefined;
   /** Whether the launch was given an address by which others reach all of this server. */
@@ -118,6 +120,7 @@ export class WebhooksServer {
         ? redactingLogger(options.logger, this.#redaction)
         : createConsoleLogger((line) => this.#redaction.line(line)),
     );
+    this.#refusals = new RefusalLog({ log: () => this.#logger, now });
     this.#activity = new Activity(now);
     this.#background = new BackgroundWork({
       endpoints: this.#endpoints,
@@ -132,12 +135,16 @@ export class WebhooksServer {
       ...{ secret: options.secret, secretInQuery: options.secretInQuery ?? false, now },
       onSecret: (secret) => this.#redaction.add([secret]),
     });
-    this.#owner = new OwnerCheck({ token: options.dashboardToken, now, isPublic: () => this.#isPublic });
+    this.#owner = new OwnerCheck({
+      ...{ token: options.dashboardToken, now, refusals: this.#refusals },
+      isPublic: () => this.#isPublic,
+    });
     this.#receiver = new Receiver({
       endpoints: this.#endpoints,
       secret: this.#secret,
       bodyLimit,
       log: () => this.#logger,
+      refusals: this.#refusals,
       now,
       activity: this.#activity,
       createId: options.createId ?? (() => crypto.randomUUID()),
@@ -327,6 +334,7 @@ export class WebhooksServer {
         }),
         tell: (tell: { announce: boolean }) => this.#report.tell(undefined, tell),
         log: () => this.#logger,
+        refusals: this.#refusals,
       };
       this.#graceMs = toMilliseconds(options.shutdownGrace ?? defaultGrace, "shutdownGrace");
       const launched = await launch(target, options);
@@ -355,6 +363,7 @@ export class WebhooksServer {
     const complete = (await running?.close()) ?? true;
     // After the last request: what is still accepted has to be kept. There is one grace for both.
     await this.#background.close(Math.max(0, this.#graceMs - (performance.now() - startedAt)));
+    this.#refusals.flush();
     if (running && this.#launched === launched) {
       this.#launched = undefined;
       this.#reachedAt = undefined;
@@ -417,6 +426,7 @@ export class WebhooksServer {
       inbox: this.inbox,
       endpointNames: () => this.#background.endpointNames,
       log: () => this.#logger,
+      refusals: this.#refusals,
       now: this.#options.now ?? Date.now,
     });
     serveLandingPage(app, {

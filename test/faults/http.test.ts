@@ -258,7 +258,8 @@ describe("A request for something else", () => {
   test("H8: CONNECT, and a reset before the answer is out, ends no process", async () => {
     const receiver = await openReceiver();
     const connect = "CONNECT hub:443 HTTP/1.1\r\nHost: hub\r\n\r\n";
-    const sockets = await Promise.all(Array.from({ length: 20 }, () => receiver.connect()));
+    // Fewer than the log has lines for in a second.
+    const sockets = await Promise.all(Array.from({ length: 8 }, () => receiver.connect()));
     for (const socket of sockets) socket.send(connect, "x".repeat(99)).reset();
     await Promise.all(sockets.map(({ ended }) => ended));
     await receiver.page("/health");

@@ -246,15 +246,22 @@ describe("Brute force", () => {
     const socket = await receiver.connect();
     const guess = async (presented = "guess") =>
       socket.send(receiver.delivery({ headers: { "X-Webhook-Secret": presented } })).answer();
-    for (let guesses = 0; guesses < 100; guesses += 1) expect((await guess()).status).toBe(403);
-    return { clock, receiver, guess };
+    /** So slowly that each refusal has a log line of its own. */
+    const guessMore = async (times: number) => {
+      for (let guesses = 0; guesses < times; guesses += 1) {
+        clock.now += 100;
+        expect((await guess()).status).toBe(403);
+      }
+    };
+    await guessMore(100);
+    return { clock, receiver, guess, guessMore, startedAt: start + 100 };
   }
 
   const limited = { status: 429, code: "TOO_MANY_FAILURES", told: { code: "TOO_MANY_FAILURES", status: 429 } } as const;
 
   test("S6: is answered 429 with Retry-After, and the valid secret with 200", async () => {
-    const { receiver, guess, clock } = await openAttacked();
-    clock.now += 15_000;
+    const { receiver, guess, clock, startedAt } = await openAttacked();
+    clock.now = startedAt + 15_000;
     const answer = await receiver.survives(() => guess(), limited);
     expect(answer?.headers.get("retry-after")).toBe("45");
     for (let more = 0; more < 20; more += 1) {
@@ -263,9 +270,26 @@ describe("Brute force", () => {
     }
   });
 
+  test("S6: is logged with ten lines a second and the count of the others", async () => {
+    const receiver = await openReceiver();
+    const socket = await receiver.connect();
+    const total = 150;
+    for (let guesses = 0; guesses < total; guesses += 1) {
+      await socket.send(receiver.delivery({ headers: { "X-Webhook-Secret": "guess" } })).answer();
+    }
+    const told = () => receiver.log.filter(({ status }) => status === 403 || status === 429);
+    await vi.waitFor(() => expect(told().reduce((sum, { count = 1 }) => sum + Number(count), 0)).toBe(total), {
+      interval: 20,
+      timeout: 15_000,
+    });
+    expect(told().length).toBeLessThan(total);
+    expect(told().find(({ count }) => count !== undefined)?.msg).toMatch(/^\d+ further deliveries refused: /);
+    await receiver.keepsSecret();
+  });
+
   test("S6: is judged anew when the window is over", async () => {
-    const { receiver, guess, clock } = await openAttacked();
-    clock.now += 59_999;
+    const { receiver, guess, clock, startedAt } = await openAttacked();
+    clock.now = startedAt + 59_999;
     const answer = await receiver.survives(() => guess(), limited);
     expect(answer?.headers.get("retry-after")).toBe("1");
     clock.now += 1;
@@ -279,13 +303,14 @@ describe("Brute force", () => {
   });
 
   test("S6: a request without a secret, and valid ones, do not count", async () => {
-    const { receiver, guess, clock } = await openAttacked();
-    clock.now += 60_000;
+    const { receiver, guess, guessMore, clock, startedAt } = await openAttacked();
+    clock.now = startedAt + 60_000;
     for (let count = 0; count < 50; count += 1) {
+      clock.now += 100;
       expect((await guess(secret)).status).toBe(200);
       expect((await receiver.post({ headers: { "X-Webhook-Secret": undefined } })).status).toBe(401);
     }
-    for (let count = 0; count < 99; count += 1) expect((await guess()).status).toBe(403);
+    await guessMore(99);
     await receiver.survives(() => guess(), invalid);
     await receiver.survives(() => guess(), limited);
   });

@@ -109,6 +109,17 @@ describe("The last day of an endpoint", () => {
     expect(endpoint.deliveries).toBe(2);
   });
 
+  test("leaves out what lies in the future once the clock is set back, until it is reached again", () => {
+    const { clock, activity, endpoint } = begin();
+    activity.arrived(endpoint, clock.now);
+    clock.now -= 2 * hour;
+    expect(activity.lastDay(endpoint)).toBe(0);
+    activity.arrived(endpoint, clock.now);
+    expect(activity.lastDay(endpoint)).toBe(1);
+    clock.now += 2 * hour;
+    expect(activity.lastDay(endpoint)).toBe(2);
+  });
+
   test("is not shared with another endpoint", () => {
     const { clock, activity, endpoint } = begin();
     activity.arrived(endpoint, clock.now);

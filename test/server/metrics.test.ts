@@ -68,13 +68,37 @@ describe("GET /metrics", () => {
     await expect(server.start()).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 
+  test("is a logged error while the metrics cannot be opened, and works as soon as they can", async () => {
+    vi.resetModules();
+    const { WebhookError } = await import("../../src/errors.ts");
+    const missing = new WebhookError("prom-client is not installed.", { code: "OPTION_INVALID", status: 503 });
+    const openMetrics = vi
+      .fn()
+      .mockRejectedValueOnce(missing)
+      .mockResolvedValue(async () => new Response("hub_webhooks_up 1\n"));
+    vi.doMock("../../src/server/metrics.ts", () => ({ openMetrics }));
+    onTestFinished(() => {
+      vi.doUnmock("../../src/server/metrics.ts");
+      vi.resetModules();
+    });
+    const { WebhooksServer } = await import("../../src/index.ts");
+    const logger = createMemoryLogger();
+    const server = new WebhooksServer({ logger, secret: false, dashboardToken: token, metrics: true });
+    expect((await server.request("/metrics", { headers: asOwner })).status).toBe(503);
+    expect(logger.lines).toContainEqual(expect.objectContaining({ level: "error", code: "OPTION_INVALID" }));
+    expect(await (await server.request("/metrics", { headers: asOwner })).text()).toBe("hub_webhooks_up 1\n");
+  });
+
   test("is for the owner alone", async () => {
-    const { server } = openServer();
+    const { server, logger } = openServer();
     const stranger = await server.request("/metrics");
     expect([stranger.status, stranger.headers.has("www-authenticate")]).toEqual([401, true]);
     expect(await stranger.text()).not.toContain("hub_webhooks_");
     const guess = { authorization: `Basic ${btoa("me:guess")}` };
     expect((await server.request("/metrics", { headers: guess })).status).toBe(401);
+    expect(logger.lines.filter(({ level }) => level === "warn")).toMatchObject([
+      { code: "TOKEN_INVALID", path: "/metrics" },
+    ]);
   });
 
   test("is told over a socket, in the format of Prometheus, and kept by nobody", async () => {

@@ -9,7 +9,7 @@ const token = "Planted-t0ken-5cc1";
 
 /** An app with one page for the owner. */
 function ownersApp({ token, now = Date.now }: { token?: string | undefined; now?: () => number } = {}) {
-  const owner = new OwnerCheck({ token, now });
+  const owner = new OwnerCheck({ token, now, refusals: createMemoryLogger() });
   const app = new Hono();
   app.get("/", (context) => owner.refuse(context) ?? context.text("for the owner"));
   return app;
@@ -139,7 +139,12 @@ describe("Without a token, the owner", () => {
   ])("is nobody %s", async (_when, publicUrl, isPublic) => {
     vi.stubEnv("PUBLIC_URL", publicUrl);
     onTestFinished(() => void vi.unstubAllEnvs());
-    const owner = new OwnerCheck({ token: undefined, now: Date.now, ...(isPublic && { isPublic }) });
+    const owner = new OwnerCheck({
+      token: undefined,
+      now: Date.now,
+      refusals: createMemoryLogger(),
+      ...(isPublic && { isPublic }),
+    });
     const app = new Hono().get("/", (context) => owner.refuse(context) ?? context.text("for the owner"));
     const response = await app.request("/", { headers: { host: "localhost" } }, from("127.0.0.1"));
     expect([response.status, owner.isClosed()]).toEqual([403, true]);
@@ -151,7 +156,7 @@ describe("Without a token, the owner", () => {
     ["close", 403],
     [undefined, 403],
   ])("is, of a page, whose browser keeps its connection: %s", async (connection, status) => {
-    const owner = new OwnerCheck({ token: undefined, now: Date.now });
+    const owner = new OwnerCheck({ token: undefined, now: Date.now, refusals: createMemoryLogger() });
     const page = { isForBrowsers: true };
     const app = new Hono().get("/", (context) => owner.refuse(context, page) ?? context.text("for the owner"));
     const headers = { host: "localhost", ...(connection && { connection }) };
@@ -160,7 +165,7 @@ describe("Without a token, the owner", () => {
 
   test("is told from others on a real socket", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
-    const owner = new OwnerCheck({ token: undefined, now: Date.now });
+    const owner = new OwnerCheck({ token: undefined, now: Date.now, refusals: createMemoryLogger() });
     server.app.get("/mine", (context) => owner.refuse(context) ?? context.text("for the owner"));
     const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
     onTestFinished(() => server.close());

@@ -23,10 +23,10 @@ export function serveDashboard(app: Hono, source: DashboardSource): void {
     const foreign = foreignReplay(context);
     const refusal = foreign ? answerError(foreign) : source.owner.refuse(context, { isForBrowsers: true });
     if (refusal) {
-      // A browser asks without the token first.
-      const isNews = refusal.status !== 401 || context.req.header("authorization") !== undefined;
+      // A browser asks without the token first, and a wrong one is logged by the check.
+      const { status } = refusal;
       const reason = foreign?.message ?? "Only its owner may see it.";
-      if (isNews) source.log().warn({ status: refusal.status }, `dashboard refused: ${reason}`);
+      if (status === 403) source.refusals.warn({ status }, `dashboard refused: ${reason}`);
       return refusal;
     }
     if (source.endpointNames().length === 0) return answerError(nothingKept());

@@ -11,6 +11,8 @@ export interface DashboardSource {
   /** Names of the endpoints that work in the background. */
   endpointNames: () => readonly string[];
   log: () => Logger;
+  /** Where refused requests are logged. */
+  refusals: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
 }

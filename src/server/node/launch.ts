@@ -27,6 +27,8 @@ export interface LaunchTarget extends Pick<ListenOptions, "fetch" | "deliver"> {
   /** Says, once, which settings look wrong and, where it is announced, whether a secret is asked for. */
   tell: (options: { announce: boolean }) => void;
   log: () => Logger;
+  /** Where what is refused before it is a request is logged. */
+  refusals: Logger;
 }
 
 /** A launched server, with the way to end it. */
@@ -53,7 +55,7 @@ export async function launch(target: LaunchTarget, options: LaunchOptions): Prom
     port:
       options.port === undefined ? environmentPort() : checkedPort(options.port, `Option "port" is ${options.port}`),
     timeouts: listenTimeouts(options.timeouts ?? {}),
-    log: target.log,
+    log: () => target.refusals,
   });
   const url = `http://${reachableHost(host)}:${listener.port}`;
   let door: PublicDoor | undefined;

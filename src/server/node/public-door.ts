@@ -23,6 +23,8 @@ export interface PublicDoor {
 export interface PublicDoorOptions extends Pick<ListenOptions, "fetch" | "log"> {
   tunnel: Omit<OpenTunnelOptions, "port" | "probe">;
   secret: SecretCheck;
+  /** Where what is refused before it is a request is logged. */
+  refusals: Logger;
   /** How long closing waits for the requests in work. */
   graceMs: number;
   /** The port of the server itself: where a public URL of somebody's own leads, which cannot know that of the door. */
@@ -66,7 +68,13 @@ async function openDoor(options: PublicDoorOptions): Promise<PublicDoor> {
   };
 }
 
-async function openTemporaryDoor({ fetch, log, graceMs, ...options }: PublicDoorOptions): Promise<PublicDoor> {
+async function openTemporaryDoor({
+  fetch,
+  log,
+  refusals,
+  graceMs,
+  ...options
+}: PublicDoorOptions): Promise<PublicDoor> {
   const probe = createProbe();
   const listener = await listen({
     fetch: (request, bindings) =>
@@ -76,7 +84,7 @@ async function openTemporaryDoor({ fetch, log, graceMs, ...options }: PublicDoor
     host: "127.0.0.1",
     port: 0,
     timeouts,
-    log,
+    log: () => refusals,
   });
   let tunnel: Tunnel;
   try {

@@ -108,11 +108,15 @@ describeOverBothTransports("The dashboard", (send) => {
   });
 
   test("runs all that is dead again, of one endpoint", async () => {
-    const { server, handler } = openServer();
+    const { server, handler, logger } = openServer();
     await keep(server, { id: "a", endpoint: "failing" });
     await keep(server, { id: "b", endpoint: "failing" });
     const response = await send(server, post("replay-dead", { endpoint: "failing" }));
     expect([response.status, await response.json()]).toEqual([200, { replayed: 2 }]);
+    expect(logger.lines).toContainEqual({
+      ...{ level: "info", endpoint: "failing", replayed: 2 },
+      msg: expect.stringContaining("replayed from the dashboard"),
+    });
     await waitFor(() => expect(handler).toHaveBeenCalledTimes(4));
   });
 
@@ -282,6 +286,75 @@ describe("The dashboard", () => {
     expect(refused.status).toBe(503);
     expect(page + (await refused.text())).not.toContain("hunter2");
     expect(logger.lines.filter(({ level }) => level === "error")).toHaveLength(2);
+  });
+
+  test("logs an error of the inbox that the page shows, with its cause", async () => {
+    const { server, logger } = openServer();
+    const error = new WebhookError("The inbox is locked.", { code: "INBOX_UNAVAILABLE", status: 503 });
+    vi.spyOn(server.inbox, "list").mockRejectedValue(error);
+    const response = await server.fetch(get("/_deliveries"));
+    expect(response.status).toBe(503);
+    expect(await response.text()).toContain("The inbox is locked.");
+    expect(logger.lines.filter(({ level }) => level === "error")).toMatchObject([{ err: error }]);
+  });
+
+  test("logs each wrong password once, and no request that has none", async () => {
+    const { server, logger } = openServer();
+    const wrong = { authorization: `Basic ${btoa("me:Guessed-5ecret")}` };
+    expect((await server.fetch(get("/_deliveries", {}))).status).toBe(401);
+    expect(logger.lines.filter(({ level }) => level === "warn")).toEqual([]);
+    expect((await server.fetch(get("/_deliveries", wrong))).status).toBe(401);
+    expect((await server.fetch(post("replay", { endpoint: "fine", id: "d1" }, wrong))).status).toBe(401);
+    const warnings = logger.lines.filter(({ level }) => level === "warn");
+    expect(warnings).toMatchObject([
+      { status: 401, code: "TOKEN_INVALID", path: "/_deliveries" },
+      { status: 401, code: "TOKEN_INVALID", path: "/_deliveries/replay" },
+    ]);
+    expect(logger.text()).not.toContain("Guessed-5ecret");
+    expect((await server.fetch(get("/_deliveries"))).status).toBe(200);
+    expect(logger.lines.filter(({ level }) => level === "warn")).toHaveLength(2);
+  });
+
+  test("logs the replay of another site, and who may not see it without a token", async () => {
+    const { server, logger } = openServer();
+    const fromElsewhere = { origin: "https://evil.example" };
+    expect((await server.fetch(post("replay", { endpoint: "fine", id: "d1" }, fromElsewhere))).status).toBe(403);
+    vi.stubEnv("DASHBOARD_TOKEN", undefined);
+    const open = new WebhooksServer({ secret, logger });
+    open.webhook("fine", { background: true }, () => {});
+    expect((await open.fetch(get("/_deliveries", {}))).status).toBe(403);
+    const warnings = logger.lines.filter(({ msg }) => msg.startsWith("dashboard refused: "));
+    expect(warnings).toMatchObject([
+      { level: "warn", status: 403 },
+      { level: "warn", status: 403 },
+    ]);
+  });
+
+  test.each([
+    { what: "a replay of all that is dead", method: "replayDead", path: "replay-dead", seconds: 60 },
+    { what: "a replay of one delivery", method: "replay", path: "replay", seconds: 5 },
+  ] as const)("gives $what $seconds s, and leaves no timer", async ({ method, path, seconds }) => {
+    const { server } = openServer();
+    await server.start();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const timersBefore = vi.getTimerCount();
+    const statusAfter = async (milliseconds: number) => {
+      const asked = Promise.withResolvers<void>();
+      const replayed = Promise.withResolvers<number>();
+      vi.spyOn(server.inbox, method as "replayDead").mockImplementation(() => {
+        asked.resolve();
+        return replayed.promise;
+      });
+      const pending = Promise.resolve(server.fetch(post(path, { endpoint: "failing", id: "d1" })));
+      await asked.promise;
+      await vi.advanceTimersByTimeAsync(milliseconds);
+      replayed.resolve(7);
+      return (await pending).status;
+    };
+    expect(await statusAfter(seconds * 1_000 - 1)).toBe(200);
+    expect(vi.getTimerCount()).toBe(timersBefore);
+    expect(await statusAfter(seconds * 1_000)).toBe(503);
   });
 
   test("does not wait for ever for an inbox that does not answer", async () => {
