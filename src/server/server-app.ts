@@ -40,16 +40,11 @@ export class ServerApp {
 
   /** @throws `OPTION_INVALID` when `app` is not a Hono app, or belongs to another server. */
   constructor(options: ServerAppOptions) {
-    const { app, mountPoint } = options;
+    const { app } = options;
     this.#options = options;
     this.hono = app === undefined ? new Hono() : checkedApp(app);
     const { getPath, router } = this.hono;
     this.#hasDefaultMatching = defaultGetPaths().includes(getPath) && router.constructor === this.#router.constructor;
-    if (mountPoint.basePath !== "") {
-      Object.assign(this.hono, {
-        getPath: (...request: Parameters<typeof getPath>) => mountPoint.strip(getPath(...request)),
-      });
-    }
   }
 
   /**
@@ -60,6 +55,7 @@ export class ServerApp {
    */
   add(addRoutes: (app: Hono) => void): void {
     const { app, mountPoint } = this.#options;
+    takenApps.add(this.hono);
     const builtIn = new Hono();
     addRoutes(builtIn);
     try {
@@ -74,6 +70,11 @@ export class ServerApp {
     const hidden = this.hono.routes.find(({ path }) => mountPoint.strip(path) !== path);
     if (hidden) throw routeHidden(hidden.path, mountPoint.basePath);
     for (const route of this.hono.routes) this.#router.add(route.method, route.path, [route.handler, route]);
+    if (mountPoint.basePath !== "") {
+      const { getPath } = this.hono;
+      const stripped: typeof getPath = (...request) => mountPoint.strip(getPath(...request));
+      Object.assign(this.hono, { getPath: stripped });
+    }
     // Whether the user's app has one of its own cannot be seen: it stays as it is.
     if (app === undefined) this.hono.notFound(() => answerError(nothingFound()));
     if (hasDefaultErrorHandler(this.hono)) this.hono.onError((cause, context) => this.#answerFailure(cause, context));
@@ -141,7 +142,6 @@ function checkedApp(given: HonoApp): Hono {
       { code: "OPTION_INVALID" },
     );
   }
-  takenApps.add(given);
   return given;
 }
 

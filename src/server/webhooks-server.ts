@@ -9,11 +9,13 @@ import type { Logger } from "../logger.ts";
 import { Activity } from "./activity.ts";
 import { type Answer, toResponse } from "./answer.ts";
 import { BackgroundWork } from "./background-work.ts";
+import { checkedBodyLimit } from "./body-limit.ts";
 import { createConsoleLogger } from "./console-logger.ts";
 import { serveDashboard } from "./dashboard/serve.ts";
 import { serveDefaultExport, stopServingDefaultExport } from "./default-export.ts";
 import { type DeliveryRequest, RoutedRequest, webhooksPath } from "./delivery-request.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { findEndpoint } from "./find-endpoint.ts";
 import { InboxCounts } from "./inbox-counts.ts";
 import { KnownSecrets } from "./known-secrets.ts";
 import { serveLandingPage } from "./landing/serve.ts";
@@ -36,7 +38,6 @@ import { createWebhookFunction, type WebhookFunction } from "./webhook-function.
 import type { WebhooksServerOptions } from "./webhooks-server-options.ts";
 
 const defaultGrace: Duration = "30s";
-const defaultBodyLimit = 10 * 1024 * 1024;
 
 /**
  * Receives webhooks of the Hub: `POST /webhooks/<endpoint>` runs your handler and answers with what it returns.
@@ -100,12 +101,7 @@ export class WebhooksServer {
   /** @throws `OPTION_INVALID` */
   constructor(options: WebhooksServerOptions = {}) {
     const now = options.now ?? Date.now;
-    const bodyLimit = options.bodyLimit ?? defaultBodyLimit;
-    if (!Number.isInteger(bodyLimit) || bodyLimit < 1) {
-      throw new WebhookError(`Option "bodyLimit" is ${bodyLimit}: give a whole number of bytes above zero.`, {
-        code: "OPTION_INVALID",
-      });
-    }
+    const bodyLimit = checkedBodyLimit(options.bodyLimit);
     this.#mountPoint = new MountPoint(options);
     this.#serverApp = new ServerApp({ app: options.app, mountPoint: this.#mountPoint, log: () => this.#logger });
     this.app = this.#serverApp.hono;
@@ -215,7 +211,7 @@ export class WebhooksServer {
    */
   async receive(payload: unknown, { endpoint: name, id }: { endpoint?: string; id?: string } = {}): Promise<Outcome> {
     const body = payload === undefined ? "" : JSON.stringify(payload);
-    return this.#receiver.deliver({ endpoint: this.#find(name), body, id });
+    return this.#receiver.deliver({ endpoint: findEndpoint(this.#endpoints, name), body, id });
   }
 
   /**
@@ -288,7 +284,7 @@ export class WebhooksServer {
       limitRetryWaits: (maxMs) => this.#background.limitRetryWaits(maxMs),
       runJob: async ({ endpoint, ...delivery }) => {
         await this.#prepare();
-        return this.#receiver.runOnce({ endpoint: this.#find(endpoint), ...delivery });
+        return this.#receiver.runOnce({ endpoint: findEndpoint(this.#endpoints, endpoint), ...delivery });
       },
     };
   }
@@ -388,27 +384,6 @@ export class WebhooksServer {
       const url = `${this.#reachedAt.publicUrl}${webhooksPath}${name}`;
       this.#logger.info({ endpoint: name, url }, "endpoint added");
     }
-  }
-
-  #find(name: string | undefined): Endpoint {
-    const names = this.endpointNames;
-    if (name === undefined && names.length !== 1) {
-      throw new WebhookError(
-        `Say which endpoint the payload is for, as in receive(payload, { endpoint: "${names[0] ?? "retrain"}" }).`,
-        {
-          code: "ENDPOINT_REQUIRED",
-        },
-      );
-    }
-    const endpoint = this.#endpoints.get(name ?? names[0] ?? "");
-    if (endpoint) return endpoint;
-    throw new WebhookError(
-      `There is no endpoint "${name}": name one that the server has: ${names.join(", ") || "none yet"}.`,
-      {
-        code: "ENDPOINT_UNKNOWN",
-        status: 404,
-      },
-    );
   }
 
   #route(app: Hono): void {

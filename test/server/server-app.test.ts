@@ -287,7 +287,8 @@ describeOverBothTransports("The given app", (send) => {
   test("may come from another copy of Hono", async () => {
     const folder = mkdtempSync(join(tmpdir(), "hono-copy-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
-    cpSync(join(root, "node_modules/hono"), folder, { recursive: true });
+    const isNeeded = (path: string) => !/\/dist\/(?:cjs|types)$/.test(path);
+    cpSync(join(root, "node_modules/hono"), folder, { recursive: true, filter: isNeeded });
     const { Hono: OtherHono }: typeof import("hono") = await import(pathToFileURL(join(folder, "dist/index.js")).href);
     const app = new OtherHono();
     expect(app).not.toBeInstanceOf(Hono);
@@ -378,6 +379,13 @@ describe("The option app", () => {
     expect(() => createServer({ app })).toThrow(
       expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining("another WebhooksServer") }),
     );
+  });
+
+  test("may be given again where another option was refused", async () => {
+    const app = new Hono();
+    expect(() => createServer({ app, basePath: "/api", secret: "" })).toThrow(/"secret"/);
+    const { server } = createServer({ app, basePath: "/api" });
+    expect((await server.fetch(delivery())).status).toBe(200);
   });
 
   test("is refused where it has answered a request, after which Hono takes no routes", async () => {
