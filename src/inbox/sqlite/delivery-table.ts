@@ -64,13 +64,11 @@ const suspectsRead = 20;
 export class DeliveryTable {
   readonly reader: DeliveryReader;
   readonly remover: StepRemover;
-  readonly #database: DatabaseSync;
   readonly #statements: Statements;
   /** Deliveries that cannot be claimed since they are on a damaged page, by sequence. */
   readonly #damaged = new Set<number>();
 
   constructor(database: DatabaseSync) {
-    this.#database = database;
     this.#statements = prepareStatements(database);
     this.reader = new DeliveryReader(this.#statements);
     this.remover = new StepRemover(database, this.#statements);
@@ -135,6 +133,15 @@ export class DeliveryTable {
   ): Claimed | undefined {
     const { owner, now } = claimant;
     try {
+      // Read before: a write that meets a damaged page spoils the transaction.
+      this.#statements.row.get(sequence);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#damaged.add(sequence);
+      onDamage(error);
+      return undefined;
+    }
+    try {
       const row = this.#statements.claim.get(owner, now, now, sequence);
       return (
         row && {
@@ -148,10 +155,8 @@ export class DeliveryTable {
         }
       );
     } catch (error) {
-      if (!isDamage(error) || !this.#database.isTransaction) throw error;
-      this.#damaged.add(sequence);
-      onDamage(error);
-      return undefined;
+      if (isDamage(error)) this.#damaged.add(sequence);
+      throw error;
     }
   }
 

@@ -1,6 +1,6 @@
 import { WebhookError } from "../../errors.ts";
 import { inboxUnavailable } from "../inbox-errors.ts";
-import { isBusy } from "./sqlite-error.ts";
+import { isBusy, isDamage } from "./sqlite-error.ts";
 
 /**
  * How long a write may wait for another connection's lock, in milliseconds: the answer is then sent within 5 s, also by a
@@ -39,7 +39,8 @@ export class GroupCommit {
   readonly #deadlineMs: number;
   #waiting: Write[] = [];
   #isScheduled = false;
-
+  /** So many of those that wait are committed on their own. */
+  #oneByOne = 0;
   #failure: unknown;
 
   constructor(target: CommitTarget, { deadlineMs = longestWaitMs }: { deadlineMs?: number } = {}) {
@@ -84,14 +85,21 @@ export class GroupCommit {
   }
 
   #flush(): void {
-    const group = this.#waiting;
-    this.#waiting = [];
+    const group = this.#waiting.splice(0, this.#oneByOne > 0 ? 1 : this.#waiting.length);
+    if (this.#oneByOne > 0) {
+      this.#oneByOne -= 1;
+      if (this.#waiting.length > 0) this.#schedule(0);
+    }
     try {
       this.#target.begin();
     } catch (error) {
       this.#waitForLock(group, error);
       return;
     }
+    this.#commitAll(group);
+  }
+
+  #commitAll(group: readonly Write[]): void {
     const settle: (() => void)[] = [];
     try {
       for (const { operation, resolve, reject } of group) {
@@ -108,6 +116,13 @@ export class GroupCommit {
     } catch (error) {
       this.#target.rollback();
       this.#target.afterFailure(error);
+      // A write that meets a damaged page spoils the whole transaction.
+      if (isDamage(error) && group.length > 1) {
+        this.#waiting.unshift(...group);
+        this.#schedule(0);
+        this.#oneByOne = group.length;
+        return;
+      }
       this.#failure = error;
       for (const { reject } of group) reject(inboxUnavailable(error));
       return;

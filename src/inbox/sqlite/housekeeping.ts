@@ -1,5 +1,6 @@
 import { idsKnownMs } from "../known-ids.ts";
 import { defaultRetentionMs } from "../retention.ts";
+import type { DamageLog } from "./damage-log.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
@@ -8,6 +9,7 @@ export interface HousekeepingOptions {
   /** Belongs to the current file of the inbox. */
   table: () => DeliveryTable;
   commit: GroupCommit;
+  damage: DamageLog;
   /** Milliseconds since the epoch. */
   now: () => number;
   /** The retention of an endpoint of this process, in milliseconds. */
@@ -23,15 +25,21 @@ const ownersKeptMs = 24 * 3_600_000;
  * steps, between which others write. Returns how many deliveries.
  */
 export async function pruneInbox(options: HousekeepingOptions): Promise<number> {
-  const { table, commit, now, retentionOf, isStopped } = options;
+  const { table, commit, damage, now, retentionOf, isStopped } = options;
   let count = 0;
   for (const { endpoint, retentionMs } of table().remover.endpoints()) {
     const keptMs = retentionOf(endpoint) ?? retentionMs ?? defaultRetentionMs;
     for (let isDone = false; !isDone && !isStopped(); ) {
       const limits = { bodiesBefore: now() - keptMs, idsBefore: now() - idsKnownMs };
-      const step = await commit.write(() => table().remover.prune(endpoint, limits));
-      count += step.count;
-      isDone = step.isDone;
+      const { damaged } = table().remover;
+      try {
+        const step = await commit.write(() => table().remover.prune(endpoint, limits));
+        count += step.count;
+        isDone = step.isDone;
+      } catch (error) {
+        if (!damage.note(error, endpoint)) throw error;
+        isDone = table().remover.damaged === damaged;
+      }
     }
   }
   if (isStopped()) return count;

@@ -173,12 +173,15 @@ export class QueueWorker {
   #run(claimed: Claimed): Promise<void> {
     const { gate, runningChanged } = this.#options;
     const controller = new AbortController();
-    const done = this.#work(claimed, controller).finally(() => {
-      this.#running.delete(claimed.id);
-      runningChanged();
-      if (!this.#closing) this.wake();
-      gate.leave();
-    });
+    // Not at once: a handler may block the event loop, and what it must not stop is started first.
+    const done = Promise.resolve()
+      .then(() => this.#work(claimed, controller))
+      .finally(() => {
+        this.#running.delete(claimed.id);
+        runningChanged();
+        if (!this.#closing) this.wake();
+        gate.leave();
+      });
     this.#running.set(claimed.id, { claimed, controller, done });
     runningChanged();
     return done;

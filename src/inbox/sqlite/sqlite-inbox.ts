@@ -211,6 +211,7 @@ export class SqliteInbox implements Inbox {
     return pruneInbox({
       table: () => this.#table,
       commit: this.#commit,
+      damage: this.#damage,
       now: this.#options.now,
       retentionOf: (endpoint) => this.#workers.get(endpoint)?.queue.retentionMs,
       isStopped: () => this.#closed !== undefined,

@@ -57,6 +57,11 @@ export class StepRemover {
     return { count: bodies.count, isDone };
   }
 
+  /** How many deliveries are left out since they are on a damaged page. */
+  get damaged(): number {
+    return this.#damaged.size;
+  }
+
   /** Gives some free pages back to the disk. Returns whether that was all. */
   shrink(): { isDone: boolean } {
     const read = (name: string) => Number(this.#database.prepare(`PRAGMA ${name}`).get()?.[name]);
@@ -85,8 +90,9 @@ export class StepRemover {
         remove(Number(sequence));
         count += 1;
       } catch (error) {
-        if (!isDamage(error) || !this.#database.isTransaction) throw error;
-        this.#damaged.add(Number(sequence));
+        // Left out from the next step on.
+        if (isDamage(error)) this.#damaged.add(Number(sequence));
+        throw error;
       }
     }
     return { count, isDone: rows.length < limit };

@@ -86,25 +86,24 @@ export class Takeover {
   }
 
   async #takeAll(rows: readonly Found[], { gone, beat }: { gone: string; beat: number | undefined }): Promise<void> {
+    const { commit, table } = this.#options;
+    const death = await commit.write(() => table().noteDeath(gone, { beat }));
+    if (!death) return;
+    await Promise.all(rows.map((row) => this.#takeOne(row, death)));
+    await commit.write(() => table().dropOwner(gone));
+  }
+
+  async #takeOne(row: Found, { running, lastBeatAt }: { running: number; lastBeatAt: number }): Promise<void> {
     const { commit, table, now, damage } = this.#options;
-    const taken = await commit.write(() => {
-      const death = table().noteDeath(gone, { beat });
-      if (!death) return [];
-      const { running, lastBeatAt } = death;
-      const takenBack = rows.flatMap((row): TakenBack[] => {
-        const { endpoint, policy } = row.worker.queue;
-        try {
-          const back = table().takeBack(row, { isAlone: running === 1, policy, now: now(), lastBeatAt });
-          return back ? [back] : [];
-        } catch (error) {
-          if (!damage.note(error, endpoint)) throw error;
-          return [];
-        }
-      });
-      table().dropOwner(gone);
-      return takenBack;
-    });
-    for (const back of taken) this.#log(back);
+    const { endpoint, policy } = row.worker.queue;
+    try {
+      const taken = await commit.write(() =>
+        table().takeBack(row, { isAlone: running === 1, policy, now: now(), lastBeatAt }),
+      );
+      if (taken) this.#log(taken);
+    } catch (error) {
+      if (!damage.note(error, endpoint)) throw error;
+    }
   }
 
   #log({ endpoint, id: deliveryId, attempt, isCounted, isDead }: TakenBack): void {

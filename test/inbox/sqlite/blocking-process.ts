@@ -1,0 +1,22 @@
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { crashPolicy } from "../crash-policy.ts";
+import { openers } from "../engines.ts";
+
+/* Runs deliveries of "retrain", and blocks its event loop for BLOCKED_MS in each of them. */
+const { STORE: store = "", BLOCKED_MS, LEASE_MS } = process.env;
+const inbox = openers.SQLite({ store, log: createMemoryLogger, leaseMs: Number(LEASE_MS) });
+inbox.work({
+  endpoint: "retrain",
+  concurrency: 4,
+  policy: crashPolicy,
+  retentionMs: 60_000,
+  run: async () => {
+    process.stdout.write(`${JSON.stringify({ level: 30, msg: "started" })}\n`);
+    const until = performance.now() + Number(BLOCKED_MS);
+    while (performance.now() < until);
+    return { status: "succeeded", result: undefined };
+  },
+});
+
+// An inbox alone keeps no process alive.
+setInterval(() => {}, 60_000);

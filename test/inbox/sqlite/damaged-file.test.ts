@@ -1,0 +1,80 @@
+import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { waitFor } from "../../support/wait-for.ts";
+import { failed } from "../engine.ts";
+import { inboxFile } from "../open-file.ts";
+import { fastClock } from "./fast-clock.ts";
+import { arrival, openInbox, reached, succeeded, work } from "./inbox.ts";
+import { damage, makeLargeFile, pagesWith, waiting } from "./large-file.ts";
+
+const hourMs = 3_600_000;
+
+describe("A page of a large file that is damaged", () => {
+  let folder = "";
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "hub-webhooks-inbox-"));
+    makeLargeFile(join(folder, "inbox.db"));
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  /** A copy of the large file, in which another process was running a delivery of "retrain" when it crashed. */
+  function largeFile(): string {
+    const file = inboxFile();
+    copyFileSync(join(folder, "inbox.db"), file);
+    expect(statSync(file).size).toBeGreaterThan(64 * 2 ** 20);
+    const database = new DatabaseSync(file);
+    database.exec(`
+      INSERT INTO deliveries (endpoint, id, body, received_at, set_at, status, owner, attempts, started_at)
+        VALUES ('retrain', 'crashed', 'x', 1, 1, 'running', 'gone', 1, 1);
+      PRAGMA wal_checkpoint(TRUNCATE);
+    `);
+    database.close();
+    return file;
+  }
+
+  const places = [
+    { what: "of the body of a delivery", name: "deliveries", kind: "overflow", text: "body of bad-7,", lost: 5 },
+    { what: "of the table", name: "deliveries", kind: "leaf", text: "body of bad-1", lost: 100 },
+    { what: "of the index of what waits", name: "deliveries_queued", kind: "leaf", text: "bad", lost: waiting },
+    {
+      what: "of the index of the status",
+      name: "deliveries_by_status",
+      kind: "leaf",
+      text: "queuedbad",
+      lost: waiting,
+    },
+  ] as const;
+
+  test.each(places)("stops no other endpoint, no retry and no takeover: one $what", async ({ lost, ...place }) => {
+    const file = largeFile();
+    const pages = pagesWith(file, place);
+    expect(pages.length).toBeGreaterThan(0);
+    // One of which no neighbor is written to for another endpoint.
+    damage(file, pages.slice(pages.length / 2, pages.length / 2 + 1));
+    const clock = fastClock();
+    const { inbox, logger } = openInbox({ file, leaseMs: hourMs, monotonicNow: clock.now });
+    const bad = work(inbox, () => succeeded, { endpoint: "bad", concurrency: 20 });
+    work(inbox, ({ id, attempt }) => (id === "fails" && attempt === 1 ? failed() : succeeded));
+    await inbox.accept(arrival("good"));
+    await inbox.accept(arrival("fails"));
+    await reached(inbox, "good", "succeeded");
+    expect((await reached(inbox, "fails", "succeeded"))?.attempts).toHaveLength(2);
+    // What is not on the page runs as well, behind what is.
+    await waitFor(() => expect(bad.length).toBeGreaterThanOrEqual(waiting - lost));
+    await waitFor(async () =>
+      expect(await inbox.problems()).toMatchObject([
+        { code: "INBOX_DAMAGED", severity: "degraded", message: expect.stringContaining(".recover") },
+      ]),
+    );
+    const complaints = logger.lines.filter(({ level }) => level === "error");
+    expect(complaints).toMatchObject([{ code: "INBOX_DAMAGED", endpoint: "bad" }]);
+    clock.stepMs = hourMs / 4;
+    expect((await reached(inbox, "crashed", "succeeded"))?.attempts).toMatchObject([
+      { outcome: "abandoned" },
+      { outcome: "succeeded" },
+    ]);
+  });
+});

@@ -1,0 +1,118 @@
+import { statSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
+import { waitFor } from "../../support/wait-for.ts";
+import { failed } from "../engine.ts";
+import { inboxFile } from "../open-file.ts";
+import { arrival, openInbox, reached, succeeded, work } from "./inbox.ts";
+
+const dayMs = 24 * 3_600_000;
+
+/** Puts deliveries of "retrain" into a file, all at once. */
+function fill(
+  file: string,
+  { count, status, bodyBytes = 10 }: { count: number; status: string; bodyBytes?: number },
+): void {
+  const database = new DatabaseSync(file);
+  database.exec(`
+    WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${count})
+    INSERT INTO deliveries (endpoint, id, body, received_at, set_at, status, finished_at)
+      SELECT 'retrain', 'filled-' || number, hex(zeroblob(${bodyBytes / 2})), 1, 1, '${status}', 1 FROM numbers;
+    PRAGMA wal_checkpoint(TRUNCATE);
+  `);
+  database.close();
+}
+
+describe("What finished at an endpoint that no receiver has any more", () => {
+  async function finish(retentionMs: number) {
+    const clock = { now: Date.UTC(2026, 0, 1) };
+    const { inbox, file } = openInbox({ now: () => clock.now });
+    work(inbox, ({ id }) => (id === "waits" ? failed({ retryAt: new Date(clock.now + 1e12) }) : succeeded), {
+      retentionMs,
+    });
+    await inbox.accept(arrival("done"));
+    await inbox.accept(arrival("waits"));
+    await reached(inbox, "done", "succeeded");
+    await waitFor(async () => expect((await reached(inbox, "waits", "queued"))?.attempts).toHaveLength(1));
+    await inbox.close(0);
+    return { clock, file };
+  }
+
+  test.each([1, 60])("is forgotten after the %i days that were stored for it, and nothing that waits", async (days) => {
+    const { clock, file } = await finish(days * dayMs);
+    const { inbox } = openInbox({ file, now: () => clock.now });
+    work(inbox, () => succeeded, { endpoint: "other", retentionMs: 1 });
+    clock.now += days * dayMs;
+    expect(await inbox.prune()).toBe(0);
+    clock.now += 1;
+    expect(await inbox.prune()).toBe(1);
+    expect((await inbox.list()).deliveries).toMatchObject([{ id: "waits", status: "queued", body: '{"id":"waits"}' }]);
+  });
+
+  test("is kept for 14 days where nothing was stored for it, as in a file of an older release", async () => {
+    const { clock, file } = await finish(dayMs);
+    const database = new DatabaseSync(file);
+    database.exec("DELETE FROM endpoints");
+    database.close();
+    const { inbox } = openInbox({ file, now: () => clock.now });
+    clock.now += 14 * dayMs;
+    expect(await inbox.prune()).toBe(0);
+    clock.now += 1;
+    expect(await inbox.prune()).toBe(1);
+  });
+});
+
+describe("Space that is not needed any more", () => {
+  test("is given back to the disk by a file that this release has made", async () => {
+    const { inbox, file } = openInbox();
+    fill(file, { count: 300, status: "succeeded", bodyBytes: 50_000 });
+    expect(statSync(file).size).toBeGreaterThan(10_000_000);
+    expect(await inbox.prune()).toBe(300);
+    await inbox.close(0);
+    expect(statSync(file).size).toBeLessThan(1_000_000);
+  });
+});
+
+describe("A large number of dead deliveries", () => {
+  test("is replayed in steps, between which others write, each once", async () => {
+    const { inbox, file } = openInbox();
+    fill(file, { count: 2_000, status: "dead" });
+    let turns = 0;
+    let isDone = false;
+    const counting = (async () => {
+      for (; !isDone; turns += 1) await setImmediate();
+    })();
+    const replayed = inbox.replayDead("retrain").finally(() => {
+      isDone = true;
+    });
+    await inbox.accept(arrival("meanwhile"));
+    expect(isDone).toBe(false);
+    expect(await replayed).toBe(2_000);
+    await counting;
+    expect(turns).toBeGreaterThanOrEqual(10);
+    expect(await inbox.counts()).toMatchObject({ retrain: { queued: 2_001, dead: 0 } });
+  });
+
+  test("goes on behind what a step has replayed, as long as there is more", () => {
+    const file = inboxFile();
+    const database = openInboxDatabase(file);
+    fill(file, { count: 450, status: "dead" });
+    const table = new DeliveryTable(database);
+    const last = table.lastSequence();
+    let replayed = 0;
+    let steps = 0;
+    for (let after: number | undefined = 0; after !== undefined; steps += 1) {
+      const step = table.replayDeadStep("retrain", { after, last, now: 5 });
+      replayed += step.count;
+      after = step.next;
+      // What dies again meanwhile is left alone.
+      database.exec("UPDATE deliveries SET status = 'dead' WHERE sequence = 1");
+    }
+    expect(replayed).toBe(450);
+    expect(steps).toBeGreaterThanOrEqual(3);
+    database.close();
+  });
+});

@@ -1,0 +1,199 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import type { Inbox } from "../../../src/inbox/inbox.ts";
+import { waitFor } from "../../support/wait-for.ts";
+import { inboxFile } from "../open-file.ts";
+import { arrival, openInbox, reached, succeeded, work } from "./inbox.ts";
+
+const unavailable = { code: "INBOX_UNAVAILABLE", status: 503 };
+/** So long that only a write meets the fault. */
+const pollMs = 3_600_000;
+
+/** A file in a folder of its own, which a test may remove. */
+function fileInFolder(): string {
+  return join(dirname(inboxFile()), "private", "inbox.db");
+}
+
+async function acceptAll(inbox: Inbox, ids: readonly string[]): Promise<void> {
+  for (const id of ids) await inbox.accept(arrival(id));
+}
+
+async function idsOf(inbox: Inbox): Promise<string[]> {
+  return (await inbox.list({ limit: 1_000 })).deliveries.map(({ id }) => id).sort();
+}
+
+/** The ids that a receiver finds after a restart. */
+async function idsAfterRestart(file: string): Promise<string[]> {
+  return idsOf(openInbox({ file }).inbox);
+}
+
+describe("An inbox whose file is gone from its path", () => {
+  const faults: { what: string; lose: (file: string) => void }[] = [
+    { what: "with its folder", lose: (file) => rmSync(dirname(file), { recursive: true }) },
+    { what: "since its folder was moved", lose: (file) => renameSync(dirname(file), `${dirname(file)}-moved`) },
+    { what: "alone", lose: (file) => rmSync(file) },
+    { what: "with its log", lose: (file) => ["", "-wal"].map((suffix) => rmSync(`${file}${suffix}`)) },
+    { what: "or rather only its log", lose: (file) => rmSync(`${file}-wal`) },
+    { what: "or rather only the index of its log", lose: (file) => rmSync(`${file}-shm`) },
+  ];
+
+  test.each(faults)("refuses a delivery, then restores all that it had accepted: gone $what", async ({ lose }) => {
+    const file = fileInFolder();
+    const { inbox, logger } = openInbox({ file, pollMs });
+    const before = Array.from({ length: 20 }, (_, index) => `before-${index}`);
+    await acceptAll(inbox, before);
+    lose(file);
+    await expect(inbox.accept(arrival("refused"))).rejects.toMatchObject(unavailable);
+    expect(await inbox.accept(arrival("later"))).toEqual({ duplicate: false });
+    expect(logger.lines).toMatchObject([
+      { level: "error", code: "INBOX_UNAVAILABLE", file },
+      { level: "warn", file },
+    ]);
+    const expected = [...before, "later", "refused"].sort();
+    expect(await idsOf(inbox)).toEqual(expected);
+    expect((statSync(file).mode & 0o777).toString(8)).toBe("600");
+    expect((statSync(dirname(file)).mode & 0o777).toString(8)).toBe("700");
+    // A restart finds them without a word of the process that is still there.
+    expect(await idsAfterRestart(file)).toEqual(expected);
+    await inbox.close(0);
+    expect(await idsAfterRestart(file)).toEqual(expected);
+    expect(readdirSync(dirname(file)).filter((name) => name.includes("restored"))).toEqual([]);
+  });
+
+  test("is restored by the next poll, also when nothing arrives", async () => {
+    const file = fileInFolder();
+    const { inbox } = openInbox({ file });
+    await inbox.accept(arrival("a"));
+    rmSync(dirname(file), { recursive: true });
+    await waitFor(() => expect(existsSync(file)).toBe(true));
+    await waitFor(async () => expect(await inbox.problems()).toEqual([]));
+    expect(await idsAfterRestart(file)).toEqual(["a"]);
+  });
+
+  test("goes on with what was running, and stores how it ended", async () => {
+    const file = fileInFolder();
+    const { inbox } = openInbox({ file, pollMs: 50 });
+    const release = Promise.withResolvers<void>();
+    const runs = work(inbox, async () => {
+      await release.promise;
+      return succeeded;
+    });
+    await inbox.accept(arrival("a"));
+    await waitFor(() => expect(runs).toHaveLength(1));
+    rmSync(dirname(file), { recursive: true });
+    release.resolve();
+    expect((await reached(inbox, "a", "succeeded"))?.attempts).toMatchObject([{ number: 1, outcome: "succeeded" }]);
+    expect(runs).toHaveLength(1);
+  });
+
+  test("runs what it had taken when the file went, since that was refused", async () => {
+    const file = fileInFolder();
+    const { inbox } = openInbox({ file, pollMs: 50 });
+    await inbox.accept(arrival("a"));
+    rmSync(dirname(file), { recursive: true });
+    const runs = work(inbox, () => succeeded);
+    expect((await reached(inbox, "a", "succeeded"))?.attempts).toMatchObject([{ number: 1, outcome: "succeeded" }]);
+    expect(runs).toMatchObject([{ attempt: 1 }]);
+  });
+
+  test("brings its deliveries into the inbox that another process has made there meanwhile", async () => {
+    const file = fileInFolder();
+    const first = openInbox({ file, pollMs });
+    const runs = work(first.inbox, () => succeeded);
+    await acceptAll(first.inbox, ["done", "both"]);
+    await reached(first.inbox, "done", "succeeded");
+    await reached(first.inbox, "both", "succeeded");
+    rmSync(dirname(file), { recursive: true });
+    const second = openInbox({ file });
+    await acceptAll(second.inbox, ["new", "both"]);
+    // The worker may have met the fault before.
+    await first.inbox.accept(arrival("tried")).catch(() => {});
+    await first.inbox.accept(arrival("later"));
+    expect(await idsOf(second.inbox)).toEqual(["both", "done", "later", "new", "tried"]);
+    expect((await second.inbox.get({ id: "done", endpoint: "retrain" }))?.attempts).toMatchObject([
+      { outcome: "succeeded" },
+    ]);
+    await waitFor(async () => expect((await second.inbox.counts()).retrain).toMatchObject({ succeeded: 5, queued: 0 }));
+    expect(runs.map(({ id }) => id).sort()).toEqual(["both", "both", "done", "later", "new", "tried"]);
+    await first.inbox.close(0);
+    expect(await second.inbox.accept(arrival("after"))).toEqual({ duplicate: false });
+    expect(await idsAfterRestart(file)).toContain("after");
+  });
+
+  test("is restored once where two receivers share it", async () => {
+    const file = fileInFolder();
+    const [first, second] = [openInbox({ file, pollMs }), openInbox({ file, pollMs })];
+    await first.inbox.accept(arrival("a"));
+    await second.inbox.accept(arrival("b"));
+    rmSync(dirname(file), { recursive: true });
+    await expect(first.inbox.accept(arrival("c"))).rejects.toMatchObject(unavailable);
+    await first.inbox.accept(arrival("d"));
+    await expect(second.inbox.accept(arrival("e"))).rejects.toMatchObject(unavailable);
+    await second.inbox.accept(arrival("f"));
+    expect(await idsOf(first.inbox)).toEqual(["a", "b", "c", "d", "e", "f"]);
+    await Promise.all([first.inbox.close(0), second.inbox.close(0)]);
+    expect(await idsAfterRestart(file)).toEqual(["a", "b", "c", "d", "e", "f"]);
+  });
+});
+
+describe("A file of another program in the place of an inbox", () => {
+  test.each([
+    ["a text", (file: string) => writeFileSync(file, "dear diary, ".repeat(500))],
+    [
+      "a database",
+      (file: string) => {
+        const database = new DatabaseSync(file);
+        database.exec("CREATE TABLE notes (text TEXT)");
+        database.close();
+      },
+    ],
+  ])("is left as it is, and the inbox restored once it is moved away: %s", async (_what, make) => {
+    const file = fileInFolder();
+    const { inbox, logger } = openInbox({ file, pollMs: 50 });
+    await inbox.accept(arrival("a"));
+    const foreign = inboxFile();
+    make(foreign);
+    // As `mv` does, with the log of the inbox left where it is.
+    renameSync(foreign, file);
+    const bytes = readFileSync(file);
+    await expect(inbox.accept(arrival("b"))).rejects.toMatchObject(unavailable);
+    await waitFor(async () =>
+      expect(await inbox.problems()).toMatchObject([{ code: "INBOX_FILE_REPLACED", severity: "unavailable" }]),
+    );
+    expect(readFileSync(file).equals(bytes)).toBe(true);
+    const complaints = logger.lines.filter(({ level }) => level === "error");
+    expect(complaints).toMatchObject([{ code: "INBOX_UNAVAILABLE" }, { code: "INBOX_FILE_REPLACED" }]);
+    mkdirSync(join(dirname(file), "elsewhere"));
+    renameSync(file, join(dirname(file), "elsewhere", "notes"));
+    await waitFor(async () => expect(await inbox.problems()).toEqual([]));
+    await inbox.accept(arrival("c"));
+    expect(await idsAfterRestart(file)).toEqual(expect.arrayContaining(["a", "c"]));
+    expect(readFileSync(join(dirname(file), "elsewhere", "notes")).equals(bytes)).toBe(true);
+  });
+
+  test("keeps its log when the inbox is closed", async () => {
+    const file = fileInFolder();
+    const { inbox } = openInbox({ file, pollMs });
+    await inbox.accept(arrival("a"));
+    rmSync(dirname(file), { recursive: true });
+    const other = openInbox({ file, pollMs });
+    await other.inbox.accept(arrival("b"));
+    await inbox.close(0);
+    expect(existsSync(`${file}-wal`)).toBe(true);
+    const copy = dirname(inboxFile());
+    cpSync(dirname(file), copy, { recursive: true });
+    expect(await idsAfterRestart(join(copy, "inbox.db"))).toEqual(["b"]);
+  });
+});

@@ -1,0 +1,150 @@
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { SuspectGate } from "../../../src/inbox/sqlite/suspect-gate.ts";
+
+const firstHoldMs = 1_000;
+
+/** A gate whose clock, suspects and ordinary deliveries a test decides on. */
+function openGate() {
+  const clock = { now: 0 };
+  const suspects: { dueAt: number; id: string }[] = [];
+  const running: { id: string; end: (hasRun?: boolean) => void }[] = [];
+  const woken: number[] = [];
+  const gate = new SuspectGate({
+    now: () => clock.now,
+    monotonicNow: () => clock.now,
+    firstHoldMs,
+    findSuspects: () =>
+      suspects.map(({ dueAt, id }) => ({
+        dueAt,
+        run: () =>
+          new Promise<boolean>((resolve) => {
+            suspects.splice(
+              suspects.findIndex((one) => one.id === id),
+              1,
+            );
+            running.push({ id, end: (hasRun = true) => resolve(hasRun) });
+          }),
+      })),
+    wakeWorkers: () => woken.push(clock.now),
+  });
+  return { gate, clock, suspects, running, woken };
+}
+
+describe("A suspect", () => {
+  test("runs as soon as nothing else does, and keeps others from starting until it has ended", async () => {
+    const { gate, suspects, running, woken } = openGate();
+    suspects.push({ id: "s", dueAt: 0 });
+    expect(gate.enter()).toBe(true);
+    gate.look();
+    expect(running).toEqual([]);
+    gate.leave();
+    expect(running).toMatchObject([{ id: "s" }]);
+    expect(gate.enter()).toBe(false);
+    running[0]?.end();
+    await setImmediate();
+    expect(woken).toHaveLength(1);
+    expect(gate.enter()).toBe(true);
+  });
+
+  test("waits until it is due", () => {
+    const { gate, clock, suspects, running } = openGate();
+    suspects.push({ id: "s", dueAt: 5 });
+    gate.look();
+    expect(running).toEqual([]);
+    clock.now = 5;
+    gate.look();
+    expect(running).toMatchObject([{ id: "s" }]);
+  });
+
+  test("starts at last beside handlers that take long, while others have half of the time", () => {
+    const { gate, clock, suspects, running } = openGate();
+    suspects.push({ id: "s", dueAt: 0 });
+    const handlerMs = 600_000;
+    // Whenever it may, an ordinary delivery starts, and takes ten minutes.
+    gate.enter();
+    const ends: number[] = [handlerMs];
+    let openMs = 0;
+    for (; running.length === 0 && clock.now < 100 * handlerMs; clock.now += firstHoldMs) {
+      while (ends[0] !== undefined && ends[0] <= clock.now) {
+        ends.shift();
+        gate.leave();
+      }
+      gate.look();
+      if (ends.length < 4 && gate.enter()) ends.push(clock.now + handlerMs);
+      if (gate.enter()) {
+        openMs += firstHoldMs;
+        gate.leave();
+      }
+    }
+    expect(running).toMatchObject([{ id: "s" }]);
+    expect(clock.now).toBeLessThan(6 * handlerMs);
+    expect(openMs).toBeGreaterThan(clock.now * 0.3);
+  });
+
+  test("follows the one before it at once when nothing else waits", async () => {
+    const { gate, clock, suspects, running } = openGate();
+    suspects.push({ id: "first", dueAt: 0 }, { id: "second", dueAt: 0 });
+    gate.look();
+    clock.now = 60_000;
+    running[0]?.end();
+    await setImmediate();
+    expect(running).toMatchObject([{ id: "first" }, { id: "second" }]);
+    expect(gate.enter()).toBe(false);
+  });
+
+  test("lets ordinary deliveries go on for as long as the suspect before it took", async () => {
+    const { gate, clock, suspects, running } = openGate();
+    suspects.push({ id: "first", dueAt: 0 });
+    gate.look();
+    expect(running).toMatchObject([{ id: "first" }]);
+    clock.now = 60_000;
+    running[0]?.end();
+    await setImmediate();
+    expect(gate.enter()).toBe(true);
+    suspects.push({ id: "second", dueAt: 0 });
+    clock.now += 59_000;
+    gate.look();
+    expect(gate.enter()).toBe(true);
+    gate.leave();
+    clock.now += 1_000;
+    gate.look();
+    expect(gate.enter()).toBe(false);
+    gate.leave();
+    expect(running).toMatchObject([{ id: "first" }, { id: "second" }]);
+  });
+
+  test("that cannot be taken is tried again at the next look only", async () => {
+    const { gate, suspects, running, woken } = openGate();
+    suspects.push({ id: "s", dueAt: 0 });
+    gate.look();
+    suspects.push({ id: "s", dueAt: 0 });
+    running[0]?.end(false);
+    await setImmediate();
+    expect(running).toHaveLength(1);
+    expect(woken).toHaveLength(1);
+    gate.look();
+    expect(running).toHaveLength(2);
+  });
+
+  test("does not start any more when the inbox closes", () => {
+    const { gate, suspects, running } = openGate();
+    suspects.push({ id: "s", dueAt: 0 });
+    gate.close();
+    gate.look();
+    expect(running).toEqual([]);
+    expect(gate.enter()).toBe(false);
+  });
+
+  test("that is gone lets others start again", () => {
+    const { gate, suspects, woken } = openGate();
+    suspects.push({ id: "s", dueAt: 0 });
+    gate.enter();
+    gate.look();
+    expect(gate.enter()).toBe(false);
+    suspects.pop();
+    gate.look();
+    expect(gate.enter()).toBe(true);
+    expect(woken).toHaveLength(1);
+  });
+});
