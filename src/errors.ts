@@ -47,6 +47,7 @@ export type WebhookErrorCode =
   | "NODE_REQUIRED"
   | "FOLDER_UNUSABLE"
   | "INBOX_UNUSABLE"
+  | "INBOX_IN_USE"
   | "DELIVERY_UNKNOWN"
   | "LEASE_LOST"
   | "PERMANENT_FAILURE"

@@ -1,6 +1,7 @@
 import { WebhookError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { Inbox } from "./inbox.ts";
+import type { CompactedInbox } from "./sqlite/compact.ts";
 
 /** Where the inbox is, unless it is said. */
 export const defaultInboxUrl = "sqlite:./.hub-webhooks/inbox.db";
@@ -31,23 +32,47 @@ export async function openInbox({
   now,
   mustExist = false,
 }: OpenInboxOptions): Promise<Inbox> {
-  if (/^(?:rediss?|postgres(?:ql)?):\/\//.test(url)) {
+  if (isServerUrl(url)) {
     const { openBullmqInbox } = await import("./bullmq/open.ts");
     return openBullmqInbox({ url, log, now, mustExist });
   }
-  const [, file, unsafe] = /^sqlite:(?:\/\/)?(.+?)(\?unsafe-file-system=allow)?$/s.exec(url) ?? [];
-  if (file === undefined) {
-    // Not shown: it may hold a password.
-    throw new WebhookError(
-      'The URL of the inbox is none that is known: set INBOX_URL (or the option "inbox") to "sqlite:" and a file, as in sqlite:./data/inbox.db, or the address of a server that begins with redis://, rediss:// or postgres://.',
-      { code: "OPTION_INVALID" },
-    );
-  }
+  const { file, unsafeFileSystem } = parseSqliteUrl(url);
   if (file === ":memory:" && !mustExist) {
     log().warn(
       "The inbox is in memory: what it has acknowledged is lost when this process ends. Use it for tests only.",
     );
   }
   const { SqliteInbox } = await import("./sqlite/sqlite-inbox.ts");
-  return new SqliteInbox({ file, unsafeFileSystem: unsafe === undefined ? "refuse" : "allow", log, now, mustExist });
+  return new SqliteInbox({ file, unsafeFileSystem, log, now, mustExist });
+}
+
+/**
+ * Gives the unused space of an inbox in a SQLite file back to the disk. No process may have it open.
+ *
+ * @throws `OPTION_INVALID` for a URL of another kind, `INBOX_IN_USE`, `INBOX_UNUSABLE`.
+ */
+export async function compactInbox(url: string = defaultInboxUrl): Promise<CompactedInbox> {
+  if (isServerUrl(url)) {
+    throw new WebhookError(
+      "Only an inbox in a SQLite file can be compacted. Redis and PostgreSQL manage their space themselves.",
+      { code: "OPTION_INVALID" },
+    );
+  }
+  const { file } = parseSqliteUrl(url);
+  const { compactInboxFile } = await import("./sqlite/compact.ts");
+  return compactInboxFile(file);
+}
+
+function isServerUrl(url: string): boolean {
+  return /^(?:rediss?|postgres(?:ql)?):\/\//.test(url);
+}
+
+function parseSqliteUrl(url: string): { file: string; unsafeFileSystem: "refuse" | "allow" } {
+  const [, file, unsafe] = /^sqlite:(?:\/\/)?(.+?)(\?unsafe-file-system=allow)?$/s.exec(url) ?? [];
+  if (file !== undefined) return { file, unsafeFileSystem: unsafe === undefined ? "refuse" : "allow" };
+  // Not shown: it may hold a password.
+  throw new WebhookError(
+    'Unsupported inbox URL. Set INBOX_URL (or the option "inbox") to "sqlite:" and a file, as in sqlite:./data/inbox.db, or to the address of a server that begins with redis://, rediss:// or postgres://.',
+    { code: "OPTION_INVALID" },
+  );
 }

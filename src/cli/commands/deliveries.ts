@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { examples } from "../examples.ts";
 import type { Invocation } from "../invocation.ts";
 import { refuseHubAddress } from "../of-option.ts";
+import { addCompact } from "./deliveries/compact.ts";
 import { addCounts } from "./deliveries/counts.ts";
 import { parseInboxUrl } from "./deliveries/delivery-options.ts";
 import { InboxAccess } from "./deliveries/inbox-access.ts";
@@ -10,7 +11,7 @@ import { addReplayDeliveries } from "./deliveries/replay.ts";
 import { addShow } from "./deliveries/show.ts";
 import { addTail } from "./deliveries/tail.ts";
 
-const subcommands = [addListDeliveries, addShow, addReplayDeliveries, addCounts, addTail];
+const subcommands = [addListDeliveries, addShow, addReplayDeliveries, addCounts, addTail, addCompact];
 
 /** Adds `hub-webhooks deliveries` and its subcommands. */
 export function addDeliveries(program: Command, invocation: Invocation): void {

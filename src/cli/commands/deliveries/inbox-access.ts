@@ -29,11 +29,8 @@ export class InboxAccess {
    *
    * @throws `INBOX_UNUSABLE`, `OPTION_INVALID`, and whatever `work` throws.
    */
-  async use(work: (inbox: ServerInbox) => Promise<void>): Promise<void> {
-    const { shell, readOptions } = this.#options;
-    // An empty variable counts as not set.
-    const url = readOptions().inbox ?? (shell.env.INBOX_URL || undefined);
-    try {
+  use(work: (inbox: ServerInbox) => Promise<void>): Promise<void> {
+    return this.useUrl(async (url) => {
       const [{ openInbox }, { ServerInbox }] = await Promise.all([
         import("../../../inbox/open-inbox.ts"),
         import("../../../server/server-inbox.ts"),
@@ -44,6 +41,16 @@ export class InboxAccess {
       } finally {
         await inbox.close(0);
       }
+    });
+  }
+
+  /** Does something with the URL of the inbox; `undefined`: the default. No error shows what is secret in it. */
+  async useUrl(work: (url: string | undefined) => Promise<void>): Promise<void> {
+    const { shell, readOptions } = this.#options;
+    // An empty variable counts as not set.
+    const url = readOptions().inbox ?? (shell.env.INBOX_URL || undefined);
+    try {
+      await work(url);
     } catch (error) {
       throw toTellable(error, { url: url ?? "", isOption: readOptions().inbox !== undefined });
     }

@@ -1,0 +1,51 @@
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { messageOf } from "../../error-message.ts";
+import { WebhookError } from "../../errors.ts";
+import { openInboxDatabase } from "./database.ts";
+import { isBusy, isFull } from "./sqlite-error.ts";
+
+/** The size of a file, in bytes. */
+export interface CompactedInbox {
+  bytesBefore: number;
+  bytesAfter: number;
+}
+
+/**
+ * Gives the unused space of an inbox back to the disk, and lets it give it back by itself from then on. No process may
+ * have the inbox open.
+ *
+ * @throws `INBOX_IN_USE` when a process has it open, `INBOX_UNUSABLE` for a file that is no inbox or cannot be compacted.
+ */
+export function compactInboxFile(file: string): CompactedInbox {
+  // Checks the file, and brings it to the present version.
+  openInboxDatabase(file, { mustExist: true }).close();
+  const bytesBefore = statSync(file).size;
+  const database = new DatabaseSync(file);
+  try {
+    // The lock is refused while any other connection is open, also an idle one.
+    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT");
+    database.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM");
+  } catch (error) {
+    throw refused(error, file);
+  } finally {
+    database.close();
+  }
+  return { bytesBefore, bytesAfter: statSync(file).size };
+}
+
+function refused(error: unknown, file: string): WebhookError {
+  const path = resolve(file);
+  if (isBusy(error)) {
+    return new WebhookError(
+      `A process has the inbox "${path}" open. Stop the receiver, compact the inbox, then start the receiver again.`,
+      { code: "INBOX_IN_USE", retryable: true },
+    );
+  }
+  const remedy = isFull(error) ? "Free as much disk space as the inbox takes, then try again." : "Try again.";
+  return new WebhookError(`The inbox "${path}" could not be compacted: ${messageOf(error)}. ${remedy}`, {
+    code: "INBOX_UNUSABLE",
+    cause: error,
+  });
+}
