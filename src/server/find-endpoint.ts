@@ -21,3 +21,11 @@ export function findEndpoint(endpoints: ReadonlyMap<string, Endpoint>, name: str
     { code: "ENDPOINT_UNKNOWN", status: 404 },
   );
 }
+
+/** What is thrown where a second endpoint takes a name. */
+export function endpointExists(name: string): WebhookError {
+  return new WebhookError(
+    `An endpoint named "${name}" is registered already: give one of the two another name. A class whose methods are endpoints can be instantiated once.`,
+    { code: "ENDPOINT_EXISTS" },
+  );
+}

@@ -4,7 +4,7 @@ import { WebhookError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { ownField } from "../own-field.ts";
 import { answerError, internalError, isResponse } from "./answer.ts";
-import type { MountPoint } from "./mount-point.ts";
+import { MountPoint, type MountPointOptions } from "./mount-point.ts";
 
 /**
  * A Hono app, with any environment and of any copy of Hono: what `new Hono()` returns. The type names no more of it than
@@ -20,16 +20,16 @@ export interface HonoApp {
 const takenApps = new WeakSet<object>();
 
 /** What a {@link ServerApp} is made from. */
-export interface ServerAppOptions {
-  /** The user's app; `undefined` for one of the server's own. */
-  app: HonoApp | undefined;
-  mountPoint: MountPoint;
+export interface ServerAppOptions extends MountPointOptions {
+  /** The user's app. Default: one of the server's own. */
+  app?: HonoApp;
   log: () => Logger;
 }
 
 /** The Hono app of a server: one of its own, or one that the user has registered middleware on. */
 export class ServerApp {
   readonly hono: Hono;
+  readonly mountPoint: MountPoint;
   readonly #options: ServerAppOptions;
   /** Whether the app matches paths as Hono does by default: with its router, and with the path as it is in the URL. */
   readonly #hasDefaultMatching: boolean;
@@ -38,10 +38,11 @@ export class ServerApp {
   /** The routes up to the last built-in one. A router of their own, because one that has matched takes no more routes. */
   readonly #router = new Hono().router;
 
-  /** @throws `OPTION_INVALID` when `app` is not a Hono app, or belongs to another server. */
+  /** @throws `OPTION_INVALID` when `app` is not a Hono app or belongs to another server, or `basePath` is not a prefix. */
   constructor(options: ServerAppOptions) {
     const { app } = options;
     this.#options = options;
+    this.mountPoint = new MountPoint(options);
     this.hono = app === undefined ? new Hono() : checkedApp(app);
     const { getPath, router } = this.hono;
     this.#hasDefaultMatching = defaultGetPaths().includes(getPath) && router.constructor === this.#router.constructor;
@@ -54,7 +55,7 @@ export class ServerApp {
    * @throws `OPTION_INVALID` when the app has answered a request already, or has routes that its base path hides.
    */
   add(addRoutes: (app: Hono) => void): void {
-    const { app, mountPoint } = this.#options;
+    const { mountPoint } = this;
     takenApps.add(this.hono);
     const builtIn = new Hono();
     addRoutes(builtIn);
@@ -76,7 +77,7 @@ export class ServerApp {
       Object.assign(this.hono, { getPath: stripped });
     }
     // Whether the user's app has one of its own cannot be seen: it stays as it is.
-    if (app === undefined) this.hono.notFound(() => answerError(nothingFound()));
+    if (this.#options.app === undefined) this.hono.notFound(() => answerError(nothingFound()));
     if (hasDefaultErrorHandler(this.hono)) this.hono.onError((cause, context) => this.#answerFailure(cause, context));
     this.hono.use = () => {
       throw middlewareTooLate();

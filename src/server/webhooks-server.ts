@@ -7,7 +7,7 @@ import { type Duration, toMilliseconds } from "../duration.ts";
 import { WebhookError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { Activity } from "./activity.ts";
-import { type Answer, toResponse } from "./answer.ts";
+import { toResponse } from "./answer.ts";
 import { BackgroundWork } from "./background-work.ts";
 import { checkedBodyLimit } from "./body-limit.ts";
 import { createConsoleLogger } from "./console-logger.ts";
@@ -15,14 +15,13 @@ import { serveDashboard } from "./dashboard/serve.ts";
 import { serveDefaultExport, stopServingDefaultExport } from "./default-export.ts";
 import { type DeliveryRequest, RoutedRequest, webhooksPath } from "./delivery-request.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { findEndpoint } from "./find-endpoint.ts";
+import { endpointExists, findEndpoint } from "./find-endpoint.ts";
 import { InboxCounts } from "./inbox-counts.ts";
 import { KnownSecrets } from "./known-secrets.ts";
 import { serveLandingPage } from "./landing/serve.ts";
 import { launchHost } from "./launch-host.ts";
 import type { LaunchedServer, LaunchOptions } from "./launch-options.ts";
 import { MetricsRoute } from "./metrics-route.ts";
-import { MountPoint } from "./mount-point.ts";
 import type { Launch } from "./node/launch.ts";
 import { leadsOthersHere, OwnerCheck } from "./owner.ts";
 import { ReadyRoute } from "./ready-route.ts";
@@ -66,7 +65,6 @@ export class WebhooksServer {
   readonly inbox: ServerInbox = new ServerInbox(() => this.#background.open());
 
   readonly #options: WebhooksServerOptions;
-  readonly #mountPoint: MountPoint;
   readonly #serverApp: ServerApp;
   readonly #endpoints = new Map<string, Endpoint>();
   /** The endpoints that no middleware is in front of: a delivery over Node's socket skips Hono. */
@@ -102,8 +100,7 @@ export class WebhooksServer {
   constructor(options: WebhooksServerOptions = {}) {
     const now = options.now ?? Date.now;
     const bodyLimit = checkedBodyLimit(options.bodyLimit);
-    this.#mountPoint = new MountPoint(options);
-    this.#serverApp = new ServerApp({ app: options.app, mountPoint: this.#mountPoint, log: () => this.#logger });
+    this.#serverApp = new ServerApp({ ...options, log: () => this.#logger });
     this.app = this.#serverApp.hono;
     this.webhook = createWebhookFunction({
       add: (endpoint) => this.#add(endpoint),
@@ -320,7 +317,9 @@ export class WebhooksServer {
       const { launch } = await import("./node/launch.ts");
       const target = {
         fetch: this.fetch,
-        deliver: (request: DeliveryRequest) => this.#deliver(request),
+        // The short way of a delivery that names an endpoint as it is; any other has to be routed, and meets middleware.
+        deliver: (request: DeliveryRequest) =>
+          this.#direct.has(request.endpointName) ? this.#receiver.handle(request) : undefined,
         endpointNames: () => this.endpointNames,
         secret: this.#secret,
         dashboard: () => (this.#background.endpointNames.length > 0 ? this.#owner : undefined),
@@ -370,20 +369,13 @@ export class WebhooksServer {
 
   #add(endpoint: Endpoint): void {
     const { name } = endpoint;
-    if (this.#endpoints.has(name)) {
-      throw new WebhookError(
-        `An endpoint named "${name}" is registered already: give one of the two another name. A class whose methods are endpoints can be instantiated once.`,
-        { code: "ENDPOINT_EXISTS" },
-      );
-    }
+    if (this.#endpoints.has(name)) throw endpointExists(name);
     this.#background.add(endpoint);
     this.#endpoints.set(name, endpoint);
     if (this.#serverApp.isDirect(`${webhooksPath}${name}`)) this.#direct.add(name);
     this.#report.added(endpoint);
-    if (this.#reachedAt) {
-      const url = `${this.#reachedAt.publicUrl}${webhooksPath}${name}`;
-      this.#logger.info({ endpoint: name, url }, "endpoint added");
-    }
+    if (!this.#reachedAt) return;
+    this.#logger.info({ endpoint: name, url: `${this.#reachedAt.publicUrl}${webhooksPath}${name}` }, "endpoint added");
   }
 
   #route(app: Hono): void {
@@ -395,29 +387,23 @@ export class WebhooksServer {
     app.get("/health", (context) => context.json({ status: "ok" }));
     this.#ready.mount(app);
     this.#metrics.mount(app);
+    const shared = { mountPoint: this.#serverApp.mountPoint, now: this.#options.now ?? Date.now };
     serveDashboard(app, {
+      ...shared,
       owner: this.#owner,
-      mountPoint: this.#mountPoint,
       inbox: this.inbox,
       endpointNames: () => this.#background.endpointNames,
       log: () => this.#logger,
       refusals: this.#refusals,
-      now: this.#options.now ?? Date.now,
     });
     serveLandingPage(app, {
+      ...shared,
       page: this.#options.landingPage,
       endpoints: this.#endpoints,
       secretIsSet: (bindings) => this.#secret.isSet(bindings),
       activity: this.#activity,
       inbox: this.#inboxCounts,
-      now: this.#options.now ?? Date.now,
-      mountPoint: this.#mountPoint,
       reachedAt: () => this.#reachedAt,
     });
-  }
-
-  /** The short way of a delivery that names an endpoint as it is; any other has to be routed, and meets middleware. */
-  #deliver(request: DeliveryRequest): Promise<Answer> | undefined {
-    return this.#direct.has(request.endpointName) ? this.#receiver.handle(request) : undefined;
   }
 }
