@@ -56,7 +56,6 @@ export class SourceWatcher {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     for (const watcher of this.#folders.values()) watcher.close();
-    this.#folders.clear();
   }
 
   #note(path: string): void {

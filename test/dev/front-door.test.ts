@@ -7,6 +7,7 @@ import type { PassedDelivery } from "../../src/dev/passed-delivery.ts";
 import { WebhookError } from "../../src/errors.ts";
 import { freePort } from "../support/free-port.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
+import { watchTimers } from "../support/watched-timers.ts";
 
 const probe = { path: "/_hub-webhooks/probe/abc", answer: "it is me" };
 const secret = "Planted-5ecret-60ad2c";
@@ -385,5 +386,27 @@ describe("The latest delivery", () => {
     expect((await post(door.url, "y".repeat(10 * 1024 * 1024 + 1))).status).toBe(200);
     await door.replay();
     expect(requests.at(-1)?.body).toBe("x".repeat(10 * 1024 * 1024));
+  });
+});
+
+describe("What the front door leaves behind", () => {
+  test("is no timer once the port of the server is known", async () => {
+    const timers = watchTimers();
+    const { requests, listener } = recorder();
+    const { door } = await openDoorTo(listener, { longestWaitMs: 54_321 });
+    await post(door.url);
+    expect(requests).toHaveLength(1);
+    expect(timers.of(54_321)).toMatchObject([{ cleared: 1 }]);
+  });
+
+  test("is no connection to the server once it is closed", async () => {
+    const { door, server } = await openDoorTo((_incoming, outgoing) => outgoing.end());
+    const connected = once(server, "connection");
+    server.keepAliveTimeout = 0;
+    await post(door.url);
+    const [socket] = await connected;
+    const closed = once(socket, "close");
+    await door.close();
+    await closed;
   });
 });

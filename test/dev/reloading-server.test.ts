@@ -7,6 +7,8 @@ import { ReloadingServer, type ReloadingServerOptions } from "../../src/dev/relo
 import { SourceWatcher } from "../../src/dev/source-watcher.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { makeProject, type Project } from "../support/project-folder.ts";
+import { isRunning } from "../support/running-process.ts";
+import { watchTimers } from "../support/watched-timers.ts";
 
 const patience = { timeout: 15_000, interval: 20 };
 
@@ -16,6 +18,7 @@ const serverFile = (word: string, more = "") => `
   import { word } from "./lib/word.ts";
   const server = new WebhooksServer();
   server.webhook("word", () => ["${word}", word]);
+  server.webhook("pid", () => process.pid);
   server.webhook("die", () => process.exit(7));
   server.webhook("slow", async () => {
     console.log("slow begins");
@@ -62,9 +65,12 @@ describe.concurrent("A server that is loaded anew", () => {
     await using project = await makeProject(files);
     const { events, deliver, until } = startIn(project, context);
     expect(await deliver("word")).toEqual(["one", "first"]);
+    const pid = Number(await deliver("pid"));
+    expect(isRunning(pid)).toBe(true);
     await project.write("lib/word.ts", 'export const word: string = "second";');
     await expect.poll(() => events.length, patience).toBe(3);
     expect(await deliver("word")).toEqual(["one", "second"]);
+    expect(isRunning(pid)).toBe(false);
     await project.write("other.ts", "// Nobody imports it.");
     await project.write("lib/other.json", "{}");
     await project.write("server.ts.new", serverFile("two"));
@@ -211,11 +217,29 @@ describe("What watches sources", () => {
     await expect.poll(() => changes).toContainEqual({ paths: [join(project.path, "lib/new.ts")], isLoaded: false });
   });
 
+  test("waits until the last change has settled, and forgets it when it is closed", async () => {
+    await using project = await makeProject({ "lib/a.ts": "", "lib/b.ts": "" });
+    const timers = watchTimers();
+    const watcher = new SourceWatcher({ onChange: () => expect.unreachable("It has settled."), settleMs: 54_321 });
+    onTestFinished(() => watcher.close());
+    watcher.add(join(project.path, "lib", "a.ts"));
+    expect(watcher.isSettling).toBe(false);
+    for (const name of ["a", "b"]) {
+      const before = timers.of(54_321).length;
+      await project.write(`lib/${name}.ts`, "changed");
+      await expect.poll(() => timers.of(54_321).length).toBeGreaterThan(before);
+    }
+    expect(watcher.isSettling).toBe(true);
+    watcher.close();
+    expect(timers.of(54_321).filter(({ cleared }) => cleared === 0)).toEqual([]);
+  });
+
   test("watches nothing any more once it is closed, whatever is loaded late", async () => {
     const module = new URL("../../src/dev/source-watcher.ts", import.meta.url).href;
     const script = `
       import { SourceWatcher } from ${JSON.stringify(module)};
       const watcher = new SourceWatcher({ onChange() {} });
+      watcher.add(process.execPath);
       watcher.close();
       watcher.add(process.execPath);`;
     // A watch would keep the process alive.

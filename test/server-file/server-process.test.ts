@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { getEventListeners, once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -10,6 +10,7 @@ import { ServerProcess, type ServerProcessOptions } from "../../src/server-file/
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { makeProject, type Project } from "../support/project-folder.ts";
 import { isRunning } from "../support/running-process.ts";
+import { watchTimers } from "../support/watched-timers.ts";
 
 const reachedAt = { port: 7860, url: "http://localhost:7860", publicUrl: "https://quiet-owl-12.loca.lt" };
 
@@ -134,10 +135,16 @@ describe("The process of a server's file", () => {
   });
 
   test("stops also while it loads", async () => {
+    const timers = watchTimers();
     const { started, lines } = serve("stuck.ts");
     await expect.poll(() => processIn(lines)).toBeGreaterThan(0);
+    const exits = process.listenerCount("exit");
     await started.stop();
     expect(isRunning(processIn(lines))).toBe(false);
+    // Neither the timer that would kill it nor the listener that would do so at the end of this process is left.
+    expect(timers.of(5_000)).toMatchObject([{ cleared: 1 }]);
+    expect(timers.of(500)).toMatchObject([{ cleared: 1 }]);
+    expect(process.listenerCount("exit")).toBe(exits - 1);
     await expect(started.serving()).rejects.toMatchObject({ code: "SERVER_FILE_INVALID" });
   });
 
@@ -164,6 +171,7 @@ describe("The process of a server's file", () => {
     });
     await expect(described).rejects.toThrow("no longer wanted");
     expect(isRunning(processIn(lines))).toBe(false);
+    expect(getEventListeners(stopping.signal, "abort")).toEqual([]);
     const late = describeServerFile(join(project.path, "server.ts"), { signal: stopping.signal });
     await expect(late).rejects.toThrow("no longer wanted");
   });

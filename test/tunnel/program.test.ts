@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openTimedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
+import { watchTimers } from "../support/watched-timers.ts";
 import { livingChildren, newestChild } from "./forked-children.ts";
 import { createHandClock } from "./hand-clock.ts";
 import { hear } from "./heard-events.ts";
@@ -116,11 +117,14 @@ describe("a tunnel of cloudflared", () => {
     await using _cloudflared = await installProgram("cloudflared", cloudflaredLines());
     await using _ngrok = await installProgram("ngrok", ngrokLines);
     const clock = createHandClock();
+    const timers = watchTimers();
 
     await (await openTimedTunnel({ provider: "cloudflared", port: 1 }, clock)).close();
     await (await openTimedTunnel({ provider: "ngrok", port: 1 }, clock)).close();
 
     expect(clock.deadlines).toEqual([30_000, 15_000]);
+    // What would kill them three seconds later is not left.
+    expect(timers.of(3_000)).toMatchObject([{ cleared: 1 }, { cleared: 1 }]);
   });
 });
 

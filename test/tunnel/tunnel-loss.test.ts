@@ -1,11 +1,12 @@
 import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { CarryOrder } from "../../src/tunnel/localtunnel-child.ts";
 import { openTunnel } from "../../src/tunnel/tunnel.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { livingChildren, newestChild } from "./forked-children.ts";
 import { hear } from "./heard-events.ts";
+import { startLocalServer } from "./local-server.ts";
 
 describe("an open tunnel whose server dies", () => {
   test("is down, and without a listener that is all that happens", async () => {
@@ -107,4 +108,40 @@ test("the tunnel's process reports a server that it cannot reach at all as lost"
   expect(report[0]).toBe("lost");
   child.disconnect();
   await once(child, "exit");
+});
+
+test("the tunnel's process reports a loss only once no connection has stood for a while", async () => {
+  /** What is reported, where a loss is one after so many milliseconds without a connection. */
+  async function reportsWith(patience: number): Promise<unknown[]> {
+    await using server = await startLocalServer(() => {});
+    const child = fork(new URL("../../src/tunnel/localtunnel-child.ts", import.meta.url));
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const reports: unknown[] = [];
+    child.on("message", (report) => reports.push(report));
+    await expect.poll(() => reports).toContain("ready");
+    const order: CarryOrder = {
+      remoteHost: "127.0.0.1",
+      remotePort: server.port,
+      localPort: 1,
+      connections: 1,
+      patience,
+    };
+    child.send(order);
+    await expect.poll(() => reports).toContain("connected");
+    // Long enough that a loss would have been reported. Only the order counts: no time is too long.
+    await new Promise((resolve) => setTimeout(resolve, 2 * patience));
+    reports.push("cut off");
+    await server[Symbol.asyncDispose]();
+    await expect.poll(() => reports.slice(reports.indexOf("cut off"))).toHaveLength(2);
+    return reports;
+  }
+
+  let patience = 50;
+  let reports = await reportsWith(patience);
+  // A busy machine may take longer than that to connect at all.
+  while (reports[1] !== "connected") {
+    patience *= 4;
+    reports = await reportsWith(patience);
+  }
+  expect(reports).toEqual(["ready", "connected", "cut off", expect.stringMatching(/^(refused|lost)$/)]);
 });
