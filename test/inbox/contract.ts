@@ -307,6 +307,17 @@ function describeReplaying(engine: Engine): void {
       expect(await inbox.replayDead("retrain")).toBe(0);
     });
 
+    test("all that are dead, with all their attempts again", async () => {
+      const { inbox } = await openInbox(engine);
+      const runs = work(inbox, () => failed(), { policy: { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 } });
+      await inbox.accept(arrival("a"));
+      await reached(inbox, "a", "dead");
+      expect(await inbox.replayDead("retrain")).toBe(1);
+      await vi.waitFor(() => expect(runs).toHaveLength(4), { timeout: 10_000 });
+      await reached(inbox, "a", "dead");
+      expect(runs.map(({ isLast }) => isLast)).toEqual([false, true, false, true]);
+    });
+
     test("all that are dead once, while they fail anew", async () => {
       const { inbox } = await openInbox(engine);
       const ids = Array.from({ length: 250 }, (_, index) => `d${index}`);

@@ -53,7 +53,10 @@ export class LeaseRenewer {
     this.#thread = new Worker(new URL(file, import.meta.url), { workerData, execArgv: [] });
     this.#thread.unref();
     this.#thread.on("message", onError);
-    this.#thread.on("error", onError);
+    this.#thread.on("error", (cause) => {
+      const message = "The thread that renews leases has failed: a handler that blocks the event loop loses its lease.";
+      onError(new Error(message, { cause }));
+    });
     this.#timer = setInterval(() => Atomics.add(beat, 0, 1), options.leaseMs / beatsPerLease);
     this.#timer.unref();
   }

@@ -33,8 +33,6 @@ export function isExhaustion(error: unknown): error is Error {
  * is what BullMQ expects of a pool.
  */
 export class PostgresPool implements PgPool {
-  /** BullMQ reads from here whether a silent connection is noticed. */
-  readonly options = { keepAlive: true };
   readonly #pool: Pool;
   readonly #onError: (error: Error) => void;
   /** Connections that do not come back, such as the one that waits for news. */

@@ -31,7 +31,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const server = await connectRedis({ url, mustExist: false, startMs: 8_000, onError, packages });
     const leases = new LeaseRenewer({ url, leaseMs, maxBlockedMs: 60_000, onError });
     const logger = createMemoryLogger();
-    const runs: { signal: AbortSignal; end: (outcome: Outcome) => void }[] = [];
+    const runs: { attempt: number; signal: AbortSignal; end: (outcome: Outcome) => void }[] = [];
     const start = () =>
       new EndpointWorker({
         queue: {
@@ -39,9 +39,9 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
           concurrency: 4,
           policy: { attempts, waitAfter: () => 1, totalWaitMs: 0 },
           retentionMs: 1_000,
-          run: (_task, signal) => {
+          run: ({ attempt }, signal) => {
             const { promise, resolve } = Promise.withResolvers<Outcome>();
-            runs.push({ signal, end: resolve });
+            runs.push({ attempt, signal, end: resolve });
             return promise;
           },
         },
@@ -135,7 +135,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     await job.log(turnRow(job, "waiting"));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 1);
     const worker = start();
-    await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+    await vi.waitFor(() => expect(runs).toMatchObject([{ attempt: 1 }]), { timeout: 15_000 });
     runs[0]?.end(succeeded);
     await worker.close(1_000);
   });

@@ -32,11 +32,14 @@ export function describeLostLeases(engine: Engine): void {
     });
 
     test.skipIf(!isThorough)("for longer than a process may be blocked goes to another receiver", async () => {
-      const { inbox, store } = await openInbox(engine, { leaseMs: 500 });
-      const child = start(store, { LEASE_MS: "500", MAX_BLOCKED_MS: "1" });
+      const leaseMs = 1_500;
+      const { inbox, store } = await openInbox(engine, { leaseMs });
+      const child = start(store, { LEASE_MS: `${leaseMs}`, MAX_BLOCKED_MS: `${leaseMs}` });
       await child.says("ready");
+      await inbox.accept(arrival("blocks-1000"));
+      await child.says("ended");
       await inbox.accept(arrival("blocks-60000"));
-      await child.says("took");
+      await child.says("took", 2);
       const runs = work(inbox, () => succeeded);
       await reached(inbox, "blocks-60000", "succeeded");
       expect(runs).toMatchObject([{ id: "blocks-60000", attempt: 2 }]);

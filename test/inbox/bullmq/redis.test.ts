@@ -69,8 +69,8 @@ describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
     });
 
     const unavailable = { code: "INBOX_UNAVAILABLE" };
-    await expect(inbox.accept(arrival("refused"))).rejects.toMatchObject({ ...unavailable, status: 503 });
     expect(await inbox.problems()).toMatchObject([{ ...unavailable, severity: "unavailable" }]);
+    await expect(inbox.accept(arrival("refused"))).rejects.toMatchObject({ ...unavailable, status: 503 });
     const explained = () =>
       logger.lines.filter(({ err }) => err instanceof Error && err.message.includes("has become a replica"));
     await vi.waitFor(() => expect(explained()).toHaveLength(1), { timeout: 15_000 });
