@@ -23,8 +23,19 @@ export interface LaunchOptions {
    * like a mistake is told in any case.
    */
   announce?: boolean;
-  /** How long a client may take for the headers (15 s), for a whole request (30 s) and between two requests (10 s). */
-  timeouts?: { headers?: Duration; request?: Duration; keepAlive?: Duration };
+  /**
+   * How long a client may take to send the headers (default 15 s) and a whole request (30 s), to send the next request
+   * on its connection (10 s), and to read on while an answer waits for it (`write`, 30 s). `headers` must not be longer
+   * than `request`.
+   */
+  timeouts?: { headers?: Duration; request?: Duration; keepAlive?: Duration; write?: Duration };
+  /** Max open connections; further ones are closed at once. Default 2,000; `Infinity` for no limit. */
+  maxConnections?: number;
+  /**
+   * Max requests on one connection, which is closed with the last answer. Default 1,000; `Infinity` for no limit. Of
+   * these, 16 may wait for their answers at the same time: a client that pipelines more is disconnected.
+   */
+  maxRequestsPerSocket?: number;
   /** How long `close()`, SIGTERM and SIGINT wait for the requests in work. Default `"30s"`. */
   shutdownGrace?: Duration;
   /**

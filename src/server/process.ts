@@ -1,3 +1,4 @@
+import { hopByHopHeaders } from "../core/hop-by-hop.ts";
 import type { Delivery, Outcome } from "../delivery.ts";
 import { WebhookError } from "../errors.ts";
 import { isPermanent, retryTimeOf } from "../handler-errors.ts";
@@ -72,8 +73,6 @@ export function processDelivery(options: ProcessOptions): Outcome | Promise<Outc
   });
 }
 
-const headersOfTransport = ["content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"];
-
 /** Reads a result to its end: a body that fails on its way out could no longer be told from a success. */
 async function readWhole(
   response: Response,
@@ -82,8 +81,11 @@ async function readWhole(
   const { status, statusText } = response;
   if (status === 0) throw new TypeError("The handler returned Response.error(), which no client can be sent.");
   const headers = new Headers(response.headers);
-  // What `fetch` returns, which has a URL, is unpacked already and says still that it is not.
-  if (response.url !== "") for (const name of headersOfTransport) headers.delete(name);
+  // Copied from another server's answer they are false here: the framing follows from the bytes that are sent.
+  for (const name of hopByHopHeaders(headers.get("connection"))) headers.delete(name);
+  headers.delete("content-length");
+  // `fetch` has decoded the body of its response, which has a URL, and leaves the header.
+  if (response.url !== "") headers.delete("content-encoding");
   if (response.body === null) return new Response(null, { status, statusText, headers });
   const reader = response.body.getReader();
   onReader(reader);

@@ -1,5 +1,9 @@
+import { once } from "node:events";
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
 import { describe, expect, test, vi } from "vitest";
 import { WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
+import { readIncoming } from "../../src/server/body.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { RawSocket } from "../support/raw-socket.ts";
 
@@ -298,6 +302,13 @@ describe("A body is not read at all", () => {
       expect(answer.status).toBe(status);
     },
   );
+});
+
+test("A request that is destroyed before it is read is incomplete", async () => {
+  const incoming = new IncomingMessage(new Socket()).on("error", () => {});
+  incoming.destroy();
+  await once(incoming, "close");
+  await expect(readIncoming(incoming, 1_000)).rejects.toMatchObject({ code: "BODY_INCOMPLETE", status: 400 });
 });
 
 describe("The limit of a body", () => {

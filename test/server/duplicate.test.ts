@@ -66,6 +66,14 @@ describeOverBothTransports("A delivery that arrives while its first arrival is i
     );
   });
 
+  test("can be read by both senders where the handler answers with an error of its own", async () => {
+    const refusal = new Response("no GPU is free", { status: 409 });
+    const { responses } = await arriveTwice((work) => work.resolve(refusal));
+    expect(responses.map(({ status }) => status)).toEqual([409, 409]);
+    const texts = await Promise.all(responses.map((response) => response.text()));
+    expect(texts.sort()).toEqual(["", "no GPU is free"]);
+  });
+
   test.each([
     ["throws", (work: PromiseWithResolvers<unknown>) => work.reject(new Error("no GPU is free"))],
     ["ends with something that is not JSON", (work: PromiseWithResolvers<unknown>) => work.resolve({ steps: 10n })],

@@ -92,6 +92,12 @@ export class RawSocket {
     return this.#socket.bytesWritten - this.#socket.writableLength;
   }
 
+  /** Reads nothing from now on. */
+  pause(): this {
+    this.#socket.pause();
+    return this;
+  }
+
   /** Says that nothing more will come, and goes on listening (FIN). */
   finish(): this {
     this.#socket.end();

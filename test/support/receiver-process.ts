@@ -37,6 +37,10 @@ export class ReceiverProcess {
     });
   }
 
+  get pid(): number {
+    return this.#child.pid ?? Number.NaN;
+  }
+
   /** What it has logged so far. */
   get lines(): LogLine[] {
     const whole = this.#output.slice(0, this.#output.lastIndexOf("\n") + 1);
@@ -79,6 +83,11 @@ function parseLine(text: string): LogLine {
   return { ...line, level: levels[level] ?? "debug" };
 }
 
+/** What a process is not given more of. */
+export interface ProcessLimits {
+  maxOpenFiles?: number;
+}
+
 /**
  * Runs a script that launches a receiver; it is ended when the test is over. Only these variables are in its
  * environment, and `PATH`.
@@ -86,9 +95,12 @@ function parseLine(text: string): LogLine {
 export function startReceiverProcess(
   script: string | URL,
   environment: Readonly<Record<string, string>>,
+  { maxOpenFiles }: ProcessLimits = {},
 ): ReceiverProcess {
   const path = script instanceof URL ? script.pathname : script;
-  const child = spawn(process.execPath, [path], { env: { PATH: process.env.PATH, ...environment } });
+  const env = { PATH: process.env.PATH, ...environment };
+  const limited = ["-c", `ulimit -n ${maxOpenFiles} && exec "$0" "$1"`, process.execPath, path];
+  const child = maxOpenFiles === undefined ? spawn(process.execPath, [path], { env }) : spawn("sh", limited, { env });
   const receiver = new ReceiverProcess(child);
   onTestFinished(async () => {
     receiver.signal("SIGKILL");

@@ -15,7 +15,13 @@ type Answer = (dashboard: Dashboard, context: Context) => Response | undefined |
 export function serveDashboard(app: Hono, source: DashboardSource): void {
   let opened: Promise<Dashboard> | undefined;
   const open = () => {
-    opened ??= import("./dashboard.ts").then(({ Dashboard }) => new Dashboard(source));
+    opened ??= import("./dashboard.ts")
+      .then(({ Dashboard }) => new Dashboard(source))
+      .catch((error: unknown) => {
+        // The next request tries again: the process may have been out of file descriptors.
+        opened = undefined;
+        throw error;
+      });
     return opened;
   };
   // Around each route, not before them: there is no path by which one could be reached without it.

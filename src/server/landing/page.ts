@@ -23,11 +23,23 @@ const assets = hashAssets({ "styles.css": styles, "copy.js": copyScript });
  * ```
  */
 export function landingPage(info: LandingInfo, now: Date = new Date()): Response {
-  const addresses = {
-    styles: pageAddress(info, `_landing/${assets.nameOf("styles.css")}`),
-    script: pageAddress(info, `_landing/${assets.nameOf("copy.js")}`),
-  };
-  return pageResponse(renderDocument(info, now, addresses), { frameAncestors });
+  return pageResponse(renderOnce(info, now), { frameAncestors });
+}
+
+let rendered = { state: "", html: "" };
+
+/** Anyone may ask for the page, as often as they like: it is rendered again when it changes, and once a second. */
+function renderOnce(info: LandingInfo, now: Date): string {
+  const second = Math.floor(now.getTime() / 1_000);
+  const state = JSON.stringify([second, info]);
+  if (rendered.state !== state) {
+    const addresses = {
+      styles: pageAddress(info, `_landing/${assets.nameOf("styles.css")}`),
+      script: pageAddress(info, `_landing/${assets.nameOf("copy.js")}`),
+    };
+    rendered = { state, html: renderDocument(info, now, addresses) };
+  }
+  return rendered.html;
 }
 
 /**

@@ -3,10 +3,8 @@ import type { Duplex } from "node:stream";
 import { RequestError } from "@hono/node-server";
 import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import type { Exchange } from "./direct-request.ts";
-
-/** Every open connection with the last request on it; `undefined` before the first. */
-export type Connections = Map<Duplex, Exchange | undefined>;
+import type { Connections } from "./connection.ts";
+import type { Warn } from "./connection-limits.ts";
 
 const brokenRefused = "broken HTTP request refused";
 
@@ -17,12 +15,18 @@ export function answerMalformed(error: unknown, log: Logger): Response {
     log.warn({ status: 400, reason: error.message }, brokenRefused);
     return new Response(null, { status: 400, headers });
   }
-  log.error({ err: error, status: 500 }, "A request failed before it reached the receiver.");
+  log.error({ err: error, status: 500 }, "A request could not be answered.");
   return new Response(null, { status: 500, headers });
 }
 
-/** What never becomes a whole request (garbage, TLS, a body cut short, silence) is answered here, with one log line. */
-export function refuseBroken(
+/** Refuses a request by its head. */
+export function refuseMalformed(outgoing: ServerResponse, { reason, warn }: { reason: string; warn: Warn }): void {
+  warn({ status: 400, reason }, brokenRefused);
+  outgoing.writeHead(400, { connection: "close", "content-length": 0 }).end();
+}
+
+/** Answers what never becomes a whole request (garbage, TLS, a body cut short, silence), with one log line. */
+export function handleClientErrors(
   server: Server,
   { connections, log }: { connections: Connections; log: () => Logger },
 ): void {
@@ -39,9 +43,10 @@ export function refuseBroken(
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
     if (broken.has(socket)) return;
     broken.add(socket);
-    const exchange = connections.get(socket);
+    const connection = connections.get(socket);
+    const exchange = connection?.exchange;
     const status = statusOf(error);
-    if (!exchange || (exchange.outgoing.writableFinished && exchange.incoming.complete)) {
+    if (!exchange || (connection?.isIdle && exchange.incoming.complete)) {
       refuse(socket, status, { code: error.code });
     } else if (exchange.incoming.complete) {
       // The request before the garbage is in work, and the next answer on this connection has to be its own.
@@ -59,6 +64,11 @@ export function refuseBroken(
   server.on("connect", (_request, socket) => {
     // Node hands such a socket over without any listener: a reset would end the process.
     socket.on("error", () => socket.destroy());
+    if (connections.get(socket)?.isFull) {
+      log().warn({ reason: "Too many pipelined requests" }, "connection closed");
+      socket.destroy();
+      return;
+    }
     refuse(socket, "405 Method Not Allowed\r\nAllow: POST", { method: "CONNECT" });
   });
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { checkAnnounced, decodeText, readIncoming } from "../body.ts";
 import { type DeliveryRequest, webhooksPath } from "../delivery-request.ts";
+import { hasDuplicateHeader } from "./request-head.ts";
 
 /** A request of Node's server and the answer to it. */
 export interface Exchange {
@@ -24,18 +25,6 @@ function isHost(host: string | undefined): boolean {
   return true;
 }
 
-/** Of these Node keeps the first where there are two, and says nothing. */
-function saysTwice(rawHeaders: readonly string[]): boolean {
-  let hosts = 0;
-  let types = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? "";
-    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
-    else if (name.length === 12 && name.toLowerCase() === "content-type") types += 1;
-  }
-  return hosts > 1 || types > 1;
-}
-
 /**
  * A delivery as it comes over a socket of Node. Making a `Request` of it, having it routed and making a `Response` cost as
  * much as all the rest of a delivery, and none of it is asked for in nearly every one.
@@ -57,9 +46,10 @@ export class DirectRequest implements DeliveryRequest {
    * query. Whatever else comes is none, and goes the long way.
    */
   static from(exchange: Exchange): DirectRequest | undefined {
-    const { method, url = "", headers, httpVersionMajor, rawHeaders } = exchange.incoming;
-    if (method !== "POST" || !url.startsWith(webhooksPath) || httpVersionMajor !== 1) return undefined;
-    if (!isHost(headers.host) || saysTwice(rawHeaders)) return undefined;
+    const { method, url = "", headers, rawHeaders } = exchange.incoming;
+    if (method !== "POST" || !url.startsWith(webhooksPath)) return undefined;
+    // Of two types Node keeps the first.
+    if (!isHost(headers.host) || hasDuplicateHeader(rawHeaders, "content-type")) return undefined;
     return new DirectRequest(exchange, url.slice(webhooksPath.length));
   }
 
@@ -112,7 +102,7 @@ export class DirectRequest implements DeliveryRequest {
     const { headers } = incoming;
     const length = headers["content-length"];
     checkAnnounced({ encoding: headers["content-encoding"], length }, limit);
-    // By this `refuseBroken` knows that somebody reads, who finds the reason in `incoming.errored`.
+    // By this `handleClientErrors` knows that somebody reads, who finds the reason in `incoming.errored`.
     incoming.on("error", () => {});
     // Node's parser goes on from the headers to what came with them. Where it does not, the events tell.
     await undefined;

@@ -11,7 +11,9 @@ import type { LaunchedServer, LaunchOptions } from "../launch-options.ts";
 import type { OwnerCheck } from "../owner.ts";
 import type { SecretCheck } from "../secret.ts";
 import { readSpace } from "../space.ts";
+import { type ConnectionLimits, defaultLimits } from "./connection-limits.ts";
 import { type ListenOptions, type ListenTimeouts, listen } from "./listen.ts";
+import { loadPages } from "./load-pages.ts";
 import type { PublicDoor } from "./public-door.ts";
 import { adviseInSpace, type SpaceAdviceOptions } from "./space-advice.ts";
 import { readTunnelSetting } from "./tunnel-setting.ts";
@@ -55,8 +57,10 @@ export async function launch(target: LaunchTarget, options: LaunchOptions): Prom
     port:
       options.port === undefined ? environmentPort() : checkedPort(options.port, `Option "port" is ${options.port}`),
     timeouts: listenTimeouts(options.timeouts ?? {}),
+    limits: connectionLimits(options),
     log: () => target.refusals,
   });
+  loadPages();
   const url = `http://${reachableHost(host)}:${listener.port}`;
   let door: PublicDoor | undefined;
   if (wanted) {
@@ -157,13 +161,35 @@ function checkedPort(port: number, setting: string): number {
   throw new WebhookError(`${setting}: give a number from 0 to 65535.`, { code: "OPTION_INVALID" });
 }
 
-/** The Hub is done within 30 seconds, so nothing honest takes longer. */
+/** The Hub gives up after 30 seconds, so no delivery takes longer. */
 function listenTimeouts({ headers, request, keepAlive }: NonNullable<LaunchOptions["timeouts"]>): ListenTimeouts {
+  const requestMs = toMilliseconds(request ?? "30s", "timeouts.request");
+  const headersMs = toMilliseconds(headers ?? Math.min(15_000, requestMs), "timeouts.headers");
+  if (headersMs > requestMs) {
+    throw new WebhookError(
+      `Option "timeouts.headers" is ${headersMs} ms, longer than "timeouts.request" (${requestMs} ms): headers are part of a request. Raise "timeouts.request" or lower "timeouts.headers".`,
+      { code: "OPTION_INVALID" },
+    );
+  }
+  return { headersMs, requestMs, keepAliveMs: toMilliseconds(keepAlive ?? "10s", "timeouts.keepAlive") };
+}
+
+function connectionLimits({ maxConnections, maxRequestsPerSocket, timeouts }: LaunchOptions): ConnectionLimits {
   return {
-    headersMs: toMilliseconds(headers ?? "15s", "timeouts.headers"),
-    requestMs: toMilliseconds(request ?? "30s", "timeouts.request"),
-    keepAliveMs: toMilliseconds(keepAlive ?? "10s", "timeouts.keepAlive"),
+    maxConnections: checkedLimit(maxConnections ?? defaultLimits.maxConnections, "maxConnections"),
+    maxRequestsPerSocket: checkedLimit(
+      maxRequestsPerSocket ?? defaultLimits.maxRequestsPerSocket,
+      "maxRequestsPerSocket",
+    ),
+    writeMs: toMilliseconds(timeouts?.write ?? defaultLimits.writeMs, "timeouts.write"),
   };
+}
+
+function checkedLimit(limit: number, option: string): number {
+  if (limit === Number.POSITIVE_INFINITY || (Number.isSafeInteger(limit) && limit >= 1)) return limit;
+  throw new WebhookError(`Option "${option}" is ${limit}. Give a whole number of at least 1, or Infinity.`, {
+    code: "OPTION_INVALID",
+  });
 }
 
 /** What listens on every address is reached at this machine's own. */

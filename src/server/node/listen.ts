@@ -1,11 +1,19 @@
-import { createServer, type Server, type ServerResponse } from "node:http";
-import { getRequestListener, RequestError } from "@hono/node-server";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { getRequestListener } from "@hono/node-server";
 import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { type Answer, answerError, headersOf, internalError, isResponse, type JsonAnswer, refusal } from "../answer.ts";
+import { type Answer, answerError, internalError, isResponse, refusal } from "../answer.ts";
 import type { DeliveryRequest } from "../delivery-request.ts";
-import { answerMalformed, type Connections, refuseBroken } from "./broken-request.ts";
+import { answerMalformed, handleClientErrors, refuseMalformed } from "./broken-request.ts";
+import type { Connections } from "./connection.ts";
+import { type ConnectionLimits, defaultLimits, limitConnections, type Warn } from "./connection-limits.ts";
 import { DirectRequest, type Exchange } from "./direct-request.ts";
+import { continueOnRead } from "./expect-continue.ts";
+import { answerHalfClosed } from "./half-open.ts";
+import { lingerAfter } from "./linger.ts";
+import { boundedMessages } from "./pipelining.ts";
+import { headProblem } from "./request-head.ts";
+import { sendJson, sendResponse, withoutFraming } from "./send-answer.ts";
 
 /** How long a client may take, in milliseconds. The defaults of Node differ from version to version. */
 export interface ListenTimeouts {
@@ -26,104 +34,116 @@ export interface ListenOptions {
   /** 0 takes any free one. */
   port: number;
   timeouts: ListenTimeouts;
+  /** Default: {@link defaultLimits}. */
+  limits?: Partial<ConnectionLimits>;
   log: () => Logger;
 }
 
 /** An open socket that serves requests. */
 export interface Listener {
   port: number;
-  /** Stops accepting and waits for the requests in work, at most `graceMs`. Returns whether all of them ended. */
+  /** How many connections are open. */
+  readonly connectionCount: number;
+  /** Stops accepting and waits for the requests in progress, at most `graceMs`. Returns whether all of them ended. */
   close(graceMs: number): Promise<boolean>;
 }
 
-/** How often connections are looked through: for time-outs, and for idle ones while closing. */
-const longestCheckInterval = 1_000;
-const closingCheckInterval = 20;
-
-/** What a client that was answered before it had sent its body may still send, so that it gets to read the answer. */
-const lingerMs = 500;
-const lingerBytes = 256 * 1024;
+/** How often connections are checked: for timeouts, and for idle ones while closing. */
+const maxCheckIntervalMs = 1_000;
+const closingCheckIntervalMs = 20;
 
 /**
  * Serves `fetch` on a socket of Node.
  *
  * @throws `PORT_IN_USE`, `LISTEN_FAILED`.
  */
-export async function listen({ fetch, deliver, host, port, timeouts, log }: ListenOptions): Promise<Listener> {
+export async function listen({ fetch, deliver, host, port, timeouts, limits, log }: ListenOptions): Promise<Listener> {
   let closing = false;
-  const connections: Connections = new Map();
+  const warn: Warn = (fields, message) => log().warn(fields, message);
   // Its own clean-up would read on for 64 MB after a body was refused.
   const adapting = { autoCleanupIncoming: false, errorHandler: (error: unknown) => answerMalformed(error, log()) };
-  const answer = getRequestListener((request, bindings) => {
-    // Node takes "HTTP/2.0" in the syntax of HTTP/1 for a version, and 0.9 too.
-    if (bindings.incoming.httpVersionMajor !== 1) throw new RequestError("Unsupported HTTP version");
+  const adapt = getRequestListener((request, bindings) => {
     // Kept-alive connections go on sending after the socket is closed: they are turned away, to come back later.
-    return closing ? closingAnswer() : fetch(request, bindings);
+    if (closing) return closingAnswer();
+    const { method } = bindings.incoming;
+    const answering = fetch(request, bindings);
+    return answering instanceof Promise
+      ? answering.then((response) => withoutFraming(response, method))
+      : withoutFraming(answering, method);
   }, adapting);
-  const send = (exchange: Exchange, given: Answer) => {
-    const { incoming, outgoing } = exchange;
-    if (!incoming.complete && !exchange.bodyIsTaken) lingerAfter(exchange);
-    try {
-      // A `Response` of a handler's own goes out the way that Hono's do.
-      if (isResponse(given)) void getRequestListener(() => given, adapting)(incoming, outgoing);
-      else sendJson(outgoing, given);
-    } catch (error) {
-      giveUp(exchange, error);
-    }
-  };
   const giveUp = ({ outgoing }: Exchange, error: unknown) => {
     if (outgoing.headersSent) outgoing.destroy();
     else sendJson(outgoing, refusal(internalError(error)));
     try {
       log().error({ err: error, status: 500 }, "A delivery could not be answered.");
     } catch {
-      // It is the logger that throws, and there is nobody left to tell.
+      // The logger itself fails, so there is nowhere to report it.
     }
   };
+  const answerRouted = (exchange: Exchange) => {
+    lingerAfter(exchange);
+    adapt(exchange.incoming, exchange.outgoing).catch((error: unknown) => giveUp(exchange, error));
+  };
+  const send = (exchange: Exchange, answer: Answer) => {
+    const { incoming, outgoing } = exchange;
+    if (!incoming.complete && !exchange.bodyIsTaken) lingerAfter(exchange);
+    try {
+      if (isResponse(answer)) sendResponse(outgoing, answer).catch((error: unknown) => giveUp(exchange, error));
+      else sendJson(outgoing, answer);
+    } catch (error) {
+      giveUp(exchange, error);
+    }
+  };
+  const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    const exchange: Exchange = { incoming, outgoing, bodyIsTaken: false };
+    connections.get(incoming.socket)?.add(exchange);
+    const problem = headProblem(incoming);
+    if (problem !== undefined) {
+      lingerAfter(exchange);
+      refuseMalformed(outgoing, { reason: problem, warn });
+      return;
+    }
+    const request = closing ? undefined : DirectRequest.from(exchange);
+    const answering = request && deliver?.(request);
+    if (!answering) answerRouted(exchange);
+    else
+      void answering.then(
+        (answer) => send(exchange, answer),
+        (error) => giveUp(exchange, error),
+      );
+  };
+  const connections: Connections = new Map();
   const server = createServer(
     {
+      IncomingMessage: boundedMessages(connections),
       headersTimeout: timeouts.headersMs,
       requestTimeout: timeouts.requestMs,
       keepAliveTimeout: timeouts.keepAliveMs,
-      connectionsCheckingInterval: Math.min(longestCheckInterval, timeouts.headersMs / 2, timeouts.requestMs / 2),
-      // Node would answer without a word in the log; the adapter refuses it too.
+      connectionsCheckingInterval: Math.min(maxCheckIntervalMs, timeouts.headersMs / 2, timeouts.requestMs / 2),
+      // Node would answer without a log line; the adapter refuses it too.
       requireHostHeader: false,
     },
-    (incoming, outgoing) => {
-      const exchange: Exchange = { incoming, outgoing, bodyIsTaken: false };
-      connections.set(incoming.socket, exchange);
-      const request = closing ? undefined : DirectRequest.from(exchange);
-      const answering = request && deliver?.(request);
-      if (answering)
-        void answering.then(
-          (given) => send(exchange, given),
-          (error) => giveUp(exchange, error),
-        );
-      else {
-        lingerAfter(exchange);
-        void answer(incoming, outgoing);
-      }
-    },
+    onRequest,
   );
-  server.on("connection", (socket) => {
-    connections.set(socket, undefined);
-    socket.once("close", () => connections.delete(socket));
+  server.on("checkContinue", (incoming, outgoing) => {
+    continueOnRead(incoming, outgoing);
+    onRequest(incoming, outgoing);
   });
-  refuseBroken(server, { connections, log });
+  limitConnections(server, { connections, limits: { ...defaultLimits, ...limits }, warn });
+  answerHalfClosed(server, connections);
+  handleClientErrors(server, { connections, log });
   await opened(server, { host, port });
+  server.on("error", (error) => log().error({ err: error }, "A connection could not be accepted."));
   return {
     port: boundPort(server),
+    get connectionCount() {
+      return connections.size;
+    },
     async close(graceMs) {
       closing = true;
       return closed(server, connections, graceMs);
     },
   };
-}
-
-function sendJson(outgoing: ServerResponse, answer: JsonAnswer): void {
-  const { status, content } = answer;
-  if (content === null) outgoing.writeHead(status, { "content-length": 0 }).end();
-  else outgoing.writeHead(status, { ...headersOf(answer), "content-length": Buffer.byteLength(content) }).end(content);
 }
 
 function closingAnswer(): Response {
@@ -134,37 +154,14 @@ function closingAnswer(): Response {
   return answer;
 }
 
-/** A refusal is out before the body is looked at that came in one packet with the headers. */
-function lingerAfter(exchange: Exchange): void {
-  exchange.outgoing.once("finish", () => {
-    if (!exchange.incoming.complete) setImmediate(linger, exchange);
-  });
-}
-
-/** Takes a little more of a body that was not asked for: to hang up at once could cost the client the answer. */
-function linger({ incoming }: Exchange): void {
-  if (incoming.complete) return;
-  const { socket } = incoming;
-  let bytes = 0;
-  const onData = (chunk: Uint8Array) => {
-    bytes += chunk.length;
-    if (bytes <= lingerBytes) return;
-    // No more is read. To hang up now would reset the connection, and with it the answer where it was not read yet.
-    socket.pause();
-    socket.end();
-  };
-  const giveUp = setTimeout(() => socket.destroy(), lingerMs);
-  socket.on("data", onData);
-  incoming.once("close", () => {
-    clearTimeout(giveUp);
-    socket.off("data", onData);
-  });
-}
-
 function opened(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => reject(listenFailed(error, host, port)));
-    server.listen({ host, port }, resolve);
+    const onError = (error: NodeJS.ErrnoException) => reject(listenFailed(error, host, port));
+    server.once("error", onError);
+    server.listen({ host, port }, () => {
+      server.off("error", onError);
+      resolve();
+    });
   });
 }
 
@@ -178,10 +175,8 @@ function closed(server: Server, connections: Connections, graceMs: number): Prom
     let complete = true;
     // Node waits for a connection on which nothing was ever asked, and no longer looks for time-outs while it does.
     const idle = setInterval(() => {
-      for (const [socket, exchange] of connections) {
-        if (!exchange || exchange.outgoing.writableFinished) socket.destroy();
-      }
-    }, closingCheckInterval);
+      for (const [socket, { exchange, isIdle }] of connections) if (!exchange || isIdle) socket.destroy();
+    }, closingCheckIntervalMs);
     const grace = setTimeout(() => {
       complete = false;
       server.closeAllConnections();

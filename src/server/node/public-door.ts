@@ -12,6 +12,9 @@ const lifeMs = 72 * 60 * 60 * 1000;
 /** The tunnel's server opens connections before it needs them, and a word on an idle one would spoil the next request. */
 const timeouts = { headersMs: lifeMs, requestMs: lifeMs, keepAliveMs: lifeMs };
 
+/** It keeps its connections, and counts on them. */
+const limits = { maxRequestsPerSocket: Number.POSITIVE_INFINITY };
+
 /** A public address that leads to a server's webhooks. */
 export interface PublicDoor {
   /** Its address, which may change; `undefined` once its time is over. */
@@ -84,6 +87,7 @@ async function openTemporaryDoor({
     host: "127.0.0.1",
     port: 0,
     timeouts,
+    limits,
     log: () => refusals,
   });
   let tunnel: Tunnel;

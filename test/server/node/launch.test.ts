@@ -261,7 +261,13 @@ describe("Where a server listens", () => {
     ["timeouts.headers", { timeouts: { headers: -1 } }],
     ["timeouts.request", { timeouts: { request: 0 } }],
     ["timeouts.keepAlive", { timeouts: { keepAlive: Number.NaN } }],
-  ])("takes no duration that is none: %s", async (option, options) => {
+    ["timeouts.write", { timeouts: { write: -1 } }],
+    ["timeouts.headers", { timeouts: { headers: 2_000, request: 1_000 } }],
+    ["maxConnections", { maxConnections: 0 }],
+    ["maxConnections", { maxConnections: 1.5 }],
+    ["maxRequestsPerSocket", { maxRequestsPerSocket: -1 }],
+    ["maxRequestsPerSocket", { maxRequestsPerSocket: Number.NaN }],
+  ])("takes no duration and no limit that is invalid: %s", async (option, options) => {
     const { server } = createReceiver();
     await expect(server.launch({ ...anyPort, ...options })).rejects.toMatchObject({
       code: "OPTION_INVALID",

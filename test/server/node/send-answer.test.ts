@@ -1,0 +1,142 @@
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { WebhooksServer } from "../../../src/index.ts";
+import { webhookPayload } from "../../../src/testing.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { RawSocket, requestBytes } from "../../support/raw-socket.ts";
+
+/** What the handler and the route of the server here answer with. */
+let respond: () => Response | Promise<Response>;
+const logger = createMemoryLogger();
+const server = new WebhooksServer({ logger });
+server.webhook("own", () => respond());
+server.app.post("/own", () => respond());
+
+let url: string;
+beforeAll(async () => {
+  ({ url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false }));
+});
+beforeEach(() => void logger.lines.splice(0));
+afterAll(() => server.close());
+
+const body = JSON.stringify(webhookPayload("repo.content"));
+const headers = { Host: "receiver.example", "Content-Type": "application/json" };
+
+/** Asks twice on one connection: what the first answer breaks shows in the second. */
+async function askTwice(path: string) {
+  const socket = await RawSocket.open(url);
+  try {
+    const request = requestBytes({ path, headers, body });
+    const first = await socket.send(request).answer();
+    const second = await socket.send(request).answer();
+    return { first, second, rest: socket.rest };
+  } finally {
+    socket.close();
+  }
+}
+
+/** A server whose answer is passed on. */
+async function withUpstream(
+  answered: { headers: IncomingHttpHeaders; body: Buffer | string },
+  use: (url: string) => Promise<void>,
+) {
+  const upstream = createServer((_incoming, outgoing) => outgoing.writeHead(200, answered.headers).end(answered.body));
+  await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+  const address = upstream.address();
+  if (typeof address !== "object" || address === null) throw new Error("A TCP server has a port.");
+  try {
+    await use(`http://127.0.0.1:${address.port}/`);
+  } finally {
+    upstream.closeAllConnections();
+    upstream.close();
+  }
+}
+
+const hopByHop = {
+  trailer: "x-check",
+  te: "trailers",
+  upgrade: "h2c",
+  "proxy-authenticate": "Basic",
+  "keep-alive": "timeout=9",
+};
+
+describe.each([
+  ["the short way", "/webhooks/own"],
+  ["the long way", "/webhooks/own?"],
+  ["a route of your own", "/own"],
+])("A Response on %s", (_way, path) => {
+  test.each<[string, Record<string, string>]>([
+    ["too long a length", { "content-length": "1000" }],
+    ["too short a length", { "content-length": "1" }],
+    ["chunks", { "transfer-encoding": "chunked" }],
+    ["chunks inside gzip", { "transfer-encoding": "gzip, chunked" }],
+    ["both", { "content-length": "1000", "transfer-encoding": "chunked" }],
+    ["a trailer", { trailer: "x-check" }],
+    ["a trailer and a length", { trailer: "x-check", "content-length": "4" }],
+    ["every hop-by-hop header", hopByHop],
+  ])("that claims %s is framed by its body", async (_what, claimed) => {
+    for (const make of [() => "done", () => new TextEncoder().encode("done"), () => new Blob(["done"]).stream()]) {
+      respond = () => new Response(make(), { status: 201, headers: { ...claimed, "x-own": "yes" } });
+      const { first, second, rest } = await askTwice(path);
+      for (const { status, headers, text } of [first, second]) {
+        expect([status, text, headers.get("x-own")]).toEqual([201, "done", "yes"]);
+        for (const name of Object.keys(hopByHop)) if (name !== "keep-alive") expect(headers.get(name)).toBeNull();
+        expect(headers.get("content-length") === "4" || headers.get("transfer-encoding") === "chunked").toBe(true);
+      }
+      expect(rest).toBe("");
+    }
+    expect(logger.lines.filter(({ level }) => level === "error")).toEqual([]);
+  });
+
+  test.each([204, 205, 304])("without a body and with a length leaves the connection usable: %i", async (status) => {
+    respond = () => new Response(null, { status, headers: { "content-length": "0", trailer: "x-check" } });
+    const socket = await RawSocket.open(url);
+    const request = requestBytes({ path, headers, body });
+    for (let count = 0; count < 2; count += 1) {
+      const answer = await socket.send(request).answer({ toHead: status !== 205 });
+      expect([answer.status, answer.text]).toEqual([status, ""]);
+    }
+    socket.close();
+  });
+
+  test("of fetch, compressed and in chunks there, is passed on as what it was unpacked to", async () => {
+    const packed = gzipSync("done");
+    await withUpstream(
+      { headers: { "content-encoding": "gzip", connection: "close" }, body: packed },
+      async (upstream) => {
+        respond = async () => {
+          const answer = await fetch(upstream);
+          return path === "/own" ? new Response(await answer.text()) : answer;
+        };
+        const { first, second } = await askTwice(path);
+        expect([first.text, second.text]).toEqual(["done", "done"]);
+      },
+    );
+  });
+
+  test("with a header that HTTP cannot carry is answered 500, with one line in the log", async () => {
+    respond = () => new Response("done", { headers: { "x-own": "planted\u0001" } });
+    const { first, second } = await askTwice(path).catch(async () => {
+      const socket = await RawSocket.open(url);
+      const answer = await socket.send(requestBytes({ path, headers, body })).answer();
+      socket.close();
+      return { first: answer, second: answer };
+    });
+    expect([first.status, second.status]).toEqual([500, 500]);
+    expect(first.text).not.toContain("planted");
+    expect(logger.lines.filter(({ level }) => level === "error").length).toBeGreaterThan(0);
+  });
+
+  test("keeps every cookie", async () => {
+    respond = () =>
+      new Response("done", {
+        headers: [
+          ["set-cookie", "a=1"],
+          ["set-cookie", "b=2"],
+        ],
+      });
+    const { first } = await askTwice(path);
+    expect(first.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+  });
+});
