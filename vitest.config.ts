@@ -30,6 +30,7 @@ const breaksProcesses = [
   "inbox-sqlite",
   "own-process",
   "process",
+  "protocol",
   "registration",
   "terminal",
   "tunnel",

@@ -131,6 +131,7 @@ class Session implements DevSession {
       // Until it is first loaded there is none to ask.
       serverPort: () => this.#parts.server?.port ?? this.#firstServing.promise.then(() => this.#part("server").port),
       onDelivery: (delivery) => this.#tell({ event: "delivery", ...delivery }),
+      onProblem: (message) => this.#tell({ event: "problem", code: "REQUEST_REFUSED", message }),
     });
     await this.#opened("door", door);
     const hub = await openDevHub({ ...this.#options, allowRemote: secret !== undefined, signal: this.#ending.signal });

@@ -1,31 +1,26 @@
 import { once } from "node:events";
-import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import { Agent, createServer, type IncomingMessage, type Server, type ServerOptions } from "node:http";
 import { WebhookError } from "../errors.ts";
 import { webhooksPath } from "../server/delivery-request.ts";
-import type { Probe } from "../tunnel/probe.ts";
-import { connectionHeaders } from "./connection-headers.ts";
-import { LatestDelivery, type ObservedDelivery } from "./latest-delivery.ts";
-import type { PassedDelivery, Replayed } from "./passed-delivery.ts";
+import { refuseMalformed } from "../server/node/broken-request.ts";
+import type { Connections } from "../server/node/connection.ts";
+import { defaultLimits, limitConnections } from "../server/node/connection-limits.ts";
+import { boundedMessages } from "../server/node/pipelining.ts";
+import { headProblem } from "../server/node/request-head.ts";
+import { LatestDelivery } from "./latest-delivery.ts";
+import { isProbe, notPassed, type Passing, type PassOptions, type ProxiedExchange, pass } from "./pass-request.ts";
+import type { Replayed } from "./passed-delivery.ts";
 
 /** What a {@link FrontDoor} leads to. */
-export interface FrontDoorOptions {
+export interface FrontDoorOptions extends PassOptions {
   /** Where it listens on this machine. Left out: 7860, or any other port where that is taken. */
   port: number | undefined;
-  /** Answered on both its sockets, so that whoever asks for it from outside sees that the way leads here. */
-  probe: Probe;
-  /** The port of the server behind it; waited for while the server is loaded anew. */
-  serverPort: () => Promise<number>;
-  /** Told of every delivery that was answered. */
-  onDelivery: (delivery: PassedDelivery) => void;
-  /** How long a request waits for a server, in milliseconds. Default 20,000: the Hub waits for 30 seconds. */
-  longestWaitMs?: number;
 }
 
 /** The port of a Space, and of a launched server. */
 export const usualPort = 7860;
-const retryAfterSeconds = "1";
-/** A tunnel holds ten or so; whoever opens more and says nothing must not use up all that there are. */
-const mostPublicConnections = 1_000;
+/** A tunnel holds about ten; idle ones that somebody else opens must not use up every file descriptor. */
+const maxConnections = 1_000;
 
 /**
  * Where a server is reached while it comes and goes: two sockets that stay open, and a request that arrives while
@@ -58,14 +53,14 @@ export class FrontDoor {
    */
   static async open(options: FrontDoorOptions): Promise<FrontDoor> {
     const passing = { agent: new Agent({ keepAlive: true }), latest: new LatestDelivery() };
-    const own = createServer((incoming, outgoing) => pass(options, passing, { incoming, outgoing }));
+    const own = serve(options, {}, (exchange) => pass(options, passing, exchange));
     // The tunnel's server opens connections before it needs them: an idle one must not be taken for a slow one.
     const lasting = { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 };
-    const open = createServer(lasting, (incoming, outgoing) => {
-      if (isForWebhooks(incoming) || isProbe(options.probe, incoming)) pass(options, passing, { incoming, outgoing });
-      else outgoing.writeHead(404).end();
+    const open = serve(options, lasting, (exchange) => {
+      const { incoming, outgoing } = exchange;
+      if (isForWebhooks(incoming) || isProbe(options.probe, incoming)) return pass(options, passing, exchange);
+      outgoing.writeHead(404).end();
     });
-    open.maxConnections = mostPublicConnections;
     await listen(own, options.port);
     try {
       await listen(open, 0);
@@ -103,110 +98,44 @@ export class FrontDoor {
   }
 }
 
-interface Passing {
-  agent: Agent;
-  latest: LatestDelivery;
-}
-
 interface Sockets {
   own: Server;
   open: Server;
   passing: Passing;
 }
 
-interface Exchange {
-  incoming: IncomingMessage;
-  outgoing: ServerResponse;
-}
-
-/** Passes a request on as it came, once there is a server, and its answer back. */
-function pass(options: FrontDoorOptions, { agent, latest }: Passing, { incoming, outgoing }: Exchange): void {
-  if (isProbe(options.probe, incoming)) {
-    outgoing.setHeader("content-type", "text/plain").end(options.probe.answer);
-    return;
-  }
-  const delivery = latest.observe({ incoming, outgoing, onAnswered: options.onDelivery });
-  void serverPort(options).then(
-    (port) => {
-      // Whoever has hung up meanwhile sends it again; what is left of this one would never end.
-      if (outgoing.destroyed) return;
-      const { method, url: path } = incoming;
-      const inner = request({ host: "127.0.0.1", port, agent, method, path, headers: passedOn(incoming) });
-      inner.on("response", (answer) => {
-        outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders, ofAnswer));
-        answer.pipe(outgoing);
-        answer.on("error", () => outgoing.destroy());
-      });
-      inner.on("error", () => {
-        if (outgoing.headersSent) outgoing.destroy();
-        else answerLater(outgoing, { error: "The server went away in the middle of this request.", delivery });
-      });
-      // Whoever hangs up is told to the handler, by its signal.
-      outgoing.on("close", () => inner.destroy());
-      delivery?.follow();
-      incoming.pipe(inner);
-    },
-    (reason: unknown) => {
-      if (!WebhookError.isInstance(reason)) answerLater(outgoing, { error: "There is no server.", delivery });
-      else answerLater(outgoing, { error: "The server's file does not load.", code: reason.code, delivery });
+/** A server with the limits of a receiver, which refuses what a receiver refuses. No request can make it throw. */
+function serve(
+  { onProblem }: FrontDoorOptions,
+  timeouts: ServerOptions,
+  answer: (exchange: ProxiedExchange) => void | Promise<void>,
+): Server {
+  const connections: Connections = new Map();
+  const server = createServer(
+    { ...timeouts, IncomingMessage: boundedMessages(connections) },
+    async (incoming, outgoing) => {
+      connections.get(incoming.socket)?.add({ incoming, outgoing, bodyIsTaken: false });
+      const reason = headProblem(incoming);
+      if (reason !== undefined) {
+        refuseMalformed(outgoing, { reason, warn: (_fields, message) => onProblem(`400: ${message} (${reason}).`) });
+        return;
+      }
+      try {
+        await answer({ incoming, outgoing });
+      } catch (error) {
+        notPassed(outgoing, { error, onProblem });
+      }
     },
   );
-}
-
-/** The port, or an error once the sender would not wait for an answer any more. */
-async function serverPort({ serverPort: find, longestWaitMs = 20_000 }: FrontDoorOptions): Promise<number> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error("late")), longestWaitMs);
-  try {
-    return await Promise.race([find(), late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function answerLater(
-  outgoing: ServerResponse,
-  { error, code = "CLOSING", delivery }: { error: string; code?: string; delivery: ObservedDelivery | undefined },
-): void {
-  delivery?.giveUp(error);
-  // What is still to come of the body would have to be read before another request.
-  outgoing.writeHead(503, {
-    "content-type": "application/json",
-    "retry-after": retryAfterSeconds,
-    connection: "close",
-  });
-  outgoing.end(JSON.stringify({ error, code }));
-}
-
-const ofRequest: ReadonlySet<string> = new Set(connectionHeaders);
-/** Node chooses anew how an answer is framed: a client of HTTP/1.0 knows no chunks. */
-const ofAnswer: ReadonlySet<string> = new Set([...connectionHeaders, "transfer-encoding"]);
-
-function endToEnd(rawHeaders: readonly string[], dropped: ReadonlySet<string>): string[] {
-  const isKept = (index: number) => !dropped.has(rawHeaders[index - (index % 2)]?.toLowerCase() ?? "");
-  return rawHeaders.filter((_text, index) => isKept(index));
-}
-
-/**
- * The server takes HTTP/1.0 for a sign of a proxy, and so a connection that is not to be kept, and opens no page of the
- * owner to it: neither must be hidden from it.
- */
-function passedOn({ rawHeaders, httpVersion, headers }: IncomingMessage): string[] {
-  return [
-    ...endToEnd(rawHeaders, ofRequest),
-    ...(httpVersion === "1.0" ? ["Via", "1.0 hub-webhooks-dev"] : []),
-    ...(/\bkeep-alive\b/i.test(headers.connection ?? "") ? [] : ["Connection", "close"]),
-  ];
+  const limits = { ...defaultLimits, maxConnections, maxRequestsPerSocket: Number.POSITIVE_INFINITY };
+  limitConnections(server, { connections, limits, warn: (_fields, message) => onProblem(`${message}.`) });
+  return server;
 }
 
 /** Also where it ends up once the server has resolved the dots in it. */
 function isForWebhooks({ url = "" }: IncomingMessage): boolean {
   const resolved = URL.parse(`http://127.0.0.1${url}`)?.pathname ?? "";
   return url.startsWith(webhooksPath) && resolved.startsWith(webhooksPath);
-}
-
-function isProbe(probe: Probe, { method, url }: IncomingMessage): boolean {
-  return method === "GET" && url === probe.path;
 }
 
 async function listen(server: Server, port: number | undefined): Promise<void> {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { hopByHopHeaders } from "../core/hop-by-hop.ts";
 import { WebhookError } from "../errors.ts";
 import { webhooksPath } from "../server/delivery-request.ts";
-import { connectionHeaders } from "./connection-headers.ts";
 import type { PassedDelivery, Replayed } from "./passed-delivery.ts";
 
 /** A delivery on its way. */
@@ -25,8 +25,8 @@ const longestReplayMs = 60_000;
 const longestKept = 10 * 1024 * 1024;
 /** Answers to a stranger, or to a request that is no delivery: nothing worth sending again. */
 const notDelivered: ReadonlySet<number> = new Set([401, 403, 404, 405, 429]);
-/** Also what the request that carries it once more says by itself. */
-const notKept: ReadonlySet<string> = new Set([...connectionHeaders, "content-length", "host", "transfer-encoding"]);
+/** Beside the hop-by-hop headers: what the request that replays it sets itself. */
+const setAgain: readonly string[] = ["content-length", "expect", "host"];
 
 /** Remembers the latest delivery, to send it once more. In memory only: it holds the secret it came with. */
 export class LatestDelivery {
@@ -111,7 +111,8 @@ function endpointOf(path: string): string {
 }
 
 function keptHeaders({ headers }: IncomingMessage): Headers {
-  const entries = Object.entries(headers).filter(([name]) => !notKept.has(name));
+  const dropped = new Set([...hopByHopHeaders(headers.connection), ...setAgain]);
+  const entries = Object.entries(headers).filter(([name]) => !dropped.has(name));
   return new Headers(
     entries.map(([name, value]): [string, string] => [name, Array.isArray(value) ? value.join(", ") : (value ?? "")]),
   );

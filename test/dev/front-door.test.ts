@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, request, type ServerResponse } from "node:http";
+import { createServer as createTcpServer } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FrontDoor, type FrontDoorOptions } from "../../src/dev/front-door.ts";
@@ -28,14 +29,16 @@ async function startServer(listener: RequestListener) {
 /** A door to a server, or to nothing yet. */
 async function openDoor(options: Partial<FrontDoorOptions> = {}) {
   const deliveries: PassedDelivery[] = [];
+  const problems: string[] = [];
   const door = await FrontDoor.open({
     ...{ port: 0, probe, serverPort: () => Promise.reject(new Error("no server")) },
     onDelivery: (delivery) => deliveries.push(delivery),
+    onProblem: (message) => problems.push(message),
     ...options,
   });
   onTestFinished(() => door.close());
   const publicUrl = `http://127.0.0.1:${door.publicPort}`;
-  return { door, deliveries, publicUrl };
+  return { door, deliveries, problems, publicUrl };
 }
 
 /** A door to a server that answers as the listener does, and keeps what it was asked. */
@@ -184,6 +187,107 @@ describe("The front door", () => {
     const gone = await openDoor({ serverPort: async () => freePort() });
     expect(port).toBeGreaterThan(0);
     expect((await post(gone.door.url)).status).toBe(503);
+  });
+
+  test.each([
+    ["with a length", "Content-Length: 2\r\n\r\n{}"],
+    ["in chunks", "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"],
+  ])("passes a request with headers of its connection on without them, its body %s", async (_how, rest) => {
+    const { requests, listener } = recorder();
+    const { door, publicUrl, problems } = await openDoorTo(listener);
+    const head = [
+      "POST /webhooks/x HTTP/1.1",
+      "Host: x",
+      "Trailer: x-check",
+      "TE: trailers",
+      "Upgrade: h2c",
+      "Proxy-Authorization: Basic eDp5",
+      "Keep-Alive: timeout=5",
+      "X-Own: kept",
+      "X-Private: dropped",
+      "Connection: keep-alive, x-private, content-length, host",
+    ];
+    for (const url of [door.url, publicUrl]) {
+      const socket = await RawSocket.open(url);
+      const answer = await socket.send(`${head.join("\r\n")}\r\n${rest}`).answer();
+      expect([answer.status, answer.text]).toEqual([200, "recorded"]);
+      socket.close();
+    }
+    for (const { incoming, body } of requests) {
+      expect(body).toBe("{}");
+      expect(incoming.headers).toMatchObject({ host: "x", "x-own": "kept", connection: "keep-alive" });
+      for (const name of ["trailer", "te", "upgrade", "proxy-authorization", "keep-alive", "x-private"]) {
+        expect(incoming.headers).not.toHaveProperty(name);
+      }
+    }
+    expect([requests.length, problems]).toEqual([2, []]);
+  });
+
+  test("never lets a Connection header remove what frames a body", async () => {
+    const { requests, listener } = recorder();
+    const { door } = await openDoorTo(listener);
+    const socket = await RawSocket.open(door.url);
+    const smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
+    const head = `GET / HTTP/1.1\r\nHost: x\r\nConnection: keep-alive, content-length\r\nContent-Length: ${smuggled.length}`;
+    expect((await socket.send(`${head}\r\n\r\n${smuggled}`).answer()).status).toBe(200);
+    expect(requests.map(({ incoming, body }) => [incoming.url, body])).toEqual([["/", smuggled]]);
+    socket.close();
+  });
+
+  test("drops headers of the connection from an answer", async () => {
+    const { door } = await openDoorTo((_incoming, outgoing) => {
+      outgoing.writeHead(200, { Connection: "keep-alive, x-private", "X-Private": "dropped", "X-Own": "kept" });
+      outgoing.end("{}");
+    });
+    const answer = await fetch(`${door.url}/`);
+    expect([answer.headers.get("x-own"), answer.headers.get("x-private")]).toEqual(["kept", null]);
+  });
+
+  test("answers 502 and reports it where the server answers with what cannot be passed on", async () => {
+    const server = createTcpServer((socket) => {
+      socket.on("error", () => {}).once("data", () => socket.end("HTTP/1.1 200 \x01\r\nContent-Length: 0\r\n\r\n"));
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const address = server.address();
+    if (typeof address !== "object" || address === null) throw new Error("A TCP server has a port.");
+    const { door, deliveries, problems } = await openDoor({ serverPort: async () => address.port });
+    const answer = await post(door.url);
+    expect([answer.status, await answer.json()]).toEqual([
+      502,
+      { error: "The request could not be passed on.", code: "INTERNAL" },
+    ]);
+    expect(deliveries).toMatchObject([{ endpoint: "retrain", status: 502 }]);
+    expect(problems).toEqual([expect.stringContaining("A request could not be passed on")]);
+  });
+
+  test.each([
+    ["HTTP/2.0", "POST / HTTP/2.0\r\nHost: x\r\n\r\n", "Unsupported HTTP version"],
+    ["HTTP/0.9", "POST / HTTP/0.9\r\nHost: x\r\n\r\n", "Unsupported HTTP version"],
+    ["two hosts", "GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", "Several Host headers"],
+    [
+      "chunks inside gzip",
+      "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+      "Unsupported Transfer-Encoding",
+    ],
+  ])("answers 400 to %s, and reports it", async (_what, bytes, reason) => {
+    const { requests, listener } = recorder();
+    const { door, publicUrl, problems } = await openDoorTo(listener);
+    for (const url of [door.url, publicUrl]) {
+      const socket = await RawSocket.open(url);
+      expect((await socket.send(bytes).answer()).status).toBe(400);
+      socket.close();
+    }
+    expect(requests).toEqual([]);
+    expect(problems).toEqual(new Array(2).fill(`400: broken HTTP request refused (${reason}).`));
+  });
+
+  test("ends a connection on which too many requests wait for their answers", async () => {
+    const { door, problems } = await openDoorTo(() => {});
+    const socket = await RawSocket.open(door.url);
+    socket.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(100));
+    await socket.ended;
+    expect([socket.rest, problems]).toEqual(["", []]);
   });
 
   test("answers the probe on both sockets, without a server", async () => {

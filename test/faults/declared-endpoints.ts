@@ -47,6 +47,16 @@ export const declarations = {
       signal.throwIfAborted();
     });
   },
+  /** Answers with headers of an answer that it passes on, named in its body. */
+  framing(server: WebhooksServer) {
+    server.webhook("framing", { schema: null }, (_payload, { delivery }) => {
+      return new Response("passed on", { status: 202, headers: JSON.parse(delivery.body) });
+    });
+  },
+  /** Answers with more than a connection buffers. */
+  large(server: WebhooksServer) {
+    server.webhook("large", () => "x".repeat(16 * 1024 * 1024));
+  },
 } as const;
 
 /** The name of some of these. */

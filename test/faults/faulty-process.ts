@@ -1,4 +1,9 @@
-import { addressOf, type ReceiverProcess, startReceiverProcess } from "../support/receiver-process.ts";
+import {
+  addressOf,
+  type ProcessLimits,
+  type ReceiverProcess,
+  startReceiverProcess,
+} from "../support/receiver-process.ts";
 import { packageEnvironment } from "./on-built-package.ts";
 import { Receiver, secret } from "./receiver.ts";
 import { inOwnProcess } from "./rows.ts";
@@ -6,14 +11,21 @@ import { inOwnProcess } from "./rows.ts";
 const script = new URL("./receiver-script.ts", import.meta.url);
 
 /** Starts a process with a receiver in it, on a free port unless told otherwise. */
-export function startFaultyProcess(environment: Readonly<Record<string, string>> = {}): ReceiverProcess {
+export function startFaultyProcess(
+  environment: Readonly<Record<string, string>> = {},
+  limits: ProcessLimits = {},
+): ReceiverProcess {
   inOwnProcess();
-  return startReceiverProcess(script, { PORT: "0", WEBHOOK_SECRET: secret, ...packageEnvironment, ...environment });
+  const allVariables = { PORT: "0", WEBHOOK_SECRET: secret, ...packageEnvironment, ...environment };
+  return startReceiverProcess(script, allVariables, limits);
 }
 
 /** Starts a process with a receiver in it, and waits until it is ready. */
-export async function createFaultyProcess(environment: Readonly<Record<string, string>> = {}) {
-  const child = startFaultyProcess(environment);
+export async function createFaultyProcess(
+  environment: Readonly<Record<string, string>> = {},
+  limits: ProcessLimits = {},
+) {
+  const child = startFaultyProcess(environment, limits);
   const url = await addressOf(child);
   const receiver = new Receiver({
     url,

@@ -1,0 +1,159 @@
+import { type Agent, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { describeError } from "../core/describe-error.ts";
+import { hopByHopHeaders } from "../core/hop-by-hop.ts";
+import { WebhookError } from "../errors.ts";
+import type { Probe } from "../tunnel/probe.ts";
+import type { LatestDelivery, ObservedDelivery } from "./latest-delivery.ts";
+import type { PassedDelivery } from "./passed-delivery.ts";
+
+/** Where requests are passed on to, and who hears of them. */
+export interface PassOptions {
+  /** Answered on both sockets, so that whoever asks for it from outside sees that the way leads here. */
+  probe: Probe;
+  /** The port of the server behind it; waited for while the server is loaded anew. */
+  serverPort: () => Promise<number>;
+  /** Told of every delivery that was answered. */
+  onDelivery: (delivery: PassedDelivery) => void;
+  /** Receives one line about a request that is refused here or cannot be passed on. */
+  onProblem: (message: string) => void;
+  /** How long a request waits for a server, in milliseconds. Default 20,000: the Hub waits for 30 seconds. */
+  longestWaitMs?: number;
+}
+
+const retryAfterSeconds = "1";
+
+/** What the passing of all requests shares. */
+export interface Passing {
+  agent: Agent;
+  latest: LatestDelivery;
+}
+
+/** A request and the answer to it. */
+export interface ProxiedExchange {
+  incoming: IncomingMessage;
+  outgoing: ServerResponse;
+}
+
+/** Passes a request on as it came, once there is a server, and its answer back. */
+export async function pass(
+  options: PassOptions,
+  { agent, latest }: Passing,
+  { incoming, outgoing }: ProxiedExchange,
+): Promise<void> {
+  const { onDelivery, onProblem, probe } = options;
+  if (isProbe(probe, incoming)) {
+    outgoing.setHeader("content-type", "text/plain").end(probe.answer);
+    return;
+  }
+  const delivery = latest.observe({ incoming, outgoing, onAnswered: onDelivery });
+  let port: number;
+  try {
+    port = await serverPort(options);
+  } catch (reason) {
+    if (!WebhookError.isInstance(reason)) answerLater(outgoing, { error: "There is no server.", delivery });
+    else answerLater(outgoing, { error: "The server's file does not load.", code: reason.code, delivery });
+    return;
+  }
+  // Whoever has hung up meanwhile sends it again; what is left of this one would never end.
+  if (outgoing.destroyed) return;
+  const { method, url: path } = incoming;
+  const inner = request({ host: "127.0.0.1", port, agent, method, path, headers: passedOn(incoming) });
+  inner.on("response", (answer) => {
+    answer.on("error", () => outgoing.destroy());
+    try {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders, ofAnswer(answer)));
+    } catch (error) {
+      answer.destroy();
+      notPassed(outgoing, { error, onProblem });
+      return;
+    }
+    answer.pipe(outgoing);
+  });
+  inner.on("error", () => {
+    if (outgoing.headersSent) outgoing.destroy();
+    else answerLater(outgoing, { error: "The server went away in the middle of this request.", delivery });
+  });
+  // Whoever hangs up is told to the handler, by its signal.
+  outgoing.on("close", () => inner.destroy());
+  delivery?.follow();
+  incoming.pipe(inner);
+}
+
+/** A request, or its answer, holds what Node does not send. */
+export function notPassed(
+  outgoing: ServerResponse,
+  { error, onProblem }: { error: unknown; onProblem: PassOptions["onProblem"] },
+): void {
+  onProblem(`A request could not be passed on: ${describeError(error).message}.`);
+  if (outgoing.headersSent) outgoing.destroy();
+  else {
+    // With its own reason phrase: the one that could not be sent is kept otherwise.
+    outgoing.writeHead(502, "Bad Gateway", { "content-type": "application/json", connection: "close" });
+    outgoing.end(JSON.stringify({ error: "The request could not be passed on.", code: "INTERNAL" }));
+  }
+}
+
+/** The port, or an error once the sender would not wait for an answer any more. */
+async function serverPort({ serverPort: find, longestWaitMs = 20_000 }: PassOptions): Promise<number> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error("late")), longestWaitMs);
+  try {
+    return await Promise.race([find(), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function answerLater(
+  outgoing: ServerResponse,
+  { error, code = "CLOSING", delivery }: { error: string; code?: string; delivery: ObservedDelivery | undefined },
+): void {
+  delivery?.giveUp(error);
+  // What is still to come of the body would have to be read before another request.
+  outgoing.writeHead(503, {
+    "content-type": "application/json",
+    "retry-after": retryAfterSeconds,
+    connection: "close",
+  });
+  outgoing.end(JSON.stringify({ error, code }));
+}
+
+/** How a message is framed and where it goes; a `Connection` header that names these must not remove them. */
+const neverDropped: readonly string[] = ["content-length", "host"];
+
+/** Its chunks are passed on as chunks. Node answers `Expect` itself. */
+function ofRequest({ headers }: IncomingMessage): ReadonlySet<string> {
+  const dropped = new Set([...hopByHopHeaders(headers.connection), "expect"]);
+  for (const name of [...neverDropped, "transfer-encoding"]) dropped.delete(name);
+  return dropped;
+}
+
+/** Node chooses again how an answer is framed: a client of HTTP/1.0 knows no chunks. */
+function ofAnswer({ headers }: IncomingMessage): ReadonlySet<string> {
+  const dropped = new Set(hopByHopHeaders(headers.connection));
+  for (const name of neverDropped) dropped.delete(name);
+  return dropped;
+}
+
+function endToEnd(rawHeaders: readonly string[], dropped: ReadonlySet<string>): string[] {
+  const isKept = (index: number) => !dropped.has(rawHeaders[index - (index % 2)]?.toLowerCase() ?? "");
+  return rawHeaders.filter((_text, index) => isKept(index));
+}
+
+/**
+ * The server takes HTTP/1.0 for a sign of a proxy, and so a connection that is not to be kept, and opens no page of the
+ * owner to it: neither must be hidden from it.
+ */
+function passedOn(incoming: IncomingMessage): string[] {
+  const { rawHeaders, httpVersion, headers } = incoming;
+  return [
+    ...endToEnd(rawHeaders, ofRequest(incoming)),
+    ...(httpVersion === "1.0" ? ["Via", "1.0 hub-webhooks-dev"] : []),
+    ...(/\bkeep-alive\b/i.test(headers.connection ?? "") ? [] : ["Connection", "close"]),
+  ];
+}
+
+/** Whether it asks whether the public address leads here. */
+export function isProbe(probe: Probe, { method, url }: IncomingMessage): boolean {
+  return method === "GET" && url === probe.path;
+}

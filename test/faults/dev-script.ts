@@ -1,0 +1,12 @@
+import { startDev } from "../../src/dev.ts";
+
+/* A session of `dev` as a user would start one, for the tests that need a process of its own. */
+
+const session = await startDev({
+  ...{ file: process.env.FILE ?? "", state: process.env.STATE ?? "" },
+  ...{ port: 0, hubPort: 0 },
+  onEvent: (event) => {
+    if (event.event === "problem") console.log(JSON.stringify({ level: 40, msg: event.message }));
+  },
+});
+console.log(JSON.stringify({ level: 30, msg: "Ready", endpoints: [`POST ${session.state.url}/webhooks/target`] }));

@@ -1,0 +1,236 @@
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { makeProject } from "../support/project-folder.ts";
+import { chunk, RawSocket, requestBytes } from "../support/raw-socket.ts";
+import { addressOf, startReceiverProcess } from "../support/receiver-process.ts";
+import { createFaultyProcess } from "./faulty-process.ts";
+import { packageEnvironment } from "./on-built-package.ts";
+import { openReceiver, Receiver, secret } from "./receiver.ts";
+import { countRows, inOwnProcess, noteNotTried } from "./rows.ts";
+
+countRows("protocol");
+
+const broken = { level: "warn", msg: "broken HTTP request refused", status: 400 };
+const succeeded = { status: 200, told: { msg: "delivery succeeded" } };
+
+/** A session of `dev` in a process of its own. */
+async function createDevProcess() {
+  inOwnProcess();
+  const source = `
+    import { WebhooksServer } from "hub-webhooks";
+    const server = new WebhooksServer();
+    server.webhook("target", (_payload, { delivery }) => ({ received: delivery.id }));
+    export default server;
+    await server.launch();`;
+  const project = await makeProject({ "server.ts": source });
+  onTestFinished(() => project[Symbol.asyncDispose]());
+  const child = startReceiverProcess(new URL("./dev-script.ts", import.meta.url), {
+    WEBHOOK_SECRET: secret,
+    FILE: join(project.path, "server.ts"),
+    STATE: join(project.path, "registrations.json"),
+    ...packageEnvironment,
+  });
+  const receiver = new Receiver({ url: await addressOf(child), lines: () => child.lines, runs: () => 0 });
+  return { child, receiver };
+}
+
+describe("A Trailer header with a body", () => {
+  const headers = { Trailer: "x-check" };
+  const inChunks = { headers: { ...headers, "Transfer-Encoding": "chunked" }, body: "0\r\nx-check: 1\r\n\r\n" };
+
+  test.each(["target", "nowhere"])("H11: to /webhooks/%s of dev is answered, and dev goes on", async (endpoint) => {
+    const { child, receiver } = await createDevProcess();
+    const path = `/webhooks/${endpoint}`;
+    const expected = endpoint === "target" ? [400, 400, 422] : [404, 404, 404];
+    const answers = [
+      await receiver.post({ path, headers: { ...headers, "Content-Length": "1" }, body: "{" }),
+      await receiver.post({ path, ...inChunks }),
+      await receiver.post({ path, headers, body: "{}" }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual(expected);
+    expect((await receiver.post()).status).toBe(200);
+    expect(child.errorOutput).toBe("");
+  });
+
+  test("H11: to a receiver is handled as any other", async () => {
+    const receiver = await openReceiver();
+    await receiver.survives(() => receiver.post({ headers }), { ...succeeded, runs: 1 });
+    await receiver.survives(() => receiver.post(inChunks), { status: 400, told: { code: "BODY_NOT_JSON" } });
+  });
+});
+
+describe("Pipelined pages that are not read", () => {
+  const page = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+
+  test("H12: 2,000 on each of 50 connections cost less than 100 MB, and a delivery is answered within a second", async () => {
+    const { child, receiver } = await createFaultyProcess();
+    await receiver.page("/");
+    const before = peakMemory(child.pid);
+    const times: number[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      const flooding = await Promise.all(Array.from({ length: 50 }, () => receiver.connect()));
+      for (const socket of flooding) socket.pause().send(page.repeat(2_000));
+      const startedAt = performance.now();
+      expect((await receiver.post()).status).toBe(200);
+      times.push(performance.now() - startedAt);
+    }
+    // The machine may be busy with other things in one of the rounds.
+    expect(Math.min(...times)).toBeLessThan(1_000);
+    if (before === undefined) noteNotTried("the memory of H12", "there is no /proc here");
+    else expect((peakMemory(child.pid) ?? 0) - before).toBeLessThan(100 * 1024);
+    const closed = /^connection closed$/;
+    expect(child.lines.find(({ msg }) => closed.test(msg))).toMatchObject({ reason: "Too many pipelined requests" });
+    expect(child.errorOutput).toBe("");
+  });
+
+  test("H12: an answer that is not read in time ends its connection", async () => {
+    const receiver = await openReceiver({ timeouts: { write: 200 }, declared: "large" });
+    const socket = (await receiver.connect()).pause();
+    await receiver.survives(
+      async () => {
+        socket.send(receiver.delivery({ path: "/webhooks/large" }));
+        return undefined;
+      },
+      { told: { level: "warn", msg: "connection closed: the client does not read its answer" } },
+    );
+  });
+
+  /** The largest resident size of a process so far, in KiB; `undefined` where the system does not report it. */
+  function peakMemory(pid: number): number | undefined {
+    try {
+      return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
+    } catch {
+      return undefined;
+    }
+  }
+});
+
+describe("A request that two servers could read in two ways", () => {
+  const ambiguous = [
+    { what: "two hosts", headers: { Host: ["localhost", "other.example"] }, reason: "Several Host headers" },
+    {
+      what: "chunks inside gzip",
+      headers: { "Transfer-Encoding": "gzip, chunked" },
+      body: chunk(""),
+      reason: "Unsupported Transfer-Encoding",
+    },
+  ];
+  const paths = ["/webhooks/target", "/webhooks/target?", "/", "/health"];
+
+  test.each(ambiguous.flatMap((request) => paths.map((path) => ({ ...request, path }))))(
+    "H13: $what to $path is answered 400",
+    async ({ reason, what: _what, ...changes }) => {
+      const receiver = await openReceiver();
+      await receiver.survives(() => receiver.post(changes), { status: 400, told: { ...broken, reason } });
+    },
+  );
+
+  test("H13: is answered 400 by dev as well, and so are other versions of HTTP", async () => {
+    const { child, receiver } = await createDevProcess();
+    for (const { what: _what, reason: _reason, ...changes } of ambiguous) {
+      expect((await receiver.post(changes)).status).toBe(400);
+    }
+    for (const version of ["HTTP/2.0", "HTTP/0.9"]) expect((await receiver.post({ version })).status).toBe(400);
+    expect((await receiver.post()).status).toBe(200);
+    expect(child.errorOutput).toBe("");
+  });
+});
+
+describe("A Response with headers of the answer that it passes on", () => {
+  test.each([
+    { "content-length": "1000" },
+    { "content-length": "1" },
+    { "transfer-encoding": "chunked" },
+    { "transfer-encoding": "gzip, chunked" },
+    { trailer: "x-check" },
+    { trailer: "x-check", "content-length": "9" },
+    { connection: "x-own, close", upgrade: "h2c", "keep-alive": "timeout=1" },
+  ])("H14: %j is framed by its body, and the connection stays usable", async (headers) => {
+    const receiver = await openReceiver({ declared: "framing" });
+    const socket = await receiver.connect();
+    const request = receiver.delivery({ path: "/webhooks/framing", body: JSON.stringify(headers) });
+    const answer = await receiver.survives(() => socket.send(request).answer(), {
+      status: 202,
+      told: { msg: "delivery succeeded", endpoint: "framing" },
+    });
+    expect(answer?.text).toBe("passed on");
+    expect((await socket.send(receiver.delivery()).answer()).status).toBe(200);
+    expect(socket.rest).toBe("");
+  });
+});
+
+describe("A process without file descriptors", () => {
+  test("H15: serves every page again once it has some, also those that were first asked for meanwhile", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const environment = { INBOX_URL: `sqlite:${folder}/inbox.db` };
+    const { child, receiver } = await createFaultyProcess(environment, { maxOpenFiles: 64 });
+    const pages = ["/_deliveries", "/", "/health"];
+    const kept = await receiver.connect();
+    // The dashboard takes another Connection header for a sign of a proxy.
+    const headers = { Host: new URL(receiver.url).host, Connection: "keep-alive", "Content-Length": undefined };
+    const ask = async (path: string) =>
+      (await kept.send(requestBytes({ method: "GET", path, headers })).answer()).status;
+    expect(await ask("/health")).toBe(200);
+    const sockets = await Promise.all(Array.from({ length: 100 }, () => RawSocket.open(receiver.url)));
+    await Promise.any(sockets.map(({ ended }) => ended));
+    for (const path of pages) await ask(path);
+    for (const socket of sockets) socket.close();
+    for (const path of pages) await expect.poll(() => ask(path), { message: path }).toBe(200);
+    await expect.poll(async () => (await receiver.post()).status).toBe(200);
+    expect(child.errorOutput).toBe("");
+  });
+});
+
+describe("A request with Expect: 100-continue", () => {
+  const expecting = { Expect: "100-continue" };
+  const all = { ...expecting, "Content-Length": "2000" };
+
+  test.each([
+    { what: "no secret", headers: { "X-Webhook-Secret": undefined }, status: 401, code: "SECRET_MISSING" },
+    { what: "a wrong secret", headers: { "X-Webhook-Secret": "wrong" }, status: 403, code: "SECRET_INVALID" },
+  ] as const)("H16: and $what is answered $status without 100", async ({ headers, status, code }) => {
+    const receiver = await openReceiver();
+    const socket = await receiver.connect();
+    await receiver.survives(
+      () => socket.send(receiver.delivery({ headers: { ...all, ...headers }, body: "" })).answer(),
+      { status, code, told: { code, status } },
+    );
+    expect(socket.rest).toBe("");
+  });
+
+  test("H16: and a valid one is told to go on, and answered once it did", async () => {
+    const receiver = await openReceiver();
+    const socket = await receiver.connect();
+    const request = receiver.delivery({ headers: expecting });
+    const bodyAt = request.indexOf("\r\n\r\n") + 4;
+    await receiver.survives(
+      async () => {
+        socket.send(request.subarray(0, bodyAt));
+        expect((await socket.answer({ toHead: true })).status).toBe(100);
+        return socket.send(request.subarray(bodyAt)).answer();
+      },
+      { ...succeeded, runs: 1 },
+    );
+  });
+});
+
+describe("A client that ends its side of the connection after its request", () => {
+  test.each(["target", "slow"])("H17: gets the answer of %s, and then the end", async (endpoint) => {
+    const { receiver } = await createFaultyProcess();
+    const socket = await receiver.connect();
+    await receiver.survives(
+      () =>
+        socket
+          .send(receiver.delivery({ path: `/webhooks/${endpoint}` }))
+          .finish()
+          .answer(),
+      { status: 200, told: { msg: "delivery succeeded", endpoint } },
+    );
+    await socket.ended;
+    expect(socket.rest).toBe("");
+  });
+});
