@@ -26,6 +26,7 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("./node_modules/.cache/
 const breaksProcesses = [
   "inbox",
   "inbox-crash",
+  "inbox-recovery",
   "inbox-servers",
   "inbox-sqlite",
   "own-process",

@@ -70,7 +70,7 @@ describe("What is loaded with the package", () => {
     ["what only a launch needs", /^src\/server\/node\//],
     ["the tunnel", /^src\/tunnel\//],
     ["the landing page, but for its route", /^src\/server\/landing\/(?!serve\.ts$)/],
-    ["the inbox, but for its types and its options", /^src\/inbox\/(?!retry-policy\.ts$)/],
+    ["the inbox, but for its types and its options", /^src\/inbox\/(?!(?:retention|retry-policy)\.ts$)/],
     ["the dashboard, but for its routes", /^src\/server\/dashboard\/(?!serve\.ts$)/],
     ["the metrics, but for their route", /^src\/server\/metrics\.ts$/],
     ["what the pages share", /^src\/page\//],

@@ -3,6 +3,7 @@ import type { Delivery } from "../delivery.ts";
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { WebhookError } from "../errors.ts";
 import type { QueueOptions } from "../inbox/inbox.ts";
+import { defaultRetentionMs } from "../inbox/retention.ts";
 import { type Backoff, createRetryPolicy } from "../inbox/retry-policy.ts";
 import type { Logger } from "../logger.ts";
 import { createFilter, doubtsAbout, type Filter, type FilterOptions } from "../payload/filter.ts";
@@ -138,7 +139,6 @@ const hubPatienceMs = 30_000;
 const defaultTimeout: Duration = "25s";
 const defaultBackgroundTimeout: Duration = "10m";
 const defaultConcurrency = 4;
-const defaultRetention: Duration = "14d";
 
 /**
  * Builds an endpoint.
@@ -224,7 +224,7 @@ function backgroundOf(options: EndpointOptions): Pick<Endpoint, "background"> {
       code: "OPTION_INVALID",
     });
   }
-  const { concurrency = defaultConcurrency, retention = defaultRetention } = options;
+  const { concurrency = defaultConcurrency, retention = defaultRetentionMs } = options;
   if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
     throw new WebhookError(`Option "concurrency" is ${concurrency}: give a whole number from 1 on.`, {
       code: "OPTION_INVALID",

@@ -1,6 +1,7 @@
 import fs from "node:fs";
 import { flushCompileCache, syncBuiltinESMExports } from "node:module";
-import { RetryAfterError, WebhooksServer } from "../../src/index.ts";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { PermanentError, RetryAfterError, WebhooksServer } from "../../src/index.ts";
 import { createNodeLogger } from "../../src/server/node/logger.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { openFaultInbox } from "./inbox-opener.ts";
@@ -10,7 +11,18 @@ import { openFaultInbox } from "./inbox-opener.ts";
  * test that it is part of: its clock, its inbox, and the end of what its handlers wait for.
  */
 
-const { INBOX_URL: url = "", LEASE_MS, MOST_QUEUED, CLOCK, FILE_SYSTEM, RUN_AS, GRACE_MS = "30000" } = process.env;
+const {
+  INBOX_URL: url = "",
+  LEASE_MS,
+  MOST_QUEUED,
+  CLOCK,
+  FILE_SYSTEM,
+  RUN_AS,
+  GRACE_MS = "30000",
+  BLOCKED_MS = "0",
+  // The name of an endpoint that this server does not have.
+  WITHOUT = "",
+} = process.env;
 
 if (FILE_SYSTEM !== undefined) {
   const found = Object.assign(fs.statfsSync("/"), { type: Number(FILE_SYSTEM) });
@@ -36,13 +48,16 @@ const server = new WebhooksServer({
 const released = { held: Promise.withResolvers<void>(), deaf: Promise.withResolvers<void>() };
 if (process.env.HELD === "no") for (const { resolve } of Object.values(released)) resolve();
 
+/** Waits that a test need not wait for. */
+const atOnce = { first: 1, max: 1 };
+
 function declareEndpoints(): void {
-  server.webhook("target", { background: true }, (_payload, { delivery, log }) => {
+  server.webhook("target", { background: true, backoff: atOnce }, (_payload, { delivery, log }) => {
     log.info({ id: delivery.id }, "target ran");
   });
 
   // In work until it is released, or until it is told to end.
-  server.webhook("held", { background: true }, async (_payload, { signal, log }) => {
+  server.webhook("held", { background: true, backoff: atOnce }, async (_payload, { signal, log }) => {
     log.info("work started");
     const aborted = Promise.withResolvers<void>();
     signal.addEventListener("abort", () => aborted.reject(signal.reason));
@@ -56,12 +71,10 @@ function declareEndpoints(): void {
   });
 
   // As "held", but it does not listen when it is told to end.
-  server.webhook("deaf", { background: true }, async (_payload, { log }) => {
+  server.webhook("deaf", { background: true, backoff: atOnce }, async (_payload, { log }) => {
     log.info("work started");
     await released.deaf.promise;
   });
-
-  const atOnce = { first: 1, max: 1 };
 
   server.webhook("stuck", { background: true, timeout: 150, attempts: 2, backoff: atOnce }, (_payload, context) => {
     context.signal.addEventListener("abort", () => context.log.info("told to end"));
@@ -72,12 +85,35 @@ function declareEndpoints(): void {
     if (context.delivery.id.startsWith("poison")) throw new Error("This one never works.");
   });
 
-  server.webhook("brief", { background: true, retention: "1h", backoff: ["20d"] }, (_payload, { delivery }) => {
-    if (delivery.id.startsWith("later")) throw new Error("It is retried long after the retention of others.");
-  });
-
   server.webhook("second-try", { background: true }, (_payload, { delivery }) => {
     if (delivery.attempt === 1) throw new RetryAfterError("1m");
+  });
+
+  // A handler that computes for long.
+  server.webhook("blocking", { background: true, attempts: 2, backoff: atOnce }, (_payload, { log }) => {
+    log.info("work started");
+    const until = performance.now() + Number(BLOCKED_MS);
+    while (performance.now() < until);
+  });
+
+  // Some of its deliveries end the process, as soon as others run beside them.
+  server.webhook("deadly", { background: true, attempts: 2, backoff: atOnce }, async (_payload, { delivery, log }) => {
+    log.info({ id: delivery.id }, "work started");
+    const isFirst = delivery.attempt === 1;
+    if (delivery.id.startsWith("poison")) {
+      if (isFirst) await released.held.promise;
+      process.kill(process.pid, "SIGKILL");
+    }
+    if (isFirst && delivery.id.startsWith("beside")) await released.deaf.promise;
+  });
+
+  server.webhook("hopeless", { background: true, concurrency: 50 }, () => {
+    throw new PermanentError("There is no use in it.");
+  });
+
+  if (WITHOUT === "brief") return;
+  server.webhook("brief", { background: true, retention: "1h", backoff: ["20d"] }, (_payload, { delivery }) => {
+    if (delivery.id.startsWith("later")) throw new Error("It is retried long after the retention of others.");
   });
 }
 
@@ -92,6 +128,13 @@ server.app.post("/control/release", (context) => {
 server.app.post("/control/replay", async (context) => {
   await server.inbox.replay(context.req.query("id") ?? "");
   return context.json({});
+});
+server.app.post("/control/replay-dead", async (context) => {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  const replayed = await server.inbox.replayDead("hopeless");
+  delay.disable();
+  return context.json({ replayed, maxDelayMs: delay.max / 1e6 });
 });
 server.app.post("/control/prune", async (context) => context.json({ pruned: await server.inbox.prune() }));
 

@@ -11,8 +11,8 @@ import { arrival, openInbox, reached, succeeded, work } from "./inbox.ts";
 const hourMs = 3_600_000;
 const key = { id: "a", endpoint: "retrain" };
 /** So that what was taken over is not run before the test is over. */
-const waitsLong: RetryPolicy = { attempts: 3, waitAfter: () => hourMs, totalWaitMs: 0 };
-const atOnce: RetryPolicy = { attempts: 3, waitAfter: () => 1, totalWaitMs: 0 };
+const waitsLong: RetryPolicy = { attempts: 3, waitAfter: () => hourMs, totalWaitMs: 2 * hourMs };
+const atOnce: RetryPolicy = { attempts: 3, waitAfter: () => 1, totalWaitMs: 2 };
 
 /** A delivery that is taken over from a process that shows no sign of life, and runs on there. */
 async function takenOver({

