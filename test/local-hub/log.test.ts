@@ -1,10 +1,11 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createHubApp } from "../../src/local-hub/app.ts";
 import { Dispatcher } from "../../src/local-hub/delivery/dispatcher.ts";
 import { Poster } from "../../src/local-hub/delivery/post.ts";
 import { newId, newSha } from "../../src/local-hub/identifiers.ts";
 import { JobRunner } from "../../src/local-hub/jobs/job-runner.ts";
 import { AuditLog } from "../../src/local-hub/organizations/audit-log.ts";
+import { JobStore } from "../../src/local-hub/store/job-store.ts";
 import { openStore } from "../../src/local-hub/store/store.ts";
 import { createMemoryLogger, type LogLine } from "../support/memory-logger.ts";
 import { data, openLocalHub, pushed, type SpokenHub } from "./hub.ts";
@@ -96,19 +97,14 @@ describe("The log of a local Hub", () => {
 
   test("has the error of a job that could not be run, and the next one is run", async () => {
     const failure = new Error("The disk is full.");
-    const log = createMemoryLogger();
-    let failures = 1;
-    const logger = {
-      ...log,
-      child(fields: object) {
-        if (failures-- > 0) throw failure;
-        return log.child({ ...fields });
-      },
-    };
-    const hub = await openLocalHub({ runJobs: true, logger });
+    const update = vi.spyOn(JobStore.prototype, "update").mockImplementationOnce(() => {
+      throw failure;
+    });
+    onTestFinished(() => void update.mockRestore());
+    const hub = await openLocalHub({ runJobs: true });
     await hub.create({ job: { flavor: "cpu-basic", command: ["true"] } });
     await hub.happen();
-    await expect.poll(() => log.lines.filter(({ level }) => level === "error")).toMatchObject([{ err: failure }]);
+    await expect.poll(() => alarms(hub)).toMatchObject([{ level: "error", err: failure }]);
     await hub.happen();
     await expect.poll(() => hub.hub.jobs().map(({ status }) => status.stage)).toContain("COMPLETED");
   });
