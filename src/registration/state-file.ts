@@ -3,7 +3,7 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, r
 import { dirname, join, resolve } from "node:path";
 import { messageOf } from "../error-message.ts";
 import { WebhookError } from "../errors.ts";
-import { makePrivateFolder, syncFolder } from "../private-folder.ts";
+import { checkPrivateFolder, makePrivateFolder, syncFolder } from "../private-folder.ts";
 import { withFileLock } from "./file-lock.ts";
 import { type HubState, type RegistrationState, registrationState } from "./state.ts";
 
@@ -78,7 +78,7 @@ export class StateFile {
   ): Promise<Result> {
     let isWorking = false;
     try {
-      makePrivateFolder(dirname(resolve(this.path)));
+      makePrivateFolder(dirname(this.path), "STATE_UNUSABLE");
       const done = await withFileLock({ file: `${this.path}.${name}`, waitMs, signal }, () => {
         isWorking = true;
         return work();
@@ -100,6 +100,7 @@ export class StateFile {
   }
 
   #readAll(): RegistrationState {
+    checkPrivateFolder(dirname(this.path), "STATE_UNUSABLE");
     if (!existsSync(this.path)) return { version: 1, hubs: {} };
     const read = parse(readText(this.path));
     const checked = registrationState.safeParse(read);

@@ -92,7 +92,7 @@ describe("The state file", () => {
       expect(order).toEqual(["sync file", "close", "rename", "sync folder", "close"]);
       expect(state.read().webhooks).toHaveLength(2);
       order.length = 0;
-      makePrivateFolder(join(dirname(state.path), "made", "deeper"));
+      makePrivateFolder(join(dirname(state.path), "made", "deeper"), "STATE_UNUSABLE");
       expect(order).toEqual(["sync folder", "close", "sync folder", "close"]);
     },
   );

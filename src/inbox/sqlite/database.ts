@@ -36,7 +36,7 @@ const longestWaitMs = 5_000;
 function open(file: string, { mustExist = false }: { mustExist?: boolean }): DatabaseSync {
   if (mustExist && !existsSync(file)) throw missing(file);
   if (file !== ":memory:") {
-    makePrivateFolder(dirname(resolve(file)));
+    makePrivateFolder(dirname(resolve(file)), "INBOX_UNUSABLE");
     // Payloads are for the owner alone. An empty file is one that SQLite takes for a new database.
     if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
     checkAccess(file);

@@ -197,7 +197,7 @@ export class InboxFile {
     try {
       // So that a file that was moved has everything, also without its log.
       this.#checkpoint();
-      makePrivateFolder(dirname(path));
+      makePrivateFolder(dirname(path), "INBOX_UNUSABLE");
       const there = identityOf(path);
       if (there === undefined || there === this.#identities[0])
         this.#putSnapshot(path, { isOurs: there !== undefined });

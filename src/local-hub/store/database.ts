@@ -1,8 +1,9 @@
-import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { closeSync, openSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { messageOf } from "../../error-message.ts";
 import { WebhookError } from "../../errors.ts";
+import { makePrivateFolder } from "../../private-folder.ts";
 
 /** Tells our files from those of other programs, in which a version of 1 is common: "hwlh". */
 const applicationId = 0x68776c68;
@@ -83,7 +84,7 @@ export function openDatabase(file: string | undefined): DatabaseSync {
   }
   let database: DatabaseSync | undefined;
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    makePrivateFolder(dirname(resolve(file)), "STATE_UNUSABLE");
     closeSync(openSync(file, "a", 0o600));
     const { size } = statSync(file);
     // SQLite takes what is too short to be a database for an empty one, and writes over it.
