@@ -63,44 +63,6 @@ describe.each(servers)("An inbox in $name", ({ name, url: createUrl }) => {
     await ledger.account("I13", name, { succeeded: 3 });
   });
 
-  test("I19: lets a delivery die that ends its process, and none of those beside it", patient, async () => {
-    const url = await createUrl();
-    const ledger = new Ledger(url);
-    const beside = ["a", "b", "c"].map((id) => ({ id, endpoint: "crashing" }));
-    const poison = { id: "poison", endpoint: "crashing" };
-    const first = await startReceiver(url, { ledger, LEASE_MS: 500 });
-    for (const sent of [...beside, poison]) await first.deliver(sent);
-    expect((await first.child.exited).signal).toBe("SIGKILL");
-    for (let kills = 0; kills < 2; kills += 1) {
-      expect((await start(url, { LEASE_MS: "500" }).exited).signal).toBe("SIGKILL");
-    }
-    const last = await startReceiver(url, { ledger, LEASE_MS: 500 });
-    const dead = await ledger.reached(poison, "dead");
-    expect(dead?.attempts.map(({ outcome }) => outcome)).toEqual(Array(3).fill("abandoned"));
-    for (const sent of beside) {
-      const stored = await ledger.reached(sent, "succeeded");
-      expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["abandoned", "succeeded"]);
-    }
-    await last.stillWorks();
-    await ledger.account("I19", name, { succeeded: 4, dead: 1 });
-  });
-
-  test("I20: forgets the payloads of an endpoint that no server has any more", patient, async () => {
-    const url = await createUrl();
-    const ledger = new Ledger(url);
-    const sent = { id: "done", endpoint: "brief" };
-    const before = await startReceiver(url, { ledger });
-    await before.deliver(sent);
-    await ledger.reached(sent, "succeeded");
-    before.child.signal("SIGTERM");
-    await before.child.exited;
-    const after = await startReceiver(url, { ledger, NO_BRIEF: "1", CLOCK_BY: 2 * hourMs });
-    expect(await after.control("prune")).toEqual({ pruned: 1 });
-    expect((await ledger.read([sent]))[0]?.body).toBeUndefined();
-    await after.stillWorks();
-    await ledger.account("I20", name, { succeeded: 2 });
-  });
-
   test("I21: replays 10,000 dead deliveries within seconds, and blocks nothing meanwhile", patient, async () => {
     const url = await createUrl();
     const count = 10_000;
