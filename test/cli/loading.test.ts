@@ -34,6 +34,7 @@ describe("What a run does not use, it does not load", () => {
       const loaded = [...(await loadedBy(words.split(" ")))].filter((name) => !name.startsWith("src/cli/"));
       expect(loaded.sort()).toEqual([
         "commander",
+        "src/core/describe-error.ts",
         "src/error-message.ts",
         "src/errors.ts",
         "src/json-layout.ts",
