@@ -130,10 +130,10 @@ describe("A Redis that is a replica for a while", () => {
     const receiver = await startReceiver(await server.emptyDatabase());
     await receiver.stillWorks();
     const [client, promoted] = [new Redis({ port: server.port }), new Redis({ port: other.port })];
-    onTestFinished(() => {
-      client.disconnect();
-      promoted.disconnect();
-    });
+    for (const redis of [client, promoted]) {
+      redis.on("error", () => {});
+      onTestFinished(() => redis.disconnect());
+    }
     const isSynced = (redis: Redis) =>
       waitFor(async () => expect(await redis.info("replication")).toContain("master_link_status:up"));
     await promoted.replicaof("127.0.0.1", server.port);

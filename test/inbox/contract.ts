@@ -579,7 +579,10 @@ function describeSharing(engine: Engine): void {
       const policy = { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 };
       const { inbox, store } = await openInbox(engine, { leaseMs: 300 });
       await inbox.accept(arrival("a"));
-      const died = reached(inbox, "a", "dead");
+      const died = vi.waitFor(
+        async () => expect(await inbox.get({ id: "a", endpoint: "retrain" })).toMatchObject({ status: "dead" }),
+        { timeout: 50_000, interval: 20 },
+      );
       died.catch(() => {});
       // An engine may not know that the delivery was alone in its first crash, which then does not count.
       for (let kills = 0; kills < policy.attempts + 1; kills += 1) {

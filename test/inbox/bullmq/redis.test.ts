@@ -46,23 +46,29 @@ describe.skipIf(!hasRedis)("On a Redis that syncs each write", () => {
 });
 
 describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
+  const connect = (port: number) => {
+    const client = new Redis({ port });
+    client.on("error", () => {});
+    onTestFinished(() => client.disconnect());
+    return client;
+  };
+
   test("refuses deliveries, and takes and runs them again once it is a primary again", {
     timeout: 60_000,
   }, async () => {
     await using server = await startRedis();
     await using other = await startRedis();
-    const client = new Redis({ port: server.port });
-    onTestFinished(() => client.disconnect());
+    const client = connect(server.port);
     const { inbox, logger } = await openInbox(redis, { store: await server.emptyDatabase() });
     const runs = work(inbox, () => succeeded);
     await inbox.accept(arrival("before"));
     await reached(inbox, "before", "succeeded");
-    const reader = new Redis({ port: other.port });
-    await reader.replicaof("127.0.0.1", server.port);
-    await vi.waitFor(async () => expect(await reader.info("replication")).toContain("master_link_status:up"), {
+    const promoted = connect(other.port);
+    await promoted.replicaof("127.0.0.1", server.port);
+    await vi.waitFor(async () => expect(await promoted.info("replication")).toContain("master_link_status:up"), {
       timeout: 15_000,
     });
-    await reader.replicaof("NO", "ONE");
+    await promoted.replicaof("NO", "ONE");
     await client.replicaof("127.0.0.1", other.port);
     await vi.waitFor(async () => expect(await client.info("replication")).toContain("master_link_status:up"), {
       timeout: 15_000,
@@ -76,7 +82,6 @@ describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
     await vi.waitFor(() => expect(explained()).toHaveLength(1), { timeout: 15_000 });
 
     await client.replicaof("NO", "ONE");
-    reader.disconnect();
     await vi.waitFor(() => inbox.accept(arrival("after")), { timeout: 15_000, interval: 50 });
     await reached(inbox, "after", "succeeded");
     expect(runs.map(({ id }) => id)).toEqual(["before", "after"]);
@@ -91,8 +96,7 @@ describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
     const runs = work(inbox, () => succeeded);
     await inbox.accept(arrival("before"));
     await reached(inbox, "before", "succeeded");
-    const client = new Redis({ port: server.port });
-    onTestFinished(() => client.disconnect());
+    const client = connect(server.port);
     // As when a name leads to another machine from now on: open connections stay with the old one.
     proxy.redirect(other.port);
     await client.replicaof("127.0.0.1", other.port);
