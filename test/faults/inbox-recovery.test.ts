@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { inboxFile } from "../inbox/open-file.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { engines } from "./inbox-engines.ts";
@@ -109,25 +109,35 @@ describe("A receiver on an inbox in sqlite", () => {
     const count = 10_000;
     const receiver = await startInboxReceiver({ url: `sqlite:${inboxFile()}` });
     const sockets = await Promise.all(Array.from({ length: 50 }, () => receiver.connect()));
-    await Promise.all(
+    const statuses = await Promise.all(
       sockets.map(async (socket, index) => {
+        const answered: number[] = [];
         for (let sent = index; sent < count; sent += sockets.length) {
-          const delivery = { id: `hopeless-${sent}`, endpoint: "hopeless" };
-          receiver.note(await socket.send(receiver.bytes(delivery)).answer(), delivery);
+          const answer = await socket.send(receiver.bytes({ id: `hopeless-${sent}`, endpoint: "hopeless" })).answer();
+          answered.push(answer.status);
         }
+        return answered;
       }),
     );
+    expect(statuses.flat().filter((status) => status === 202)).toHaveLength(count);
+    // Counted, since so many are not to be read again and again.
+    const areDead = () =>
+      vi.waitFor(async () => expect(await receiver.control("counts")).toMatchObject({ hopeless: { dead: count } }), {
+        timeout: 60_000,
+        interval: 250,
+      });
     let fastest = Number.POSITIVE_INFINITY;
     // A busy machine keeps the process waiting now and then, which is no fault of the replay.
     for (let round = 0; round < 5 && fastest >= 50; round += 1) {
-      await receiver.ledger.settles({ dead: count });
+      await areDead();
       const { replayed, maxDelayMs } = (await receiver.control("replay-dead")) as Record<string, number>;
       expect(replayed).toBe(count);
       fastest = Math.min(fastest, maxDelayMs ?? 0);
     }
     console.log(`I21 sqlite: the event loop waited for ${fastest.toFixed(1)} ms at most`);
     expect(fastest).toBeLessThan(50);
-    await receiver.ledger.account("I21", "sqlite", { dead: count });
+    await areDead();
     await receiver.stillWorks();
+    await receiver.ledger.account("I21", name, { succeeded: 1 });
   });
 });

@@ -136,6 +136,7 @@ server.app.post("/control/replay-dead", async (context) => {
   delay.disable();
   return context.json({ replayed, maxDelayMs: delay.max / 1e6 });
 });
+server.app.post("/control/counts", async (context) => context.json(await server.inbox.counts()));
 server.app.post("/control/prune", async (context) => context.json({ pruned: await server.inbox.prune() }));
 
 if (RUN_AS === undefined) {

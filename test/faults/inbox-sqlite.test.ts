@@ -1,11 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { inboxFile } from "../inbox/open-file.ts";
+import { damage, makeLargeFile, pagesWith } from "../inbox/sqlite/large-file.ts";
 import { mountFuse } from "../inbox/sqlite/mount-fuse.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
+import { Ledger } from "./inbox-ledger.ts";
 import { type InboxReceiver, inboxEnvironment, inboxScript, startInboxReceiver } from "./inbox-receiver.ts";
 import { syncTrace } from "./inbox-sync-trace.ts";
 import { holdsSecret } from "./leak.ts";
@@ -14,22 +16,25 @@ import { countRows, noteNotTried } from "./rows.ts";
 
 countRows("inbox-sqlite");
 
+/** A busy machine takes its time. */
+const patient = { timeout: 120_000 };
+
 /** Says why a fault could not be brought about on this machine. */
 function notTried(row: string, reason: string): void {
   noteNotTried(`${row} sqlite`, reason);
 }
 
-describe("A disk on which nothing can be written", () => {
-  /** A disk of its own, as small as that; it is gone after the test. */
-  function mountSmallDisk(): string | undefined {
-    const at = join(dirname(inboxFile()), "disk");
-    mkdirSync(at);
-    const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", at]);
-    if (status !== 0) return undefined;
-    onTestFinished(() => void spawnSync("umount", ["-l", at]));
-    return at;
-  }
+/** A disk of its own, as small as that; it is gone after the test. */
+function mountSmallDisk(size: "1m" | "8m"): string | undefined {
+  const at = join(dirname(inboxFile()), "disk");
+  mkdirSync(at);
+  const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", at]);
+  if (status !== 0) return undefined;
+  onTestFinished(() => void spawnSync("umount", ["-l", at]));
+  return at;
+}
 
+describe("A disk on which nothing can be written", () => {
   /** Sends until one is refused, and returns the answer. */
   async function refusal(receiver: InboxReceiver) {
     return waitFor(async () => {
@@ -40,7 +45,7 @@ describe("A disk on which nothing can be written", () => {
   }
 
   test("I3: because it is full refuses with 503, and takes deliveries again once there is room", async () => {
-    const disk = mountSmallDisk();
+    const disk = mountSmallDisk("1m");
     if (disk === undefined) return notTried("I3", "since no small disk can be mounted without being root");
     const receiver = await startInboxReceiver({ url: `sqlite:${disk}/inbox.db` });
     await receiver.stillWorks();
@@ -56,7 +61,7 @@ describe("A disk on which nothing can be written", () => {
     await receiver.ledger.account("I3", "sqlite (full disk)");
   });
 
-  test("I3: because its files may not grow refuses with 503, and runs again what ended meanwhile", async () => {
+  test("I3: because its files may not grow refuses with 503, and stores later what ended meanwhile", async () => {
     const receiver = await startInboxReceiver({ url: `sqlite:${inboxFile()}`, LEASE_MS: 1_000 });
     const [ends, goesOn] = [
       { id: "ends", endpoint: "held" },
@@ -73,11 +78,10 @@ describe("A disk on which nothing can be written", () => {
     expect(JSON.parse(answer.text)).toMatchObject({ code: "INBOX_UNAVAILABLE" });
     await receiver.saysOnce({ level: "warn", code: "INBOX_UNAVAILABLE", status: 503 });
     await receiver.control("release?endpoint=held");
-    await receiver.saysOnce({ deliveryId: "ends", msg: /could not be stored: it will be run again/ });
+    await receiver.saysOnce({ deliveryId: "ends", msg: /could not be stored yet/ });
     limit("unlimited");
-    // Its lease ends, although this very process goes on renewing that of the other one.
     const stored = await receiver.ledger.reached(ends, "succeeded");
-    expect(stored?.attempts).toMatchObject([{ outcome: "abandoned" }, { outcome: "succeeded" }]);
+    expect(stored?.attempts).toMatchObject([{ outcome: "succeeded" }]);
     expect(await receiver.ledger.read([goesOn])).toMatchObject([{ status: "running", attempts: [] }]);
     await receiver.control("release?endpoint=deaf");
     await receiver.stillWorks(answer);
@@ -153,6 +157,137 @@ describe("A file system that is no disk of this machine", () => {
     await receiver.saysOnce({ level: "warn", msg: /WAL.*used all the same.*local disk/ });
     await receiver.stillWorks();
     await receiver.ledger.account("I12", "sqlite (allowed)", { succeeded: 1 });
+  });
+});
+
+describe("A disk of 8 MB that is filled by deliveries", () => {
+  /** Sends until one is refused: all space is taken by then. */
+  async function fill(receiver: InboxReceiver, endpoint: string) {
+    const socket = await receiver.connect();
+    for (let sent = 0; ; sent += 1) {
+      const delivery = { id: `${endpoint}-${sent}`, endpoint };
+      const answer = await socket.send(receiver.bytes(delivery)).answer();
+      receiver.note(answer, delivery);
+      if (answer.status !== 202) return answer;
+    }
+  }
+
+  test("I16: takes deliveries again once there is space, without a restart", patient, async () => {
+    const disk = mountSmallDisk("8m");
+    if (disk === undefined) return notTried("I16", "since no small disk can be mounted without being root");
+    const ballast = join(disk, "ballast");
+    writeFileSync(ballast, Buffer.alloc(4_000_000));
+    const receiver = await startInboxReceiver({ url: `sqlite:${disk}/inbox.db` });
+    const answer = await fill(receiver, "later");
+    expect(answer.status).toBe(503);
+    // Others take what is left as well.
+    expect(() => writeFileSync(join(disk, "more"), Buffer.alloc(4_000_000))).toThrow("ENOSPC");
+    expect((await receiver.deliver()).status).toBe(503);
+    rmSync(join(disk, "more"));
+    rmSync(ballast);
+    await waitFor(async () => expect((await receiver.deliver()).status).toBe(202));
+    await receiver.stillWorks(answer);
+    await receiver.ledger.account("I16", "sqlite (space again)");
+  });
+
+  test("I16: takes deliveries again after a restart, once there is space", patient, async () => {
+    const disk = mountSmallDisk("8m");
+    if (disk === undefined) return notTried("I16", "since no small disk can be mounted without being root");
+    const url = `sqlite:${disk}/inbox.db`;
+    const ballast = join(disk, "ballast");
+    writeFileSync(ballast, Buffer.alloc(4_000_000));
+    const ledger = new Ledger(url);
+    const killed = await startInboxReceiver({ url, ledger });
+    expect((await fill(killed, "later")).status).toBe(503);
+    killed.child.signal("SIGKILL");
+    await killed.child.exited;
+    rmSync(ballast);
+    const receiver = await startInboxReceiver({ url, ledger });
+    await receiver.stillWorks();
+    await ledger.account("I16", "sqlite (restart)");
+  });
+
+  test("I16: goes on with what it has, and takes more once something was forgotten", patient, async () => {
+    const disk = mountSmallDisk("8m");
+    if (disk === undefined) return notTried("I16", "since no small disk can be mounted without being root");
+    const receiver = await startInboxReceiver({ url: `sqlite:${disk}/inbox.db`, CLOCK: "own" });
+    const answer = await fill(receiver, "brief");
+    expect(answer.status).toBe(503);
+    await waitFor(async () =>
+      expect(await receiver.control("counts")).toMatchObject({ brief: { queued: 0, running: 0 } }),
+    );
+    await receiver.control(`clock?by=${2 * 3_600_000}`);
+    await receiver.control("prune");
+    await waitFor(async () => expect((await receiver.deliver()).status).toBe(202));
+    await receiver.stillWorks(answer);
+    await receiver.ledger.account("I16", "sqlite (forgotten)", { queued: 0 });
+  });
+});
+
+describe("The file of an inbox that is open", () => {
+  const faults = [
+    { what: "deleted with its folder", lose: (folder: string) => rmSync(folder, { recursive: true }) },
+    { what: "moved with its folder", lose: (folder: string) => renameSync(folder, `${folder}-moved`) },
+    {
+      what: "replaced by a text",
+      lose: (folder: string) => {
+        writeFileSync(join(folder, "text"), "dear diary");
+        renameSync(join(folder, "text"), join(folder, "inbox.db"));
+      },
+      mend: (folder: string) => rmSync(join(folder, "inbox.db")),
+    },
+  ];
+
+  test.each(faults)("I14: refuses a delivery when it is $what, and loses none that was accepted", async (fault) => {
+    const folder = join(dirname(inboxFile()), "private");
+    const url = `sqlite:${join(folder, "inbox.db")}`;
+    const ledger = new Ledger(url);
+    const receiver = await startInboxReceiver({ url, ledger, LEASE_MS: 1_000 });
+    for (let sent = 0; sent < 20; sent += 1) expect((await receiver.deliver({ endpoint: "later" })).status).toBe(202);
+    fault.lose(folder);
+    const answer = await receiver.deliver({ endpoint: "later" });
+    if (answer.status !== 202) expect(JSON.parse(answer.text)).toMatchObject({ code: "INBOX_UNAVAILABLE" });
+    await waitFor(() => {
+      const complaints = receiver.child.lines.filter(({ level }) => level === "error");
+      expect(complaints[0]).toMatchObject({
+        code: "INBOX_UNAVAILABLE",
+        msg: expect.stringContaining("deleted, moved"),
+      });
+    });
+    fault.mend?.(folder);
+    await waitFor(async () => expect((await receiver.deliver({ endpoint: "later" })).status).toBe(202));
+    receiver.child.signal("SIGKILL");
+    await receiver.child.exited;
+    const next = await startInboxReceiver({ url, ledger, LEASE_MS: 1_000 });
+    await next.stillWorks(answer);
+    const account = await ledger.account("I14", `sqlite (${fault.what})`, { succeeded: 1 });
+    expect(account.queued).toBeGreaterThanOrEqual(21);
+  });
+});
+
+describe("A file of more than 64 MB", () => {
+  test("I17: with a damaged page stops no other endpoint, no retry and no takeover", patient, async () => {
+    const file = inboxFile();
+    makeLargeFile(file, { endpoint: "target" });
+    const url = `sqlite:${file}`;
+    const ledger = new Ledger(url);
+    const before = await startInboxReceiver({ url, ledger, LEASE_MS: 1_000 });
+    const held = { id: "interrupted", endpoint: "held" };
+    await before.deliver(held);
+    await before.child.says("work started");
+    before.child.signal("SIGKILL");
+    await before.child.exited;
+    const pages = pagesWith(file, { name: "deliveries_queued", kind: "leaf", text: "target" });
+    damage(file, pages.slice(pages.length / 2, pages.length / 2 + 1));
+    const receiver = await startInboxReceiver({ url, ledger, LEASE_MS: 1_000, HELD: "no" });
+    await receiver.child.says(/is damaged/);
+    const stored = await ledger.reached(held, "succeeded");
+    expect(stored?.attempts).toMatchObject([{ outcome: "abandoned" }, { outcome: "succeeded" }]);
+    const retried = { id: "poison-retried", endpoint: "picky" };
+    await receiver.deliver(retried);
+    expect((await ledger.reached(retried, "dead"))?.attempts).toHaveLength(3);
+    await receiver.saysOnce({ level: "error", code: "INBOX_DAMAGED" });
+    await ledger.account("I17", "sqlite", { succeeded: 1, dead: 1 });
   });
 });
 

@@ -24,6 +24,8 @@ export interface QueueWorkerOptions {
   retryMs: number;
   /** Milliseconds since the epoch. */
   now: () => number;
+  /** Milliseconds of a clock that is never set. */
+  monotonicNow: () => number;
   log: () => Logger;
   /** Called when a delivery of this endpoint becomes due later (ms since the epoch). */
   later: (dueAt: number) => void;
@@ -48,7 +50,7 @@ export class QueueWorker {
   #isWanted = false;
   #closing = false;
   #closed = false;
-  /** By performance.now(). */
+  /** By the monotonic clock. */
   #failingSince: number | undefined;
 
   constructor(options: QueueWorkerOptions) {
@@ -65,7 +67,7 @@ export class QueueWorker {
 
   /** For how long no delivery could be taken, in milliseconds; 0 when the last try was fine. */
   get failingMs(): number {
-    return this.#failingSince === undefined ? 0 : performance.now() - this.#failingSince;
+    return this.#failingSince === undefined ? 0 : this.#options.monotonicNow() - this.#failingSince;
   }
 
   isRunning(id: string): boolean {
@@ -152,7 +154,7 @@ export class QueueWorker {
   };
 
   async #try<Taken>(take: () => Promise<Taken>): Promise<Taken | undefined> {
-    const { log, queue, damage } = this.#options;
+    const { log, queue, damage, monotonicNow } = this.#options;
     try {
       const taken = await take();
       this.#failingSince = undefined;
@@ -165,7 +167,7 @@ export class QueueWorker {
           "No delivery could be taken out of the inbox. The receiver tries again every second.",
         );
       }
-      this.#failingSince ??= performance.now();
+      this.#failingSince ??= monotonicNow();
       return undefined;
     }
   }

@@ -137,7 +137,7 @@ export class SqliteInbox implements Inbox {
   work(queue: QueueOptions): void {
     const { endpoint, retentionMs } = queue;
     if (this.#workers.has(endpoint)) return;
-    const { now, pollMs, log } = this.#options;
+    const { now, monotonicNow, pollMs, log } = this.#options;
     const worker = new QueueWorker({
       queue,
       table: () => this.#table,
@@ -147,6 +147,7 @@ export class SqliteInbox implements Inbox {
       owner: this.#owner,
       retryMs: pollMs,
       now,
+      monotonicNow,
       log,
       later: (dueAt) => this.#wakeBy(dueAt),
       runningChanged: () => this.#thread.setRunning(this.#countRunning()),
@@ -259,11 +260,11 @@ export class SqliteInbox implements Inbox {
 
   #wakeDue(): void {
     const now = this.#options.now();
-    for (const endpoint of this.#workers.keys()) {
+    for (const [endpoint, worker] of this.#workers) {
       const dueAt = this.#read(endpoint, () => this.#table.nextDueAt(endpoint));
-      if (dueAt === undefined) continue;
-      if (dueAt <= now) this.#wake(endpoint);
-      else this.#wakeBy(dueAt);
+      // One that has failed shows that it can take deliveries again, also when another process has taken them.
+      if (worker.failingMs > 0 || (dueAt !== undefined && dueAt <= now)) worker.wake();
+      else if (dueAt !== undefined) this.#wakeBy(dueAt);
     }
   }
 

@@ -4,19 +4,20 @@ import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 
 const pageBytes = 4_096;
 
-/** How many deliveries of "bad" wait in a large file. */
+/** How many deliveries of one endpoint wait in a large file. */
 export const waiting = 2_400;
 
-/** Makes an inbox of more than 64 MB, which is not read through at its opening. The body of "bad-7" has several pages. */
-export function makeLargeFile(file: string): void {
+/** Makes an inbox of more than 64 MB, which is not read through at its opening. One body has
+ * several pages, that of "bad-7" for the endpoint "bad". */
+export function makeLargeFile(file: string, { endpoint = "bad" } = {}): void {
   const database = openInboxDatabase(file);
   const numbers = (count: number) =>
     `WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${count})`;
   database.exec(`
     ${numbers(waiting)}
     INSERT INTO deliveries (endpoint, id, body, received_at, set_at, status, due_at)
-      SELECT 'bad', 'bad-' || number,
-        replace(hex(zeroblob(iif(number = 7, 1500, 10))), '00', 'body of bad-' || number || ','), 1, 1, 'queued', number
+      SELECT '${endpoint}', '${endpoint}-' || number,
+        replace(hex(zeroblob(iif(number = 7, 1500, 10))), '00', 'body of ${endpoint}-' || number || ','), 1, 1, 'queued', number
       FROM numbers;
     ${numbers(3_400)}
     INSERT INTO deliveries (endpoint, id, body, received_at, set_at, status, finished_at)

@@ -151,3 +151,85 @@ test("A look at the inbox that fails is told and tried again, and does not end t
   other.exec("ALTER TABLE elsewhere RENAME TO deliveries");
   other.close();
 });
+
+test("A retry that is due early is not put off by one that is due later", async () => {
+  const { inbox } = openInbox({ pollMs: 60_000 });
+  const waitMs: Record<string, number> = { early: 300, late: 30_000 };
+  const runs = work(inbox, ({ id, attempt }) =>
+    attempt === 1 ? failed({ retryAt: new Date(Date.now() + (waitMs[id] ?? 0)) }) : succeeded,
+  );
+  await inbox.accept(arrival("early"));
+  await waitFor(async () => expect((await reached(inbox, "early", "queued"))?.attempts).toHaveLength(1));
+  await inbox.accept(arrival("late"));
+  await waitFor(async () => expect((await reached(inbox, "late", "queued"))?.attempts).toHaveLength(1));
+  await reached(inbox, "early", "succeeded");
+  expect(runs.filter(({ id }) => id === "late")).toHaveLength(1);
+});
+
+test("A retry that is due earlier than another is not put off until that", async () => {
+  const { inbox } = openInbox({ pollMs: 60_000 });
+  const waitMs: Record<string, number> = { early: 300, late: 30_000 };
+  work(inbox, ({ id, attempt }) =>
+    attempt === 1 ? failed({ retryAt: new Date(Date.now() + (waitMs[id] ?? 0)) }) : succeeded,
+  );
+  for (const id of ["late", "early"]) {
+    await inbox.accept(arrival(id));
+    await waitFor(async () =>
+      expect((await inbox.get({ id, endpoint: "retrain" }))?.attempts.length).toBeGreaterThan(0),
+    );
+  }
+  await reached(inbox, "early", "succeeded");
+});
+
+describe("How an attempt ended", () => {
+  /** Lets nothing be stored of an attempt until the returned function is called. */
+  function loseAttempts(file: string): () => void {
+    const database = new DatabaseSync(file, { timeout: 5_000 });
+    database.exec("ALTER TABLE attempts RENAME TO elsewhere");
+    return () => {
+      database.exec("ALTER TABLE elsewhere RENAME TO attempts");
+      database.close();
+    };
+  }
+
+  test("is stored as soon as it can be, which is logged once", async () => {
+    const { inbox, file, logger } = openInbox();
+    const release = Promise.withResolvers<void>();
+    const runs = work(inbox, async () => {
+      await release.promise;
+      return succeeded;
+    });
+    await inbox.accept(arrival("a"));
+    await waitFor(() => expect(runs).toHaveLength(1));
+    const mend = loseAttempts(file);
+    release.resolve();
+    const complaints = () => logger.lines.filter(({ deliveryId }) => deliveryId === "a");
+    await waitFor(() => expect(complaints()).toMatchObject([{ level: "error", msg: expect.stringContaining("yet") }]));
+    const database = new DatabaseSync(file, { readOnly: true });
+    expect(database.prepare("SELECT status FROM deliveries").get()).toEqual({ status: "running" });
+    database.close();
+    mend();
+    expect((await reached(inbox, "a", "succeeded"))?.attempts).toMatchObject([{ number: 1, outcome: "succeeded" }]);
+    expect(runs).toHaveLength(1);
+    expect(complaints()).toHaveLength(1);
+  });
+
+  test("is given up when the inbox closes: the delivery is run again", async () => {
+    const first = openInbox({ leaseMs: 300 });
+    const runs = work(first.inbox, () => succeeded);
+    const mend = loseAttempts(first.file);
+    await first.inbox.accept(arrival("a"));
+    await waitFor(() => expect(first.logger.lines.some(({ deliveryId }) => deliveryId === "a")).toBe(true));
+    await first.inbox.close(10_000);
+    expect(first.logger.lines.at(-1)).toMatchObject({
+      level: "error",
+      deliveryId: "a",
+      msg: expect.stringContaining("will be run again"),
+    });
+    mend();
+    const second = openInbox({ file: first.file, leaseMs: 300 });
+    const again = work(second.inbox, () => succeeded);
+    await reached(second.inbox, "a", "succeeded");
+    expect([runs.length, again.length]).toEqual([1, 1]);
+  });
+});

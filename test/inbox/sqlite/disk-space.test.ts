@@ -1,0 +1,73 @@
+import { statSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { DiskSpace, type Space, spaceOf } from "../../../src/inbox/sqlite/disk-space.ts";
+import { openInbox } from "./inbox.ts";
+
+const mebibyte = 2 ** 20;
+
+function openSpace(space: Space | undefined) {
+  const database = new DatabaseSync(":memory:");
+  onTestFinished(() => database.close());
+  const disk = { space };
+  const room = new DiskSpace(database, () => disk.space);
+  const logBytes = () => Number(database.prepare("PRAGMA wal_autocheckpoint").get()?.wal_autocheckpoint) * 4_096;
+  const limit = () => Number(database.prepare("PRAGMA journal_size_limit").get()?.journal_size_limit);
+  room.refresh();
+  return { database, disk, room, logBytes, limit };
+}
+
+describe("The log of a database", () => {
+  test.each([
+    ["40 MiB on a large disk", { free: 2 ** 40, total: 2 ** 41 }, 40 * mebibyte],
+    ["an eighth of what is free on a small one", { free: 8 * mebibyte, total: 8 * mebibyte }, mebibyte],
+    ["64 KiB where there is almost nothing", { free: 0, total: 8 * mebibyte }, 64 * 1_024],
+    ["40 MiB where nothing is known of the disk", undefined, 40 * mebibyte],
+    ["40 MiB where the disk reports no size", { free: 0, total: 0 }, 40 * mebibyte],
+  ])("may take %s", (_what, space, bytes) => {
+    const { logBytes, limit } = openSpace(space);
+    expect(logBytes()).toBe(bytes);
+    expect(limit()).toBe(bytes);
+  });
+
+  test("is limited again when the disk fills up", () => {
+    const { disk, room, logBytes } = openSpace({ free: 800 * mebibyte, total: 1_000 * mebibyte });
+    disk.space = { free: 80 * mebibyte, total: 1_000 * mebibyte };
+    room.refresh();
+    expect(logBytes()).toBe(10 * mebibyte);
+  });
+});
+
+describe("Room for a delivery", () => {
+  test("is what is free but for an eighth of the disk, 16 MiB at most", () => {
+    const { room, disk } = openSpace({ free: 3 * mebibyte, total: 8 * mebibyte });
+    expect([room.hasRoomFor(2 * mebibyte - 1), room.hasRoomFor(2 * mebibyte)]).toEqual([true, false]);
+    disk.space = { free: 17 * mebibyte, total: 2 ** 40 };
+    room.refresh();
+    expect([room.hasRoomFor(mebibyte - 1), room.hasRoomFor(mebibyte)]).toEqual([true, false]);
+  });
+
+  test("is also what is unused within the file", () => {
+    const { room, database } = openSpace({ free: 0, total: 8 * mebibyte });
+    database.exec("CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(1000000)); DROP TABLE t");
+    expect(room.hasRoomFor(900_000)).toBe(true);
+    expect(room.hasRoomFor(1_100_000)).toBe(false);
+  });
+
+  test("is unlimited where nothing is known of the disk", () => {
+    expect(openSpace(undefined).room.hasRoomFor(2 ** 40)).toBe(true);
+    expect(spaceOf("/no/such/folder")).toBeUndefined();
+  });
+});
+
+test("The log is emptied when an inbox is opened, whatever an earlier process has left in it", async () => {
+  const { inbox, file } = openInbox();
+  const database = new DatabaseSync(file);
+  database.exec("PRAGMA wal_autocheckpoint = 0");
+  database.exec("INSERT INTO owners (owner, beat) VALUES (hex(zeroblob(100000)), 1)");
+  expect(statSync(`${file}-wal`).size).toBeGreaterThan(100_000);
+  openInbox({ file });
+  expect(statSync(`${file}-wal`).size).toBe(0);
+  database.close();
+  await inbox.close(0);
+});

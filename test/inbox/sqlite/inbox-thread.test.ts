@@ -1,0 +1,136 @@
+import { statSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { InboxThread } from "../../../src/inbox/sqlite/inbox-thread.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { startReceiverProcess } from "../../support/receiver-process.ts";
+import { waitFor } from "../../support/wait-for.ts";
+import { inboxFile } from "../open-file.ts";
+import { arrival, openInbox, reached, succeeded, work } from "./inbox.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function openThread(file: string | undefined, owner = "me") {
+  const logger = createMemoryLogger();
+  const thread = new InboxThread({ file, owner, beatMs: 20, log: () => logger });
+  onTestFinished(() => thread.close());
+  return { thread, logger };
+}
+
+function beatsIn(file: string, owner = "me") {
+  const database = new DatabaseSync(file, { readOnly: true });
+  onTestFinished(() => database.close());
+  return () => Number(database.prepare("SELECT beat FROM owners WHERE owner = ?").get(owner)?.beat ?? 0);
+}
+
+test("The thread of an inbox shows that the process is alive as long as it runs something", async () => {
+  const { file } = openInbox();
+  const { thread } = openThread(file);
+  const beats = beatsIn(file);
+  expect(thread.needsEventLoop).toBe(true);
+  thread.setRunning(0);
+  expect(thread.needsEventLoop).toBe(true);
+  thread.setRunning(1);
+  expect(thread.needsEventLoop).toBe(false);
+  await waitFor(() => expect(beats()).toBeGreaterThan(2));
+  thread.setRunning(0);
+  // By the beats of another thread, which has as many turns.
+  const other = openThread(file, "other").thread;
+  other.setRunning(1);
+  const otherBeats = beatsIn(file, "other");
+  await waitFor(() => expect(otherBeats()).toBeGreaterThan(2));
+  const [before, otherBefore] = [beats(), otherBeats()];
+  await waitFor(() => expect(otherBeats()).toBeGreaterThan(otherBefore + 5));
+  expect(beats()).toBe(before);
+});
+
+test("Another thread goes on at the path after the file was replaced, and none after it was closed", async () => {
+  const { file } = openInbox();
+  const { thread } = openThread(file);
+  const beats = beatsIn(file);
+  thread.setRunning(1);
+  await waitFor(() => expect(beats()).toBeGreaterThan(0));
+  await thread.restart();
+  const before = beats();
+  await waitFor(() => expect(beats()).toBeGreaterThan(before));
+  await thread.close();
+  const after = beats();
+  thread.setRunning(1);
+  expect(thread.needsEventLoop).toBe(true);
+  expect(beats()).toBe(after);
+});
+
+test("The thread copies the log into the file, so that no commit has to", async () => {
+  const { file } = openInbox();
+  const { thread } = openThread(file);
+  const database = new DatabaseSync(file);
+  onTestFinished(() => database.close());
+  database.exec("PRAGMA wal_autocheckpoint = 0");
+  database.exec("INSERT INTO owners (owner, beat) VALUES (hex(zeroblob(2000000)), 1)");
+  thread.setRunning(1);
+  await waitFor(() => expect(statSync(file).size).toBeGreaterThan(4_000_000));
+});
+
+test("A thread that cannot work is logged once, and leaves it to the event loop", async () => {
+  const { thread, logger } = openThread(inboxFile());
+  thread.setRunning(1);
+  await waitFor(() => expect(logger.lines).toMatchObject([{ level: "warn", msg: expect.stringContaining("thread") }]));
+  expect(thread.needsEventLoop).toBe(true);
+  thread.setRunning(2);
+  expect(thread.needsEventLoop).toBe(true);
+  expect(logger.lines).toHaveLength(1);
+});
+
+test("An inbox in memory needs no thread", () => {
+  const { thread, logger } = openThread(undefined);
+  thread.setRunning(1);
+  expect(thread.needsEventLoop).toBe(false);
+  expect(logger.lines).toEqual([]);
+});
+
+test("Where no thread may be started, the event loop keeps what runs for longer than a lease", async () => {
+  const leaseMs = 900;
+  const { inbox, file } = openInbox({ leaseMs });
+  const child = startReceiverProcess(new URL("waiting-process.ts", import.meta.url), {
+    STORE: dirname(file),
+    WAIT_MS: String(3 * leaseMs),
+    LEASE_MS: String(leaseMs),
+    NODE_OPTIONS: "--permission --allow-fs-read=* --allow-fs-write=*",
+  });
+  await inbox.accept(arrival("a"));
+  await child.says("started");
+  const taken = work(inbox, () => succeeded);
+  expect((await reached(inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
+  expect(taken).toEqual([]);
+  await child.says(/The thread of the inbox has stopped/);
+});
+
+test("Neither an inbox nor its thread keeps a process alive", async () => {
+  const { inbox, file } = openInbox();
+  await inbox.accept(arrival("a"));
+  const child = startReceiverProcess(new URL("waiting-process.ts", import.meta.url), {
+    STORE: dirname(file),
+    WAIT_MS: "300",
+    LEASE_MS: "300",
+    EXIT_AFTER: "a",
+  });
+  expect(await child.exited).toEqual({ code: 0, signal: null });
+  expect(await inbox.get({ id: "a", endpoint: "retrain" })).toMatchObject({ status: "succeeded" });
+});
+
+test("A closed inbox leaves no timer", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout"] });
+  const { inbox } = openInbox({ file: ":memory:" });
+  const runs = work(inbox, (_task, signal) => {
+    return new Promise((resolve) => signal.addEventListener("abort", () => resolve(succeeded)));
+  });
+  await inbox.accept(arrival("a"));
+  await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+  expect(await inbox.problems()).toEqual([]);
+  expect(vi.getTimerCount()).toBeGreaterThan(0);
+  await inbox.close(60_000);
+  expect(vi.getTimerCount()).toBe(0);
+});

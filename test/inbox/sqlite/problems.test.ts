@@ -1,0 +1,93 @@
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { waitFor } from "../../support/wait-for.ts";
+import { fastClock } from "./fast-clock.ts";
+import { arrival, openInbox, reached, succeeded, work } from "./inbox.ts";
+
+/** Lets no delivery be taken, of one endpoint or of any, until the returned function is called. */
+function refuseToTake(file: string, endpoint = "%"): () => void {
+  const database = new DatabaseSync(file, { timeout: 5_000 });
+  database.exec(`
+    CREATE TRIGGER refuse BEFORE UPDATE OF status ON deliveries
+      WHEN new.status = 'running' AND new.endpoint LIKE '${endpoint}'
+      BEGIN SELECT RAISE(ABORT, 'Not this one.'); END
+  `);
+  return () => {
+    database.exec("DROP TRIGGER refuse");
+    database.close();
+  };
+}
+
+test("A healthy inbox has no problems, and is not written to find that out", async () => {
+  const { inbox, file } = openInbox({ pollMs: 3_600_000 });
+  await inbox.accept(arrival("a"));
+  const database = new DatabaseSync(file, { readOnly: true });
+  const version = () => database.prepare("PRAGMA data_version").get();
+  const before = version();
+  expect(await inbox.problems()).toEqual([]);
+  expect(version()).toEqual(before);
+  database.close();
+});
+
+test("An inbox that cannot be written is unavailable until it can", async () => {
+  const { inbox, file } = openInbox({ pollMs: 3_600_000 });
+  const other = new DatabaseSync(file);
+  other.exec("BEGIN IMMEDIATE");
+  await expect(inbox.accept(arrival("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+  const startedAt = performance.now();
+  expect(await inbox.problems()).toMatchObject([
+    { code: "INBOX_UNAVAILABLE", severity: "unavailable", message: expect.stringContaining("cannot be written") },
+  ]);
+  expect(performance.now() - startedAt).toBeLessThan(3_000);
+  other.exec("COMMIT");
+  other.close();
+  await waitFor(async () => expect(await inbox.problems()).toEqual([]));
+});
+
+test("A worker that can take nothing for ten seconds is stalled until it can, and logs it once", async () => {
+  const clock = fastClock(1);
+  const { inbox, file, logger } = openInbox({ monotonicNow: clock.now });
+  const allow = refuseToTake(file, "late");
+  work(inbox, () => succeeded);
+  work(inbox, () => succeeded, { endpoint: "late" });
+  await inbox.accept(arrival("b", { endpoint: "late" }));
+  await waitFor(() => expect(logger.lines).toMatchObject([{ level: "error", endpoint: "late" }]));
+  expect(await inbox.problems()).toEqual([]);
+  clock.stepMs = 1_000;
+  await waitFor(async () =>
+    expect(await inbox.problems()).toMatchObject([
+      { code: "INBOX_STALLED", severity: "degraded", message: expect.stringContaining('"late"') },
+    ]),
+  );
+  await inbox.accept(arrival("a"));
+  await reached(inbox, "a", "succeeded");
+  allow();
+  await waitFor(async () => expect(await inbox.problems()).toEqual([]));
+  expect(logger.lines).toHaveLength(1);
+});
+
+test("An inbox is unavailable when no worker can take anything", async () => {
+  const { inbox, file } = openInbox({ monotonicNow: fastClock(1_000).now });
+  const allow = refuseToTake(file);
+  await inbox.accept(arrival("a"));
+  work(inbox, () => succeeded);
+  await waitFor(async () =>
+    expect(await inbox.problems()).toMatchObject([{ code: "INBOX_STALLED", severity: "unavailable" }]),
+  );
+  allow();
+  await reached(inbox, "a", "succeeded");
+  await waitFor(async () => expect(await inbox.problems()).toEqual([]));
+});
+
+test("A worker whose delivery another process has taken shows that it can take some again", async () => {
+  const { inbox, file } = openInbox({ monotonicNow: fastClock(1_000).now });
+  const allow = refuseToTake(file);
+  await inbox.accept(arrival("a"));
+  work(inbox, () => succeeded);
+  await waitFor(async () => expect(await inbox.problems()).toMatchObject([{ code: "INBOX_STALLED" }]));
+  const database = new DatabaseSync(file, { timeout: 5_000 });
+  database.exec("DELETE FROM deliveries");
+  database.close();
+  allow();
+  await waitFor(async () => expect(await inbox.problems()).toEqual([]));
+});
