@@ -138,6 +138,6 @@ describe("A receiver on an inbox in sqlite", () => {
     expect(fastest).toBeLessThan(50);
     await areDead();
     await receiver.stillWorks();
-    await receiver.ledger.account("I21", name, { succeeded: 1 });
+    await receiver.ledger.account("I21", "sqlite", { succeeded: 1 });
   });
 });
