@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
@@ -128,11 +128,13 @@ describeOverBothTransports("What a handler returns", (send) => {
     expect([response.status, await response.json()]).toMatchObject([500, { code: expect.any(String) }]);
   });
 
-  test("is given up at the time limit where the body of a Response does not end", async () => {
+  test("is given up at the time limit where the body of a Response does not end, which is cancelled", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
-    server.webhook("answer", { timeout: 10 }, () => new Response(new ReadableStream()));
+    const cancel = vi.fn();
+    server.webhook("answer", { timeout: 10 }, () => new Response(new ReadableStream({ cancel })));
     const response = await send(server, deliveryRequest({ endpoint: "answer", payload: webhookPayload("repo") }));
     expect([response.status, await response.json()]).toMatchObject([504, { code: "HANDLER_TIMED_OUT" }]);
+    expect(cancel).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: "HANDLER_TIMED_OUT" }));
   });
 
   test.each(["with its length", "in chunks"])(

@@ -3,8 +3,6 @@ import type { Connections } from "./connection.ts";
 
 /** How long a client that has ended its side may wait before it is asked whether it still listens, and how often. */
 const probeMs = 1_000;
-/** The first write after the client has hung up brings the reset, the second one meets it. */
-const secondProbeMs = 50;
 
 /**
  * Answers clients that end their side of the connection after the request, as `shutdown(SHUT_WR)` does. They look like
@@ -17,10 +15,7 @@ export function answerHalfClosed(server: Server, connections: Connections): void
   server.on("connection", (socket) => {
     socket.once("end", () => {
       const probe = () => sendProbe(connections.get(socket)?.exchange?.outgoing);
-      const probing = setInterval(() => {
-        probe();
-        setTimeout(probe, secondProbeMs).unref();
-      }, probeMs).unref();
+      const probing = setInterval(probe, probeMs).unref();
       socket.once("close", () => clearInterval(probing));
     });
   });

@@ -156,12 +156,8 @@ function closingAnswer(): Response {
 
 function opened(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
   return new Promise((resolve, reject) => {
-    const onError = (error: NodeJS.ErrnoException) => reject(listenFailed(error, host, port));
-    server.once("error", onError);
-    server.listen({ host, port }, () => {
-      server.off("error", onError);
-      resolve();
-    });
+    server.once("error", (error: NodeJS.ErrnoException) => reject(listenFailed(error, host, port)));
+    server.listen({ host, port }, resolve);
   });
 }
 

@@ -369,6 +369,19 @@ describe("The dashboard", () => {
     expect((await pending).status).toBe(503);
   });
 
+  test("is loaded again where it could not be read, as by a process that is out of file descriptors", async () => {
+    const path = "../../../src/server/dashboard/dashboard.ts";
+    vi.resetModules();
+    vi.doMock(path, () => {
+      throw new Error("EMFILE: too many open files");
+    });
+    onTestFinished(() => vi.doUnmock(path));
+    const { server } = openServer();
+    expect((await server.fetch(get("/_deliveries"))).status).toBe(500);
+    vi.doUnmock(path);
+    expect((await server.fetch(get("/_deliveries"))).status).toBe(200);
+  });
+
   test("shows the beginning of a body that is long, and all of it as text", async () => {
     const { server } = openServer();
     const payload = { event: { scope: "repo.content" }, files: ["x".repeat(300_000)], last: "the-very-end" };

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { RawSocket, requestBytes } from "../../support/raw-socket.ts";
 import { answered, openListener } from "./open-listener.ts";
 
@@ -64,6 +64,24 @@ describe.each([
     socket.close();
     await expect.poll(() => signal.aborted).toBe(true);
     await expect.poll(() => listener.connectionCount).toBe(0);
+  });
+});
+
+describe("The question whether a client still listens", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  test("is asked after a second, and no longer once the connection has ended", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    const { socket, started } = await openWaiting();
+    socket.send(delivery);
+    const signal = await started.promise;
+    socket.close();
+    await expect.poll(() => vi.getTimerCount()).toBe(1);
+    vi.advanceTimersByTime(999);
+    expect(signal.aborted).toBe(false);
+    vi.advanceTimersByTime(1);
+    await expect.poll(() => signal.aborted).toBe(true);
+    await expect.poll(() => vi.getTimerCount()).toBe(0);
   });
 });
 

@@ -1,10 +1,41 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { connect } from "node:net";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { connect, Server } from "node:net";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ListenOptions } from "../../../src/server/node/listen.ts";
 import { chunk, type RawRequest, RawSocket, requestBytes } from "../../support/raw-socket.ts";
 import { answered, openListener as open } from "./open-listener.ts";
+
+describe("A listener", () => {
+  test("that is closed leaves no timer behind", async () => {
+    const { listener, url } = await open();
+    const socket = await RawSocket.open(url);
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout"] });
+    try {
+      const closed = listener.close(60_000);
+      expect(vi.getTimerCount()).toBe(2);
+      socket.close();
+      expect(await closed).toBe(true);
+      await expect.poll(() => vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("logs connections that cannot be accepted, and goes on", async () => {
+    const listening = vi.spyOn(Server.prototype, "listen");
+    const { ask, log } = await open();
+    const [server] = listening.mock.contexts;
+    listening.mockRestore();
+    if (!(server instanceof Server)) throw new Error("A listener listens by a server.");
+    const errors = [new Error("accept EMFILE"), new Error("accept ENFILE")];
+    for (const error of errors) server.emit("error", error);
+    expect(log.lines).toEqual(
+      errors.map((err) => ({ level: "error", msg: "A connection could not be accepted.", err })),
+    );
+    expect((await ask({ body: "{}" })).status).toBe(200);
+  });
+});
 
 describe("The short way", () => {
   test("is taken by what looks like a delivery of the Hub", async () => {

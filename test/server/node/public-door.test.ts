@@ -191,6 +191,21 @@ describe("A server launched with a tunnel", () => {
     );
   });
 
+  test("leaves no timer of its 72 hours behind when it is closed", async () => {
+    await using host = await startLocaltunnelServer();
+    const set = vi.spyOn(globalThis, "setTimeout");
+    const cleared = vi.spyOn(globalThis, "clearTimeout");
+    const server = serverWithSecret("s3cret");
+    await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false, tunnel: { host: host.url } });
+    const lives = set.mock.calls.findIndex(([, ms]) => ms === 72 * 60 * 60 * 1_000);
+    const timer = set.mock.results[lives]?.value;
+    await server.close();
+    expect(timer).toBeDefined();
+    expect(cleared).toHaveBeenCalledWith(timer);
+    set.mockRestore();
+    cleared.mockRestore();
+  });
+
   test("is not open before a request through its address has come back", async () => {
     await using page = await startLocalServer((_request, response) => response.end("somebody else's page"));
     await using host = await startLocaltunnelServer({ answer: { url: `http://127.0.0.1:${page.port}` } });
