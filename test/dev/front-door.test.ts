@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, request, type ServerResponse } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import { text } from "node:stream/consumers";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { FrontDoor, type FrontDoorOptions } from "../../src/dev/front-door.ts";
 import type { PassedDelivery } from "../../src/dev/passed-delivery.ts";
 import { WebhookError } from "../../src/errors.ts";
@@ -166,6 +166,18 @@ describe("The front door", () => {
     expect(deliveries).toMatchObject([
       { endpoint: "retrain", deliveryId: "one", status: 503, reason: "The server's file does not load." },
     ]);
+  });
+
+  test("leaves no timer behind once there is a server", async () => {
+    const { listener } = recorder();
+    const { door } = await openDoorTo(listener);
+    const socket = await RawSocket.open(door.url);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const request = requestBytes({ path: "/webhooks/retrain", headers: { Host: "x" }, body: "{}" });
+    expect((await socket.send(request).answer()).status).toBe(200);
+    expect(vi.getTimerCount()).toBe(0);
+    socket.close();
   });
 
   test("answers 503 when it has waited long enough for a server", async () => {
