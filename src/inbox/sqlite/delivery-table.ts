@@ -6,7 +6,7 @@ import { abandonedError, type TimedAttempt } from "../stored-delivery.ts";
 import { DeliveryReader } from "./delivery-reader.ts";
 import { isDamage } from "./sqlite-error.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
-import { StepRemover } from "./step-remover.ts";
+import { type Retention, StepRemover } from "./step-remover.ts";
 
 /** A delivery that a worker has taken, for as long as its owner shows that it is alive. */
 export interface Claimed extends Omit<Task, "isLast"> {
@@ -325,8 +325,8 @@ export class DeliveryTable {
   }
 
   /** Stores for how long the finished deliveries of an endpoint are kept, for receivers that do not have it. */
-  rememberEndpoint(endpoint: string, { retentionMs }: { retentionMs: number }): void {
-    this.#statements.rememberEndpoint.run(endpoint, retentionMs);
+  rememberEndpoint(endpoint: string, { bodiesMs, idsMs }: Retention): void {
+    this.#statements.rememberEndpoint.run(endpoint, bodiesMs, idsMs);
   }
 
   #addAttempt(sequence: number, { number, startedAt, durationMs, outcome, error }: TimedAttempt): void {

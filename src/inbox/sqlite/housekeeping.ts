@@ -3,6 +3,7 @@ import { defaultRetentionMs } from "../retention.ts";
 import type { DamageLog } from "./damage-log.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
 import type { GroupCommit } from "./group-commit.ts";
+import type { Retention } from "./step-remover.ts";
 
 /** What {@link pruneInbox} needs. */
 export interface HousekeepingOptions {
@@ -12,8 +13,8 @@ export interface HousekeepingOptions {
   damage: DamageLog;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** The retention of an endpoint of this process, in milliseconds. */
-  retentionOf: (endpoint: string) => number | undefined;
+  /** The retention of an endpoint of this process. */
+  retentionOf: (endpoint: string) => Retention | undefined;
   isStopped: () => boolean;
 }
 
@@ -27,10 +28,10 @@ const ownersKeptMs = 24 * 3_600_000;
 export async function pruneInbox(options: HousekeepingOptions): Promise<number> {
   const { table, commit, damage, now, retentionOf, isStopped } = options;
   let count = 0;
-  for (const { endpoint, retentionMs } of table().remover.endpoints()) {
-    const keptMs = retentionOf(endpoint) ?? retentionMs ?? defaultRetentionMs;
+  for (const { endpoint, retention: stored } of table().remover.endpoints()) {
+    const retention = retentionOf(endpoint) ?? stored ?? { bodiesMs: defaultRetentionMs, idsMs: idsKnownMs };
     for (let isDone = false; !isDone && !isStopped(); ) {
-      const limits = { bodiesBefore: now() - keptMs, idsBefore: now() - idsKnownMs };
+      const limits = { bodiesBefore: now() - retention.bodiesMs, idsBefore: now() - retention.idsMs };
       const { damaged } = table().remover;
       try {
         const step = await commit.write(() => table().remover.prune(endpoint, limits));

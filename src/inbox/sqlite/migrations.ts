@@ -71,7 +71,8 @@ export const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE endpoints (
     endpoint TEXT PRIMARY KEY,
-    retention_ms INTEGER NOT NULL
+    retention_ms INTEGER NOT NULL,
+    ids_kept_ms INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 `,
 ];

@@ -11,6 +11,7 @@ import type {
   QueueOptions,
 } from "../inbox.ts";
 import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
+import { idsKeptMs } from "../known-ids.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 import { DamageLog } from "./damage-log.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
@@ -21,6 +22,7 @@ import { InboxFile } from "./inbox-file.ts";
 import { InboxThread } from "./inbox-thread.ts";
 import { findProblems } from "./problems.ts";
 import { QueueWorker } from "./queue-worker.ts";
+import type { Retention } from "./step-remover.ts";
 import { type Suspect, SuspectGate } from "./suspect-gate.ts";
 import { Takeover } from "./takeover.ts";
 
@@ -135,7 +137,7 @@ export class SqliteInbox implements Inbox {
   }
 
   work(queue: QueueOptions): void {
-    const { endpoint, retentionMs } = queue;
+    const { endpoint } = queue;
     if (this.#workers.has(endpoint)) return;
     const { now, monotonicNow, pollMs, log } = this.#options;
     const worker = new QueueWorker({
@@ -153,7 +155,7 @@ export class SqliteInbox implements Inbox {
       runningChanged: () => this.#thread.setRunning(this.#countRunning()),
     });
     this.#workers.set(endpoint, worker);
-    this.#lookAfter(() => this.#commit.write(() => this.#table.rememberEndpoint(endpoint, { retentionMs })));
+    this.#lookAfter(() => this.#commit.write(() => this.#table.rememberEndpoint(endpoint, retentionOf(queue))));
     worker.wake();
   }
 
@@ -214,7 +216,10 @@ export class SqliteInbox implements Inbox {
       commit: this.#commit,
       damage: this.#damage,
       now: this.#options.now,
-      retentionOf: (endpoint) => this.#workers.get(endpoint)?.queue.retentionMs,
+      retentionOf: (endpoint) => {
+        const queue = this.#workers.get(endpoint)?.queue;
+        return queue && retentionOf(queue);
+      },
       isStopped: () => this.#closed !== undefined,
     });
   }
@@ -339,4 +344,8 @@ export class SqliteInbox implements Inbox {
       this.#options.log().error({ err: error }, "The inbox could not be looked after; it is tried again.");
     });
   }
+}
+
+function retentionOf({ retentionMs, policy }: QueueOptions): Retention {
+  return { bodiesMs: retentionMs, idsMs: idsKeptMs(policy) };
 }

@@ -104,12 +104,13 @@ export function prepareStatements(database: DatabaseSync) {
     attempts: sql("SELECT * FROM attempts WHERE delivery = ? ORDER BY number"),
     addAttempt: sql("INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?)"),
     endpoints: sql(
-      `SELECT totals.endpoint, max(retention_ms) AS retention_ms
+      `SELECT totals.endpoint, max(retention_ms) AS retention_ms, max(ids_kept_ms) AS ids_kept_ms
        FROM totals LEFT JOIN endpoints ON endpoints.endpoint = totals.endpoint GROUP BY totals.endpoint`,
     ),
     rememberEndpoint: sql(
-      `INSERT INTO endpoints VALUES (?, ?)
-       ON CONFLICT DO UPDATE SET retention_ms = excluded.retention_ms WHERE retention_ms <> excluded.retention_ms`,
+      `INSERT INTO endpoints VALUES (?, ?, ?)
+       ON CONFLICT DO UPDATE SET retention_ms = excluded.retention_ms, ids_kept_ms = excluded.ids_kept_ms
+         WHERE retention_ms <> excluded.retention_ms OR ids_kept_ms <> excluded.ids_kept_ms`,
     ),
     finished: sql(
       "SELECT sequence FROM deliveries WHERE endpoint = ? AND finished_at < ? AND body IS NOT NULL LIMIT ?",

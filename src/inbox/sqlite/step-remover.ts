@@ -8,6 +8,12 @@ const maxRows = 200;
 /** Pages that are given back before the clock is looked at. */
 const pagesPerTurn = 16;
 
+/** How long the bodies and the ids of finished deliveries are kept, in milliseconds. */
+export interface Retention {
+  bodiesMs: number;
+  idsMs: number;
+}
+
 /** Removes what is not needed any more from the file of an inbox, in steps: a transaction for each. */
 export class StepRemover {
   readonly #database: DatabaseSync;
@@ -21,10 +27,10 @@ export class StepRemover {
   }
 
   /** All endpoints that the file has deliveries of, with the retention that was stored for them. */
-  endpoints(): { endpoint: string; retentionMs: number | undefined }[] {
-    return this.#statements.endpoints.all().map((row) => ({
-      endpoint: String(row.endpoint),
-      retentionMs: typeof row.retention_ms === "number" ? row.retention_ms : undefined,
+  endpoints(): { endpoint: string; retention: Retention | undefined }[] {
+    return this.#statements.endpoints.all().map(({ endpoint, retention_ms, ids_kept_ms }) => ({
+      endpoint: String(endpoint),
+      retention: retention_ms === null ? undefined : { bodiesMs: Number(retention_ms), idsMs: Number(ids_kept_ms) },
     }));
   }
 

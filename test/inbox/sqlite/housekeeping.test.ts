@@ -52,6 +52,12 @@ describe("What finished at an endpoint that no receiver has any more", () => {
     expect((await inbox.list()).deliveries).toMatchObject([{ id: "waits", status: "queued", body: '{"id":"waits"}' }]);
   });
 
+  test("is forgotten once, and counted by each who asks for it meanwhile", async () => {
+    const { inbox, file } = openInbox();
+    fill(file, { count: 50, status: "succeeded" });
+    expect(await Promise.all([inbox.prune(), inbox.prune()])).toEqual([50, 50]);
+  });
+
   test("is kept for 14 days where nothing was stored for it, as in a file of an older release", async () => {
     const { clock, file } = await finish(dayMs);
     const database = new DatabaseSync(file);
@@ -62,6 +68,28 @@ describe("What finished at an endpoint that no receiver has any more", () => {
     expect(await inbox.prune()).toBe(0);
     clock.now += 1;
     expect(await inbox.prune()).toBe(1);
+  });
+});
+
+describe("The id of a finished delivery", () => {
+  test.each([
+    ["7 days", { totalWaitMs: dayMs }, 7],
+    ["a day longer than all retries can take, where that is more", { totalWaitMs: 29 * dayMs }, 30],
+  ])("is kept for %s, also when no receiver has its endpoint any more", async (_what, { totalWaitMs }, days) => {
+    const clock = { now: Date.UTC(2026, 0, 1) };
+    const { inbox, file } = openInbox({ now: () => clock.now });
+    const policy = { attempts: 2, waitAfter: () => 1, totalWaitMs };
+    work(inbox, () => succeeded, { retentionMs: 1, policy });
+    await inbox.accept(arrival("a"));
+    await reached(inbox, "a", "succeeded");
+    await inbox.close(0);
+    const later = openInbox({ file, now: () => clock.now });
+    clock.now += days * dayMs;
+    await later.inbox.prune();
+    expect(await later.inbox.accept(arrival("a"))).toEqual({ duplicate: true });
+    clock.now += 1;
+    await later.inbox.prune();
+    expect(await later.inbox.accept(arrival("a"))).toEqual({ duplicate: false });
   });
 });
 
