@@ -1,5 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { inspect } from "node:util";
+import { messageOf } from "../error-message.ts";
 import { WebhookError } from "../errors.ts";
 import type { WatchedThing } from "../payload/watch.ts";
 import type { TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
@@ -14,6 +15,7 @@ import type { StartDevOptions } from "./dev-options.ts";
 import { FrontDoor, usualPort } from "./front-door.ts";
 import type { Replayed } from "./passed-delivery.ts";
 import { ReloadingServer } from "./reloading-server.ts";
+import { noteSessionSecret } from "./session-note.ts";
 import { planSession, type SessionPlan } from "./session-plan.ts";
 import { openSessionWebhooks } from "./session-webhooks.ts";
 import { suggestTrigger } from "./suggested-trigger.ts";
@@ -23,6 +25,11 @@ import { type WantedWebhooks, WebhookKeeper } from "./webhook-keeper.ts";
 export interface DevSession extends AsyncDisposable {
   /** Where everything is now. */
   readonly state: DevReady;
+  /**
+   * The secret that was made for this session, where the server has none of its own and no public address leads to it: send
+   * it with a delivery of your own, as `X-Webhook-Secret`. The local Hub and `hub-webhooks trigger` send it by themselves.
+   */
+  readonly secret: string | undefined;
   /**
    * Sends the latest delivery once more, as a new one. `undefined` where there was none yet.
    *
@@ -84,6 +91,7 @@ class Session implements DevSession {
   readonly #firstServing = Promise.withResolvers<void>();
   #description: ServerDescription = { endpoints: [] };
   #isReady = false;
+  #isSecretNoted = false;
   #closed: Promise<void> | undefined;
   /** Aborts what is being opened. */
   readonly #ending = new AbortController();
@@ -116,6 +124,11 @@ class Session implements DevSession {
     };
   }
 
+  get secret(): string | undefined {
+    const { text, use } = this.#plan.secret;
+    return use === "where-open" && this.#description.secret === text ? text : undefined;
+  }
+
   open(): Promise<void> {
     const opening = this.#open();
     this.#opening.push(opening);
@@ -123,18 +136,21 @@ class Session implements DevSession {
   }
 
   async #open(): Promise<void> {
-    const { path, tunnel: tunnelOptions, publicUrl, secret, repairMs } = this.#plan;
+    const { path, tunnel: tunnelOptions, publicUrl, isPublic, secret, repairMs } = this.#plan;
     const probe = createProbe();
     const door = await FrontDoor.open({
       port: this.#options.port,
       probe,
+      // By an address of the user's own any host leads here.
+      takesAnyHost: publicUrl !== undefined,
+      onForeignHost: (host) => this.#tellProblem(foreignHost(host, this.#part("door").url)),
       // Until it is first loaded there is none to ask.
       serverPort: () => this.#parts.server?.port ?? this.#firstServing.promise.then(() => this.#part("server").port),
       onDelivery: (delivery) => this.#tell({ event: "delivery", ...delivery }),
       onProblem: (message) => this.#tell({ event: "problem", code: "REQUEST_REFUSED", message }),
     });
     await this.#opened("door", door);
-    const hub = await openDevHub({ ...this.#options, allowRemote: secret !== undefined, signal: this.#ending.signal });
+    const hub = await openDevHub({ ...this.#options, allowRemote: isPublic, signal: this.#ending.signal });
     await this.#opened("hub", hub);
     this.#tellTakenPorts({ door, hub });
     const server = new ReloadingServer({
@@ -272,16 +288,33 @@ class Session implements DevSession {
         .map((endpoint) => ({ name: endpoint.name, watched: this.#watchOf(endpoint), domains: endpoint.domains }))
         .filter(({ watched }) => watched.length > 0),
       baseUrl: tunnel.url,
-      secret: this.#plan.secret?.text ?? this.#description.secret ?? null,
+      secret: this.#description.secret ?? null,
     };
   }
 
   #served(description: ServerDescription): void {
     this.#description = description;
+    this.#noteSecret();
     this.#firstServing.resolve();
     void this.#keepWebhooks().then(() => {
       if (this.#isReady) this.#tell({ event: "reloaded", endpoints: this.state.endpoints });
     });
+  }
+
+  /** For `trigger --url`, once the server is known to have no secret of its own. */
+  #noteSecret(): void {
+    const { secret } = this;
+    if (secret === undefined || this.#isSecretNoted || this.#closed) return;
+    this.#isSecretNoted = true;
+    try {
+      const remove = noteSessionSecret({ port: this.#part("door").port, secret });
+      this.#closers.push(async () => remove());
+    } catch (error) {
+      this.#tellProblem({
+        code: "FOLDER_UNUSABLE",
+        message: `trigger --url cannot find the secret of this session (${messageOf(error)}): give it by --secret-stdin.`,
+      });
+    }
   }
 
   #broke(error: WebhookError, isRestarted: boolean): void {
@@ -307,6 +340,13 @@ class Session implements DevSession {
       process.emitWarning(`The listener of the session's event "${event.event}" failed: ${inspect(reason)}`);
     });
   }
+}
+
+function foreignHost(host: string, url: string) {
+  return {
+    code: "CROSS_SITE_REFUSED",
+    message: `A request for the host ${JSON.stringify(host)} was refused, since a page of another site may have sent it. Use ${url}, or --public-url for a proxy of your own.`,
+  };
 }
 
 function closedMeanwhile(): WebhookError {

@@ -7,12 +7,13 @@ import type { Connections } from "../server/node/connection.ts";
 import { defaultLimits, limitConnections } from "../server/node/connection-limits.ts";
 import { boundedMessages } from "../server/node/pipelining.ts";
 import { headProblem } from "../server/node/request-head.ts";
+import { createHostCheck, type HostCheckOptions, refuseHost } from "./host-check.ts";
 import { LatestDelivery } from "./latest-delivery.ts";
 import { isProbe, notPassed, type Passing, type PassOptions, type ProxiedExchange, pass } from "./pass-request.ts";
 import type { Replayed } from "./passed-delivery.ts";
 
 /** What a {@link FrontDoor} leads to. */
-export interface FrontDoorOptions extends PassOptions {
+export interface FrontDoorOptions extends PassOptions, HostCheckOptions {
   /** Where it listens on this machine. Left out: 7860, or any other port where that is taken. */
   port: number | undefined;
 }
@@ -53,7 +54,10 @@ export class FrontDoor {
    */
   static async open(options: FrontDoorOptions): Promise<FrontDoor> {
     const passing = { agent: new Agent({ keepAlive: true }), latest: new LatestDelivery() };
-    const own = serve(options, {}, (exchange) => pass(options, passing, exchange));
+    const isForeign = createHostCheck(options);
+    const own = serve(options, {}, (exchange) =>
+      isForeign(exchange.incoming) ? refuseHost(exchange.outgoing) : pass(options, passing, exchange),
+    );
     // The tunnel's server opens connections before it needs them: an idle one must not be taken for a slow one.
     const lasting = { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 };
     const open = serve(options, lasting, (exchange) => {

@@ -15,8 +15,10 @@ export interface SessionPlan {
   tunnel: NonNullable<StartDevOptions["tunnel"]>;
   /** An address of the user's own that leads here. */
   publicUrl: string | undefined;
-  /** Asked for wherever an address that anybody can find leads here. */
-  secret: SessionSecret | undefined;
+  /** Whether an address that anybody can find leads here. */
+  isPublic: boolean;
+  /** Asked for wherever that is so, and where the server has none of its own: any page in a browser can send deliveries. */
+  secret: SessionSecret;
   /** What to watch for endpoints that do not say; `undefined`: nobody has said that either. */
   watch: readonly WatchedThing[] | undefined;
   repairMs: number;
@@ -45,8 +47,12 @@ export function planSession(options: StartDevOptions): SessionPlan {
     isReal,
     tunnel,
     publicUrl,
-    // Webhooks of the user's own may lead to an address of the user's own: they go on to work.
-    secret: isPublic ? { text: randomBytes(32).toString("hex"), isOnly: publicUrl === undefined } : undefined,
+    isPublic,
+    secret: {
+      text: randomBytes(32).toString("hex"),
+      // Webhooks of the user's own may lead to an address of the user's own: they go on to work.
+      use: !isPublic ? "where-open" : publicUrl === undefined ? "instead" : "besides",
+    },
     watch: watch?.map(readWatch),
     repairMs: toMilliseconds(repairInterval, "repairInterval"),
   };

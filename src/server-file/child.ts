@@ -1,10 +1,11 @@
 /** The process in which a server's file runs, started by `server-process.ts`. */
 import { throughDoor } from "../server/owner.ts";
-import { serverDetails } from "../server/server-details.ts";
+import { type ServerDetails, serverDetails } from "../server/server-details.ts";
 import type { WebhooksServer } from "../server/webhooks-server.ts";
 import { explainFailure } from "./failure.ts";
 import { loadServer } from "./load.ts";
 import { type Order, order, type Report } from "./messages.ts";
+import type { SessionSecret } from "./server-process.ts";
 import { loadTypeScript } from "./typescript.ts";
 
 /** Enough for a handler that is almost done; whoever saves a file does not want to wait for longer. */
@@ -41,11 +42,11 @@ async function obey(given: Order): Promise<void> {
     publicUrl = given.reachedAt.publicUrl;
     loadTypeScript({ onLoad: noteLoading });
     const server = await loadServer(given);
-    const { endpoints, secret, useSecret, limitRetryWaits } = server[serverDetails]();
-    const description = { endpoints: [...endpoints], secret };
-    if (given.order === "describe") return end({ report: "described", description });
-    if (given.secret) useSecret(given.secret.text, { isOnly: given.secret.isOnly });
-    limitRetryWaits(maxRetryWaitMs);
+    const details = server[serverDetails]();
+    if (given.order === "describe") return end({ report: "described", description: describe(details) });
+    applySecret(given.secret, details);
+    details.limitRetryWaits(maxRetryWaitMs);
+    const description = describe(server[serverDetails]());
     const { port } = await server.launch({
       port: 0,
       host: "127.0.0.1",
@@ -61,6 +62,16 @@ async function obey(given: Order): Promise<void> {
   } catch (error) {
     fail(error);
   }
+}
+
+function describe({ endpoints, secret }: ServerDetails) {
+  return { endpoints: [...endpoints], secret };
+}
+
+function applySecret(session: SessionSecret | undefined, { secret, isOpenOnPurpose, useSecret }: ServerDetails): void {
+  if (session === undefined) return;
+  if (session.use === "where-open" && (secret !== undefined || isOpenOnPurpose)) return;
+  useSecret(session.text, { isOnly: session.use !== "besides" });
 }
 
 function noteLoading(path: string): void {

@@ -10,7 +10,7 @@ export const order = z.discriminatedUnion("order", [
     order: z.literal("serve"),
     path: z.string(),
     reachedAt: launchedServer,
-    secret: z.object({ text: z.string(), isOnly: z.boolean() }).optional(),
+    secret: z.object({ text: z.string(), use: z.enum(["instead", "besides", "where-open"]) }).optional(),
   }),
   z.object({ order: z.literal("reachedAt"), publicUrl: z.string() }),
   z.object({ order: z.literal("stop") }),

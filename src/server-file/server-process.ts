@@ -29,8 +29,8 @@ export interface ServerProcessOptions {
 /** A secret that is made for a while. */
 export interface SessionSecret {
   text: string;
-  /** Whether those that the server has are asked for no more. */
-  isOnly: boolean;
+  /** `instead`: in place of those that the server has; `besides`: with them; `where-open`: only where it has none. */
+  use: "instead" | "besides" | "where-open";
 }
 
 /** A server that runs and is reached on 127.0.0.1. */

@@ -41,6 +41,8 @@ export interface ServerDetails {
   readonly endpoints: readonly EndpointDetails[];
   /** The secret that a delivery has to carry; of several the first. */
   readonly secret: string | undefined;
+  /** Whether its options open it to everyone on purpose. */
+  readonly isOpenOnPurpose: boolean;
   /** Asks for this secret from now on: `isOnly` for no other, else it or one of those that are configured. */
   useSecret(secret: string, options: { isOnly: boolean }): void;
   /** Lets no retry of a background endpoint wait for longer than this, in milliseconds, unless its handler asks to. */

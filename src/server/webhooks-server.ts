@@ -277,6 +277,7 @@ export class WebhooksServer {
       get secret() {
         return secret.first;
       },
+      isOpenOnPurpose: secret.isOff,
       useSecret: (text, options) => secret.use(text, options),
       limitRetryWaits: (maxMs) => this.#background.limitRetryWaits(maxMs),
       runJob: async ({ endpoint, ...delivery }) => {

@@ -76,7 +76,7 @@ describe("The front door", () => {
     });
     const asking = request(`${door.url}/any/%2Fpath?query=a&query=b`, {
       method: "PUT",
-      headers: ["Host", "bot.example.com", "X-Twice", "one", "x-twice", "two", "Expect", "100-continue"],
+      headers: ["Host", "bot.localhost", "X-Twice", "one", "x-twice", "two", "Expect", "100-continue"],
     });
     asking.end(bytes);
     const [answer] = (await once(asking, "response")) as [IncomingMessage];
@@ -89,8 +89,68 @@ describe("The front door", () => {
     expect(bodies[0]?.equals(bytes)).toBe(true);
     const [{ method, url, rawHeaders } = {}] = seen;
     expect([method, url]).toEqual(["PUT", "/any/%2Fpath?query=a&query=b"]);
-    expect(rawHeaders?.slice(0, 6)).toEqual(["Host", "bot.example.com", "X-Twice", "one", "x-twice", "two"]);
+    expect(rawHeaders?.slice(0, 6)).toEqual(["Host", "bot.localhost", "X-Twice", "one", "x-twice", "two"]);
     expect(rawHeaders?.map((header) => header.toLowerCase())).not.toContain("expect");
+  });
+
+  test.each(["evil.example", "evil.example:7860", "127.0.0.1.evil.example", "10.0.0.1", "", "[::2]", "local host"])(
+    "refuses a request of this machine for the host %j, and says so once",
+    async (host) => {
+      const { requests, listener } = recorder();
+      const hosts: string[] = [];
+      const { door, deliveries } = await openDoorTo(listener, { onForeignHost: (foreign) => hosts.push(foreign) });
+      for (let times = 0; times < 2; times += 1) {
+        const socket = await RawSocket.open(door.url);
+        socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: host }, body: "{}" }));
+        const { status, text: said } = await socket.answer();
+        expect([status, JSON.parse(said)]).toMatchObject([403, { code: "CROSS_SITE_REFUSED" }]);
+        socket.close();
+      }
+      expect([requests, deliveries, hosts]).toEqual([[], [], [host]]);
+    },
+  );
+
+  test.each(["localhost", "LOCALHOST:7860", "127.0.0.1:7860", "127.1.2.3", "[::1]:7860", "app.localhost"])(
+    "takes a request of this machine for the host %s",
+    async (host) => {
+      const { requests, listener } = recorder();
+      const { door } = await openDoorTo(listener);
+      const socket = await RawSocket.open(door.url);
+      socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: host }, body: "{}" }));
+      expect((await socket.answer()).status).toBe(200);
+      expect(requests[0]?.incoming.headers.host).toBe(host);
+      socket.close();
+    },
+  );
+
+  test("takes any host by a tunnel, and on this machine where a proxy of the user's own leads to it", async () => {
+    const { listener } = recorder();
+    const { door, publicUrl } = await openDoorTo(listener, { takesAnyHost: true });
+    for (const url of [publicUrl, door.url]) {
+      const socket = await RawSocket.open(url);
+      socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "bot.example.com" }, body: "{}" }));
+      expect((await socket.answer()).status).toBe(200);
+      socket.close();
+    }
+    const checked = await openDoorTo(listener);
+    const socket = await RawSocket.open(checked.publicUrl);
+    socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "bot.example.com" }, body: "{}" }));
+    expect((await socket.answer()).status).toBe(200);
+    socket.close();
+  });
+
+  test("names no more than twenty foreign hosts", async () => {
+    const hosts: string[] = [];
+    const { door } = await openDoorTo(recorder().listener, { onForeignHost: (host) => hosts.push(host) });
+    const socket = await RawSocket.open(door.url);
+    for (let index = 0; index < 25; index += 1) {
+      const asked = await RawSocket.open(door.url);
+      asked.send(requestBytes({ method: "GET", path: "/", headers: { Host: `evil-${index}.example` } }));
+      expect((await asked.answer()).status).toBe(403);
+      asked.close();
+    }
+    socket.close();
+    expect(hosts).toHaveLength(20);
   });
 
   test("passes several requests on one connection, with and without a body", async () => {
@@ -98,10 +158,12 @@ describe("The front door", () => {
     const { door } = await openDoorTo(listener);
     const socket = await RawSocket.open(door.url);
     for (const body of ["first", "", "third"]) {
-      socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "x" }, body }));
+      socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body }));
       expect((await socket.answer()).status).toBe(200);
     }
-    socket.send(requestBytes({ method: "GET", path: "/", headers: { Host: "x", "Content-Length": undefined } }));
+    socket.send(
+      requestBytes({ method: "GET", path: "/", headers: { Host: "localhost", "Content-Length": undefined } }),
+    );
     expect((await socket.answer()).text).toBe("recorded");
     socket.close();
     expect(requests.map(({ body }) => body)).toEqual(["first", "", "third", ""]);
@@ -326,7 +388,7 @@ describe("The front door", () => {
   ])("lets nobody from outside reach %s", async (path) => {
     const { requests, listener } = recorder();
     const { door, publicUrl } = await openDoorTo(listener);
-    const raw = requestBytes({ method: "GET", path, headers: { Host: "x" } });
+    const raw = requestBytes({ method: "GET", path, headers: { Host: "localhost" } });
     const outside = await RawSocket.open(publicUrl);
     expect((await outside.send(raw).answer()).status).toBe(404);
     expect(requests).toEqual([]);
@@ -377,7 +439,7 @@ describe("The front door", () => {
     for (const body of ["whole", "half"]) {
       const asked = new Promise<void>((resolve) => waiting.push(resolve));
       const socket = await RawSocket.open(door.url);
-      const bytes = requestBytes({ path: "/webhooks/retrain", headers: { Host: "x" }, body });
+      const bytes = requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body });
       socket.send(body === "whole" ? bytes : bytes.subarray(0, -1));
       await asked;
       socket.close();
@@ -394,7 +456,7 @@ describe("The front door", () => {
 
   test("ends idle connections from this machine in time, and those of a tunnel never", async () => {
     const { door, publicUrl } = await openDoor();
-    const asked = requestBytes({ method: "GET", path: probe.path, headers: { Host: "x" } });
+    const asked = requestBytes({ method: "GET", path: probe.path, headers: { Host: "localhost" } });
     const own = await RawSocket.open(door.url);
     expect((await own.send(asked).answer()).headers.get("keep-alive")).toBe("timeout=5");
     const tunnel = await RawSocket.open(publicUrl);
@@ -484,7 +546,7 @@ describe("The latest delivery", () => {
     const broken = Promise.withResolvers<number>();
     found = () => broken.promise;
     const socket = await RawSocket.open(door.url);
-    socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "x" }, body: "unseen" }));
+    socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body: "unseen" }));
     await fetch(`${door.url}${probe.path}`);
     broken.reject(new WebhookError("It throws.", { code: "SERVER_FILE_INVALID" }));
     expect((await socket.answer()).status).toBe(503);

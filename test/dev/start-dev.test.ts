@@ -6,8 +6,12 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../src/client.ts";
 import type { DevEvent } from "../../src/dev/dev-event.ts";
 import { startDev } from "../../src/dev/dev-session.ts";
+import { findSessionSecret } from "../../src/dev/session-note.ts";
+import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { runCommand } from "../cli/run-command.ts";
 import { freePort } from "../support/free-port.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
+import { RawSocket, requestBytes } from "../support/raw-socket.ts";
 import { openProject, optionsIn, push, secret, serverFile, startIn, stateOf, watchingFile } from "./session.ts";
 
 const watching = (endpoints: Readonly<Record<string, string>>) =>
@@ -21,6 +25,15 @@ async function watchedOn(hubUrl: string): Promise<Record<string, string[]>> {
   return Object.fromEntries(
     webhooks.map(({ url, watched }) => [url ?? "", watched.map(({ type, name }) => `${type}:${name}`)]),
   );
+}
+
+async function statusesWith(baseUrl: string, secrets: readonly (string | undefined)[]): Promise<number[]> {
+  const statuses: number[] = [];
+  for (const given of secrets) {
+    const request = { endpoint: "retrain", payload: webhookPayload("repo"), baseUrl, ...(given && { secret: given }) };
+    statuses.push((await fetch(deliveryRequest(request))).status);
+  }
+  return statuses;
 }
 
 describe("A session with a local Hub", () => {
@@ -82,6 +95,64 @@ describe("A session with a local Hub", () => {
     // The Hub is gone with the session: there is nothing to be noted for later.
     expect(existsSync(stateOf(project))).toBe(false);
     expect(JSON.stringify(events)).not.toContain(secret);
+  });
+
+  test("has a secret of its own where its server has none, which its Hub and trigger send", async () => {
+    const open = `
+      import { WebhooksServer } from "hub-webhooks";
+      const server = new WebhooksServer();
+      server.webhook("retrain", { watch: "dataset:me/data" }, () => "done");
+      export default server;`;
+    const project = await openProject({ "server.ts": open });
+    const { session, events, until } = await startIn(project);
+    const { url } = session.state;
+    const made = session.secret ?? "";
+    expect(made).toMatch(/^[0-9a-f]{64}$/);
+    expect(await statusesWith(url, [undefined, "guess", made])).toEqual([401, 403, 200]);
+    expect(await push(session)).toMatchObject([{ status: 200 }]);
+    const argv = ["trigger", "dataset:me/data", "--url", `${url}/webhooks/retrain`, "--format", "json"];
+    const running = { stopped: new Promise<void>(() => {}), env: { WEBHOOK_SECRET: "of another server" } };
+    expect(await runCommand(argv, running)).toMatchObject({ exitCode: 0 });
+    await project.write("server.ts", `${open}\n// saved`);
+    await until("reloaded");
+    expect(await session.replay()).toMatchObject({ status: 200 });
+    expect(await push(session)).toMatchObject([{ status: 200 }]);
+    expect(JSON.stringify(events)).not.toContain(made);
+    await session.close();
+    expect(findSessionSecret(url)).toBeUndefined();
+  });
+
+  test.each([
+    { what: "has WEBHOOK_SECRET", options: "{}", variable: secret, statuses: [401, 200] },
+    { what: "is open on purpose", options: "{ secret: false }", variable: undefined, statuses: [200, 200] },
+  ])("makes no secret where its server $what", async ({ options, variable, statuses }) => {
+    const project = await openProject({
+      "server.ts": `
+        import { WebhooksServer } from "hub-webhooks";
+        const server = new WebhooksServer(${options});
+        server.webhook("retrain", { watch: "dataset:me/data" }, () => "done");
+        export default server;`,
+    });
+    vi.stubEnv("WEBHOOK_SECRET", variable);
+    const { session } = await startIn(project);
+    const { url } = session.state;
+    expect([session.secret, findSessionSecret(url)]).toEqual([undefined, undefined]);
+    expect(await statusesWith(url, [undefined, secret])).toEqual(statuses);
+    expect(await push(session)).toMatchObject([{ status: 200 }]);
+  });
+
+  test("refuses what a page sends to this machine under a name of its own, and says so", async () => {
+    const project = await openProject();
+    const { session, until } = await startIn(project);
+    const socket = await RawSocket.open(session.state.url);
+    const headers = { Host: "evil.example", "X-Webhook-Secret": secret, "Content-Type": "application/json" };
+    socket.send(requestBytes({ path: "/webhooks/retrain", headers, body: JSON.stringify(webhookPayload("repo")) }));
+    expect((await socket.answer()).status).toBe(403);
+    socket.close();
+    expect(await until("problem")).toMatchObject({
+      code: "CROSS_SITE_REFUSED",
+      message: expect.stringContaining("evil.example"),
+    });
   });
 
   test("follows its file: endpoints that come and go, what they watch, and mistakes", async () => {

@@ -65,7 +65,7 @@ afterAll(() => project[Symbol.asyncDispose]());
 function serve(file: string, options: Partial<ServerProcessOptions> = {}) {
   const lines: string[] = [];
   const started = ServerProcess.serve({
-    ...{ path: join(project.path, file), reachedAt, secret: { text: "the session's", isOnly: true } },
+    ...{ path: join(project.path, file), reachedAt, secret: { text: "the session's", use: "instead" } },
     onOutput: ({ text }) => lines.push(text),
     ...options,
   });
@@ -99,7 +99,7 @@ describe("The process of a server's file", () => {
       onLoading: (path) => loaded.push(path),
     });
     const { port, description } = await started.serving();
-    expect(description.secret).toBe("the file's own");
+    expect(description.secret).toBe("the session's");
     expect(loaded).toContain(join(project.path, "server.ts"));
     expect(await (await deliver(port, "retrain")).json()).toBe("done variable");
     expect((await deliver(port, "retrain", "the file's own")).status).toBe(403);

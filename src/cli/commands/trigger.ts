@@ -64,7 +64,7 @@ export function addTrigger(program: Command, invocation: Invocation): void {
     .option("--url <url>", "send straight to this URL, without a Hub")
     .option(
       "--secret <secret>",
-      "sent to --url (default: WEBHOOK_SECRET); it shows in the shell's history and the process list",
+      "sent to --url (default: that of the dev session there, else WEBHOOK_SECRET); it shows in the shell's history and the process list",
     )
     .option("--secret-stdin", "read the secret from standard input: one line")
     .option("--repeat <number>", "let it happen so many times, 1 to 10000", numberBetween(1, 10_000), 1)
@@ -126,7 +126,7 @@ async function openTarget(
   for (const doubt of doubts) output.say(`warning: ${doubt}`);
   if (url !== undefined) {
     const { UrlTarget } = await import("./trigger/url-target.ts");
-    return new UrlTarget({ url, event, secret: await secretFor(options, shell) });
+    return new UrlTarget({ url, event, secret: await secretFor({ ...options, url }, shell) });
   }
   const [{ LocalHubTarget }, { defaultEndpoint }, { findEndpoint }] = await Promise.all([
     import("./trigger/local-hub-target.ts"),
@@ -138,10 +138,15 @@ async function openTarget(
   return LocalHubTarget.connect({ event, endpoint: address });
 }
 
-async function secretFor({ secret, secretStdin }: Partial<TriggerOptions>, shell: Shell): Promise<string | undefined> {
+async function secretFor(
+  { url, secret, secretStdin }: Partial<TriggerOptions> & { url: string },
+  shell: Shell,
+): Promise<string | undefined> {
   const given = secretStdin ? await readSecret(shell) : secret;
   if (given === "") throw secretIsEmpty();
-  return given ?? (shell.env.WEBHOOK_SECRET || undefined);
+  if (given !== undefined) return given;
+  const { findSessionSecret } = await import("../../dev/session-note.ts");
+  return findSessionSecret(url) ?? (shell.env.WEBHOOK_SECRET || undefined);
 }
 
 function secretIsEmpty(): WebhookError {

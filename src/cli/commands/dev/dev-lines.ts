@@ -72,7 +72,12 @@ export class DevLines {
   /** What there is to know once deliveries arrive. */
   ready(
     state: DevReady,
-    { file, seconds, hasKeys }: { file: string; seconds: number; hasKeys: boolean },
+    {
+      file,
+      seconds,
+      hasKeys,
+      secret,
+    }: { file: string; seconds: number; hasKeys: boolean; secret?: string | undefined },
   ): readonly string[] {
     const { url, publicUrl, hub, endpoints } = state;
     const width = Math.max(0, ...endpoints.map(({ name }) => name.length));
@@ -81,6 +86,7 @@ export class DevLines {
       ["server", url],
       ...(publicUrl === url ? [] : [["public", publicUrl]]),
       ["Hub", hub.kind === "local" ? `${hub.url}  (on this machine, no account)` : hub.url],
+      ...(secret === undefined ? [] : [["secret", `${secret}  (of this session; its Hub and trigger send it)`]]),
     ];
     return [
       "",

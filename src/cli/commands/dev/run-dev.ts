@@ -73,7 +73,12 @@ export async function runDev(run: DevRun): Promise<void> {
     if (output.isText) {
       const seconds = (performance.now() - startedAt) / 1000;
       output.write(
-        lines.ready(session.state, { file: run.file ?? relative(process.cwd(), file), seconds, hasKeys }).join("\n"),
+        lines
+          .ready(session.state, {
+            ...{ file: run.file ?? relative(process.cwd(), file), seconds, hasKeys },
+            secret: session.secret,
+          })
+          .join("\n"),
       );
     }
     await stopped;

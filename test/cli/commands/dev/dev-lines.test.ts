@@ -35,6 +35,12 @@ describe("Ready", () => {
     ]);
   });
 
+  test("shows the secret that was made for the session", () => {
+    expect(lines.ready(state, { ...start, secret: "5e55ion" })).toContain(
+      "  secret  5e55ion  (of this session; its Hub and trigger send it)",
+    );
+  });
+
   test("names a local Hub that is not where trigger looks by itself", () => {
     const elsewhere = lines.ready({ ...state, hub: { kind: "local", url: "http://127.0.0.1:6000" } }, start).join("\n");
     expect(elsewhere).toContain("npx hub-webhooks trigger dataset:me/data --endpoint http://127.0.0.1:6000");

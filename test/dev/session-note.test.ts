@@ -1,0 +1,81 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { findSessionSecret, noteSessionSecret } from "../../src/dev/session-note.ts";
+
+const secret = "Planted-5ecret-of-the-session";
+const url = "http://127.0.0.1:7860/webhooks/retrain";
+let temporary: string;
+
+beforeEach(() => {
+  temporary = mkdtempSync(join(tmpdir(), "hub-webhooks-note-"));
+  vi.stubEnv("TMPDIR", temporary);
+  return () => {
+    vi.unstubAllEnvs();
+    rmSync(temporary, { recursive: true, force: true });
+  };
+});
+
+const folder = () => join(temporary, readdirSync(temporary)[0] ?? "");
+
+describe("The note of a session's secret", () => {
+  test("is found by the port of its session, on this machine alone, until it is removed", () => {
+    const remove = noteSessionSecret({ port: 7860, secret });
+    for (const host of ["127.0.0.1", "localhost", "[::1]"]) {
+      expect(findSessionSecret(`http://${host}:7860/webhooks/retrain`)).toBe(secret);
+    }
+    for (const other of ["http://127.0.0.1:7861", "http://bot.example:7860", "https://127.0.0.1:7860", "no url"]) {
+      expect(findSessionSecret(other)).toBeUndefined();
+    }
+    remove();
+    expect(findSessionSecret(url)).toBeUndefined();
+  });
+
+  test("is for its owner alone, also where there was one before", () => {
+    noteSessionSecret({ port: 7860, secret: "of before" });
+    chmodSync(join(folder(), "dev-7860.json"), 0o666);
+    noteSessionSecret({ port: 7860, secret });
+    expect(statSync(folder()).mode & 0o777).toBe(0o700);
+    expect(statSync(join(folder(), "dev-7860.json")).mode & 0o777).toBe(0o600);
+    expect(findSessionSecret(url)).toBe(secret);
+  });
+
+  test("is not taken from a session that was killed, nor from what is no note", () => {
+    noteSessionSecret({ port: 7860, secret });
+    for (const text of [JSON.stringify({ pid: 2 ** 30, secret }), JSON.stringify({ secret }), "{"]) {
+      writeFileSync(join(folder(), "dev-7860.json"), text);
+      expect(findSessionSecret(url)).toBeUndefined();
+    }
+  });
+
+  test.each([
+    { what: "others may read", spoil: (path: string) => chmodSync(path, 0o755) },
+    {
+      what: "is a symbolic link",
+      spoil: (path: string) => {
+        rmSync(path, { recursive: true });
+        mkdirSync(join(temporary, "z-elsewhere"), { mode: 0o700 });
+        symlinkSync(join(temporary, "z-elsewhere"), path);
+      },
+    },
+  ])("is neither written to nor read from a folder that $what", ({ spoil }) => {
+    noteSessionSecret({ port: 7860, secret })();
+    const path = folder();
+    spoil(path);
+    expect(() => noteSessionSecret({ port: 7860, secret })).toThrow(/belongs to another user/);
+    expect(existsSync(join(path, "dev-7860.json"))).toBe(false);
+    writeFileSync(join(path, "dev-7860.json"), JSON.stringify({ pid: process.pid, secret }));
+    expect(findSessionSecret(url)).toBeUndefined();
+  });
+});
