@@ -236,7 +236,7 @@ describe("The front door", () => {
     const socket = await RawSocket.open(door.url);
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
-    const request = requestBytes({ path: "/webhooks/retrain", headers: { Host: "x" }, body: "{}" });
+    const request = requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body: "{}" });
     expect((await socket.send(request).answer()).status).toBe(200);
     expect(vi.getTimerCount()).toBe(0);
     socket.close();
@@ -271,7 +271,7 @@ describe("The front door", () => {
     const { door, publicUrl, problems } = await openDoorTo(listener);
     const head = [
       "POST /webhooks/x HTTP/1.1",
-      "Host: x",
+      "Host: localhost",
       "Trailer: x-check",
       "TE: trailers",
       "Upgrade: h2c",
@@ -289,7 +289,7 @@ describe("The front door", () => {
     }
     for (const { incoming, body } of requests) {
       expect(body).toBe("{}");
-      expect(incoming.headers).toMatchObject({ host: "x", "x-own": "kept", connection: "keep-alive" });
+      expect(incoming.headers).toMatchObject({ host: "localhost", "x-own": "kept", connection: "keep-alive" });
       for (const name of ["trailer", "te", "upgrade", "proxy-authorization", "keep-alive", "x-private"]) {
         expect(incoming.headers).not.toHaveProperty(name);
       }
@@ -301,8 +301,8 @@ describe("The front door", () => {
     const { requests, listener } = recorder();
     const { door } = await openDoorTo(listener);
     const socket = await RawSocket.open(door.url);
-    const smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
-    const head = `GET / HTTP/1.1\r\nHost: x\r\nConnection: keep-alive, content-length\r\nContent-Length: ${smuggled.length}`;
+    const smuggled = "GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const head = `GET / HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive, content-length\r\nContent-Length: ${smuggled.length}`;
     expect((await socket.send(`${head}\r\n\r\n${smuggled}`).answer()).status).toBe(200);
     expect(requests.map(({ incoming, body }) => [incoming.url, body])).toEqual([["/", smuggled]]);
     socket.close();
@@ -336,12 +336,12 @@ describe("The front door", () => {
   });
 
   test.each([
-    ["HTTP/2.0", "POST / HTTP/2.0\r\nHost: x\r\n\r\n", "Unsupported HTTP version"],
-    ["HTTP/0.9", "POST / HTTP/0.9\r\nHost: x\r\n\r\n", "Unsupported HTTP version"],
-    ["two hosts", "GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", "Several Host headers"],
+    ["HTTP/2.0", "POST / HTTP/2.0\r\nHost: localhost\r\n\r\n", "Unsupported HTTP version"],
+    ["HTTP/0.9", "POST / HTTP/0.9\r\nHost: localhost\r\n\r\n", "Unsupported HTTP version"],
+    ["two hosts", "GET / HTTP/1.1\r\nHost: localhost\r\nHost: y\r\n\r\n", "Several Host headers"],
     [
       "chunks inside gzip",
-      "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
       "Unsupported Transfer-Encoding",
     ],
   ])("answers 400 to %s, and reports it", async (_what, bytes, reason) => {
@@ -359,7 +359,7 @@ describe("The front door", () => {
   test("ends a connection on which too many requests wait for their answers", async () => {
     const { door, problems } = await openDoorTo(() => {});
     const socket = await RawSocket.open(door.url);
-    socket.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(100));
+    socket.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100));
     await socket.ended;
     expect([socket.rest, problems]).toEqual(["", []]);
   });
