@@ -26,12 +26,6 @@ export interface InboxFileOptions {
 /** The database, its log and the index of its log: all three have to stay where they are. */
 const suffixes = ["", "-wal", "-shm"] as const;
 
-/**
- * Connections to files that are gone from their path. They are never closed: with its last connection SQLite removes
- * the log by its name, which belongs to another file by then.
- */
-const abandoned = new Set<DatabaseSync>();
-
 /** The open file of an inbox. When it is deleted, moved or replaced, its deliveries are brought back to its path. */
 export class InboxFile {
   readonly #options: InboxFileOptions;
@@ -142,9 +136,11 @@ export class InboxFile {
     this.#restore();
   }
 
+  /** Brings everything to the path before, if the file is gone from there. */
   close(): void {
-    if (this.#isInPlace()) this.#database.close();
-    else abandoned.add(this.#database);
+    this.restoreIfGone();
+    // SQLite leaves the log at the path alone when the path names another file by now.
+    this.#database.close();
   }
 
   #adopt(database: DatabaseSync): DiskSpace {
@@ -207,7 +203,7 @@ export class InboxFile {
       this.#retryAt = performance.now() + retryMs;
       throw error;
     }
-    abandoned.add(before);
+    before.close();
     this.#options
       .log()
       .warn({ file: path }, "The inbox was restored at its path, with all deliveries that it had accepted.");

@@ -52,8 +52,9 @@ describe("A page of a large file that is damaged", () => {
     const file = largeFile();
     const pages = pagesWith(file, place);
     expect(pages.length).toBeGreaterThan(0);
-    // One of which no neighbor is written to for another endpoint.
-    damage(file, pages.slice(pages.length / 2, pages.length / 2 + 1));
+    // The first of what waits is met by each poll. Of others, one of which no neighbor is written to for another endpoint.
+    const at = place.name === "deliveries_queued" ? 0 : Math.floor(pages.length / 2);
+    damage(file, pages.slice(at, at + 1));
     const clock = fastClock();
     const { inbox, logger } = openInbox({ file, leaseMs: hourMs, monotonicNow: clock.now });
     const bad = work(inbox, () => succeeded, { endpoint: "bad", concurrency: 20 });
