@@ -7,10 +7,10 @@ export const redacted = "[redacted]";
  * Shorter secrets are not redacted in logs: they stand inside ordinary words, and the gaps would give them away. Choose
  * longer ones.
  */
-export const minRedactedLength = 8;
+const minRedactedLength = 8;
 
 /** Secrets come and go in a process that serves many tenants; the oldest are forgotten first. */
-const maxForms = 3_000;
+const maxSecrets = 1_000;
 
 /** An access token of the Hub, whether or not it is known here. */
 const hubToken = /\bhf_[A-Za-z0-9]{30,}/g;
@@ -40,15 +40,18 @@ export function longestFirst(forms: Iterable<string>): string[] {
  * ```
  */
 export class Redaction {
+  /** By the time they were added. */
+  #secrets: readonly string[] = [];
   #forms: readonly string[] = [];
 
   /** Redacts these from now on, too. What is not set or too short is left out. */
   add(secrets: Iterable<string | undefined>): void {
     const added = [...secrets]
       .filter((secret) => secret !== undefined)
-      .filter((secret) => secret.length >= minRedactedLength && !this.#forms.includes(secret));
+      .filter((secret) => secret.length >= minRedactedLength && !this.#secrets.includes(secret));
     if (added.length === 0) return;
-    this.#forms = longestFirst([...this.#forms, ...added.flatMap(secretForms)].slice(-maxForms));
+    this.#secrets = [...this.#secrets, ...added].slice(-maxSecrets);
+    this.#forms = longestFirst(this.#secrets.flatMap(secretForms));
   }
 
   /** The text without secrets. */

@@ -1,7 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { Hono } from "hono";
-import { redactingLogger } from "../core/redacting-logger.ts";
-import { safeLogger } from "../core/safe-logger.ts";
 import type { Outcome } from "../delivery.ts";
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { WebhookError } from "../errors.ts";
@@ -10,7 +8,6 @@ import { Activity } from "./activity.ts";
 import { toResponse } from "./answer.ts";
 import { BackgroundWork } from "./background-work.ts";
 import { checkedBodyLimit } from "./body-limit.ts";
-import { createConsoleLogger } from "./console-logger.ts";
 import { serveDashboard } from "./dashboard/serve.ts";
 import { serveDefaultExport, stopServingDefaultExport } from "./default-export.ts";
 import { type DeliveryRequest, RoutedRequest, webhooksPath } from "./delivery-request.ts";
@@ -32,6 +29,7 @@ import { SecretCheck } from "./secret.ts";
 import { ServerApp } from "./server-app.ts";
 import { type ServerDetails, serverDetails } from "./server-details.ts";
 import { ServerInbox } from "./server-inbox.ts";
+import { createLaunchLogger, createServerLogger } from "./server-logger.ts";
 import { StartupReport } from "./startup-report.ts";
 import { createWebhookFunction, type WebhookFunction } from "./webhook-function.ts";
 import type { WebhooksServerOptions } from "./webhooks-server-options.ts";
@@ -108,11 +106,7 @@ export class WebhooksServer {
     });
     this.#options = options;
     this.#redaction = new KnownSecrets(options);
-    this.#logger = safeLogger(
-      options.logger
-        ? redactingLogger(options.logger, this.#redaction)
-        : createConsoleLogger((line) => this.#redaction.line(line)),
-    );
+    this.#logger = createServerLogger(options.logger, this.#redaction);
     this.#refusals = new RefusalLog({ log: () => this.#logger, now });
     this.#activity = new Activity(now);
     this.#background = new BackgroundWork({
@@ -291,7 +285,7 @@ export class WebhooksServer {
   #prepare(): Promise<void> {
     const prepare = async () => {
       this.#redaction.addEnvironment();
-      await this.#chooseLogger();
+      if (!this.#options.logger) this.#logger = await createLaunchLogger(this.#redaction);
       await this.#metrics.open();
     };
     this.#prepared ??= prepare().catch((error) => {
@@ -299,12 +293,6 @@ export class WebhooksServer {
       throw error;
     });
     return this.#prepared;
-  }
-
-  async #chooseLogger(): Promise<void> {
-    if (this.#options.logger) return;
-    const { createNodeLogger } = await import("./node/logger.ts");
-    this.#logger = safeLogger(createNodeLogger((line) => this.#redaction.line(line)));
   }
 
   async #launch(options: LaunchOptions): Promise<Launch> {
