@@ -1,4 +1,5 @@
 import type { HubClient } from "../hub/client.ts";
+import type { Logger } from "../logger.ts";
 import { type formats, Output } from "./output.ts";
 import type { Shell } from "./shell.ts";
 
@@ -48,6 +49,18 @@ export class Invocation {
   /** The client for the Hub asked for. Loaded here, so that help and wrong usage do without it. */
   async connect(): Promise<HubClient> {
     const { HubClient } = await import("../hub/client.ts");
-    return new HubClient(this.hub);
+    return new HubClient({ ...this.hub, logger: warningLogger(this.output) });
   }
+}
+
+/** Writes the warnings of the client as lines of standard error. */
+function warningLogger(output: Output): Logger {
+  const logger: Logger = {
+    debug() {},
+    info() {},
+    warn: (fields: object | string, message?: string) => output.say(`warning: ${message ?? String(fields)}`),
+    error() {},
+    child: () => logger,
+  };
+  return logger;
 }

@@ -41,11 +41,13 @@ export async function readSecret(shell: Shell): Promise<string> {
 export async function readJob({ file, shell }: { file: string; shell: Shell }): Promise<WebhookJobRequest> {
   const advice = "give the job as the Hub takes it";
   const job = await readJson({ option: "--job", file, advice, shell });
-  const [{ webhookJobRequest }, { fieldProblems }] = await Promise.all([
+  const [{ webhookJobRequest }, { fieldProblems }, { acceptNewer }] = await Promise.all([
     import("../hub/contract/jobs.ts"),
     import("../hub/contract/problems.ts"),
+    import("../hub/newer-values.ts"),
   ]);
-  const result = webhookJobRequest.safeParse(job);
+  // What this release does not list stays: the client sends it with a warning.
+  const result = acceptNewer(webhookJobRequest).safeParse(job);
   if (result.success) return result.data;
   const problems = fieldProblems(result.error, { name: "the whole" })
     .slice(0, problemsNamed)

@@ -1,21 +1,22 @@
 import type { z } from "@hono/zod-openapi";
 import { HubError } from "../errors.ts";
 import { type FieldProblem, fieldProblems } from "./contract/problems.ts";
+import { acceptNewer } from "./newer-values.ts";
 
 /** How many invalid fields a message names; the error lists them all. */
 const fieldsNamed = 5;
 
 /**
- * Checks an argument before anything is sent, and returns it with its defaults. `name` is what the argument is called
- * where the whole of it is wrong.
+ * Checks an argument before anything is sent, and returns it with its defaults. Fields and enum values that this release
+ * does not list stay as they are. `name` is what the argument is called where the whole of it is wrong.
  *
  * @throws `ARGUMENT_INVALID`, naming each field that is wrong and never what stands there.
  */
 export function checkArgument<Schema extends z.core.$ZodType>(
-  schema: Schema & z.ZodType<z.output<Schema>>,
+  schema: Schema,
   { name, value }: { name: string; value: unknown },
 ): z.output<Schema> {
-  const result = schema.safeParse(value);
+  const result = acceptNewer(schema).safeParse(value);
   if (result.success) return result.data;
   throw argumentInvalid(fieldProblems(result.error, { name }));
 }

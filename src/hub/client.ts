@@ -1,6 +1,10 @@
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { HubError, WebhookError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import type { CallOptions } from "./call-options.ts";
+import { accountRoutes, type Whoami } from "./contract/account.ts";
 import type { HubFetchInit } from "./fetch.ts";
+import { HubJobs } from "./jobs.ts";
 import { HubNotifications } from "./notifications.ts";
 import { HubOrganizations } from "./organizations.ts";
 import { HubPapers } from "./papers.ts";
@@ -30,6 +34,11 @@ export interface HubClientOptions {
    * What must not be done twice (creating, replaying, claiming) is repeated only where it cannot have happened. Default 3.
    */
   retries?: number | undefined;
+  /**
+   * Where the client warns of fields and values that it sends although this release does not list them. Default:
+   * `process.emitWarning`, and `console.warn` in runtimes without it.
+   */
+  logger?: Logger | undefined;
 }
 
 /**
@@ -53,12 +62,14 @@ export class HubClient {
   readonly settings: HubSettings;
   /** Papers, and whose they are. */
   readonly papers: HubPapers;
+  /** Jobs: the hardware that they can request. */
+  readonly jobs: HubJobs;
   /** Organizations: members, resource groups, network security, audit log. */
   readonly organizations: HubOrganizations;
   readonly #transport: Transport;
 
   constructor(options: HubClientOptions = {}) {
-    const { token, timeout = "30s", retries = 3 } = options;
+    const { token, timeout = "30s", retries = 3, logger } = options;
     if (token !== undefined && typeof token !== "string") throw optionInvalid("token", "a text");
     if (!(Number.isSafeInteger(retries) && retries >= 0))
       throw optionInvalid("retries", "0 or a whole number above it");
@@ -70,6 +81,7 @@ export class HubClient {
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
       timeoutMs: readTimeout(timeout),
       retries,
+      logger,
     });
     this.endpoint = endpoint;
     this.#transport = transport;
@@ -77,7 +89,21 @@ export class HubClient {
     this.notifications = new HubNotifications(transport);
     this.settings = new HubSettings(transport);
     this.papers = new HubPapers(transport);
+    this.jobs = new HubJobs(transport);
     this.organizations = new HubOrganizations(transport);
+  }
+
+  /**
+   * The user that the token belongs to, the organizations of that user, and what the token allows. The Hub limits how
+   * often this is called.
+   *
+   * @example
+   * ```ts
+   * const { name, orgs } = await hub.whoami();
+   * ```
+   */
+  whoami(options?: CallOptions): Promise<Whoami> {
+    return this.#transport.call(accountRoutes.whoami, {}, options);
   }
 
   /**

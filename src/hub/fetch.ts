@@ -61,6 +61,7 @@ export async function prepareFetch(
     url: url.href,
     init: { method, headers: Object.fromEntries(headers), ...(body !== undefined && { body }) },
     redact,
+    newer: [],
   };
 }
 

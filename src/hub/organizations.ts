@@ -1,3 +1,5 @@
+import { HubError } from "../errors.ts";
+import { argumentInvalid, checkArgument } from "./arguments.ts";
 import type { CallOptions } from "./call-options.ts";
 import {
   type AuditLogEvent,
@@ -15,15 +17,17 @@ import {
 import {
   type NetworkSecurity,
   type NetworkSecurityChange,
+  networkSecurityChange,
   networkSecurityRoutes,
 } from "./contract/organizations/network-security.ts";
 import {
   type ResourceGroup,
   type ResourceGroupRequest,
+  type ReturnedResourceGroup,
   resourceGroupRoutes,
 } from "./contract/organizations/resource-groups.ts";
 import { type ScimConfig, scimRoutes } from "./contract/organizations/scim.ts";
-import { tokenRoutes } from "./contract/organizations/tokens.ts";
+import { type RevokedToken, tokenRoutes } from "./contract/organizations/tokens.ts";
 import { Pages } from "./pages.ts";
 import type { Transport } from "./transport.ts";
 
@@ -46,12 +50,23 @@ export class HubOrganizations {
   }
 
   /**
-   * Takes away a token's access to the organization; the token itself stays, and works elsewhere. It is the raw token
-   * that is given, which stands in no error and no log. Enterprise only.
+   * Revokes the access of a token to the organization. The token itself stays, and works elsewhere. Enterprise only.
+   *
+   * @example
+   * ```ts
+   * await hub.organizations.revokeToken("acme", { tokenId: "65b2f0a1c3d4e5f60718293a" });
+   * ```
    */
-  async revokeToken(name: string, revocation: { token: string }, options?: CallOptions): Promise<void> {
-    const input = { params: { name }, body: revocation };
-    await this.#transport.call(tokenRoutes.revoke, input, { ...options, idempotent: true });
+  async revokeToken(name: string, revoked: RevokedToken, options?: CallOptions): Promise<void> {
+    const repeatable = { ...options, idempotent: true };
+    if ("tokenId" in revoked) {
+      const { tokenId } = revoked;
+      await this.#transport.call(tokenRoutes.revokeById, { params: { name, tokenId } }, repeatable);
+      return;
+    }
+    await this.#transport.call(tokenRoutes.revoke, { params: { name }, body: revoked }, repeatable).catch((error) => {
+      throw HubError.isInstance(error) && error.code === "HUB_NOT_FOUND" ? withAdvice(error) : error;
+    });
   }
 
   /**
@@ -116,8 +131,9 @@ export class HubResourceGroups {
   }
 
   /** Those that you can access. */
-  list(name: string, options?: CallOptions): Promise<ResourceGroup[]> {
-    return this.#transport.call(resourceGroupRoutes.list, { params: { name } }, options);
+  async list(name: string, options?: CallOptions): Promise<ResourceGroup[]> {
+    const groups = await this.#transport.call(resourceGroupRoutes.list, { params: { name } }, options);
+    return groups.map(withResources);
   }
 
   /**
@@ -133,9 +149,15 @@ export class HubResourceGroups {
    * });
    * ```
    */
-  create(name: string, request: ResourceGroupRequest, options?: CallOptions): Promise<ResourceGroup> {
-    return this.#transport.call(resourceGroupRoutes.create, { params: { name }, body: request }, options);
+  async create(name: string, request: ResourceGroupRequest, options?: CallOptions): Promise<ResourceGroup> {
+    const input = { params: { name }, body: request };
+    return withResources(await this.#transport.call(resourceGroupRoutes.create, input, options));
   }
+}
+
+/** Before 2026-07-01 the Hub returned the repositories of a group as `repos`, and nothing else of it. */
+function withResources(group: ReturnedResourceGroup): ResourceGroup {
+  return { ...group, resources: group.resources ?? group.repos ?? [] };
 }
 
 /** The network security of organizations: `hub.organizations.networkSecurity`. */
@@ -153,8 +175,10 @@ export class HubNetworkSecurity {
   }
 
   /**
-   * Changes what is given, leaves the rest, and returns the whole.
+   * Changes what is given, leaves the rest, and returns the whole. Since 2026-05-04 the Hub lists `allowedContents` and
+   * `blockedContents`, before `allowedUrls` and `blockedUrls`. Where one of these is given, the settings are read first.
    *
+   * @throws `ARGUMENT_INVALID`, before anything is changed, when the Hub uses the other names: it would ignore these.
    * @example
    * ```ts
    * await hub.organizations.networkSecurity.update("acme", {
@@ -163,7 +187,31 @@ export class HubNetworkSecurity {
    * });
    * ```
    */
-  update(name: string, change: NetworkSecurityChange, options?: CallOptions): Promise<NetworkSecurity> {
+  async update(name: string, change: NetworkSecurityChange, options?: CallOptions): Promise<NetworkSecurity> {
+    checkArgument(networkSecurityChange, { name: "request", value: change });
+    const given = renamedLists.filter(({ field }) => change[field] !== undefined);
+    if (given.length > 0) checkNames(given, await this.get(name, options));
     return this.#transport.call(networkSecurityRoutes.update, { params: { name }, body: change }, options);
   }
+}
+
+const renamedLists = [
+  { field: "allowedContents", other: "allowedUrls" },
+  { field: "blockedContents", other: "blockedUrls" },
+  { field: "allowedUrls", other: "allowedContents" },
+  { field: "blockedUrls", other: "blockedContents" },
+] as const;
+
+/** The Hub ignores a field that it does not have: a list that somebody relies on would not be in force. */
+function checkNames(given: readonly (typeof renamedLists)[number][], current: NetworkSecurity): void {
+  const ignored = given.filter(({ field, other }) => current[field] === undefined && current[other] !== undefined);
+  if (ignored.length === 0) return;
+  throw argumentInvalid(ignored.map(({ field, other }) => ({ field, problem: `this Hub has "${other}" instead` })));
+}
+
+function withAdvice(error: HubError): HubError {
+  return new HubError(
+    `${error.message} Since 2026-08-12 the Hub revokes a token by its id: give { tokenId }, from the token settings of the organization.`,
+    { code: error.code, ...(error.status !== undefined && { status: error.status }), requestId: error.requestId },
+  );
 }

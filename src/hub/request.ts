@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { argumentInvalid, checkArgument } from "./arguments.ts";
 import { fieldProblems } from "./contract/problems.ts";
 import type { ContractRoute } from "./contract-route.ts";
+import { acceptNewer, type NewerPart, newerParts } from "./newer-values.ts";
 import { createRedact, type Redact, secretsIn } from "./redaction.ts";
 
 /** A request that is ready to be sent, any number of times. */
@@ -11,6 +12,8 @@ export interface HubRequest {
   url: string;
   init: { method: string; headers: Record<string, string>; body?: string };
   redact: Redact;
+  /** What the caller gave and this release does not list. */
+  newer: readonly NewerPart[];
 }
 
 /** An input whose types nobody has to believe. */
@@ -42,6 +45,7 @@ export async function prepareRequest(route: ContractRoute, options: PrepareOptio
   const path = pathOf(route, input.params);
   const query = options.query ?? queryOf(route, input.query);
   const body = bodyIsChecked ? input.body : bodyOf(route, input.body);
+  const newer = options.query || !route.request?.query ? [] : newerParts(route.request.query, input.query);
   const token = await readToken();
   return {
     operation: route.operationId,
@@ -56,6 +60,7 @@ export async function prepareRequest(route: ContractRoute, options: PrepareOptio
       ...(body !== undefined && { body: JSON.stringify(body) }),
     },
     redact: createRedact([token, ...secretsIn(body)]),
+    newer: bodyIsChecked ? newer : [...newer, ...newerBodyParts(route, input.body)],
   };
 }
 
@@ -79,10 +84,17 @@ function pathOf({ path, request }: ContractRoute, value: unknown): string {
 function queryOf({ request }: ContractRoute, value: Record<string, unknown> | undefined): URLSearchParams {
   const query = new URLSearchParams();
   if (!request?.query || value === undefined) return query;
-  const { data, error } = z.safeEncode(request.query.partial(), value);
+  const { data, error } = z.safeEncode(acceptNewer(request.query.partial()), value);
   if (error) throw argumentInvalid(fieldProblems(error, { name: "search" }));
-  for (const [name, text] of Object.entries(data)) if (typeof text === "string") query.set(name, text);
+  for (const [name, part] of Object.entries(data)) {
+    // A parameter that this release does not list has no codec that would have written it as a string.
+    if (["string", "number", "boolean"].includes(typeof part)) query.set(name, String(part));
+  }
   return query;
+}
+
+function newerBodyParts({ request }: ContractRoute, value: unknown): NewerPart[] {
+  return request?.body ? newerParts(request.body.content["application/json"].schema, value) : [];
 }
 
 function bodyOf({ request }: ContractRoute, value: unknown): unknown {

@@ -1,5 +1,6 @@
 import type { z } from "@hono/zod-openapi";
 import { HubError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
 import { isWebPage, readText, untilAborted } from "./answer-text.ts";
 import type { CallOptions } from "./call-options.ts";
 import { notShown } from "./contract/values.ts";
@@ -7,15 +8,19 @@ import type { AnswerOf, AnswerSchema, ContractRoute, InputOf } from "./contract-
 import { readElements, SilentAnswerError } from "./element-stream.ts";
 import { type HubFetchInit, isIdempotent, prepareFetch } from "./fetch.ts";
 import { JsonArrayError } from "./json-array.ts";
+import { lenient } from "./lenient.ts";
+import type { NewerPart } from "./newer-values.ts";
+import { NewerWarnings } from "./newer-warnings.ts";
+import { packageVersion } from "./package-version.ts";
 import { nextQuery } from "./pages.ts";
+import { createRedact } from "./redaction.ts";
 import { readRefusal } from "./refusal.ts";
 import { type HubRequest, prepareRequest, type UncheckedInput } from "./request.ts";
 import { retell } from "./retell.ts";
 import { longestAskedSeconds, neverConnected, wait, waitBefore } from "./retry.ts";
-import { tolerant } from "./tolerant.ts";
 
 /** A full list of the Hub is far smaller, in bytes. */
-const longestAnswer = 50_000_000;
+const maxResponseBytes = 50_000_000;
 
 /** How {@link Transport.call} treats one operation. */
 export interface OperationOptions extends CallOptions {
@@ -35,6 +40,8 @@ export interface TransportSettings {
   timeoutMs: number;
   /** How often a failed attempt is repeated at most. */
   retries: number;
+  /** Where warnings go. Default: `process.emitWarning`, where there is none `console.warn`. */
+  logger?: Logger | undefined;
   wait?: typeof wait;
   /** From 0 up to 1. */
   random?: () => number;
@@ -54,19 +61,21 @@ interface Answered {
   signal: AbortSignal;
 }
 
-/** How one attempt ended. `mayHaveHappened` tells whether the Hub may have done what it was asked. */
-type Attempt<Answer> = { answer: Answer } | { failure: HubError; mayHaveHappened: boolean };
+/** How one attempt ended. `maybeProcessed` tells whether the Hub may have done what it was asked. */
+type Attempt<Answer> = { answer: Answer } | { failure: HubError; maybeProcessed: boolean };
 
 /** Reads an answer that is a success; the signal is that of the attempt. */
 type Read<Answer> = (response: Response, signal: AbortSignal) => Promise<Answer>;
 
 /** Calls operations of the contract over HTTP: checks what goes out, repeats what may be repeated, reads what comes. */
 export class Transport {
-  readonly #settings: Required<TransportSettings>;
+  readonly #settings: Required<Omit<TransportSettings, "logger">>;
+  readonly #warnings: NewerWarnings;
   #token: Promise<string> | undefined;
 
-  constructor(settings: TransportSettings) {
+  constructor({ logger, ...settings }: TransportSettings) {
     this.#settings = { wait, random: Math.random, now: Date.now, ...settings };
+    this.#warnings = new NewerWarnings(logger);
   }
 
   /**
@@ -80,7 +89,7 @@ export class Transport {
   ): Promise<AnswerOf<Route>> {
     options.signal?.throwIfAborted();
     const prepared = await this.#prepare(route, { input, options });
-    const schema = tolerant<AnswerSchema<Route>>(route.responses[200].content["application/json"].schema);
+    const schema = lenient<AnswerSchema<Route>>(route.responses[200].content["application/json"].schema);
     const answer = await this.#repeat(prepared, options.signal, (response, signal) =>
       this.#readJson(response, { prepared, route, signal }),
     );
@@ -97,7 +106,7 @@ export class Transport {
     input: InputOf<Route>,
     options: CallOptions = {},
   ): AsyncGenerator<AnswerOf<Route>, void, undefined> {
-    const schema = tolerant<AnswerSchema<Route>>(route.responses[200].content["application/json"].schema);
+    const schema = lenient<AnswerSchema<Route>>(route.responses[200].content["application/json"].schema);
     const asked = new Set<string>();
     let query: URLSearchParams | undefined;
     do {
@@ -130,7 +139,7 @@ export class Transport {
     options.signal?.throwIfAborted();
     const prepared = await this.#prepare(route, { input, options });
     const response = await this.#repeat(prepared, options.signal, async (begun) => begun);
-    const schema = tolerant<Item>(item);
+    const schema = lenient<Item>(item);
     const { timeoutMs } = this.#settings;
     const elements = readElements(response, { timeoutMs, signal: options.signal });
     try {
@@ -165,6 +174,11 @@ export class Transport {
     return this.#repeat(prepared, init.signal, async (begun) => begun);
   }
 
+  /** Warns of parts of a request that this release does not list. */
+  warn(parts: readonly NewerPart[], { operationId }: ContractRoute): void {
+    this.#warnings.warn(parts, { operation: operationId, redact: createRedact([]) });
+  }
+
   async #prepare(
     route: ContractRoute,
     {
@@ -180,6 +194,7 @@ export class Transport {
       query,
       readToken: () => this.#readToken(),
     });
+    this.#warnings.warn(request.newer, request);
     return { ...request, idempotent: options.idempotent ?? route.method !== "post" };
   }
 
@@ -194,21 +209,21 @@ export class Transport {
 
   async #repeat<Answer>(prepared: Prepared, signal: AbortSignal | undefined, read: Read<Answer>): Promise<Answer> {
     const { retries, random, wait } = this.#settings;
-    let mayHaveHappened = false;
+    let maybeProcessed = false;
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.#attempt(prepared, { callerSignal: signal, read });
       if ("answer" in outcome) return outcome.answer;
       signal?.throwIfAborted();
       const { failure } = outcome;
       // What an earlier attempt has deleted, whose answer was lost, is not there any more.
-      if (failure.status === 404 && mayHaveHappened && prepared.init.method === "DELETE") {
+      if (failure.status === 404 && maybeProcessed && prepared.init.method === "DELETE") {
         return read(new Response(null), new AbortController().signal);
       }
-      mayHaveHappened ||= outcome.mayHaveHappened;
+      maybeProcessed ||= outcome.maybeProcessed;
 
       const asked = failure.retryAfterSeconds;
       const isWorthIt = failure.retryable && attempt <= retries && (asked ?? 0) <= longestAskedSeconds;
-      if (!isWorthIt || (outcome.mayHaveHappened && !prepared.idempotent)) throw failure;
+      if (!isWorthIt || (outcome.maybeProcessed && !prepared.idempotent)) throw failure;
       await wait(waitBefore({ attempt, random: random(), asked }), signal);
     }
   }
@@ -225,9 +240,9 @@ export class Transport {
       return await this.#exchange(prepared, { signal, read });
     } catch (error) {
       if (HubError.isInstance(error)) throw error;
-      if (timeout.signal.aborted) return { failure: this.#timedOut(prepared), mayHaveHappened: true };
-      const mayHaveHappened = !neverConnected(error);
-      return { failure: this.#unreachable(prepared, error, mayHaveHappened), mayHaveHappened };
+      if (timeout.signal.aborted) return { failure: this.#timedOut(prepared), maybeProcessed: true };
+      const maybeProcessed = !neverConnected(error);
+      return { failure: this.#unreachable(prepared, error, maybeProcessed), maybeProcessed };
     } finally {
       clearTimeout(timer);
     }
@@ -242,16 +257,16 @@ export class Transport {
     // A redirect would take the token along, or the request without its body.
     const response = await untilAborted(fetch(url, { ...init, redirect: "manual", signal }), signal);
     if (!response.ok) {
-      const caution = response.status >= 500 ? lookFirst(prepared) : "";
+      const caution = response.status >= 500 ? retryWarning(prepared) : "";
       const context = { operation, endpoint, redact, signal, now: now(), caution };
       const failure = await readRefusal(response, context);
-      return { failure, mayHaveHappened: response.status !== 429 };
+      return { failure, maybeProcessed: response.status !== 429 };
     }
     return { answer: await read(response, signal) };
   }
 
   async #readJson(response: Response, { prepared, route, signal }: Answered): Promise<unknown> {
-    const body = await readText(response, { limit: longestAnswer, signal });
+    const body = await readText(response, { limit: maxResponseBytes, signal });
     if ("tooLong" in body) throw this.#answerInvalid(prepared, "at a length that no answer of the Hub has");
     return this.#parse(body.text, { prepared, route });
   }
@@ -283,7 +298,7 @@ export class Transport {
   #answerInvalid(prepared: Prepared, how: string): HubError {
     const { endpoint } = this.#settings;
     return new HubError(
-      `The Hub answers ${prepared.operation} ${how}: check the address of the Hub (HF_ENDPOINT, now ${endpoint}).${lookFirst(prepared)}`,
+      `The Hub answered ${prepared.operation} ${how}. Its API may have changed since ${packageVersion}: update the package. Otherwise check the address of the Hub (HF_ENDPOINT, now ${endpoint}).${retryWarning(prepared)}`,
       { code: "HUB_RESPONSE_INVALID" },
     );
   }
@@ -291,14 +306,14 @@ export class Transport {
   #timedOut(prepared: Prepared): HubError {
     const { timeoutMs, endpoint } = this.#settings;
     return new HubError(
-      `The Hub does not answer ${prepared.operation} within ${timeoutMs} ms: check the connection to ${endpoint}, raise "timeout" or try again later.${lookFirst(prepared)}`,
+      `The Hub does not answer ${prepared.operation} within ${timeoutMs} ms: check the connection to ${endpoint}, raise "timeout" or try again later.${retryWarning(prepared)}`,
       { code: "HUB_TIMED_OUT", retryable: true },
     );
   }
 
-  #unreachable(prepared: Prepared, error: unknown, mayHaveHappened: boolean): HubError {
+  #unreachable(prepared: Prepared, error: unknown, maybeProcessed: boolean): HubError {
     const { endpoint } = this.#settings;
-    const caution = mayHaveHappened ? lookFirst(prepared) : "";
+    const caution = maybeProcessed ? retryWarning(prepared) : "";
     const cause = retell(error, prepared.redact);
     return new HubError(
       `The Hub cannot be reached for ${prepared.operation} (${cause.message}): check the connection and the address (HF_ENDPOINT, now ${endpoint}).${caution}`,
@@ -308,6 +323,6 @@ export class Transport {
 }
 
 /** After what must not be done twice went wrong half-way, nobody knows. */
-function lookFirst({ idempotent }: Prepared): string {
+function retryWarning({ idempotent }: Prepared): string {
   return idempotent ? "" : " It may have been done all the same: look before you try again.";
 }

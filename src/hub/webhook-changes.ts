@@ -2,17 +2,18 @@ import { z } from "@hono/zod-openapi";
 import { HubError } from "../errors.ts";
 import { argumentInvalid, checkArgument } from "./arguments.ts";
 import { type WebhookJob, type WebhookJobRequest, webhookJob, webhookJobRequest } from "./contract/jobs.ts";
-import { type Webhook, type WebhookRequest, webhookRequest } from "./contract/webhooks.ts";
+import { type Webhook, type WebhookUpdate, webhookUpdate } from "./contract/webhooks.ts";
 import { hidesSecret } from "./hidden-secret.ts";
+import { lenient } from "./lenient.ts";
+import { type NewerPart, newerParts } from "./newer-values.ts";
 import { createRedact } from "./redaction.ts";
-import { tolerant } from "./tolerant.ts";
 
-const field = webhookRequest.shape;
+const field = webhookUpdate.shape;
 const jobField = webhookJobRequest.shape;
 const secretMap = jobField.secrets.unwrap().out;
 
 /** Every field of a job may be left out, to be kept, and all but its hardware may be taken away with `null`. */
-const jobChanges = z.strictObject({
+const jobChanges = z.object({
   flavor: jobField.flavor.optional(),
   spaceId: jobField.spaceId.nullable(),
   dockerImage: jobField.dockerImage.nullable(),
@@ -25,10 +26,13 @@ const jobChanges = z.strictObject({
   attempts: jobField.attempts.unwrap().nullish(),
   labels: jobField.labels.nullable(),
   volumes: jobField.volumes.nullable(),
+  expose: jobField.expose.nullable(),
+  ssh: jobField.ssh.nullable(),
+  resourceGroupId: jobField.resourceGroupId.nullable(),
 } satisfies Record<keyof typeof jobField, z.ZodType>);
 
 const webhookChanges = z
-  .strictObject({
+  .object({
     watched: field.watched.optional(),
     domains: field.domains.optional(),
     url: field.url,
@@ -51,10 +55,16 @@ const webhookChanges = z
 export type WebhookChanges = z.input<typeof webhookChanges>;
 type JobChanges = z.input<typeof jobChanges>;
 
-/** @throws `ARGUMENT_INVALID`, naming the fields; also when nothing at all is to change. */
-export function checkChanges(changes: unknown): WebhookChanges {
+/**
+ * Checks what is to change; `newer` is what of it this release does not list.
+ *
+ * @throws `ARGUMENT_INVALID`, naming the fields; also when nothing at all is to change.
+ */
+export function checkChanges(changes: unknown): { checked: WebhookChanges; newer: NewerPart[] } {
   const checked = checkArgument(webhookChanges, { name: "changes", value: changes });
-  if (Object.values(checked).some((value) => value !== undefined)) return checked;
+  if (Object.values(checked).some((value) => value !== undefined)) {
+    return { checked, newer: newerParts(webhookChanges, changes) };
+  }
   throw argumentInvalid([{ field: "changes", problem: "give at least one" }]);
 }
 
@@ -64,7 +74,7 @@ export function checkChanges(changes: unknown): WebhookChanges {
  * @throws `VALUE_UNREADABLE`, naming each field that a read does not return, for it would be lost; `ARGUMENT_INVALID`
  * when a new job is incomplete.
  */
-export function mergeChanges(webhook: Webhook, changes: WebhookChanges): WebhookRequest {
+export function mergeChanges(webhook: Webhook, changes: WebhookChanges): WebhookUpdate {
   const job = keptJob(webhook, changes);
   const target = newTarget(webhook, changes);
   const unreadable = [
@@ -74,12 +84,15 @@ export function mergeChanges(webhook: Webhook, changes: WebhookChanges): Webhook
   ];
   if (unreadable.length > 0) throw valueUnreadable(unreadable);
 
+  const newerFields = Object.entries(changes).filter(([name]) => !Object.hasOwn(field, name));
   const secret = changes.secret === undefined ? webhook.secret : changes.secret;
   return {
+    ...Object.fromEntries(newerFields),
     watched: changes.watched ?? webhook.watched.map(({ type, name }) => ({ type, name })),
     domains: changes.domains ?? webhook.domains,
     ...(job ? { job: changedJob(job, changes.job ?? {}) } : target),
-    ...(typeof secret === "string" && { secret }),
+    // Empty, and not left out: a Hub that returns no secrets may keep the one that an update does not mention.
+    ...(secret !== undefined && { secret: secret ?? "" }),
   };
 }
 
@@ -92,7 +105,7 @@ function keptJob(webhook: Webhook, { url, jobSourceId }: WebhookChanges): Webhoo
 function newTarget(
   webhook: Webhook,
   changes: WebhookChanges,
-): Pick<WebhookRequest, "url" | "job" | "jobSourceId"> | undefined {
+): Pick<WebhookUpdate, "url" | "job" | "jobSourceId"> | undefined {
   if (changes.job !== undefined) return webhook.job && keptJob(webhook, changes) ? undefined : newJob(changes.job);
   const { url, jobSourceId } = changes.url === undefined && changes.jobSourceId === undefined ? webhook : changes;
   if (jobSourceId !== undefined) return { jobSourceId };
@@ -108,7 +121,7 @@ function newJob(changes: JobChanges): { job: WebhookJobRequest } {
 function changedJob({ secrets: _names, ...kept }: WebhookJob, changes: JobChanges): WebhookJobRequest {
   const known = Object.entries(kept).filter(([name]) => Object.hasOwn(jobField, name));
   const given = Object.entries(withoutNullSecrets(changes)).filter(([, value]) => value !== undefined);
-  return tolerant(webhookJobRequest).parse(Object.fromEntries([...known, ...given]));
+  return lenient(webhookJobRequest).parse(Object.fromEntries([...known, ...given]));
 }
 
 function withoutNullSecrets({ secrets, ...changes }: JobChanges): JobChanges {
@@ -116,7 +129,7 @@ function withoutNullSecrets({ secrets, ...changes }: JobChanges): JobChanges {
   return given.length === 0 ? changes : { ...changes, secrets: Object.fromEntries(given) };
 }
 
-/** What is given for a job and never answered: `arch`, `attempts`, `volumes`. */
+/** What is given for a job and never answered: `arch`, `attempts`, `volumes`, `expose`, `ssh`, `resourceGroupId`. */
 const writeOnly = Object.keys(jobField).filter((name) => !Object.hasOwn(webhookJob.shape, name));
 
 function unreadableOf(job: WebhookJob, changes: JobChanges): string[] {

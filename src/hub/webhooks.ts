@@ -51,14 +51,15 @@ export class HubWebhooks {
    * Whoever else changes the webhook between the read and the write is overwritten.
    *
    * @throws `VALUE_UNREADABLE`, before anything is written, when something would be lost that a read does not return (a
-   * hidden secret; a job's `arch`, `attempts`, `volumes` and the values of its secrets): `fields` names what to give.
+   * hidden secret; a job's `arch`, `attempts`, `volumes`, `expose`, `ssh`, `resourceGroupId` and the values of its secrets): `fields` names what to give.
    * @example
    * ```ts
    * await hub.webhooks.update(id, { url: "https://acme-bot.hf.space/webhooks/retrain", secret: null });
    * ```
    */
   async update(webhookId: string, changes: WebhookChanges, options?: CallOptions): Promise<Webhook> {
-    const checked = checkChanges(changes);
+    const { checked, newer } = checkChanges(changes);
+    this.#transport.warn(newer, webhookRoutes.update);
     const body = mergeChanges(await this.get(webhookId, options), checked);
     const { webhook } = await this.#transport.call(
       webhookRoutes.update,

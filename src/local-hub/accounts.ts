@@ -50,6 +50,11 @@ export function callerOf(token: string): Caller | undefined {
   return callers.get(token);
 }
 
+/** The caller that a token of this id stands for, if there is such a token. */
+export function callerOfTokenId(id: string): Caller | undefined {
+  return [...callers.values()].find(({ tokenId }) => tokenId === id);
+}
+
 /** What an organization pays for; `undefined` where there is none of this name. */
 export function planOf(organization: string): Plan | undefined {
   return organizations.get(organization);
@@ -82,7 +87,7 @@ export function avatarUrlOf(name: string, { baseUrl }: { baseUrl: string }): str
 }
 
 /** The id of a token, from which the token cannot be told. */
-function tokenIdOf(token: string): string {
+export function tokenIdOf(token: string): string {
   return objectIdOf(`token ${token}`);
 }
 

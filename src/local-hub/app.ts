@@ -4,12 +4,14 @@ import { HTTPException } from "hono/http-exception";
 import { WebhookError } from "../errors.ts";
 import { hubDocument } from "../hub/contract/document.ts";
 import { isLoopbackHost } from "../loopback.ts";
-import { developmentTokens } from "./accounts.ts";
+import { developmentTokens, tokenIdOf } from "./accounts.ts";
 import { avatarPicture } from "./avatar.ts";
 import { hubPage, hubPageAsset } from "./page/page.ts";
 import { readPageInfo } from "./page-info.ts";
+import { accountApi } from "./routes/account.ts";
 import { type ApiEnvironment, authenticate, refusal } from "./routes/api.ts";
 import { type ControlRoutesOptions, controlApi } from "./routes/control.ts";
+import { jobApi } from "./routes/jobs.ts";
 import { notificationApi } from "./routes/notifications.ts";
 import { auditLogApi } from "./routes/organizations/audit-log.ts";
 import { avatarApi } from "./routes/organizations/avatar.ts";
@@ -69,8 +71,10 @@ export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
   );
 
   app.use("/api/*", authenticate);
+  app.route("/", accountApi(options));
   app.route("/", auditLogApi(options));
   app.route("/", avatarApi(options));
+  app.route("/", jobApi());
   app.route("/", memberApi(options));
   app.route("/", networkSecurityApi(options));
   app.route("/", notificationApi(options));
@@ -86,7 +90,11 @@ export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
   app.get("/", (context) => hubPage(readPageInfo(options, { theme: context.req.query("__theme") })));
   // Where an error of the client says that tokens are to be found.
   app.get("/settings/tokens", (context) =>
-    context.text(developmentTokens.map(({ token, user, meaning }) => `${token}  ${user}, ${meaning}\n`).join("")),
+    context.text(
+      developmentTokens
+        .map(({ token, user, meaning }) => `${token}  ${tokenIdOf(token)}  ${user}, ${meaning}\n`)
+        .join(""),
+    ),
   );
   app.get("/avatars/:file", (context) => avatarPicture(context.req.param("file")) ?? context.notFound());
   app.get("/_page/:name", (context) => hubPageAsset(context.req.param("name")) ?? context.notFound());

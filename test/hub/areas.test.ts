@@ -125,6 +125,11 @@ const silent: Operation[] = [
     body: { token: "hf_PlantedOther55" },
   },
   {
+    call: "organizations.revokeToken by its id",
+    run: ({ organizations }) => organizations.revokeToken("acme", { tokenId: id }),
+    sends: `POST ${organization}/settings/tokens/${id}/revoke`,
+  },
+  {
     call: "organizations.setMemberRole",
     run: ({ organizations }) =>
       organizations.setMemberRole("acme", "ada", { role: "reviewer", resourceGroups: [{ id, role: "admin" }] }),
@@ -170,7 +175,7 @@ const operations: Operation[] = [
     run: ({ organizations }) => organizations.resourceGroups.list("acme"),
     sends: `GET ${organization}/resource-groups`,
     answer: [group],
-    gives: [{ ...group, description: null }],
+    gives: [{ ...group, resources: group.repos }],
   },
   {
     call: "organizations.resourceGroups.create",
@@ -178,6 +183,7 @@ const operations: Operation[] = [
     sends: `POST ${organization}/resource-groups`,
     body: { name: "vision", users: [], repos: [] },
     answer: group,
+    gives: { ...group, resources: group.repos },
   },
   {
     call: "organizations.networkSecurity.get",
@@ -247,11 +253,6 @@ describe("Before anything is sent", () => {
     ["a page below 0", ["p"], ({ notifications }) => notifications.list({ p: -1 })],
     ["half a page", ["p"], ({ notifications }) => notifications.list({ p: 0.5 })],
     ["no time", ["lastUpdate"], ({ notifications }) => notifications.list({ lastUpdate: "yesterday" })],
-    [
-      "applyToAll on a list, which has none",
-      ["applyToAll"],
-      ({ notifications }) => notifications.list(Object.assign({ p: 0 }, { applyToAll: true })),
-    ],
     ["ids in upper case", ["discussionIds[0]"], ({ notifications }) => notifications.delete({ discussionIds: ["A"] })],
     ["no ids to delete", ["discussionIds"], ({ notifications }) => notifications.delete({ discussionIds: [] })],
     [
@@ -282,7 +283,11 @@ describe("Before anything is sent", () => {
     ],
     ["no role", ["role"], ({ organizations }) => organizations.setMemberRole("acme", "ada", { role: "" })],
     ["a limit of 9", ["limit"], ({ organizations }) => allOf(organizations.members("acme", { limit: 9 }))],
-    ["terms that there are not", ["q"], ({ organizations }) => allOf(organizations.auditLog("acme", { q: "ada" }))],
+    [
+      "terms that are no text",
+      ["q"],
+      ({ organizations }) => allOf(organizations.auditLog("acme", JSON.parse('{"q": 1}'))),
+    ],
     ["no name", ["name"], ({ organizations }) => organizations.avatar("")],
     [
       "a name that is a step up",

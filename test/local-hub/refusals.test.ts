@@ -164,13 +164,11 @@ describe("A body that breaks the specification", () => {
     ["watched[0].type", { ...valid, watched: [{ name: "me/data" }] }],
     ["watched[0].name", { ...valid, watched: [{ type: "dataset" }] }],
     ["watched[1].name", { ...valid, watched: [data, { type: "dataset", name: 5 }] }],
-    ["watched[0].id", { ...valid, watched: [{ ...data, id: "1" }] }],
     ["domains", { ...valid, domains: undefined }],
     ["domains", { ...valid, domains: [] }],
     ["domains", { ...valid, domains: "repo" }],
     ["domains[0]", { ...valid, domains: ["discussions"] }],
     ["domains[1]", { ...valid, domains: ["repo", "papers"] }],
-    ["url", withoutTarget],
     ["url", { ...valid, job }],
     ["url", { ...valid, jobSourceId: "j" }],
     ["url", { ...withoutTarget, job, jobSourceId: "j" }],
@@ -185,8 +183,6 @@ describe("A body that breaks the specification", () => {
     ["secret", { ...valid, secret: "\x80" }],
     ["secret", { ...valid, secret: null }],
     ["jobSourceId", { ...withoutTarget, jobSourceId: 5 }],
-    ["disabled", { ...valid, disabled: true }],
-    ["id", { ...valid, id: unknownId }],
     ["job.flavor", { ...withoutTarget, job: {} }],
     ["job.flavor", { ...withoutTarget, job: { flavor: "cpu-huge" } }],
     ["job.command", { ...withoutTarget, job: { ...job, command: [] } }],
@@ -212,7 +208,6 @@ describe("A body that breaks the specification", () => {
       "job.volumes[0].type",
       { ...withoutTarget, job: { ...job, volumes: [{ type: "kernel", source: "a/b", mountPath: "/" }] } },
     ],
-    ["job.timeout", { ...withoutTarget, job: { ...job, timeout: 5 } }],
     ["body", []],
     ["body", null],
     ["body", "text"],
@@ -225,6 +220,28 @@ describe("A body that breaks the specification", () => {
     ]);
     for (const answer of answers) expect(refused(answer, badRequest).split("; ")).toContainEqual(says(field));
     expect((await hub.ask(`GET ${path}`)).body).toEqual([made]);
+  });
+
+  test("is refused with 400 that names url, where a new webhook has no target", async () => {
+    const hub = await openLocalHub();
+    expect(refused(await hub.ask(`POST ${path}`, { body: withoutTarget }), badRequest)).toEqual(says("url"));
+    expect((await hub.ask(`GET ${path}`)).body).toEqual([]);
+  });
+
+  test("keeps what it has where its other fields are not listed: they are ignored", async () => {
+    const hub = await openLocalHub();
+    const other = { id: unknownId, disabled: true, hasSecret: true, stranger: { deep: [1] } };
+    const watched = [{ ...data, id: "1", avatarUrl: "/a.svg" }];
+    const made = await hub.create({ ...other, url: "http://127.0.0.1:1/", watched });
+    expect(made).toEqual({
+      id: expect.not.stringMatching(unknownId),
+      watched: [data],
+      domains: ["repo", "discussion"],
+      url: "http://127.0.0.1:1/",
+      disabled: false,
+    });
+    const withJob = await hub.update(made.id, { job: { ...job, timeout: 5, gpu: "x" } });
+    expect(withJob.job).toEqual({ ...job, environment: {}, timeoutSeconds: null });
   });
 
   test.each(["", "{", "{}}", '{"a":undefined}', "watched=1", "\u0000"])(
@@ -268,7 +285,8 @@ describe("A body that breaks the specification", () => {
 
   test("may name a field by anything: the headers stay sound", async () => {
     const hub = await openLocalHub();
-    const answer = await hub.ask(`POST ${path}`, { body: { ...valid, "a\r\nx-evil: 1\u2028é": 1 } });
+    const environment = { "a\r\nx-evil: 1\u2028é": "1" };
+    const answer = await hub.ask(`POST ${path}`, { body: { ...withoutTarget, job: { ...job, environment } } });
     expect(answer.status).toBe(400);
     expect(answer.headers.has("x-evil")).toBe(false);
     expect(answer.headers.get("x-error-message")).toMatch(/^[ -~]+$/);

@@ -169,6 +169,50 @@ describe("Updating a webhook", () => {
     expect(await hub.get(made.id)).toEqual({ id: made.id, disabled: true, ...body });
   });
 
+  test.each([
+    ["a URL", { url: "http://127.0.0.1:1/a" }],
+    ["the source of a job", { jobSourceId: "job-1" }],
+    ["a job", { job: { flavor: "rtx-pro-6000", command: ["true"], arch: "arm64", secrets: { KEY: "s3cret" } } }],
+  ])("keeps its target where none is given: %s", async (_what, target) => {
+    const hub = await openLocalHub();
+    const made = await hub.create(target);
+    const body = { watched: [{ type: "org", name: "acme" }], domains: ["repo"] };
+    expect((await hub.ask(`POST ${path}/${made.id}`, { body })).body).toEqual({ webhook: { ...made, ...body } });
+    expect(await hub.get(made.id)).toEqual({ ...made, ...body });
+  });
+
+  test("keeps of a job that stays also what it does not answer with", async () => {
+    const hub = await openLocalHub();
+    const hidden = { arch: "arm64", attempts: 2, expose: { ports: [8000] }, resourceGroupId: "0".repeat(24) };
+    const job = {
+      flavor: "cpu-basic",
+      command: ["true"],
+      secrets: { KEY: "s3cret" },
+      ssh: { enabled: true },
+      ...hidden,
+    };
+    const made = await hub.create({ job });
+    expect(made.job).toEqual({
+      flavor: "cpu-basic",
+      command: ["true"],
+      secrets: ["KEY"],
+      environment: {},
+      timeoutSeconds: null,
+    });
+    await hub.update(made.id, {});
+    await hub.happen();
+    const { arch, expose, resourceGroupId } = hidden;
+    const [record] = hub.hub.jobs();
+    expect(record).toMatchObject({ arch, expose, resourceGroupId, retry: 1, secrets: { KEY: null } });
+    expect(record).not.toHaveProperty("ssh");
+  });
+
+  test("takes another target in place of the one before", async () => {
+    const hub = await openLocalHub();
+    const made = await hub.create({ url: "http://127.0.0.1:1/a" });
+    expect(await hub.update(made.id, { jobSourceId: "j" })).not.toHaveProperty("url");
+  });
+
   test("keeps when it was last triggered", async () => {
     const target = await openTarget();
     const hub = await openLocalHub({ now: () => Date.UTC(2026, 0, 31, 9, 15, 27, 123) });

@@ -58,6 +58,9 @@ const emptyJob = {
   attempts: null,
   labels: null,
   volumes: null,
+  expose: null,
+  ssh: null,
+  resourceGroupId: null,
 } satisfies Record<keyof Omit<WebhookJobRequest, "flavor" | "secrets">, null>;
 
 /** The client lays changes over the job there was. A file is the whole job: what it leaves out is to be gone. */

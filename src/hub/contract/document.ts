@@ -9,6 +9,8 @@ const tags = [
   { name: "papers", description: "Preprints, and who wrote them." },
   { name: "orgs", description: "Organizations: members, tokens, network security and audit log." },
   { name: "resource-groups", description: "Some repositories of an organization, and who may do what with them." },
+  { name: "auth", description: "Which user a token belongs to." },
+  { name: "jobs", description: "Jobs on the Hub's infrastructure." },
   { name: "scim", description: "Users that an identity provider provisions." },
 ];
 

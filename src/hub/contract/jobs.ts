@@ -1,13 +1,16 @@
-import { z } from "@hono/zod-openapi";
-import { timestamp } from "./values.ts";
+import { createRoute, z } from "@hono/zod-openapi";
+import { addedFlavors } from "./added-values.ts";
+import { jsonAnswer } from "./json.ts";
+import { openEnum, requestEnum } from "./open.ts";
+import { bearer, objectIdInEitherCase, refusals, timestamp } from "./values.ts";
 
 /*
  * A job has three shapes that look alike and are not: what a webhook is given (secret values go in, once), what a
  * webhook answers with (secrets by name), and the record of a job that ran.
  */
 
-/** The hardware that a job can ask for. */
-export const hardwareFlavors = [
+/** The hardware that a job can request, as hub-api.md lists it. */
+const specifiedFlavors = [
   "cpu-basic",
   "cpu-upgrade",
   "cpu-performance",
@@ -35,37 +38,48 @@ export const hardwareFlavors = [
   "inf2x6",
 ] as const;
 
+/** The hardware that a job can request. */
+export const hardwareFlavors = [...specifiedFlavors, ...addedFlavors] as const;
+
 /** The stages of a job. */
 export const jobStages = ["COMPLETED", "CANCELED", "ERROR", "DELETED", "RUNNING", "SCHEDULING"] as const;
 
-const flavor = z.enum(hardwareFlavors);
-const architecture = z.enum(["amd64", "arm64"]);
+const flavor = requestEnum(hardwareFlavors);
+const answeredFlavor = openEnum(hardwareFlavors);
+const architectures = ["amd64", "arm64"] as const;
 const command = z.array(z.string().min(1)).min(1);
-
-/** A map of texts. The document is told of it by hand, since the generator leaves the names out. */
-function mapOf({ names, expectedNames, values, expectedValues }: MapOptions) {
-  const documented = {
-    type: "object" as const,
-    propertyNames: { pattern: names.source },
-    additionalProperties: { type: "string" as const, ...(values && { pattern: values.source }) },
-  };
-  const value = values ? z.string().regex(values, expectedValues) : z.string();
-  return z
-    .custom<Record<string, string>>(lacksPrototype, { path: ["__proto__"], error: expectedNames })
-    .pipe(z.record(z.string().regex(names, expectedNames), value))
-    .openapi(documented);
-}
-
-/** A record passes over this one name in silence, where it is to be refused. */
-function lacksPrototype(map: unknown): boolean {
-  return typeof map !== "object" || map === null || !Object.hasOwn(map, "__proto__");
-}
 
 interface MapOptions {
   names: RegExp;
   expectedNames: string;
-  values?: RegExp;
-  expectedValues?: string;
+  values?: { pattern: RegExp; expected: string };
+  /** Bounds of names and values alike. */
+  maxLength?: number;
+}
+
+/** A map of strings. Its schema in the document is written by hand, since the generator leaves the names out. */
+function mapOf({ names, expectedNames, values, maxLength }: MapOptions) {
+  const bound = maxLength === undefined ? {} : { maxLength };
+  const documented = {
+    type: "object" as const,
+    propertyNames: { pattern: names.source, ...bound, ...(names.test("__proto__") && { not: { const: "__proto__" } }) },
+    additionalProperties: { type: "string" as const, ...(values && { pattern: values.pattern.source }), ...bound },
+  };
+  const name = z.string().regex(names, expectedNames);
+  const value = values ? z.string().regex(values.pattern, values.expected) : z.string();
+  const map =
+    maxLength === undefined
+      ? z.record(name, value)
+      : z.record(name.max(maxLength, expectedNames), value.max(maxLength, values?.expected));
+  return z
+    .custom<Record<string, string>>(lacksPrototype, { path: ["__proto__"], error: expectedNames })
+    .pipe(map)
+    .openapi(documented);
+}
+
+/** A record skips this one name without a word: no JavaScript program could carry it safely. */
+function lacksPrototype(map: unknown): boolean {
+  return typeof map !== "object" || map === null || !Object.hasOwn(map, "__proto__");
 }
 
 const environment = mapOf({
@@ -80,20 +94,20 @@ const secrets = mapOf({
 });
 
 const labels = mapOf({
-  names: /^(?!__proto__$)[a-zA-Z0-9._-]{1,100}$/,
+  names: /^[a-zA-Z0-9._-]+$/,
   expectedNames: "expected 1 to 100 letters, digits, dots, _ or -",
-  values: /^[a-zA-Z0-9._-]{0,100}$/,
-  expectedValues: "expected up to 100 letters, digits, dots, _ or -",
+  values: { pattern: /^[a-zA-Z0-9._-]*$/, expected: "expected up to 100 letters, digits, dots, _ or -" },
+  maxLength: 100,
 });
 
 const timeoutSeconds = z.int().positive().max(Number.MAX_SAFE_INTEGER).nullable();
 
 const volume = z
-  .strictObject({
-    type: z.enum(["bucket", "model", "dataset", "space"]),
+  .object({
+    type: requestEnum(["bucket", "model", "dataset", "space"]),
     /** `<owner>/<name>` of the bucket or repository. */
     source: z.string().regex(/^[^/]+\/[^/]+$/, 'expected "owner/name"'),
-    mountPath: z.string().regex(/^\//, 'expected a path that begins with "/"'),
+    mountPath: z.string().regex(/^\/.*/, 'expected a path that begins with "/"'),
     /** Of a repository; `main` when left out. A bucket has none. */
     revision: z.string().optional(),
     /** Left out: a repository is read-only, a bucket is writable. */
@@ -107,9 +121,18 @@ const volume = z
   })
   .openapi({ not: { properties: { type: { const: "bucket" } }, required: ["revision"] } });
 
-/** The job of a webhook, as create and update take it. */
+const port = z.int().min(1).max(65_535);
+
+/** Ports of a job that are reachable from outside. */
+const expose = z.object({
+  ports: z.array(port).max(20),
+  /** Those of `ports` that need no token. The others need one that may read the namespace of the job. */
+  portsPublic: z.array(port).max(20).optional(),
+});
+
+/** The job of a webhook, as create and update accept it. */
 export const webhookJobRequest = z
-  .strictObject({
+  .object({
     flavor,
     spaceId: z.string().optional(),
     dockerImage: z.string().optional(),
@@ -118,12 +141,17 @@ export const webhookJobRequest = z
     environment: environment.default({}).openapi({ default: {} }),
     /** Values go in and never come back: a webhook answers with their names. */
     secrets: secrets.optional(),
-    arch: architecture.optional(),
+    arch: requestEnum(architectures).optional(),
     timeoutSeconds: timeoutSeconds.default(null),
     /** How often the job is started at most: 3 allows two retries. */
     attempts: z.int().min(1).max(Number.MAX_SAFE_INTEGER).default(1),
     labels: labels.optional(),
     volumes: z.array(volume).min(1).optional(),
+    expose: expose.optional(),
+    /** `enabled` makes the container reachable by SSH, for the owner of the job alone. */
+    ssh: z.object({ enabled: z.boolean().default(false) }).optional(),
+    /** The resource group that the job belongs to. */
+    resourceGroupId: objectIdInEitherCase.optional(),
   })
   .openapi("WebhookJobRequest");
 
@@ -135,7 +163,7 @@ export const webhookJob = z
     environment: environment.default({}).openapi({ default: {} }),
     arguments: z.array(z.string()).optional(),
     command: command.optional(),
-    flavor,
+    flavor: answeredFlavor,
     timeoutSeconds: timeoutSeconds.default(null),
     labels: labels.optional(),
     /** Names only. */
@@ -161,8 +189,8 @@ export const job = z
     secrets: z.record(z.string(), z.null()).optional(),
     command: z.array(z.string()).optional(),
     arguments: z.array(z.string()).optional(),
-    arch: architecture.optional(),
-    flavor,
+    arch: openEnum(architectures).optional(),
+    flavor: answeredFlavor,
     status: z.strictObject({
       stage: z.enum(jobStages),
       message: z.string().nullable(),
@@ -185,12 +213,54 @@ export const job = z
         }),
       )
       .optional(),
+    expose: z.strictObject(expose.shape).optional(),
+    resourceGroupId: z.string().optional(),
   })
   .openapi("Job");
 
+/** Hardware that a job can request, with its price. */
+export const jobHardware = z
+  .strictObject({
+    /** The flavor. */
+    name: z.string(),
+    prettyName: z.string(),
+    cpu: z.string(),
+    ram: z.string(),
+    ephemeralStorage: z.string(),
+    accelerator: z
+      .strictObject({
+        type: openEnum(["gpu", "neuron"]),
+        model: z.string(),
+        quantity: z.string(),
+        vram: z.string(),
+        manufacturer: openEnum(["Nvidia", "AWS"]),
+      })
+      .nullable(),
+    unitCostMicroUSD: z.number(),
+    unitCostUSD: z.number(),
+    /** What the cost is for, such as `minute`. */
+    unitLabel: z.string(),
+  })
+  .openapi("JobHardware");
+
+/** The operation on jobs. The specification lists none; the Hub publishes it since 2026-08-17 at the latest. */
+export const jobRoutes = {
+  hardware: createRoute({
+    method: "get",
+    path: "/api/jobs/hardware",
+    operationId: "listJobHardware",
+    summary: "List the hardware for jobs",
+    tags: ["jobs"],
+    security: bearer,
+    responses: { 200: jsonAnswer("The hardware.", z.array(jobHardware)), ...refusals.unauthorized },
+  }),
+} as const;
+
+/** Hardware that a job can request, with its price. */
+export type JobHardware = z.output<typeof jobHardware>;
 /** The job of a webhook, as it is given: secrets by name and value. */
 export type WebhookJobRequest = z.input<typeof webhookJobRequest>;
-/** The job of a webhook, as it is answered: secrets by name; what was given as `arch`, `attempts` and `volumes` is not told. */
+/** The job of a webhook, as it is answered: secrets by name; the Hub does not return `arch`, `attempts`, `volumes`, `expose`, `ssh` and `resourceGroupId`. */
 export type WebhookJob = z.output<typeof webhookJob>;
 /** A job that was started, or is to be. */
 export type Job = z.output<typeof job>;

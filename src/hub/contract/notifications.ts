@@ -1,12 +1,16 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { discussionStatuses } from "../../payload/schema.ts";
+import { discussionStatuses, repoTypes } from "../../payload/schema.ts";
 import { jsonAnswer, jsonBody } from "./json.ts";
+import { openEnum } from "./open.ts";
 import { flag, type SearchOf, wholeNumber } from "./query.ts";
-import { repoId, repoType } from "./repositories.ts";
+import { type RepoId, repoId } from "./repositories.ts";
 import { bearer, notShown, objectId, refusals, timestamp } from "./values.ts";
 
 /** The states of a discussion, as a notification tells them. */
-export const discussionStatus = z.enum(discussionStatuses);
+export const discussionStatus = openEnum(discussionStatuses);
+
+/** An answer may hold a newer type of repository than a request can name. */
+const answeredRepoId: z.ZodType<RepoId, RepoId> = repoId;
 
 const participating = z.array(z.strictObject({ _id: objectId, avatar: z.string(), user: z.string() }));
 
@@ -28,7 +32,7 @@ export const notification = z
     z.strictObject({
       type: z.literal("repo"),
       ...common,
-      repo: repoId,
+      repo: answeredRepoId,
       discussion: z.strictObject({
         num: z.number(),
         title: z.string(),
@@ -76,15 +80,15 @@ export const notificationPage = z
   .openapi("NotificationPage");
 
 /** Which notifications; every field narrows it (hub-api.md, Notification search parameters). */
-const search = z.strictObject({
+const search = z.object({
   p: wholeNumber({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, fallback: 0 }),
-  readStatus: z.enum(["all", "unread"]).default("all"),
-  repoType: repoType.optional(),
+  readStatus: openEnum(["all", "unread"]).default("all"),
+  repoType: openEnum(repoTypes).optional(),
   repoName: z.string().optional(),
   postAuthor: z.string().optional(),
   paperId: z.string().optional(),
   articleId: z.string().optional(),
-  mention: z.enum(["all", "participating", "mentions"]).default("all"),
+  mention: openEnum(["all", "participating", "mentions"]).default("all"),
   lastUpdate: timestamp.optional(),
 });
 
@@ -92,12 +96,12 @@ const searchAndApply = search.extend({ applyToAll: flag() });
 
 /** The notifications to delete, by the ids of their discussions. */
 export const notificationDeletion = z
-  .strictObject({ discussionIds: z.array(objectId).min(1).readonly().optional() })
+  .object({ discussionIds: z.array(objectId).min(1).readonly().optional() })
   .openapi("NotificationDeletion");
 
 /** The discussions to mark, and as what. */
 export const notificationMark = z
-  .strictObject({ discussionIds: z.array(z.string()).readonly().default([]), read: z.boolean().default(true) })
+  .object({ discussionIds: z.array(z.string()).readonly().default([]), read: z.boolean().default(true) })
   .openapi("NotificationMark");
 
 /** A notification; `type` tells which of the four it is. */

@@ -1,3 +1,5 @@
+import { accountRoutes } from "./account.ts";
+import { jobRoutes } from "./jobs.ts";
 import { notificationRoutes } from "./notifications.ts";
 import { auditLogRoutes } from "./organizations/audit-log.ts";
 import { avatarRoutes } from "./organizations/avatar.ts";
@@ -23,4 +25,6 @@ export const operations = [
   avatarRoutes,
   memberRoutes,
   scimRoutes,
+  accountRoutes,
+  jobRoutes,
 ].flatMap((routes) => Object.values(routes));

@@ -4,9 +4,10 @@ import { bearer, objectIdInEitherCase, refusals } from "./values.ts";
 
 /** Which paper is claimed, as which of its authors, and for whom. */
 export const paperClaim = z
-  .strictObject({
+  .object({
     /** The identifier of the preprint, such as `2401.12345`. */
     paperId: z.string().min(1),
+    /** The author entry that is claimed. The Hub of 2026-08-17 requires it. */
     claimAuthorId: objectIdInEitherCase.optional(),
     targetUserId: objectIdInEitherCase.optional(),
   })

@@ -41,11 +41,15 @@ function problemOf(issue: z.core.$ZodIssue): string {
 }
 
 function fieldOf(path: readonly PropertyKey[], name: string): string {
+  return fieldName(path) || name;
+}
+
+/** A place in a value, as one would write it in code: `watched[0].type`. */
+export function fieldName(path: readonly PropertyKey[]): string {
   const parts = path.map((part) => {
     if (typeof part === "number") return `[${part}]`;
     const key = String(part).slice(0, 100);
     return /^[a-zA-Z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
   });
-  const field = parts.join("").replace(/^\./, "");
-  return field === "" ? name : field;
+  return parts.join("").replace(/^\./, "");
 }

@@ -1,11 +1,12 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { jsonAnswer, jsonBody } from "./json.ts";
+import { requestEnum } from "./open.ts";
 import { bearer, notShown, refusals, timestamp } from "./values.ts";
 
 const isOn = z.boolean().optional();
 
 /** What a user is notified of. What is left out stays as it is. */
-export const notificationSettings = z.strictObject({
+export const notificationSettings = z.object({
   announcements: isOn,
   arxiv_paper_activity: isOn,
   daily_papers_digest: isOn,
@@ -29,12 +30,14 @@ export const notificationSettings = z.strictObject({
   web_posts_participating: isOn,
   api_inference_sunset: isOn,
   locked_out: isOn,
+  job_status: isOn,
+  repo_release: isOn,
   product_updates_after: timestamp.optional(),
 });
 
 /** What changes in a user's notification settings. */
 export const notificationSettingsChange = z
-  .strictObject({
+  .object({
     notifications: notificationSettings,
     /** The Hub asks for it where `launch_prepaid_credits` is enabled. */
     prepaidAmount: z.string().max(24).optional(),
@@ -55,11 +58,11 @@ export const notificationSettingsChange = z
   });
 
 /** Something whose discussions a user wants to hear of. */
-export const watchItem = z.strictObject({ id: z.string(), type: z.enum(["org", "user", "repo"]) }).openapi("WatchItem");
+export const watchItem = z.object({ id: z.string(), type: requestEnum(["org", "user", "repo"]) }).openapi("WatchItem");
 
 /** What a user begins to watch, and what no longer. */
 export const watchChange = z
-  .strictObject({ add: z.array(watchItem).default([]), delete: z.array(watchItem).default([]) })
+  .object({ add: z.array(watchItem).default([]), delete: z.array(watchItem).default([]) })
   .openapi("WatchChange");
 
 /** What a user's own tools of the Hub's MCP server are. */
@@ -72,10 +75,10 @@ export const mcpSettings = z
   })
   .openapi("McpSettings");
 
-/** What changes in your notification settings: 23 switches and a date, and an amount that one switch asks for. */
+/** What changes in your notification settings: 25 switches and a date, and an amount that one switch asks for. */
 export type NotificationSettingsChange = z.input<typeof notificationSettingsChange>;
 /** Something whose discussions you want to hear of, by its id. */
-export type WatchItem = z.output<typeof watchItem>;
+export type WatchItem = z.input<typeof watchItem>;
 /** What you begin to watch, and what no longer. */
 export type WatchChange = z.input<typeof watchChange>;
 /** The tools that the Hub's MCP server offers you. */

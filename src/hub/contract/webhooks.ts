@@ -2,13 +2,13 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { watchedTypes, webhookDomains } from "../../payload/watch.ts";
 import { webhookJob, webhookJobRequest } from "./jobs.ts";
 import { jsonAnswer, jsonBody } from "./json.ts";
+import { openEnum, requestEnum } from "./open.ts";
 import { bearer, objectId, refusals, timestamp } from "./values.ts";
 
 /** What a webhook becomes after failing for too long; it delivers again once it is enabled. */
 export const suspendedAfterFailure = "suspended-after-failure";
 
-const watchedType = z.enum(watchedTypes);
-const domains = z.array(z.enum(webhookDomains)).min(1);
+const domains = z.array(requestEnum(webhookDomains)).min(1);
 
 /** The characters of a URI: a space or a letter that is not ASCII is to be percent-encoded. */
 const httpUri = /^[hH][tT][tT][pP][sS]?:\/\/(?![/?#])(?:[a-zA-Z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9a-fA-F]{2})+$/;
@@ -22,7 +22,7 @@ const targetUrl = z
   .openapi({ format: "uri" });
 
 /** Printable ASCII and the one character after it, as the Hub has it; HTTP cannot carry all of them. */
-const secret = z.string().regex(/^[\x20-\x7f]*$/, "expected printable ASCII characters");
+const secret = z.string().regex(/^[\x20-\x7F]*$/, "expected printable ASCII characters");
 
 /** A webhook as the Hub answers with it. */
 export const webhook = z
@@ -31,43 +31,76 @@ export const webhook = z
     url: z.url().optional(),
     job: webhookJob.optional(),
     jobSourceId: z.string().optional(),
-    disabled: z.union([z.boolean(), z.literal(suspendedAfterFailure)]),
-    watched: z.array(z.strictObject({ name: z.string(), type: watchedType, avatarUrl: z.string().optional() })),
+    disabled: z.union([z.boolean(), openEnum([suspendedAfterFailure])]),
+    watched: z.array(
+      z.strictObject({ name: z.string(), type: openEnum(watchedTypes), avatarUrl: z.string().optional() }),
+    ),
+    /** Whether it has a secret. A Hub from before 2026-08-17 may return the secret instead. */
+    hasSecret: z.boolean().optional(),
     secret: z.string().optional(),
-    domains: z.array(z.enum(webhookDomains)),
+    domains: z.array(openEnum(webhookDomains)),
     lastTriggerAt: timestamp.optional(),
   })
   .openapi("Webhook");
 
 const targets = ["url", "job", "jobSourceId"] as const;
 
-/** What create and update take: the whole webhook, each time. */
+const requestFields = {
+  watched: z.array(z.object({ type: requestEnum(watchedTypes), name: z.string().min(1) })).min(1),
+  domains,
+  url: targetUrl.optional(),
+  job: webhookJobRequest.optional(),
+  jobSourceId: z.string().min(1).optional(),
+  secret: secret.optional(),
+};
+
+function targetsIn(body: Readonly<Record<string, unknown>>): number {
+  return targets.filter((target) => body[target] !== undefined).length;
+}
+
+/** A field that this release does not list may be a target of a newer Hub. */
+function hasOtherField(body: Readonly<Record<string, unknown>>): boolean {
+  return Object.keys(body).some((field) => !Object.hasOwn(requestFields, field));
+}
+
+/** What create accepts. */
 export const webhookRequest = z
-  .strictObject({
-    watched: z.array(z.strictObject({ type: watchedType, name: z.string().min(1) })).min(1),
-    domains,
-    url: targetUrl.optional(),
-    job: webhookJobRequest.optional(),
-    jobSourceId: z.string().min(1).optional(),
-    secret: secret.optional(),
-  })
-  .refine((body) => targets.filter((target) => body[target] !== undefined).length === 1, {
+  .object(requestFields)
+  .refine((body) => targetsIn(body) === 1 || (targetsIn(body) === 0 && hasOtherField(body)), {
     path: ["url"],
     error: 'give exactly one of "url", "job" and "jobSourceId"',
   })
   .openapi("WebhookRequest", { oneOf: targets.map((target) => ({ required: [target] })) });
 
+/** What update accepts: the whole webhook, but for the target, which stays as it is where it is left out. */
+export const webhookUpdate = z
+  .object(requestFields)
+  .refine((body) => targetsIn(body) <= 1, {
+    path: ["url"],
+    error: 'give at most one of "url", "job" and "jobSourceId"',
+  })
+  .openapi("WebhookUpdate", {
+    not: {
+      anyOf: [
+        ["url", "job"],
+        ["url", "jobSourceId"],
+        ["job", "jobSourceId"],
+      ].map((required) => ({ required })),
+    },
+  });
+
 /** A webhook as the Hub answers with it. */
 export type Webhook = z.output<typeof webhook>;
-/** What create and update take: the whole webhook, with exactly one of `url`, `job` and `jobSourceId`. */
+/** A webhook to create: with exactly one of `url`, `job` and `jobSourceId`. */
 export type WebhookRequest = z.input<typeof webhookRequest>;
 /** One thing that a webhook watches. */
 export type Watched = WebhookRequest["watched"][number];
+/** What update accepts: the whole webhook; without a target, the one that it has stays. */
+export type WebhookUpdate = z.input<typeof webhookUpdate>;
 export type { WatchedType, WebhookDomain } from "../../payload/watch.ts";
 
 const tags = ["webhooks"];
 const webhookId = z.object({ webhookId: z.string() });
-const requestBody = jsonBody(webhookRequest);
 const oneWebhook = jsonAnswer("The webhook.", z.strictObject({ webhook }));
 
 /** The operations on webhooks (hub-api.md, Webhooks). */
@@ -91,7 +124,7 @@ export const webhookRoutes = {
     summary: "Create a webhook",
     tags,
     security: bearer,
-    request: { body: requestBody },
+    request: { body: jsonBody(webhookRequest) },
     responses: {
       200: oneWebhook,
       ...refusals.invalid,
@@ -117,7 +150,7 @@ export const webhookRoutes = {
     summary: "Replace a webhook",
     tags,
     security: bearer,
-    request: { params: webhookId, body: requestBody },
+    request: { params: webhookId, body: jsonBody(webhookUpdate) },
     responses: {
       200: oneWebhook,
       ...refusals.invalid,

@@ -155,7 +155,7 @@ export class JobRunner {
 }
 
 function orderOfDefinition(definition: NonNullable<StoredWebhook["definition"]["job"]>): JobOrder {
-  const { labels, attempts, timeoutSeconds, secrets = {}, ...same } = definition;
+  const { labels, attempts, timeoutSeconds, secrets = {}, ssh: _ssh, ...same } = definition;
   return {
     fixed: {
       ...same,

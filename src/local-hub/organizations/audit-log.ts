@@ -1,4 +1,4 @@
-import type { AuditLogType } from "../../hub/contract/organizations/audit-log.ts";
+import type { SpecifiedAuditLogType } from "../../hub/contract/organizations/audit-log.ts";
 import { type Caller, planOf } from "../accounts.ts";
 import type { AuditLogStore } from "../store/audit-log-store.ts";
 
@@ -6,7 +6,7 @@ import type { AuditLogStore } from "../store/audit-log-store.ts";
 export interface AuditEntry {
   /** Where it was done. Only organizations have an audit log: what is done elsewhere is passed over. */
   organization: string;
-  type: AuditLogType;
+  type: SpecifiedAuditLogType;
   /** Name of the user who did it. */
   author: string;
   /** What was done, in a sentence. */

@@ -7,11 +7,19 @@ export const initialNetworkSecurity: NetworkSecurity = {
   enforceIpRestriction: false,
   highRateLimits: false,
   ipRanges: [],
+  // Both names of both lists. How the Hub translates one into the other is not published, so each keeps what it is given.
+  blockedContents: [],
+  allowedContents: [],
+  keepReposMetadataVisible: false,
   blockedUrls: [],
   allowedUrls: [],
 };
 
 /** The network security of an organization. */
 export function networkSecurityOf(store: Pick<Store, "networkSecurity">, organization: string): NetworkSecurity {
-  return store.networkSecurity.get({ owner: organization, id: "network-security" }) ?? initialNetworkSecurity;
+  // A state file of an earlier release lacks the newer fields.
+  return {
+    ...initialNetworkSecurity,
+    ...store.networkSecurity.get({ owner: organization, id: "network-security" }),
+  };
 }

@@ -1,4 +1,4 @@
-import type { ResourceGroup } from "../../hub/contract/organizations/resource-groups.ts";
+import type { ReturnedResourceGroup } from "../../hub/contract/organizations/resource-groups.ts";
 import type { RepoId } from "../../hub/contract/repositories.ts";
 import { accountId, avatarUrlOf, fullNameOf, ownerOf } from "../accounts.ts";
 import type { KeyedRecord } from "../store/record-store.ts";
@@ -54,8 +54,12 @@ function replaceInGroup(store: Pick<Store, "resourceGroups">, { repo, by }: { re
 export function toAnswer(
   { id, record }: KeyedResourceGroup,
   { store, baseUrl }: { store: Pick<Store, "repositories">; baseUrl: string },
-): ResourceGroup {
-  const { name, description, autoJoin, users, repos } = record;
+): ReturnedResourceGroup {
+  const { name, description, autoJoin, users, others = [] } = record;
+  const repos = record.repos.flatMap((repo) => {
+    const found = store.repositories.get(repo);
+    return found ? [{ ...repo, private: found.private }] : [];
+  });
   return {
     id,
     name,
@@ -69,9 +73,8 @@ export function toAnswer(
       avatarUrl: avatarUrlOf(user, { baseUrl }),
       ...same,
     })),
-    repos: repos.flatMap((repo) => {
-      const found = store.repositories.get(repo);
-      return found ? [{ ...repo, private: found.private }] : [];
-    }),
+    // The name of today, and the one from before 2026-07-01, under which repositories alone are listed.
+    resources: [...repos, ...others],
+    repos,
   };
 }

@@ -6,6 +6,7 @@ import type { Dispatcher } from "../delivery/dispatcher.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
+import { completeForPythonClient } from "./python-client.ts";
 
 /** What the routes of webhooks need. */
 export interface WebhookRoutesOptions {
@@ -24,6 +25,10 @@ export function webhookApi({ store, dispatcher, newId }: WebhookRoutesOptions): 
     if (webhook?.owner !== caller.user) throw new HTTPException(404, { message: `There is no webhook ${id}.` });
     return webhook;
   };
+
+  const whole = completeForPythonClient((id) => webhooks.get(id));
+  app.use(webhookRoutes.create.path, whole);
+  app.use(`${webhookRoutes.create.path}/:webhookId`, whole);
 
   app.openapi(webhookRoutes.list, (context) => {
     const { user } = context.var.caller;
@@ -53,7 +58,8 @@ export function webhookApi({ store, dispatcher, newId }: WebhookRoutesOptions): 
   app.openapi(webhookRoutes.update, (context) => {
     const { webhookId } = context.req.valid("param");
     const before = own({ id: webhookId, caller: context.var.caller });
-    const updated = { ...before, definition: withoutEmptySecret(context.req.valid("json")) };
+    const definition = withTarget(context.req.valid("json"), before.definition);
+    const updated = { ...before, definition: withoutEmptySecret(definition) };
     webhooks.put(updated);
     return context.json({ webhook: toAnswer(updated) }, 200);
   });
@@ -103,6 +109,21 @@ export async function replay(
   return status ?? 502;
 }
 
+/** An update without a target keeps the one that the webhook has. */
+function withTarget(
+  update: StoredWebhook["definition"],
+  { url, job, jobSourceId }: StoredWebhook["definition"],
+): StoredWebhook["definition"] {
+  const isGiven = [update.url, update.job, update.jobSourceId].some((target) => target !== undefined);
+  if (isGiven) return update;
+  return {
+    ...update,
+    ...(url !== undefined && { url }),
+    ...(job && { job }),
+    ...(jobSourceId !== undefined && { jobSourceId }),
+  };
+}
+
 /** An empty secret is no secret: HTTP could not tell it from none. */
 function withoutEmptySecret({ secret, ...definition }: StoredWebhook["definition"]): StoredWebhook["definition"] {
   return secret ? { ...definition, secret } : definition;
@@ -119,8 +140,8 @@ function toAnswer({ id, definition, disabled, lastTriggerAt }: StoredWebhook): W
   };
 }
 
-/** A webhook answers with less of its job than it was given: secrets by name, and nothing of three fields. */
+/** A webhook answers with less of its job than it was given: secrets by name, and nothing of six fields. */
 function toJobAnswer(job: NonNullable<StoredWebhook["definition"]["job"]>): NonNullable<Webhook["job"]> {
-  const { arch: _arch, attempts: _attempts, volumes: _volumes, secrets, ...same } = job;
+  const { arch: _1, attempts: _2, volumes: _3, expose: _4, ssh: _5, resourceGroupId: _6, secrets, ...same } = job;
   return { ...same, ...(secrets && { secrets: Object.keys(secrets) }) };
 }

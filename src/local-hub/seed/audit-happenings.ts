@@ -1,4 +1,4 @@
-import type { AuditLogType } from "../../hub/contract/organizations/audit-log.ts";
+import type { SpecifiedAuditLogType } from "../../hub/contract/organizations/audit-log.ts";
 
 /** Something that has been done in an organization: a sentence, and what belongs to it. */
 export interface Happening {
@@ -17,7 +17,7 @@ const reviewer = { name: "reviewer", permissions: ["repo.content.read", "discuss
 const scheduled = { scheduledJobId: "6a0c2f4e1b7d93a5c8e0f2a1" };
 
 /** One thing of each type, in the order in which they came about. */
-export const happenings: Readonly<Record<AuditLogType, Happening>> = {
+export const happenings: Readonly<Record<SpecifiedAuditLogType, Happening>> = {
   "org.create": { message: "Created the organization", data: { name: "acme-labs" } },
   "org.rename": { message: "Renamed the organization to acme", data: { from: "acme-labs", to: "acme" } },
   "billing.create_customer": { message: "Created the billing account", bySystem: true },

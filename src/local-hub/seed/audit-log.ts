@@ -1,4 +1,4 @@
-import { type AuditLogType, auditLogTypes } from "../../hub/contract/organizations/audit-log.ts";
+import { type SpecifiedAuditLogType, specifiedAuditLogTypes } from "../../hub/contract/organizations/audit-log.ts";
 import { localUser, organizationNames, otherUser } from "../accounts.ts";
 import type { StoredAuditEvent } from "../store/audit-log-store.ts";
 import { type Happening, happenings } from "./audit-happenings.ts";
@@ -68,8 +68,8 @@ function foundingOf(organization: string, now: number): NewEvent[] {
 
 /** Everything that there is once, and what is done every day in between. */
 function logOfBusy(now: number): NewEvent[] {
-  const story: [AuditLogType, Happening][] = [];
-  for (const [index, type] of auditLogTypes.entries()) {
+  const story: [SpecifiedAuditLogType, Happening][] = [];
+  for (const [index, type] of specifiedAuditLogTypes.entries()) {
     story.push([type, happenings[type]]);
     const often = everyday[index % (everyday.length + 1)];
     if (often !== undefined) story.push([often, again(often, index)]);
@@ -82,7 +82,7 @@ function logOfBusy(now: number): NewEvent[] {
   }));
 }
 
-function again(type: AuditLogType, number: number): Happening {
+function again(type: SpecifiedAuditLogType, number: number): Happening {
   if (type !== "org.add_user") return happenings[type];
   const user = memberName(number);
   return { message: `Added ${user}`, data: { user, role: "read" } };

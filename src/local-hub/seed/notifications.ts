@@ -1,4 +1,4 @@
-import type { RepoId } from "../../hub/contract/repositories.ts";
+import type { KnownRepoId } from "../../hub/contract/repositories.ts";
 import { localUser, objectIdOf, otherUser } from "../accounts.ts";
 import { discussionId } from "../events/event.ts";
 import type { KeyedRecord } from "../store/record-store.ts";
@@ -43,13 +43,13 @@ function notify(owner: string, about: Subject[], { now }: SeedOptions): KeyedRec
 }
 
 function subjects(): Subject[] {
-  const reviews: RepoId = { type: "dataset", name: "acme/reviews" };
-  const salaries: RepoId = { type: "dataset", name: "acme/salaries" };
-  const sentiment: RepoId = { type: "model", name: "acme/sentiment" };
-  const playground: RepoId = { type: "space", name: "acme/playground" };
-  const uploads: RepoId = { type: "bucket", name: "acme/uploads" };
-  const rotary: RepoId = { type: "kernel", name: "acme/rotary" };
-  const notes: RepoId = { type: "dataset", name: "local-user/notes" };
+  const reviews: KnownRepoId = { type: "dataset", name: "acme/reviews" };
+  const salaries: KnownRepoId = { type: "dataset", name: "acme/salaries" };
+  const sentiment: KnownRepoId = { type: "model", name: "acme/sentiment" };
+  const playground: KnownRepoId = { type: "space", name: "acme/playground" };
+  const uploads: KnownRepoId = { type: "bucket", name: "acme/uploads" };
+  const rotary: KnownRepoId = { type: "kernel", name: "acme/rotary" };
+  const notes: KnownRepoId = { type: "dataset", name: "local-user/notes" };
   const [author, colleague] = [memberName(6), memberName(11)];
   const paper = paperSubjects();
   return [
@@ -85,7 +85,7 @@ function subjects(): Subject[] {
 }
 
 function discussion(
-  repo: RepoId,
+  repo: KnownRepoId,
   facts: { num: number; title: string; status: Of<"repo">["discussion"]["status"]; isPullRequest?: true },
 ): Subject {
   const id = discussionId({ repositoryId: seededRepositoryId(repo), num: facts.num });

@@ -1,8 +1,8 @@
-import type { RepoId } from "../../hub/contract/repositories.ts";
+import type { KnownRepoId } from "../../hub/contract/repositories.ts";
 import { objectIdOf } from "../accounts.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 
-const seeds: readonly (RepoId & { discussions: number; private?: true })[] = [
+const seeds: readonly (KnownRepoId & { discussions: number; private?: true })[] = [
   { type: "dataset", name: "acme/reviews", discussions: 12 },
   { type: "dataset", name: "acme/salaries", discussions: 2, private: true },
   { type: "dataset", name: "acme/translations", discussions: 0 },
@@ -25,6 +25,6 @@ export function seedRepositories(): StoredRepository[] {
 }
 
 /** The id of one of these repositories: the same in every local Hub. */
-export function seededRepositoryId({ type, name }: RepoId): string {
+export function seededRepositoryId({ type, name }: KnownRepoId): string {
   return objectIdOf(`repository ${type}:${name}`);
 }

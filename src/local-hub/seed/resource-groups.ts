@@ -46,6 +46,12 @@ export function seedResourceGroups({ now }: SeedOptions): KeyedResourceGroup[] {
         { type: "bucket", name: "acme/uploads", addedBy: bjarne },
         { type: "kernel", name: "acme/rotary" },
       ],
+      others: [
+        { type: "collection", ...titled("Try these first", { private: false }), addedBy: localUser },
+        { type: "blog", ...titled("What we tried last month", { private: true }), addedBy: bjarne },
+        { type: "job", id: objectIdOf("job of Experiments"), name: "sweep", addedBy: bjarne },
+        { type: "scheduled-job", id: objectIdOf("scheduled job of Experiments"), name: "nightly-sweep" },
+      ],
     }),
     group("enterprise-org", {
       name: "Everything",
@@ -54,6 +60,11 @@ export function seedResourceGroups({ now }: SeedOptions): KeyedResourceGroup[] {
       repos: [],
     }),
   ];
+}
+
+function titled(title: string, { private: isPrivate }: { private: boolean }) {
+  const slug = `acme/${title.toLowerCase().replaceAll(" ", "-")}`;
+  return { id: objectIdOf(`resource ${slug}`), slug, title, private: isPrivate };
 }
 
 function group(owner: string, record: StoredResourceGroup): KeyedResourceGroup {

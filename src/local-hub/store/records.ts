@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
 import { discussionStatus } from "../../hub/contract/notifications.ts";
 import { networkSecurity } from "../../hub/contract/organizations/network-security.ts";
-import { autoJoin } from "../../hub/contract/organizations/resource-groups.ts";
+import { autoJoin, resource } from "../../hub/contract/organizations/resource-groups.ts";
 import { organizationRole } from "../../hub/contract/organizations/role.ts";
 import { repoId } from "../../hub/contract/repositories.ts";
 import { notificationSettings, watchItem } from "../../hub/contract/settings.ts";
@@ -81,6 +81,8 @@ export const storedResourceGroup = z.object({
   createdAt: time,
   users: z.array(z.object({ user: userName, role: organizationRole, addedBy: userName.optional() })),
   repos: z.array(z.object({ ...repoId.shape, addedBy: userName.optional() })),
+  /** Resources other than repositories. */
+  others: z.array(resource).optional(),
 });
 
 /** A token that has lost its access: its owner is the organization, its id that of the token. */

@@ -1,7 +1,9 @@
-import type { McpSettings, WatchItem } from "../../hub/contract/settings.ts";
+import type { McpSettings } from "../../hub/contract/settings.ts";
 import { objectIdOf } from "../accounts.ts";
 import type { StoredSettings } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
+
+type WatchedItem = StoredSettings["watched"][number];
 
 /** Whose settings, and where they are kept. */
 export interface SettingsOf {
@@ -30,7 +32,7 @@ export function updateNotificationSettings(
 }
 
 /** Changes what a user watches. An item that is both added and deleted is not watched afterwards. */
-export function updateWatchSettings(of: SettingsOf, change: { add: WatchItem[]; delete: WatchItem[] }): void {
+export function updateWatchSettings(of: SettingsOf, change: { add: WatchedItem[]; delete: WatchedItem[] }): void {
   const before = settingsOf(of);
   const watched = new Map([...before.watched, ...change.add].map((item) => [keyOf(item), item]));
   for (const item of change.delete) watched.delete(keyOf(item));
@@ -60,6 +62,6 @@ function save({ store, user }: SettingsOf, record: StoredSettings): void {
   store.settings.put({ owner: user, id, record });
 }
 
-function keyOf({ type, id: watchedId }: WatchItem): string {
+function keyOf({ type, id: watchedId }: WatchedItem): string {
   return `${type} ${watchedId}`;
 }

@@ -10,6 +10,8 @@ export interface Bound {
   accepted: unknown[];
   /** Each with the field that the refusal must name, where it is not `at` itself. `undefined` leaves the field out. */
   refused: { value: unknown; names?: string }[];
+  /** What is accepted and dropped, as if it had been left out. */
+  ignored?: unknown[];
 }
 
 /** One body of a bound: what a test runs on. */
@@ -18,6 +20,8 @@ export interface BoundCase {
   body: unknown;
   /** The field that must be named, of a body that is to be refused. */
   names?: string;
+  /** What is left of the body, where a part of it is dropped. */
+  left?: unknown;
 }
 
 /** A copy of `body` with `value` at `at`, as it would arrive: through JSON. */
@@ -45,6 +49,7 @@ function asJson(value: unknown): unknown {
 export function casesOf({ bounds, body }: { bounds: Bound[]; body: JsonObject }): {
   accepted: BoundCase[];
   refused: BoundCase[];
+  ignored: BoundCase[];
 } {
   const accepted = bounds.flatMap(({ rule, at, accepted }) =>
     accepted.map((value) => ({ title: titleOf({ rule, at, value }), body: place({ body, at, value }) })),
@@ -56,7 +61,14 @@ export function casesOf({ bounds, body }: { bounds: Bound[]; body: JsonObject })
       names,
     })),
   );
-  return { accepted, refused };
+  const ignored = bounds.flatMap(({ rule, at, ignored = [] }) =>
+    ignored.map((value) => ({
+      title: titleOf({ rule, at, value }),
+      body: place({ body, at, value }),
+      left: place({ body, at, value: undefined }),
+    })),
+  );
+  return { accepted, refused, ignored };
 }
 
 function titleOf({ rule, at, value }: { rule: string; at: string; value: unknown }): string {

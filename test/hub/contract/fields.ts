@@ -169,6 +169,22 @@ export function noOtherFields(places: string[]): Bound[] {
     }));
 }
 
+/** That the Hub drops what else stands at these places; an empty text is the body itself. */
+export function otherFieldsIgnored(places: string[]): Bound[] {
+  return noOtherFields(places).map(({ at, refused }) => ({
+    rule: "other fields are ignored",
+    at,
+    accepted: [],
+    refused: [],
+    ignored: refused.map(({ value }) => value),
+  }));
+}
+
+/** That the Hub drops a field that other bodies have. */
+export function ignoredField(at: string, values: unknown[]): Bound {
+  return { rule: "is ignored here", at, accepted: [], refused: [], ignored: values };
+}
+
 /** That a body is an object. */
 export const objectBody: Bound = {
   rule: "the body is an object",

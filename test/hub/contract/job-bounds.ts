@@ -6,6 +6,9 @@ export const flavors =
     " ",
   );
 
+/** The hardware flavors that the Hub publishes since 2026-05-20. */
+export const addedFlavors = ["rtx-pro-6000", "rtx-pro-6000x2", "rtx-pro-6000x4", "rtx-pro-6000x8"];
+
 const prototypeKey: unknown = JSON.parse('{"__proto__":"x"}');
 const hundred = "x".repeat(100);
 
@@ -14,7 +17,7 @@ export const webhookJobBounds: Bound[] = [
   {
     rule: "flavor is one of the hardware flavors, and required",
     at: "job.flavor",
-    accepted: flavors,
+    accepted: [...flavors, ...addedFlavors],
     refused: [undefined, null, "", "cpu", "CPU-BASIC", "h100", "a10g-largex3", 1, ["cpu-basic"]].map((value) => ({
       value,
     })),
@@ -202,7 +205,7 @@ export const webhookJobRequestBounds: Bound[] = [
     ],
   },
   {
-    rule: "a volume's readOnly is a boolean, its path a string, and it has no other fields",
+    rule: "a volume's readOnly is a boolean, its path a string",
     at: "job.volumes",
     accepted: [
       [{ type: "bucket", source: "a/b", mountPath: "/x", readOnly: true, path: "c/d" }],
@@ -214,8 +217,38 @@ export const webhookJobRequestBounds: Bound[] = [
         names: "job.volumes[0].readOnly",
       },
       { value: [{ type: "bucket", source: "a/b", mountPath: "/x", path: 1 }], names: "job.volumes[0].path" },
-      { value: [{ type: "bucket", source: "a/b", mountPath: "/x", name: "c" }], names: "job.volumes[0].name" },
     ],
+  },
+  {
+    rule: "expose lists up to 20 ports, some of them public, since 2026-05-28",
+    at: "job.expose",
+    accepted: [
+      undefined,
+      { ports: [] },
+      { ports: [1, 65_535], portsPublic: [1] },
+      { ports: Array.from({ length: 20 }, (_, index) => index + 1), portsPublic: [] },
+    ],
+    refused: [
+      { value: null },
+      { value: {}, names: "job.expose.ports" },
+      { value: { ports: [0] }, names: "job.expose.ports[0]" },
+      { value: { ports: [65_536] }, names: "job.expose.ports[0]" },
+      { value: { ports: ["80"] }, names: "job.expose.ports[0]" },
+      { value: { ports: Array(21).fill(80) }, names: "job.expose.ports" },
+      { value: { ports: [80], portsPublic: [1.5] }, names: "job.expose.portsPublic[0]" },
+    ],
+  },
+  {
+    rule: "ssh is an object with a switch, since 2026-05-28",
+    at: "job.ssh",
+    accepted: [undefined, { enabled: true }, { enabled: false }],
+    refused: [{ value: null }, { value: true }, { value: { enabled: "yes" }, names: "job.ssh.enabled" }],
+  },
+  {
+    rule: "resourceGroupId is an id in either case, since 2026-07-27",
+    at: "job.resourceGroupId",
+    accepted: [undefined, "0123456789abcdef01234567", "ABCDEF0123456789ABCDEF01"],
+    refused: [null, "", "x", "0".repeat(23), 1].map((value) => ({ value })),
   },
 ];
 
@@ -233,7 +266,7 @@ export const webhookJobResponseBounds: Bound[] = [
       { value: [{ name: "A" }], names: "job.secrets[0]" },
     ],
   },
-  ...["arch", "attempts", "volumes", "timeout", "retry", "tags"].map((field) => ({
+  ...["arch", "attempts", "volumes", "expose", "ssh", "resourceGroupId", "timeout", "retry", "tags"].map((field) => ({
     rule: "the fields of the other two shapes are not there",
     at: `job.${field}`,
     accepted: [undefined],

@@ -1,5 +1,14 @@
 import type { Bound } from "./bounds.ts";
-import { boolean, noOtherFields, objectBody, objectIdInEitherCase, optional, required, text } from "./fields.ts";
+import {
+  boolean,
+  noOtherFields,
+  objectBody,
+  objectIdInEitherCase,
+  optional,
+  otherFieldsIgnored,
+  required,
+  text,
+} from "./fields.ts";
 
 /** What hub-api.md says of the body of POST /api/settings/papers/claim. */
 export const paperClaimBounds: Bound[] = [
@@ -10,7 +19,7 @@ export const paperClaimBounds: Bound[] = [
     refused: [undefined, null, "", 2401.12345, true, ["2401.12345"]].map((value) => ({ value })),
   },
   ...optional({ claimAuthorId: objectIdInEitherCase, targetUserId: objectIdInEitherCase }),
-  ...noOtherFields([""]),
+  ...otherFieldsIgnored([""]),
   objectBody,
 ];
 

@@ -1,13 +1,9 @@
 import type { Bound } from "./bounds.ts";
+import { ignoredField, otherFieldsIgnored } from "./fields.ts";
 import { webhookJobBounds, webhookJobRequestBounds, webhookJobResponseBounds } from "./job-bounds.ts";
 
 const watchedTypes = ["dataset", "model", "space", "bucket", "kernel", "user", "org"];
 const printable = Array.from({ length: 0x80 - 0x20 }, (_, index) => String.fromCharCode(0x20 + index)).join("");
-
-const strangers: Bound[] = [
-  { rule: "no other fields", at: "hasSecret", accepted: [undefined], refused: [{ value: true }, { value: null }] },
-  { rule: "no other fields", at: "watched[0].owner", accepted: [undefined], refused: [{ value: "acme" }] },
-];
 
 /** What hub-api.md says of a body that posts to a URL, for create and update. */
 export const urlRequestBounds: Bound[] = [
@@ -39,12 +35,7 @@ export const urlRequestBounds: Bound[] = [
     accepted: ["a", "acme/data", "acme"],
     refused: [undefined, null, 1, "", ["acme/data"]].map((value) => ({ value })),
   },
-  {
-    rule: "a picture is not asked for",
-    at: "watched[0].avatarUrl",
-    accepted: [undefined],
-    refused: [{ value: "https://example.com/a" }],
-  },
+  ignoredField("watched[0].avatarUrl", ["https://example.com/a"]),
   {
     rule: "domains is an array of at least one of two, and required",
     at: "domains",
@@ -119,13 +110,10 @@ export const urlRequestBounds: Bound[] = [
     accepted: [undefined],
     refused: [{ value: { flavor: "cpu-basic" }, names: "url" }],
   },
-  ...strangers,
-  ...["id", "disabled", "lastTriggerAt"].map((at) => ({
-    rule: "what only an answer has is not taken",
-    at,
-    accepted: [undefined],
-    refused: [{ value: "0123456789abcdef01234567" }, { value: false }],
-  })),
+  ...otherFieldsIgnored(["", "watched[0]"]),
+  ...["id", "disabled", "hasSecret", "lastTriggerAt"].map((at) =>
+    ignoredField(at, ["0123456789abcdef01234567", false]),
+  ),
   {
     rule: "a body is an object",
     at: "",
@@ -149,7 +137,7 @@ export const jobRequestBounds: Bound[] = [
   ...webhookJobBounds,
   ...webhookJobRequestBounds,
   {
-    rule: "a job is an object with no other fields",
+    rule: "a job is an object, and other fields of it are ignored",
     at: "job",
     accepted: [{ flavor: "cpu-basic" }],
     refused: [
@@ -157,12 +145,9 @@ export const jobRequestBounds: Bound[] = [
       { value: "cpu-basic" },
       { value: {}, names: "job.flavor" },
       { value: undefined, names: "url" },
-      ...["id", "timeout", "retry", "tags", "gpu"].map((field) => ({
-        value: { flavor: "cpu-basic", [field]: 1 },
-        names: `job.${field}`,
-      })),
     ],
   },
+  ...["id", "timeout", "retry", "tags", "gpu"].map((field) => ignoredField(`job.${field}`, [1])),
 ];
 
 const timestamps: Bound = {
@@ -266,7 +251,14 @@ export const webhookBounds: Bound[] = [
     ],
   },
   timestamps,
-  ...strangers,
+  {
+    rule: "hasSecret is a boolean, since 2026-08-17",
+    at: "hasSecret",
+    accepted: [undefined, true, false],
+    refused: [{ value: null }, { value: "true" }],
+  },
+  { rule: "no other fields", at: "owner", accepted: [undefined], refused: [{ value: true }, { value: null }] },
+  { rule: "no other fields", at: "watched[0].owner", accepted: [undefined], refused: [{ value: "acme" }] },
 ];
 
 /** What hub-api.md says of a webhook with a job as it is answered. */

@@ -27,6 +27,7 @@ const webhookTables = [
 export const requestCases = {
   accepted: requestTables.flatMap(({ accepted }) => accepted),
   refused: requestTables.flatMap(({ refused }) => refused),
+  ignored: requestTables.flatMap(({ ignored }) => ignored),
 };
 
 /** Webhooks as answered, at the bounds of hub-api.md and beyond. */

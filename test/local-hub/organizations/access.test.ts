@@ -9,8 +9,8 @@ const requests = [...ownRequests, ...organizationRequests];
 const unknownId = "0123456789abcdef01234567";
 const organizations = ["free-org", "team-org", "enterprise-org", "acme"];
 
-test("Each of the 24 operations is asked for here", () => {
-  expect(operations).toHaveLength(24);
+test("Each of the 27 operations is asked for here", () => {
+  expect(operations).toHaveLength(27);
   expect(requests.map(({ operationId }) => operationId).sort()).toEqual(
     operations.map(({ operationId }) => operationId).sort(),
   );
@@ -99,6 +99,7 @@ describe("With a token of the role fineGrained", () => {
 /** From which plan on an organization has an operation, as hub-api.md says, and who may do it. */
 const access: Record<string, { plan: string; names: string; as: "anyone" | "member" | "admin" }> = {
   revokeOrganizationToken: { plan: "enterprise-org", names: "Enterprise", as: "admin" },
+  revokeOrganizationTokenById: { plan: "enterprise-org", names: "Enterprise", as: "admin" },
   exportAuditLog: { plan: "team-org", names: "Team", as: "admin" },
   listResourceGroups: { plan: "enterprise-org", names: "Enterprise", as: "member" },
   createResourceGroup: { plan: "enterprise-org", names: "Enterprise", as: "admin" },

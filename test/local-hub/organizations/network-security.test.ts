@@ -1,4 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { networkSecurityOf } from "../../../src/local-hub/organizations/network-security.ts";
+import { openStore } from "../../../src/local-hub/store/store.ts";
 import { openLocalHub } from "../hub.ts";
 import { auditEvents } from "./audit-events.ts";
 
@@ -9,12 +11,15 @@ const unchanged = {
   enforceIpRestriction: false,
   highRateLimits: false,
   ipRanges: [],
+  blockedContents: [],
+  allowedContents: [],
+  keepReposMetadataVisible: false,
   blockedUrls: [],
   allowedUrls: [],
 };
 
 describe("The network security of an organization", () => {
-  test("has all six fields from the start, and one organization waits for its rate limits", async () => {
+  test("has all six fields of hub-api.md from the start, those of today beside them, and one organization waits for its rate limits", async () => {
     const hub = await openLocalHub();
     const read = async (organization: string) => (await hub.ask(`GET ${pathOf(organization)}`)).body;
     expect(await read("acme")).toEqual({ ...unchanged, highRateLimits: "pending" });
@@ -31,6 +36,8 @@ describe("The network security of an organization", () => {
       { enforceAuth: true },
       { highRateLimits: true, blockedUrls: ["/settings"], allowedUrls: ["/datasets", "/models"] },
       { ipRanges: ["0.0.0.0/0"], blockedUrls: [] },
+      { blockedContents: [{ resource: "model", scope: "acme/*" }], keepReposMetadataVisible: true },
+      { allowedContents: [{ resource: "*", scope: "acme/reviews" }], blockedContents: [] },
       {},
     ];
     let expected: object = unchanged;
@@ -40,6 +47,28 @@ describe("The network security of an organization", () => {
       expect((await hub.ask(`GET ${path}`, { token: "hf_read" })).body).toEqual(expected);
     }
     expect((await hub.ask(`GET ${pathOf("free-org")}`)).body).toEqual(unchanged);
+  });
+
+  test("does not take an empty list of ranges, as hub-api.md says", async () => {
+    const hub = await openLocalHub();
+    const answer = await hub.ask(`PATCH ${pathOf("team-org")}`, { body: { ipRanges: [] } });
+    expect([answer.status, answer.body]).toEqual([400, { error: "ipRanges: give at least one" }]);
+  });
+
+  test("ignores a field that there is not", async () => {
+    const hub = await openLocalHub();
+    const body = { dnsFilter: true, blockedContents: [{ resource: "*", scope: "a", note: "x" }] };
+    const answer = await hub.ask(`PATCH ${pathOf("team-org")}`, { body });
+    expect(answer.body).toEqual({ ...unchanged, blockedContents: [{ resource: "*", scope: "a" }] });
+  });
+
+  test("of a state file of an earlier release has the newer fields as well", () => {
+    const store = openStore({});
+    onTestFinished(() => store.close());
+    const { blockedContents: _1, allowedContents: _2, keepReposMetadataVisible: _3, ...earlier } = unchanged;
+    const record = { ...earlier, enforceAuth: true };
+    store.networkSecurity.put({ owner: "acme", id: "network-security", record });
+    expect(networkSecurityOf(store, "acme")).toEqual({ ...unchanged, enforceAuth: true });
   });
 
   test("that is pending may be withdrawn", async () => {

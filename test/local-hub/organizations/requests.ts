@@ -1,3 +1,5 @@
+import { tokenIdOf } from "../../../src/local-hub/accounts.ts";
+
 /** A request that is in order: whoever may send it gets 200. */
 export interface SampleRequest {
   operationId: string;
@@ -39,6 +41,8 @@ export const ownRequests: SampleRequest[] = [
     body: { paperId: "2601.04211" },
     writes: true,
   },
+  { operationId: "whoami", line: () => "GET /api/whoami-v2", writes: false },
+  { operationId: "listJobHardware", line: () => "GET /api/jobs/hardware", writes: false },
 ];
 
 /** One request for each operation on an organization, `name`; an admin who sends it stays one. */
@@ -47,6 +51,11 @@ export const organizationRequests: SampleRequest[] = [
     operationId: "revokeOrganizationToken",
     line: (name) => `POST /api/organizations/${name}/settings/tokens/revoke`,
     body: { token: "hf_read" },
+    writes: true,
+  },
+  {
+    operationId: "revokeOrganizationTokenById",
+    line: (name) => `POST /api/organizations/${name}/settings/tokens/${tokenIdOf("hf_read")}/revoke`,
     writes: true,
   },
   { operationId: "exportAuditLog", line: (name) => `GET /api/organizations/${name}/audit-log/export`, writes: false },

@@ -13,6 +13,7 @@ test("A resource group does not show a repository that is not there", () => {
     id: group.id,
     name: "Some",
     users: [],
+    resources: [{ ...there, private: true }],
     repos: [{ ...there, private: true }],
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { type ResourceGroup, resourceGroup } from "../../../src/hub/contract/organizations/resource-groups.ts";
+import { type ReturnedResourceGroup, resourceGroup } from "../../../src/hub/contract/organizations/resource-groups.ts";
 import type { RepoId } from "../../../src/hub/contract/repositories.ts";
 import { type Ask, openLocalHub, type SpokenHub } from "../hub.ts";
 import { restart, stateFile } from "../state-file.ts";
@@ -8,13 +8,16 @@ import { auditEvents } from "./audit-events.ts";
 
 const pathOf = (organization: string) => `/api/organizations/${organization}/resource-groups`;
 
-async function listed(hub: SpokenHub, { organization = "acme", token = "hf_local" } = {}): Promise<ResourceGroup[]> {
+async function listed(
+  hub: SpokenHub,
+  { organization = "acme", token = "hf_local" } = {},
+): Promise<ReturnedResourceGroup[]> {
   const { status, body, text } = await hub.ask(`GET ${pathOf(organization)}`, { token });
   expect(status, text).toBe(200);
   return z.array(resourceGroup).parse(body);
 }
 
-async function created(hub: SpokenHub, body: object, organization = "acme"): Promise<ResourceGroup> {
+async function created(hub: SpokenHub, body: object, organization = "acme"): Promise<ReturnedResourceGroup> {
   const answer = await hub.ask(`POST ${pathOf(organization)}`, { body });
   expect(answer.status, answer.text).toBe(200);
   return resourceGroup.parse(answer.body);
@@ -29,7 +32,9 @@ async function refused(hub: SpokenHub, body: object, organization = "acme"): Pro
   return text;
 }
 
-const named = (groups: ResourceGroup[]) => groups.map(({ name }) => name);
+const typesIn = (lists: ({ type: string }[] | undefined)[]) =>
+  new Set(lists.flatMap((list = []) => list.map(({ type }) => type)));
+const named = (groups: ReturnedResourceGroup[]) => groups.map(({ name }) => name);
 
 /** Lets a repository come to be. */
 async function addRepository(hub: SpokenHub, repo: RepoId): Promise<RepoId> {
@@ -50,9 +55,11 @@ describe("The resource groups of an organization", () => {
       { enabled: false },
       undefined,
     ]);
-    expect(new Set(groups.flatMap(({ repos }) => repos.map(({ type }) => type)))).toEqual(
-      new Set(["dataset", "model", "space", "bucket", "kernel"]),
-    );
+    const repoTypes = ["dataset", "model", "space", "bucket", "kernel"];
+    expect(typesIn(groups.map(({ repos }) => repos))).toEqual(new Set(repoTypes));
+    const others = ["collection", "blog", "job", "scheduled-job"];
+    expect(typesIn(groups.map(({ resources }) => resources))).toEqual(new Set([...repoTypes, ...others]));
+    for (const { repos = [], resources } of groups) expect(resources?.slice(0, repos.length)).toEqual(repos);
     expect(groups[1]?.repos).toEqual([{ type: "dataset", name: "acme/salaries", private: true, addedBy: "ada-adams" }]);
     expect(groups[0]?.users[1]).toEqual({
       type: "user",
@@ -131,8 +138,16 @@ describe("A new resource group", () => {
       id: expect.any(String),
       name: "Plain",
       users: [],
+      resources: [],
       repos: [],
     });
+  });
+
+  test("may join those who can read at least, since 2026-08-17", async () => {
+    const hub = await openLocalHub();
+    const autoJoin = { enabled: true, role: "write", scope: "read_plus" };
+    expect(await created(hub, { name: "Readers", autoJoin })).toMatchObject({ autoJoin });
+    expect(await refused(hub, { name: "Some", autoJoin: { ...autoJoin, scope: "some" } })).toContain("autoJoin.scope");
   });
 
   test("is written down in the audit log, and each repository that is put into it", async () => {
@@ -197,7 +212,7 @@ describe("A new resource group", () => {
 
 describe("A repository in a resource group", () => {
   async function reposOf(hub: SpokenHub, name: string) {
-    return (await listed(hub)).find((group) => group.name === name)?.repos.map(({ addedBy: _, ...repo }) => repo);
+    return (await listed(hub)).find((group) => group.name === name)?.repos?.map(({ addedBy: _, ...repo }) => repo);
   }
 
   async function openGroup() {

@@ -23,7 +23,7 @@ describe("What the SCIM interface of an organization can do", () => {
           name: expect.stringMatching(/./),
           description: expect.stringMatching(/./),
           specUri: expect.stringMatching(/^https:/),
-          primary: true,
+          documentationUri: expect.stringMatching(/^https:/),
         },
       ],
       meta: { resourceType: "ServiceProviderConfig", location: `${hub.url}${pathOf("acme")}` },

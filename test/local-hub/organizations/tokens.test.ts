@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import { tokenIdOf } from "../../../src/local-hub/accounts.ts";
 import { holdsSecret } from "../../faults/leak.ts";
 import { openLocalHub, type SpokenHub } from "../hub.ts";
 import { restart, stateFile } from "../state-file.ts";
@@ -90,6 +91,33 @@ describe("A token is revoked", () => {
     const { status, body } = await hub.ask(`POST ${pathOf(organization)}`, { body: { token } });
     expect({ status, body }).toEqual({ status: 404, body: { error: `No member of ${organization} has this token.` } });
     expect(await events()).toEqual(before);
+  });
+
+  test("by its id, which the token settings and the audit log show, since 2026-08-12", async () => {
+    const hub = await openLocalHub();
+    const { text } = await hub.ask("GET /settings/tokens", { token: null });
+    const [, tokenId = ""] = /^hf_other +([0-9a-f]{24}) /m.exec(text) ?? [];
+    const path = `/api/organizations/acme/settings/tokens/${tokenId}/revoke`;
+    const inAcme = async () => (await hub.ask("GET /api/organizations/acme/members", { token: "hf_other" })).status;
+    expect((await hub.ask(`POST ${path}`, { token: "hf_other" })).status).toBe(403);
+    expect(await inAcme()).toBe(200);
+    for (const _again of [1, 2]) expect(await hub.ask(`POST ${path}`)).toMatchObject({ status: 200, body: {} });
+    expect(await inAcme()).toBe(403);
+    const [event, ...earlier] = await auditEvents(hub, { organization: "acme", type: revoked });
+    expect(event?.data).toEqual({ tokenId });
+    expect(earlier.filter(({ data }) => JSON.stringify(data ?? "").includes(tokenId))).toEqual([]);
+  });
+
+  test("by an id only where it is a member's", async () => {
+    const hub = await openLocalHub();
+    for (const [organization, tokenId] of [
+      ["acme", "0".repeat(24)],
+      ["enterprise-org", tokenIdOf("hf_other")],
+    ]) {
+      const answer = await hub.ask(`POST /api/organizations/${organization}/settings/tokens/${tokenId}/revoke`);
+      expect(answer).toMatchObject({ status: 404, body: { error: `No member of ${organization} has this token.` } });
+    }
+    expect((await hub.ask("POST /api/organizations/team-org/settings/tokens/x/revoke")).status).toBe(403);
   });
 
   test("by its raw value, not by its id", async () => {

@@ -17,7 +17,7 @@ export const avatarRoutes = {
     security: bearer,
     request: {
       params: organizationName,
-      query: z.strictObject({
+      query: z.object({
         redirect: z.string().optional().openapi({ description: "Redirects to the picture, whatever its value." }),
       }),
       headers: z.object({

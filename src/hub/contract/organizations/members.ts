@@ -28,13 +28,13 @@ export const organizationMember = z
 
 /** What a member may do from now on, in the organization and in some of its resource groups. */
 export const memberRoleChange = z
-  .strictObject({
+  .object({
     role: organizationRole,
-    resourceGroups: z.array(z.strictObject({ id: objectIdInEitherCase, role: organizationRole })).optional(),
+    resourceGroups: z.array(z.object({ id: objectIdInEitherCase, role: organizationRole })).optional(),
   })
   .openapi("MemberRoleChange");
 
-const search = z.strictObject({
+const search = z.object({
   search: z.string().optional(),
   email: z.email("expected a whole e-mail address").optional(),
   cursor: z.string().optional(),

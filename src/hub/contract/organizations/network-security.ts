@@ -1,20 +1,30 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { repoTypes } from "../../../payload/schema.ts";
 import { jsonAnswer, jsonBody } from "../json.ts";
+import { openEnum, requestEnum } from "../open.ts";
 import { bearer, refusals } from "../values.ts";
 import { organizationName } from "./role.ts";
 
 /** `pending`: it is asked for, and not granted yet. */
 const isOnOrPending = z.union([z.boolean(), z.literal("pending")]);
 
-/** Who may reach an organization, and what it may reach. */
+const contentResources = ["*", ...repoTypes] as const;
+const scope = z.string().min(1);
+
+/** Who may reach an organization, and what its members may reach. */
 export const networkSecurity = z
   .strictObject({
     enforceAuth: isOnOrPending,
     enforceIpRestriction: z.boolean(),
     highRateLimits: isOnOrPending,
     ipRanges: z.array(z.string()),
-    blockedUrls: z.array(z.string()),
-    allowedUrls: z.array(z.string()),
+    blockedContents: z.array(z.strictObject({ resource: openEnum(contentResources), scope })).optional(),
+    allowedContents: z.array(z.strictObject({ resource: openEnum(contentResources), scope })).optional(),
+    keepReposMetadataVisible: z.boolean().optional(),
+    /** Before 2026-05-04, in place of `blockedContents`. */
+    blockedUrls: z.array(z.string()).optional(),
+    /** Before 2026-05-04, in place of `allowedContents`. */
+    allowedUrls: z.array(z.string()).optional(),
   })
   .openapi("NetworkSecurity");
 
@@ -26,14 +36,21 @@ const groups = [`${group}{6}`, `::${group}{0,5}`, ...[1, 2, 3, 4, 5].map((n) => 
 const cidrv6EndingInIpv4 = `^(?:${groups.join("|")})${ipv4.source.slice(1, -1)}/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9])$`;
 const ipRange = z.string().regex(new RegExp(`${cidrv4.source}|${cidrv6.source}|${cidrv6EndingInIpv4}`), expectedRange);
 
+const content = z.object({ resource: requestEnum(contentResources), scope });
+
 /** What changes of it; what is left out stays as it is. */
 export const networkSecurityChange = z
-  .strictObject({
+  .object({
     enforceAuth: z.boolean().optional(),
     enforceIpRestriction: z.boolean().optional(),
     highRateLimits: z.boolean().optional(),
-    ipRanges: z.array(ipRange).min(1).optional(),
+    ipRanges: z.array(ipRange).optional(),
+    blockedContents: z.array(content).optional(),
+    allowedContents: z.array(content).optional(),
+    keepReposMetadataVisible: z.boolean().optional(),
+    /** Before 2026-05-04, in place of `blockedContents`. */
     blockedUrls: z.array(z.string()).optional(),
+    /** Before 2026-05-04, in place of `allowedContents`. */
     allowedUrls: z.array(z.string()).optional(),
   })
   .openapi("NetworkSecurityChange");

@@ -1,23 +1,62 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { repoTypes } from "../../../payload/schema.ts";
 import { jsonAnswer, jsonBody } from "../json.ts";
-import { repoId, repoType } from "../repositories.ts";
+import { openEnum, requestEnum } from "../open.ts";
+import { repoId } from "../repositories.ts";
 import { bearer, objectId, refusals } from "../values.ts";
 import { organizationName, organizationRole } from "./role.ts";
 
-/** Whether new members of the organization join, and as what. */
+const scopes = ["all", "read_plus"] as const;
+const isAutomatic = { enabled: z.literal(true), role: organizationRole };
+const isManual = { enabled: z.literal(false) };
+const expectedAutoJoin = 'expected { "enabled": true, "role": … } or { "enabled": false }';
+
+/** Whether new members of the organization join, in which role, and which of them. */
 export const autoJoin = z.discriminatedUnion(
   "enabled",
-  [z.strictObject({ enabled: z.literal(true), role: organizationRole }), z.strictObject({ enabled: z.literal(false) })],
-  'expected { "enabled": true, "role": … } or { "enabled": false }',
+  [z.object({ ...isAutomatic, scope: requestEnum(scopes).optional() }), z.object(isManual)],
+  expectedAutoJoin,
 );
 
-/** Some repositories of an organization, and who may do what with them. */
+const answeredAutoJoin = z.discriminatedUnion(
+  "enabled",
+  [z.strictObject({ ...isAutomatic, scope: openEnum(scopes).optional() }), z.strictObject(isManual)],
+  expectedAutoJoin,
+);
+
+const addedBy = z.string().optional();
+const titled = { id: objectId, slug: z.string(), title: z.string(), private: z.boolean(), addedBy };
+const named = { id: z.string(), name: z.string().optional(), addedBy };
+const repository = z.strictObject({ type: z.enum(repoTypes), name: z.string(), private: z.boolean(), addedBy });
+
+/** Something that belongs to a resource group. */
+export const resource = z.discriminatedUnion("type", [
+  repository,
+  z.strictObject({ type: z.literal("collection"), ...titled }),
+  z.strictObject({ type: z.literal("blog"), ...titled }),
+  z.strictObject({ type: z.literal("job"), ...named }),
+  z.strictObject({ type: z.literal("scheduled-job"), ...named }),
+]);
+
+/** The published document states no unit. */
+const spendLimit = z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional();
+
+/** Resources of an organization, and who may do what with them. */
 export const resourceGroup = z
   .strictObject({
     id: objectId,
     name: z.string(),
     description: z.string().nullable().optional(),
-    autoJoin: autoJoin.optional(),
+    autoJoin: answeredAutoJoin.optional(),
+    spendLimits: z
+      .strictObject({
+        total: spendLimit,
+        inferenceProviders: spendLimit,
+        spaces: spendLimit,
+        jobs: spendLimit,
+        endpoints: spendLimit,
+      })
+      .optional(),
     users: z.array(
       z.strictObject({
         type: z.literal("user"),
@@ -26,30 +65,41 @@ export const resourceGroup = z
         name: z.string(),
         avatarUrl: z.string(),
         role: organizationRole,
-        addedBy: z.string().optional(),
+        addedBy,
       }),
     ),
-    repos: z.array(
-      z.strictObject({ name: z.string(), type: repoType, private: z.boolean(), addedBy: z.string().optional() }),
-    ),
+    resources: z.array(resource).optional(),
+    /** Before 2026-07-01, in place of `resources`. */
+    repos: z.array(repository).optional(),
   })
-  .openapi("ResourceGroup");
+  .refine(({ resources, repos }) => resources !== undefined || repos !== undefined, {
+    path: ["resources"],
+    error: "it is missing",
+  })
+  .openapi("ResourceGroup", { anyOf: [{ required: ["resources"] }, { required: ["repos"] }] });
 
-/** A resource group that is to be made. */
+/** A resource group to create. */
 export const resourceGroupRequest = z
-  .strictObject({
+  .object({
     name: z.string().min(1).max(200),
     description: z.string().max(500).optional(),
     /** By the name of the user. */
-    users: z.array(z.strictObject({ user: z.string(), role: organizationRole })).default([]),
+    users: z.array(z.object({ user: z.string(), role: organizationRole })).default([]),
     repos: z.array(repoId).default([]),
     autoJoin: autoJoin.optional(),
   })
   .openapi("ResourceGroupRequest");
 
-/** Some repositories of an organization, and who may do what with them. */
-export type ResourceGroup = z.output<typeof resourceGroup>;
-/** A resource group that is to be made. */
+/** Something that belongs to a resource group; `type` tells what it is. A newer Hub may return further types. */
+export type Resource = z.output<typeof resource>;
+/** A resource group as the Hub returns it: with `resources`, or before 2026-07-01 with `repos`. */
+export type ReturnedResourceGroup = z.output<typeof resourceGroup>;
+/** Resources of an organization, and who may do what with them. */
+export type ResourceGroup = Omit<ReturnedResourceGroup, "resources"> & {
+  /** Repositories, collections, blog articles and jobs. */
+  resources: Resource[];
+};
+/** A resource group to create. */
 export type ResourceGroupRequest = z.input<typeof resourceGroupRequest>;
 
 const path = "/api/organizations/{name}/resource-groups";

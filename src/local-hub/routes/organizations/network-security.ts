@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import type { OpenAPIHono } from "@hono/zod-openapi";
-import { networkSecurityRoutes } from "../../../hub/contract/organizations/network-security.ts";
+import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { jsonBody } from "../../../hub/contract/json.ts";
+import { networkSecurityChange, networkSecurityRoutes } from "../../../hub/contract/organizations/network-security.ts";
 import { admit } from "../../organizations/access.ts";
 import type { AuditLog } from "../../organizations/audit-log.ts";
 import { networkSecurityOf } from "../../organizations/network-security.ts";
@@ -13,6 +14,17 @@ export interface NetworkSecurityRoutesOptions {
   auditLog: AuditLog;
 }
 
+const { ipRanges, ...fields } = networkSecurityChange.shape;
+
+/** hub-api.md requires an item where the list is given, the Hub of today does not. */
+const updateRoute = createRoute({
+  ...networkSecurityRoutes.update,
+  request: {
+    ...networkSecurityRoutes.update.request,
+    body: jsonBody(z.object({ ...fields, ipRanges: ipRanges.unwrap().min(1).optional() })),
+  },
+});
+
 /** The operations on the network security of an organization (hub-api.md, Organizations). Nothing is enforced here. */
 export function networkSecurityApi({ store, auditLog }: NetworkSecurityRoutesOptions): OpenAPIHono<ApiEnvironment> {
   const app = createApiApp();
@@ -23,7 +35,7 @@ export function networkSecurityApi({ store, auditLog }: NetworkSecurityRoutesOpt
     return context.json(networkSecurityOf(store, organization), 200);
   });
 
-  app.openapi(networkSecurityRoutes.update, (context) => {
+  app.openapi(updateRoute, (context) => {
     const organization = context.req.valid("param").name;
     const { caller } = context.var;
     admit({ store, caller, organization }, { as: "admin", write: true });

@@ -26,7 +26,7 @@ const config = {
       name: "Access token",
       description: "A token of an owner of the organization, that may write to it.",
       specUri: "https://www.rfc-editor.org/info/rfc6750",
-      primary: true,
+      documentationUri: "https://huggingface.co/docs/hub/security-tokens",
     },
   ],
 };

@@ -1,7 +1,8 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { tokenRoutes } from "../../../hub/contract/organizations/tokens.ts";
-import { callerOf } from "../../accounts.ts";
+import { type Caller, callerOf, callerOfTokenId } from "../../accounts.ts";
 import { admit } from "../../organizations/access.ts";
 import type { AuditLog } from "../../organizations/audit-log.ts";
 import type { Store } from "../../store/store.ts";
@@ -15,21 +16,20 @@ export interface TokenRoutesOptions {
   now: () => number;
 }
 
-/** The operation on tokens (hub-api.md, Organizations). The token itself is written down nowhere. */
+/** The operations on tokens (hub-api.md, Organizations). The token itself is stored nowhere. */
 export function tokenApi({ store, auditLog, now }: TokenRoutesOptions): OpenAPIHono<ApiEnvironment> {
   const app = createApiApp();
 
-  app.openapi(tokenRoutes.revoke, (context) => {
-    const organization = context.req.valid("param").name;
+  const revoke = (context: Context<ApiEnvironment>, organization: string, find: () => Caller | undefined): void => {
     const { caller } = context.var;
     admit({ store, caller, organization }, { as: "admin", plan: "enterprise", write: true });
-    const revoked = callerOf(context.req.valid("json").token);
-    // A stranger's token is as good as none: who asks must not learn that it is one.
+    const revoked = find();
+    // A token of a non-member gets the answer of an unknown one: the caller must not learn that it exists.
     if (!revoked || !store.members.get({ owner: organization, id: revoked.user })) {
       throw new HTTPException(404, { message: `No member of ${organization} has this token.` });
     }
     const key = { owner: organization, id: revoked.tokenId };
-    if (store.revocations.get(key)) return context.json({}, 200);
+    if (store.revocations.get(key)) return;
     store.atOnce(() => {
       store.revocations.put({ ...key, record: { at: now() } });
       auditLog.record({
@@ -41,6 +41,16 @@ export function tokenApi({ store, auditLog, now }: TokenRoutesOptions): OpenAPIH
         request: requestOf(context),
       });
     });
+  };
+
+  app.openapi(tokenRoutes.revoke, (context) => {
+    revoke(context, context.req.valid("param").name, () => callerOf(context.req.valid("json").token));
+    return context.json({}, 200);
+  });
+
+  app.openapi(tokenRoutes.revokeById, (context) => {
+    const { name, tokenId } = context.req.valid("param");
+    revoke(context, name, () => callerOfTokenId(tokenId));
     return context.json({}, 200);
   });
 

@@ -10,6 +10,7 @@ import {
   objectIdInEitherCase,
   oneOf,
   optional,
+  otherFieldsIgnored,
   required,
   role,
   text,
@@ -78,6 +79,6 @@ export const memberRoleBounds: Bound[] = [
     "resourceGroups[0].role": role,
   }),
   ...optional({ resourceGroups: array }),
-  ...noOtherFields(["", "resourceGroups[0]"]),
+  ...otherFieldsIgnored(["", "resourceGroups[0]"]),
   objectBody,
 ];

@@ -1,5 +1,17 @@
 import type { Bound } from "../bounds.ts";
-import { array, boolean, filledArray, noOtherFields, objectBody, optional, required, text } from "../fields.ts";
+import {
+  array,
+  boolean,
+  noOtherFields,
+  object,
+  objectBody,
+  oneOf,
+  optional,
+  otherFieldsIgnored,
+  repoTypes,
+  required,
+  text,
+} from "../fields.ts";
 
 /** IPv4 ranges: each number of the address and the prefix at its edge. */
 const ipv4Ranges = [
@@ -127,6 +139,20 @@ const noRanges = [
   "http://192.0.2.0/24",
 ];
 
+/** What the Hub publishes of both lists since 2026-05-04: alike in a request and in an answer. */
+const contentBounds: Bound[] = [
+  ...optional({ blockedContents: array, allowedContents: array, keepReposMetadataVisible: boolean }),
+  ...["blockedContents[0]", "allowedContents[0]"].flatMap((at) => [
+    ...required({ [at]: object, [`${at}.resource`]: oneOf(["*", ...repoTypes]) }),
+    {
+      rule: "is a string of a character or more, and required",
+      at: `${at}.scope`,
+      accepted: ["*", "acme/*", "x".repeat(5_000)],
+      refused: [undefined, null, "", 1].map((value) => ({ value })),
+    },
+  ]),
+];
+
 /** What hub-api.md says of the body of PATCH /api/organizations/{name}/settings/network-security. */
 export const networkSecurityChangeBounds: Bound[] = [
   ...optional({
@@ -135,7 +161,8 @@ export const networkSecurityChangeBounds: Bound[] = [
     highRateLimits: boolean,
     blockedUrls: array,
     allowedUrls: array,
-    ipRanges: filledArray,
+    // Of one item or more in hub-api.md, which the local Hub keeps; the Hub of today takes none as well.
+    ipRanges: array,
   }),
   ...["enforceAuth", "enforceIpRestriction", "highRateLimits"].map((at) => ({
     rule: "is pending in answers only",
@@ -158,7 +185,9 @@ export const networkSecurityChangeBounds: Bound[] = [
     ],
   },
   ...required({ "blockedUrls[0]": text, "allowedUrls[0]": text }),
-  ...noOtherFields([""]),
+  ...contentBounds,
+  ...["blockedContents[0]", "allowedContents[0]"].flatMap((at) => otherFieldsIgnored([at])),
+  ...otherFieldsIgnored([""]),
   objectBody,
 ];
 
@@ -168,6 +197,9 @@ export const networkSecurityBody = {
   enforceIpRestriction: false,
   highRateLimits: "pending",
   ipRanges: ["192.0.2.0/24"],
+  blockedContents: [{ resource: "model", scope: "acme/*" }],
+  allowedContents: [{ resource: "*", scope: "acme/data" }],
+  keepReposMetadataVisible: true,
   blockedUrls: ["https://blocked.example"],
   allowedUrls: ["https://allowed.example"],
 };
@@ -184,11 +216,13 @@ export const networkSecurityBounds: Bound[] = [
     enforceIpRestriction: boolean,
     ipRanges: array,
     "ipRanges[0]": text,
-    blockedUrls: array,
     "blockedUrls[0]": text,
-    allowedUrls: array,
     "allowedUrls[0]": text,
   }),
+  // A Hub of before 2026-05-04 returns these two, and one of today does not.
+  ...optional({ blockedUrls: array, allowedUrls: array }),
+  ...contentBounds,
+  ...noOtherFields(["blockedContents[0]", "allowedContents[0]"]),
   { rule: "is never pending", at: "enforceIpRestriction", accepted: [], refused: [{ value: "pending" }] },
   ...noOtherFields([""]),
   objectBody,

@@ -1,5 +1,5 @@
 import type { Bound } from "../bounds.ts";
-import { noOtherFields, objectBody } from "../fields.ts";
+import { noOtherFields, objectBody, otherFieldsIgnored } from "../fields.ts";
 
 /** What hub-api.md says of the body of POST /api/organizations/{name}/settings/tokens/revoke. */
 export const tokenRevocationBounds: Bound[] = [
@@ -25,7 +25,7 @@ export const tokenRevocationBounds: Bound[] = [
       ["hf_x"],
     ].map((value) => ({ value })),
   },
-  ...noOtherFields([""]),
+  ...otherFieldsIgnored([""]),
   objectBody,
 ];
 

@@ -2,19 +2,21 @@ import type { Bound } from "../bounds.ts";
 import {
   array,
   boolean,
+  ignoredField,
   noOtherFields,
   object,
   objectBody,
   objectId,
   oneOf,
   optional,
+  otherFieldsIgnored,
   repoTypes,
   required,
   role,
   text,
 } from "../fields.ts";
 
-/** Whether new members join: alike in a request and in an answer. */
+/** Whether new members join: alike in a request and in an answer, but for fields that are not listed. */
 const autoJoin: Bound[] = [
   {
     rule: "is { enabled: true, role } or { enabled: false }, if given",
@@ -28,10 +30,17 @@ const autoJoin: Bound[] = [
       })),
       { value: { enabled: true }, names: "autoJoin.role" },
       ...role.refused.map((value) => ({ value: { enabled: true, role: value }, names: "autoJoin.role" })),
-      { value: { enabled: false, role: "read" }, names: "autoJoin.role" },
-      { value: { enabled: true, role: "read", users: [] }, names: "autoJoin.users" },
-      { value: { enabled: false, users: [] }, names: "autoJoin.users" },
+      ...oneOf(["all", "read_plus"]).refused.map((scope) => ({
+        value: { enabled: true, role: "read", scope },
+        names: "autoJoin.scope",
+      })),
     ],
+  },
+  {
+    rule: "may say who joins, since 2026-08-17",
+    at: "autoJoin",
+    accepted: ["all", "read_plus"].map((scope) => ({ enabled: true, role: "read", scope })),
+    refused: [],
   },
 ];
 
@@ -75,8 +84,11 @@ export const resourceGroupRequestBounds: Bound[] = [
     refused: [undefined, null, "", "acme", "acme/", "/data", "acme/data/x", 1].map((value) => ({ value })),
   },
   ...autoJoin,
-  ...noOtherFields(["", "users[0]", "repos[0]"]),
-  ...["id", "_id", "users[0].name", "users[0].fullname", "repos[0].private", "repos[0].addedBy"].map((at) => ({
+  ...otherFieldsIgnored(["", "users[0]", "autoJoin"]),
+  ...["id", "_id", "users[0].name", "users[0].fullname"].map((at) => ignoredField(at, ["0".repeat(24), false])),
+  // hub-api.md, RepoId: no other fields are allowed.
+  ...noOtherFields(["repos[0]"]),
+  ...["repos[0].private", "repos[0].addedBy"].map((at) => ({
     rule: "what only an answer has is not taken",
     at,
     accepted: [undefined],
@@ -90,7 +102,8 @@ export const resourceGroupBody = {
   id: "0123456789abcdef01234567",
   name: "Research",
   description: "Who does research.",
-  autoJoin: { enabled: true, role: "read" },
+  autoJoin: { enabled: true, role: "read", scope: "all" },
+  spendLimits: { total: 5_000, inferenceProviders: 0, spaces: 1, jobs: 2, endpoints: 3 },
   users: [
     {
       type: "user",
@@ -101,6 +114,20 @@ export const resourceGroupBody = {
       role: "admin",
       addedBy: "bob",
     },
+  ],
+  resources: [
+    { name: "acme/data", type: "dataset", private: true, addedBy: "bob" },
+    {
+      type: "collection",
+      id: "0123456789abcdef01234567",
+      slug: "acme/a-1",
+      title: "A",
+      private: false,
+      addedBy: "bob",
+    },
+    { type: "blog", id: "0123456789abcdef01234567", slug: "acme/b", title: "B", private: true },
+    { type: "job", id: "job-1", name: "sweep" },
+    { type: "scheduled-job", id: "job-2", addedBy: "bob" },
   ],
   repos: [{ name: "acme/data", type: "dataset", private: true, addedBy: "bob" }],
 };
@@ -118,13 +145,35 @@ export const resourceGroupBounds: Bound[] = [
     "users[0].name": text,
     "users[0].avatarUrl": text,
     "users[0].role": role,
-    repos: array,
     "repos[0]": object,
     "repos[0].name": text,
     "repos[0].type": oneOf(repoTypes),
     "repos[0].private": boolean,
   }),
   ...optional({ "users[0].addedBy": text, "repos[0].addedBy": text }),
+  // A Hub of before 2026-07-01 returns repos, one of today resources.
+  ...optional({ repos: array, resources: array }),
+  ...["resources[0]", "resources[1]", "resources[2]", "resources[3]", "resources[4]"].flatMap((at) =>
+    optional({ [`${at}.addedBy`]: text }),
+  ),
+  ...required({
+    "resources[0].name": text,
+    "resources[0].private": boolean,
+    "resources[1].id": objectId,
+    "resources[1].slug": text,
+    "resources[1].title": text,
+    "resources[1].private": boolean,
+    "resources[2].id": objectId,
+    "resources[3].id": text,
+    "resources[4].id": text,
+  }),
+  ...optional({ "resources[3].name": text, "resources[4].name": text }),
+  ...["total", "inferenceProviders", "spaces", "jobs", "endpoints"].map((name) => ({
+    rule: "is an integer of 0 or more, if given",
+    at: `spendLimits.${name}`,
+    accepted: [undefined, 0, 1, 9007199254740991],
+    refused: [null, -1, 0.5, "1"].map((value) => ({ value })),
+  })),
   {
     rule: "is a string or null, if given",
     at: "description",
@@ -132,6 +181,6 @@ export const resourceGroupBounds: Bound[] = [
     refused: [{ value: 1 }, { value: {} }, { value: ["x"] }],
   },
   ...autoJoin,
-  ...noOtherFields(["", "users[0]", "repos[0]"]),
+  ...noOtherFields(["", "users[0]", "repos[0]", "autoJoin", "spendLimits", "resources[0]", "resources[1]"]),
   objectBody,
 ];

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { describe, expect, test } from "vitest";
-import { tolerant } from "../../src/hub/tolerant.ts";
+import { lenient } from "../../src/hub/lenient.ts";
 import { jobWebhook, sourceWebhook, urlWebhook } from "./answers.ts";
 import { connect, openHub, rejectionOf } from "./scripted-hub.ts";
 
@@ -70,14 +70,14 @@ describe("An answer of a newer Hub is taken", () => {
 });
 
 test("null stays where it has a meaning of its own", () => {
-  const schema = tolerant(
+  const schema = lenient(
     z.strictObject({ description: z.string().nullable().optional(), owner: z.string().optional() }),
   );
   expect(schema.parse({ description: null, owner: null })).toStrictEqual({ description: null });
 });
 
 test("a number or a flag stays one, though another than expected", () => {
-  const schema = tolerant(
+  const schema = lenient(
     z.strictObject({ version: z.literal(3), enabled: z.literal(true), ready: z.enum({ no: 0, yes: 1 }) }),
   );
   const newer = { version: 4, enabled: false, ready: 2 };

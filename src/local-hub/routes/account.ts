@@ -1,0 +1,20 @@
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { accountRoutes } from "../../hub/contract/account.ts";
+import type { Store } from "../store/store.ts";
+import { whoamiOf } from "../users/whoami.ts";
+import { type ApiEnvironment, createApiApp } from "./api.ts";
+
+/** What the route of accounts needs. */
+export interface AccountRoutesOptions {
+  store: Store;
+  /** Where the local Hub is, without a trailing slash. */
+  baseUrl: string;
+  startedAt: Date;
+}
+
+/** The operation on accounts, which every program of Python's client calls first. */
+export function accountApi(options: AccountRoutesOptions): OpenAPIHono<ApiEnvironment> {
+  const app = createApiApp();
+  app.openapi(accountRoutes.whoami, (context) => context.json(whoamiOf(context.var.caller, options), 200));
+  return app;
+}

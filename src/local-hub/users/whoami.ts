@@ -1,0 +1,80 @@
+import type { Whoami } from "../../hub/contract/account.ts";
+import { accountId, avatarUrlOf, type Caller, fullNameOf, organizationNames, type Plan, planOf } from "../accounts.ts";
+import { accessibleGroups } from "../organizations/resource-groups.ts";
+import type { Store } from "../store/store.ts";
+
+/** What {@link whoamiOf} reads from. */
+export interface WhoamiSource {
+  store: Store;
+  baseUrl: string;
+  /** When the local Hub was started: its tokens are as old. */
+  startedAt: Date;
+}
+
+const plans: Readonly<Record<Plan, "team" | "enterprise" | "plus" | undefined>> = {
+  free: undefined,
+  team: "team",
+  enterprise: "enterprise",
+  "enterprise-plus": "plus",
+};
+
+/** The user of a request, the organizations of that user, and the token. */
+export function whoamiOf(caller: Caller, source: WhoamiSource): Whoami {
+  const { user, tokenRole } = caller;
+  return {
+    type: "user",
+    id: accountId(user),
+    name: user,
+    fullname: fullNameOf(user),
+    email: `${user}@example.com`,
+    emailVerified: true,
+    canPay: false,
+    isPro: false,
+    periodEnd: null,
+    avatarUrl: avatarUrlOf(user, source),
+    orgs: organizationNames.flatMap((name) => organizationOf(name, caller, source)),
+    auth: {
+      type: "access_token",
+      accessToken: {
+        displayName: `${tokenRole} token of the local Hub`,
+        role: tokenRole,
+        createdAt: source.startedAt.toISOString(),
+        ...(tokenRole === "fineGrained" && { fineGrained: fineGrainedOf(user) }),
+      },
+    },
+  };
+}
+
+function organizationOf(name: string, caller: Caller, { store, baseUrl }: WhoamiSource): Whoami["orgs"] {
+  const role = store.members.get({ owner: name, id: caller.user })?.role;
+  if (role === undefined) return [];
+  const plan = plans[planOf(name) ?? "free"];
+  const access = { organization: name, user: caller.user, isAdmin: role === "admin" };
+  const groups = accessibleGroups(store, access).flatMap(({ id, record }) => {
+    const held = record.users.find(({ user }) => user === caller.user);
+    return held ? [{ id, name: record.name, role: held.role }] : [];
+  });
+  const isRevoked = store.revocations.get({ owner: name, id: caller.tokenId }) !== undefined;
+  return [
+    {
+      type: "org",
+      id: accountId(name),
+      name,
+      fullname: fullNameOf(name),
+      avatarUrl: avatarUrlOf(name, { baseUrl }),
+      ...(plan && { plan }),
+      roleInOrg: role,
+      ...(isRevoked && { securityRestrictions: ["token-revoked"] }),
+      ...(groups.length > 0 && { resourceGroups: groups }),
+    },
+  ];
+}
+
+/** It may write what is the user's own. */
+function fineGrainedOf(user: string): NonNullable<NonNullable<Whoami["auth"]["accessToken"]>["fineGrained"]> {
+  const entity = { _id: accountId(user), name: user, type: "user" } as const;
+  return {
+    scoped: [{ entity, permissions: ["repo.content.read", "repo.write", "discussion.write", "user.webhooks.write"] }],
+    canReadGatedRepos: false,
+  };
+}
