@@ -1,0 +1,63 @@
+import { describe, expect, test } from "vitest";
+import { operationsOf, partsOf } from "../../../scripts/contract-diff/compare.ts";
+import { endsWithField } from "../../../scripts/contract-diff/explain.ts";
+import type { Fact, JsonObject } from "../../../scripts/contract-diff/schema-facts.ts";
+import { hubDocument } from "../../../src/hub/contract/document.ts";
+import { type ChangedPart, contractRules, hubChanges, publishedOn } from "../../../src/hub/contract/hub-changes.ts";
+
+const contract: JsonObject = JSON.parse(JSON.stringify(hubDocument({ serverUrl: "http://localhost" })));
+const operations = new Map([...operationsOf(contract).values()].map((operation) => [operation.operationId, operation]));
+
+const rows = [
+  ...hubChanges.map(({ what, parts }) => ({ what, parts })),
+  ...contractRules.map(({ why, parts }) => ({ what: why, parts })),
+].flatMap(({ what, parts }) =>
+  parts.flatMap((part) =>
+    part.operations.map((operation) => ({
+      what,
+      operation,
+      part,
+      change: part.change,
+      in: part.in,
+      field: part.field,
+    })),
+  ),
+);
+
+/** What the contract says of the places that a part names. */
+function factsOf(operation: string, { in: where, field }: ChangedPart): [string, Fact][] {
+  const facts = partsOf(operations.get(operation) ?? {}, contract).get(where) ?? new Map<string, Fact>();
+  return [...facts].filter(([place]) => endsWithField(place, field));
+}
+
+describe("The contract agrees with what is recorded of the Hub's changes:", () => {
+  test.each(rows)("$operation $in $field is $change ($what)", ({ operation, part }) => {
+    expect([...operations.keys()]).toContain(operation);
+    if (part.in === "operation") return;
+    const facts = factsOf(operation, part);
+    if (part.change === "passed through") return expect(facts).toEqual([]);
+    expect(facts).not.toEqual([]);
+    if (part.change === "differs") return;
+    for (const [place, { required, values = [] }] of facts) {
+      // What only one of the two shapes has cannot be required.
+      if (part.values === undefined && !place.endsWith("{value}")) expect([place, required]).toEqual([place, false]);
+      if (part.values) expect(values, place).toEqual(expect.arrayContaining([...part.values]));
+    }
+  });
+});
+
+describe("The recorded changes", () => {
+  test("have days, in order, up to that of the document they were compared with", () => {
+    const days = hubChanges.map(({ since }) => since);
+    expect(days).toEqual([...days].sort());
+    for (const day of days) expect(day).toMatch(/^2026-\d\d-\d\d$/);
+    expect(days.at(-1)).toBe(publishedOn);
+  });
+
+  test("say of each what the client and the local Hub make of it", () => {
+    for (const { what, client, localHub, parts } of hubChanges) {
+      for (const text of [what, client, localHub]) expect(text).toMatch(/^[^|]{5,}[^.]$/);
+      expect(parts).not.toEqual([]);
+    }
+  });
+});
