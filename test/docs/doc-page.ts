@@ -7,6 +7,7 @@ export const reasonsNotToRun: readonly string[] = [
   "is of this repository",
   "needs an account on the Hub",
   "needs Docker",
+  "needs Python",
 ];
 
 /** The languages that a shell block is marked with. */
