@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
+import { hubChanges } from "../../src/hub/contract/hub-changes.ts";
 import { operations } from "../../src/hub/contract/operations.ts";
 import { auditLogTypes } from "../../src/hub/contract/organizations/audit-log.ts";
 import { LocalHub } from "../../src/local-hub.ts";
@@ -35,6 +36,7 @@ const shortened: Record<string, string> = {
   "### Notifications": "",
   "### Settings": "",
   "### Papers": "",
+  "### Account and hardware": "",
 };
 
 const documented = Object.entries(shortened).flatMap(([heading, path]) =>
@@ -60,9 +62,9 @@ describe("The page of the Hub's API", () => {
     return () => local.close();
   });
 
-  test("has a row for each of the 24 operations of the contract, and for no other", () => {
+  test("has a row for each of the 27 operations of the contract, and for no other", () => {
     const known = operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
-    expect(known).toHaveLength(24);
+    expect(known).toHaveLength(27);
     expect(documented.map(({ operation }) => operation).sort()).toEqual(known.sort());
   });
 
@@ -85,6 +87,11 @@ describe("The page of the Hub's API", () => {
     const line = request?.line(own ? id : "acme").replace(/\/replay\/x$/, `/replay/${entry?.logId}`) ?? "";
     // Wherever it is asked for, it is held to the strict schema of its answer.
     expect((await hub.ask(line, request?.body && { body: request.body })).status).toBe(200);
+  });
+
+  test("has a row for each change of the Hub that is recorded, in the same words", () => {
+    const changed = rows(section("## What the Hub has changed")).filter(([since = ""]) => /^\d/.test(since));
+    expect(changed).toEqual(hubChanges.map(({ since, what, client, localHub }) => [since, what, client, localHub]));
   });
 
   test("names every type of the audit log", () => {
