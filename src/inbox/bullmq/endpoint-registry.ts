@@ -1,7 +1,7 @@
 import { type DeliveryQueue, openQueue, type QueueServer, registryName } from "./queue-server.ts";
 import { jobIdOf } from "./stored-job.ts";
 
-/** The names of all endpoints that a server keeps deliveries of, as jobs that nobody works on. */
+/** The names of all endpoints that a server keeps deliveries of, as jobs that no worker takes. */
 export class EndpointRegistry {
   readonly #server: QueueServer;
   readonly #registered = new Map<string, Promise<unknown>>();

@@ -80,7 +80,7 @@ export class PostgresPool implements PgPool {
     }
   }
 
-  /** Whoever needs a connection waits for one of those that are open. */
+  /** From now on, queries wait for one of the connections that are open. */
   #shrink(): void {
     this.#pool.options.max = this.#pool.totalCount;
     clearTimeout(this.#growing);

@@ -20,7 +20,7 @@ import {
 } from "./queue-server.ts";
 import { inboxMissing, serverSlow, serverUnusable } from "./server-unusable.ts";
 
-/** So that our tables are told from those of others in the same database. */
+/** Keeps our tables apart from others in the same database. */
 const schema = "hub_webhooks";
 const connectMs = 5_000;
 /** A server that stopped answering must not keep a connection forever. */
@@ -63,7 +63,7 @@ export async function connectPostgres({
   const start = async () => {
     const settings = await prepare({ url, mustExist, packages: { bullmq, pg } });
     await connection.waitUntilReady();
-    // Whoever only reads needs no more than one connection.
+    // Reading needs no more than one connection.
     if (!mustExist) await Promise.all([connection.getListenClient(), pool.query("SELECT 1")]);
     return settings;
   };

@@ -19,7 +19,7 @@ interface SuspectWaiter extends Waiter {
 
 /**
  * Keeps deliveries that may crash the process apart from all others of the process: one such suspect runs at a time,
- * and nothing beside it. Between two suspects, whatever else has been waiting starts. Nobody waits forever: a suspect
+ * and nothing beside it. Between two suspects, whatever else has been waiting starts. No wait is endless: a suspect
  * holds others back for a minute at most, and shares the process after that.
  */
 export class RunGate {

@@ -81,7 +81,9 @@ export function describeServerHealth(
 
     test("are looked for at the start, unasked", async () => {
       const { logger } = await open({ now: () => Date.now() - hourMs });
-      await vi.waitFor(() => expect(logger.lines).toMatchObject([{ code: "INBOX_CLOCK_SKEW" }]), { timeout: 15_000 });
+      await vi.waitFor(() => expect(logger.lines.map(({ code }) => code)).toContain("INBOX_CLOCK_SKEW"), {
+        timeout: 15_000,
+      });
     });
 
     test("are that deliveries wait which nobody takes", async () => {

@@ -126,7 +126,10 @@ describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
     const { inbox } = await open(url);
     const endpoints = Array.from({ length: 20 }, (_, index) => `endpoint-${index}`);
     for (const endpoint of endpoints) work(inbox, () => succeeded, { endpoint });
-    await Promise.all(endpoints.map((endpoint) => inbox.accept(arrival("a", { endpoint }))));
+    // With so few, an arrival may be refused while all workers start: it is sent again.
+    const send = (endpoint: string) =>
+      vi.waitFor(() => inbox.accept(arrival("a", { endpoint })), { timeout: 30_000, interval: 50 });
+    await Promise.all(endpoints.map(send));
     await vi.waitFor(
       async () => {
         const counts = Object.values(await inbox.counts());
