@@ -11,7 +11,7 @@ import type {
   QueueOptions,
 } from "../inbox.ts";
 import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
-import { idsKnownMs } from "../known-ids.ts";
+import { idsKeptMs, idsKnownMs } from "../known-ids.ts";
 import { pageSize } from "../list-options.ts";
 import { defaultRetentionMs } from "../retention.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
@@ -51,7 +51,6 @@ export interface BullmqInboxOptions {
 }
 
 const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 const skewCheckMs = 5 * 60_000;
 /** How long the server has to show that it could take a delivery, in milliseconds. */
 const probeMs = 2_500;
@@ -113,7 +112,9 @@ export class BullmqInbox implements Inbox {
     const { endpoint } = queue;
     if (this.#workers.has(endpoint)) return;
     const { onError, url, leaseMs, maxBlockedMs } = this.#options;
-    this.#registry.setRetention(endpoint, queue.retentionMs).catch(onError);
+    this.#registry
+      .setRetention(endpoint, { retentionMs: queue.retentionMs, idsKeptMs: idsKeptMs(queue.policy) })
+      .catch(onError);
     this.#leases ??= new LeaseRenewer({ url, leaseMs, maxBlockedMs, onError });
     const worker = new EndpointWorker({ ...this.#options, queue, gate: this.#gate, leases: this.#leases });
     this.#workers.set(endpoint, worker);
@@ -188,12 +189,13 @@ export class BullmqInbox implements Inbox {
 
   async prune(): Promise<number> {
     // A server that was away at the start has not heard of them.
-    for (const [endpoint, { retentionMs }] of this.#workers) await this.#registry.setRetention(endpoint, retentionMs);
+    for (const [endpoint, worker] of this.#workers) await this.#registry.setRetention(endpoint, worker);
     const now = this.#options.now();
     let count = 0;
-    for (const [endpoint, { retentionMs = defaultRetentionMs }] of await this.#registry.read()) {
-      const retryMs = this.#workers.get(endpoint)?.totalWaitMs ?? 0;
-      const limits = { bodiesBefore: now - retentionMs, idsBefore: now - Math.max(idsKnownMs, retryMs + dayMs) };
+    const defaults = { retentionMs: defaultRetentionMs, idsKeptMs: idsKnownMs };
+    for (const [endpoint, stored] of await this.#registry.read()) {
+      const retention = { ...defaults, ...stored };
+      const limits = { bodiesBefore: now - retention.retentionMs, idsBefore: now - retention.idsKeptMs };
       count += await this.#queue(endpoint).prune(limits);
     }
     return count;

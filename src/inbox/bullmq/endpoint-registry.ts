@@ -1,6 +1,13 @@
 import { type DeliveryQueue, openQueue, type QueueServer, registryName } from "./queue-server.ts";
 import { jobIdOf } from "./stored-job.ts";
 
+/** How long finished deliveries of an endpoint are kept, in milliseconds. */
+export interface Retention {
+  retentionMs: number;
+  /** For their ids, by which duplicates are recognized. */
+  idsKeptMs: number;
+}
+
 /** The names of all endpoints that a server keeps deliveries of, as jobs that no worker takes. */
 export class EndpointRegistry {
   readonly #server: QueueServer;
@@ -25,26 +32,27 @@ export class EndpointRegistry {
     return registered;
   }
 
-  /** Notes for how long finished deliveries of an endpoint are kept, for when no server has it any more. */
-  async setRetention(endpoint: string, retentionMs: number): Promise<void> {
+  /** Stores how long finished deliveries of an endpoint are kept, for receivers that do not have it. */
+  async setRetention(endpoint: string, { retentionMs, idsKeptMs }: Retention): Promise<void> {
     await this.add(endpoint);
     const job = await this.#opened().getJob(jobIdOf(endpoint));
-    if (job && job.data.retentionMs !== retentionMs) await job.updateData({ ...job.data, retentionMs });
+    if (!job || (job.data.retentionMs === retentionMs && job.data.idsKeptMs === idsKeptMs)) return;
+    await job.updateData({ ...job.data, retentionMs, idsKeptMs });
   }
 
   async has(endpoint: string): Promise<boolean> {
     return (await this.#opened().getJobState(jobIdOf(endpoint))) !== "unknown";
   }
 
-  /** All endpoints by name, with the retention that was noted last. */
-  async read(): Promise<ReadonlyMap<string, { retentionMs: number | undefined }>> {
+  /** All endpoints by name, with the retention that was stored last. */
+  async read(): Promise<ReadonlyMap<string, Partial<Retention>>> {
     const jobs = await this.#opened().getJobs(["wait"]);
-    const endpoints = new Map(jobs.map(({ data: { id, retentionMs } }) => [id, { retentionMs }]));
+    const endpoints = new Map<string, Partial<Retention>>(jobs.map(({ data }) => [data.id, data]));
     // Emptying the server has emptied this list as well.
     for (const name of [...this.#registered.keys()].filter((one) => !endpoints.has(one))) {
       this.#registered.delete(name);
       await this.add(name);
-      endpoints.set(name, { retentionMs: undefined });
+      endpoints.set(name, {});
     }
     return new Map([...endpoints].sort(([one], [other]) => (one < other ? -1 : 1)));
   }

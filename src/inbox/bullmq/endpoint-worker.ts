@@ -1,8 +1,10 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { Outcome } from "../../delivery.ts";
 import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { QueueOptions, Task } from "../inbox.ts";
 import { inboxClosing, leaseLost } from "../inbox-errors.ts";
+import { idsKeptMs } from "../known-ids.ts";
 import { nextAttemptAt } from "../retry-policy.ts";
 import { abandonedError, closingError, type DeliveryAttempt, storedError } from "../stored-delivery.ts";
 import {
@@ -48,6 +50,10 @@ export interface EndpointWorkerOptions {
 
 /** What passes until a server that did not answer is asked again, in milliseconds: BullMQ would take 15 seconds. */
 const retryMs = 3_000;
+
+/** How often, and for how long at most, the end of a run is written again while the server refuses it, in milliseconds. */
+const recordRetryMs = 500;
+const recordTimeoutMs = 60_000;
 
 /** Crashes are counted by what the log of a job lacks, so BullMQ itself never gives up. */
 const withoutLimit = 1_000_000;
@@ -113,8 +119,9 @@ export class EndpointWorker {
   }
 
   /** How long all retries of a delivery can take, in milliseconds. */
-  get totalWaitMs(): number {
-    return this.#options.queue.policy.totalWaitMs;
+  /** How long the ids of its deliveries are kept, in milliseconds. */
+  get idsKeptMs(): number {
+    return idsKeptMs(this.#options.queue.policy);
   }
 
   get progress(): WorkProgress {
@@ -206,12 +213,12 @@ export class EndpointWorker {
     const start = job.attemptsStarted;
     if (run.outcome === "grace over" || (this.#closing.signal.aborted && run.outcome.status === "failed")) {
       const attempt: DeliveryAttempt = { ...run.attempt, outcome: "abandoned", error: closingError };
-      await job.log(attemptRow({ start, attempt, counts: false }));
+      await this.#record(job, attemptRow({ start, attempt, counts: false }));
       return this.#backIntoQueue(job, token);
     }
     if (run.isLost || !(await this.#isHeld(job, token, run))) return this.#endLate(job, run);
     const next = this.#next({ task, counted, outcome: run.outcome });
-    const rows = await job.log(attemptRow({ start, attempt: run.attempt, counts: true, dueAt: next?.dueAt }));
+    const rows = await this.#record(job, attemptRow({ start, attempt: run.attempt, counts: true, dueAt: next?.dueAt }));
     // One row, unless somebody has written others: of a replay, or of the end of a run that was given up.
     const history = rows > 1 ? await this.#history(job) : [];
     if (wasReplayed(history, job)) {
@@ -221,6 +228,23 @@ export class EndpointWorker {
     }
     if (run.outcome.status !== "failed" || hasSucceeded(history)) return undefined;
     throw next ?? new words.UnrecoverableError(run.outcome.error.code);
+  }
+
+  /** Appends the end of a run to the log of a job once the server takes it: an end that is missing looks like a crash. */
+  async #record(job: DeliveryJob, row: string): Promise<number> {
+    const { onError } = this.#options;
+    const { signal } = this.#closing;
+    const givesUpAt = performance.now() + recordTimeoutMs;
+    for (;;) {
+      try {
+        return await job.log(row);
+      } catch (error) {
+        if (signal.aborted || performance.now() > givesUpAt) throw error;
+        onError(error instanceof Error ? error : new Error(String(error)));
+      }
+      // Ends early at a shutdown, for a last try.
+      await wait(recordRetryMs, undefined, { signal }).catch(() => {});
+    }
   }
 
   /** Waits until the handler may run, unless the receiver closes before, or an earlier run turns out to have succeeded. */
@@ -258,7 +282,7 @@ export class EndpointWorker {
   /** Records the end of a run whose lease had ended before: its success counts, whatever became of the delivery since. */
   async #endLate(job: DeliveryJob, { outcome, attempt }: Run): Promise<never> {
     const { queue, words, log } = this.#options;
-    await job.log(attemptRow({ start: job.attemptsStarted, attempt, counts: true }));
+    await this.#record(job, attemptRow({ start: job.attemptsStarted, attempt, counts: true }));
     const fields = { endpoint: queue.endpoint, deliveryId: job.data.id, code: "LEASE_LOST" };
     if (outcome !== "grace over" && outcome.status !== "failed") {
       log().warn(fields, "A delivery succeeded after its lease had ended: the success counts.");

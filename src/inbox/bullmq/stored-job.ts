@@ -14,6 +14,8 @@ export const jobDataSchema = z.object({
   base64: z.string().optional(),
   /** In the registry of endpoints: how long finished deliveries are kept, in milliseconds. */
   retentionMs: z.number().optional(),
+  /** Likewise: how long their ids are kept. */
+  idsKeptMs: z.number().optional(),
 });
 
 /** A delivery as the data of a job. */

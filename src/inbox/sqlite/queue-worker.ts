@@ -179,7 +179,8 @@ export class QueueWorker {
     const done = Promise.resolve()
       .then(() => this.#work(claimed, controller))
       .finally(() => {
-        this.#running.delete(claimed.id);
+        // The transaction that stored the end may have claimed the delivery again: that run has its own entry.
+        if (this.#running.get(claimed.id)?.controller === controller) this.#running.delete(claimed.id);
         runningChanged();
         if (!this.#closing) this.wake();
         gate.leave();

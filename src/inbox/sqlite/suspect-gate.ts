@@ -20,14 +20,17 @@ export interface SuspectGateOptions {
   wakeWorkers: () => void;
 }
 
+/** New deliveries are never held back for longer at a time: one long handler must not stop all endpoints. */
+const maxHoldMs = 60_000;
+
 /**
  * Lets a suspect run only while no other delivery runs in this process: should it crash the process again, it crashes
  * alone.
  *
  * A suspect that is due waits until nothing runs. In a busy process, new deliveries are held back for a while, then let
- * through for as long, and each time twice as long, until nothing runs in one of these times. So a suspect starts at
- * last, however long handlers take, and all others have half of the time at least. After a suspect, the others go on for
- * as long as it took.
+ * through for as long, and each time twice as long, up to a minute. Where handlers take longer than that, the suspect
+ * runs beside them: a crash then counts as one beside others. After a suspect that ran alone, the others go on for as
+ * long as it took.
  */
 export class SuspectGate {
   readonly #options: SuspectGateOptions;
@@ -85,9 +88,13 @@ export class SuspectGate {
       this.#changesAt = monotonicNow() + this.#holdMs;
       if (this.#state === "open") {
         this.#state = "holding";
-      } else {
-        this.#holdMs *= 2;
+      } else if (this.#holdMs < maxHoldMs) {
+        this.#holdMs = Math.min(this.#holdMs * 2, maxHoldMs);
         this.#open();
+      } else {
+        this.#holdMs = firstHoldMs;
+        this.#open();
+        void due.run();
       }
     }
   }
