@@ -9,7 +9,7 @@ import type { InboxThreadData } from "./inbox-thread.ts";
 const checkpointMs = 250;
 const minLogBytes = 2 * 2 ** 20;
 
-const { file, owner, beatMs, running }: InboxThreadData = workerData;
+const { file, owner, beatMs, shared }: InboxThreadData = workerData;
 
 const url = pathToFileURL(file);
 // Makes no file where there is none.
@@ -33,7 +33,7 @@ function attempt(action: () => void): void {
 }
 
 function showAlive(): void {
-  if (Atomics.load(running, 0) > 0) attempt(() => beat.run(owner, Date.now()));
+  if (Atomics.load(shared, 0) > 0) attempt(() => beat.run(owner, Date.now()));
 }
 
 /** Left to a commit, this would block the event loop for as long as it takes to copy 40 MB. */
@@ -45,5 +45,6 @@ function checkpoint(): void {
 }
 
 showAlive();
+Atomics.store(shared, 1, 1);
 setInterval(showAlive, beatMs);
 setInterval(checkpoint, checkpointMs);

@@ -7,8 +7,8 @@ export interface InboxThreadData {
   owner: string;
   /** How often it shows that this process is alive, in milliseconds. */
   beatMs: number;
-  /** How many deliveries run in this process. */
-  running: Int32Array<SharedArrayBuffer>;
+  /** How many deliveries run in this process, and whether the thread has started to work: 0 or 1. */
+  shared: Int32Array<SharedArrayBuffer>;
 }
 
 /** What a {@link InboxThread} is made from. */
@@ -28,33 +28,38 @@ export interface InboxThreadOptions {
  */
 export class InboxThread {
   readonly #options: InboxThreadOptions;
-  readonly #running = new Int32Array(new SharedArrayBuffer(4));
+  readonly #shared = new Int32Array(new SharedArrayBuffer(8));
   #thread: Worker | undefined;
   #hasFailed = false;
+  #isClosed = false;
 
   constructor(options: InboxThreadOptions) {
     this.#options = options;
   }
 
-  /** Whether the event loop has to show that this process is alive, since there is no thread. */
+  /** Whether the event loop has to show that this process is alive, since no thread does. */
   get needsEventLoop(): boolean {
-    return this.#options.file !== undefined && this.#thread === undefined;
+    const isWorking = this.#thread !== undefined && Atomics.load(this.#shared, 1) === 1;
+    return this.#options.file !== undefined && !isWorking;
   }
 
   /** Notes how many deliveries run here. */
   setRunning(count: number): void {
-    Atomics.store(this.#running, 0, count);
-    if (count > 0 && this.#thread === undefined && !this.#hasFailed) this.#start();
+    Atomics.store(this.#shared, 0, count);
+    if (count > 0 && this.#thread === undefined && !this.#hasFailed && !this.#isClosed) this.#start();
   }
 
   /** Lets another thread open the file at the path, after it was replaced. */
   async restart(): Promise<void> {
     await this.#stop();
-    if (Atomics.load(this.#running, 0) > 0 && this.#thread === undefined && !this.#hasFailed) this.#start();
+    if (this.#isClosed) return;
+    // One that found no file at the path could not help it.
+    this.#hasFailed = false;
+    if (Atomics.load(this.#shared, 0) > 0 && this.#thread === undefined) this.#start();
   }
 
   async close(): Promise<void> {
-    this.#hasFailed = true;
+    this.#isClosed = true;
     await this.#stop();
   }
 
@@ -62,14 +67,14 @@ export class InboxThread {
   async #stop(): Promise<void> {
     const thread = this.#thread;
     this.#thread = undefined;
-    thread?.removeAllListeners();
     await thread?.terminate();
   }
 
   #start(): void {
     const { file, owner, beatMs } = this.#options;
     if (file === undefined) return;
-    const data: InboxThreadData = { file, owner, beatMs, running: this.#running };
+    Atomics.store(this.#shared, 1, 0);
+    const data: InboxThreadData = { file, owner, beatMs, shared: this.#shared };
     const script = import.meta.url.endsWith(".ts") ? "inbox-thread-main.ts" : "inbox-thread-main.js";
     try {
       const thread = new Worker(new URL(script, import.meta.url), {
@@ -78,18 +83,22 @@ export class InboxThread {
         execArgv: ["--disable-warning=ExperimentalWarning"],
       });
       thread.unref();
-      // Without a listener an error of the thread would end the process.
-      thread.on("error", (error) => this.#fail(error));
-      thread.on("exit", () => this.#fail(new Error("It exited.")));
+      // Listened to until its end, since an error without a listener ends the process.
+      thread.on("error", (error) => this.#noteEnd(thread, error));
+      thread.on("exit", () => this.#noteEnd(thread, new Error("It exited.")));
       this.#thread = thread;
     } catch (error) {
       this.#fail(error);
     }
   }
 
+  #noteEnd(thread: Worker, error: unknown): void {
+    // Otherwise it was told to end.
+    if (thread === this.#thread) this.#fail(error);
+  }
+
   #fail(error: unknown): void {
     this.#thread = undefined;
-    if (this.#hasFailed) return;
     this.#hasFailed = true;
     this.#options
       .log()

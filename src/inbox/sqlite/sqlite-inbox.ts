@@ -70,8 +70,8 @@ export class SqliteInbox implements Inbox {
   #lastPoll = Number.POSITIVE_INFINITY;
   #wakeAt = Number.POSITIVE_INFINITY;
   #wakeTimer: NodeJS.Timeout | undefined;
-  /** What was logged last of the regular work, by the monotonic clock. */
-  #failure: { message: string; at: number } | undefined;
+  /** When which failure of the regular work was logged, by the monotonic clock. */
+  readonly #failures = new Map<string, number>();
   #pruning: Promise<number> | undefined;
   #closed: Promise<void> | undefined;
 
@@ -339,8 +339,8 @@ export class SqliteInbox implements Inbox {
       if (this.#closed) return;
       const message = messageOf(error);
       const at = this.#options.monotonicNow();
-      if (message === this.#failure?.message && at - this.#failure.at < logEveryMs) return;
-      this.#failure = { message, at };
+      if (at - (this.#failures.get(message) ?? Number.NEGATIVE_INFINITY) < logEveryMs) return;
+      this.#failures.set(message, at);
       this.#options.log().error({ err: error }, "The inbox could not be looked after; it is tried again.");
     });
   }

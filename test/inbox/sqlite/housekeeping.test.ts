@@ -93,6 +93,15 @@ describe("The id of a finished delivery", () => {
   });
 });
 
+test("A process that crashed while it ran nothing leaves no row for longer than a day", async () => {
+  const { inbox, file } = openInbox();
+  const database = new DatabaseSync(file);
+  database.exec(`INSERT INTO owners (owner, beat, beat_at) VALUES ('old', 1, 1), ('recent', 1, ${Date.now()})`);
+  await inbox.prune();
+  expect(database.prepare("SELECT owner FROM owners").all()).toEqual([{ owner: "recent" }]);
+  database.close();
+});
+
 describe("Space that is not needed any more", () => {
   test("is given back to the disk by a file that this release has made", async () => {
     const { inbox, file } = openInbox();

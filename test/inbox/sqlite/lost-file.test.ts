@@ -24,6 +24,12 @@ async function idsOf(inbox: Inbox): Promise<string[]> {
   return (await inbox.list({ limit: 1_000 })).deliveries.map(({ id }) => id).sort();
 }
 
+function execute(file: string, statement: string): void {
+  const database = new DatabaseSync(file, { timeout: 5_000 });
+  database.exec(statement);
+  database.close();
+}
+
 /** The ids that a receiver finds after a restart. */
 async function idsAfterRestart(file: string): Promise<string[]> {
   return idsOf(openInbox({ file }).inbox);
@@ -86,6 +92,36 @@ describe("An inbox whose file is gone from its path", () => {
     release.resolve();
     expect((await reached(inbox, "a", "succeeded"))?.attempts).toMatchObject([{ number: 1, outcome: "succeeded" }]);
     expect(runs).toHaveLength(1);
+  });
+
+  test("shows at its path again that it is alive, while something runs", async () => {
+    const file = fileInFolder();
+    const { inbox } = openInbox({ file, leaseMs: 300 });
+    const runs = work(inbox, () => new Promise(() => {}));
+    await inbox.accept(arrival("a"));
+    await waitFor(() => expect(runs).toHaveLength(1));
+    rmSync(dirname(file), { recursive: true });
+    await waitFor(() => expect(existsSync(file)).toBe(true));
+    await waitFor(async () => expect(await inbox.problems()).toEqual([]));
+    const database = new DatabaseSync(file, { readOnly: true });
+    const beat = () => Number(database.prepare("SELECT max(beat) AS beat FROM owners").get()?.beat ?? 0);
+    const before = beat();
+    await waitFor(() => expect(beat()).toBeGreaterThan(before + 2));
+    database.close();
+  });
+
+  test("is tried again when its deliveries could not be brought into another inbox", async () => {
+    const file = fileInFolder();
+    const { inbox, logger } = openInbox({ file, pollMs: 50 });
+    await inbox.accept(arrival("a"));
+    const other = inboxFile();
+    await openInbox({ file: other }).inbox.close(0);
+    execute(other, "CREATE TRIGGER refuse BEFORE INSERT ON deliveries BEGIN SELECT RAISE(ABORT, 'Not now.'); END");
+    renameSync(other, file);
+    await waitFor(() => expect(logger.lines.some(({ msg }) => msg.includes("Not now."))).toBe(true));
+    execute(file, "DROP TRIGGER refuse");
+    await waitFor(async () => expect(await inbox.problems()).toEqual([]));
+    expect(await idsAfterRestart(file)).toEqual(["a"]);
   });
 
   test("runs what it had taken when the file went, since that was refused", async () => {

@@ -1,8 +1,12 @@
 import { DatabaseSync } from "node:sqlite";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { waitFor } from "../../support/wait-for.ts";
 import { fastClock } from "./fast-clock.ts";
 import { arrival, openInbox, reached, succeeded, work } from "./inbox.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 /** Lets no delivery be taken, of one endpoint or of any, until the returned function is called. */
 function refuseToTake(file: string, endpoint = "%"): () => void {
@@ -42,6 +46,24 @@ test("An inbox that cannot be written is unavailable until it can", async () => 
   other.exec("COMMIT");
   other.close();
   await waitFor(async () => expect(await inbox.problems()).toEqual([]));
+});
+
+test("A write is tried once after one has failed, and no timer is left", async () => {
+  const { inbox, file } = openInbox({ pollMs: 3_600_000 });
+  const other = new DatabaseSync(file, { timeout: 5_000 });
+  other.exec("CREATE TRIGGER refuse BEFORE INSERT ON deliveries BEGIN SELECT RAISE(ROLLBACK, 'Not now.'); END");
+  await expect(inbox.accept(arrival("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+  const version = () => other.prepare("PRAGMA data_version").get();
+  const before = version();
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  expect(await inbox.problems()).toEqual([]);
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+  const after = version();
+  expect(after).not.toEqual(before);
+  expect(await inbox.problems()).toEqual([]);
+  expect(version()).toEqual(after);
+  other.close();
 });
 
 test("A worker that can take nothing for ten seconds is stalled until it can, and logs it once", async () => {

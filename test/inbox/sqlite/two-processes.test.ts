@@ -10,6 +10,13 @@ import { transactionsOf } from "./transactions.ts";
 
 const hourMs = 3_600_000;
 
+function ownersIn(file: string) {
+  const database = new DatabaseSync(file, { readOnly: true });
+  const owners = database.prepare("SELECT owner FROM owners").all();
+  database.close();
+  return owners;
+}
+
 describe("Two inboxes on one file", () => {
   test("work on each delivery once, whichever accepted it", async () => {
     const first = openInbox();
@@ -44,6 +51,8 @@ describe("Two inboxes on one file", () => {
     const runs = work(first.inbox, () => new Promise(() => {}));
     await first.inbox.accept(arrival("a"));
     await waitFor(() => expect(runs).toHaveLength(1));
+    await waitFor(() => expect(ownersIn(first.file)).toHaveLength(1));
+    const [gone] = ownersIn(first.file);
     const clock = fastClock();
     const second = openInbox({ file: first.file, leaseMs: hourMs, monotonicNow: clock.now });
     const taken = work(second.inbox, () => succeeded);
@@ -56,8 +65,37 @@ describe("Two inboxes on one file", () => {
       { number: 2, outcome: "succeeded" },
     ]);
     expect(second.logger.lines).toMatchObject([{ level: "warn", code: "ABANDONED", deliveryId: "a", attempt: 1 }]);
+    await waitFor(() => expect(ownersIn(first.file)).not.toContainEqual(gone));
     await first.inbox.close(0);
     expect(await reached(second.inbox, "a", "succeeded")).toEqual(stored);
+    await second.inbox.close(0);
+    expect(ownersIn(first.file)).toEqual([]);
+  });
+
+  test("take nothing over for a lease after nobody could write, since nobody could show that he is alive", async () => {
+    const first = openInbox({ leaseMs: hourMs });
+    const runs = work(first.inbox, () => new Promise(() => {}));
+    await first.inbox.accept(arrival("a"));
+    await waitFor(() => expect(runs).toHaveLength(1));
+    await waitFor(() => expect(ownersIn(first.file)).toHaveLength(1));
+    const database = new DatabaseSync(first.file, { timeout: 5_000 });
+    database.exec("CREATE TRIGGER refuse BEFORE UPDATE ON owners BEGIN SELECT RAISE(ABORT, 'Not now.'); END");
+    const clock = fastClock(hourMs / 4);
+    const second = openInbox({ file: first.file, leaseMs: hourMs, monotonicNow: clock.now });
+    const taken = work(second.inbox, () => succeeded);
+    await waitFor(() => expect(second.logger.lines).toMatchObject([{ level: "error" }]));
+    clock.stepMs = 0;
+    // A poll that is under way is over by then.
+    clock.reads = 0;
+    await waitFor(() => expect(clock.reads).toBeGreaterThan(3));
+    database.exec("DROP TRIGGER refuse");
+    database.close();
+    clock.reads = 0;
+    await waitFor(() => expect(clock.reads).toBeGreaterThan(5));
+    expect(taken).toEqual([]);
+    clock.stepMs = hourMs / 4;
+    await reached(second.inbox, "a", "succeeded");
+    await first.inbox.close(0);
   });
 
   test("let die what has used up its attempts by crashing the process that runs it", async () => {
