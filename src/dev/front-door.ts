@@ -5,7 +5,6 @@ import { webhooksPath } from "../server/delivery-request.ts";
 import { refuseMalformed } from "../server/node/broken-request.ts";
 import type { Connections } from "../server/node/connection.ts";
 import { defaultLimits, limitConnections } from "../server/node/connection-limits.ts";
-import { answerHalfClosed } from "../server/node/half-open.ts";
 import { boundedMessages } from "../server/node/pipelining.ts";
 import { headProblem } from "../server/node/request-head.ts";
 import { createHostCheck, type HostCheckOptions, refuseHost } from "./host-check.ts";
@@ -133,7 +132,6 @@ function serve(
     },
   );
   const limits = { ...defaultLimits, maxConnections, maxRequestsPerSocket: Number.POSITIVE_INFINITY };
-  answerHalfClosed(server, connections);
   limitConnections(server, { connections, limits, warn: (_fields, message) => onProblem(`${message}.`) });
   return server;
 }

@@ -1,3 +1,4 @@
+import { Job } from "bullmq";
 import { Redis } from "ioredis";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Outcome } from "../../../src/delivery.ts";
@@ -13,7 +14,7 @@ import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
 import { arrival, succeeded } from "../engine.ts";
 
-const leaseMs = 200;
+const leaseMs = 1_000;
 
 describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
   let redis: RedisServer;
@@ -87,6 +88,20 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     runs[1]?.end(succeeded);
     await closed;
     expect(onError).not.toHaveBeenCalled();
+  });
+
+  test("records the end of a run again when the server has refused it, and does not run the delivery again", async () => {
+    const { start, add, runs, queue, onError } = await startWorker();
+    const worker = start();
+    await add("a");
+    await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+    const log = vi.spyOn(Job.prototype, "log").mockRejectedValueOnce(new Error("Connection terminated"));
+    onTestFinished(() => log.mockRestore());
+    runs[0]?.end(succeeded);
+    await vi.waitFor(async () => expect(await queue.getCompletedCount()).toBe(1), { timeout: 15_000 });
+    await worker.close(0);
+    expect(runs).toHaveLength(1);
+    expect(onError).toHaveBeenCalledOnce();
   });
 
   test("leaves the signal of a run alone that has ended before it closes", async () => {

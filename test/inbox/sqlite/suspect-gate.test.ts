@@ -82,6 +82,25 @@ describe("A suspect", () => {
     expect(openMs).toBeGreaterThan(clock.now * 0.3);
   });
 
+  test("runs beside a handler that takes hours, and nothing is held back for more than a minute at a time", () => {
+    const { gate, clock, suspects, running } = openGate();
+    suspects.push({ id: "s", dueAt: 0 });
+    gate.enter();
+    let heldMs = 0;
+    let maxHeldMs = 0;
+    for (; running.length === 0 && clock.now < 3 * 3_600_000; clock.now += firstHoldMs) {
+      gate.look();
+      const isOpen = gate.enter();
+      if (isOpen) gate.leave();
+      heldMs = isOpen ? 0 : heldMs + firstHoldMs;
+      maxHeldMs = Math.max(maxHeldMs, heldMs);
+    }
+    expect(running).toMatchObject([{ id: "s" }]);
+    expect(clock.now).toBeLessThan(600_000);
+    expect(maxHeldMs).toBeLessThanOrEqual(60_000);
+    expect(gate.enter()).toBe(true);
+  });
+
   test("follows the one before it at once when nothing else waits", async () => {
     const { gate, clock, suspects, running } = openGate();
     suspects.push({ id: "first", dueAt: 0 }, { id: "second", dueAt: 0 });
