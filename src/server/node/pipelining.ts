@@ -10,9 +10,10 @@ import type { Connections } from "./connection.ts";
  */
 export function boundedMessages(connections: Connections): typeof IncomingMessage {
   return class extends IncomingMessage {
-    constructor(socket: Socket) {
-      super(socket);
-      if (!connections.get(socket)?.isFull) return;
+    // Bun gives it more than the socket.
+    constructor(...given: [socket: Socket]) {
+      super(...given);
+      if (!connections.get(this.socket)?.isFull) return;
       // The parser sets both, and looks at them then.
       Object.defineProperty(this, "method", { get: () => "CONNECT", set() {} });
       Object.defineProperty(this, "upgrade", { get: () => true, set() {} });
