@@ -13,7 +13,7 @@ import type { NewerPart } from "./newer-values.ts";
 import { NewerWarnings } from "./newer-warnings.ts";
 import { packageVersion } from "./package-version.ts";
 import { nextQuery } from "./pages.ts";
-import { createRedact } from "./redaction.ts";
+import { createRedact, secretsIn } from "./redaction.ts";
 import { readRefusal } from "./refusal.ts";
 import { type HubRequest, prepareRequest, type UncheckedInput } from "./request.ts";
 import { retell } from "./retell.ts";
@@ -174,9 +174,9 @@ export class Transport {
     return this.#repeat(prepared, init.signal, async (begun) => begun);
   }
 
-  /** Warns of parts of a request that this release does not list. */
-  warn(parts: readonly NewerPart[], { operationId }: ContractRoute): void {
-    this.#warnings.warn(parts, { operation: operationId, redact: createRedact([]) });
+  /** Warns of parts of what the caller gave that this release does not list; its secrets are redacted. */
+  warn(parts: readonly NewerPart[], { operationId }: ContractRoute, given: unknown): void {
+    this.#warnings.warn(parts, { operation: operationId, redact: createRedact(secretsIn(given)) });
   }
 
   async #prepare(

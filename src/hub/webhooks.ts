@@ -59,7 +59,7 @@ export class HubWebhooks {
    */
   async update(webhookId: string, changes: WebhookChanges, options?: CallOptions): Promise<Webhook> {
     const { checked, newer } = checkChanges(changes);
-    this.#transport.warn(newer, webhookRoutes.update);
+    this.#transport.warn(newer, webhookRoutes.update, changes);
     const body = mergeChanges(await this.get(webhookId, options), checked);
     const { webhook } = await this.#transport.call(
       webhookRoutes.update,

@@ -225,6 +225,15 @@ describe("The warning", () => {
     expect(logger.text()).not.toContain(secret);
   });
 
+  test("holds no secret of an update", async () => {
+    const secret = "Planted-5ecret-99";
+    const hub = await openHub({ json: { webhook: urlWebhook } });
+    const logger = createMemoryLogger();
+    await call(connect(hub.url, { logger }).webhooks, "update", "w1", { secret, domains: [secret] });
+    expect(logger.lines).toMatchObject([{ field: "domains[0]", value: "[redacted]" }]);
+    expect(logger.text()).not.toContain(secret);
+  });
+
   describe("without a logger", () => {
     afterEach(() => {
       vi.unstubAllGlobals();
