@@ -1,7 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
-import { setImmediate, setTimeout } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import type { Outcome } from "../../../src/delivery.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { arrival, failed, openInbox, reached, succeeded, work } from "./inbox.ts";
 
@@ -29,37 +28,6 @@ describe("The handler of a delivery", () => {
 });
 
 describe("A replay", () => {
-  test("of what is running runs once more, also where that run starts in the transaction that ends this one", async () => {
-    const { inbox, file } = openInbox({ pollMs: 5 });
-    const other = new DatabaseSync(file);
-    const ends: ((outcome: Outcome) => void)[] = [];
-    const runs = work(inbox, () => new Promise<Outcome>((resolve) => ends.push(resolve)), { concurrency: 3 });
-    await inbox.accept(arrival("a"));
-    await waitFor(() => expect(ends).toHaveLength(1));
-    await inbox.replay({ id: "a", endpoint: "retrain" });
-    // In one turn: another process stores a delivery and keeps the lock, and the first run ends.
-    other.exec("BEGIN IMMEDIATE");
-    other
-      .prepare(
-        `INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, set_at)
-         VALUES ('retrain', 'b', 'queued', '{}', 0, 0, 0)`,
-      )
-      .run();
-    other.exec("COMMIT; BEGIN IMMEDIATE");
-    ends[0]?.(succeeded);
-    // Several polls want to take the new delivery, and wait for the lock behind the end of the run.
-    await setTimeout(50);
-    other.exec("COMMIT");
-    other.close();
-    await waitFor(() => expect(runs).toHaveLength(3));
-    // Several polls look for deliveries of this process that do not run in it.
-    await setTimeout(50);
-    for (const end of ends) end(succeeded);
-    await reached(inbox, "a", "succeeded");
-    await reached(inbox, "b", "succeeded");
-    expect(runs.map(({ id }) => id).sort()).toEqual(["a", "a", "b"]);
-  });
-
   test("comes with the new body when what died and was forgotten is sent again", async () => {
     const clock = { now: Date.UTC(2026, 0, 1) };
     const { inbox, file } = openInbox({ now: () => clock.now });
