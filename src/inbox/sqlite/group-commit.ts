@@ -67,11 +67,6 @@ export class GroupCommit {
     });
   }
 
-  /** Resolves when whatever was waiting to be written is on the disk, or refused. */
-  async settled(): Promise<void> {
-    if (this.#isScheduled) await this.write(() => {}).catch(() => {});
-  }
-
   #schedule(delayMs: number): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
