@@ -100,14 +100,19 @@ describe("An inbox whose file is gone from its path", () => {
     const runs = work(inbox, () => new Promise(() => {}));
     await inbox.accept(arrival("a"));
     await waitFor(() => expect(runs).toHaveLength(1));
+    const beat = () => {
+      const database = new DatabaseSync(file, { readOnly: true });
+      const found = database.prepare("SELECT max(beat) AS beat FROM owners").get();
+      database.close();
+      return Number(found?.beat ?? 0);
+    };
+    // The thread works by then.
+    await waitFor(() => expect(beat()).toBeGreaterThan(5));
     rmSync(dirname(file), { recursive: true });
     await waitFor(() => expect(existsSync(file)).toBe(true));
     await waitFor(async () => expect(await inbox.problems()).toEqual([]));
-    const database = new DatabaseSync(file, { readOnly: true });
-    const beat = () => Number(database.prepare("SELECT max(beat) AS beat FROM owners").get()?.beat ?? 0);
     const before = beat();
     await waitFor(() => expect(beat()).toBeGreaterThan(before + 2));
-    database.close();
   });
 
   test("is tried again when its deliveries could not be brought into another inbox", async () => {
@@ -156,6 +161,28 @@ describe("An inbox whose file is gone from its path", () => {
     await first.inbox.close(0);
     expect(await second.inbox.accept(arrival("after"))).toEqual({ duplicate: false });
     expect(await idsAfterRestart(file)).toContain("after");
+  });
+
+  test("is brought by two receivers into an inbox that was moved to its place, with their log left there", async () => {
+    const file = fileInFolder();
+    const [first, second] = [openInbox({ file, pollMs }), openInbox({ file, pollMs })];
+    await first.inbox.accept(arrival("a"));
+    await second.inbox.accept(arrival("b"));
+    const other = inboxFile();
+    const moved = openInbox({ file: other });
+    await moved.inbox.accept(arrival("c"));
+    await moved.inbox.close(0);
+    renameSync(other, file);
+    const ids = Array.from({ length: 40 }, (_, index) => `d${10 + index}`);
+    for (const [index, id] of ids.entries()) {
+      const { inbox } = index % 2 ? first : second;
+      await inbox.accept(arrival(id)).catch(() => inbox.accept(arrival(id)));
+    }
+    await Promise.all([first.inbox.close(0), second.inbox.close(0)]);
+    const database = new DatabaseSync(file);
+    expect(database.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
+    database.close();
+    expect(await idsAfterRestart(file)).toEqual(["a", "b", "c", ...ids]);
   });
 
   test.each(faults)("is restored once where two receivers share it, and stays whole: gone $what", async ({ lose }) => {

@@ -72,6 +72,21 @@ describe("Two inboxes on one file", () => {
     expect(ownersIn(first.file)).toEqual([]);
   });
 
+  test("leave no row of theirs behind when they are closed", async () => {
+    const { inbox, file } = openInbox();
+    const release = Promise.withResolvers<void>();
+    work(inbox, async () => {
+      await release.promise;
+      return succeeded;
+    });
+    await inbox.accept(arrival("a"));
+    await waitFor(() => expect(ownersIn(file)).toHaveLength(1));
+    release.resolve();
+    await reached(inbox, "a", "succeeded");
+    await inbox.close(0);
+    expect(ownersIn(file)).toEqual([]);
+  });
+
   test("take nothing over for a lease after nobody could write, since nobody could show that he is alive", async () => {
     const first = openInbox({ leaseMs: hourMs });
     const runs = work(first.inbox, () => new Promise(() => {}));
