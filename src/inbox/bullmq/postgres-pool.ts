@@ -35,15 +35,23 @@ export function isExhaustion(error: unknown): error is Error {
 export class PostgresPool implements PgPool {
   readonly #pool: Pool;
   readonly #onError: (error: Error) => void;
-  /** Connections that do not come back, such as the one that waits for news. */
+  /** Connections that are established; `pg` also counts those that are about to be refused. */
+  #open = 0;
+  /** Those of them that do not come back, such as the one that waits for news. */
   #taken = 0;
   #growing: NodeJS.Timeout | undefined;
 
   constructor(pool: Pool, onError: (error: Error) => void) {
     this.#pool = pool;
     this.#onError = onError;
-    // A connection that is lost during a query fails the query; unheard, its error would end the process as well.
-    pool.on("connect", (client) => client.on("error", () => {}));
+    pool.on("connect", (client) => {
+      this.#open += 1;
+      // A connection that is lost during a query fails the query; unheard, its error would end the process as well.
+      client.on("error", () => {});
+    });
+    pool.on("remove", () => {
+      this.#open -= 1;
+    });
   }
 
   async query<R>(text: string, params: readonly unknown[] = []): Promise<PgQueryResult<R>> {
@@ -74,7 +82,7 @@ export class PostgresPool implements PgPool {
         if (!isExhaustion(error)) throw error;
         const exhausted = new ConnectionsExhaustedError(error);
         this.#onError(exhausted);
-        if (this.#pool.totalCount <= this.#taken) throw exhausted;
+        if (this.#open <= this.#taken) throw exhausted;
         this.#shrink();
       }
     }
@@ -82,7 +90,7 @@ export class PostgresPool implements PgPool {
 
   /** From now on, queries wait for one of the connections that are open. */
   #shrink(): void {
-    this.#pool.options.max = this.#pool.totalCount;
+    this.#pool.options.max = this.#open;
     clearTimeout(this.#growing);
     this.#growing = setTimeout(() => {
       this.#pool.options.max = maxConnections;
