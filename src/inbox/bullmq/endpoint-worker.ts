@@ -188,8 +188,13 @@ export class EndpointWorker {
       attempt: attemptsIn(history).length + 1,
       isLast: counted >= queue.policy.attempts,
     };
-    const run = await this.#run(job, task).finally(turn.leave);
-    return this.#end(job, token, { run, task, counted });
+    try {
+      const run = await this.#run(job, task);
+      return await this.#end(job, token, { run, task, counted });
+    } finally {
+      // Not before its end is recorded: whatever runs next may crash the process.
+      turn.leave();
+    }
   }
 
   /** A delivery that has succeeded in a run whose lease had ended need not run again. */

@@ -140,12 +140,18 @@ export function hasEnded(history: JobHistory, started: number): boolean {
 /** The starts before the current one that a crash has cut short. */
 export function crashedStarts(history: JobHistory, { attemptsStarted }: StartedJob): CrashedStart[] {
   const crashed: CrashedStart[] = [];
+  let wasSuspect = false;
   for (let earlier = 1; earlier < attemptsStarted; earlier += 1) {
-    if (hasEnded(history, earlier)) continue;
-    const row = history.findLast((one) => "turn" in one && one.start === earlier);
+    const rows = history.filter((row) => "start" in row && row.start === earlier);
+    const end = rows.findLast(isAttempt);
+    if (end && !isShutdown(end)) wasSuspect = isCrash(end);
+    if (rows.some((row) => !("turn" in row))) continue;
+    const row = rows.at(-1);
     const turn = row && "turn" in row ? row.turn : undefined;
-    // It waited for its turn when its process died, so it has done nothing.
-    if (turn !== "waiting") crashed.push({ start: earlier, wasAlone: turn === "alone" });
+    // It waited for its turn when its process died, or for a note of it, without which no suspect runs.
+    if (turn === "waiting" || (turn === undefined && wasSuspect)) continue;
+    crashed.push({ start: earlier, wasAlone: turn === "alone" });
+    wasSuspect = true;
   }
   return crashed;
 }
@@ -175,8 +181,7 @@ export function crashesIn(history: JobHistory): { counted: number; uncounted: nu
 
 /** Whether the last run of a delivery ended in a crash, so that it may cause the next one. */
 export function isSuspect(history: JobHistory): boolean {
-  const ends = history.filter(isAttempt).filter((row) => row.outcome !== "abandoned" || isCrash(row));
-  const last = ends.at(-1);
+  const last = history.filter(isAttempt).findLast((row) => !isShutdown(row));
   return last !== undefined && isCrash(last);
 }
 
@@ -190,4 +195,9 @@ function isAttempt(row: JobHistory[number]): row is AttemptRow {
 
 function isCrash({ outcome, error }: AttemptRow): boolean {
   return outcome === "abandoned" && error?.code === abandonedError.code;
+}
+
+/** Whether a run was cut short by a shutdown, which says nothing about the delivery. */
+function isShutdown(row: AttemptRow): boolean {
+  return row.outcome === "abandoned" && !isCrash(row);
 }

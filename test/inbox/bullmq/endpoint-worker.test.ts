@@ -134,7 +134,9 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
       const attempt = { number: begun, outcome: "abandoned", error: abandonedError } as const;
       await job.log(attemptRow({ start: begun, attempt, counts: false }));
     }
-    // BullMQ has started it a fourth time, of which there is no end.
+    // BullMQ has started it a fourth time, beside others, of which there is no end.
+    job.attemptsStarted = 4;
+    await job.log(turnRow(job, "shared"));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 4);
     const worker = start();
     await vi.waitFor(async () => expect(await queue.getFailedCount()).toBe(1), { timeout: 15_000 });

@@ -57,6 +57,20 @@ describe("The history of a delivery", () => {
   });
 
   test.each([
+    ["recorded", [crashed(1)]],
+    ["not recorded", []],
+    ["followed by a shutdown", [crashed(1), closed(2)]],
+  ])("knows that a suspect without a turn has not run: its crash is %s", (_what, rows) => {
+    const starts = crashedStarts(readHistory(rows), { attemptsStarted: 4 });
+    expect(starts.map(({ start }) => start)).toEqual(rows.length === 0 ? [1] : []);
+  });
+
+  test("takes a delivery that has ended properly for no suspect any more", () => {
+    const history = readHistory([crashed(1), turn(2, "alone"), ended(2, "failed")]);
+    expect(crashedStarts(history, { attemptsStarted: 4 })).toEqual([{ start: 3, wasAlone: false }]);
+  });
+
+  test.each([
     ["a success", [ended(1, "succeeded")], true],
     ["a success after another run has failed", [ended(2, "failed"), ended(1, "succeeded")], true],
     ["a failure", [ended(1, "failed")], false],
