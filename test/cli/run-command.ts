@@ -14,6 +14,8 @@ export interface RunOptions {
   stopped?: Promise<void>;
   /** Told of all that was written to standard output so far, at each write. */
   onOutput?: (output: string) => void;
+  /** Receives each text that is written to standard error. */
+  onNotice?: (text: string) => void;
 }
 
 /** What a command wrote, and how it ended. */
@@ -25,7 +27,7 @@ export interface RunResult {
 
 /** Runs the command line in this process. */
 export async function runCommand(argv: readonly string[], options: RunOptions = {}): Promise<RunResult> {
-  const { input = "", isTerminal = false, env = {}, hub, stopped = Promise.resolve(), onOutput } = options;
+  const { input = "", isTerminal = false, env = {}, hub, stopped = Promise.resolve(), onOutput, onNotice } = options;
   let stdout = "";
   let stderr = "";
   const exitCode = await run([...argv, ...(hub ? ["--endpoint", hub.url, "--token", "hf_local"] : [])], {
@@ -36,6 +38,7 @@ export async function runCommand(argv: readonly string[], options: RunOptions = 
     }),
     stderr: collect(false, (text) => {
       stderr += text;
+      onNotice?.(text);
     }),
     env,
     untilStopped: () => stopped,

@@ -67,6 +67,18 @@ test("What the Hub cannot do just now is tried again until it can, and told", as
   expect(await listed()).toBe(0);
 });
 
+test("What fails again after it was done is tried again as well", async () => {
+  const { keeper, problems, listed, answerWith } = await openKeeper();
+  for (const endpoints of [wanted.endpoints.slice(0, 1), wanted.endpoints]) {
+    answerWith(503);
+    await keeper.keep({ ...wanted, endpoints });
+    expect(new Set(problems)).toEqual(new Set(["HUB_FAILED"]));
+    answerWith(undefined);
+    await expect.poll(listed).toBe(endpoints.length);
+  }
+  await keeper.close();
+});
+
 test("Between two tries, however many there were, lies the last of the waits", async () => {
   const { keeper, toldAt, answerWith } = await openKeeper({ retryAfterMs: [1, 50] });
   answerWith(503);

@@ -390,6 +390,16 @@ describe("A Hub", () => {
     expect(await scene.webhooks()).toHaveLength(1);
   });
 
+  test("that has refused to make a webhook leaves nothing of it behind: one made by hand is not ours", async () => {
+    const scene = await openScene();
+    scene.onTheWay = (request, send) => (request.method === "POST" ? Promise.resolve(refusal(403)) : send(request));
+    expect((await scene.register(serverOf({ retrain }))).failed).toMatchObject([{ error: { code: "HUB_FORBIDDEN" } }]);
+    scene.onTheWay = (request, send) => send(request);
+    await scene.create({ url: urlOf("retrain"), watched: [{ type: "dataset", name: "me/data" }] });
+    const { steps, left } = await scene.register(serverOf({ retrain }));
+    expect({ steps, left }).toMatchObject({ steps: [], left: [{ reason: "not-ours" }] });
+  });
+
   test("that cannot be asked at all is told as it is", async () => {
     const scene = await openScene();
     scene.onTheWay = () => Promise.resolve(refusal(401));

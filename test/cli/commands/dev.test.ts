@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { HubClient } from "../../../src/hub/client.ts";
 import { LocalHub } from "../../../src/local-hub/local-hub.ts";
@@ -107,6 +108,21 @@ describe("hub-webhooks dev", () => {
     const { exitCode, signal } = await command.ended;
     // Before it listens to signals, the system ends it.
     expect(signal ?? exitCode).toBeOneOf([0, "SIGTERM"]);
+  });
+
+  test("gives the terminal back before it ends, so that Ctrl+C is a signal again", async () => {
+    const project = await makeServerProject();
+    const modes: boolean[] = [];
+    const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (isRaw: boolean) => modes.push(isRaw) });
+    const words = [join(project.path, "server.ts"), "--port", "0", "--hub-port", "0"];
+    const modesAtEnd: boolean[][] = [];
+    // It is stopped while it starts.
+    const { exitCode } = await runCommand(["dev", ...words, "--state", join(project.path, "state", "dev.json")], {
+      input,
+      isTerminal: true,
+      onNotice: (text) => void (text.startsWith("Ending") && modesAtEnd.push([...modes])),
+    });
+    expect({ exitCode, modesAtEnd }).toEqual({ exitCode: 0, modesAtEnd: [[true, false]] });
   });
 
   test("ends with the reason where the tunnel cannot be opened", async () => {

@@ -25,7 +25,14 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
   }, 60_000);
 
   /** A worker on "retrain", and what its handler was given. */
-  async function startWorker({ attempts = 3 } = {}) {
+  async function startWorker({
+    attempts = 3,
+    // A suspect does not wait for the run that has lost its lease.
+    gate = new RunGate(1),
+  }: {
+    attempts?: number;
+    gate?: RunGate;
+  } = {}) {
     const url = await redis.emptyDatabase();
     const packages = await loadRedisPackages();
     const onError = vi.fn();
@@ -48,8 +55,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
         },
         server,
         words: packages.bullmq,
-        // A suspect does not wait for the run that has lost its lease.
-        gate: new RunGate(1),
+        gate,
         leases,
         leaseMs,
         now: Date.now,
@@ -142,6 +148,25 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     await vi.waitFor(async () => expect(await queue.getFailedCount()).toBe(1), { timeout: 15_000 });
     expect(runs).toEqual([]);
     expect(logger.lines.at(-1)).toMatchObject({ level: "error", code: "ABANDONED", deliveryId: "a" });
+    await worker.close(0);
+  });
+
+  test("leaves the gate of the process open behind a delivery that turns out to have succeeded", async () => {
+    const gate = new RunGate();
+    const { start, add, runs, queue, client } = await startWorker({ gate });
+    const job = await add("a");
+    const crash = { number: 1, outcome: "abandoned", error: abandonedError } as const;
+    await job.log(attemptRow({ start: 1, attempt: crash, counts: true }));
+    await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 1);
+    const other = gate.tryEnter();
+    const worker = start();
+    const rows = async () => (await queue.getJobLogs(jobIdOf("a"))).logs;
+    await vi.waitFor(async () => expect((await rows()).at(-1)).toContain("waiting"), { timeout: 15_000 });
+    await job.log(attemptRow({ start: 1, attempt: { number: 1, outcome: "succeeded" }, counts: true }));
+    other?.leave();
+    await vi.waitFor(async () => expect(await queue.getCompletedCount()).toBe(1), { timeout: 15_000 });
+    expect(runs).toEqual([]);
+    expect(gate.tryEnter()).toBeDefined();
     await worker.close(0);
   });
 

@@ -162,6 +162,17 @@ export function describeServerHealth(
     });
   });
 
+  test("An inbox keeps no delivery in memory that it has accepted or refused", async () => {
+    const { inbox } = await open({ mostQueued: 2 });
+    for (const id of ["a", "b"]) await inbox.accept(arrival(id));
+    await expect(inbox.accept(arrival("c"))).rejects.toMatchObject({ code: "INBOX_FULL" });
+    const waitedFor = vi.spyOn(Promise, "allSettled");
+    await inbox.close(0);
+    const sizes = waitedFor.mock.calls.flatMap(([waiting]) => (waiting instanceof Set ? [waiting.size] : []));
+    waitedFor.mockRestore();
+    expect(sizes).toEqual([0]);
+  });
+
   test("An inbox that is closed has no timer left", async () => {
     const before = vi.fn();
     const set = vi.spyOn(globalThis, "setInterval").mockImplementation(((

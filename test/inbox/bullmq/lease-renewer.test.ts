@@ -1,6 +1,16 @@
+import { Redis } from "ioredis";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { LeaseRenewer } from "../../../src/inbox/bullmq/lease-renewer.ts";
 import { freePort } from "../../support/free-port.ts";
+import { hasRedis, startRedis } from "../../support/redis-server.ts";
+
+/** Blocks the event loop until the thread has noticed it. */
+async function blockUntil(isNoticed: () => boolean | Promise<boolean>): Promise<void> {
+  for (let blocks = 0; blocks < 50 && !(await isNoticed()); blocks += 1) {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+    await new Promise(setImmediate);
+  }
+}
 
 test("Leases that cannot be renewed while the event loop is blocked are reported", async () => {
   const onError = vi.fn();
@@ -8,10 +18,23 @@ test("Leases that cannot be renewed while the event loop is blocked are reported
   const leases = new LeaseRenewer({ url, leaseMs: 200, maxBlockedMs: 60_000, onError });
   onTestFinished(() => leases.close());
   leases.hold({ endpoint: "retrain", jobId: "a", token: "t" });
-  // Until the thread has noticed it.
-  for (let blocks = 0; blocks < 50 && onError.mock.calls.length === 0; blocks += 1) {
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
-    await new Promise(setImmediate);
-  }
+  await blockUntil(() => onError.mock.calls.length > 0);
   expect(onError).toHaveBeenCalledWith(expect.objectContaining({ message: expect.stringContaining("ECONNREFUSED") }));
+});
+
+test.skipIf(!hasRedis)("The connection that renews leases is closed once the event loop runs again", async () => {
+  await using redis = await startRedis(["--appendfsync", "no"]);
+  const client = new Redis({ port: redis.port });
+  onTestFinished(() => client.disconnect());
+  const countOf = async (name: string) => Number(new RegExp(`${name}:(\\d+)`).exec(await client.info())?.[1]);
+  const onError = vi.fn();
+  const url = await redis.emptyDatabase();
+  const leases = new LeaseRenewer({ url, leaseMs: 200, maxBlockedMs: 60_000, onError });
+  onTestFinished(() => leases.close());
+  leases.hold({ endpoint: "retrain", jobId: "a", token: "t" });
+  const [open, received] = [await countOf("connected_clients"), await countOf("total_connections_received")];
+  await blockUntil(async () => (await countOf("total_connections_received")) > received);
+  expect(await countOf("total_connections_received")).toBeGreaterThan(received);
+  await expect.poll(() => countOf("connected_clients")).toBe(open);
+  expect(onError).not.toHaveBeenCalled();
 });

@@ -1,6 +1,7 @@
-import { Client } from "pg";
+import { Client, Pool } from "pg";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openBullmqInbox } from "../../../src/inbox/bullmq/open.ts";
+import { PostgresPool } from "../../../src/inbox/bullmq/postgres-pool.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
 import { arrival, succeeded, work } from "../engine.ts";
@@ -71,6 +72,14 @@ describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
       { timeout: 30_000, interval: 50 },
     );
     expect(await connectionsTo(url)).toBeLessThanOrEqual(10);
+  });
+
+  test("closes one whose query took too long, and goes on with another", async () => {
+    const connectionString = await server.emptyDatabase();
+    const pool = new PostgresPool(new Pool({ connectionString, max: 1, query_timeout: 1_000 }), () => {});
+    onTestFinished(() => pool.end());
+    await expect(pool.query("SELECT pg_sleep(60)")).rejects.toThrow("timeout");
+    expect(await pool.query("SELECT 1 AS one")).toMatchObject({ rows: [{ one: 1 }] });
   });
 
   test("wakes every endpoint at once again when the shared connection was lost", { timeout: 60_000 }, async () => {

@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Inbox } from "../../../src/inbox/inbox.ts";
+import { compactInboxFile } from "../../../src/inbox/sqlite/compact.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { inboxFile } from "../open-file.ts";
 import { arrival, openInbox, reached, succeeded, work } from "./inbox.ts";
@@ -185,6 +186,21 @@ describe("An inbox whose file is gone from its path", () => {
     expect(await idsAfterRestart(file)).toEqual(["a", "b", "c", ...ids]);
   });
 
+  test("closes the inbox that is there when its deliveries cannot be moved into it", async () => {
+    const file = fileInFolder();
+    const { inbox } = openInbox({ file, pollMs });
+    await inbox.accept(arrival("a"));
+    rmSync(dirname(file), { recursive: true });
+    await openInbox({ file }).inbox.close(0);
+    const other = new DatabaseSync(file);
+    other.exec("CREATE TRIGGER refuse BEFORE INSERT ON deliveries BEGIN SELECT RAISE(ABORT, 'refused'); END");
+    other.close();
+    for (const id of ["b", "c"]) await expect(inbox.accept(arrival(id))).rejects.toMatchObject(unavailable);
+    expect(await inbox.problems()).toMatchObject([{ message: expect.stringContaining("cannot be restored: refused") }]);
+    // Refused while any connection to the file is open.
+    expect(compactInboxFile(file).bytesAfter).toBeGreaterThan(0);
+  });
+
   test.each(faults)("is restored once where two receivers share it, and stays whole: gone $what", async ({ lose }) => {
     const file = fileInFolder();
     const [first, second] = [openInbox({ file, pollMs }), openInbox({ file, pollMs })];
@@ -249,6 +265,24 @@ describe("A file of another program in the place of an inbox", () => {
     await inbox.accept(arrival("c"));
     expect(await idsAfterRestart(file)).toEqual(expect.arrayContaining(["a", "c"]));
     expect(readFileSync(join(dirname(file), "elsewhere", "notes")).equals(bytes)).toBe(true);
+  });
+
+  test("is looked at again after 0.9 s, and not at each delivery", async () => {
+    const clock = vi.spyOn(performance, "now").mockReturnValue(10_000);
+    onTestFinished(() => void clock.mockRestore());
+    const file = fileInFolder();
+    const { inbox } = openInbox({ file, pollMs });
+    await inbox.accept(arrival("a"));
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(`${file}${suffix}`);
+    writeFileSync(file, "dear diary, ".repeat(500));
+    for (const id of ["b", "c"]) await expect(inbox.accept(arrival(id))).rejects.toMatchObject(unavailable);
+    rmSync(file);
+    clock.mockReturnValue(10_899);
+    await expect(inbox.accept(arrival("d"))).rejects.toMatchObject(unavailable);
+    expect(existsSync(file)).toBe(false);
+    clock.mockReturnValue(10_900);
+    await inbox.accept(arrival("e"));
+    expect(await idsAfterRestart(file)).toEqual(expect.arrayContaining(["a", "e"]));
   });
 
   test("keeps its log when the inbox is closed that cannot be restored", async () => {

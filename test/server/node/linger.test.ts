@@ -11,6 +11,8 @@ const headers = { Host: "receiver.example" };
 async function openRefused(bodyLength: number) {
   let isFirst = true;
   const { listener, url } = await openListener({
+    // None of these ends a connection while a test runs.
+    timeouts: { headersMs: 600_000, requestMs: 600_000, keepAliveMs: 600_000 },
     async deliver(request) {
       if (isFirst) {
         isFirst = false;
