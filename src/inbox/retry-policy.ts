@@ -7,7 +7,8 @@ import { WebhookError } from "../errors.ts";
  *
  * @example
  * ```ts
- * server.webhook("retrain", { background: true, backoff: ["10s", "1m", "1h"] }, handler); // four attempts
+ * // Four attempts.
+ * server.webhook("retrain", { background: true, backoff: ["10s", "1m", "1h"] }, async ({ repo }) => repo.name);
  * ```
  */
 export type Backoff =

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { waitFor } from "../../support/wait-for.ts";
 import { arrival, failed, openInbox, reached, succeeded, work } from "./inbox.ts";
 
@@ -162,26 +162,6 @@ test("A poll that fails is logged once, tried again, and does not end the proces
   other.close();
   await inbox.accept(arrival("a"));
   await reached(inbox, "a", "succeeded");
-});
-
-test("A poll that fails the same way again and again is logged once a minute", async () => {
-  const clock = { at: 0 };
-  const now = vi.fn(Date.now);
-  const { inbox, file, logger } = openInbox({ now, monotonicNow: () => clock.at });
-  work(inbox, () => succeeded);
-  await inbox.accept(arrival("a"));
-  await reached(inbox, "a", "succeeded");
-  const other = new DatabaseSync(file);
-  other.exec("ALTER TABLE deliveries RENAME TO elsewhere");
-  const logged = () => logger.lines.filter(({ msg }) => msg.includes("could not be looked after"));
-  await waitFor(() => expect(logged()).toHaveLength(1));
-  const polls = now.mock.calls.length;
-  await waitFor(() => expect(now.mock.calls.length).toBeGreaterThan(polls + 10));
-  expect(logged()).toHaveLength(1);
-  clock.at += 60_000;
-  await waitFor(() => expect(logged()).toHaveLength(2));
-  other.exec("ALTER TABLE elsewhere RENAME TO deliveries");
-  other.close();
 });
 
 test("A retry that is due early is not put off by one that is due later", async () => {
