@@ -11,5 +11,7 @@ for (let number = 0; number < count; number += 1) {
   server.webhook(`bench-${String(number).padStart(5, "0")}`, async () => ({ received: true }));
 }
 
-const { url } = await server.launch({ host: "127.0.0.1", port: 0, tunnel: false });
+// The load generator sends everything on 64 connections, and no peer has this limit.
+const maxRequestsPerSocket = Number.MAX_SAFE_INTEGER;
+const { url } = await server.launch({ host: "127.0.0.1", port: 0, tunnel: false, maxRequestsPerSocket });
 announce(Number(new URL(url).port));
