@@ -54,7 +54,7 @@ export async function pass(
     else answerLater(outgoing, { error: "The server's file does not load.", code: reason.code, delivery });
     return;
   }
-  // Whoever has hung up meanwhile sends it again; what is left of this one would never end.
+  // A client that has hung up meanwhile sends it again; the rest of this request would never end.
   if (outgoing.destroyed) return;
   const { method, url: path } = incoming;
   const inner = request({ host: "127.0.0.1", port, agent, method, path, headers: passedOn(incoming) });
@@ -73,7 +73,7 @@ export async function pass(
     if (outgoing.headersSent) outgoing.destroy();
     else answerLater(outgoing, { error: "The server went away in the middle of this request.", delivery });
   });
-  // Whoever hangs up is told to the handler, by its signal.
+  // Aborts the signal of the handler when the client hangs up.
   outgoing.on("close", () => inner.destroy());
   delivery?.follow();
   incoming.pipe(inner);

@@ -11,7 +11,7 @@ import { loadTypeScript } from "./typescript.ts";
 /** Enough for a handler that is almost done; whoever saves a file does not want to wait for longer. */
 const shutdownGrace = "3s";
 
-/** Nobody waits for hours to see whether a change to a handler helps. */
+/** A developer who has changed a handler wants to see the next attempt within seconds. */
 const maxRetryWaitMs = 5_000;
 
 let publicUrl = "";

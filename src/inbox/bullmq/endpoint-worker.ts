@@ -224,7 +224,7 @@ export class EndpointWorker {
     if (run.isLost || !(await this.#isHeld(job, token, run))) return this.#endLate(job, run);
     const next = this.#next({ task, counted, outcome: run.outcome });
     const rows = await this.#record(job, attemptRow({ start, attempt: run.attempt, counts: true, dueAt: next?.dueAt }));
-    // One row, unless somebody has written others: of a replay, or of the end of a run that was given up.
+    // One row, unless a replay or the end of an abandoned run has added others.
     const history = rows > 1 ? await this.#history(job) : [];
     if (wasReplayed(history, job)) {
       // With all attempts anew, however this one has ended.

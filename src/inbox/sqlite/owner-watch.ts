@@ -35,7 +35,7 @@ export class OwnerWatch {
     });
   }
 
-  /** Starts again: nobody could write for a while, so nobody could show that he is alive. */
+  /** Starts again: no process could write for a while, so none could show that it is alive. */
   reset(): void {
     this.#sightings.clear();
   }
