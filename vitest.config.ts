@@ -36,9 +36,11 @@ const breaksProcesses = [
   "terminal",
   "tunnel",
 ].map((name) => `test/faults/${name}.test.ts`);
-const left = process.env.SLOW_TESTS === "1" ? [] : breaksProcesses;
+/** What takes long without being changed often: real browsers, and whole sessions of the command line. */
+const takesLong = ["test/**/*.browser.test.ts", "test/e2e/dev-loop.test.ts", "test/e2e/template.test.ts"];
+const left = process.env.SLOW_TESTS === "1" ? [] : [...breaksProcesses, ...takesLong];
 if (left.length > 0) {
-  console.warn("Faults of whole processes are not tried, which takes time. SLOW_TESTS=1 or npm run faults tries them.");
+  console.warn("Skipped: faults of whole processes, browsers and whole sessions. Set SLOW_TESTS=1 to run them.");
 }
 
 /** Their subjects keep nothing in the process they run in, so that one process may run many files of them. */
@@ -62,7 +64,7 @@ export default defineConfig({
     unstubEnvs: true,
     projects: [
       { extends: true, test: { name: "together", isolate: false, include: together, exclude: apart } },
-      { extends: true, test: { name: "apart", include: apart } },
+      { extends: true, test: { name: "apart", include: apart, exclude: left } },
       {
         extends: true,
         test: {

@@ -18,9 +18,9 @@ export interface NamedInbox {
   env: Record<string, string>;
 }
 
-/** An inbox on a file of its own. Its clock stands still, so that it never works on what the command line replays. */
-export function stillInbox(): NamedInbox {
-  return named(openInbox({ now: () => Date.parse(hour) }));
+/** An inbox on a file of its own, whose clock stands still. */
+export function stillInbox(file?: string): NamedInbox {
+  return named(openInbox({ now: () => Date.parse(hour), ...(file !== undefined && { file }) }));
 }
 
 /** An inbox on a file of its own, with the clock of this machine. */
@@ -30,11 +30,10 @@ export function livelyInbox(): NamedInbox {
 
 /**
  * A still inbox with three deliveries, oldest first: `good` of `retrain` has succeeded, `bad` is dead after two
- * attempts, `new` of `notify` waits.
+ * attempts, `new` of `notify` waits. Nothing runs what the command line replays: the receiver that filled it is closed.
  */
 export async function filledInbox({ reason = "The trainer is gone." } = {}): Promise<NamedInbox> {
-  const filled = stillInbox();
-  const { inbox } = filled;
+  const { inbox, file } = stillInbox();
   for (const id of ["good", "bad"]) await inbox.accept(received(id));
   await inbox.accept(received("new", { endpoint: "notify" }));
   const error = new WebhookError("It failed.", {
@@ -46,7 +45,8 @@ export async function filledInbox({ reason = "The trainer is gone." } = {}): Pro
     id === "good" ? succeeded : { status: "failed" as const, error, retryAt: new Date(hour) };
   work(inbox, ({ id }) => run(id), { policy: createRetryPolicy({ attempts: 2, backoff: { first: 1, max: 1 } }) });
   await settled(inbox, ["good", "bad"]);
-  return filled;
+  await inbox.close(1_000);
+  return stillInbox(file);
 }
 
 /** A delivery that came when the clock stood still. */
