@@ -2,7 +2,7 @@ import { webhooksPath } from "../server/delivery-request.ts";
 import type { EndpointDetails } from "../server/server-details.ts";
 import type { HubConnection } from "./hub-connection.ts";
 import { noteResolved, resolvePending } from "./pending.ts";
-import { planRegistration } from "./plan.ts";
+import { planRegistration, storedSecret } from "./plan.ts";
 import { SecretHashes } from "./secret-hash.ts";
 import type { HubState, RegistrationSession } from "./state.ts";
 import type { StateFile } from "./state-file.ts";
@@ -35,6 +35,8 @@ export interface BringInStepOptions {
   /** Checked, without a trailing slash. */
   baseUrl: string;
   secret: string | undefined;
+  /** Whether to remove the secrets that the webhooks have. Default `false`: without `secret`, they are kept. */
+  removeSecret?: boolean;
   /** Whose webhooks are meant; absent: those that are to stay. */
   session?: RegistrationSession | undefined;
   dryRun?: boolean;
@@ -52,7 +54,7 @@ export interface BringInStepOptions {
  */
 export async function bringInStep(options: BringInStepOptions): Promise<RegistrationReport> {
   const { hub, state, endpoints, baseUrl, secret, session, dryRun = false, signal, now = Date.now } = options;
-  const { prune = false, adopt = false } = options;
+  const { prune = false, adopt = false, removeSecret = false } = options;
   // Before the list: what is noted later is not thought to be gone.
   const noted = state.read();
   const listed = await hub.webhooks.list({ signal });
@@ -84,6 +86,7 @@ export async function bringInStep(options: BringInStepOptions): Promise<Registra
     desired,
     notWatching: endpoints.filter(({ watch }) => watch.length === 0).map(({ name }) => name),
     secret,
+    removeSecret,
     listed: listed.filter(({ id }) => !elsewhere.has(id)),
     known,
     secretIsNoted: new Set(recognised.flat()),
@@ -95,7 +98,15 @@ export async function bringInStep(options: BringInStepOptions): Promise<Registra
   if (dryRun) return { ...report, done: [], failed: [] };
 
   const before = listed.map(({ id }) => id);
-  const runner = new StepRunner({ hub, state, secret, hashes, desired, before, session, signal, now });
+  const hiddenSecrets = new Set(
+    listed.flatMap((webhook) => {
+      const entry = known.find(({ id }) => id === webhook.id) ?? { id: webhook.id, endpoint: "" };
+      return storedSecret({ known: entry, webhook }) === "hidden" ? [webhook.id] : [];
+    }),
+  );
+  const runner = new StepRunner({
+    ...{ hub, state, secret, removeSecret, hiddenSecrets, hashes, desired, before, session, signal, now },
+  });
   await runner.run(plan.steps);
   return { ...report, done: runner.done, failed: runner.failed };
 }

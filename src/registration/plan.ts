@@ -11,8 +11,10 @@ export interface PlanInput {
   desired: readonly DesiredWebhook[];
   /** The names of the other endpoints. */
   notWatching: readonly string[];
-  /** The secret that each webhook is to have. */
+  /** The secret that each webhook is to have; `undefined` leaves each with the one it has. */
   secret: string | undefined;
+  /** Whether to remove the secret that a webhook has. Default `false`. */
+  removeSecret?: boolean;
   /** What the Hub lists, but for webhooks that are made for a while only and are not meant here. */
   listed: readonly Webhook[];
   /** The webhooks that are ours. Those that are gone on the Hub do not count. */
@@ -35,7 +37,7 @@ export interface Plan {
 }
 
 /** A webhook that is ours, as we know it and as the Hub tells it. */
-interface Own {
+export interface Own {
   known: KnownWebhook;
   webhook: Webhook;
 }
@@ -107,6 +109,7 @@ function planExisting(
   if (changes.length > 0 || isAdopted) plan.steps.push({ action: "update", endpoint, id, changes, isAdopted });
   const enabling = enableStep({ endpoint, webhook: own.webhook, changes });
   if (enabling) plan.steps.push(enabling);
+  if (input.secret === undefined && !input.removeSecret && hasSecret(own)) plan.left.push(secretKept(own, wanted));
   if (changes.length === 0 && !isAdopted && !enabling) plan.unchanged.push({ endpoint, id });
 }
 
@@ -167,18 +170,27 @@ function secretChanges(own: Own, input: PlanInput): FieldChange[] {
   return change === undefined ? [] : [{ field: "secret", change }];
 }
 
-/** The Hub need not tell a secret. Where it does not, what was written last is what counts. */
-function secretChange({ known, webhook }: Own, { secret, secretIsNoted }: PlanInput): SecretChange | undefined {
-  const isHidden = hidesSecret(webhook);
-  if (webhook.secret !== undefined && !isHidden) {
-    if (webhook.secret === (secret ?? "")) return undefined;
-    return secret === undefined ? "removed" : webhook.secret === "" ? "set" : "changed";
-  }
-  if ("hasSecret" in webhook && webhook.hasSecret === false) return secret === undefined ? undefined : "set";
-  if (isHidden && secret === undefined) return "removed";
-  if (secretIsNoted.has(known.id)) return undefined;
-  if (secret === undefined) return "removed";
-  return known.secret === null ? "set" : "changed";
+function secretChange(own: Own, { secret, removeSecret, secretIsNoted }: PlanInput): SecretChange | undefined {
+  const stored = storedSecret(own);
+  if (secret === undefined) return removeSecret && stored !== "none" ? "removed" : undefined;
+  if (stored === "none") return "set";
+  const isSame = stored === "readable" ? own.webhook.secret === secret : secretIsNoted.has(own.known.id);
+  return isSame ? undefined : "changed";
+}
+
+function hasSecret(own: Own): boolean {
+  return ["readable", "hidden"].includes(storedSecret(own));
+}
+
+/**
+ * Returns whether a webhook of ours has a secret on the Hub, and whether a read returns it. For a Hub that returns
+ * nothing about secrets, what was written last counts.
+ */
+export function storedSecret({ known, webhook }: Own): "none" | "readable" | "hidden" | "unknown" {
+  if (hidesSecret(webhook)) return "hidden";
+  if (webhook.secret !== undefined) return webhook.secret === "" ? "none" : "readable";
+  if (webhook.hasSecret === false || known.secret === null) return "none";
+  return known.secret === undefined ? "unknown" : "hidden";
 }
 
 function enableStep({
@@ -219,6 +231,13 @@ function deliversToo({ id }: Webhook, { endpoint, url }: DesiredWebhook): LeftAl
   return {
     ...{ reason: "not-ours", endpoint, id },
     message: `Webhook ${id}, which was not made here, delivers to ${url} too, so that deliveries may come twice. If it is not needed: hub-webhooks delete ${id}`,
+  };
+}
+
+function secretKept({ webhook: { id } }: Own, { endpoint }: DesiredWebhook): LeftAlone {
+  return {
+    ...{ reason: "secret-kept", endpoint, id },
+    message: `Webhook ${id} has a secret on the Hub, and the server has none: the secret is kept. Set WEBHOOK_SECRET for the server and for sync, or remove the secret from the Hub with --remove-secret (removeSecret: true in code).`,
   };
 }
 

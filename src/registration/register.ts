@@ -20,10 +20,12 @@ export interface RegisterOptions {
    */
   state?: string | undefined;
   /**
-   * The secret of the webhooks. Default: that of the server, of several the first. Without any they have none, and
-   * anyone who knows the URL of an endpoint can post to it.
+   * The secret of the webhooks. Default: that of the server, of several the first. Without any, new webhooks have none,
+   * so that anyone who knows the URL of an endpoint can post to it, and existing ones keep the secret that they have.
    */
   secret?: string | undefined;
+  /** Removes the secret from webhooks that have one; only without `secret`. Default `false`: they keep it. */
+  removeSecret?: boolean | undefined;
   /** Only tells what would be done. Default `false`. */
   dryRun?: boolean | undefined;
   /** Deletes webhooks that are ours and whose endpoint is gone. Default `false`: they are told. */
@@ -73,12 +75,18 @@ export async function registerSource(
   hub: HubConnection,
   options: RegisterOptions,
 ): Promise<RegistrationReport> {
-  const { dryRun = false, prune = false, adopt = false, signal } = options;
+  const { dryRun = false, prune = false, adopt = false, removeSecret = false, signal } = options;
   const baseUrl = checkBaseUrl(options.baseUrl, { hub: hub.endpoint });
   const secret = checkSecret(options.secret ?? source.secret);
+  if (removeSecret && secret !== undefined) {
+    throw new WebhookError(
+      "removeSecret and a secret cannot be combined. Unset WEBHOOK_SECRET and the option secret of the server to remove the secret, or leave out removeSecret.",
+      { code: "OPTION_INVALID" },
+    );
+  }
   const state = new StateFile({ path: options.state, hub: hub.endpoint });
   const { endpoints } = source;
-  const run = () => bringInStep({ hub, state, endpoints, baseUrl, secret, dryRun, prune, adopt, signal });
+  const run = () => bringInStep({ hub, state, endpoints, baseUrl, secret, removeSecret, dryRun, prune, adopt, signal });
   // Two at the same time would each make what is missing.
   return dryRun ? run() : state.alone(run, { signal });
 }

@@ -18,7 +18,11 @@ export interface FailedStep {
 export interface StepRunnerOptions {
   hub: HubConnection;
   state: StateFile;
+  /** The secret to write; `undefined` keeps what each webhook has, unless `removeSecret` is set. */
   secret: string | undefined;
+  removeSecret: boolean;
+  /** The ids of the webhooks whose secret the Hub does not return. */
+  hiddenSecrets: ReadonlySet<string>;
   hashes: SecretHashes;
   desired: readonly DesiredWebhook[];
   /** The ids of the webhooks that the Hub has. */
@@ -100,13 +104,20 @@ export class StepRunner {
   }
 
   async #update({ id, endpoint }: UpdateStep): Promise<void> {
-    const { hub, state, hashes, secret = null, desired, session, signal } = this.#options;
+    const { hub, state, hashes, secret, removeSecret, hiddenSecrets, desired, session, signal } = this.#options;
     const wanted = desired.find((candidate) => candidate.endpoint === endpoint);
     if (!wanted) return;
-    // The secret each time: the Hub writes a webhook whole, and need not tell the one that it has.
-    const webhook = await hub.webhooks.update(id, { ...requestOf(wanted), secret }, { signal });
-    const noted = { id, endpoint, secret: await hashes.note(), written: targetOf(wanted), answered: targetOf(webhook) };
-    await state.change((noting) => note(noting, session ? { ...noted, session } : noted));
+    const isKept = secret === undefined && !removeSecret;
+    if (isKept && hiddenSecrets.has(id)) throw secretUnreadable(id);
+    // The Hub writes a webhook whole: without a secret here, the client sends back the one that it has read.
+    const changes = { ...requestOf(wanted), ...(!isKept && { secret: secret ?? null }) };
+    const webhook = await hub.webhooks.update(id, changes, { signal });
+    const noted = { id, endpoint, written: targetOf(wanted), answered: targetOf(webhook), ...(session && { session }) };
+    const written = isKept ? {} : { secret: await hashes.note() };
+    await state.change((noting) => {
+      const before = noting.webhooks.find((entry) => entry.id === id)?.secret;
+      note(noting, { ...(before !== undefined && { secret: before }), ...noted, ...written });
+    });
   }
 }
 
@@ -139,6 +150,13 @@ function note(state: HubState, webhook: KnownWebhook): void {
 
 function forget(state: HubState, { key }: { key: string }): void {
   state.pending = state.pending.filter((entry) => entry.key !== key);
+}
+
+function secretUnreadable(id: string): HubError {
+  return new HubError(
+    `Nothing was written: webhook ${id} has a secret that the Hub does not return, and an update without it would remove it. Set WEBHOOK_SECRET, give the secret with --secret-stdin, or remove it with --remove-secret (removeSecret: true in code).`,
+    { code: "VALUE_UNREADABLE", fields: ["secret"] },
+  );
 }
 
 /** Whether nothing can have been made: of any other failure, the answer alone may be lost. */

@@ -54,8 +54,9 @@ export interface LeftAlone {
   /**
    * `not-watching`: the endpoint does not say what to watch. `not-ours`: somebody else's webhook delivers to the
    * endpoint. `endpoint-gone`: the webhook is ours, and its endpoint is gone. `surplus`: the endpoint has another one.
+   * `secret-kept`: the webhook has a secret on the Hub, and none was given.
    */
-  readonly reason: "not-watching" | "not-ours" | "endpoint-gone" | "surplus";
+  readonly reason: "not-watching" | "not-ours" | "endpoint-gone" | "surplus" | "secret-kept";
   readonly endpoint: string;
   /** Id of the webhook, where there is one. */
   readonly id?: string;

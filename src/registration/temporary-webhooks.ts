@@ -95,6 +95,8 @@ export class TemporaryWebhooks {
         endpoints: endpoints.map(({ name, watched, domains }) => ({ name, watch: watched, domains })),
         baseUrl: checkBaseUrl(baseUrl, { hub: this.#hub.endpoint }),
         secret: checkSecret(secret ?? undefined),
+        // They belong to the session alone: what it wants is what they have.
+        removeSecret: (secret ?? undefined) === undefined,
       });
       for (const { action, endpoint, id } of report.done) this.#log?.info({ endpoint, webhook: id }, action);
       return report;

@@ -4,6 +4,7 @@ import { type PlanInput, planRegistration } from "../../src/registration/plan.ts
 
 const [first, second] = ["654bbbc16f2ec14d77f109c1", "654bbbc16f2ec14d77f109c2"];
 const url = "https://bot.example/webhooks/retrain";
+const hash = { salt: "00", hash: "00" };
 const watched = [{ type: "dataset" as const, name: "me/data" }];
 
 function webhook(fields: Partial<Webhook> = {}): Webhook {
@@ -53,22 +54,39 @@ describe("The plan of a registration", () => {
   test.each<[string, Partial<Webhook> & { hasSecret?: boolean }, Partial<PlanInput>, string | undefined]>([
     ["shown, and the one", { secret: "s" }, { secret: "s" }, undefined],
     ["shown, and another", { secret: "x" }, { secret: "s" }, "changed"],
-    ["shown, and not wanted", { secret: "x" }, {}, "removed"],
+    ["shown, and to be removed", { secret: "x" }, { removeSecret: true }, "removed"],
+    ["shown, and not given", { secret: "x" }, {}, undefined],
     ["shown as empty, and not wanted", { secret: "" }, {}, undefined],
     ["said to be none", { hasSecret: false }, { secret: "s" }, "set"],
-    ["said to be there, and not wanted", { hasSecret: true }, {}, "removed"],
+    ["said to be there, and to be removed", { hasSecret: true }, { removeSecret: true }, "removed"],
+    ["said to be there, and not given", { hasSecret: true }, {}, undefined],
+    ["said to be none, and to be removed", { hasSecret: false }, { removeSecret: true }, undefined],
     ["masked, and noted", { secret: "\u2022\u2022\u2022\u2022" }, { secret: "s" }, undefined],
-    ["not told, and noted", {}, { secret: "s" }, undefined],
-    ["not told, and another noted", {}, { secret: "s", secretIsNoted: new Set() }, "set"],
+    ["not told, and noted", {}, { secret: "s", known: [{ id: first, endpoint: "retrain", secret: hash }] }, undefined],
+    ["not told, and noted as none", {}, { secret: "s", secretIsNoted: new Set() }, "set"],
     [
       "not told, of a webhook taken over",
       {},
-      { secretIsNoted: new Set(), known: [{ id: first, endpoint: "retrain" }] },
+      { removeSecret: true, secretIsNoted: new Set(), known: [{ id: first, endpoint: "retrain" }] },
       "removed",
     ],
   ])("has a secret that is %s", (_what, fields, input, change) => {
     const { steps } = plan({ listed: [{ ...webhook(), ...fields }], ...input });
     expect(steps).toMatchObject(change === undefined ? [] : [{ changes: [{ field: "secret", change }] }]);
+  });
+
+  test.each<[string, Partial<Webhook>, Partial<PlanInput>]>([
+    ["shown", { secret: "x" }, {}],
+    ["masked", { secret: "********" }, {}],
+    ["said to be there", { hasSecret: true }, {}],
+    ["noted", {}, { known: [{ id: first, endpoint: "retrain", secret: hash }] }],
+  ])("warns that a secret is kept that is %s, where the server has none", (_how, fields, input) => {
+    expect(plan({ listed: [webhook(fields)], ...input })).toMatchObject({
+      steps: [],
+      left: [{ reason: "secret-kept", endpoint: "retrain", id: first }],
+      unchanged: [{ id: first }],
+    });
+    expect(plan({ listed: [webhook(fields)], ...input, removeSecret: true }).left).toEqual([]);
   });
 
   test("says that another secret is probably why a webhook was suspended", () => {

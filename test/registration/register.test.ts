@@ -251,10 +251,28 @@ describe("The secret", () => {
     expect(await scene.webhooks()).toMatchObject([{ secret: "given" }]);
   });
 
-  test("is removed where the server has none any more, and set where it has one now", async () => {
+  test("is kept where the server has none any more, also through an update", async () => {
     const scene = await openScene();
     await scene.register(serverOf({ retrain }));
-    const removed = await scene.register(serverOf({ retrain }, { secret: false }));
+    const kept = await scene.register(serverOf({ retrain }, { secret: false }));
+    expect(kept).toMatchObject({ steps: [], failed: [], left: [{ reason: "secret-kept" }] });
+    const updated = await scene.register(serverOf({ retrain: { watch: "model:me/net" } }, { secret: false }));
+    expect(updated.done).toMatchObject([{ changes: [{ field: "watched" }, { field: "domains" }] }]);
+    expect(await scene.webhooks()).toMatchObject([{ secret, watched: [{ type: "model" }] }]);
+    expect((await scene.register(serverOf({ retrain: { watch: "model:me/net" } }))).steps).toEqual([]);
+  });
+
+  test("is not removed while one is given", async () => {
+    const scene = await openScene();
+    const error = await scene.register(serverOf({ retrain }), { removeSecret: true }).catch((thrown) => thrown);
+    expect(error).toMatchObject({ code: "OPTION_INVALID" });
+    expect(scene.calls).toEqual([]);
+  });
+
+  test("is removed on request, and set where the server has one now", async () => {
+    const scene = await openScene();
+    await scene.register(serverOf({ retrain }));
+    const removed = await scene.register(serverOf({ retrain }, { secret: false }), { removeSecret: true });
     expect(removed.done).toMatchObject([{ changes: [{ field: "secret", change: "removed" }] }]);
     expect(await scene.webhooks()).not.toMatchObject([{ secret: expect.anything() }]);
     expect((await scene.register(serverOf({ retrain }, { secret: false }))).steps).toEqual([]);
@@ -281,6 +299,9 @@ describe("The secret", () => {
     const rotated = await scene.register(serverOf({ retrain: { watch: "model:me/net" } }, { secret: "next" }));
     expect(rotated.done).toMatchObject([{ changes: [{ field: "secret", change: "changed" }] }]);
     expect(await scene.webhooks()).toMatchObject([{ secret: "next" }]);
+    const kept = await scene.register(serverOf({ retrain }, { secret: false }));
+    expect(kept).toMatchObject({ done: [], failed: [{ error: { code: "VALUE_UNREADABLE", fields: ["secret"] } }] });
+    expect(await scene.webhooks()).toMatchObject([{ secret: "next", watched: [{ type: "model" }] }]);
   });
 
   test("that somebody has changed on the Hub is written again, where the Hub shows it", async () => {

@@ -20,6 +20,7 @@ export function addSync(program: Command, invocation: Invocation): void {
     .option("--adopt", "take over webhooks that deliver to an endpoint and were not made here")
     .option("--state <file>", "where is noted which webhooks are ours (default: .hub-webhooks/registrations.json)")
     .option("--secret-stdin", "read the secret from standard input: one line (default: that of the server)")
+    .option("--remove-secret", "remove the secret from webhooks that have one, where the server has none")
     .option("--clean", "delete the temporary webhooks that dev has left behind, and nothing else")
     .addHelpText(
       "after",
@@ -43,7 +44,7 @@ async function sync(
   { file, options }: { file: string | undefined; options: SyncOptions },
 ): Promise<void> {
   const { output, shell } = invocation;
-  const { dryRun = false, prune = false, adopt, state } = options;
+  const { dryRun = false, prune = false, adopt, state, removeSecret } = options;
   const mustAsk = prune && !dryRun && !invocation.isConfirmed;
   if (mustAsk) checkCanAsk(invocation, "sync --prune");
   const baseUrl = findBaseUrl(options, shell);
@@ -61,7 +62,7 @@ async function sync(
     );
   }
   const register = (changes: Partial<RegisterOptions> = {}) =>
-    registerSource(source, hub, { baseUrl, state, secret, prune, adopt, dryRun, ...changes });
+    registerSource(source, hub, { baseUrl, state, secret, removeSecret, prune, adopt, dryRun, ...changes });
 
   if (mustAsk) {
     const { steps } = await register({ dryRun: true });

@@ -101,6 +101,19 @@ describe("hub-webhooks sync", () => {
     expect(given.stderr).toBe("");
   });
 
+  test("keeps the secret on the Hub where the server has none, and removes it on request", async () => {
+    const project = await openProject();
+    project.write({ retrain: '{ watch: "dataset:me/data" }' });
+    await project.sync("");
+    project.write({ retrain: '{ watch: "dataset:me/data" }' }, "{ secret: false }");
+    const kept = await project.sync("");
+    expect(kept).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("--remove-secret") });
+    expect(await project.scene.webhooks()).toMatchObject([{ secret }]);
+    const removed = await project.sync("--remove-secret");
+    expect(removed).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("    secret   removed") });
+    expect(await project.scene.webhooks()).not.toMatchObject([{ secret: expect.anything() }]);
+  });
+
   test("says what looks like a slip in the options of an endpoint", async () => {
     const project = await openProject();
     project.write({ retrain: '{ watch: "dataset:me/data", scope: "repo.contnt" }' });
@@ -257,6 +270,7 @@ describe("hub-webhooks sync", () => {
   test.each([
     ["no public address", ["sync", "server.ts"], "give its public address"],
     ["an address with a query", ["sync", "FILE", "--base-url", "https://bot.example/?a"], "is not usable"],
+    ["a secret to set and to remove", ["sync", "FILE", "--base-url", baseUrl, "--remove-secret"], "removeSecret"],
     ["an empty secret", ["sync", "FILE", "--base-url", baseUrl, "--secret-stdin"], "The secret is empty"],
     ["a file beside --clean", ["sync", "server.ts", "--clean", "--prune"], "the file and --prune are of no use"],
     ["no terminal to ask on", ["sync", "--clean"], "add --yes"],

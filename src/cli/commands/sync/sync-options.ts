@@ -10,6 +10,7 @@ export interface SyncOptions {
   adopt?: boolean;
   state?: string;
   secretStdin?: boolean;
+  removeSecret?: boolean;
   clean?: boolean;
 }
 
@@ -42,6 +43,7 @@ export function checkCleanOptions(file: string | undefined, options: SyncOptions
     "--prune": options.prune,
     "--adopt": options.adopt,
     "--secret-stdin": options.secretStdin,
+    "--remove-secret": options.removeSecret,
   };
   const given = Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : [name]));
   if (given.length === 0) return;
