@@ -24,6 +24,8 @@ export interface DevReady {
     url: string;
   };
   endpoints: readonly DevEndpoint[];
+  /** URL of the session's inbox, with its password hidden; absent where no endpoint runs in the background. */
+  inbox?: string;
 }
 
 /** What happens in a session. */

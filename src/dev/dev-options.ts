@@ -16,6 +16,11 @@ export interface StartDevOptions {
   port?: number;
   /** Where the local Hub listens. Default 5050, or any other port where that is taken. */
   hubPort?: number;
+  /**
+   * URL of the inbox for the session, in place of `INBOX_URL` and of a URL in the server's options: a session must not
+   * run the queued deliveries of a deployed server. Default `sqlite:./.hub-webhooks/dev.db`.
+   */
+  inbox?: string;
   /** The tunnel. Default: `{}` for the real Hub, `false` for the local one, which delivers on this machine. */
   tunnel?: false | Pick<OpenTunnelOptions, "provider" | "host" | "subdomain" | "timeout" | "heartbeat">;
   /** An address of your own that leads to `port`, in place of a tunnel. */

@@ -8,6 +8,7 @@ import { webhooksPath } from "../server/delivery-request.ts";
 import type { ServerDescription } from "../server-file/description.ts";
 import { createProbe } from "../tunnel/probe.ts";
 import { openTunnel, type Tunnel } from "../tunnel/tunnel.ts";
+import { maskUrl } from "../url-secrets.ts";
 import { watchByDefault } from "./default-watch.ts";
 import type { DevEvent, DevReady } from "./dev-event.ts";
 import { type DevHub, openDevHub, usualHubPort } from "./dev-hub.ts";
@@ -107,10 +108,12 @@ class Session implements DevSession {
   get state(): DevReady {
     const { door, hub, tunnel } = this.#parts;
     const publicUrl = tunnel?.url ?? door?.url ?? "";
+    const hasBackground = this.#description.endpoints.some(({ background }) => background);
     return {
       url: door?.url ?? "",
       publicUrl,
       hub: { kind: this.#plan.isReal ? "real" : "local", url: hub?.client.endpoint ?? "" },
+      ...(hasBackground && { inbox: maskUrl(this.#plan.inbox) }),
       endpoints: this.#description.endpoints.map((endpoint) => {
         const watched = this.#watchOf(endpoint);
         const trigger = this.#plan.isReal ? undefined : suggestTrigger({ endpoint, watched });
@@ -136,7 +139,7 @@ class Session implements DevSession {
   }
 
   async #open(): Promise<void> {
-    const { path, tunnel: tunnelOptions, publicUrl, isPublic, secret, repairMs } = this.#plan;
+    const { path, tunnel: tunnelOptions, publicUrl, isPublic, secret, repairMs, inbox } = this.#plan;
     const probe = createProbe();
     const door = await FrontDoor.open({
       port: this.#options.port,
@@ -158,7 +161,7 @@ class Session implements DevSession {
       reachedAt: { port: door.port, url: door.url, publicUrl: door.url },
       // By an address of the user's own everybody reaches all of the server, the dashboard too.
       environment: { ...hub.environment, ...(publicUrl !== undefined && { PUBLIC_URL: publicUrl }) },
-      secret,
+      ...{ secret, inbox },
       onOutput: (line) => this.#tell({ event: "output", ...line }),
       onReload: (files) => this.#tell({ event: "reloading", files }),
       onServing: (description) => this.#served(description),

@@ -25,6 +25,8 @@ export interface ReloadingServerOptions
     ReloadingServerEvents {
   /** Asked for besides those that the server has, or in their place. */
   secret: SessionSecret | undefined;
+  /** URL of the inbox, in place of the one that the server names. */
+  inbox?: string | undefined;
   /**
    * A server that ends by itself is started again after these milliseconds, unless it had not even served for that long.
    * Default 1,000.
@@ -124,11 +126,11 @@ export class ReloadingServer {
   }
 
   async #startProcess(): Promise<void> {
-    const { path, reachedAt, environment, onOutput, secret } = this.#options;
+    const { path, reachedAt, environment, onOutput, secret, inbox } = this.#options;
     const started = ServerProcess.serve({
       path,
       reachedAt: { ...reachedAt, publicUrl: this.#publicUrl },
-      secret,
+      ...{ secret, inbox },
       onLoading: (loaded) => this.#watcher.add(loaded),
       ...(environment && { environment }),
       ...(onOutput && { onOutput }),

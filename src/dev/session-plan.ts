@@ -19,10 +19,15 @@ export interface SessionPlan {
   isPublic: boolean;
   /** Asked for wherever that is so, and where the server has none of its own: any page in a browser can send deliveries. */
   secret: SessionSecret;
+  /** URL of the session's inbox. */
+  inbox: string;
   /** What to watch for endpoints that do not say; `undefined`: nobody has said that either. */
   watch: readonly WatchedThing[] | undefined;
   repairMs: number;
 }
+
+/** Not the one of a launched server: a session must not run what that has queued. */
+const defaultDevInboxUrl = "sqlite:./.hub-webhooks/dev.db";
 
 /**
  * Checks the options of a session and says what is to be done.
@@ -53,6 +58,7 @@ export function planSession(options: StartDevOptions): SessionPlan {
       // Webhooks of the user's own may lead to an address of the user's own: they go on to work.
       use: !isPublic ? "where-open" : publicUrl === undefined ? "instead" : "besides",
     },
+    inbox: options.inbox ?? defaultDevInboxUrl,
     watch: watch?.map(readWatch),
     repairMs: toMilliseconds(repairInterval, "repairInterval"),
   };

@@ -40,11 +40,15 @@ async function obey(given: Order): Promise<void> {
   process.once("uncaughtException", fail);
   try {
     publicUrl = given.reachedAt.publicUrl;
+    const inbox = given.order === "serve" ? given.inbox : undefined;
+    // Also for the user's own code, and for the redaction of what the URL holds.
+    if (inbox !== undefined) process.env.INBOX_URL = inbox;
     loadTypeScript({ onLoad: noteLoading });
     const server = await loadServer(given);
     const details = server[serverDetails]();
     if (given.order === "describe") return end({ report: "described", description: describe(details) });
     applySecret(given.secret, details);
+    if (inbox !== undefined) details.useInbox(inbox);
     details.limitRetryWaits(maxRetryWaitMs);
     const description = describe(server[serverDetails]());
     const { port } = await server.launch({

@@ -11,6 +11,8 @@ export const order = z.discriminatedUnion("order", [
     path: z.string(),
     reachedAt: launchedServer,
     secret: z.object({ text: z.string(), use: z.enum(["instead", "besides", "where-open"]) }).optional(),
+    /** URL of the inbox, in place of the one that the file names. */
+    inbox: z.string().optional(),
   }),
   z.object({ order: z.literal("reachedAt"), publicUrl: z.string() }),
   z.object({ order: z.literal("stop") }),

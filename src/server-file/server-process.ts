@@ -100,10 +100,14 @@ export class ServerProcess {
   }
 
   /** Starts the process and lets it serve. */
-  static serve({ secret, ...options }: ServerProcessOptions & { secret: SessionSecret | undefined }): ServerProcess {
+  static serve({
+    secret,
+    inbox,
+    ...options
+  }: ServerProcessOptions & { secret: SessionSecret | undefined; inbox?: string | undefined }): ServerProcess {
     const started = new ServerProcess(options);
     const { path, reachedAt } = options;
-    started.#send({ order: "serve", path, reachedAt, secret });
+    started.#send({ order: "serve", path, reachedAt, secret, inbox });
     return started;
   }
 

@@ -24,6 +24,8 @@ export class BackgroundWork {
   /** Those endpoints are worked on, and each that is added. */
   #working: Inbox | undefined;
   #maxRetryWaitMs = Number.POSITIVE_INFINITY;
+  /** Takes precedence over the URL of the options. */
+  #inboxUrl: string | undefined;
 
   constructor(options: BackgroundWorkOptions) {
     this.#options = options;
@@ -82,6 +84,11 @@ export class BackgroundWork {
     this.#maxRetryWaitMs = maxMs;
   }
 
+  /** Keeps deliveries in this inbox from the next time that it is opened, unless the options hold an open one. */
+  useInbox(url: string): void {
+    this.#inboxUrl = url;
+  }
+
   /** Gives handlers `graceMs` to end, and hands back what they did not finish. */
   async close(graceMs: number): Promise<void> {
     const opened = this.#opened;
@@ -120,7 +127,7 @@ export class BackgroundWork {
     const { inbox, log, now } = this.#options;
     if (typeof inbox === "object") return inbox;
     const { openServerInbox } = await import("./node/background.ts");
-    return openServerInbox({ url: inbox, log, now });
+    return openServerInbox({ url: this.#inboxUrl ?? inbox, log, now });
   }
 
   #work(inbox: Inbox, endpoint: Endpoint): void {

@@ -45,6 +45,11 @@ export interface ServerDetails {
   readonly isOpenOnPurpose: boolean;
   /** Asks for this secret from now on: `isOnly` for no other, else it or one of those that are configured. */
   useSecret(secret: string, options: { isOnly: boolean }): void;
+  /**
+   * Keeps the deliveries of background endpoints in the inbox of this URL, in place of `INBOX_URL` and of a URL in the
+   * options. Call it before the server is launched.
+   */
+  useInbox(url: string): void;
   /** Lets no retry of a background endpoint wait for longer than this, in milliseconds, unless its handler asks to. */
   limitRetryWaits(maxMs: number): void;
   /**

@@ -24,7 +24,8 @@ export interface WebhooksServerOptions {
   dashboardToken?: string;
   /**
    * Where the deliveries of background endpoints are kept: a URL as in `INBOX_URL`, which it goes before, or an inbox
-   * of your own, which is closed with the server. Default: `INBOX_URL`, else `sqlite:./.hub-webhooks/inbox.db`.
+   * of your own, which is closed with the server. Default: `INBOX_URL`, else `sqlite:./.hub-webhooks/inbox.db`, or an
+   * inbox in memory under vitest, `node --test` and where `NODE_ENV` is `test`.
    */
   inbox?: string | Inbox;
   /** Default: pino on standard output once launched (level `LOG_LEVEL`, else `info`), the console elsewhere. */

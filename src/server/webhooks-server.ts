@@ -273,6 +273,7 @@ export class WebhooksServer {
       },
       isOpenOnPurpose: secret.isOff,
       useSecret: (text, options) => secret.use(text, options),
+      useInbox: (url) => this.#background.useInbox(url),
       limitRetryWaits: (maxMs) => this.#background.limitRetryWaits(maxMs),
       runJob: async ({ endpoint, ...delivery }) => {
         await this.#prepare();

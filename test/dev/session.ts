@@ -52,6 +52,7 @@ export function optionsIn(project: Project, options: StartDevOptions = {}): Star
   return {
     file: join(project.path, "server.ts"),
     ...{ port: 0, hubPort: 0, state: stateOf(project) },
+    inbox: `sqlite:${join(project.path, "dev.db")}`,
     ...options,
   };
 }

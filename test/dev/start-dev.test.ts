@@ -97,6 +97,25 @@ describe("A session with a local Hub", () => {
     expect(JSON.stringify(events)).not.toContain(secret);
   });
 
+  test("has an inbox of its own, whatever INBOX_URL and the file name", async () => {
+    const project = await openProject();
+    const deployed = (name: string) => `sqlite:${join(project.path, name)}`;
+    await project.write(
+      "server.ts",
+      `import { WebhooksServer } from "hub-webhooks";
+       const server = new WebhooksServer({ secret: "${secret}", inbox: ${JSON.stringify(deployed("code.db"))} });
+       server.webhook("retrain", { watch: "dataset:me/data", background: true }, () => {});
+       export default server;
+       await server.launch();`,
+    );
+    vi.stubEnv("INBOX_URL", deployed("environment.db"));
+    const { session } = await startIn(project);
+    expect(session.state.inbox).toBe(deployed("dev.db"));
+    expect(await push(session)).toMatchObject([{ status: 202 }]);
+    const exists = (name: string) => existsSync(join(project.path, name));
+    expect(["dev.db", "code.db", "environment.db"].map(exists)).toEqual([true, false, false]);
+  });
+
   test("has a secret of its own where its server has none, which its Hub and trigger send", async () => {
     const open = `
       import { WebhooksServer } from "hub-webhooks";

@@ -1,7 +1,9 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
-import { WebhooksServer } from "../../src/index.ts";
+import { WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { inboxFile } from "../inbox/open-file.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
@@ -9,12 +11,52 @@ import { waitFor } from "../support/wait-for.ts";
 
 const delivery = () => deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo"), id: "first" });
 
-function openServer(inbox: NonNullable<ConstructorParameters<typeof WebhooksServer>[0]>["inbox"]) {
-  const server = new WebhooksServer({ secret: false, inbox, logger: createMemoryLogger() });
+function openServer(inbox: WebhooksServerOptions["inbox"] | undefined) {
+  const server = new WebhooksServer({ secret: false, ...(inbox && { inbox }), logger: createMemoryLogger() });
   onTestFinished(() => server.close());
   server.webhook("retrain", { background: true }, () => {});
   return server;
 }
+
+/** Makes a folder of its own the working one, until the test is over. */
+function inNewFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-inbox-"));
+  const before = process.cwd();
+  process.chdir(folder);
+  onTestFinished(() => {
+    process.chdir(before);
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return folder;
+}
+
+describe("The inbox of a server that is given none", () => {
+  test.each(["VITEST", "NODE_TEST_CONTEXT", "NODE_ENV"])("is in memory in a test run: %s", async (name) => {
+    const folder = inNewFolder();
+    for (const other of ["VITEST", "NODE_TEST_CONTEXT", "NODE_ENV", "INBOX_URL"]) vi.stubEnv(other, undefined);
+    vi.stubEnv(name, "test");
+    const server = openServer(undefined);
+    expect((await server.fetch(delivery())).status).toBe(202);
+    await waitFor(async () => expect(await server.inbox.get("first")).toMatchObject({ status: "succeeded" }));
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test("is a file in the working folder otherwise", async () => {
+    const folder = inNewFolder();
+    for (const name of ["VITEST", "NODE_TEST_CONTEXT", "INBOX_URL"]) vi.stubEnv(name, undefined);
+    vi.stubEnv("NODE_ENV", "production");
+    const server = openServer(undefined);
+    expect((await server.fetch(delivery())).status).toBe(202);
+    expect(existsSync(join(folder, ".hub-webhooks", "inbox.db"))).toBe(true);
+  });
+
+  test("is what INBOX_URL names, also in a test run", async () => {
+    const file = inboxFile();
+    vi.stubEnv("INBOX_URL", `sqlite:${file}`);
+    expect((await openServer(undefined).fetch(delivery())).status).toBe(202);
+    expect(existsSync(file)).toBe(true);
+  });
+});
 
 describe("The inbox that a server is given", () => {
   test("as a URL goes before INBOX_URL", async () => {

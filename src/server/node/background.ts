@@ -6,7 +6,7 @@ import { maskUrl } from "../../url-secrets.ts";
 
 /** What {@link openServerInbox} needs. */
 export interface OpenServerInboxOptions {
-  /** Default `INBOX_URL`. */
+  /** Default `INBOX_URL`, else an inbox in memory under a test runner, else `sqlite:./.hub-webhooks/inbox.db`. */
   url: string | undefined;
   log: () => Logger;
   /** Milliseconds since the epoch. */
@@ -19,8 +19,26 @@ export interface OpenServerInboxOptions {
  * @throws `OPTION_INVALID`, `INBOX_UNUSABLE`.
  */
 export async function openServerInbox({ url, log, now }: OpenServerInboxOptions): Promise<Inbox> {
-  const wanted = url ?? readEnvironment("INBOX_URL") ?? defaultInboxUrl;
+  const chosen = url ?? readEnvironment("INBOX_URL");
+  if (chosen === undefined && isTestRun()) return openTestInbox({ log, now });
+  const wanted = chosen ?? defaultInboxUrl;
   const inbox = await openInbox({ url: wanted, log, now });
   log().info({ inbox: maskUrl(wanted) }, "Deliveries of background endpoints are kept in this inbox");
   return inbox;
+}
+
+/** A test must not run what a server of the same folder has queued, nor leave anything behind for it. */
+async function openTestInbox({ log, now }: Pick<OpenServerInboxOptions, "log" | "now">): Promise<Inbox> {
+  log().info("Test run: the inbox is in memory. Set INBOX_URL or the option inbox to use another one.");
+  const { SqliteInbox } = await import("../../inbox/sqlite/sqlite-inbox.ts");
+  return new SqliteInbox({ file: ":memory:", log, now });
+}
+
+/** Whether a test runner has started this process: vitest, `node --test`, or any that sets `NODE_ENV`, as Jest does. */
+function isTestRun(): boolean {
+  return (
+    readEnvironment("VITEST") !== undefined ||
+    readEnvironment("NODE_TEST_CONTEXT") !== undefined ||
+    readEnvironment("NODE_ENV") === "test"
+  );
 }

@@ -79,13 +79,14 @@ export class DevLines {
       secret,
     }: { file: string; seconds: number; hasKeys: boolean; secret?: string | undefined },
   ): readonly string[] {
-    const { url, publicUrl, hub, endpoints } = state;
+    const { url, publicUrl, hub, endpoints, inbox } = state;
     const width = Math.max(0, ...endpoints.map(({ name }) => name.length));
     const trigger = endpoints.find((endpoint) => endpoint.trigger)?.trigger;
     const places = [
       ["server", url],
       ...(publicUrl === url ? [] : [["public", publicUrl]]),
       ["Hub", hub.kind === "local" ? `${hub.url}  (on this machine, no account)` : hub.url],
+      ...(inbox === undefined ? [] : [["inbox", `${inbox}  (of this session)`]]),
       ...(secret === undefined ? [] : [["secret", `${secret}  (of this session; its Hub and trigger send it)`]]),
     ];
     return [

@@ -28,6 +28,7 @@ export interface DevCommandOptions {
   publicUrl?: string;
   watch?: readonly WatchedThing[];
   state?: string;
+  inbox?: string;
   create?: boolean;
 }
 
@@ -92,7 +93,7 @@ export async function runDev(run: DevRun): Promise<void> {
 }
 
 function sessionOptions({ options, invocation }: DevRun): StartDevOptions {
-  const { hub, port = environmentPort(invocation), hubPort, publicUrl, watch, state } = options;
+  const { hub, port = environmentPort(invocation), hubPort, publicUrl, watch, state, inbox } = options;
   const { tunnel: provider, tunnelHost: host, subdomain } = options;
   if (hub === "local" && invocation.hub.endpoint !== undefined) {
     throw wrongUsage("--endpoint names a Hub, and --hub local starts one: add --hub real, or leave --endpoint out.");
@@ -114,6 +115,7 @@ function sessionOptions({ options, invocation }: DevRun): StartDevOptions {
     ...(publicUrl !== undefined && { publicUrl }),
     ...(watch && { watch: watch.map(({ type, name }) => `${type}:${name}` as const) }),
     ...(state !== undefined && { state }),
+    ...(inbox !== undefined && { inbox }),
   };
 }
 

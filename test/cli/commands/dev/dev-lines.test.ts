@@ -35,6 +35,11 @@ describe("Ready", () => {
     ]);
   });
 
+  test("shows the inbox of the session where an endpoint runs in the background", () => {
+    const inbox = "sqlite:./.hub-webhooks/dev.db";
+    expect(lines.ready({ ...state, inbox }, start)).toContain(`  inbox   ${inbox}  (of this session)`);
+  });
+
   test("shows the secret that was made for the session", () => {
     expect(lines.ready(state, { ...start, secret: "5e55ion" })).toContain(
       "  secret  5e55ion  (of this session; its Hub and trigger send it)",
