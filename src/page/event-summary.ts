@@ -7,6 +7,13 @@ export interface EventSummary {
   what: string;
   /** Such as `dataset me/data`. */
   repo: string;
+  /** The same, in parts. */
+  parts: {
+    scope: string | undefined;
+    action: string | undefined;
+    repoType: string | undefined;
+    repoName: string | undefined;
+  };
 }
 
 const longestName = 120;
@@ -20,8 +27,15 @@ export function summarizeEvent(body: string | undefined): EventSummary | undefin
   const payload = parse(body);
   const event = ownField(payload, "event");
   const repo = ownField(payload, "repo");
-  const what = named(event, ["scope", "action"]).join(" · ");
-  return what === "" ? undefined : { what, repo: named(repo, ["type", "name"]).join(" ") };
+  const [scope, action] = [textIn(event, "scope"), textIn(event, "action")];
+  const [repoType, repoName] = [textIn(repo, "type"), textIn(repo, "name")];
+  const what = joined(" · ", [scope, action]);
+  if (what === "") return undefined;
+  return { what, repo: joined(" ", [repoType, repoName]), parts: { scope, action, repoType, repoName } };
+}
+
+function joined(separator: string, texts: readonly (string | undefined)[]): string {
+  return texts.filter((text) => text !== undefined).join(separator);
 }
 
 function parse(body: string): unknown {
@@ -32,7 +46,7 @@ function parse(body: string): unknown {
   }
 }
 
-function named(value: unknown, names: readonly string[]): string[] {
-  const texts = names.map((name) => ownField(value, name)).filter((text) => typeof text === "string");
-  return texts.filter((text) => text !== "").map((text) => shorten(text, longestName));
+function textIn(value: unknown, name: string): string | undefined {
+  const text = ownField(value, name);
+  return typeof text === "string" && text !== "" ? shorten(text, longestName) : undefined;
 }

@@ -7,14 +7,21 @@ describe("What a payload is about", () => {
       event: { scope: "repo.content", action: "update" },
       repo: { type: "dataset", name: "me/data" },
     });
-    expect(summarizeEvent(body)).toEqual({ what: "repo.content · update", repo: "dataset me/data" });
+    expect(summarizeEvent(body)).toEqual({
+      ...{ what: "repo.content · update", repo: "dataset me/data" },
+      parts: { scope: "repo.content", action: "update", repoType: "dataset", repoName: "me/data" },
+    });
   });
 
   test("is told as far as the payload goes", () => {
-    expect(summarizeEvent(`{"event":{"scope":"repo"}}`)).toEqual({ what: "repo", repo: "" });
-    expect(summarizeEvent(`{"event":{"scope":7,"action":"move"},"repo":{"name":["x"]}}`)).toEqual({
-      what: "move",
+    expect(summarizeEvent(`{"event":{"scope":"repo"}}`)).toMatchObject({
+      what: "repo",
       repo: "",
+      parts: { scope: "repo" },
+    });
+    expect(summarizeEvent(`{"event":{"scope":7,"action":"move"},"repo":{"name":["x"]}}`)).toMatchObject({
+      ...{ what: "move", repo: "" },
+      parts: { scope: undefined, action: "move", repoName: undefined },
     });
   });
 

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { examples } from "../examples.ts";
 import type { Invocation } from "../invocation.ts";
-import { refuseHubAddress } from "../of-option.ts";
 import { addCompact } from "./deliveries/compact.ts";
 import { addCounts } from "./deliveries/counts.ts";
 import { parseInboxUrl } from "./deliveries/delivery-options.ts";
@@ -27,11 +26,10 @@ export function addDeliveries(program: Command, invocation: Invocation): void {
       "after",
       examples(
         "hub-webhooks deliveries list --status dead",
-        "hub-webhooks deliveries replay --dead --of retrain",
+        "hub-webhooks deliveries replay --dead --endpoint retrain",
         "hub-webhooks deliveries counts --inbox sqlite:./data/inbox.db",
       ),
-    )
-    .hook("preAction", () => refuseHubAddress(invocation, { command: "deliveries" }));
+    );
   const access = new InboxAccess({ shell: invocation.shell, readOptions: () => deliveries.opts<{ inbox?: string }>() });
   for (const addSubcommand of subcommands) addSubcommand(deliveries, { invocation, access });
   for (const command of deliveries.commands) {

@@ -26,7 +26,7 @@ describe("hub-webhooks deliveries counts", () => {
     ["quiet", "2\n"],
   ])("counts one endpoint alone where it is named: %s", async (format, stdout) => {
     const { env } = await filledInbox();
-    const argv = ["deliveries", "counts", "--of", "retrain", ...(format ? ["--format", format] : [])];
+    const argv = ["deliveries", "counts", "--endpoint", "retrain", ...(format ? ["--format", format] : [])];
     expect(await runCommand(argv, { env })).toEqual({ exitCode: 0, stdout, stderr: "" });
   });
 

@@ -12,7 +12,7 @@ const commands = [
   ["list"],
   ["show", "id"],
   ["replay", "id"],
-  ["replay", "--dead", "--of", "retrain", "-y"],
+  ["replay", "--dead", "--endpoint", "retrain", "-y"],
   ["counts"],
   ["tail"],
 ];
@@ -156,11 +156,11 @@ describe("Wrong usage of hub-webhooks deliveries", () => {
     ["a limit of all", ["list", "--all", "--limit", "5"], "cannot be used with option '--limit"],
     ["a cursor that no list has told", ["list", "--cursor", "x"], '"cursor"'],
     ["an empty inbox option", ["list", "--inbox", ""], "It is empty"],
-    ["an endpoint that is named as the Hub is", ["list", "--endpoint", "retrain"], "name an endpoint with --of"],
+    ["the address of a Hub", ["list", "--endpoint", "https://hub.example"], "the name of an endpoint"],
     ["a missing id", ["show"], "missing required argument 'id'"],
     ["nothing to replay", ["replay"], "Nothing is to be replayed"],
-    ["ids and all that are dead", ["replay", "a", "--dead", "--of", "b"], "not both"],
-    ["what is dead of all endpoints", ["replay", "--dead", "-y"], "add --of"],
+    ["ids and all that are dead", ["replay", "a", "--dead", "--endpoint", "b"], "not both"],
+    ["what is dead of all endpoints", ["replay", "--dead", "-y"], "add --endpoint"],
     ["an interval without a unit", ["tail", "--interval", "5"], "Give a number with its unit"],
     ["no interval", ["tail", "--interval", "0s"], '"--interval"'],
     ["too many last ones", ["tail", "--last", "101"], "Give a number from 0 to 100."],
@@ -181,12 +181,12 @@ describe("Wrong usage of hub-webhooks deliveries", () => {
 
 describe("The help of hub-webhooks deliveries", () => {
   test.each(["list", "show", "replay", "counts", "tail"])(
-    "of %s tells --inbox and --of, and ends with examples",
+    "of %s tells --inbox and --endpoint, and ends with examples",
     async (name) => {
       const { exitCode, stdout } = await runCommand(["deliveries", name, "--help"]);
       expect(exitCode).toBe(0);
       expect(stdout).toMatch(/^ {2}--inbox <url> /m);
-      expect(stdout).toMatch(/^ {2}--of <endpoint> /m);
+      expect(stdout).toMatch(/^ {2}--endpoint <name> /m);
       const [, examples = ""] = stdout.split(/\nExamples:\n/);
       expect(examples).toMatch(new RegExp(`^( {2}\\$ hub-webhooks deliveries ${name}.*\n)+$`));
     },
@@ -204,7 +204,7 @@ describe("The process of hub-webhooks deliveries", () => {
     [1, ["list", "--inbox", "sqlite:/nonexistent/inbox.db"]],
     [2, []],
     [2, ["list", "--status", "x"]],
-    [2, ["replay", "--dead", "--of", "retrain"]],
+    [2, ["replay", "--dead", "--endpoint", "retrain"]],
   ])("ends with %i for %j", async (exitCode, argv) => {
     const { env } = await filledInbox();
     const result = await startCommand(["deliveries", ...argv], env).ended;

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { deliveryRow } from "../../../src/cli/commands/deliveries/delivery-result.ts";
+import { webhookPayload } from "../../../src/testing.ts";
 import { runCommand } from "../run-command.ts";
 import { filledInbox, hour, received, stillInbox } from "./filled-inbox.ts";
 
@@ -20,12 +22,41 @@ describe("hub-webhooks deliveries list", () => {
     const { exitCode, stdout, stderr } = await runCommand(["deliveries", "list"], { env, isTerminal: true });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
-      ["ID", "ENDPOINT", "STATUS", "RECEIVED", "ATTEMPTS", "LAST ERROR OR NEXT ATTEMPT"],
-      ["new", "notify", "queued", hour, "0", `due ${hour}`],
-      ["bad", "retrain", "dead", hour, "2", "The trainer is gone."],
-      ["good", "retrain", "succeeded", hour, "1", "-"],
+      [
+        ...["ID", "ENDPOINT", "STATUS", "EVENT", "REPOSITORY"],
+        ...["RECEIVED", "DURATION", "ATTEMPTS", "LAST ERROR OR NEXT ATTEMPT"],
+      ],
+      ["new", "notify", "queued", "-", "-", hour, "-", "0", `due ${hour}`],
+      ["bad", "retrain", "dead", "-", "-", hour, expect.stringMatching(/^\d+ ms$/), "2", "The trainer is gone."],
+      ["good", "retrain", "succeeded", "-", "-", hour, expect.stringMatching(/^\d+ ms$/), "1", "-"],
       [""],
     ]);
+  });
+
+  test("shows what has happened, where, and how long the last attempt took", async () => {
+    const { env, inbox } = await filledInbox();
+    const body = JSON.stringify(webhookPayload("repo.content", { repo: { type: "dataset", name: "me/data" } }));
+    await inbox.accept(received("real", { body }));
+    const { stdout } = await runCommand(["deliveries", "list", "--limit", "1"], { env });
+    const [heading, row] = stdout.split("\n").map((line) => line.split("\t"));
+    expect(heading?.slice(3, 5)).toEqual(["event", "repo"]);
+    expect(row?.slice(3, 5)).toEqual(["repo.content update", "dataset:me/data"]);
+    const json = await runCommand(["deliveries", "list", "--limit", "1", "--format", "json"], { env });
+    expect(JSON.parse(json.stdout)).toMatchObject([{ event: "repo.content update", repo: "dataset:me/data" }]);
+  });
+
+  test.each([
+    [0, "0 ms"],
+    [999.4, "999 ms"],
+    [1_000, "1.0 s"],
+    [12_340, "12.3 s"],
+  ])("shows a duration of %d ms as %s", (durationMs, text) => {
+    const attempt = { number: 1, startedAt: new Date(hour), durationMs, outcome: "succeeded" as const };
+    const row = deliveryRow({
+      ...{ id: "a", endpoint: "retrain", status: "succeeded", receivedAt: new Date(hour) },
+      attempts: [attempt],
+    });
+    expect(row[6]).toBe(text);
   });
 
   test("tells what is dead by its colour on a terminal", async () => {
@@ -38,12 +69,12 @@ describe("hub-webhooks deliveries list", () => {
   test("writes tab-separated values when it is piped", async () => {
     const { env } = await filledInbox();
     const { stdout } = await runCommand(["deliveries", "ls"], { env });
-    expect(stdout).toBe(
+    expect(stdout.replace(/\b\d+ ms/g, "N ms")).toBe(
       [
-        "id\tendpoint\tstatus\treceivedAt\tattempts\tnote",
-        `new\tnotify\tqueued\t${hour}\t0\tdue ${hour}`,
-        `bad\tretrain\tdead\t${hour}\t2\tThe trainer is gone.`,
-        `good\tretrain\tsucceeded\t${hour}\t1\t`,
+        "id\tendpoint\tstatus\tevent\trepo\treceivedAt\tduration\tattempts\tnote",
+        `new\tnotify\tqueued\t\t\t${hour}\t\t0\tdue ${hour}`,
+        `bad\tretrain\tdead\t\t\t${hour}\tN ms\t2\tThe trainer is gone.`,
+        `good\tretrain\tsucceeded\t\t\t${hour}\tN ms\t1\t`,
         "",
       ].join("\n"),
     );
@@ -80,12 +111,12 @@ describe("hub-webhooks deliveries list", () => {
 
   test.each([
     [
-      ["--of", "retrain"],
+      ["--endpoint", "retrain"],
       ["bad", "good"],
     ],
     [["--status", "dead"], ["bad"]],
-    [["--status", "queued", "--of", "notify"], ["new"]],
-    [["--status", "queued", "--of", "retrain"], []],
+    [["--status", "queued", "--endpoint", "notify"], ["new"]],
+    [["--status", "queued", "--endpoint", "retrain"], []],
   ])("filters by %j", async (filter, ids) => {
     const { env } = await filledInbox();
     const argv = ["deliveries", "list", "--format", "quiet", ...filter];
@@ -128,7 +159,7 @@ describe("hub-webhooks deliveries list", () => {
 
   test("names the endpoints that there are to whoever mistyped one", async () => {
     const { env } = await filledInbox();
-    const { exitCode, stderr } = await runCommand(["deliveries", "list", "--of", "retrian"], { env });
+    const { exitCode, stderr } = await runCommand(["deliveries", "list", "--endpoint", "retrian"], { env });
     expect(exitCode).toBe(0);
     expect(stderr).toBe('There are no deliveries of "retrian" in the inbox. It has those of: notify, retrain.\n');
   });

@@ -73,7 +73,7 @@ describe("hub-webhooks deliveries replay", () => {
   test("replays the one of the endpoint that is named, where two have the same id", async () => {
     const { env, inbox } = await filledInbox();
     await inbox.accept(received("bad", { endpoint: "audit" }));
-    const { stdout } = await runCommand(["deliveries", "replay", "bad", "--of", "retrain"], { env });
+    const { stdout } = await runCommand(["deliveries", "replay", "bad", "--endpoint", "retrain"], { env });
     expect(stdout).toContain("bad\tretrain\tdead");
     expect(await inbox.get({ id: "bad", endpoint: "retrain" })).toMatchObject({ status: "queued" });
   });
@@ -84,7 +84,7 @@ describe("hub-webhooks deliveries replay", () => {
     database.exec("CREATE TRIGGER broken BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'broken'); END");
     database.close();
     const { exitCode, stdout, stderr } = await runCommand(
-      ["deliveries", "replay", "bad", "--of", "retrain", "--format", "quiet"],
+      ["deliveries", "replay", "bad", "--endpoint", "retrain", "--format", "quiet"],
       { env },
     );
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
@@ -99,14 +99,22 @@ describe("hub-webhooks deliveries replay --dead", () => {
     ["quiet", "1\n"],
   ])("replays what is dead of an endpoint, and that alone: %s", async (format, stdout) => {
     const { env, inbox } = await filledInbox();
-    const argv = ["deliveries", "replay", "--dead", "--of", "retrain", "-y", ...(format ? ["--format", format] : [])];
+    const argv = [
+      "deliveries",
+      "replay",
+      "--dead",
+      "--endpoint",
+      "retrain",
+      "-y",
+      ...(format ? ["--format", format] : []),
+    ];
     expect(await runCommand(argv, { env })).toEqual({ exitCode: 0, stdout, stderr: "" });
     expect(await inbox.counts()).toMatchObject({ retrain: { queued: 1, succeeded: 1, dead: 0 } });
   });
 
   test("of an endpoint that the inbox does not know replays nothing, and names those that it knows", async () => {
     const { env } = await filledInbox();
-    const argv = ["deliveries", "replay", "--dead", "--of", "retrian", "-y", "--format", "quiet"];
+    const argv = ["deliveries", "replay", "--dead", "--endpoint", "retrian", "-y", "--format", "quiet"];
     const { exitCode, stdout, stderr } = await runCommand(argv, { env });
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "0\n" });
     expect(stderr).toContain("It has those of: notify, retrain.");
@@ -117,7 +125,7 @@ describe("hub-webhooks deliveries replay --dead", () => {
     ["nobody who would see the question", { input: Object.assign(new PassThrough(), { isTTY: true }) }],
   ])("asks for --yes where there is %s, and replays nothing", async (_name, shell) => {
     const { env, inbox } = await filledInbox();
-    const argv = ["deliveries", "replay", "--dead", "--of", "retrain"];
+    const argv = ["deliveries", "replay", "--dead", "--endpoint", "retrain"];
     const { exitCode, stdout, stderr } = await runCommand(argv, { env, ...shell });
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toMatch(/^error: .*--yes\.\n$/);
@@ -130,7 +138,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks deliveries replay --dead on a term
 
   test("asks, with the number of them, and replays after yes", async () => {
     const { url, inbox } = await filledInbox();
-    const command = startOnTerminal(`deliveries replay --dead --of retrain --inbox ${url}`, nobody);
+    const command = startOnTerminal(`deliveries replay --dead --endpoint retrain --inbox ${url}`, nobody);
     await command.says('Replay the dead delivery of "retrain"?');
     expect(await inbox.counts()).toMatchObject({ retrain: { dead: 1 } });
     command.stdin.write("y");
@@ -144,7 +152,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks deliveries replay --dead on a term
     ["Ctrl+C", "\u0003"],
   ])("replays nothing after %s", async (_name, key) => {
     const { url, inbox } = await filledInbox();
-    const command = startOnTerminal(`deliveries replay --dead --of retrain --inbox ${url}`, nobody);
+    const command = startOnTerminal(`deliveries replay --dead --endpoint retrain --inbox ${url}`, nobody);
     await command.says("Replay the dead delivery");
     command.stdin.write(key);
     expect(await command.ended).toMatchObject({ exitCode: 1 });
@@ -154,7 +162,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks deliveries replay --dead on a term
 
   test("asks nothing where nothing is dead", async () => {
     const { url } = await filledInbox();
-    const command = startOnTerminal(`deliveries replay --dead --of notify --inbox ${url}`, nobody);
+    const command = startOnTerminal(`deliveries replay --dead --endpoint notify --inbox ${url}`, nobody);
     expect(await command.ended).toMatchObject({ exitCode: 0 });
     expect(command.stdout).not.toContain("Replay the");
   });

@@ -115,7 +115,7 @@ describe("hub-webhooks deliveries show", () => {
     for (const endpoint of ["first", "second"])
       await inbox.accept(received("same", { endpoint, body: `"${endpoint}"` }));
     for (const endpoint of ["first", "second"]) {
-      const { stdout } = await runCommand(["deliveries", "show", "same", "--of", endpoint], { env });
+      const { stdout } = await runCommand(["deliveries", "show", "same", "--endpoint", endpoint], { env });
       expect(stdout).toContain(`same\t${endpoint}\t`);
       expect(stdout).toContain(`\n"${endpoint}"\n`);
     }
@@ -123,7 +123,7 @@ describe("hub-webhooks deliveries show", () => {
 
   test.each([
     [["gone"], 'error: There is no delivery "gone" in the inbox: hub-webhooks deliveries list shows those that are.\n'],
-    [["bad", "--of", "notify"], 'error: There is no delivery "bad" of "notify" in the inbox: hub-webhooks'],
+    [["bad", "--endpoint", "notify"], 'error: There is no delivery "bad" of "notify" in the inbox: hub-webhooks'],
   ])("fails for %j, which is not there", async (argv, told) => {
     const { env } = await filledInbox();
     const { exitCode, stdout, stderr } = await runCommand(["deliveries", "show", ...argv], { env });

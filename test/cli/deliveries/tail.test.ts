@@ -38,7 +38,7 @@ describe("hub-webhooks deliveries tail", () => {
   test.each([
     [["--last", "1"], "new\n"],
     [["--last", "0"], ""],
-    [["--of", "retrain"], "good\nbad\n"],
+    [["--endpoint", "retrain"], "good\nbad\n"],
     [["--status", "dead"], "bad\n"],
   ])("begins with what %j says", async (options, stdout) => {
     const { env } = await filledInbox();
@@ -50,19 +50,19 @@ describe("hub-webhooks deliveries tail", () => {
     const { inbox, env } = livelyInbox();
     const command = tail([], { env });
     await inbox.accept(arrival("one"));
-    await command.says(/^one\tretrain\tqueued\t\S+\t0\tdue \S+$/m);
+    await command.says(/^one\tretrain\tqueued\t\t\t\S+\t\t0\tdue \S+$/m);
     const running = Promise.withResolvers<void>();
     work(inbox, async () => {
       await running.promise;
       return failed({ retryable: false });
     });
-    await command.says(/^one\tretrain\trunning\t\S+\t0\t$/m);
+    await command.says(/^one\tretrain\trunning\t\t\t\S+\t\t0\t$/m);
     running.resolve();
-    await command.says(/^one\tretrain\tdead\t\S+\t1\tIt failed\.$/m);
+    await command.says(/^one\tretrain\tdead\t\t\t\S+\t\d+ ms\t1\tIt failed\.$/m);
     const { exitCode, stdout, stderr } = await command.stop();
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout.trimEnd().split("\n")).toHaveLength(4);
-    expect(stdout).toMatch(/^id\tendpoint\tstatus\treceivedAt\tattempts\tnote\n/);
+    expect(stdout).toMatch(/^id\tendpoint\tstatus\tevent\trepo\treceivedAt\tduration\tattempts\tnote\n/);
   });
 
   test("writes only what reaches the status that is named", async () => {
@@ -97,10 +97,13 @@ describe("hub-webhooks deliveries tail", () => {
     const { env } = await filledInbox();
     const { stdout } = await runCommand(["deliveries", "tail"], { env, isTerminal: true });
     expect(stdout.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
-      ["ID", "ENDPOINT", "STATUS", "RECEIVED", "ATTEMPTS", "LAST ERROR OR NEXT ATTEMPT"],
-      ["good", "retrain", "succeeded", hour, "1", "-"],
-      ["bad", "retrain", "dead", hour, "2", "The trainer is gone."],
-      ["new", "notify", "queued", hour, "0", `due ${hour}`],
+      [
+        ...["ID", "ENDPOINT", "STATUS", "EVENT", "REPOSITORY"],
+        ...["RECEIVED", "DURATION", "ATTEMPTS", "LAST ERROR OR NEXT ATTEMPT"],
+      ],
+      ["good", "retrain", "succeeded", "-", "-", hour, expect.stringMatching(/^\d+ ms$/), "1", "-"],
+      ["bad", "retrain", "dead", "-", "-", hour, expect.stringMatching(/^\d+ ms$/), "2", "The trainer is gone."],
+      ["new", "notify", "queued", "-", "-", hour, "-", "0", `due ${hour}`],
       [""],
     ]);
   });

@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import type { DeliveryCounts } from "../../../inbox/inbox.ts";
 import { examples } from "../../examples.ts";
-import { ofOption } from "../../of-option.ts";
-import type { DeliveriesContext } from "./delivery-options.ts";
+import { type DeliveriesContext, endpointName, endpointOption } from "./delivery-options.ts";
 import { describeNothing, statusColor } from "./delivery-result.ts";
 
 type Counts = DeliveryCounts & { total: number };
@@ -14,17 +13,18 @@ export function addCounts(deliveries: Command, { invocation, access }: Deliverie
   deliveries
     .command("counts")
     .description("count deliveries by endpoint and status")
-    .addOption(ofOption("only those of this endpoint of the server"))
+    .addOption(endpointOption("only those of this endpoint of the server"))
     .addHelpText(
       "after",
       examples(
         "hub-webhooks deliveries counts",
-        "hub-webhooks deliveries counts --of retrain --format json",
+        "hub-webhooks deliveries counts --endpoint retrain --format json",
         "hub-webhooks deliveries counts --format quiet    # the total alone",
       ),
     )
-    .action(({ of: endpoint }: { of?: string }) =>
+    .action((options: { endpoint?: string }) =>
       access.use(async (inbox) => {
+        const endpoint = endpointName(options, invocation);
         const { output } = invocation;
         const counted = Object.entries(await inbox.counts())
           .filter(([name]) => endpoint === undefined || name === endpoint)

@@ -3,7 +3,16 @@ import type { Output } from "../../output.ts";
 import { type DeliverySummary, deliveryColumns, deliveryRow } from "./delivery-result.ts";
 
 /** Columns that grow line by line cannot be as wide as their widest value; most ids of the Hub have 36 letters. */
-const widths: Readonly<Record<string, number>> = { id: 36, endpoint: 16, status: 9, receivedAt: 24, attempts: 8 };
+const widths: Readonly<Record<string, number>> = {
+  id: 36,
+  endpoint: 16,
+  status: 9,
+  event: 25,
+  repo: 24,
+  receivedAt: 24,
+  duration: 8,
+  attempts: 8,
+};
 
 /** Writes deliveries as they come, a line each: JSON objects, ids, or the columns of a list. */
 export class DeliveryLines {

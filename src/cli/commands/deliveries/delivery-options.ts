@@ -2,12 +2,31 @@ import { InvalidArgumentError, Option } from "commander";
 import type { Duration } from "../../../duration.ts";
 import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
 import type { Invocation } from "../../invocation.ts";
+import { wrongUsage } from "../../wrong-usage.ts";
 import type { InboxAccess } from "./inbox-access.ts";
 
 /** What every subcommand of `deliveries` is made with. */
 export interface DeliveriesContext {
   invocation: Invocation;
   access: InboxAccess;
+}
+
+/**
+ * `--endpoint`: the name of an endpoint of the server. Commander reads the option of the same name that every command
+ * takes, the address of the Hub, wherever it stands; these commands connect to no Hub, so {@link endpointName} takes it
+ * from there.
+ */
+export function endpointOption(description: string): Option {
+  return new Option("--endpoint <name>", description);
+}
+
+/** The endpoint that `--endpoint` names. @throws `ARGUMENT_INVALID` for the address of a Hub. */
+export function endpointName({ endpoint }: { endpoint?: string }, { hub }: Invocation): string | undefined {
+  const name = endpoint ?? hub.endpoint;
+  if (name === undefined || !/^https?:/i.test(name)) return name;
+  throw wrongUsage(
+    "--endpoint takes the name of an endpoint of the server here, since deliveries are read from the inbox and not from a Hub. Choose the inbox with --inbox.",
+  );
 }
 
 // Only the type is imported, so that a help text need not load the inbox; the compiler keeps the list whole.

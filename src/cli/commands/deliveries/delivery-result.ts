@@ -1,10 +1,16 @@
 import type { ListOptions } from "../../../inbox/inbox.ts";
 import type { StoredDelivery } from "../../../inbox/stored-delivery.ts";
+import { summarizeEvent } from "../../../page/event-summary.ts";
 import type { ServerInbox } from "../../../server/server-inbox.ts";
 import type { Column, Result } from "../../output.ts";
 
 /** A delivery as a list shows it: its body may be large. */
-export type DeliverySummary = Omit<StoredDelivery, "body">;
+export interface DeliverySummary extends Omit<StoredDelivery, "body"> {
+  /** What has happened, such as `repo.content update`; absent where the body does not say, or is not kept any more. */
+  event?: string;
+  /** Where it has happened, such as `dataset:me/data`. */
+  repo?: string;
+}
 
 /** How many are read at once, each with a body of up to 10 MB. */
 const pageSize = 20;
@@ -25,15 +31,22 @@ export const deliveryColumns: readonly Column[] = [
   { key: "id", title: "Id" },
   { key: "endpoint", title: "Endpoint" },
   { key: "status", title: "Status", color: statusColor },
+  { key: "event", title: "Event" },
+  { key: "repo", title: "Repository" },
   { key: "receivedAt", title: "Received" },
+  { key: "duration", title: "Duration" },
   { key: "attempts", title: "Attempts" },
   { key: "note", title: "Last error or next attempt" },
 ];
 
 /** A delivery as a row of {@link deliveryColumns}. */
 export function deliveryRow(delivery: DeliverySummary): readonly string[] {
-  const { id, endpoint, status, receivedAt, attempts } = delivery;
-  return [id, endpoint, status, receivedAt.toISOString(), String(attempts.length), noteOn(delivery)];
+  const { id, endpoint, status, event = "", repo = "", receivedAt, attempts } = delivery;
+  const duration = durationText(attempts.at(-1)?.durationMs);
+  return [
+    ...[id, endpoint, status, event, repo, receivedAt.toISOString()],
+    ...[duration, String(attempts.length), noteOn(delivery)],
+  ];
 }
 
 /** The result that shows a list of deliveries. */
@@ -46,9 +59,18 @@ export function deliveriesResult(deliveries: readonly DeliverySummary[]): Result
   };
 }
 
-/** Leaves the body out. */
-export function summarize({ body: _body, ...summary }: StoredDelivery): DeliverySummary {
-  return summary;
+/** Leaves the body out, but for what it is about. */
+export function summarize({ body, ...delivery }: StoredDelivery): DeliverySummary {
+  const { scope, action, repoType, repoName } = summarizeEvent(body)?.parts ?? {};
+  const event = [scope, action].filter((text) => text !== undefined).join(" ");
+  const repo = [repoType, repoName].filter((text) => text !== undefined).join(":");
+  return { ...delivery, ...(event !== "" && { event }), ...(repo !== "" && { repo }) };
+}
+
+/** How long the last attempt took, for a column: `4 ms`, `2.5 s`. */
+function durationText(milliseconds: number | undefined): string {
+  if (milliseconds === undefined) return "";
+  return milliseconds < 1_000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1_000).toFixed(1)} s`;
 }
 
 /**

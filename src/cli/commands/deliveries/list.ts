@@ -2,12 +2,17 @@ import { type Command, Option } from "commander";
 import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
 import { shellWord } from "../../../shell-word.ts";
 import { examples } from "../../examples.ts";
-import { ofOption } from "../../of-option.ts";
-import { type DeliveriesContext, numberBetween, statusOption } from "./delivery-options.ts";
+import {
+  type DeliveriesContext,
+  endpointName,
+  endpointOption,
+  numberBetween,
+  statusOption,
+} from "./delivery-options.ts";
 import { deliveriesResult, describeNothing, listDeliveries } from "./delivery-result.ts";
 
 interface ListCommandOptions {
-  of?: string;
+  endpoint?: string;
   status?: DeliveryStatus;
   limit: number;
   cursor?: string;
@@ -20,7 +25,7 @@ export function addListDeliveries(deliveries: Command, { invocation, access }: D
     .command("list")
     .alias("ls")
     .description("list deliveries, newest first")
-    .addOption(ofOption("only those of this endpoint of the server"))
+    .addOption(endpointOption("only those of this endpoint of the server"))
     .addOption(statusOption("only those that are in this status"))
     .option("--limit <number>", "how many, 1 to 1000", numberBetween(1, 1_000), 50)
     .option("--cursor <cursor>", "go on where the list before ended, as that has told")
@@ -29,13 +34,14 @@ export function addListDeliveries(deliveries: Command, { invocation, access }: D
       "after",
       examples(
         "hub-webhooks deliveries list",
-        "hub-webhooks deliveries list --of retrain --status dead",
+        "hub-webhooks deliveries list --endpoint retrain --status dead",
         "hub-webhooks deliveries list --all --format json    # for programs; show gives the body",
       ),
     )
-    .action(({ of: endpoint, status, limit, cursor, all }: ListCommandOptions) =>
+    .action(({ status, limit, cursor, all, ...options }: ListCommandOptions) =>
       access.use(async (inbox) => {
         const { output } = invocation;
+        const endpoint = endpointName(options, invocation);
         const filter = { ...(endpoint !== undefined && { endpoint }), ...(status !== undefined && { status }) };
         const found = await listDeliveries(inbox, {
           ...filter,

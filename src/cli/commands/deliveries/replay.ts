@@ -6,15 +6,14 @@ import type { ServerInbox } from "../../../server/server-inbox.ts";
 import { canAsk, confirm } from "../../confirm.ts";
 import { examples } from "../../examples.ts";
 import type { Invocation } from "../../invocation.ts";
-import { ofOption } from "../../of-option.ts";
 import type { Output } from "../../output.ts";
 import { wrongUsage } from "../../wrong-usage.ts";
-import type { DeliveriesContext } from "./delivery-options.ts";
+import { type DeliveriesContext, endpointName, endpointOption } from "./delivery-options.ts";
 import { describeNothing, statusColor } from "./delivery-result.ts";
 import { deliveryUnknown } from "./delivery-unknown.ts";
 
 interface ReplayOptions {
-  of?: string;
+  endpoint?: string;
   dead?: boolean;
 }
 
@@ -31,24 +30,25 @@ export function addReplayDeliveries(deliveries: Command, { invocation, access }:
     .command("replay")
     .argument("[ids...]", "ids of deliveries, as list shows them")
     .description("run deliveries again, whatever became of them: the server that works on the inbox does it")
-    .addOption(ofOption("their endpoint; needed with --dead"))
+    .addOption(endpointOption("their endpoint; needed with --dead"))
     .option("--dead", "every dead delivery of the endpoint; asks before, unless --yes is given")
     .addHelpText(
       "after",
       examples(
         "hub-webhooks deliveries replay 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de",
-        "hub-webhooks deliveries replay --dead --of retrain",
-        "hub-webhooks deliveries replay --dead --of retrain --yes    # in a script",
+        "hub-webhooks deliveries replay --dead --endpoint retrain",
+        "hub-webhooks deliveries replay --dead --endpoint retrain --yes    # in a script",
       ),
     )
-    .action(async (ids: readonly string[], { of: endpoint, dead }: ReplayOptions) => {
+    .action(async (ids: readonly string[], { dead, ...options }: ReplayOptions) => {
+      const endpoint = endpointName(options, invocation);
       if (!dead) {
-        if (ids.length === 0) throw wrongUsage("Nothing is to be replayed: give ids, or --dead --of ENDPOINT.");
+        if (ids.length === 0) throw wrongUsage("Nothing is to be replayed: give ids, or --dead --endpoint ENDPOINT.");
         return access.use((inbox) => replayEach(inbox, { ids, endpoint, invocation }));
       }
       if (ids.length > 0) throw wrongUsage("--dead replays all that are dead: give ids, or --dead, not both.");
       if (endpoint === undefined)
-        throw wrongUsage("--dead needs the endpoint whose dead deliveries it replays: add --of.");
+        throw wrongUsage("--dead needs the endpoint whose dead deliveries it replays: add --endpoint.");
       if (!invocation.isConfirmed && !canAsk(invocation.shell)) {
         throw wrongUsage("replay --dead asks before it replays, and there is no terminal to ask on: add --yes.");
       }

@@ -2,9 +2,8 @@ import type { Command } from "commander";
 import type { StoredDelivery } from "../../../inbox/stored-delivery.ts";
 import { plainText } from "../../../plain-text.ts";
 import { examples } from "../../examples.ts";
-import { ofOption } from "../../of-option.ts";
 import type { Output } from "../../output.ts";
-import type { DeliveriesContext } from "./delivery-options.ts";
+import { type DeliveriesContext, endpointName, endpointOption } from "./delivery-options.ts";
 import { statusColor } from "./delivery-result.ts";
 import { deliveryUnknown } from "./delivery-unknown.ts";
 import { prettyJson } from "./pretty-json.ts";
@@ -15,7 +14,7 @@ export function addShow(deliveries: Command, { invocation, access }: DeliveriesC
     .command("show")
     .argument("<id>", "id of the delivery, as list shows it")
     .description("show one delivery with its attempts and its body")
-    .addOption(ofOption("its endpoint, where two have a delivery of the same id"))
+    .addOption(endpointOption("its endpoint, where two have a delivery of the same id"))
     .addHelpText(
       "after",
       examples(
@@ -23,8 +22,9 @@ export function addShow(deliveries: Command, { invocation, access }: DeliveriesC
         "hub-webhooks deliveries show 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de --format json    # the body as it arrived",
       ),
     )
-    .action((id: string, { of: endpoint }: { of?: string }) =>
+    .action((id: string, options: { endpoint?: string }) =>
       access.use(async (inbox) => {
+        const endpoint = endpointName(options, invocation);
         const delivery = await inbox.get(id, { ...(endpoint !== undefined && { endpoint }) });
         if (!delivery) throw deliveryUnknown({ id, endpoint });
         write(invocation.output, delivery);

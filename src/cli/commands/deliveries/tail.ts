@@ -4,13 +4,19 @@ import type { Command } from "commander";
 import type { Duration } from "../../../duration.ts";
 import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
 import { examples } from "../../examples.ts";
-import { ofOption } from "../../of-option.ts";
 import { DeliveryFollower } from "./delivery-follower.ts";
 import { DeliveryLines } from "./delivery-lines.ts";
-import { type DeliveriesContext, numberBetween, parseDuration, statusOption } from "./delivery-options.ts";
+import {
+  type DeliveriesContext,
+  endpointName,
+  endpointOption,
+  numberBetween,
+  parseDuration,
+  statusOption,
+} from "./delivery-options.ts";
 
 interface TailOptions {
-  of?: string;
+  endpoint?: string;
   status?: DeliveryStatus;
   last: number;
   interval: Duration;
@@ -21,7 +27,7 @@ export function addTail(deliveries: Command, { invocation, access }: DeliveriesC
   deliveries
     .command("tail")
     .description("write a line for each delivery when it arrives and when its status changes, until interrupted")
-    .addOption(ofOption("only those of this endpoint of the server"))
+    .addOption(endpointOption("only those of this endpoint of the server"))
     .addOption(statusOption("only when a delivery reaches this status"))
     .option("--last <number>", "begin with so many that are there already, 0 to 100", numberBetween(0, 100), 10)
     .option<Duration>("--interval <duration>", "how often to look", parseDuration, "1s")
@@ -33,7 +39,8 @@ export function addTail(deliveries: Command, { invocation, access }: DeliveriesC
         "hub-webhooks deliveries tail --format json | jq .id    # an object a line",
       ),
     )
-    .action(async ({ of: endpoint, status, last, interval }: TailOptions) => {
+    .action(async ({ status, last, interval, ...options }: TailOptions) => {
+      const endpoint = endpointName(options, invocation);
       const { toMilliseconds } = await import("../../../duration.ts");
       const intervalMs = toMilliseconds(interval, "--interval");
       const { output, shell } = invocation;
