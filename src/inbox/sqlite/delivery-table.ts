@@ -23,6 +23,13 @@ export interface RunningRow {
   owner: string;
 }
 
+/** The deliveries of an endpoint that some process has taken. */
+export interface RunningRows {
+  rows: RunningRow[];
+  /** Sequences of those on a damaged page: their ids and owners are unknown. */
+  unreadable: ReadonlySet<number>;
+}
+
 /** How an attempt ended, and what becomes of the delivery. */
 export interface Ending {
   attempt: TimedAttempt;
@@ -184,23 +191,32 @@ export class DeliveryTable {
     return isOurs ? "stored" : "late";
   }
 
-  /** The deliveries of an endpoint that some process has taken. Those on a damaged page are left out. */
-  running(endpoint: string, onDamage: (error: unknown) => void): RunningRow[] {
+  /** Finds the deliveries of an endpoint that some process has taken. */
+  running(endpoint: string, onDamage: (error: unknown) => void): RunningRows {
     const { running, runningSequences, row } = this.#statements;
+    const unreadable = new Set<number>();
     try {
-      return running.all(endpoint).map(toRunning);
+      return { rows: running.all(endpoint).map(toRunning), unreadable };
     } catch (error) {
       if (!isDamage(error)) throw error;
       onDamage(error);
     }
-    return runningSequences.all(endpoint).flatMap(({ sequence }) => {
+    const rows = runningSequences.all(endpoint).flatMap(({ sequence }) => {
       try {
         const found = row.get(Number(sequence));
         return found ? [toRunning(found)] : [];
       } catch {
+        unreadable.add(Number(sequence));
         return [];
       }
     });
+    return { rows, unreadable };
+  }
+
+  /** The sequence of a delivery, also of one on a damaged page: only an index is read. */
+  sequenceOf({ endpoint, id }: DeliveryKey): number | undefined {
+    const sequence = this.#statements.sequenceOf.get(endpoint, id)?.sequence;
+    return sequence === undefined ? undefined : Number(sequence);
   }
 
   /** Puts a delivery back that this owner has taken and never ran. */

@@ -100,8 +100,8 @@ export class QueueWorker {
   }
 
   /** Aborts what other processes have taken over: this one did not show for the length of a lease that it is alive. */
-  keepOnly(ids: ReadonlySet<string>): void {
-    for (const [id, { controller }] of this.#running) if (!ids.has(id)) controller.abort(leaseLost());
+  keepOnly(isKept: (id: string) => boolean): void {
+    for (const [id, { controller }] of this.#running) if (!isKept(id)) controller.abort(leaseLost());
   }
 
   /** Takes nothing more, asks handlers to end, and hands back what is not done after `graceMs`. */

@@ -6,6 +6,7 @@ export function prepareStatements(database: DatabaseSync) {
   return {
     find: sql("SELECT * FROM deliveries WHERE endpoint = ? AND id = ?"),
     row: sql("SELECT * FROM deliveries WHERE sequence = ?"),
+    sequenceOf: sql("SELECT sequence FROM deliveries WHERE endpoint = ? AND id = ?"),
     newest: sql(
       "SELECT sequence FROM deliveries WHERE sequence < ? AND body IS NOT NULL ORDER BY sequence DESC LIMIT ?",
     ),

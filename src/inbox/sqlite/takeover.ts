@@ -1,4 +1,5 @@
 import type { Logger } from "../../logger.ts";
+import type { DeliveryKey } from "../inbox.ts";
 import { abandonedError } from "../stored-delivery.ts";
 import type { DamageLog } from "./damage-log.ts";
 import type { DeliveryTable, RunningRow, TakenBack } from "./delivery-table.ts";
@@ -40,22 +41,31 @@ export class Takeover {
 
   /** Looks at what runs anywhere. Call it regularly. */
   async look(): Promise<void> {
-    const { owner, workers, table, damage } = this.#options;
-    const running = [...workers.values()].flatMap((worker): Found[] => {
-      const { endpoint } = worker.queue;
-      return table()
-        .running(endpoint, (error) => damage.note(error, endpoint))
-        .map((row) => ({ ...row, worker }));
-    });
+    const { owner, workers } = this.#options;
+    const running = [...workers.values()].flatMap((worker) => this.#lookAt(worker));
     const own = running.filter((found) => found.owner === owner);
-    this.#abortLost(own);
     await this.#releaseUnknown(own.filter(({ id, worker }) => !worker.isRunning(id)));
     await this.#takeFromGone(running.filter((found) => found.owner !== owner));
   }
 
-  #abortLost(own: readonly Found[]): void {
-    for (const worker of this.#options.workers.values()) {
-      worker.keepOnly(new Set(own.filter((found) => found.worker === worker).map(({ id }) => id)));
+  /** Finds what runs of an endpoint anywhere, and aborts what this process has lost. */
+  #lookAt(worker: QueueWorker): Found[] {
+    const { owner, table, damage } = this.#options;
+    const { endpoint } = worker.queue;
+    const { rows, unreadable } = table().running(endpoint, (error) => damage.note(error, endpoint));
+    const own = new Set(rows.filter((row) => row.owner === owner).map(({ id }) => id));
+    worker.keepOnly((id) => own.has(id) || this.#isUnreadable({ endpoint, id }, unreadable));
+    return rows.map((row) => ({ ...row, worker }));
+  }
+
+  /** Whether the owner of a delivery is unknown: no process can have taken over what it cannot read. */
+  #isUnreadable(key: DeliveryKey, unreadable: ReadonlySet<number>): boolean {
+    try {
+      const sequence = this.#options.table().sequenceOf(key);
+      return sequence !== undefined && unreadable.has(sequence);
+    } catch (error) {
+      if (!this.#options.damage.note(error, key.endpoint)) throw error;
+      return true;
     }
   }
 

@@ -25,7 +25,7 @@ function openTable() {
   /** Runs the delivery, and lets the process crash. */
   const crash = (crashPolicy = policy, { isAlone = false } = {}) => {
     const { isSuspect } = claim();
-    const [row] = table.running("retrain", onDamage);
+    const [row] = table.running("retrain", onDamage).rows;
     if (!row) throw new Error("It does not run.");
     const back = table.takeBack(row, { isAlone, policy: crashPolicy, now, lastBeatAt: now });
     return { ...back, isSuspect, waitMs: (table.nextSuspect("retrain")?.dueAt ?? now) - now };
@@ -86,7 +86,7 @@ describe("A delivery that was running at a crash", () => {
     const { claim, table, now } = openTable();
     claim();
     table.replay(key, now());
-    const [row] = table.running("retrain", () => {});
+    const [row] = table.running("retrain", () => {}).rows;
     if (!row) throw new Error("It does not run.");
     const once = { attempts: 1, waitAfter: () => 1, totalWaitMs: 0 };
     expect(table.takeBack(row, { isAlone: true, policy: once, now: now(), lastBeatAt: now() })).toMatchObject({
@@ -97,7 +97,7 @@ describe("A delivery that was running at a crash", () => {
   test("is left alone when another process has taken it back before", () => {
     const { claim, table, now } = openTable();
     claim();
-    const [row] = table.running("retrain", () => {});
+    const [row] = table.running("retrain", () => {}).rows;
     if (!row) throw new Error("It does not run.");
     const taken = { isAlone: true, policy, now: now(), lastBeatAt: now() };
     expect(table.takeBack(row, taken)).toBeDefined();
@@ -113,7 +113,7 @@ describe("A process that is gone", () => {
     expect(table.noteDeath("me", { beat: 1 })).toMatchObject({ running: 1, lastBeatAt: 1_000 });
     table.dropOwner("me");
     expect(table.beats()).toEqual(new Map([["me", 1]]));
-    const [row] = table.running("retrain", () => {});
+    const [row] = table.running("retrain", () => {}).rows;
     if (!row) throw new Error("It does not run.");
     table.takeBack(row, { isAlone: true, policy, now: now(), lastBeatAt: now() });
     // Another process comes to it later.

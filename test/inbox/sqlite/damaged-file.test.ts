@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Outcome } from "../../../src/delivery.ts";
+import type { Task } from "../../../src/inbox/inbox.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed } from "../engine.ts";
 import { inboxFile } from "../open-file.ts";
@@ -77,5 +79,31 @@ describe("A page of a large file that is damaged", () => {
       { outcome: "abandoned" },
       { outcome: "succeeded" },
     ]);
+  });
+
+  test("aborts no handler whose delivery is on it, only one that another process has taken over", async () => {
+    const file = largeFile();
+    const database = new DatabaseSync(file, { timeout: 5_000 });
+    database.exec(`
+      INSERT INTO deliveries (endpoint, id, body, received_at, set_at, status, due_at)
+        VALUES ('bad', 'lost', 'x', 1, 1, 'queued', 0);
+    `);
+    const { inbox } = openInbox({ file });
+    const signals = new Map<string, AbortSignal>();
+    const run = ({ id }: Task, signal: AbortSignal) => {
+      signals.set(id, signal);
+      return new Promise<Outcome>((resolve) => signal.addEventListener("abort", () => resolve(succeeded)));
+    };
+    work(inbox, run, { endpoint: "bad", concurrency: 2 });
+    await waitFor(() => expect([...signals.keys()]).toEqual(["lost", "bad-1"]));
+    const isCopied = () => database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0;
+    await waitFor(() => expect(isCopied()).toBe(true));
+    damage(file, pagesWith(file, { name: "deliveries", kind: "leaf", text: "body of bad-1," }));
+    // The inbox drops the pages that it has read before.
+    database.exec("UPDATE deliveries SET owner = 'other' WHERE endpoint = 'bad' AND id = 'lost'");
+    database.close();
+    await waitFor(() => expect(signals.get("lost")?.reason).toMatchObject({ code: "LEASE_LOST" }));
+    expect(await inbox.problems()).toMatchObject([{ code: "INBOX_DAMAGED" }]);
+    expect(signals.get("bad-1")?.aborted).toBe(false);
   });
 });
