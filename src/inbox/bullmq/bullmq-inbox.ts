@@ -1,5 +1,6 @@
 import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
+import { defaultMaxBlockedMs } from "../blocked-loop.ts";
 import type {
   Arrival,
   DeliveryCounts,
@@ -75,7 +76,7 @@ export class BullmqInbox implements Inbox {
       leaseMs: 30_000,
       deadlineMs: 3_000,
       readMs: 10_000,
-      maxBlockedMs: 600_000,
+      maxBlockedMs: defaultMaxBlockedMs,
       stalledMs: 30_000,
       ...options,
     };

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
+import { BlockedLoop } from "../blocked-loop.ts";
 import { beatsPerLease, type HeldLease, type LeaseThreadData, type SlotMessage } from "./lease-renewer.ts";
 import type { LeaseServer } from "./queue-server.ts";
 
@@ -12,19 +13,12 @@ const { url, leaseMs, maxBlockedMs, beat }: LeaseThreadData = workerData;
 const slots = new Map<number, HeldLease>();
 parentPort?.on("message", ({ slot, lease }: SlotMessage) => slots.set(slot, lease));
 
-let lastBeat = 0;
-let lastBeatAt = performance.now();
+const loop = new BlockedLoop(beat);
 let server: LeaseServer | undefined;
 let isBusy = false;
 
 async function watch(): Promise<void> {
-  const now = performance.now();
-  const current = Atomics.load(beat, 0);
-  if (current !== lastBeat) {
-    lastBeat = current;
-    lastBeatAt = now;
-  }
-  const blockedMs = now - lastBeatAt;
+  const blockedMs = loop.blockedMs();
   if (blockedMs > leaseMs / 8 && blockedMs < maxBlockedMs) await renew();
   else await disconnect();
 }

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { createLoopBeat, type LoopBeat, startLoopBeat } from "../blocked-loop.ts";
 
 /** A lease on a delivery: the lock of a job of BullMQ. */
 export interface HeldLease {
@@ -14,7 +15,7 @@ export interface LeaseThreadData {
   leaseMs: number;
   maxBlockedMs: number;
   /** Changes for as long as the event loop runs. */
-  beat: Int32Array<SharedArrayBuffer>;
+  beat: LoopBeat;
 }
 
 /** Tells the thread which lease a slot holds: whatever the slot held before has ended. */
@@ -47,7 +48,7 @@ export class LeaseRenewer {
   }: Omit<LeaseThreadData, "beat"> & {
     onError: (error: Error) => void;
   }) {
-    const beat = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    const beat = createLoopBeat();
     const workerData: LeaseThreadData = { ...options, beat };
     const file = import.meta.url.endsWith(".ts") ? "lease-renewer-thread.ts" : "lease-renewer-thread.js";
     this.#thread = new Worker(new URL(file, import.meta.url), { workerData, execArgv: [] });
@@ -57,8 +58,7 @@ export class LeaseRenewer {
       const message = "The thread that renews leases has failed: a handler that blocks the event loop loses its lease.";
       onError(new Error(message, { cause }));
     });
-    this.#timer = setInterval(() => Atomics.add(beat, 0, 1), options.leaseMs / beatsPerLease);
-    this.#timer.unref();
+    this.#timer = startLoopBeat(beat, options.leaseMs / beatsPerLease);
   }
 
   /** Renews a lease until the returned function is called. */

@@ -3,13 +3,14 @@ import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { workerData } from "node:worker_threads";
+import { BlockedLoop } from "../blocked-loop.ts";
 import type { InboxThreadData } from "./inbox-thread.ts";
 
 /** How often the log is looked at, in milliseconds, and from which size on it is copied into the file. */
 const checkpointMs = 250;
 const minLogBytes = 2 * 2 ** 20;
 
-const { file, owner, beatMs, shared }: InboxThreadData = workerData;
+const { file, owner, beatMs, maxBlockedMs, loopBeat, shared }: InboxThreadData = workerData;
 
 const url = pathToFileURL(file);
 // Makes no file where there is none.
@@ -21,6 +22,7 @@ const beat = database.prepare(`
   INSERT INTO owners (owner, beat, beat_at) VALUES (?, 1, ?)
   ON CONFLICT DO UPDATE SET beat = beat + 1, beat_at = excluded.beat_at, running_at_death = NULL
 `);
+const loop = new BlockedLoop(loopBeat);
 let checkpointedAt = 0;
 
 /** Tries something that is tried again soon: the file may be locked or the disk full, for the event loop as well. */
@@ -33,7 +35,8 @@ function attempt(action: () => void): void {
 }
 
 function showAlive(): void {
-  if (Atomics.load(shared, 0) > 0) attempt(() => beat.run(owner, Date.now()));
+  const isHung = loop.blockedMs() > maxBlockedMs;
+  if (Atomics.load(shared, 0) > 0 && !isHung) attempt(() => beat.run(owner, Date.now()));
 }
 
 /** Left to a commit, this would block the event loop for as long as it takes to copy 40 MB. */

@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { Logger } from "../../logger.ts";
+import { createLoopBeat, type LoopBeat, startLoopBeat } from "../blocked-loop.ts";
 
 /** What the thread is given. */
 export interface InboxThreadData {
@@ -7,6 +8,9 @@ export interface InboxThreadData {
   owner: string;
   /** How often it shows that this process is alive, in milliseconds. */
   beatMs: number;
+  maxBlockedMs: number;
+  /** Changes for as long as the event loop runs. */
+  loopBeat: LoopBeat;
   /** How many deliveries run in this process, and whether the thread has started to work: 0 or 1. */
   shared: Int32Array<SharedArrayBuffer>;
 }
@@ -18,17 +22,21 @@ export interface InboxThreadOptions {
   owner: string;
   /** How often it shows that this process is alive, in milliseconds. */
   beatMs: number;
+  /** An event loop that is blocked for longer counts as hung: the thread stops showing that it is alive, in milliseconds. */
+  maxBlockedMs: number;
   log: () => Logger;
 }
 
 /**
  * Does what a blocked event loop must not stop, and what must not block it: a thread shows other processes that this one
- * is alive while it runs deliveries, and copies the log of the database into its file. It starts with the first delivery
- * that runs, and keeps no process alive.
+ * is alive while it runs deliveries, unless the loop is blocked for so long that it counts as hung, and copies the log of
+ * the database into its file. It starts with the first delivery that runs, and keeps no process alive.
  */
 export class InboxThread {
   readonly #options: InboxThreadOptions;
   readonly #shared = new Int32Array(new SharedArrayBuffer(8));
+  readonly #loopBeat = createLoopBeat();
+  #loopTimer: NodeJS.Timeout | undefined;
   #thread: Worker | undefined;
   #hasFailed = false;
   #isClosed = false;
@@ -67,14 +75,16 @@ export class InboxThread {
   async #stop(): Promise<void> {
     const thread = this.#thread;
     this.#thread = undefined;
+    clearInterval(this.#loopTimer);
     await thread?.terminate();
   }
 
   #start(): void {
-    const { file, owner, beatMs } = this.#options;
+    const { file, owner, beatMs, maxBlockedMs } = this.#options;
     if (file === undefined) return;
     Atomics.store(this.#shared, 1, 0);
-    const data: InboxThreadData = { file, owner, beatMs, shared: this.#shared };
+    const [shared, loopBeat] = [this.#shared, this.#loopBeat];
+    const data: InboxThreadData = { file, owner, beatMs, maxBlockedMs, loopBeat, shared };
     const script = import.meta.url.endsWith(".ts") ? "inbox-thread-main.ts" : "inbox-thread-main.js";
     try {
       const thread = new Worker(new URL(script, import.meta.url), {
@@ -87,6 +97,7 @@ export class InboxThread {
       thread.on("error", (error) => this.#noteEnd(thread, error));
       thread.on("exit", () => this.#noteEnd(thread, new Error("It exited.")));
       this.#thread = thread;
+      this.#loopTimer = startLoopBeat(loopBeat, beatMs);
     } catch (error) {
       this.#fail(error);
     }
@@ -100,6 +111,7 @@ export class InboxThread {
   #fail(error: unknown): void {
     this.#thread = undefined;
     this.#hasFailed = true;
+    clearInterval(this.#loopTimer);
     this.#options
       .log()
       .warn(

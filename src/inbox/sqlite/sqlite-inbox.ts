@@ -1,5 +1,6 @@
 import { messageOf } from "../../error-message.ts";
 import type { Logger } from "../../logger.ts";
+import { defaultMaxBlockedMs } from "../blocked-loop.ts";
 import type {
   Arrival,
   DeliveryCounts,
@@ -41,6 +42,8 @@ export interface SqliteInboxOptions {
   mostQueued?: number;
   /** How long a process may show no sign of life before its deliveries are taken back, in milliseconds. */
   leaseMs?: number;
+  /** An event loop that is blocked for longer counts as hung, and its leases end, in milliseconds. */
+  maxBlockedMs?: number;
   /** How often deliveries of other processes, and processes that are gone, are looked for, in milliseconds. */
   pollMs?: number;
   /** When finished deliveries are removed for the first time after the opening, in milliseconds; then every hour. */
@@ -82,6 +85,7 @@ export class SqliteInbox implements Inbox {
       monotonicNow: () => performance.now(),
       mostQueued: 100_000,
       leaseMs: 30_000,
+      maxBlockedMs: defaultMaxBlockedMs,
       pollMs: 1_000,
       // Not at once: the first deliveries come before.
       firstPruneMs: 10_000,
@@ -93,7 +97,12 @@ export class SqliteInbox implements Inbox {
     this.#file = new InboxFile({ file, mustExist, log });
     this.#commit = new GroupCommit(this.#file);
     this.#damage = new DamageLog({ file, log, monotonicNow });
-    this.#thread = new InboxThread({ file: this.#file.path, owner: this.#owner, beatMs: leaseMs / 3, log });
+    this.#thread = new InboxThread({
+      ...this.#options,
+      file: this.#file.path,
+      owner: this.#owner,
+      beatMs: leaseMs / 3,
+    });
     this.#gate = new SuspectGate({
       now,
       monotonicNow,

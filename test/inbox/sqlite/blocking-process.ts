@@ -1,10 +1,18 @@
+import { join } from "node:path";
+import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { crashPolicy } from "../crash-policy.ts";
-import { openers } from "../engines.ts";
 
 /* Runs deliveries of "retrain", and blocks its event loop for BLOCKED_MS in each of them. */
-const { STORE: store = "", BLOCKED_MS, LEASE_MS } = process.env;
-const inbox = openers.SQLite({ store, log: createMemoryLogger, leaseMs: Number(LEASE_MS) });
+const { STORE: store = "", BLOCKED_MS, LEASE_MS, MAX_BLOCKED_MS = "600000" } = process.env;
+const inbox = new SqliteInbox({
+  file: join(store, "inbox.db"),
+  pollMs: 20,
+  leaseMs: Number(LEASE_MS),
+  maxBlockedMs: Number(MAX_BLOCKED_MS),
+  now: Date.now,
+  log: createMemoryLogger,
+});
 inbox.work({
   endpoint: "retrain",
   concurrency: 4,

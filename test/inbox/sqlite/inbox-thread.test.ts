@@ -14,9 +14,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function openThread(file: string | undefined, owner = "me") {
+function openThread(file: string | undefined, owner = "me", { maxBlockedMs = 600_000 } = {}) {
   const logger = createMemoryLogger();
-  const thread = new InboxThread({ file, owner, beatMs: 20, log: () => logger });
+  const thread = new InboxThread({ file, owner, beatMs: 20, maxBlockedMs, log: () => logger });
   onTestFinished(() => thread.close());
   return { thread, logger };
 }
@@ -48,6 +48,24 @@ test("The thread of an inbox shows that the process is alive as long as it runs 
   const [before, otherBefore] = [beats(), otherBeats()];
   await waitFor(() => expect(otherBeats()).toBeGreaterThan(otherBefore + 5));
   expect(beats()).toBe(before);
+});
+
+test("The thread stops showing it while the event loop is blocked for too long, and goes on after that", async () => {
+  const { file } = openInbox();
+  const threads = [openThread(file, "hung", { maxBlockedMs: 300 }), openThread(file, "patient")];
+  for (const { thread } of threads) thread.setRunning(1);
+  const [hung, patient] = [beatsIn(file, "hung"), beatsIn(file, "patient")];
+  await waitFor(() => expect(Math.min(hung(), patient())).toBeGreaterThan(2));
+  const before = patient();
+  /** Blocks the event loop until a thread beside it has shown so often that it is alive. */
+  const blockUntil = (beats: number) => {
+    while (patient() < beats) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+  };
+  blockUntil(before + 40);
+  const last = hung();
+  blockUntil(before + 50);
+  expect(hung()).toBe(last);
+  await waitFor(() => expect(hung()).toBeGreaterThan(last));
 });
 
 test("Another thread goes on at the path after the file was replaced, and none after it was closed", async () => {

@@ -121,4 +121,23 @@ describe("A handler that blocks the event loop for longer than a lease", () => {
     expect((await reached(inbox, "a", "succeeded"))?.attempts).toMatchObject([{ number: 1, outcome: "succeeded" }]);
     expect(watching).toEqual([]);
   });
+
+  test("loses it when the process counts as hung", { timeout: 60_000 }, async () => {
+    const leaseMs = 600;
+    const { inbox, file } = openInbox({ leaseMs });
+    const child = startReceiverProcess(new URL("blocking-process.ts", import.meta.url), {
+      STORE: dirname(file),
+      BLOCKED_MS: "600000",
+      LEASE_MS: String(leaseMs),
+      MAX_BLOCKED_MS: String(leaseMs),
+    });
+    await inbox.accept(arrival("a"));
+    await child.says("started");
+    const runs = work(inbox, () => succeeded);
+    expect((await reached(inbox, "a", "succeeded"))?.attempts).toMatchObject([
+      { number: 1, outcome: "abandoned" },
+      { number: 2, outcome: "succeeded" },
+    ]);
+    expect(runs).toHaveLength(1);
+  });
 });

@@ -1,0 +1,20 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { BlockedLoop, createLoopBeat } from "../../src/inbox/blocked-loop.ts";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+test("An event loop has been blocked since its beat was last seen to change", () => {
+  const clock = vi.spyOn(performance, "now").mockReturnValue(1_000);
+  const beat = createLoopBeat();
+  Atomics.add(beat, 0, 7);
+  const loop = new BlockedLoop(beat);
+  clock.mockReturnValue(1_400);
+  expect(loop.blockedMs()).toBe(400);
+  Atomics.add(beat, 0, 1);
+  clock.mockReturnValue(1_500);
+  expect(loop.blockedMs()).toBe(0);
+  clock.mockReturnValue(1_800);
+  expect(loop.blockedMs()).toBe(300);
+});
