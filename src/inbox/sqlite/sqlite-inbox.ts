@@ -137,8 +137,9 @@ export class SqliteInbox implements Inbox {
 
   async accept(arrival: Arrival): Promise<{ duplicate: boolean }> {
     const { now, mostQueued } = this.#options;
+    const bytes = Buffer.byteLength(arrival.body);
     const duplicate = await this.#commit.write(() => {
-      if (!this.#file.hasRoomFor(arrival.body.length)) throw inboxUnavailable(new Error("The disk is full."));
+      if (!this.#file.hasRoomFor(bytes)) throw inboxUnavailable(new Error("The disk is full."));
       return this.#table.add(arrival, { now: now(), mostQueued });
     });
     if (!duplicate) this.#workers.get(arrival.endpoint)?.wake();

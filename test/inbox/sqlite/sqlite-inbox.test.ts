@@ -1,6 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { InboxFile } from "../../../src/inbox/sqlite/inbox-file.ts";
+import type { LogLine } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { arrival, failed, openInbox, reached, succeeded, work } from "./inbox.ts";
 
@@ -14,6 +16,16 @@ describe("A delivery that is accepted", () => {
       { id: "a", status: "queued", body },
     ]);
     other.close();
+  });
+
+  test("needs room for the bytes of its body, of which a character may have several", async () => {
+    const { inbox } = openInbox();
+    const room = vi.spyOn(InboxFile.prototype, "hasRoomFor").mockImplementation((bytes) => bytes <= 60);
+    onTestFinished(() => room.mockRestore());
+    await expect(inbox.accept(arrival("wide", { body: "ü".repeat(60) }))).rejects.toMatchObject({
+      code: "INBOX_UNAVAILABLE",
+    });
+    expect(await inbox.accept(arrival("narrow", { body: "u".repeat(60) }))).toEqual({ duplicate: false });
   });
 });
 
@@ -152,10 +164,8 @@ test("A poll that fails is logged once, tried again, and does not end the proces
   };
   await pollMore();
   const { length } = logger.lines;
-  expect(logger.lines.at(-1)).toMatchObject({
-    level: "error",
-    msg: expect.stringContaining("could not be looked after"),
-  });
+  const isOfPoll = ({ level, msg }: LogLine) => level === "error" && msg.includes("could not be looked after");
+  expect(logger.lines.filter(isOfPoll)).toHaveLength(1);
   await pollMore();
   expect(logger.lines).toHaveLength(length);
   other.exec("ALTER TABLE elsewhere RENAME TO deliveries");
