@@ -20,7 +20,7 @@ const maxProbeMs = 2_000;
 /** For how long a worker may be unable to take deliveries, in milliseconds, before that is a problem. */
 const stalledAfterMs = 10_000;
 
-/** Finds what keeps an inbox from its work. Only when the last write has failed, another one is tried. */
+/** Finds what keeps an inbox from its work; never rejects. Only when the last write has failed, another one is tried. */
 export async function findProblems(examined: Examined): Promise<InboxProblem[]> {
   const problems = [await findStoreProblem(examined), examined.damage.problem(), findStall(examined)];
   return problems.filter((problem) => problem !== undefined);
@@ -34,7 +34,13 @@ async function findStoreProblem({ file, commit, probe }: Examined): Promise<Inbo
       return unavailable(`The inbox cannot be written: ${failure} Check its disk and the permissions of its files.`);
     }
   }
-  if (file.hasSpace()) return undefined;
+  try {
+    if (file.hasSpace()) return undefined;
+  } catch (error) {
+    return unavailable(
+      `The inbox cannot be read: ${messageOf(error)} Check its disk and the permissions of its files.`,
+    );
+  }
   return unavailable("The disk of the inbox is almost full, so deliveries are refused. Free some space.");
 }
 

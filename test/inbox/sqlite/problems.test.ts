@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { DiskSpace } from "../../../src/inbox/sqlite/disk-space.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { fastClock } from "./fast-clock.ts";
 import { arrival, openInbox, reached, succeeded, work } from "./inbox.ts";
@@ -46,6 +47,19 @@ test("An inbox that cannot be written is unavailable until it can", async () => 
   other.exec("COMMIT");
   other.close();
   await waitFor(async () => expect(await inbox.problems()).toEqual([]));
+});
+
+test("An inbox whose space cannot be read is unavailable, and reports it", async () => {
+  const { inbox } = openInbox();
+  const space = vi.spyOn(DiskSpace.prototype, "hasRoomFor").mockImplementation(() => {
+    throw new Error("disk I/O error");
+  });
+  onTestFinished(() => space.mockRestore());
+  expect(await inbox.problems()).toMatchObject([
+    { code: "INBOX_UNAVAILABLE", severity: "unavailable", message: expect.stringContaining("disk I/O error") },
+  ]);
+  space.mockRestore();
+  expect(await inbox.problems()).toEqual([]);
 });
 
 test("A write is tried once after one has failed, and no timer is left", async () => {
