@@ -169,13 +169,16 @@ export class DeliveryTable {
 
   /**
    * Stores how an attempt ended. When another process has taken the delivery over meanwhile, a success counts all the
-   * same unless the delivery has succeeded already; anything else is ignored.
+   * same unless the delivery has succeeded already; anything else is ignored. An ending may be stored twice: a commit to
+   * a file that is gone is refused, although the ending is in the file that is restored.
    */
   end({ endpoint, id }: Claimed, { attempt, next }: Ending, { owner, now }: Claimant): EndingResult {
     const row = this.#statements.find.get(endpoint, id);
     const isOurs = row?.status === "running" && row.owner === owner && row.attempts === attempt.number;
-    if (row === undefined || !(isOurs || next.status === "succeeded")) return "superseded";
+    if (row === undefined) return "superseded";
     const sequence = Number(row.sequence);
+    if (!isOurs && this.#hasAttempt(sequence, attempt)) return "stored";
+    if (!isOurs && next.status !== "succeeded") return "superseded";
     this.#addAttempt(sequence, attempt);
     // What is to be replayed after the run of another process is left to that.
     if (!isOurs && (row.status === "succeeded" || row.again === 1)) return "superseded";
@@ -345,18 +348,32 @@ export class DeliveryTable {
     this.#statements.rememberEndpoint.run(endpoint, bodiesMs, idsMs);
   }
 
+  #hasAttempt(sequence: number, { number, startedAt, durationMs, outcome, error }: TimedAttempt): boolean {
+    const stored = this.#statements.attempt.get(sequence, number);
+    return (
+      stored?.started_at === startedAt.getTime() &&
+      stored.duration_ms === storedDuration(durationMs) &&
+      stored.outcome === outcome &&
+      stored.code === (error?.code ?? null)
+    );
+  }
+
   #addAttempt(sequence: number, { number, startedAt, durationMs, outcome, error }: TimedAttempt): void {
     const { code = null, message = null } = error ?? {};
     this.#statements.addAttempt.run(
       sequence,
       number,
       startedAt.getTime(),
-      Math.max(0, Math.round(durationMs)),
+      storedDuration(durationMs),
       outcome,
       code,
       message,
     );
   }
+}
+
+function storedDuration(durationMs: number): number {
+  return Math.max(0, Math.round(durationMs));
 }
 
 function toRunning(row: Record<string, unknown>): RunningRow {

@@ -103,6 +103,7 @@ export function prepareStatements(database: DatabaseSync) {
        WHERE sequence = :sequence AND status = 'dead' AND body IS NOT NULL`,
     ),
     attempts: sql("SELECT * FROM attempts WHERE delivery = ? ORDER BY number"),
+    attempt: sql("SELECT * FROM attempts WHERE delivery = ? AND number = ?"),
     addAttempt: sql("INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?)"),
     endpoints: sql(
       `SELECT totals.endpoint, max(retention_ms) AS retention_ms, max(ids_kept_ms) AS ids_kept_ms

@@ -6,7 +6,7 @@ import type { Inbox } from "../../../src/inbox/inbox.ts";
 import { compactInboxFile } from "../../../src/inbox/sqlite/compact.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { inboxFile } from "../open-file.ts";
-import { arrival, openInbox, reached, succeeded, work } from "./inbox.ts";
+import { arrival, failed, openInbox, reached, succeeded, work } from "./inbox.ts";
 
 const unavailable = { code: "INBOX_UNAVAILABLE", status: 503 };
 /** So long that only a write meets the fault. */
@@ -79,20 +79,32 @@ describe("An inbox whose file is gone from its path", () => {
     expect(await idsAfterRestart(file)).toEqual(["a"]);
   });
 
-  test("goes on with what was running, and stores how it ended", async () => {
+  const endings = [
+    { status: "succeeded", outcome: succeeded },
+    { status: "dead", outcome: failed({ retryable: false }) },
+  ] as const;
+
+  test.each(endings)("goes on with what was running, and stores that it is $status", async ({ status, outcome }) => {
     const file = fileInFolder();
-    const { inbox } = openInbox({ file, pollMs: 50 });
+    const { inbox, logger } = openInbox({ file, pollMs: 50 });
     const release = Promise.withResolvers<void>();
     const runs = work(inbox, async () => {
       await release.promise;
-      return succeeded;
+      return outcome;
     });
     await inbox.accept(arrival("a"));
     await waitFor(() => expect(runs).toHaveLength(1));
     rmSync(dirname(file), { recursive: true });
     release.resolve();
-    expect((await reached(inbox, "a", "succeeded"))?.attempts).toMatchObject([{ number: 1, outcome: "succeeded" }]);
+    expect((await reached(inbox, "a", status))?.attempts).toMatchObject([{ number: 1 }]);
     expect(runs).toHaveLength(1);
+    // The ending is stored a second time by then, since the first commit was refused.
+    await inbox.close(1_000);
+    expect(logger.lines).toMatchObject([
+      { level: "error", code: "INBOX_UNAVAILABLE" },
+      { level: "error", deliveryId: "a" },
+      { level: "warn", file },
+    ]);
   });
 
   test("shows at its path again that it is alive, while something runs", async () => {
