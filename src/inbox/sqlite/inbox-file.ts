@@ -12,8 +12,13 @@ import { DeliveryTable } from "./delivery-table.ts";
 import { DiskSpace, spaceOf } from "./disk-space.ts";
 import { isFull } from "./sqlite-error.ts";
 
-/** What passes until a restoration that failed is tried again, in milliseconds. */
-const retryMs = 900;
+/**
+ * What passes until a restoration that failed is tried again, in milliseconds: at least so long, and so many times as long
+ * as it took, since a copy of a large file blocks the event loop.
+ */
+const minRetryMs = 900;
+const maxRetryMs = 60_000;
+const retryFactor = 10;
 
 /** What an {@link InboxFile} is made from. */
 export interface InboxFileOptions {
@@ -38,7 +43,7 @@ export class InboxFile {
   /** Identities of the open files, by suffix. */
   #identities: readonly (string | undefined)[] = [];
   #problem: InboxProblem | undefined;
-  /** By performance.now(): a copy of a large file that fails is not tried again at once. */
+  /** By performance.now(). */
   #retryAt = 0;
   #restored: () => void = () => {};
 
@@ -190,6 +195,7 @@ export class InboxFile {
     const path = this.#path;
     if (path === undefined) return;
     const before = this.#database;
+    const startedAt = performance.now();
     try {
       // So that a file that was moved has everything, also without its log.
       this.#checkpoint();
@@ -200,7 +206,8 @@ export class InboxFile {
       else this.#moveInto(path);
     } catch (error) {
       this.#noteFailure(error);
-      this.#retryAt = performance.now() + retryMs;
+      const now = performance.now();
+      this.#retryAt = now + Math.min(Math.max(minRetryMs, retryFactor * (now - startedAt)), maxRetryMs);
       throw error;
     }
     before.close();
@@ -254,7 +261,7 @@ export class InboxFile {
     const code = isForeign ? "INBOX_FILE_REPLACED" : "INBOX_UNAVAILABLE";
     const remedy = isForeign
       ? "Move that file away: the receiver then writes its deliveries there again."
-      : "The receiver tries again every second.";
+      : "The receiver tries again until it can.";
     const message = `The inbox "${this.#path}" was deleted, moved or replaced while it was open, and cannot be restored: ${messageOf(error)} ${remedy}`;
     if (this.#problem?.message !== message) this.#options.log().error({ code, err: error, file: this.#path }, message);
     this.#problem = { code, severity: "unavailable", message };

@@ -198,6 +198,39 @@ describe("An inbox whose file is gone from its path", () => {
     expect(await idsAfterRestart(file)).toEqual(["a", "b", "c", ...ids]);
   });
 
+  test("is tried again later when a copy takes long and fails, since it blocks the event loop", async () => {
+    const clock = { now: 10_000 };
+    const now = vi.spyOn(performance, "now").mockImplementation(() => clock.now);
+    const { prepare } = DatabaseSync.prototype;
+    let copies = 0;
+    const failing = vi.spyOn(DatabaseSync.prototype, "prepare").mockImplementation(function (this: DatabaseSync, sql) {
+      if (!sql.startsWith("VACUUM")) return prepare.call(this, sql);
+      copies += 1;
+      clock.now += 4_000;
+      throw new Error("The disk is full.");
+    });
+    onTestFinished(() => {
+      for (const spy of [now, failing]) spy.mockRestore();
+    });
+    const file = fileInFolder();
+    const { inbox } = openInbox({ file, pollMs });
+    await inbox.accept(arrival("a"));
+    rmSync(dirname(file), { recursive: true });
+    const refuse = (id: string) => expect(inbox.accept(arrival(id))).rejects.toMatchObject(unavailable);
+    for (const id of ["b", "c"]) await refuse(id);
+    expect(copies).toBe(1);
+    clock.now += 39_999;
+    await refuse("d");
+    expect(copies).toBe(1);
+    clock.now += 1;
+    await refuse("e");
+    expect(copies).toBe(2);
+    failing.mockRestore();
+    clock.now += 40_000;
+    await inbox.accept(arrival("f"));
+    expect(await idsAfterRestart(file)).toEqual(expect.arrayContaining(["a", "f"]));
+  });
+
   test("closes the inbox that is there when its deliveries cannot be moved into it", async () => {
     const file = fileInFolder();
     const { inbox } = openInbox({ file, pollMs });
