@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -58,6 +59,47 @@ describe("A replay", () => {
     await reached(inbox, "a", "succeeded");
     expect(runs.map(({ body }) => body)).toEqual(["before", "after"]);
     other.close();
+  });
+});
+
+describe("A delivery that is taken again by the transaction that stores how it ended", () => {
+  test("runs once more, and not a second time beside that", async () => {
+    const clock = { reads: 0 };
+    const now = () => {
+      clock.reads += 1;
+      return Date.now();
+    };
+    const { inbox, file } = openInbox({ now });
+    const release = Promise.withResolvers<void>();
+    const runs = work(inbox, async ({ id, attempt }, signal) => {
+      if (attempt === 1) await (id === "x" ? release.promise : undefined);
+      else await once(signal, "abort");
+      return succeeded;
+    });
+    await inbox.accept(arrival("x"));
+    await waitFor(() => expect(runs).toHaveLength(1));
+    await inbox.replay({ id: "x", endpoint: "retrain" });
+    /** Waits for some polls, and what they lead to. */
+    const pollMore = async () => {
+      clock.reads = 0;
+      await waitFor(() => expect(clock.reads).toBeGreaterThan(20));
+    };
+    // The look for what is due that the replay has started is over, or it would come before the ending.
+    await pollMore();
+    // Both at once: a poll finds that "y" is due, and cannot take it yet.
+    const other = new DatabaseSync(file, { timeout: 5_000 });
+    other.exec(`
+      INSERT INTO deliveries (endpoint, id, body, received_at, set_at, status, due_at)
+        VALUES ('retrain', 'y', 'y', 1, 1, 'queued', 1);
+      BEGIN IMMEDIATE;
+    `);
+    release.resolve();
+    await pollMore();
+    other.exec("COMMIT");
+    other.close();
+    await waitFor(() => expect(runs.length).toBeGreaterThanOrEqual(3));
+    await pollMore();
+    expect(runs.map(({ id, attempt }) => `${id}#${attempt}`).sort()).toEqual(["x#1", "x#2", "y#1"]);
   });
 });
 
