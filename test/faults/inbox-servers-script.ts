@@ -28,7 +28,7 @@ server.webhook("blocking", { background: true, timeout: "10m" }, (_payload, { de
 });
 
 let fails = true;
-server.webhook("failing", { background: true, attempts: 1, concurrency: 50 }, () => {
+server.webhook("failing", { background: true, attempts: 1, concurrency: 50, retention: "1ms" }, () => {
   if (fails) throw new Error("It fails.");
 });
 
@@ -38,16 +38,22 @@ for (let index = 0; index < Number(ENDPOINTS); index += 1) {
   });
 }
 
-// Replays all that is dead, and measures for how long the event loop was kept from anything else.
-server.app.post("/control/replay-dead", async (context) => {
-  fails = false;
+/** Measures how long the event loop was kept from anything else meanwhile. */
+async function measure(change: () => Promise<number>) {
   const delay = monitorEventLoopDelay({ resolution: 5 });
   delay.enable();
   const startedAt = performance.now();
-  const replayed = await server.inbox.replayDead("failing");
+  const count = await change();
   const tookMs = performance.now() - startedAt;
   delay.disable();
-  return context.json({ replayed, tookMs, delayMs: delay.max / 1e6 });
+  return { count, tookMs, delayMs: delay.max / 1e6 };
+}
+
+server.app.post("/control/replay-dead", async (context) => {
+  fails = false;
+  return context.json(await measure(() => server.inbox.replayDead("failing")));
 });
+
+server.app.post("/control/prune", async (context) => context.json(await measure(() => server.inbox.prune())));
 
 await server.launch();

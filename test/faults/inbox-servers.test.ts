@@ -63,7 +63,7 @@ describe.each(servers)("An inbox in $name", ({ name, url: createUrl }) => {
     await ledger.account("I13", name, { succeeded: 3 });
   });
 
-  test("I21: replays 10,000 dead deliveries within seconds, and blocks nothing meanwhile", {
+  test("I21: replays and forgets 10,000 deliveries within seconds, and blocks nothing meanwhile", {
     timeout: 400_000,
   }, async () => {
     const url = await createUrl();
@@ -82,12 +82,17 @@ describe.each(servers)("An inbox in $name", ({ name, url: createUrl }) => {
         interval: 100,
       });
     await areDone({ dead: count });
-    const { replayed, tookMs, delayMs } = (await receiver.control("replay-dead")) as Record<string, number>;
-    console.log(`I21 ${name}: replayed ${replayed} in ${tookMs} ms, the event loop was delayed by ${delayMs} ms`);
-    expect(replayed).toBe(count);
-    expect(tookMs).toBeLessThan(25_000);
-    expect(delayMs).toBeLessThan(1_000);
+    const changeAll = async (action: "replay-dead" | "prune") => {
+      const { count: changed, tookMs, delayMs } = (await receiver.control(action)) as Record<string, number>;
+      console.log(`I21 ${name}: ${action} took ${tookMs} ms, the event loop was delayed by ${delayMs} ms`);
+      expect(changed).toBe(count);
+      // How little it does at once is asserted in `endpoint-queue.test.ts`: times depend on what else the machine does.
+      expect(tookMs).toBeLessThan(120_000);
+      expect(delayMs).toBeLessThan(1_000);
+    };
+    await changeAll("replay-dead");
     await areDone({ succeeded: count, dead: 0 });
+    await changeAll("prune");
     noteAccount({ acknowledged: count, succeeded: count, dead: 0, queued: 0, lost: 0 });
     await receiver.stillWorks();
   });

@@ -39,7 +39,7 @@ const mostLooks = 5;
 /** In small steps, so that arrivals need not wait for them. */
 const removedAtOnce = 200;
 const emptiedAtOnce = 20;
-const replayedAtOnce = 200;
+const replayedAtOnce = 100;
 
 /** The deliveries of one endpoint: a queue of BullMQ. */
 export class EndpointQueue {

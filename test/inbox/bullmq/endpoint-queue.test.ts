@@ -1,0 +1,110 @@
+import { Redis } from "ioredis";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { EndpointQueue } from "../../../src/inbox/bullmq/endpoint-queue.ts";
+import { loadPostgresPackages, loadRedisPackages } from "../../../src/inbox/bullmq/packages.ts";
+import { connectPostgres } from "../../../src/inbox/bullmq/postgres.ts";
+import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
+import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
+import { startPostgres } from "../../support/postgres-server.ts";
+import { hasRedis, startRedis } from "../../support/redis-server.ts";
+import { arrival, failed, openInbox, succeeded, work } from "../engine.ts";
+import { openers } from "../engines.ts";
+import type { TestedServer } from "./trouble.ts";
+
+const withPostgres = process.env.SLOW_TESTS === "1";
+if (!withPostgres) console.warn("Steps on PostgreSQL are not tried, which takes time. SLOW_TESTS=1 does it.");
+
+const count = 450;
+const body = JSON.stringify({ text: "x".repeat(10_000) });
+const hourMs = 3_600_000;
+
+const redis = {
+  name: "Redis",
+  open: openers.Redis,
+  isThere: hasRedis,
+  start: () => startRedis(["--appendfsync", "no"]),
+  connect: async (url: string) =>
+    connectRedis({ url, mustExist: false, startMs: 8_000, onError: () => {}, packages: await loadRedisPackages() }),
+};
+const postgres = {
+  name: "PostgreSQL",
+  open: openers.PostgreSQL,
+  isThere: withPostgres,
+  start: () => startPostgres(),
+  connect: async (url: string) =>
+    connectPostgres({
+      url,
+      mustExist: false,
+      startMs: 8_000,
+      onError: () => {},
+      packages: await loadPostgresPackages(),
+    }),
+};
+
+describe.each([redis, postgres].filter(({ isThere }) => isThere))("The queue of an endpoint on $name", (engine) => {
+  let tested: TestedServer;
+
+  beforeAll(async () => {
+    const started = await engine.start();
+    tested = started;
+    return () => started[Symbol.asyncDispose]();
+  }, 60_000);
+
+  /** A queue in which all deliveries have ended, and no worker takes any. */
+  async function openEnded({ outcome }: { outcome: typeof succeeded }) {
+    const store = await tested.emptyDatabase();
+    const { inbox } = await openInbox({ ...engine, emptyStore: () => store }, { store });
+    work(inbox, () => outcome, { concurrency: 50, policy: createRetryPolicy({ attempts: 1 }) });
+    const ids = Array.from({ length: count }, (_, index) => `delivery-${index}`);
+    await Promise.all(ids.map((id) => inbox.accept(arrival(id, { body }))));
+    const done = outcome.status === "failed" ? { dead: count } : { succeeded: count };
+    await vi.waitFor(async () => expect((await inbox.counts()).retrain).toMatchObject(done), { timeout: 30_000 });
+    await inbox.close(0);
+    const server = await engine.connect(store);
+    const queue = server.openQueue("retrain");
+    onTestFinished(async () => {
+      await queue.close();
+      await server.close();
+    });
+    const replayDead = vi.spyOn(server, "replayDead");
+    return { store, queue, replayDead, endpoint: new EndpointQueue({ endpoint: "retrain", queue, server }) };
+  }
+
+  test("replays dead deliveries in small steps", { timeout: 60_000 }, async () => {
+    const { queue, replayDead, endpoint } = await openEnded({ outcome: failed() });
+    expect(await endpoint.replayDead()).toBe(count);
+    expect(await queue.getJobCountByTypes("wait")).toBe(count);
+    expect(Math.max(...replayDead.mock.calls.map(([, ids]) => ids.length))).toBeLessThanOrEqual(100);
+  });
+
+  test.skipIf(engine !== redis)(
+    "replays dead deliveries without reading their bodies",
+    { timeout: 60_000 },
+    async () => {
+      const { store, endpoint } = await openEnded({ outcome: failed() });
+      const client = new Redis(store);
+      onTestFinished(() => client.disconnect());
+      const sentBytes = async () => Number(/total_net_output_bytes:(\d+)/.exec(await client.info("stats"))?.[1]);
+      const before = await sentBytes();
+      await endpoint.replayDead();
+      expect((await sentBytes()) - before).toBeLessThan((count * body.length) / 10);
+    },
+  );
+
+  test("forgets dead deliveries in small steps", { timeout: 60_000 }, async () => {
+    const { queue, endpoint } = await openEnded({ outcome: failed() });
+    const clean = vi.spyOn(queue, "clean");
+    const later = Date.now() + hourMs;
+    expect(await endpoint.prune({ bodiesBefore: later, idsBefore: later })).toBe(count);
+    expect(Math.max(...clean.mock.calls.map(([, most]) => most))).toBeLessThanOrEqual(200);
+  });
+
+  test("forgets the bodies of deliveries that have succeeded in small steps", { timeout: 60_000 }, async () => {
+    const { queue, endpoint } = await openEnded({ outcome: succeeded });
+    const read = vi.spyOn(queue, "getJobs");
+    expect(await endpoint.prune({ bodiesBefore: Date.now() + hourMs, idsBefore: 0 })).toBe(count);
+    const sizes = read.mock.calls.map(([, from = 0, to = -1]) => to - from + 1);
+    expect(Math.min(...sizes)).toBeGreaterThan(0);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(20);
+  });
+});
