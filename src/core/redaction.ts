@@ -1,4 +1,6 @@
 import { describeError, readField } from "./describe-error.ts";
+import { base64Forms, type SecretForm, secretForms } from "./secret-forms.ts";
+import { minFormLength, SecretMatcher } from "./secret-matcher.ts";
 
 /** What is written in the place of a secret. */
 export const redacted = "[redacted]";
@@ -7,27 +9,13 @@ export const redacted = "[redacted]";
  * Shorter secrets are not redacted in logs: they stand inside ordinary words, and the gaps would give them away. Choose
  * longer ones.
  */
-const minRedactedLength = 8;
+export const minRedactedLength = minFormLength;
 
 /** Secrets come and go in a process that serves many tenants; the oldest are forgotten first. */
 const maxSecrets = 1_000;
 
 /** An access token of the Hub, whether or not it is known here. */
 const hubToken = /\bhf_[A-Za-z0-9]{30,}/g;
-
-/** The forms in which a text may repeat a secret: as it is, in JSON, in JSON inside of JSON, percent-encoded. */
-export function secretForms(secret: string): string[] {
-  return [secret, escaped(secret), escaped(escaped(secret)), encodeURIComponent(secret.toWellFormed())];
-}
-
-function escaped(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
-}
-
-/** One may be a part of another. */
-export function longestFirst(forms: Iterable<string>): string[] {
-  return [...new Set(forms)].sort((left, right) => right.length - left.length);
-}
 
 /**
  * Replaces known secrets in what is logged and stored.
@@ -40,27 +28,35 @@ export function longestFirst(forms: Iterable<string>): string[] {
  * ```
  */
 export class Redaction {
-  /** By the time they were added. */
-  #secrets: readonly string[] = [];
-  #forms: readonly string[] = [];
+  /** The forms of each secret, by the time it was added. */
+  readonly #forms = new Map<string, readonly SecretForm[]>();
+  /** Made when it is first needed after a change. */
+  #matcher: SecretMatcher | undefined;
 
   /** Redacts these from now on, too. What is not set or too short is left out. */
   add(secrets: Iterable<string | undefined>): void {
-    const added = [...secrets]
-      .filter((secret) => secret !== undefined)
-      .filter((secret) => secret.length >= minRedactedLength && !this.#secrets.includes(secret));
-    if (added.length === 0) return;
-    this.#secrets = [...this.#secrets, ...added].slice(-maxSecrets);
-    this.#forms = longestFirst(this.#secrets.flatMap(secretForms));
+    for (const secret of secrets) {
+      if (secret === undefined || secret.length < minRedactedLength || this.#forms.has(secret)) continue;
+      this.#forms.set(secret, [...secretForms(secret).map((text) => ({ text })), ...base64Forms(secret)]);
+      this.#matcher = undefined;
+    }
+    for (const oldest of this.#forms.keys()) {
+      if (this.#forms.size <= maxSecrets) break;
+      this.#forms.delete(oldest);
+    }
   }
 
   /** The text without secrets. */
   text(text: string): string {
     // Too short for any of them, as most names and values of fields are.
     if (text.length < minRedactedLength) return text;
-    let rest = text;
-    for (const form of this.#forms) if (rest.includes(form)) rest = rest.replaceAll(form, redacted);
+    const rest = this.#forms.size > 0 ? this.#matching().replace(text, redacted) : text;
     return rest.includes("hf_") ? rest.replace(hubToken, redacted) : rest;
+  }
+
+  #matching(): SecretMatcher {
+    this.#matcher ??= new SecretMatcher([...this.#forms.values()].flat());
+    return this.#matcher;
   }
 
   /** A log line that is a JSON object, without secrets in its texts. */

@@ -1,4 +1,5 @@
-import { longestFirst, redacted, secretForms } from "../core/redaction.ts";
+import { redacted } from "../core/redaction.ts";
+import { secretForms } from "../core/secret-forms.ts";
 import { secretsInUrl } from "../url-secrets.ts";
 
 /** Shorter than this, a secret stands inside ordinary words: cut out, it would still be told by the gaps. */
@@ -17,7 +18,10 @@ export type Redact = (text: string) => string;
 
 /** Makes a {@link Redact} that knows these secrets, in each form in which an answer may repeat them. */
 export function createRedact(secrets: readonly string[]): Redact {
-  const ordered = longestFirst(secrets.flatMap(secretForms).map(onOneLine)).filter((form) => form !== "");
+  // Longest first: one may be a part of another.
+  const ordered = [...new Set(secrets.flatMap(secretForms).map(onOneLine))]
+    .filter((form) => form !== "")
+    .sort((left, right) => right.length - left.length);
 
   function cutOut(text: string): string {
     let rest = text;

@@ -1,10 +1,13 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Redaction } from "../../src/core/redaction.ts";
 import { holdsSecret } from "../faults/leak.ts";
 import { tellingErrors } from "../support/telling-errors.ts";
 import { uninspectable } from "../support/uninspectable.ts";
 
-const secret = 'Planted "5ecret" & \\more';
+const secret = 'Planted "5ecret!" & \\more';
+const strict = encodeURIComponent(secret).replaceAll("!", "%21");
+const lowerCased = (text: string) => text.replace(/%../g, (escaped) => escaped.toLowerCase());
 const hubToken = `hf_${"aB3".repeat(11)}`;
 
 function redactionOf(...secrets: readonly string[]): Redaction {
@@ -22,10 +25,38 @@ describe("A redacted text", () => {
       JSON.stringify({ body: JSON.stringify({ secret }) }),
       String.raw`{"body":"{\"secret\":\"[redacted]\"}"}`,
     ],
+    ["percent-encoded, with other marks", `/?key=${strict}&page=2`, "/?key=[redacted]&page=2"],
+    ["percent-encoded in lower case", `/?key=${lowerCased(strict)}&page=2`, "/?key=[redacted]&page=2"],
+    ["as a form field", `${new URLSearchParams({ key: secret, page: "2" })}`, "key=[redacted]&page=2"],
+    [
+      "as a form field in lower case",
+      lowerCased(`${new URLSearchParams({ key: secret, page: "2" })}`),
+      "key=[redacted]&page=2",
+    ],
     ["percent-encoded", `/?key=${encodeURIComponent(secret)}&page=2`, "/?key=[redacted]&page=2"],
   ])("has no secret that stands in it %s", (_how, text, shown) => {
     expect(redactionOf(secret).text(text)).toBe(shown);
   });
+
+  test.each(["base64", "base64url"] as const)(
+    "has no secret that stands in it in %s, wherever it starts",
+    (encoding) => {
+      // In the second, each character of its own in the alphabet occurs.
+      for (const planted of ["Planted-5ecret", "«~~~»???>>>ÿÿ", "12345678"]) {
+        for (const before of ["", "u", "us", "user:", "a longer user:"]) {
+          for (const after of ["", "\n", "!!", ":more of it"]) {
+            const encoded = Buffer.from(`${before}${planted}${after}`).toString(encoding);
+            const start = Math.floor((Buffer.byteLength(before) * 8) / 6);
+            const end = Math.ceil((Buffer.byteLength(before + planted) * 8) / 6);
+            const text = redactionOf(planted).text(`Authorization: Basic ${encoded}, or "${encoded}"`);
+            const rest = encoded.replace(/=+$/, "").slice(end);
+            const shown = `${encoded.slice(0, start)}[redacted]${rest}`;
+            expect(text.replace(/=/g, "")).toBe(`Authorization: Basic ${shown}, or "${shown}"`);
+          }
+        }
+      }
+    },
+  );
 
   test("has no token of the Hub, whether or not it is known", () => {
     expect(redactionOf().text(`Bearer ${hubToken}, and hf_local`)).toBe("Bearer [redacted], and hf_local");
@@ -34,6 +65,33 @@ describe("A redacted text", () => {
   test("has nothing left of a secret of which another one is a part", () => {
     expect(redactionOf("Planted-5ecret", "Planted-5ecret-of-before").text("=Planted-5ecret-of-before=")).toBe(
       "=[redacted]=",
+    );
+  });
+
+  test("has nothing left of secrets that overlap", () => {
+    expect(redactionOf("Planted-5ecret", "5ecret-of-others").text("=Planted-5ecret-of-others=")).toBe("=[redacted]=");
+    expect(redactionOf("Planted-5ecret").text("Planted-5ecretPlanted-5ecret")).toBe("[redacted][redacted]");
+  });
+
+  test("is what a search for each secret by itself makes of it", () => {
+    const secretText = fc.string({ unit: fc.constantFrom("a", "b", "c"), minLength: 8, maxLength: 10 });
+    const text = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 60 });
+    fc.assert(
+      fc.property(fc.array(secretText, { maxLength: 20 }), text, (secrets, around) => {
+        const whole = [around, ...secrets].join("");
+        const covered = Array.from(whole, (_, index) =>
+          secrets.some((one) => {
+            const from = whole.lastIndexOf(one, index);
+            return from !== -1 && index < from + one.length;
+          }),
+        );
+        const kept = Array.from(whole).filter((_, index) => !covered[index]);
+        expect(
+          redactionOf(...secrets)
+            .text(whole)
+            .replaceAll("[redacted]", ""),
+        ).toBe(kept.join(""));
+      }),
     );
   });
 
