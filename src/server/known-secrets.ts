@@ -1,4 +1,4 @@
-import { Redaction } from "../core/redaction.ts";
+import { minRedactedLength, Redaction } from "../core/redaction.ts";
 import { readEnvironment } from "../environment.ts";
 import { secretsInUrl } from "../url-secrets.ts";
 import type { WebhooksServerOptions } from "./webhooks-server-options.ts";
@@ -15,28 +15,41 @@ const secretNames = [
 /** The redaction of what a server logs and stores: it has the secrets of its options and its environment. */
 export class KnownSecrets extends Redaction {
   #bindings: unknown;
+  readonly #short = new Set<string>();
 
   constructor({ secret, dashboardToken, inbox }: Pick<WebhooksServerOptions, "secret" | "dashboardToken" | "inbox">) {
     super();
-    const given: readonly unknown[] = [secret, dashboardToken].flat();
-    this.add(given.filter((text) => typeof text === "string"));
-    if (typeof inbox === "string") this.add(secretsInUrl(inbox));
+    for (const text of [secret].flat()) this.#addNamed("`secret`", text);
+    this.#addNamed("`dashboardToken`", dashboardToken);
+    this.#addPassword("the password in `inbox`", inbox);
     this.addEnvironment();
+  }
+
+  /** What is set and too short to be redacted: the names, never the secrets. */
+  get shortNames(): readonly string[] {
+    return [...this.#short];
   }
 
   /** Adds the secrets of the environment as it is now. */
   addEnvironment(): void {
-    this.add(secretNames.map(readEnvironment));
-    this.add(secretsInUrl(readEnvironment("INBOX_URL") ?? ""));
+    for (const name of secretNames) this.#addNamed(name, readEnvironment(name));
+    this.#addPassword("the password in INBOX_URL", readEnvironment("INBOX_URL"));
   }
 
   /** Adds the secrets among the bindings that a worker runtime hands over with each request. */
   addBindings(bindings: unknown): void {
     if (typeof bindings !== "object" || bindings === null || bindings === this.#bindings) return;
     this.#bindings = bindings;
-    for (const name of secretNames) {
-      const value: unknown = Reflect.get(bindings, name);
-      if (typeof value === "string") this.add([value]);
-    }
+    for (const name of secretNames) this.#addNamed(name, Reflect.get(bindings, name));
+  }
+
+  #addPassword(name: string, url: unknown): void {
+    if (typeof url === "string") for (const secret of secretsInUrl(url)) this.#addNamed(name, secret);
+  }
+
+  #addNamed(name: string, secret: unknown): void {
+    if (typeof secret !== "string" || secret === "") return;
+    if (secret.length < minRedactedLength) this.#short.add(name);
+    this.add([secret]);
   }
 }

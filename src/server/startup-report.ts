@@ -1,11 +1,14 @@
+import { minRedactedLength } from "../core/redaction.ts";
 import type { Logger } from "../logger.ts";
 import type { Endpoint } from "./endpoint.ts";
+import type { KnownSecrets } from "./known-secrets.ts";
 import type { SecretCheck } from "./secret.ts";
 
 /** What a {@link StartupReport} is made from. */
 export interface StartupReportOptions {
   endpoints: ReadonlyMap<string, Endpoint>;
   secret: SecretCheck;
+  redaction: Pick<KnownSecrets, "shortNames">;
   log: () => Logger;
 }
 
@@ -27,10 +30,16 @@ export class StartupReport {
   tell(bindings?: unknown, { announce } = { announce: true }): void {
     if (this.#told) return;
     this.#told = true;
-    const { endpoints, secret, log } = this.#options;
+    const { endpoints, secret, redaction, log } = this.#options;
     for (const endpoint of endpoints.values()) this.#tellDoubts(endpoint);
     for (const { call } of this.#unapplied) this.#warnUnapplied(call);
     for (const warning of secret.warnings(bindings)) log().warn(warning);
+    if (redaction.shortNames.length > 0) {
+      log().warn(
+        { code: "SECRET_TOO_SHORT" },
+        `Too short to be redacted in logs (fewer than ${minRedactedLength} characters): ${redaction.shortNames.join(", ")}. Use a longer secret, such as the output of "openssl rand -hex 32".`,
+      );
+    }
     const problem = secret.problem(bindings);
     if (problem) {
       log().error({ code: problem.code }, problem.message);

@@ -155,6 +155,7 @@ export class WebhooksServer {
     this.#report = new StartupReport({
       endpoints: this.#endpoints,
       secret: this.#secret,
+      redaction: this.#redaction,
       log: () => this.#logger,
     });
     this.#serverApp.add((app) => this.#route(app));

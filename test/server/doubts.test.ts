@@ -12,7 +12,7 @@ describe("A filter that nothing would pass", () => {
     "is warned about at the start where its %s is one that the Hub does not send",
     async (option, options) => {
       const logger = createMemoryLogger();
-      const server = new WebhooksServer({ logger, secret: "s3cret" });
+      const server = new WebhooksServer({ logger, secret: "s3cret-of-ours" });
       server.webhook("retrain", options, () => "done");
       await server.start();
       expect(logger.lines.filter(({ level }) => level === "warn")).toEqual([
@@ -23,7 +23,7 @@ describe("A filter that nothing would pass", () => {
 
   test("is warned about at once where it is added later", async () => {
     const logger = createMemoryLogger();
-    const server = new WebhooksServer({ logger, secret: "s3cret" });
+    const server = new WebhooksServer({ logger, secret: "s3cret-of-ours" });
     await server.start();
     server.webhook("retrain", { ref: "main" }, () => "done");
     expect(logger.text()).toContain("refs/heads/main");
@@ -31,7 +31,7 @@ describe("A filter that nothing would pass", () => {
 
   test("is not what globs and known values are", async () => {
     const logger = createMemoryLogger();
-    const server = new WebhooksServer({ logger, secret: "s3cret" });
+    const server = new WebhooksServer({ logger, secret: "s3cret-of-ours" });
     const options = { scope: "repo.content", action: "update", repo: "*:acme/**", ref: ["refs/pr/*", "**"] } as const;
     server.webhook("retrain", options, () => "done");
     await server.start();
@@ -117,7 +117,7 @@ async function warningsOf(
   start: (server: WebhooksServer) => unknown = (server) => server.request("/health"),
 ): Promise<string[]> {
   const logger = createMemoryLogger();
-  await using server = new WebhooksServer({ logger, secret: "s3cret" });
+  await using server = new WebhooksServer({ logger, secret: "s3cret-of-ours" });
   declare(server);
   await start(server);
   await Promise.resolve();

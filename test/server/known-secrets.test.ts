@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import { WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
 import { serverDetails } from "../../src/server/server-details.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
-import { createMemoryLogger } from "../support/memory-logger.ts";
+import { createMemoryLogger, type LogLine } from "../support/memory-logger.ts";
 
 const planted = "Planted-5ecret";
 const names = ["WEBHOOK_SECRET", "WEBHOOK_SECRET_PREVIOUS", "DASHBOARD_TOKEN", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"];
@@ -69,6 +69,34 @@ describe("What a server redacts", () => {
     const { server, logged } = createServer();
     server[serverDetails]().useSecret(planted, { isOnly: true });
     expect(await logged(planted)).toBe("It is [redacted].");
+  });
+});
+
+describe("A secret that is too short to be redacted", () => {
+  const short = "s3cret7";
+  const warnings = (lines: readonly LogLine[]) => lines.filter(({ code }) => code === "SECRET_TOO_SHORT");
+
+  test.each<[string, WebhooksServerOptions, Record<string, string>]>([
+    ["`secret`", { secret: [planted, short] }, {}],
+    ["`dashboardToken`", { dashboardToken: short }, {}],
+    ["the password in `inbox`", { inbox: `redis://:${short}@localhost` }, {}],
+    ["the password in INBOX_URL", {}, { INBOX_URL: `redis://:${short}@localhost` }],
+    ...names.map((name): [string, WebhooksServerOptions, Record<string, string>] => [name, {}, { [name]: short }]),
+  ])("is named in one warning: %s", async (name, options, environment) => {
+    for (const [variable, value] of Object.entries(environment)) vi.stubEnv(variable, value);
+    const logger = createMemoryLogger();
+    const server = new WebhooksServer({ ...options, logger });
+    await server.fetch(new Request("http://localhost/health"));
+    await server.fetch(new Request("http://localhost/health"));
+    expect(warnings(logger.lines)).toMatchObject([{ level: "warn", msg: expect.stringContaining(`: ${name}.`) }]);
+    expect(logger.text()).not.toContain(short);
+  });
+
+  test("is no secret of eight characters, and none that is not set", async () => {
+    const logger = createMemoryLogger();
+    const server = new WebhooksServer({ secret: "12345678", logger });
+    await server.fetch(new Request("http://localhost/health"), { HF_TOKEN: "" });
+    expect(warnings(logger.lines)).toEqual([]);
   });
 });
 

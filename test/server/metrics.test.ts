@@ -9,7 +9,7 @@ import { createMemoryLogger } from "../support/memory-logger.ts";
 import { waitFor } from "../support/wait-for.ts";
 
 const payload = webhookPayload("repo.content");
-const token = "0wner";
+const token = "0wners-token";
 const asOwner = { authorization: `Basic ${btoa(`me:${token}`)}` };
 
 function openServer(options: WebhooksServerOptions = { metrics: true }) {

@@ -352,11 +352,15 @@ describe("What is told of the secret, once, with the first request or at the sta
   });
 
   test.each([
-    ["begins with a space", " s3cret", /^The secret begins or ends with white space/],
-    ["ends with a line end", "s3cret\n", /^The secret begins or ends with white space/],
-    ["holds a letter with an accent", "s3cr\u00e9t", /^The secret holds a character that is not printable ASCII/],
-    ["holds the character 0x7F", "s3cret\u007f", /^The secret holds a character that is not printable ASCII/],
-    ["holds a tab", "s3\tcret", /^The secret holds a character that is not printable ASCII/],
+    ["begins with a space", " planted-s3cret", /^The secret begins or ends with white space/],
+    ["ends with a line end", "planted-s3cret\n", /^The secret begins or ends with white space/],
+    [
+      "holds a letter with an accent",
+      "planted-s3cr\u00e9t",
+      /^The secret holds a character that is not printable ASCII/,
+    ],
+    ["holds the character 0x7F", "planted-s3cret\u007f", /^The secret holds a character that is not printable ASCII/],
+    ["holds a tab", "planted-s3\tcret", /^The secret holds a character that is not printable ASCII/],
   ])("is a warning where it can never arrive, because it %s", async (_why, secret, warning) => {
     const { server, logger, warnings } = createServer({ secret });
     await server.start();
@@ -365,7 +369,7 @@ describe("What is told of the secret, once, with the first request or at the sta
   });
 
   test("names which of several can never arrive", async () => {
-    const { server, warnings } = createServer({ secret: ["fine", " spaced "] });
+    const { server, warnings } = createServer({ secret: ["a fine one", " spaced one "] });
     await server.start();
     expect(warnings()).toEqual([expect.stringMatching(/^Secret number 2 begins or ends with white space/)]);
   });

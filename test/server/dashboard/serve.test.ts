@@ -8,7 +8,7 @@ import { describeOverBothTransports } from "../../support/transport.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { strangeId } from "./scene.ts";
 
-const secret = "s3cret";
+const secret = "s3cret-of-ours";
 const token = "Planted-t0ken-5cc1";
 const authorization = `Basic ${btoa(`me:${token}`)}`;
 

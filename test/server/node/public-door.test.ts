@@ -40,10 +40,10 @@ function deliver(baseUrl: string, secret?: string): Promise<Response> {
 describe("A server launched with a tunnel", () => {
   test("takes deliveries through its public address, and tells where to register it", async () => {
     await using host = await startLocaltunnelServer();
-    await using server = serverWithSecret("s3cret");
+    await using server = serverWithSecret("s3cret-of-ours");
     const { publicUrl, url } = await launchThrough(server, host);
     expect(publicUrl).not.toBe(url);
-    expect((await deliver(publicUrl, "s3cret")).status).toBe(200);
+    expect((await deliver(publicUrl, "s3cret-of-ours")).status).toBe(200);
     expect((await deliver(publicUrl, "wrong")).status).toBe(403);
     expect(logger.lines.find(({ endpoints }) => endpoints)).toMatchObject({
       endpoints: [`POST ${publicUrl}/webhooks/hello`],
@@ -53,7 +53,7 @@ describe("A server launched with a tunnel", () => {
 
   test("shows nothing but webhooks to the outside", async () => {
     await using host = await startLocaltunnelServer();
-    await using server = serverWithSecret("s3cret");
+    await using server = serverWithSecret("s3cret-of-ours");
     const { publicUrl, url } = await launchThrough(server, host);
     for (const path of ["/", "/health", "/private", "/webhooks/../private", "/webhooks"]) {
       expect((await fetch(`${publicUrl}${path}`)).status, path).toBe(404);
@@ -76,7 +76,7 @@ describe("A server launched with a tunnel", () => {
 
   test("leaves the idle connections of the tunnel alone, however long they wait", async () => {
     await using host = await startLocaltunnelServer();
-    await using server = serverWithSecret("s3cret");
+    await using server = serverWithSecret("s3cret-of-ours");
     const { publicUrl } = await server.launch({
       port: 0,
       host: "127.0.0.1",
@@ -95,21 +95,21 @@ describe("A server launched with a tunnel", () => {
     await once(direct, "close");
     expect(Buffer.concat(answered).toString()).toBe("");
     probe.destroy();
-    expect((await deliver(publicUrl, "s3cret")).status).toBe(200);
+    expect((await deliver(publicUrl, "s3cret-of-ours")).status).toBe(200);
   });
 
   test("opens it where TUNNEL is 1", async () => {
     await using host = await startLocaltunnelServer();
     vi.stubEnv("TUNNEL", "1");
     vi.stubEnv("LOCALTUNNEL_HOST", host.url);
-    await using server = serverWithSecret("s3cret");
+    await using server = serverWithSecret("s3cret-of-ours");
     const { publicUrl } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
-    expect((await deliver(publicUrl, "s3cret")).status).toBe(200);
+    expect((await deliver(publicUrl, "s3cret-of-ours")).status).toBe(200);
   });
 
   test("leaves its port to the next try where the tunnel cannot be opened", async () => {
     await using host = await startLocaltunnelServer({ mode: "forbidden" });
-    await using server = serverWithSecret("s3cret");
+    await using server = serverWithSecret("s3cret-of-ours");
     const own = { port: await freePort(), host: "127.0.0.1", ownsProcess: false };
     const through = { ...own, tunnel: { host: host.url, timeout: "5s" } as const };
     await expect(server.launch(through)).rejects.toMatchObject({ code: "TUNNEL_FAILED" });
@@ -132,15 +132,15 @@ describe("A server launched with a tunnel", () => {
 
   test("rejects where the tunnel cannot be opened, and listens no more", async () => {
     await using host = await startLocaltunnelServer({ mode: "forbidden" });
-    await using server = serverWithSecret("s3cret");
+    await using server = serverWithSecret("s3cret-of-ours");
     await expect(launchThrough(server, host)).rejects.toMatchObject({ code: "TUNNEL_FAILED" });
     const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
-    expect((await deliver(url, "s3cret")).status).toBe(200);
+    expect((await deliver(url, "s3cret-of-ours")).status).toBe(200);
   });
 
   test("says loudly that the tunnel was lost, lives on, and says when it is back", async () => {
     await using host = await startLocaltunnelServer();
-    await using server = serverWithSecret("s3cret");
+    await using server = serverWithSecret("s3cret-of-ours");
     const launched = await launchThrough(server, host);
     const urlBefore = launched.publicUrl;
     await host.crash();
@@ -148,11 +148,11 @@ describe("A server launched with a tunnel", () => {
       () => expect(said("error")).toEqual([expect.stringMatching(/^The tunnel is down: .* again/)]),
       15_000,
     );
-    expect((await deliver(launched.url, "s3cret")).status).toBe(200);
+    expect((await deliver(launched.url, "s3cret-of-ours")).status).toBe(200);
     host.comeBack();
     await vi.waitFor(() => expect(said("info").at(-1)).toBe("The tunnel is up again"), 15_000);
     expect(launched.publicUrl).toBe(urlBefore);
-    expect((await deliver(urlBefore, "s3cret")).status).toBe(200);
+    expect((await deliver(urlBefore, "s3cret-of-ours")).status).toBe(200);
     expect(said("warn")).toEqual([]);
   });
 
@@ -162,7 +162,7 @@ describe("A server launched with a tunnel", () => {
       pause(milliseconds < 15_000 ? 10 : milliseconds, signal),
     );
     await using host = await startLocaltunnelServer();
-    await using server = serverWithSecret("s3cret");
+    await using server = serverWithSecret("s3cret-of-ours");
     const launched = await launchThrough(server, host);
     const urlBefore = launched.publicUrl;
     await host.crash();
@@ -177,12 +177,12 @@ describe("A server launched with a tunnel", () => {
       register: "https://huggingface.co/settings/webhooks",
       msg: expect.stringMatching(/ANOTHER ADDRESS NOW: a webhook that points at the old one gets nothing until/),
     });
-    expect((await deliver(launched.publicUrl, "s3cret")).status).toBe(200);
+    expect((await deliver(launched.publicUrl, "s3cret-of-ours")).status).toBe(200);
   });
 
   test("says it when the name that was wished for is somebody else's", async () => {
     await using host = await startLocaltunnelServer({ answer: { id: "another-bot" } });
-    await using server = serverWithSecret("s3cret");
+    await using server = serverWithSecret("s3cret-of-ours");
     const tunnel = { host: host.url, subdomain: "my-bot" };
     await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false, tunnel });
     await vi.waitFor(
@@ -195,7 +195,7 @@ describe("A server launched with a tunnel", () => {
     await using host = await startLocaltunnelServer();
     const set = vi.spyOn(globalThis, "setTimeout");
     const cleared = vi.spyOn(globalThis, "clearTimeout");
-    const server = serverWithSecret("s3cret");
+    const server = serverWithSecret("s3cret-of-ours");
     await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false, tunnel: { host: host.url } });
     const lives = set.mock.calls.findIndex(([, ms]) => ms === 72 * 60 * 60 * 1_000);
     const timer = set.mock.results[lives]?.value;
@@ -209,7 +209,7 @@ describe("A server launched with a tunnel", () => {
   test("is not open before a request through its address has come back", async () => {
     await using page = await startLocalServer((_request, response) => response.end("somebody else's page"));
     await using host = await startLocaltunnelServer({ answer: { url: `http://127.0.0.1:${page.port}` } });
-    await using server = serverWithSecret("s3cret");
+    await using server = serverWithSecret("s3cret-of-ours");
     const tunnel = { host: host.url, timeout: "1s" } as const;
     await expect(server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false, tunnel })).rejects.toMatchObject({
       code: "TUNNEL_FAILED",
@@ -220,7 +220,7 @@ describe("A server launched with a tunnel", () => {
   test("watches a public URL of one's own, which leads to the server itself", async () => {
     await using proxy = await startLocalServer((_request, response) => response.end("proxy"));
     const publicUrl = `http://127.0.0.1:${proxy.port}`;
-    await using server = serverWithSecret("s3cret");
+    await using server = serverWithSecret("s3cret-of-ours");
     const launched = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false, tunnel: { publicUrl } });
     expect(launched.publicUrl).toBe(publicUrl);
     expect(said("info")).toContain("A public address of your own leads from the internet to this server");
@@ -231,7 +231,7 @@ describe("A server launched with a tunnel", () => {
 
   test("refuses a TUNNEL that is none before it listens", async () => {
     vi.stubEnv("TUNNEL", "yes");
-    await using server = serverWithSecret("s3cret");
+    await using server = serverWithSecret("s3cret-of-ours");
     await expect(server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false })).rejects.toMatchObject({
       code: "OPTION_INVALID",
     });
@@ -239,7 +239,7 @@ describe("A server launched with a tunnel", () => {
 
   test("closes it with the server", async () => {
     await using host = await startLocaltunnelServer();
-    const server = serverWithSecret("s3cret");
+    const server = serverWithSecret("s3cret-of-ours");
     await launchThrough(server, host);
     await vi.waitFor(() => expect(host.connections).toBeGreaterThan(0), 15_000);
     await server.close();
@@ -248,7 +248,7 @@ describe("A server launched with a tunnel", () => {
 
   test("closes it after 72 hours, having said when at the start", async () => {
     await using host = await startLocaltunnelServer();
-    await using server = serverWithSecret("s3cret");
+    await using server = serverWithSecret("s3cret-of-ours");
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     try {
       const startedAt = Date.now();
