@@ -5,6 +5,9 @@ import { webhooksPath } from "../server/delivery-request.ts";
 import { refuseMalformed } from "../server/node/broken-request.ts";
 import type { Connections } from "../server/node/connection.ts";
 import { defaultLimits, limitConnections } from "../server/node/connection-limits.ts";
+import { continueOnRead } from "../server/node/expect-continue.ts";
+import { answerHalfClosed } from "../server/node/half-open.ts";
+import { lingerAfter } from "../server/node/linger.ts";
 import { boundedMessages } from "../server/node/pipelining.ts";
 import { headProblem } from "../server/node/request-head.ts";
 import { createHostCheck, type HostCheckOptions, refuseHost } from "./host-check.ts";
@@ -16,6 +19,8 @@ import type { Replayed } from "./passed-delivery.ts";
 export interface FrontDoorOptions extends PassOptions, HostCheckOptions {
   /** Where it listens on this machine. Left out: 7860, or any other port where that is taken. */
   port: number | undefined;
+  /** How often a client that has ended its side is sent a probe, in milliseconds. Default 1,000. */
+  probeMs?: number;
 }
 
 /** The port of a Space, and of a launched server. */
@@ -110,29 +115,38 @@ interface Sockets {
 
 /** A server with the limits of a receiver, which refuses what a receiver refuses. No request can make it throw. */
 function serve(
-  { onProblem }: FrontDoorOptions,
+  { onProblem, probeMs }: FrontDoorOptions,
   timeouts: ServerOptions,
   answer: (exchange: ProxiedExchange) => void | Promise<void>,
 ): Server {
   const connections: Connections = new Map();
-  const server = createServer(
-    { ...timeouts, IncomingMessage: boundedMessages(connections) },
-    async (incoming, outgoing) => {
-      connections.get(incoming.socket)?.add({ incoming, outgoing, bodyIsTaken: false });
-      const reason = headProblem(incoming);
-      if (reason !== undefined) {
-        refuseMalformed(outgoing, { reason, warn: (_fields, message) => onProblem(`400: ${message} (${reason}).`) });
-        return;
-      }
-      try {
-        await answer({ incoming, outgoing });
-      } catch (error) {
-        notPassed(outgoing, { error, onProblem });
-      }
-    },
+  const onRequest = async (exchange: ProxiedExchange) => {
+    const { incoming, outgoing } = exchange;
+    connections.get(incoming.socket)?.add({ incoming, outgoing, bodyIsTaken: false });
+    const reason = headProblem(incoming);
+    if (reason !== undefined) {
+      refuseMalformed(outgoing, { reason, warn: (_fields, message) => onProblem(`400: ${message} (${reason}).`) });
+      return;
+    }
+    try {
+      await answer(exchange);
+    } catch (error) {
+      notPassed(outgoing, { error, onProblem });
+    }
+  };
+  const server = createServer({ ...timeouts, IncomingMessage: boundedMessages(connections) }, (incoming, outgoing) =>
+    onRequest({ incoming, outgoing, expectsContinue: false }),
   );
+  server.on("checkContinue", (incoming, outgoing) => {
+    continueOnRead(incoming, outgoing);
+    lingerAfter({ incoming, outgoing, bodyIsTaken: false });
+    // Whether the body still comes after an answer to the headers is up to the client.
+    outgoing.shouldKeepAlive = false;
+    void onRequest({ incoming, outgoing, expectsContinue: true });
+  });
   const limits = { ...defaultLimits, maxConnections, maxRequestsPerSocket: Number.POSITIVE_INFINITY };
   limitConnections(server, { connections, limits, warn: (_fields, message) => onProblem(`${message}.`) });
+  answerHalfClosed(server, connections, probeMs);
   return server;
 }
 

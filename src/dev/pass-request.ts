@@ -2,6 +2,7 @@ import { type Agent, type IncomingMessage, request, type ServerResponse } from "
 import { describeError } from "../core/describe-error.ts";
 import { hopByHopHeaders } from "../core/hop-by-hop.ts";
 import { WebhookError } from "../errors.ts";
+import { hasLeft } from "../server/node/half-open.ts";
 import type { Probe } from "../tunnel/probe.ts";
 import type { LatestDelivery, ObservedDelivery } from "./latest-delivery.ts";
 import type { PassedDelivery } from "./passed-delivery.ts";
@@ -32,13 +33,15 @@ export interface Passing {
 export interface ProxiedExchange {
   incoming: IncomingMessage;
   outgoing: ServerResponse;
+  /** The client sends the body once it has `100 Continue`, which is for the server to decide. */
+  expectsContinue: boolean;
 }
 
 /** Passes a request on as it came, once there is a server, and its answer back. */
 export async function pass(
   options: PassOptions,
   { agent, latest }: Passing,
-  { incoming, outgoing }: ProxiedExchange,
+  { incoming, outgoing, expectsContinue }: ProxiedExchange,
 ): Promise<void> {
   const { onDelivery, onProblem, probe } = options;
   if (isProbe(probe, incoming)) {
@@ -55,9 +58,10 @@ export async function pass(
     return;
   }
   // A client that has hung up meanwhile sends it again; the rest of this request would never end.
-  if (outgoing.destroyed) return;
+  if (await hasLeft({ incoming, outgoing })) return;
   const { method, url: path } = incoming;
-  const inner = request({ host: "127.0.0.1", port, agent, method, path, headers: passedOn(incoming) });
+  const headers = passedOn(incoming, expectsContinue);
+  const inner = request({ host: "127.0.0.1", port, agent, method, path, headers });
   inner.on("response", (answer) => {
     answer.on("error", () => outgoing.destroy());
     try {
@@ -73,10 +77,18 @@ export async function pass(
     if (outgoing.headersSent) outgoing.destroy();
     else answerLater(outgoing, { error: "The server went away in the middle of this request.", delivery });
   });
-  // Aborts the signal of the handler when the client hangs up.
-  outgoing.on("close", () => inner.destroy());
-  delivery?.follow();
-  incoming.pipe(inner);
+  // Aborts the signal of the handler when the client hangs up: a reset does so at once, and an end only after a probe.
+  outgoing.on("close", () => {
+    if (inner.destroyed) return;
+    inner.socket?.resetAndDestroy();
+    inner.destroy();
+  });
+  const passBody = () => {
+    delivery?.follow();
+    incoming.pipe(inner);
+  };
+  if (!expectsContinue) passBody();
+  else inner.once("continue", passBody).flushHeaders();
 }
 
 /** A request, or its answer, holds what Node does not send. */
@@ -121,10 +133,12 @@ function answerLater(
 /** How a message is framed and where it goes; a `Connection` header that names these must not remove them. */
 const neverDropped: readonly string[] = ["content-length", "host"];
 
-/** Its chunks are passed on as chunks. Node answers `Expect` itself. */
-function ofRequest({ headers }: IncomingMessage): ReadonlySet<string> {
-  const dropped = new Set([...hopByHopHeaders(headers.connection), "expect"]);
+/** Its chunks are passed on as chunks. */
+function ofRequest({ headers }: IncomingMessage, expectsContinue: boolean): ReadonlySet<string> {
+  const dropped = new Set(hopByHopHeaders(headers.connection));
   for (const name of [...neverDropped, "transfer-encoding"]) dropped.delete(name);
+  if (expectsContinue) dropped.delete("expect");
+  else dropped.add("expect");
   return dropped;
 }
 
@@ -144,10 +158,10 @@ function endToEnd(rawHeaders: readonly string[], dropped: ReadonlySet<string>): 
  * The server takes HTTP/1.0 for a sign of a proxy, and so a connection that is not to be kept, and opens no page of the
  * owner to it: neither must be hidden from it.
  */
-function passedOn(incoming: IncomingMessage): string[] {
+function passedOn(incoming: IncomingMessage, expectsContinue: boolean): string[] {
   const { rawHeaders, httpVersion, headers } = incoming;
   return [
-    ...endToEnd(rawHeaders, ofRequest(incoming)),
+    ...endToEnd(rawHeaders, ofRequest(incoming, expectsContinue)),
     ...(httpVersion === "1.0" ? ["Via", "1.0 hub-webhooks-dev"] : []),
     ...(/\bkeep-alive\b/i.test(headers.connection ?? "") ? [] : ["Connection", "close"]),
   ];

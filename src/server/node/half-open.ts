@@ -1,15 +1,18 @@
 import type { Server, ServerResponse } from "node:http";
 import type { Connections } from "./connection.ts";
+import type { Exchange } from "./direct-request.ts";
 
-/** How long a client that has ended its side may wait before it is asked whether it still listens, and how often. */
-const probeMs = 1_000;
+/** How long a client that has ended its side may wait before it is sent a probe, and the time between two probes. */
+const defaultProbeMs = 1_000;
+/** A reset from this machine arrives within a millisecond; from a client far away, the next probe notices it. */
+const resetMs = 50;
 
 /**
  * Answers clients that end their side of the connection after the request, as `shutdown(SHUT_WR)` does. They look like
  * clients that have hung up until something is sent to them. While the answer takes long they are sent `100 Continue`,
  * which clients of HTTP/1.1 skip; where the client has hung up, that resets the connection and aborts the request.
  */
-export function answerHalfClosed(server: Server, connections: Connections): void {
+export function answerHalfClosed(server: Server, connections: Connections, probeMs = defaultProbeMs): void {
   // A property of Node's server that its types lack.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.on("connection", (socket) => {
@@ -19,6 +22,21 @@ export function answerHalfClosed(server: Server, connections: Connections): void
       socket.once("close", () => clearInterval(probing));
     });
   });
+}
+
+/**
+ * Whether the client of a request has gone away, as far as one probe shows. Clients that have not ended their side are
+ * there, and are sent nothing.
+ */
+export async function hasLeft({ incoming, outgoing }: Pick<Exchange, "incoming" | "outgoing">): Promise<boolean> {
+  if (outgoing.destroyed || !incoming.socket.readableEnded) return outgoing.destroyed;
+  const closed = Promise.withResolvers<void>();
+  outgoing.once("close", closed.resolve);
+  const timer = setTimeout(closed.resolve, resetMs);
+  sendProbe(outgoing);
+  await closed.promise;
+  clearTimeout(timer);
+  return outgoing.destroyed;
 }
 
 function sendProbe(outgoing: ServerResponse | undefined): void {

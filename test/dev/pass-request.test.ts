@@ -1,0 +1,143 @@
+import type { IncomingMessage } from "node:http";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { WebhooksServer } from "../../src/index.ts";
+import { webhookPayload } from "../../src/testing.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+import { RawSocket, requestBytes } from "../support/raw-socket.ts";
+import { openDoor, openDoorTo, probe, recorder, startServer } from "./open-door.ts";
+
+const headers = { Host: "localhost" };
+const delivery = requestBytes({ path: "/webhooks/retrain", headers, body: "{}" });
+
+async function openSocket(url: string): Promise<RawSocket> {
+  const socket = await RawSocket.open(url);
+  onTestFinished(() => socket.close());
+  return socket;
+}
+
+describe("A client that ends its side after the request", () => {
+  test("still gets its answer, and then the end", async () => {
+    const { requests, listener } = recorder();
+    const { door, publicUrl } = await openDoorTo(listener);
+    for (const url of [door.url, publicUrl]) {
+      const socket = await openSocket(url);
+      const { status, text } = await socket.send(delivery).finish().answer();
+      expect([status, text]).toEqual([200, "recorded"]);
+      await socket.ended;
+      expect(socket.rest).toBe("");
+    }
+    expect(requests).toHaveLength(2);
+  });
+
+  test("is sent 100 Continue while its answer takes long, and keeps its request", async () => {
+    const finish = Promise.withResolvers<void>();
+    const requests: IncomingMessage[] = [];
+    const { door } = await openDoorTo(
+      async (incoming, outgoing) => {
+        requests.push(incoming);
+        await finish.promise;
+        outgoing.end(`destroyed: ${incoming.socket.destroyed}`);
+      },
+      { probeMs: 10 },
+    );
+    const socket = (await openSocket(door.url)).send(delivery).finish();
+    expect((await socket.answer({ toHead: true })).status).toBe(100);
+    expect(requests).toHaveLength(1);
+    finish.resolve();
+    await socket.ended;
+    expect(socket.rest.replaceAll("HTTP/1.1 100 Continue\r\n\r\n", "")).toMatch(/^HTTP\/1\.1 200 OK/);
+    expect(socket.rest).toContain("destroyed: false");
+  });
+
+  test("is answered by a server that it had to wait for", async () => {
+    const { requests, listener } = recorder();
+    const { port } = await startServer(listener);
+    const asked = Promise.withResolvers<void>();
+    const next = Promise.withResolvers<number>();
+    const { door } = await openDoor({
+      serverPort() {
+        asked.resolve();
+        return next.promise;
+      },
+      probeMs: 10,
+    });
+    const socket = (await openSocket(door.url)).send(delivery).finish();
+    await asked.promise;
+    // The probe shows that the end has arrived.
+    expect((await socket.answer({ toHead: true })).status).toBe(100);
+    next.resolve(port);
+    await socket.ended;
+    expect(socket.rest).toContain("recorded");
+    expect(requests.map(({ body }) => body)).toEqual(["{}"]);
+  });
+});
+
+describe("A client that waits for 100 Continue", () => {
+  const secret = "s3cret-of-ours";
+  const body = JSON.stringify(webhookPayload("repo.content"));
+  const server = new WebhooksServer({ secret, logger: createMemoryLogger() });
+  server.webhook("retrain", () => ({ done: true }));
+  server.app.post("/ignored", (context) => context.json({ ignored: true }));
+  let port: number;
+  beforeAll(async () => {
+    ({ port } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false }));
+  });
+  afterAll(() => server.close());
+
+  async function announce(path: string, { given = {}, serverPort = async () => port } = {}) {
+    const opened = await openDoor({ serverPort });
+    const socket = await openSocket(opened.door.url);
+    const all = {
+      ...headers,
+      Expect: "100-continue",
+      "Content-Type": "application/json",
+      "X-Webhook-Secret": secret,
+      "Content-Length": String(Buffer.byteLength(body)),
+      ...given,
+    };
+    return { ...opened, socket: socket.send(requestBytes({ path, headers: all, body: "" })) };
+  }
+
+  test("gets it once the server reads the body, and the delivery can be replayed", async () => {
+    const { door, socket, deliveries } = await announce("/webhooks/retrain");
+    expect((await socket.answer({ toHead: true })).status).toBe(100);
+    expect((await socket.send(body).answer()).text).toBe('{"done":true}');
+    expect(deliveries).toMatchObject([{ endpoint: "retrain", status: 200 }]);
+    expect(await door.replay()).toMatchObject({ status: 200 });
+  });
+
+  test("may send its body without waiting", async () => {
+    const { socket } = await announce("/webhooks/retrain");
+    await socket.send(body).ended;
+    expect(socket.rest).toContain('{"done":true}');
+  });
+
+  test.each([
+    ["without the secret", "/webhooks/retrain", { "X-Webhook-Secret": undefined }, 401],
+    ["with a wrong secret", "/webhooks/retrain", { "X-Webhook-Secret": "wrong" }, 403],
+    ["for another host", "/webhooks/retrain", { Host: "evil.example" }, 403],
+    ["for no endpoint", "/webhooks/none", {}, 404],
+    ["with another media type", "/webhooks/retrain", { "Content-Type": "text/plain" }, 415],
+    ["for a route that ignores the body", "/ignored", {}, 200],
+  ])("is answered without it %s", async (_what, path, given, status) => {
+    const { socket } = await announce(path, { given });
+    expect((await socket.answer()).status).toBe(status);
+    await socket.ended;
+    expect(socket.rest).toBe("");
+  });
+
+  test("is answered 503 without it while there is no server", async () => {
+    const { socket } = await announce("/webhooks/retrain", { serverPort: () => Promise.reject(new Error("none")) });
+    expect((await socket.answer()).status).toBe(503);
+    await socket.ended;
+    expect(socket.rest).toBe("");
+  });
+
+  test("is answered without it by the probe", async () => {
+    const { door } = await openDoor();
+    const socket = await openSocket(door.url);
+    const given = { ...headers, Expect: "100-continue", "Content-Length": "2" };
+    socket.send(requestBytes({ method: "GET", path: probe.path, headers: given, body: "" }));
+    expect((await socket.answer()).text).toBe(probe.answer);
+  });
+});
