@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, Server } from "node:net";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
@@ -133,7 +133,10 @@ describe("A server launched with a tunnel", () => {
   test("rejects where the tunnel cannot be opened, and listens no more", async () => {
     await using host = await startLocaltunnelServer({ mode: "forbidden" });
     await using server = serverWithSecret("s3cret-of-ours");
+    const listen = vi.spyOn(Server.prototype, "listen");
     await expect(launchThrough(server, host)).rejects.toMatchObject({ code: "TUNNEL_FAILED" });
+    // The socket of the server, and the one that the tunnel was to lead to.
+    expect(listen.mock.contexts.map((socket) => socket instanceof Server && socket.listening)).toEqual([false, false]);
     const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
     expect((await deliver(url, "s3cret-of-ours")).status).toBe(200);
   });
