@@ -8,6 +8,8 @@ export interface ContractRoute {
   readonly method: string;
   readonly path: string;
   readonly operationId: string;
+  /** What it does, in the imperative: error messages repeat it. */
+  readonly summary: string;
   readonly request?: {
     readonly params?: z.ZodType<Record<string, string>>;
     readonly query?: z.ZodObject<z.ZodRawShape, z.core.$ZodObjectConfig>;

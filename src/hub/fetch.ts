@@ -56,8 +56,9 @@ export async function prepareFetch(
   headers.set("authorization", `Bearer ${token}`);
   const redact = createRedact([token, ...keysIn(headers), ...secretsIn(path), ...secretsIn(parsed(body))]);
   return {
-    // Without the query: nobody needs it to know which call it was, and more than a path it holds secrets.
+    // Without the query, which may hold secrets and is not needed to recognize the call.
     operation: redact(`${method} ${url.pathname}`),
+    action: redact(`${method} ${url.pathname}`),
     url: url.href,
     init: { method, headers: Object.fromEntries(headers), ...(body !== undefined && { body }) },
     redact,

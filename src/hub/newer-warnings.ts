@@ -16,7 +16,10 @@ export class NewerWarnings {
     this.#logger = logger;
   }
 
-  warn(parts: readonly NewerPart[], { operation, redact }: { operation: string; redact: Redact }): void {
+  warn(
+    parts: readonly NewerPart[],
+    { operation, action, redact }: { operation: string; action: string; redact: Redact },
+  ): void {
     for (const part of parts) {
       const field = redact(part.field);
       const value = part.value === undefined ? undefined : redact(part.value.slice(0, 100));
@@ -25,7 +28,7 @@ export class NewerWarnings {
       if (this.#given.has(key) || this.#given.size >= maxRemembered) continue;
       this.#given.add(key);
       const what = value === undefined ? `Unknown field "${field}"` : `Unknown value "${value}" of "${field}"`;
-      const message = `${what} in ${operation}, sent as given: it may be newer than ${packageVersion}.${part.hint}`;
+      const message = `${what}, sent as given to ${action}: it may be newer than ${packageVersion}.${part.hint}`;
       const code = value === undefined ? "UNKNOWN_FIELD" : "UNKNOWN_VALUE";
       if (this.#logger) this.#logger.warn({ code, operation, field, ...(value !== undefined && { value }) }, message);
       else emit(message, code);

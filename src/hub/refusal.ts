@@ -9,8 +9,8 @@ const longestRefusal = 65_536;
 
 /** What a refusal is told with. */
 export interface RefusalContext {
-  /** The operation that was refused, such as `createWebhook`. */
-  operation: string;
+  /** What was refused, such as `create a webhook`. */
+  action: string;
   endpoint: string;
   redact: Redact;
   signal: AbortSignal;
@@ -25,7 +25,7 @@ export interface RefusalContext {
  */
 export async function readRefusal(response: Response, context: RefusalContext): Promise<HubError> {
   const { status, headers } = response;
-  const { operation, redact } = context;
+  const { action, redact } = context;
   const answer = await readText(response, { limit: longestRefusal, signal: context.signal }).catch(() => undefined);
   const body = answer !== undefined && "text" in answer ? answer.text : "";
   const said = redact(reasonIn(body) || (headers.get("x-error-message") ?? "") || withoutMarkup(body));
@@ -33,7 +33,7 @@ export async function readRefusal(response: Response, context: RefusalContext): 
   const requestId = redact(headers.get("x-request-id") ?? "") || undefined;
   const retryAfterSeconds = askedSeconds(headers, context.now);
 
-  const head = `The Hub answers ${operation} with status ${status}${name && ` (${name})`}`;
+  const head = `Could not ${action}: the Hub answered with status ${status}${name && ` (${name})`}`;
   const next = nextStep({ status, endpoint: context.endpoint, retryAfterSeconds, requestId, hasReason: said !== "" });
   return new HubError(`${said ? `${head}: ${withStop(said)}` : `${head}.`} ${next}${context.caution}`, {
     code: codeOf(status),

@@ -7,8 +7,10 @@ import { createRedact, type Redact, secretsIn } from "./redaction.ts";
 
 /** A request that is ready to be sent, any number of times. */
 export interface HubRequest {
-  /** What it is called in a message, such as `createWebhook`. */
+  /** Its name for programs, such as `createWebhook`. */
   operation: string;
+  /** What it does, as it follows "Could not". */
+  action: string;
   url: string;
   init: { method: string; headers: Record<string, string>; body?: string };
   redact: Redact;
@@ -49,6 +51,7 @@ export async function prepareRequest(route: ContractRoute, options: PrepareOptio
   const token = await readToken();
   return {
     operation: route.operationId,
+    action: actionOf(route),
     url: `${endpoint}${path}${query.size > 0 ? `?${query}` : ""}`,
     init: {
       method: route.method.toUpperCase(),
@@ -62,6 +65,11 @@ export async function prepareRequest(route: ContractRoute, options: PrepareOptio
     redact: createRedact([token, ...secretsIn(body)]),
     newer: bodyIsChecked ? newer : [...newer, ...newerBodyParts(route, input.body)],
   };
+}
+
+/** What an operation does, as it follows "Could not": `list your webhooks`. */
+export function actionOf({ summary }: ContractRoute): string {
+  return `${summary.slice(0, 1).toLowerCase()}${summary.slice(1)}`;
 }
 
 /** Puts the parts into the path: each stays one part of it, whatever its characters. */

@@ -15,7 +15,7 @@ import { packageVersion } from "./package-version.ts";
 import { nextQuery } from "./pages.ts";
 import { createRedact, secretsIn } from "./redaction.ts";
 import { readRefusal } from "./refusal.ts";
-import { type HubRequest, prepareRequest, type UncheckedInput } from "./request.ts";
+import { actionOf, type HubRequest, prepareRequest, type UncheckedInput } from "./request.ts";
 import { retell } from "./retell.ts";
 import { longestAskedSeconds, neverConnected, wait, waitBefore } from "./retry.ts";
 
@@ -175,8 +175,9 @@ export class Transport {
   }
 
   /** Warns of parts of what the caller gave that this release does not list; its secrets are redacted. */
-  warn(parts: readonly NewerPart[], { operationId }: ContractRoute, given: unknown): void {
-    this.#warnings.warn(parts, { operation: operationId, redact: createRedact(secretsIn(given)) });
+  warn(parts: readonly NewerPart[], route: ContractRoute, given: unknown): void {
+    const redact = createRedact(secretsIn(given));
+    this.#warnings.warn(parts, { operation: route.operationId, action: actionOf(route), redact });
   }
 
   async #prepare(
@@ -253,12 +254,12 @@ export class Transport {
     { signal, read }: { signal: AbortSignal; read: Read<Answer> },
   ): Promise<Attempt<Answer>> {
     const { fetch, endpoint, now } = this.#settings;
-    const { operation, url, init, redact } = prepared;
+    const { action, url, init, redact } = prepared;
     // A redirect would take the token along, or the request without its body.
     const response = await untilAborted(fetch(url, { ...init, redirect: "manual", signal }), signal);
     if (!response.ok) {
       const caution = response.status >= 500 ? retryWarning(prepared) : "";
-      const context = { operation, endpoint, redact, signal, now: now(), caution };
+      const context = { action, endpoint, redact, signal, now: now(), caution };
       const failure = await readRefusal(response, context);
       return { failure, maybeProcessed: response.status !== 429 };
     }
@@ -298,7 +299,7 @@ export class Transport {
   #answerInvalid(prepared: Prepared, how: string): HubError {
     const { endpoint } = this.#settings;
     return new HubError(
-      `The Hub answered ${prepared.operation} ${how}. Its API may have changed since ${packageVersion}: update the package. Otherwise check the address of the Hub (HF_ENDPOINT, now ${endpoint}).${retryWarning(prepared)}`,
+      `Could not ${prepared.action}: the Hub answered ${how}. Its API may have changed since ${packageVersion}: update the package. Otherwise check the address of the Hub (HF_ENDPOINT, now ${endpoint}).${retryWarning(prepared)}`,
       { code: "HUB_RESPONSE_INVALID" },
     );
   }
@@ -306,7 +307,7 @@ export class Transport {
   #timedOut(prepared: Prepared): HubError {
     const { timeoutMs, endpoint } = this.#settings;
     return new HubError(
-      `The Hub does not answer ${prepared.operation} within ${timeoutMs} ms: check the connection to ${endpoint}, raise "timeout" or try again later.${retryWarning(prepared)}`,
+      `Could not ${prepared.action}: the Hub did not answer within ${timeoutMs} ms. Check the connection to ${endpoint}, raise "timeout" or try again later.${retryWarning(prepared)}`,
       { code: "HUB_TIMED_OUT", retryable: true },
     );
   }
@@ -316,13 +317,13 @@ export class Transport {
     const caution = maybeProcessed ? retryWarning(prepared) : "";
     const cause = retell(error, prepared.redact);
     return new HubError(
-      `The Hub cannot be reached for ${prepared.operation} (${cause.message}): check the connection and the address (HF_ENDPOINT, now ${endpoint}).${caution}`,
+      `Could not ${prepared.action}: the Hub cannot be reached (${cause.message}). Check the connection and the address (HF_ENDPOINT, now ${endpoint}).${caution}`,
       { code: "HUB_UNREACHABLE", retryable: true, cause },
     );
   }
 }
 
-/** After what must not be done twice went wrong half-way, nobody knows. */
+/** A call that must not be made twice may have been carried out before it failed. */
 function retryWarning({ idempotent }: Prepared): string {
-  return idempotent ? "" : " It may have been done all the same: look before you try again.";
+  return idempotent ? "" : " The Hub may have carried it out all the same: check before you try again.";
 }

@@ -138,7 +138,7 @@ describe("A Hub at fault", () => {
   test("T4: fails while it creates: it is asked once, since it may have been done", async () => {
     const hub = await openHub(echo(500));
     const error = await rejectionOf(new HubClient({ token, endpoint: hub.url }).webhooks.create(request));
-    expect(error).toMatchObject({ code: "HUB_FAILED", message: expect.stringContaining("look before you try again") });
+    expect(error).toMatchObject({ code: "HUB_FAILED", message: expect.stringContaining("check before you try again") });
     expect(hub.calls).toHaveLength(1);
     for (const planted of [token, secret]) expect(holdsSecret([error, inspect(error)], planted)).toBe(false);
   });

@@ -92,7 +92,7 @@ describe("An audit log", () => {
     const hub = await openHub(answer);
     const error = await rejectionOf(allOf(connect(hub.url).organizations.auditLog("acme")));
     expect(error).toMatchObject({ code: "HUB_RESPONSE_INVALID" });
-    expect(String(error)).toContain("exportAuditLog");
+    expect(String(error)).toContain("export the audit log");
     expect(String(error)).not.toContain("Planted");
   });
 

@@ -84,7 +84,7 @@ describe("A Hub that cannot be reached", () => {
     const error = await rejectionOf(connect(address).webhooks.list());
     expect(error).toMatchObject({ code: "HUB_UNREACHABLE", status: undefined, retryable: true });
     expect(error).toHaveProperty("message", expect.stringMatching(/ECONNREFUSED.*HF_ENDPOINT/));
-    expect(error).toHaveProperty("message", expect.not.stringContaining("look before"));
+    expect(error).toHaveProperty("message", expect.not.stringContaining("check before"));
   });
 });
 

@@ -152,7 +152,7 @@ describe("What goes wrong with hub.fetch is a HubError", () => {
     const error = await rejectionOf(connect(hub.url).fetch(`${path}?q=1`, post));
     expect(error).toMatchObject({ name: "HubError", status, code, retryable });
     expect(error).toMatchObject({
-      message: expect.stringContaining(`The Hub answers POST ${path} with status ${status}`),
+      message: expect.stringContaining(`Could not POST ${path}: the Hub answered with status ${status}`),
     });
     expect(error).toMatchObject({ message: expect.stringContaining("not today") });
   });
@@ -219,11 +219,11 @@ describe("hub.fetch repeats", () => {
     expect(waits).toEqual([500, 1_000]);
   });
 
-  test.each(["POST", "PATCH"] as const)("no %s that may have happened, and says to look first", async (method) => {
+  test.each(["POST", "PATCH"] as const)("no %s that may have happened, and says to check first", async (method) => {
     for (const answer of [{ status: 503 }, reset]) {
       const hub = await openHub(answer);
       const error = await rejectionOf(connect(hub.url).fetch(path, { method, body: "{}" }));
-      expect(error).toMatchObject({ retryable: true, message: expect.stringContaining("look before you try again") });
+      expect(error).toMatchObject({ retryable: true, message: expect.stringContaining("check before you try again") });
       expect(hub.calls).toHaveLength(1);
     }
   });

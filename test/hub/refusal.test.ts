@@ -84,7 +84,7 @@ describe("The Hub's reason is told", () => {
       "status 404: long. ",
     ],
   ])("from %s", async (_shape, answer, told) => {
-    expect(await messageOf(answer)).toContain(`The Hub answers listWebhooks with ${told}`);
+    expect(await messageOf(answer)).toContain(`Could not list your webhooks: the Hub answered with ${told}`);
   });
 
   test("with a mark of its own at the end, which gets no stop behind it", async () => {

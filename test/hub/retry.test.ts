@@ -102,14 +102,14 @@ describe("A call is not repeated", () => {
     ["silence", () => {}],
   ];
   test.each(onceOnly.flatMap(([name, call]) => halfWay.map(([what, answer]) => [name, what, call, answer] as const)))(
-    "that may have happened: %s after %s, and it says to look first",
+    "that may have happened: %s after %s, and it says to check first",
     async (_name, what, call, answer) => {
       const hub = await openHub(answer);
       const error = await rejectionOf(
         call(connect(hub.url, { timeoutMs: what === "silence" ? 200 : 10_000 }).webhooks),
       );
       expect(hub.calls).toHaveLength(1);
-      expect(error).toMatchObject({ retryable: true, message: expect.stringContaining("look before you try again") });
+      expect(error).toMatchObject({ retryable: true, message: expect.stringContaining("check before you try again") });
     },
   );
 });
@@ -125,7 +125,7 @@ describe("Creating and replaying are repeated where they cannot have happened", 
     const { webhooks, waits } = connect(await closedAddress());
     expect(await rejectionOf(call(webhooks))).toMatchObject({
       code: "HUB_UNREACHABLE",
-      message: expect.not.stringContaining("look before"),
+      message: expect.not.stringContaining("check before"),
     });
     expect(waits).toHaveLength(3);
   });

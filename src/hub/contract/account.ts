@@ -90,7 +90,7 @@ export const accountRoutes = {
     method: "get",
     path: "/api/whoami-v2",
     operationId: "whoami",
-    summary: "Read which user the token belongs to",
+    summary: "Read the owner of the token",
     tags: ["auth"],
     security: bearer,
     responses: { 200: jsonAnswer("The user.", whoami), ...refusals.unauthorized },

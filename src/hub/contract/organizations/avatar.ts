@@ -12,7 +12,7 @@ export const avatarRoutes = {
     method: "get",
     path: "/api/organizations/{name}/avatar",
     operationId: "getOrganizationAvatar",
-    summary: "Find the picture of an organization",
+    summary: "Find the avatar of an organization",
     tags: ["orgs"],
     security: bearer,
     request: {

@@ -73,7 +73,7 @@ export const scimRoutes = {
     method: "get",
     path: "/api/organizations/{name}/scim/v2/ServiceProviderConfig",
     operationId: "getScimConfig",
-    summary: "Read what the SCIM interface of an organization can do",
+    summary: "Read the SCIM configuration of an organization",
     description: "Enterprise Plus only, for an owner of the organization whose token may write to it.",
     tags: ["scim"],
     security: bearer,

@@ -25,7 +25,7 @@ export const tokenRoutes = {
     method: "post",
     path: "/api/organizations/{name}/settings/tokens/revoke",
     operationId: "revokeOrganizationToken",
-    summary: "Take a token's access to the organization away",
+    summary: "Revoke the access of a token by its value",
     description: "The token itself stays, and works outside the organization. Enterprise only.",
     tags: ["orgs"],
     security: bearer,
