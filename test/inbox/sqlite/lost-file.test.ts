@@ -100,11 +100,7 @@ describe("An inbox whose file is gone from its path", () => {
     expect(runs).toHaveLength(1);
     // The ending is stored a second time by then, since the first commit was refused.
     await inbox.close(1_000);
-    expect(logger.lines).toMatchObject([
-      { level: "error", code: "INBOX_UNAVAILABLE" },
-      { level: "error", deliveryId: "a" },
-      { level: "warn", file },
-    ]);
+    expect(logger.lines.filter(({ deliveryId }) => deliveryId === "a")).toMatchObject([{ level: "error" }]);
   });
 
   test("shows at its path again that it is alive, while something runs", async () => {
