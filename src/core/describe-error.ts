@@ -30,6 +30,16 @@ export function describeError(thrown: unknown): ErrorDescription {
   return describe(thrown, maxCauses);
 }
 
+/** The thrown value itself where it is an error, otherwise an error that describes it. Never throws. */
+export function toError(thrown: unknown): Error {
+  try {
+    if (thrown instanceof Error) return thrown;
+  } catch {
+    // A revoked `Proxy`: its prototype cannot be read.
+  }
+  return new Error(describeError(thrown).message);
+}
+
 /** A field of any value; `undefined` where there is none or where it cannot be read. Never throws. */
 export function readField(value: unknown, name: PropertyKey): unknown {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return undefined;

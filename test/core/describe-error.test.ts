@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { describeError, readField } from "../../src/core/describe-error.ts";
+import { describeError, readField, toError } from "../../src/core/describe-error.ts";
 import { HubError, WebhookError } from "../../src/errors.ts";
 import { isPermanent, retryTimeOf } from "../../src/handler-errors.ts";
 import { uninspectable } from "../support/uninspectable.ts";
@@ -45,11 +45,21 @@ describe("The description of a thrown value", () => {
   });
 });
 
+test("A thrown error stays the same, and what is none becomes one with its description", () => {
+  const error = new TypeError("no GPU");
+  expect(toError(error)).toBe(error);
+  expect(toError("no GPU")).toEqual(new Error("no GPU"));
+});
+
 describe.each(Object.entries(uninspectable()))("%s", (_what, thrown) => {
   test("is described as plain data", () => {
     const described = describeError(thrown);
     expect(described).toEqual({ ...described, name: expect.any(String), message: expect.any(String) });
     expect(JSON.parse(JSON.stringify(described))).toEqual(described);
+  });
+
+  test("becomes an error", () => {
+    expect(toError(thrown)).toEqual(expect.any(Error));
   });
 
   test("has no field that throws", () => {

@@ -106,12 +106,12 @@ describe("A Hub at fault", () => {
     [
       "a reset",
       (asked) => asked.socket.resetAndDestroy(),
-      { code: "HUB_UNREACHABLE", says: /check the connection/, attempts: 4 },
+      { code: "HUB_UNREACHABLE", says: /Check the connection/, attempts: 4 },
     ],
     [
       "no HTTP",
       (asked) => asked.socket.end("SSH-2.0-OpenSSH\r\n"),
-      { code: "HUB_UNREACHABLE", says: /check the connection/, attempts: 4 },
+      { code: "HUB_UNREACHABLE", says: /Check the connection/, attempts: 4 },
     ],
   ])("T4: answers with %s", async (_what, fault, expected) => {
     await survives([fault], expected);

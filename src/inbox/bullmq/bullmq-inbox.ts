@@ -1,3 +1,4 @@
+import { describeError } from "../../core/describe-error.ts";
 import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { defaultMaxBlockedMs } from "../blocked-loop.ts";
@@ -182,8 +183,7 @@ export class BullmqInbox implements Inbox {
     try {
       return [...(await withDeadline(looking, probeMs, notAnswering)), ...this.#skew.problems];
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      const message = `The inbox server takes no deliveries (${reason}). Check that it runs, takes writes and can be reached from here.`;
+      const message = `The inbox server takes no deliveries (${describeError(error).message}). Check that it runs, takes writes and can be reached from here.`;
       return [{ code: "INBOX_UNAVAILABLE", severity: "unavailable", message }];
     }
   }

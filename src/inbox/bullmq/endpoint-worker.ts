@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { toError } from "../../core/describe-error.ts";
 import type { Outcome } from "../../delivery.ts";
 import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
@@ -245,7 +246,7 @@ export class EndpointWorker {
         return await job.log(row);
       } catch (error) {
         if (signal.aborted || performance.now() > givesUpAt) throw error;
-        onError(error instanceof Error ? error : new Error(String(error)));
+        onError(toError(error));
       }
       // Ends early at a shutdown, for a last try.
       await wait(recordRetryMs, undefined, { signal }).catch(() => {});

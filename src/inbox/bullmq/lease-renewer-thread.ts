@@ -1,4 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
+import { describeError } from "../../core/describe-error.ts";
 import { BlockedLoop } from "../blocked-loop.ts";
 import { beatsPerLease, type HeldLease, type LeaseThreadData, type SlotMessage } from "./lease-renewer.ts";
 import type { LeaseServer } from "./queue-server.ts";
@@ -42,7 +43,7 @@ async function disconnect(): Promise<void> {
 }
 
 function report(error: unknown): void {
-  parentPort?.postMessage(error instanceof Error ? new Error(error.message) : new Error(String(error)));
+  parentPort?.postMessage(new Error(describeError(error).message));
 }
 
 setInterval(() => {

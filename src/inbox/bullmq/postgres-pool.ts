@@ -1,11 +1,15 @@
 import type { PgNotification, PgPool, PgPoolClient, PgQueryResult } from "bullmq";
 import type { Pool, PoolClient } from "pg";
+import { describeError, toError } from "../../core/describe-error.ts";
 
 /** Connections of one receiver to PostgreSQL: for queries, and the one that waits for news of arrivals. */
 export const maxConnections = 10;
 
 /** Fewer are not enough: one waits for news, another one has to do the rest. */
 export const minConnections = 2;
+
+/** How many connections a receiver takes, and how to make room for them. */
+export const connectionNeeds = `A receiver uses up to ${maxConnections} connections and needs at least ${minConnections}: raise "max_connections", close other clients, or run fewer receivers.`;
 
 /** How long the pool stays as small as the server has made it, in milliseconds. */
 const shrunkMs = 5_000;
@@ -16,16 +20,19 @@ export class ConnectionsExhaustedError extends Error {
   readonly code = "ECONNREFUSED";
 
   constructor(cause: Error) {
-    super(
-      `PostgreSQL has no connection left for this receiver (${cause.message}). A receiver uses up to ${maxConnections}, and needs at least ${minConnections}: raise "max_connections", close other clients, or run fewer receivers.`,
-      { cause },
-    );
+    super(`PostgreSQL has no connection left for this receiver (${cause.message}). ${connectionNeeds}`, { cause });
   }
 }
 
 /** Whether PostgreSQL has refused a connection because there are too many. */
 export function isExhaustion(error: unknown): error is Error {
   return error instanceof Error && "code" in error && error.code === "53300";
+}
+
+/** Whether PostgreSQL took too long to connect or to answer: `pg` gives the errors of its own timeouts no code. */
+export function isTimeout(error: unknown): boolean {
+  const { code, message } = describeError(error);
+  return code === "ETIMEDOUT" || (code === undefined && /timeout/i.test(message));
 }
 
 /**
@@ -61,7 +68,7 @@ export class PostgresPool implements PgPool {
       client.release();
       return result;
     } catch (error) {
-      client.release(isAnswer(error) ? undefined : asError(error));
+      client.release(isAnswer(error) ? undefined : toError(error));
       throw error;
     }
   }
@@ -155,8 +162,4 @@ class SharedClient implements PgPoolClient {
 /** An error that PostgreSQL has answered with leaves its connection as good as it was. */
 function isAnswer(error: unknown): boolean {
   return error instanceof Error && "severity" in error && error.severity === "ERROR";
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

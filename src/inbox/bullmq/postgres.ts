@@ -5,7 +5,9 @@ import { withDeadline } from "./deadline.ts";
 import type { Bullmq, Pg } from "./packages.ts";
 import {
   ConnectionsExhaustedError,
+  connectionNeeds,
   isExhaustion,
+  isTimeout,
   maxConnections,
   minConnections,
   PostgresPool,
@@ -73,7 +75,9 @@ export async function connectPostgres({
   } catch (cause) {
     close().catch(() => {});
     if (WebhookError.isInstance(cause)) throw cause;
-    throw serverUnusable({ url, cause: isExhaustion(cause) ? new ConnectionsExhaustedError(cause) : cause });
+    if (isExhaustion(cause)) throw serverUnusable({ url, cause: new ConnectionsExhaustedError(cause) });
+    // A server, or a pooler before it, may leave a client waiting that it has no connection for.
+    throw serverUnusable({ url, cause, ...(isTimeout(cause) && { hint: connectionNeeds }) });
   }
   const backends = new bullmq.PostgresQueueBackend(connection, "endpoints", { connection: pool }, false);
   // As the owner of a connection it listens again when that was lost; but the connection is shared, and stays open.

@@ -1,3 +1,4 @@
+import { describeError } from "../../core/describe-error.ts";
 import { WebhookError } from "../../errors.ts";
 
 /** A server that has no inbox yet, told to whoever only wants to look into one. */
@@ -9,17 +10,22 @@ export function inboxMissing(url: string): WebhookError {
   );
 }
 
-/** A server that cannot be reached, or not be used; the URL's password is not shown. */
-export function serverUnusable({ url, cause }: { url: string; cause: unknown }): WebhookError {
+/**
+ * A server that cannot be reached, or not be used; the URL's password is not shown.
+ *
+ * @param options.hint what else to check.
+ */
+export function serverUnusable({ url, cause, hint }: { url: string; cause: unknown; hint?: string }): WebhookError {
   const { protocol, host } = new URL(url);
-  const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
+  const { message, name } = describeError(cause);
+  const advice = "check INBOX_URL, and that the server runs and can be reached from here.";
   return new WebhookError(
-    `The inbox at ${protocol}//${host} cannot be opened (${reason}): check INBOX_URL, and that the server runs and can be reached from here.`,
+    `The inbox at ${protocol}//${host} cannot be opened (${message || name}): ${[advice, hint].join(" ").trimEnd()}`,
     { code: "INBOX_UNUSABLE", cause },
   );
 }
 
 /** A server that took too long to be ready. */
 export function serverSlow(): Error {
-  return new Error("it does not answer in time");
+  return Object.assign(new Error("it does not answer in time"), { code: "ETIMEDOUT" });
 }

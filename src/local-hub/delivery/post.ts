@@ -1,6 +1,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
+import { messageOf } from "../../error-message.ts";
 import { isLoopbackAddress } from "../../loopback.ts";
 import { type Lookup, loopbackOnly, remoteTarget } from "./loopback-lookup.ts";
 
@@ -47,7 +48,7 @@ export class Poster {
       return await this.#send(url, post);
     } catch (error) {
       // What Node refuses to send at all, a header that no HTTP can carry among it.
-      return { failure: describe(error) };
+      return { failure: messageOf(error) };
     }
   }
 
@@ -79,7 +80,7 @@ export class Poster {
         settle({ failure: `an answer of ${statusCode} asks for another protocol` });
         socket.destroy();
       });
-      outgoing.on("error", (error) => settle({ failure: describe(error) }));
+      outgoing.on("error", (error) => settle({ failure: messageOf(error) }));
       outgoing.end(post.body);
     });
   }
@@ -100,17 +101,11 @@ function readAnswer(incoming: IncomingMessage, settle: (result: PostResult) => v
     incoming.destroy();
   });
   incoming.on("end", () => finish(false));
-  incoming.on("error", (error) => settle({ failure: `the answer broke off: ${describe(error)}` }));
+  incoming.on("error", (error) => settle({ failure: `the answer broke off: ${messageOf(error)}` }));
 }
 
 function plain(headers: IncomingMessage["headers"]): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : (value ?? "")]),
   );
-}
-
-function describe(error: unknown): string {
-  // Where a name has several addresses, the reason of each is inside.
-  const [first] = error instanceof AggregateError ? error.errors : [error];
-  return first instanceof Error ? first.message : String(error);
 }

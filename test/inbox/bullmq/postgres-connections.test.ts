@@ -4,6 +4,7 @@ import { openBullmqInbox } from "../../../src/inbox/bullmq/open.ts";
 import { PostgresPool } from "../../../src/inbox/bullmq/postgres-pool.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
+import { startTcpProxy } from "../../support/tcp-proxy.ts";
 import { arrival, succeeded, work } from "../engine.ts";
 
 const skipped = process.env.SLOW_TESTS !== "1";
@@ -19,9 +20,9 @@ describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
     return () => server[Symbol.asyncDispose]();
   }, 60_000);
 
-  const open = async (url: string) => {
+  const open = async (url: string, options: { startMs?: number } = {}) => {
     const logger = createMemoryLogger();
-    const inbox = await openBullmqInbox({ url, log: () => logger, now: Date.now });
+    const inbox = await openBullmqInbox({ ...options, url, log: () => logger, now: Date.now });
     onTestFinished(() => inbox.close(0));
     return { inbox, logger };
   };
@@ -128,6 +129,22 @@ describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
       message: expect.stringMatching(/up to 10.*at least 2.*max_connections/),
     });
   });
+
+  test.each([
+    ["the whole start", 200],
+    ["a connection", 60_000],
+  ])(
+    "cannot start on a server that leaves it waiting until the time for %s is over, and says how many it needs",
+    async (_what, startMs) => {
+      const proxy = await startTcpProxy(server.port);
+      const url = proxy.urlOf(await server.emptyDatabase());
+      proxy.freeze();
+      await expect(open(url, { startMs })).rejects.toMatchObject({
+        code: "INBOX_UNUSABLE",
+        message: expect.stringMatching(/up to 10.*at least 2.*max_connections/),
+      });
+    },
+  );
 
   test("runs every endpoint with the few that are left", { timeout: 60_000 }, async () => {
     const url = await server.emptyDatabase();

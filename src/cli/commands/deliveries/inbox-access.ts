@@ -84,7 +84,7 @@ function adviseHere({ code, cause }: WebhookError, { reason, url, isOption }: Na
     if (code !== "INBOX_UNAVAILABLE") return told;
   } else if (code === "INBOX_UNUSABLE") return `${reason} For this command --inbox URL names it as well.`;
   if (code !== "INBOX_UNAVAILABLE") return reason;
-  const detail = cause instanceof Error ? ` (${withoutSecrets(cause.message, url)})` : "";
+  const detail = cause === undefined ? "" : ` (${withoutSecrets(messageOf(cause), url)})`;
   return `The inbox could not be written${detail}: try again.`;
 }
 

@@ -1,5 +1,6 @@
 import { mkdir, readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { describeError } from "../../../core/describe-error.ts";
 import { WebhookError } from "../../../errors.ts";
 
 /** What may be in a folder that counts as empty: what `git init` leaves. */
@@ -93,5 +94,6 @@ function unusable(message: string, cause?: unknown): WebhookError {
 }
 
 function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : String(error);
+  const { code, message } = describeError(error);
+  return String(code ?? message);
 }
