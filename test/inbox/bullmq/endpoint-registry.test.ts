@@ -1,0 +1,66 @@
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { EndpointRegistry } from "../../../src/inbox/bullmq/endpoint-registry.ts";
+import { openBullmqInbox } from "../../../src/inbox/bullmq/open.ts";
+import { loadRedisPackages } from "../../../src/inbox/bullmq/packages.ts";
+import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
+import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
+import { arrival, reached, succeeded, work } from "../engine.ts";
+
+const dayMs = 24 * 3_600_000;
+
+describe.skipIf(!hasRedis)("The registry of endpoints", () => {
+  let redis: RedisServer;
+
+  beforeAll(async () => {
+    redis = await startRedis(["--appendfsync", "no"]);
+    return () => redis[Symbol.asyncDispose]();
+  }, 60_000);
+
+  async function openRegistry(url: string) {
+    const packages = await loadRedisPackages();
+    const server = await connectRedis({ url, mustExist: false, startMs: 8_000, onError: () => {}, packages });
+    const registry = new EndpointRegistry(server);
+    onTestFinished(async () => {
+      await registry.close();
+      await server.close();
+    });
+    return registry;
+  }
+
+  test("stores for all receivers how long deliveries and ids are kept, and each change", async () => {
+    const url = await redis.emptyDatabase();
+    const [registry, other] = [await openRegistry(url), await openRegistry(url)];
+    for (const retention of [
+      { retentionMs: 1, idsKeptMs: 2 },
+      { retentionMs: 1, idsKeptMs: 3 },
+      { retentionMs: 4, idsKeptMs: 3 },
+    ]) {
+      await registry.setRetention("retrain", retention);
+      expect((await other.read()).get("retrain")).toMatchObject(retention);
+    }
+  });
+
+  test("keeps the ids of an endpoint that no receiver serves any more for longer than its retries can take", async () => {
+    const url = await redis.emptyDatabase();
+    const open = async (laterMs: number) => {
+      const now = () => Date.now() + laterMs;
+      const inbox = await openBullmqInbox({ url, now, log: createMemoryLogger });
+      onTestFinished(() => inbox.close(0));
+      return inbox;
+    };
+    const inbox = await open(0);
+    // 12 days with the jitter, and a day on top.
+    work(inbox, () => succeeded, { policy: createRetryPolicy({ backoff: ["10d"] }), retentionMs: dayMs });
+    await inbox.accept(arrival("a"));
+    await reached(inbox, "a", "succeeded");
+    await inbox.close(0);
+    const before = await open(12.9 * dayMs);
+    await before.prune();
+    expect(await before.accept(arrival("a"))).toEqual({ duplicate: true });
+    const after = await open(13.1 * dayMs);
+    await after.prune();
+    expect(await after.accept(arrival("a"))).toEqual({ duplicate: false });
+  });
+});

@@ -1,0 +1,26 @@
+import { describe, expect, test } from "vitest";
+import { idsKeptMs, idsKnownMs } from "../../src/inbox/known-ids.ts";
+import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
+
+const dayMs = 24 * 3_600_000;
+
+describe("The ids of finished deliveries", () => {
+  test("are kept for a week where the retries take less", () => {
+    expect(idsKeptMs(createRetryPolicy({}))).toBe(7 * dayMs);
+    expect(idsKnownMs).toBe(7 * dayMs);
+  });
+
+  test.each([
+    ["the default waits, with more attempts", { attempts: 40 }],
+    ["a list of waits", { backoff: ["6d", "6d"] as const }],
+    ["a list of waits whose last one repeats", { attempts: 9, backoff: ["1s", "3d"] as const }],
+    ["exponential waits", { attempts: 30, backoff: { first: "1h", max: "2d" } as const }],
+  ])("are kept a day longer than the retries can take, with %s", (_what, options) => {
+    const policy = createRetryPolicy(options, () => 1);
+    const waits = Array.from({ length: policy.attempts - 1 }, (_, index) => policy.waitAfter(index + 1));
+    const longestMs = waits.reduce((sum, wait) => sum + wait, 0);
+    expect(longestMs).toBeGreaterThan(7 * dayMs);
+    expect(policy.totalWaitMs).toBe(longestMs);
+    expect(idsKeptMs(policy)).toBe(longestMs + dayMs);
+  });
+});
