@@ -3,6 +3,7 @@ import { toError } from "../../core/describe-error.ts";
 import type { Outcome } from "../../delivery.ts";
 import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
+import { maxUncountedCrashes } from "../crash-policy.ts";
 import type { QueueOptions, Task } from "../inbox.ts";
 import { inboxClosing, leaseLost } from "../inbox-errors.ts";
 import { idsKeptMs } from "../known-ids.ts";
@@ -17,7 +18,6 @@ import {
   hasSucceeded,
   isSuspect,
   type JobHistory,
-  maxUncountedCrashes,
   passedRow,
   readHistory,
   replayedRow,

@@ -55,12 +55,6 @@ export interface CrashedStart {
   wasAlone: boolean;
 }
 
-/**
- * Crashes beside other deliveries that do not count as attempts: which of those that were running has caused it is
- * unknown. Further ones count, so that a delivery that is never alone cannot crash forever.
- */
-export const maxUncountedCrashes = 3;
-
 /** Writes an attempt as a row of a job's log. */
 export function attemptRow({
   attempt,

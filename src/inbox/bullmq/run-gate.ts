@@ -1,3 +1,5 @@
+import { maxHoldMs as defaultMaxHoldMs } from "../crash-policy.ts";
+
 /** Permission to run a handler. */
 export interface GateTurn {
   /** Whether nothing else runs in this process. */
@@ -38,7 +40,7 @@ export class RunGate {
    * @param maxHoldMs how long a suspect keeps others from starting while it waits for those that run, and again while it
    *   runs, in milliseconds.
    */
-  constructor(maxHoldMs = 60_000) {
+  constructor(maxHoldMs = defaultMaxHoldMs) {
     this.#maxHoldMs = maxHoldMs;
   }
 

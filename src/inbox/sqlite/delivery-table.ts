@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { maxUncountedCrashes } from "../crash-policy.ts";
 import type { Arrival, DeliveryKey, Task } from "../inbox.ts";
 import { inboxFull } from "../inbox-errors.ts";
 import type { RetryPolicy } from "../retry-policy.ts";
@@ -56,9 +57,6 @@ export interface TakenBack extends DeliveryKey {
   isCounted: boolean;
   isDead: boolean;
 }
-
-/** As many crashes beside other deliveries use up no attempt; each further one does, so that none goes on forever. */
-const maxUncountedCrashes = 3;
 
 /** Dead deliveries that are replayed in one transaction at most, and how long that may take, in milliseconds. */
 const maxReplayStep = 200;

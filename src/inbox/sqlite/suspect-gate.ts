@@ -1,3 +1,5 @@
+import { maxHoldMs } from "../crash-policy.ts";
+
 /** A delivery that was running when a process crashed. */
 export interface Suspect {
   /** Milliseconds since the epoch. */
@@ -19,9 +21,6 @@ export interface SuspectGateOptions {
   /** Lets all workers take deliveries again. */
   wakeWorkers: () => void;
 }
-
-/** New deliveries are never held back for longer at a time: one long handler must not stop all endpoints. */
-const maxHoldMs = 60_000;
 
 /**
  * Lets a suspect run only while no other delivery runs in this process: should it crash the process again, it crashes
