@@ -395,12 +395,14 @@ describe("The front door", () => {
       if (body === "reset") socket.reset();
       else socket.close();
     }
-    // The one after them has its answer only when those before it were seen to.
-    const last = new Promise<void>((resolve) => waiting.push(resolve));
-    const answer = post(door.url, "last");
-    await last;
+    const last = await RawSocket.open(door.url);
+    last.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body: "last" })).finish();
+    // Every end has arrived by the time at which a later request is answered.
+    await fetch(`${door.url}${probe.path}`);
     next.resolve(port);
-    await answer;
+    // Those before it are decided on first.
+    await last.ended;
+    expect(last.rest).toContain("recorded");
     expect(requests.map(({ body }) => body)).toEqual(["last"]);
     expect(connections).toBe(1);
   });

@@ -1,11 +1,12 @@
+import { once } from "node:events";
 import type { Server, ServerResponse } from "node:http";
 import type { Connections } from "./connection.ts";
 import type { Exchange } from "./direct-request.ts";
 
 /** How long a client that has ended its side may wait before it is sent a probe, and the time between two probes. */
 const defaultProbeMs = 1_000;
-/** A reset from this machine arrives within a millisecond; from a client far away, the next probe notices it. */
-const resetMs = 50;
+/** How long a reset may take to arrive, in milliseconds. From this machine it arrives at once. */
+const resetMs = 25;
 
 /**
  * Answers clients that end their side of the connection after the request, as `shutdown(SHUT_WR)` does. They look like
@@ -25,17 +26,16 @@ export function answerHalfClosed(server: Server, connections: Connections, probe
 }
 
 /**
- * Whether the client of a request has gone away, as far as one probe shows. Clients that have not ended their side are
+ * Whether the client of a request has gone away, as far as two probes show. Clients that have not ended their side are
  * there, and are sent nothing.
  */
 export async function hasLeft({ incoming, outgoing }: Pick<Exchange, "incoming" | "outgoing">): Promise<boolean> {
-  if (outgoing.destroyed || !incoming.socket.readableEnded) return outgoing.destroyed;
-  const closed = Promise.withResolvers<void>();
-  outgoing.once("close", closed.resolve);
-  const timer = setTimeout(closed.resolve, resetMs);
-  sendProbe(outgoing);
-  await closed.promise;
-  clearTimeout(timer);
+  if (!incoming.socket.readableEnded) return outgoing.destroyed;
+  // The first one causes the reset, the second one fails because of it: Node reads no further after an end.
+  for (let probes = 0; probes < 2 && !outgoing.destroyed; probes += 1) {
+    sendProbe(outgoing);
+    await once(outgoing, "close", { signal: AbortSignal.timeout(resetMs) }).catch(() => {});
+  }
   return outgoing.destroyed;
 }
 
