@@ -25,7 +25,7 @@ function serverWithSecret(secret?: string): WebhooksServer {
 }
 
 function launchThrough(server: WebhooksServer, host: LocaltunnelServer) {
-  return server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false, tunnel: { host: host.url, timeout: "5s" } });
+  return server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false, tunnel: { host: host.url, timeout: "15s" } });
 }
 
 function said(level: string): string[] {
@@ -82,7 +82,7 @@ describe("A server launched with a tunnel", () => {
       host: "127.0.0.1",
       ownsProcess: false,
       timeouts: { headers: 50, request: 50, keepAlive: 50 },
-      tunnel: { host: host.url, timeout: "5s" },
+      tunnel: { host: host.url, timeout: "15s" },
     });
     await vi.waitFor(() => expect(host.connections).toBeGreaterThan(0), 15_000);
     const probe = connect(Number(new URL(publicUrl).port), "127.0.0.1");
@@ -111,7 +111,7 @@ describe("A server launched with a tunnel", () => {
     await using host = await startLocaltunnelServer({ mode: "forbidden" });
     await using server = serverWithSecret("s3cret-of-ours");
     const own = { port: await freePort(), host: "127.0.0.1", ownsProcess: false };
-    const through = { ...own, tunnel: { host: host.url, timeout: "5s" } as const };
+    const through = { ...own, tunnel: { host: host.url, timeout: "15s" } as const };
     await expect(server.launch(through)).rejects.toMatchObject({ code: "TUNNEL_FAILED" });
     expect((await server.launch({ ...own, tunnel: false })).port).toBe(own.port);
   });
@@ -210,10 +210,21 @@ describe("A server launched with a tunnel", () => {
   });
 
   test("is not open before a request through its address has come back", async () => {
-    await using page = await startLocalServer((_request, response) => response.end("somebody else's page"));
+    const overdue = new AbortController();
+    const { deadline } = systemClock;
+    vi.spyOn(systemClock, "deadline").mockImplementation((milliseconds) =>
+      milliseconds === 61_000 ? overdue.signal : deadline(milliseconds),
+    );
+    let asked = 0;
+    await using page = await startLocalServer((_request, response) => {
+      response.end("somebody else's page");
+      asked += 1;
+      // The first answer has been checked by then.
+      if (asked === 2) overdue.abort();
+    });
     await using host = await startLocaltunnelServer({ answer: { url: `http://127.0.0.1:${page.port}` } });
     await using server = serverWithSecret("s3cret-of-ours");
-    const tunnel = { host: host.url, timeout: "1s" } as const;
+    const tunnel = { host: host.url, timeout: "61s" } as const;
     await expect(server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false, tunnel })).rejects.toMatchObject({
       code: "TUNNEL_FAILED",
       message: expect.stringMatching(/answers with something else than this server/),
