@@ -27,7 +27,7 @@ export function limitConnections(
   { connections, limits, warn }: { connections: Connections; limits: ConnectionLimits; warn: Warn },
 ): void {
   server.on("connection", (socket) => {
-    connections.set(socket, new Connection());
+    connections.set(socket, new Connection(limits.maxRequestsPerSocket));
     socket.once("close", () => connections.delete(socket));
   });
 

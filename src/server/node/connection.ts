@@ -11,9 +11,18 @@ export class Connection {
   exchange: Exchange | undefined;
   /** Answers that were not sent when the next request arrived, oldest first. */
   #pipelined: ServerResponse[] = [];
+  readonly #maxRequests: number;
+  #requests = 0;
 
-  /** Notes the next exchange. */
+  constructor(maxRequests: number) {
+    this.#maxRequests = maxRequests;
+  }
+
+  /** Notes the next exchange. The answer to the last one that is allowed closes the connection. */
   add(exchange: Exchange): void {
+    this.#requests += 1;
+    // By itself, Node announces that and then waits for the client to close.
+    if (this.#requests >= this.#maxRequests) exchange.outgoing.shouldKeepAlive = false;
     const previous = this.exchange?.outgoing;
     this.exchange = exchange;
     if (!previous) return;

@@ -42,8 +42,11 @@ describe("Open connections", () => {
 });
 
 describe("Requests on one connection", () => {
+  /** No idle connection is closed while the test runs. */
+  const timeouts = { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 60_000 };
+
   test("are at most maxRequestsPerSocket: the last answer says that it closes", async () => {
-    const { url } = await openListener({ limits: { maxRequestsPerSocket: 2 } });
+    const { url } = await openListener({ limits: { maxRequestsPerSocket: 2 }, timeouts });
     const socket = await openSocket(url);
     const answers = [await socket.send(page).answer(), await socket.send(page).answer()];
     expect(answers.map(({ status, headers }) => [status, headers.get("connection")])).toEqual([
@@ -51,6 +54,16 @@ describe("Requests on one connection", () => {
       [200, "close"],
     ]);
     await socket.ended;
+  });
+
+  test("are not run beyond maxRequestsPerSocket where they are pipelined", async () => {
+    const { delivered, url } = await openListener({ limits: { maxRequestsPerSocket: 2 }, timeouts });
+    const socket = await openSocket(url);
+    const request = requestBytes({ path: "/webhooks/x", headers, body: "{}" });
+    socket.send(Buffer.concat(new Array(4).fill(request)));
+    expect([(await socket.answer()).status, (await socket.answer()).status]).toEqual([200, 200]);
+    await socket.ended;
+    expect(delivered).toHaveLength(2);
   });
 
   test("have no limit where it is Infinity", async () => {
