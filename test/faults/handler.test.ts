@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Handler, WebhookError } from "../../src/index.ts";
+import { shortenProbes } from "../support/shorten-probes.ts";
 import { uninspectable } from "../support/uninspectable.ts";
 import { inner } from "./declared-endpoints.ts";
 import { createFaultyProcess } from "./faulty-process.ts";
@@ -221,6 +222,7 @@ describe("A client that hangs up while the handler is at work", () => {
     { what: "with a reset", hangUp: "reset" },
     { what: "by letting go", hangUp: "close" },
   ] as const)("R4: $what aborts the signal of the handler", async ({ hangUp }) => {
+    shortenProbes();
     const started = Promise.withResolvers<void>();
     const receiver = await openWith(async (_payload, { signal }) => {
       await new Promise((resolve) => {

@@ -6,6 +6,7 @@ import { createEndpoint, type EndpointOptions, type Handler } from "../../src/se
 import { processDelivery } from "../../src/server/process.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
+import { shortenProbes } from "../support/shorten-probes.ts";
 import { describeOverBothTransports } from "../support/transport.ts";
 import { uninspectable } from "../support/uninspectable.ts";
 
@@ -300,6 +301,7 @@ describe("The signal of a handler", () => {
   });
 
   test("is aborted when the sender hangs up, over a socket", async () => {
+    shortenProbes();
     await using server = new WebhooksServer({ logger: createMemoryLogger() });
     const began = Promise.withResolvers<void>();
     const hungUp = Promise.withResolvers<boolean>();

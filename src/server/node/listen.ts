@@ -36,6 +36,8 @@ export interface ListenOptions {
   timeouts: ListenTimeouts;
   /** Default: {@link defaultLimits}. */
   limits?: Partial<ConnectionLimits>;
+  /** How often a client that has ended its side is sent a probe, in milliseconds. Default 1,000. */
+  probeMs?: number;
   log: () => Logger;
 }
 
@@ -57,7 +59,9 @@ const closingCheckIntervalMs = 20;
  *
  * @throws `PORT_IN_USE`, `LISTEN_FAILED`.
  */
-export async function listen({ fetch, deliver, host, port, timeouts, limits, log }: ListenOptions): Promise<Listener> {
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { fetch, deliver, host, port, timeouts, log } = options;
+  const limits = { ...defaultLimits, ...options.limits };
   let closing = false;
   const warn: Warn = (fields, message) => log().warn(fields, message);
   // Its own clean-up would read on for 64 MB after a body was refused.
@@ -129,8 +133,8 @@ export async function listen({ fetch, deliver, host, port, timeouts, limits, log
     continueOnRead(incoming, outgoing);
     onRequest(incoming, outgoing);
   });
-  limitConnections(server, { connections, limits: { ...defaultLimits, ...limits }, warn });
-  answerHalfClosed(server, connections);
+  limitConnections(server, { connections, limits, warn });
+  answerHalfClosed(server, connections, options.probeMs);
   handleClientErrors(server, { connections, log });
   await opened(server, { host, port });
   server.on("error", (error) => log().error({ err: error }, "A connection could not be accepted."));
