@@ -89,6 +89,18 @@ describe("A safe logger", () => {
     ]);
   });
 
+  test("reports lost lines once for all children, of which each request has its own", () => {
+    const onConsole = vi.spyOn(console, "error").mockImplementation(() => {});
+    const write = () => {
+      throw new RangeError("planted-detail");
+    };
+    const failing: Logger = { ...{ debug: write, info: write, warn: write, error: write }, child: () => failing };
+    const logger = safeLogger(failing);
+    for (const deliveryId of ["d-1", "d-2"]) logger.child({ deliveryId }).info("lost");
+    logger.info("lost as well");
+    expect(onConsole).toHaveBeenCalledOnce();
+  });
+
   test("makes a child with plain bindings where pino refuses what it was given", () => {
     const { lines, logger } = createPino();
     const job = Object.defineProperty({}, "id", { get: raise, enumerable: true });
