@@ -83,6 +83,35 @@ describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
     expect(await pool.query("SELECT 1 AS one")).toMatchObject({ rows: [{ one: 1 }] });
   });
 
+  test("makes do with those that it has when a further one is refused, and asks for more after five seconds", async () => {
+    const address = await server.emptyDatabase();
+    const owner = new Client({ connectionString: address });
+    await owner.connect();
+    onTestFinished(() => owner.end());
+    await owner.query("CREATE ROLE limited LOGIN PASSWORD 'password' CONNECTION LIMIT 1");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const connectionString = Object.assign(new URL(address), { username: "limited" }).href;
+    const errors: Error[] = [];
+    const pool = new PostgresPool(new Pool({ connectionString, max: 10 }), (error) => errors.push(error));
+    onTestFinished(() => pool.end());
+    const readPid = () => pool.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+    /** How many connections two queries at the same time use. */
+    const countUsed = async () => {
+      const results = await Promise.all([readPid(), readPid()]);
+      return new Set(results.map(({ rows }) => rows[0]?.pid)).size;
+    };
+    await readPid();
+    expect(await countUsed()).toBe(1);
+    expect(errors).toMatchObject([{ code: "ECONNREFUSED" }]);
+    await owner.query("ALTER ROLE limited CONNECTION LIMIT -1");
+    vi.advanceTimersByTime(4_999);
+    expect(await countUsed()).toBe(1);
+    vi.advanceTimersByTime(1);
+    expect(await countUsed()).toBe(2);
+    expect(errors).toHaveLength(1);
+  });
+
   test("wakes every endpoint at once again when the shared connection was lost", { timeout: 60_000 }, async () => {
     const url = await server.emptyDatabase();
     const { inbox } = await open(url);
