@@ -23,6 +23,7 @@ import { type GlobalOptions, Invocation } from "./invocation.ts";
 import { formats } from "./output.ts";
 import { readVersion } from "./own-package.ts";
 import { processShell, type Shell } from "./shell.ts";
+import { framesOf } from "./stack-frames.ts";
 
 /** Every command, in the order of the help. What a command needs beyond its options it imports when it runs. */
 const commands = [
@@ -138,8 +139,15 @@ function tell(error: unknown, shell: Shell): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   const message = messageOf(error);
   shell.stderr.write(`error: ${plainText(message)}\n`);
+  for (const frame of serverFileFrames(error)) shell.stderr.write(`${frame}\n`);
   for (const line of nextSteps(error)) shell.stderr.write(`${plainText(line)}\n`);
   return WebhookError.isInstance(error) && wrongUsageCodes.has(error.code) ? 2 : 1;
+}
+
+/** Where the user's file threw. */
+function serverFileFrames(error: unknown): readonly string[] {
+  if (!WebhookError.isInstance(error) || error.code !== "SERVER_FILE_INVALID") return [];
+  return error.cause instanceof Error ? framesOf({ reason: error.message, stack: error.cause.stack }) : [];
 }
 
 /** Where an error speaks of arguments, the options that give them; where it is none of ours, what can be done about it. */

@@ -24,6 +24,8 @@ export interface DevReady {
     url: string;
   };
   endpoints: readonly DevEndpoint[];
+  /** The page that shows the deliveries of background endpoints; absent where there are none. */
+  console?: string;
   /** URL of the session's inbox, with its password hidden; absent where no endpoint runs in the background. */
   inbox?: string;
 }
@@ -43,7 +45,13 @@ export type DevEvent =
   /** The server serves again, and its webhooks are in step with its endpoints. */
   | { event: "reloaded"; endpoints: readonly DevEndpoint[] }
   /** The server does not load, or its process has ended; deliveries get 503, which the Hub tries again. */
-  | { event: "broken"; reason: string; isRestarted: boolean }
+  | {
+      event: "broken";
+      reason: string;
+      /** Where the file threw: the lines of the user's own files. */
+      stack?: string;
+      isRestarted: boolean;
+    }
   /** A delivery was answered. */
   | ({ event: "delivery" } & PassedDelivery)
   /** What was done to the webhooks of the session, for a person. */

@@ -3,6 +3,7 @@ import { HubClient } from "../hub/client.ts";
 import { developmentTokens } from "../local-hub/accounts.ts";
 import { LocalHub } from "../local-hub/local-hub.ts";
 import type { StartDevOptions } from "./dev-options.ts";
+import { listenFrom } from "./next-free-port.ts";
 
 /** The port of `hub-webhooks hub`. */
 export const usualHubPort = 5050;
@@ -53,10 +54,8 @@ export async function openDevHub(options: DevHubOptions): Promise<DevHub> {
 async function startLocalHub({ hubPort, allowRemote }: DevHubOptions): Promise<LocalHub> {
   // Handlers that are being written fail; a webhook that is suspended for that would only be in the way.
   const options = { allowRemote, suspendAfter: Number.POSITIVE_INFINITY };
-  try {
-    return await LocalHub.start({ ...options, port: hubPort ?? usualHubPort });
-  } catch (error) {
-    if (hubPort !== undefined || !WebhookError.isInstance(error) || error.code !== "PORT_IN_USE") throw error;
-    return LocalHub.start(options);
-  }
+  const listen = (port: number) => LocalHub.start({ ...options, port });
+  if (hubPort !== undefined) return listen(hubPort);
+  const isTaken = (error: unknown) => WebhookError.isInstance(error) && error.code === "PORT_IN_USE";
+  return listenFrom(usualHubPort, { listen, isTaken });
 }

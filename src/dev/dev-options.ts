@@ -12,9 +12,9 @@ export interface StartDevOptions {
    * no account and no internet, or on the one that `HF_ENDPOINT` names (`"real"`), through a tunnel.
    */
   hub?: "local" | "real";
-  /** Where the server is reached on this machine. Default 7860, or any other port where that is taken. */
+  /** Port of the server on this machine. Default 7860, or the next free port. */
   port?: number;
-  /** Where the local Hub listens. Default 5050, or any other port where that is taken. */
+  /** Port of the local Hub. Default 5050, or the next free port. */
   hubPort?: number;
   /**
    * URL of the inbox for the session, in place of `INBOX_URL` and of a URL in the server's options: a session must not

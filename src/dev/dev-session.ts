@@ -4,6 +4,7 @@ import { messageOf } from "../error-message.ts";
 import { WebhookError } from "../errors.ts";
 import type { WatchedThing } from "../payload/watch.ts";
 import type { TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
+import { dashboardPath } from "../server/dashboard/serve.ts";
 import { webhooksPath } from "../server/delivery-request.ts";
 import type { ServerDescription } from "../server-file/description.ts";
 import { createProbe } from "../tunnel/probe.ts";
@@ -113,7 +114,7 @@ class Session implements DevSession {
       url: door?.url ?? "",
       publicUrl,
       hub: { kind: this.#plan.isReal ? "real" : "local", url: hub?.client.endpoint ?? "" },
-      ...(hasBackground && { inbox: maskUrl(this.#plan.inbox) }),
+      ...(hasBackground && { console: `${door?.url ?? ""}${dashboardPath}`, inbox: maskUrl(this.#plan.inbox) }),
       endpoints: this.#description.endpoints.map((endpoint) => {
         const watched = this.#watchOf(endpoint);
         const trigger = this.#plan.isReal ? undefined : suggestTrigger({ endpoint, watched });
@@ -322,7 +323,10 @@ class Session implements DevSession {
 
   #broke(error: WebhookError, isRestarted: boolean): void {
     if (!this.#isReady && !this.#options.waitsForFile) this.#firstServing.reject(error);
-    else this.#tell({ event: "broken", reason: error.message, isRestarted });
+    else {
+      const stack = error.cause instanceof Error ? error.cause.stack : undefined;
+      this.#tell({ event: "broken", reason: error.message, ...(stack !== undefined && { stack }), isRestarted });
+    }
   }
 
   #watchOf(endpoint: ServerDescription["endpoints"][number]): readonly WatchedThing[] {

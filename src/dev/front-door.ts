@@ -12,12 +12,13 @@ import { boundedMessages } from "../server/node/pipelining.ts";
 import { headProblem } from "../server/node/request-head.ts";
 import { createHostCheck, type HostCheckOptions, refuseHost } from "./host-check.ts";
 import { LatestDelivery } from "./latest-delivery.ts";
+import { listenFrom } from "./next-free-port.ts";
 import { isProbe, notPassed, type Passing, type PassOptions, type ProxiedExchange, pass } from "./pass-request.ts";
 import type { Replayed } from "./passed-delivery.ts";
 
 /** What a {@link FrontDoor} leads to. */
 export interface FrontDoorOptions extends PassOptions, HostCheckOptions {
-  /** Where it listens on this machine. Left out: 7860, or any other port where that is taken. */
+  /** Where it listens on this machine. Default 7860, or the next free port. */
   port: number | undefined;
   /** How often a client that has ended its side is sent a probe, in milliseconds. Default 1,000. */
   probeMs?: number;
@@ -157,21 +158,27 @@ function isForWebhooks({ url = "" }: IncomingMessage): boolean {
 }
 
 async function listen(server: Server, port: number | undefined): Promise<void> {
+  const listenOnce = (wanted: number) => listenOn(server, wanted);
   try {
-    await listenOn(server, port ?? usualPort);
+    if (port !== undefined) await listenOnce(port);
+    else await listenFrom(usualPort, { listen: listenOnce, isTaken });
   } catch (error) {
-    if (port !== undefined || !isTaken(error)) throw listenFailed(error, port ?? usualPort);
-    await listenOn(server, 0);
+    throw listenFailed(error, port ?? usualPort);
   }
 }
 
 function listenOn(server: Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ host: "127.0.0.1", port }, () => {
-      server.off("error", reject);
+    const listening = () => {
+      server.off("error", failed);
       resolve();
-    });
+    };
+    const failed = (error: Error) => {
+      server.off("listening", listening);
+      reject(error);
+    };
+    server.once("error", failed).once("listening", listening);
+    server.listen({ host: "127.0.0.1", port });
   });
 }
 

@@ -20,6 +20,8 @@ export interface Task {
   attempt: number;
   /** Whether nothing comes after this attempt, should it fail. */
   isLast: boolean;
+  /** Milliseconds until the next attempt, should this one fail, unless the handler asks for another time. */
+  retryWaitMs: number;
 }
 
 /** What an inbox is told of an endpoint. */

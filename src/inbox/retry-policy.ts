@@ -32,15 +32,18 @@ export interface RetryPolicy {
 /**
  * When the next attempt is due, in milliseconds since the epoch: when the handler asked for it, else after the policy's
  * own wait. An invalid date (`new Date("soon")`) is ignored.
- *
- * @param attempt number of the attempt that has failed.
  */
-export function nextAttemptAt(
-  policy: RetryPolicy,
-  { attempt, retryAt, now }: { attempt: number; retryAt: Date | undefined; now: number },
-): number {
+export function nextAttemptAt({
+  retryWaitMs,
+  retryAt,
+  now,
+}: {
+  retryWaitMs: number;
+  retryAt: Date | undefined;
+  now: number;
+}): number {
   const asked = retryAt?.getTime() ?? Number.NaN;
-  return Number.isNaN(asked) ? now + policy.waitAfter(attempt) : asked;
+  return Number.isNaN(asked) ? now + retryWaitMs : asked;
 }
 
 /** About 22 hours in all: longer than most outages, shorter than a day. */

@@ -85,9 +85,7 @@ function noteLoading(path: string): void {
 
 /** Tells why the file does not load: what it throws, or what is thrown later on while it is waited for. */
 function fail(error: unknown): void {
-  const problem = explainFailure(error, { loading });
-  if (problem.stack !== undefined) console.error(problem.stack);
-  end({ report: "failed", reason: problem.reason });
+  end({ report: "failed", ...explainFailure(error, { loading }) });
 }
 
 function tell(report: Report): void {

@@ -24,7 +24,7 @@ export const report = z.discriminatedUnion("report", [
   z.object({ report: z.literal("loading"), path: z.string() }),
   z.object({ report: z.literal("described"), description: serverDescription }),
   z.object({ report: z.literal("serving"), port: z.number(), description: serverDescription }),
-  /** In one line; a stack, if there is one, went to standard error. */
-  z.object({ report: z.literal("failed"), reason: z.string() }),
+  /** The reason in one line. The stack, where there is one, has only the lines of the user's own files. */
+  z.object({ report: z.literal("failed"), reason: z.string(), stack: z.string().optional() }),
 ]);
 export type Report = z.output<typeof report>;

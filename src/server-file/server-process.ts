@@ -136,7 +136,7 @@ export class ServerProcess {
   /**
    * Resolves when the server listens.
    *
-   * @throws `SERVER_FILE_INVALID` with what the file threw; its process is over then.
+   * @throws `SERVER_FILE_INVALID`, with what the file threw as its cause; its process has exited then.
    */
   async serving(): Promise<Serving> {
     const answer = await this.#answered.promise;
@@ -188,6 +188,9 @@ function startChild({ environment }: ServerProcessOptions): ChildProcess {
 }
 
 function failure(path: string, answer: Report): WebhookError {
-  const reason = answer.report === "failed" ? answer.reason : "It did something else than it was told.";
-  return serverFileInvalid(`${basename(path)} does not load. ${reason}`);
+  const { reason, stack } =
+    answer.report === "failed" ? answer : { reason: "Its process sent an unexpected message.", stack: undefined };
+  const message = `${basename(path)} does not load. ${reason}`;
+  if (stack === undefined) return serverFileInvalid(message);
+  return serverFileInvalid(message, { cause: Object.assign(new Error(reason), { stack }) });
 }

@@ -1,6 +1,8 @@
+import { durationText } from "../core/duration-text.ts";
 import type { Delivery, Outcome } from "../delivery.ts";
 import { WebhookError } from "../errors.ts";
 import type { Task } from "../inbox/inbox.ts";
+import { nextAttemptAt } from "../inbox/retry-policy.ts";
 import type { Logger } from "../logger.ts";
 import type { Activity } from "./activity.ts";
 import type { Admission, Endpoint } from "./endpoint.ts";
@@ -16,6 +18,8 @@ export interface Handling {
 export interface DeliveryRecordOptions {
   activity: Activity;
   log: () => Logger;
+  /** Milliseconds since the epoch. */
+  now: () => number;
 }
 
 /** What became of a delivery that was answered with its outcome. */
@@ -31,14 +35,24 @@ export interface Answered {
   handlerMs: number;
 }
 
+/** What a failed attempt is logged with. */
+interface Failure {
+  task: Task;
+  error: WebhookError;
+  /** When the handler asked to be retried. */
+  retryAt: Date | undefined;
+}
+
 /** Keeps what is told of deliveries: one line of the log each, and the activity. */
 export class DeliveryRecord {
   readonly #activity: Activity;
   readonly #log: () => Logger;
+  readonly #now: () => number;
 
-  constructor({ activity, log }: DeliveryRecordOptions) {
+  constructor({ activity, log, now }: DeliveryRecordOptions) {
     this.#activity = activity;
     this.#log = log;
+    this.#now = now;
   }
 
   /** A delivery was answered with what its handler made of it, or ignored. */
@@ -97,23 +111,29 @@ export class DeliveryRecord {
         { ...fields, outcome: "abandoned", code },
         `delivery was interrupted and will be run again: ${message}`,
       );
-    } else this.#failed(endpoint, fields, { task, error });
+    } else this.#failed(endpoint, fields, { task, error, retryAt: outcome.retryAt });
   }
 
   /** A delivery out of the inbox does not fit any more what its endpoint asks for, and was not run. */
   misfitted(endpoint: Endpoint, task: Task, error: WebhookError): void {
-    this.#failed(endpoint, { endpoint: endpoint.name, deliveryId: task.id, attempt: task.attempt }, { task, error });
+    this.#failed(
+      endpoint,
+      { endpoint: endpoint.name, deliveryId: task.id, attempt: task.attempt },
+      { task, error, retryAt: undefined },
+    );
   }
 
-  #failed(endpoint: Endpoint, fields: object, { task, error }: { task: Task; error: WebhookError }): void {
+  #failed(endpoint: Endpoint, fields: object, { task, error, retryAt }: Failure): void {
     if (!error.retryable || task.isLast) {
       this.#died(endpoint, fields, error);
       return;
     }
     this.#activity.ended(endpoint.activity, "retrying");
+    const now = this.#now();
+    const nextAttemptInMs = Math.max(0, nextAttemptAt({ retryWaitMs: task.retryWaitMs, retryAt, now }) - now);
     this.#log().warn(
-      { ...fields, outcome: "retrying", code: error.code, err: error.cause },
-      `delivery will be tried again: ${error.message}`,
+      { ...fields, outcome: "retrying", nextAttemptInMs, code: error.code, err: error.cause },
+      `delivery will be tried again in ${durationText(nextAttemptInMs)}: ${error.message}`,
     );
   }
 

@@ -63,6 +63,9 @@ export class Receiver {
   /** The deliveries whose handler is running, by endpoint and id. */
   readonly #running = new Map<string, Promise<Outcome>>();
 
+  /** The deliveries that are being stored, by endpoint and id: each promise resolves once the acceptance is logged. */
+  readonly #accepting = new Map<string, Promise<void>>();
+
   constructor(options: ReceiverOptions) {
     this.#options = options;
     this.#record = new DeliveryRecord(options);
@@ -125,6 +128,8 @@ export class Receiver {
 
   /** Runs the handler of a background endpoint on a delivery out of the inbox. Never rejects. */
   async work(endpoint: Endpoint, task: Task, signal: AbortSignal): Promise<Outcome> {
+    // Its handler may end before the line of its acceptance is logged.
+    await this.#accepting.get(keyOf(task));
     const startedAt = performance.now();
     try {
       const admission = await this.#admit(endpoint, task.body);
@@ -180,9 +185,17 @@ export class Receiver {
   /** Answers once the delivery is kept; the handler runs later. */
   async #accept(handling: Handling, startedAt: number): Promise<Answer> {
     const { delivery } = handling;
-    const { duplicate } = await this.#options.accept(delivery);
-    this.#record.accepted(handling, { duplicate, ms: performance.now() - startedAt });
-    return answerAccepted({ id: delivery.id, duplicate });
+    const logged = Promise.withResolvers<void>();
+    const key = keyOf(delivery);
+    this.#accepting.set(key, logged.promise);
+    try {
+      const { duplicate } = await this.#options.accept(delivery);
+      this.#record.accepted(handling, { duplicate, ms: performance.now() - startedAt });
+      return answerAccepted({ id: delivery.id, duplicate });
+    } finally {
+      this.#accepting.delete(key);
+      logged.resolve();
+    }
   }
 
   #admit(endpoint: Endpoint, body: string): Admission | Promise<Admission> {
@@ -209,7 +222,7 @@ export class Receiver {
     if (admission.ignored !== undefined) {
       return { outcome: { status: "ignored", reason: admission.ignored }, duplicate: false };
     }
-    const key = `${endpoint.name} ${delivery.id}`;
+    const key = keyOf(delivery);
     const running = this.#running.get(key);
     if (running) return { outcome: running, duplicate: true };
     const outcome = processDelivery({ endpoint, delivery, log: this.#options.log(), request });
@@ -294,4 +307,8 @@ function answeredWithError(endpoint: Endpoint, status: number): WebhookError {
     status: 500,
     retryable: true,
   });
+}
+
+function keyOf({ endpoint, id }: { endpoint: string; id: string }): string {
+  return `${endpoint} ${id}`;
 }

@@ -35,6 +35,7 @@ describe("What a run does not use, it does not load", () => {
       expect(loaded.sort()).toEqual([
         "commander",
         "src/core/describe-error.ts",
+        "src/core/duration-text.ts",
         "src/error-message.ts",
         "src/errors.ts",
         "src/json-layout.ts",

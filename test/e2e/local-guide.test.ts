@@ -78,7 +78,7 @@ describe.skipIf(skipped)("docs/local.md, followed in an empty folder", () => {
         });
         if (isDev) {
           dev = running;
-          await expect.poll(running.output, { timeout: 30_000 }).toContain("Ctrl+C ends it.");
+          await expect.poll(running.output, { timeout: 30_000 }).toContain("Press Ctrl+C to stop.");
           continue;
         }
         const { code, output } = await running.ended;

@@ -95,13 +95,13 @@ describe("A retry policy", () => {
 });
 
 describe("The next attempt", () => {
-  const policy = createRetryPolicy({ backoff: ["10s"] }, middle);
+  const retryWaitMs = 10 * second;
 
   test("is due when the handler asked for it", () => {
-    expect(nextAttemptAt(policy, { attempt: 1, retryAt: new Date(5), now: 0 })).toBe(5);
+    expect(nextAttemptAt({ retryWaitMs, retryAt: new Date(5), now: 0 })).toBe(5);
   });
 
   test.each([undefined, new Date("soon")])("is due after the policy's wait where it asked for %s", (retryAt) => {
-    expect(nextAttemptAt(policy, { attempt: 1, retryAt, now: 100 })).toBe(100 + 10 * second);
+    expect(nextAttemptAt({ retryWaitMs, retryAt, now: 100 })).toBe(100 + 10 * second);
   });
 });

@@ -15,6 +15,8 @@ export interface Refused {
   message: string;
   /** What its process has written to standard error. */
   stderr: string;
+  /** Stack of the cause; empty where there is none. */
+  stack: string;
   /** Where the project was, as messages name it. */
   folder: string;
 }
@@ -39,7 +41,8 @@ export async function refuseFiles(files: Readonly<Record<string, string>>): Prom
     });
   } catch (error) {
     if (!WebhookError.isInstance(error) || error.code !== "SERVER_FILE_INVALID") throw error;
-    return { message: error.message, stderr: written.join("\n"), folder: project.path };
+    const stack = (error.cause instanceof Error && error.cause.stack) || "";
+    return { message: error.message, stderr: written.join("\n"), stack, folder: project.path };
   }
   throw new Error("The file loads.");
 }

@@ -100,8 +100,10 @@ describe("A background endpoint", () => {
     await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret }));
     const stored = await reached(server, "succeeded");
     expect(stored?.attempts.map(({ error }) => error?.message)).toEqual(["not yet 1", "not yet 2", undefined]);
-    const retried = logger.lines.filter(({ msg }) => msg.startsWith("delivery will be tried again: "));
-    expect(retried).toEqual([1, 2].map((attempt) => expect.objectContaining({ level: "warn", attempt })));
+    const retried = logger.lines.filter(({ msg }) => msg.startsWith("delivery will be tried again in "));
+    // The waits are 1 ms and 2 ms.
+    const line = (attempt: number) => ({ level: "warn", attempt, nextAttemptInMs: attempt });
+    expect(retried).toEqual([1, 2].map((attempt) => expect.objectContaining(line(attempt))));
   });
 
   test("does not try again after a PermanentError, and waits as long as a RetryAfterError asks for", async () => {

@@ -81,6 +81,6 @@ function readyText(output: Output, { hub: { url, port }, tokens }: Ready): strin
     "To create a webhook here:",
     `  HF_ENDPOINT=${url} HF_TOKEN=hf_local npx hub-webhooks create --url http://127.0.0.1:7860/webhooks/hello --watch dataset:local-user/data`,
     "",
-    "Ctrl+C ends it.",
+    "Press Ctrl+C to stop.",
   ].join("\n");
 }

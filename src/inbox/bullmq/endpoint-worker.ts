@@ -188,10 +188,11 @@ export class EndpointWorker {
       receivedAt: new Date(job.timestamp),
       attempt: attemptsIn(history).length + 1,
       isLast: counted >= queue.policy.attempts,
+      retryWaitMs: queue.policy.waitAfter(counted),
     };
     try {
       const run = await this.#run(job, task);
-      return await this.#end(job, token, { run, task, counted });
+      return await this.#end(job, token, { run, task });
     } finally {
       // Not before its end is recorded: whatever runs next may crash the process.
       turn.leave();
@@ -210,11 +211,7 @@ export class EndpointWorker {
   }
 
   /** Records the end of a run. Returns when the delivery has succeeded, and throws what BullMQ is to do otherwise. */
-  async #end(
-    job: DeliveryJob,
-    token: string,
-    { run, task, counted }: { run: Run; task: Task; counted: number },
-  ): Promise<undefined> {
+  async #end(job: DeliveryJob, token: string, { run, task }: { run: Run; task: Task }): Promise<undefined> {
     const { words } = this.#options;
     const start = job.attemptsStarted;
     if (run.outcome === "grace over" || (this.#closing.signal.aborted && run.outcome.status === "failed")) {
@@ -223,7 +220,7 @@ export class EndpointWorker {
       return this.#backIntoQueue(job, token);
     }
     if (run.isLost || !(await this.#isHeld(job, token, run))) return this.#endLate(job, run);
-    const next = this.#next({ task, counted, outcome: run.outcome });
+    const next = this.#next(task, run.outcome);
     const rows = await this.#record(job, attemptRow({ start, attempt: run.attempt, counts: true, dueAt: next?.dueAt }));
     // One row, unless a replay or the end of an abandoned run has added others.
     const history = rows > 1 ? await this.#history(job) : [];
@@ -340,10 +337,9 @@ export class EndpointWorker {
   }
 
   /** How it goes on after a failure; `undefined` when it does not. */
-  #next({ task, counted, outcome }: { task: Task; counted: number; outcome: Outcome }): RetryError | undefined {
-    if (outcome.status !== "failed" || !outcome.error.retryable || task.isLast) return undefined;
-    const { queue, now } = this.#options;
-    const dueAt = nextAttemptAt(queue.policy, { attempt: counted, retryAt: outcome.retryAt, now: now() });
+  #next({ isLast, retryWaitMs }: Task, outcome: Outcome): RetryError | undefined {
+    if (outcome.status !== "failed" || !outcome.error.retryable || isLast) return undefined;
+    const dueAt = nextAttemptAt({ retryWaitMs, retryAt: outcome.retryAt, now: this.#options.now() });
     return new RetryError(outcome.error.code, new Date(dueAt));
   }
 

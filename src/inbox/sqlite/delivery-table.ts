@@ -10,7 +10,7 @@ import { prepareStatements, type Statements } from "./statements.ts";
 import { type Retention, StepRemover } from "./step-remover.ts";
 
 /** A delivery that a worker has taken, for as long as its owner shows that it is alive. */
-export interface Claimed extends Omit<Task, "isLast"> {
+export interface Claimed extends Omit<Task, "isLast" | "retryWaitMs"> {
   /** Attempts that count: all but those that a shutdown cut short, those before a replay, and crashes beside others. */
   countedAttempts: number;
   /** Milliseconds since the epoch. */

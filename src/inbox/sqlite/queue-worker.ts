@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Outcome } from "../../delivery.ts";
 import type { Logger } from "../../logger.ts";
-import type { QueueOptions } from "../inbox.ts";
+import type { QueueOptions, Task } from "../inbox.ts";
 import { inboxClosing, leaseLost } from "../inbox-errors.ts";
 import { nextAttemptAt } from "../retry-policy.ts";
 import { closingError, storedError } from "../stored-delivery.ts";
@@ -195,7 +195,8 @@ export class QueueWorker {
     const began = performance.now();
     const { id, endpoint, body, receivedAt, attempt: number, countedAttempts } = claimed;
     const isLast = countedAttempts >= queue.policy.attempts;
-    const task = { id, endpoint, body, receivedAt, attempt: number, isLast };
+    const retryWaitMs = queue.policy.waitAfter(countedAttempts);
+    const task = { id, endpoint, body, receivedAt, attempt: number, isLast, retryWaitMs };
     const outcome = await queue.run(task, controller.signal);
     // Handed back already: another process may run it by now.
     if (this.#closed) return;
@@ -209,14 +210,13 @@ export class QueueWorker {
         ? { outcome: "failed" as const, error: storedError(outcome.error) }
         : { outcome: "succeeded" as const }),
     };
-    await this.#end(claimed, { attempt, next: this.#nextAfter(claimed, { outcome, isLast }) });
+    await this.#end(claimed, { attempt, next: this.#nextAfter(task, outcome) });
   }
 
-  #nextAfter({ countedAttempts }: Claimed, { outcome, isLast }: { outcome: Outcome; isLast: boolean }): Ending["next"] {
+  #nextAfter({ isLast, retryWaitMs }: Task, outcome: Outcome): Ending["next"] {
     if (outcome.status !== "failed") return { status: "succeeded" };
     if (!outcome.error.retryable || isLast) return { status: "dead" };
-    const { queue, now } = this.#options;
-    const dueAt = nextAttemptAt(queue.policy, { attempt: countedAttempts, retryAt: outcome.retryAt, now: now() });
+    const dueAt = nextAttemptAt({ retryWaitMs, retryAt: outcome.retryAt, now: this.#options.now() });
     return { status: "queued", dueAt, counts: true };
   }
 

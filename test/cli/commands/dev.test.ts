@@ -85,7 +85,7 @@ describe("hub-webhooks dev", () => {
   test("needs no account: its own Hub delivers to the file, and trigger finds the way", async () => {
     const project = await makeServerProject();
     const command = startDevCommand(project, ["--hub-port", "0"]);
-    await command.says("Ctrl+C ends it.");
+    await command.says("Press Ctrl+C to stop.");
     expect(command.stdout).toMatch(/^Ready in \d+\.\d s: .*server\.ts$/m);
     const [, words = ""] = /npx hub-webhooks (trigger .*)$/m.exec(command.stdout) ?? [];
     const { exitCode, stdout } = await runCommand(words.split(" "), { stopped: never });
@@ -198,7 +198,7 @@ describe("hub-webhooks dev", () => {
   test("writes a small server to begin with, which handles what trigger sends", async () => {
     const project = await makeServerProject({});
     const command = startDevCommand(project, ["--create", "--hub-port", "0"]);
-    await command.says("Ctrl+C ends it.");
+    await command.says("Press Ctrl+C to stop.");
     expect(await readFile(join(project.path, "server.ts"), "utf8")).toContain("new WebhooksServer()");
     const [, words = ""] = /npx hub-webhooks (trigger .*)$/m.exec(command.stdout) ?? [];
     expect(await runCommand(words.split(" "), { stopped: never })).toMatchObject({ exitCode: 0 });

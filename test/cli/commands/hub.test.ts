@@ -60,7 +60,7 @@ describe("hub-webhooks hub", () => {
 
   test("tells its address, its page, its tokens and a command to copy", async () => {
     const command = startCommand(["hub", "--port", "0"], { LOG_LEVEL: "silent" });
-    await command.says("Ctrl+C ends it.");
+    await command.says("Press Ctrl+C to stop.");
     const [, url] = /^The local Hub is ready: (http:\/\/127\.0\.0\.1:\d+)$/m.exec(command.stdout) ?? [];
     expect(command.stdout).toContain(`${url}/\n`);
     for (const token of ["hf_local", "hf_read", "hf_other"])

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { deliveryRow } from "../../../src/cli/commands/deliveries/delivery-result.ts";
 import { webhookPayload } from "../../../src/testing.ts";
 import { runCommand } from "../run-command.ts";
 import { filledInbox, hour, received, stillInbox } from "./filled-inbox.ts";
@@ -43,20 +42,6 @@ describe("hub-webhooks deliveries list", () => {
     expect(row?.slice(3, 5)).toEqual(["repo.content update", "dataset:me/data"]);
     const json = await runCommand(["deliveries", "list", "--limit", "1", "--format", "json"], { env });
     expect(JSON.parse(json.stdout)).toMatchObject([{ event: "repo.content update", repo: "dataset:me/data" }]);
-  });
-
-  test.each([
-    [0, "0 ms"],
-    [999.4, "999 ms"],
-    [1_000, "1.0 s"],
-    [12_340, "12.3 s"],
-  ])("shows a duration of %d ms as %s", (durationMs, text) => {
-    const attempt = { number: 1, startedAt: new Date(hour), durationMs, outcome: "succeeded" as const };
-    const row = deliveryRow({
-      ...{ id: "a", endpoint: "retrain", status: "succeeded", receivedAt: new Date(hour) },
-      attempts: [attempt],
-    });
-    expect(row[6]).toBe(text);
   });
 
   test("tells what is dead by its colour on a terminal", async () => {

@@ -1,3 +1,4 @@
+import { durationText } from "../../../core/duration-text.ts";
 import type { ListOptions } from "../../../inbox/inbox.ts";
 import type { StoredDelivery } from "../../../inbox/stored-delivery.ts";
 import { summarizeEvent } from "../../../page/event-summary.ts";
@@ -42,7 +43,8 @@ export const deliveryColumns: readonly Column[] = [
 /** A delivery as a row of {@link deliveryColumns}. */
 export function deliveryRow(delivery: DeliverySummary): readonly string[] {
   const { id, endpoint, status, event = "", repo = "", receivedAt, attempts } = delivery;
-  const duration = durationText(attempts.at(-1)?.durationMs);
+  const durationMs = attempts.at(-1)?.durationMs;
+  const duration = durationMs === undefined ? "" : durationText(durationMs);
   return [
     ...[id, endpoint, status, event, repo, receivedAt.toISOString()],
     ...[duration, String(attempts.length), noteOn(delivery)],
@@ -65,12 +67,6 @@ export function summarize({ body, ...delivery }: StoredDelivery): DeliverySummar
   const event = [scope, action].filter((text) => text !== undefined).join(" ");
   const repo = [repoType, repoName].filter((text) => text !== undefined).join(":");
   return { ...delivery, ...(event !== "" && { event }), ...(repo !== "" && { repo }) };
-}
-
-/** How long the last attempt took, for a column: `4 ms`, `2.5 s`. */
-function durationText(milliseconds: number | undefined): string {
-  if (milliseconds === undefined) return "";
-  return milliseconds < 1_000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1_000).toFixed(1)} s`;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { DevEndpoint, DevEvent, DevReady } from "../../../dev/dev-event.ts"
 import { plainText } from "../../../plain-text.ts";
 import { formatForTerminal } from "../../../server/node/terminal-log.ts";
 import { shellWord } from "../../../shell-word.ts";
+import { framesOf } from "../../stack-frames.ts";
 import { harmless, type LogLine, parseLogLine, tellDelivery } from "./log-line.ts";
 
 /** The colours of a line, as far as there are any. */
@@ -51,10 +52,8 @@ export class DevLines {
           this.#line("green", "✓", `loaded: ${event.endpoints.map(({ name }) => name).join(", ") || "no endpoint"}`),
         ];
       case "broken": {
-        const next = event.isRestarted
-          ? "It is started again."
-          : "Deliveries are answered 503 until you have mended it.";
-        return [this.#line("red", "✗", `${sentence(event.reason)} ${next}`)];
+        const next = event.isRestarted ? "It is started again." : "Deliveries are answered 503 until you fix it.";
+        return [this.#line("red", "✗", `${sentence(event.reason)} ${next}`), ...framesOf(event)];
       }
       case "down":
         return [this.#line("red", "✗", `DOWN: nothing arrives from outside. ${event.reason} Opening it again.`)];
@@ -79,11 +78,12 @@ export class DevLines {
       secret,
     }: { file: string; seconds: number; hasKeys: boolean; secret?: string | undefined },
   ): readonly string[] {
-    const { url, publicUrl, hub, endpoints, inbox } = state;
+    const { url, publicUrl, hub, endpoints, inbox, console: consoleUrl } = state;
     const width = Math.max(0, ...endpoints.map(({ name }) => name.length));
     const trigger = endpoints.find((endpoint) => endpoint.trigger)?.trigger;
     const places = [
       ["server", url],
+      ...(consoleUrl === undefined ? [] : [["console", `${consoleUrl}${hasKeys ? "  (key o)" : ""}`]]),
       ...(publicUrl === url ? [] : [["public", publicUrl]]),
       ["Hub", hub.kind === "local" ? `${hub.url}  (on this machine, no account)` : hub.url],
       ...(inbox === undefined ? [] : [["inbox", `${inbox}  (of this session)`]]),
@@ -92,13 +92,13 @@ export class DevLines {
     return [
       "",
       `${this.#paint(["bold", "green"], "Ready")} in ${seconds.toFixed(1)} s: ${plainText(file)}`,
-      ...places.map(([name = "", place = ""]) => `  ${this.#paint("gray", name.padEnd(8))}${place}`),
+      ...places.map(([name = "", place = ""]) => `  ${this.#paint("gray", name.padEnd(9))}${place}`),
       "",
       ...endpoints.map((endpoint) => `  ${endpoint.name.padEnd(width)}  ${this.#watchText(endpoint)}`),
       ...(endpoints.length === 0 ? ["  No endpoint is registered yet: server.webhook(name, handler) does it."] : []),
       "",
       ...(trigger ? [`Let something happen, in another terminal: ${this.#triggerCommand(hub.url, trigger)}`] : []),
-      hasKeys ? "Keys: r replays the latest delivery, o opens the page, q quits" : "Ctrl+C ends it.",
+      hasKeys ? keyList(state) : "Press Ctrl+C to stop.",
       "",
     ];
   }
@@ -140,6 +140,11 @@ export class DevLines {
   #paint(color: Color, text: string): string {
     return this.#options.hasColors ? styleText(color, text, { validateStream: false }) : text;
   }
+}
+
+/** What the keys do, in one line. */
+export function keyList({ console: consoleUrl }: Pick<DevReady, "console">): string {
+  return `Keys: r replays the latest delivery, o opens the ${consoleUrl === undefined ? "page" : "console"}, q quits`;
 }
 
 function sentence(text: string): string {

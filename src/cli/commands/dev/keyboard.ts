@@ -1,7 +1,7 @@
 import type { InputStream } from "../../shell.ts";
 
 /** What a key does. */
-export type KeyAction = "replay" | "open" | "quit";
+export type KeyAction = "replay" | "open" | "quit" | "help";
 
 const actions: Readonly<Record<string, KeyAction>> = {
   r: "replay",
@@ -13,15 +13,19 @@ const actions: Readonly<Record<string, KeyAction>> = {
 };
 
 /**
- * Listens to single keys, where a person types them. Returns the function that gives the terminal back as it was;
- * without a terminal nothing is read at all.
+ * Reads single keys from a terminal; any key without an action is `help`. Returns the function that restores the
+ * terminal. Without a terminal nothing is read.
  */
 export function listenToKeys(stdin: InputStream, onAction: (action: KeyAction) => void): () => void {
   if (!stdin.isTTY || !stdin.setRawMode) return () => {};
   const onData = (typed: Buffer | string) => {
-    for (const key of String(typed)) {
-      const action = actions[key.toLowerCase()];
-      if (action) onAction(action);
+    const text = String(typed);
+    // An arrow or a function key is one key, which comes as several characters.
+    const keys = text.startsWith("\u001b") ? [text] : [...text];
+    for (const key of keys) {
+      const action = actions[key.toLowerCase()] ?? "help";
+      // Enter is often pressed to leave a blank line.
+      if (key !== "\r" && key !== "\n") onAction(action);
     }
   };
   stdin.setRawMode(true);

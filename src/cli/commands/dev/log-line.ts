@@ -1,3 +1,4 @@
+import { durationText } from "../../../core/duration-text.ts";
 import { plainText } from "../../../plain-text.ts";
 import { deceptiveCharacters } from "../../../visible-text.ts";
 
@@ -60,9 +61,15 @@ export function tellDelivery(logged: LogLine): ToldDelivery | undefined {
 }
 
 /** Why it was not run, or what went wrong; for everything else the sign says it. */
-function remark({ reason, duplicate, code, msg, status, outcome }: LogLine, bad: boolean): string | undefined {
+function remark(
+  { reason, duplicate, code, msg, status, outcome, nextAttemptInMs, err }: LogLine,
+  bad: boolean,
+): string | undefined {
   if (typeof reason === "string") return `ignored: ${reason}`;
   if (duplicate === true) return "a duplicate, not run again";
+  // What the handler threw stands below.
+  if (typeof nextAttemptInMs === "number" && err !== undefined)
+    return `next attempt in ${durationText(nextAttemptInMs)}`;
   if (bad) return typeof msg === "string" ? msg : String(code ?? "");
   return status === 202 && outcome === undefined ? "accepted" : undefined;
 }

@@ -12,8 +12,8 @@ import { canAsk, confirm } from "../../confirm.ts";
 import type { Invocation } from "../../invocation.ts";
 import { readPort } from "../../port.ts";
 import { wrongUsage } from "../../wrong-usage.ts";
-import { DevLines } from "./dev-lines.ts";
-import { listenToKeys } from "./keyboard.ts";
+import { DevLines, keyList } from "./dev-lines.ts";
+import { type KeyAction, listenToKeys } from "./keyboard.ts";
 import { openPage } from "./open-page.ts";
 import { writeStarterFile } from "./starter-file.ts";
 
@@ -143,11 +143,18 @@ async function findOrWriteFile({ file, options, invocation }: DevRun): Promise<s
   }
 }
 
-async function act(action: "replay" | "open", { session, run }: { session: DevSession; run: DevRun }): Promise<void> {
+async function act(
+  action: Exclude<KeyAction, "quit">,
+  { session, run }: { session: DevSession; run: DevRun },
+): Promise<void> {
   const { output } = run.invocation;
+  if (action === "help") {
+    output.say(keyList(session.state));
+    return;
+  }
   if (action === "open") {
-    const { url } = session.state;
-    if (!(await openPage(url))) output.say(`There is no program here to open a page: ${url}`);
+    const { url: page, console: url = page } = session.state;
+    if (!(await openPage(url))) output.say(`No program to open a page was found. Open ${url} in a browser.`);
     return;
   }
   try {

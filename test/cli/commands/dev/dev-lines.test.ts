@@ -24,8 +24,8 @@ describe("Ready", () => {
     expect(lines.ready(state, start)).toEqual([
       "",
       "Ready in 0.3 s: server.ts",
-      "  server  http://127.0.0.1:7860",
-      "  Hub     http://127.0.0.1:5050  (on this machine, no account)",
+      "  server   http://127.0.0.1:7860",
+      "  Hub      http://127.0.0.1:5050  (on this machine, no account)",
       "",
       "  retrain  dataset:me/data",
       "",
@@ -37,13 +37,22 @@ describe("Ready", () => {
 
   test("shows the inbox of the session where an endpoint runs in the background", () => {
     const inbox = "sqlite:./.hub-webhooks/dev.db";
-    expect(lines.ready({ ...state, inbox }, start)).toContain(`  inbox   ${inbox}  (of this session)`);
+    expect(lines.ready({ ...state, inbox }, start)).toContain(`  inbox    ${inbox}  (of this session)`);
   });
 
   test("shows the secret that was made for the session", () => {
     expect(lines.ready(state, { ...start, secret: "5e55ion" })).toContain(
-      "  secret  5e55ion  (of this session; its Hub and trigger send it)",
+      "  secret   5e55ion  (of this session; its Hub and trigger send it)",
     );
+  });
+
+  test("shows where the console is, which the key o opens", () => {
+    const consoleUrl = "http://127.0.0.1:7860/_deliveries";
+    const ready = lines.ready({ ...state, console: consoleUrl }, start);
+    expect(ready).toContain(`  console  ${consoleUrl}  (key o)`);
+    expect(ready).toContain("Keys: r replays the latest delivery, o opens the console, q quits");
+    const withoutKeys = lines.ready({ ...state, console: consoleUrl }, { ...start, hasKeys: false });
+    expect(withoutKeys).toContain(`  console  ${consoleUrl}`);
   });
 
   test("names a local Hub that is not where trigger looks by itself", () => {
@@ -61,10 +70,10 @@ describe("Ready", () => {
       endpoints: [registered, silent],
     };
     const text = lines.ready(real, { ...start, hasKeys: false }).join("\n");
-    expect(text).toContain("  public  https://owl.example\n  Hub     https://huggingface.co\n");
+    expect(text).toContain("  public   https://owl.example\n  Hub      https://huggingface.co\n");
     expect(text).toContain('  silent   not registered: add { watch: "dataset:you/data" } to the endpoint, or --watch');
     expect(text).not.toContain("trigger");
-    expect(text).toContain("Ctrl+C ends it.");
+    expect(text).toContain("Press Ctrl+C to stop.");
   });
 
   test("says what to do where there is no endpoint yet", () => {
@@ -81,7 +90,7 @@ describe("An event is one line", () => {
     [{ event: "reloaded", endpoints: [] }, "✓ loaded: no endpoint"],
     [
       { event: "broken", reason: "server.ts does not load.", isRestarted: false },
-      "✗ server.ts does not load. Deliveries are answered 503 until you have mended it.",
+      "✗ server.ts does not load. Deliveries are answered 503 until you fix it.",
     ],
     [{ event: "broken", reason: "It has ended.", isRestarted: true }, "✗ It has ended. It is started again."],
     [
@@ -100,6 +109,18 @@ describe("An event is one line", () => {
     ],
   ])("%j", (event, text) => {
     expect(lines.of(event)).toEqual([`03:04:05 ${text}`]);
+  });
+
+  test("of a file that throws shows what it threw once, and the calls that led there", () => {
+    const reason = "server.ts does not load. TypeError: boom (lib.ts:3:7)";
+    const stack = "TypeError: boom\n    at deep (/me/lib.ts:3:7)\n    at /me/server.ts:1:1";
+    expect(lines.of({ event: "broken", reason, stack, isRestarted: false })).toEqual([
+      `03:04:05 ✗ ${reason}. Deliveries are answered 503 until you fix it.`,
+      "        at deep (/me/lib.ts:3:7)",
+      "        at /me/server.ts:1:1",
+    ]);
+    const shallow = "TypeError: boom\n    at /me/lib.ts:3:7";
+    expect(lines.of({ event: "broken", reason, stack: shallow, isRestarted: false })).toHaveLength(1);
   });
 
   test("of a delivery that the server did not answer itself says why", () => {

@@ -9,13 +9,14 @@ function makeTerminalInput() {
   return { stdin, modes };
 }
 
-test("Each key does what it is for, and any other nothing", () => {
+test("Each key does what it is for, any other asks for the list of keys, and Enter does nothing", () => {
   const { stdin } = makeTerminalInput();
   const actions: KeyAction[] = [];
   listenToKeys(stdin, (action) => actions.push(action));
-  stdin.emit("data", Buffer.from("rOx\n"));
+  stdin.emit("data", Buffer.from("rOx\r\n"));
+  stdin.emit("data", "\u001b[A");
   stdin.emit("data", "q\u0003\u0004");
-  expect(actions).toEqual(["replay", "open", "quit", "quit", "quit"]);
+  expect(actions).toEqual(["replay", "open", "help", "help", "quit", "quit", "quit"]);
 });
 
 test("The terminal is given back as it was", () => {

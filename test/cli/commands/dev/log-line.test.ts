@@ -55,9 +55,15 @@ describe("A line of the log", () => {
     ],
     [
       "an attempt that will be tried again",
-      { outcome: "retrying", attempt: 1, ms: 5, msg: "delivery will be tried again" },
+      { outcome: "retrying", attempt: 1, ms: 5, nextAttemptInMs: 30_000, msg: "Timed out." },
       "✗",
-      "retrying  retrain  dataset:me/data  repo.content update  5 ms  attempt 1  delivery will be tried again",
+      "retrying  retrain  dataset:me/data  repo.content update  5 ms  attempt 1  Timed out.",
+    ],
+    [
+      "an attempt that threw and will be tried again",
+      { outcome: "retrying", attempt: 1, ms: 5, nextAttemptInMs: 30_000, msg: "It failed.", err: { message: "no" } },
+      "✗",
+      "retrying  retrain  dataset:me/data  repo.content update  5 ms  attempt 1  next attempt in 30 s",
     ],
   ])("of %s is told in one line", (_name, fields, sign, text) => {
     expect(told({ ...delivery, ...fields })).toMatchObject({ sign, text, below: [] });

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { listenFrom } from "../../src/dev/next-free-port.ts";
+
+const isTaken = (error: unknown) => error === "taken";
+
+/** Listens only where `taken` says no; notes each port that was tried. */
+function listener(taken: (port: number) => boolean) {
+  const tried: number[] = [];
+  const listen = async (port: number) => {
+    tried.push(port);
+    if (taken(port)) throw "taken";
+    return port;
+  };
+  return { tried, listen };
+}
+
+test("A port that is taken is followed by the next one that is free", async () => {
+  const { tried, listen } = listener((port) => port < 7863);
+  expect(await listenFrom(7860, { listen, isTaken })).toBe(7863);
+  expect(tried).toEqual([7860, 7861, 7862, 7863]);
+});
+
+test("The system chooses a port where the usual one and the 20 after it are taken", async () => {
+  const { tried, listen } = listener((port) => port !== 0);
+  expect(await listenFrom(7860, { listen, isTaken })).toBe(0);
+  expect(tried).toHaveLength(22);
+});
+
+test("Any other error ends the search", async () => {
+  const listen = () => Promise.reject(new Error("EACCES"));
+  await expect(listenFrom(80, { listen, isTaken })).rejects.toThrow("EACCES");
+});

@@ -1,0 +1,33 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import type { Inbox, QueueOptions } from "../../src/inbox/inbox.ts";
+import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
+import { WebhooksServer } from "../../src/index.ts";
+import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+import { waitFor } from "../support/wait-for.ts";
+
+test("The acceptance of a delivery is logged before its handler runs, also where the inbox hands it out earlier", async () => {
+  const logger = createMemoryLogger();
+  const stored: Inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: () => logger });
+  let queue: QueueOptions | undefined;
+  const early: Inbox = Object.assign(Object.create(stored), {
+    work: (options: QueueOptions) => {
+      queue = options;
+    },
+    close: (graceMs: number) => stored.close(graceMs),
+    counts: () => stored.counts(),
+    async accept(arrival: Parameters<Inbox["accept"]>[0]) {
+      const task = { ...arrival, attempt: 1, isLast: false, retryWaitMs: 1 };
+      void queue?.run(task, new AbortController().signal);
+      for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+      return { duplicate: false };
+    },
+  });
+  const server = new WebhooksServer({ secret: false, inbox: early, logger });
+  onTestFinished(() => server.close());
+  server.webhook("retrain", { background: true }, () => {});
+  await server.fetch(deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo"), id: "first" }));
+  const messages = () => logger.lines.map(({ msg }) => msg).filter((message) => message.startsWith("delivery "));
+  await waitFor(() => expect(messages()).toEqual(["delivery accepted", "delivery succeeded"]));
+});
