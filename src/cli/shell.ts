@@ -24,8 +24,9 @@ export function processShell(): Shell {
   const stopped = Promise.withResolvers<void>();
   // From then on a signal ends the process at once, and with it what it has started.
   const stop = () => {
-    for (const signal of ["SIGINT", "SIGTERM"]) process.off(signal, stop).on(signal, () => process.exit(1));
-    process.off("SIGHUP", stop).on("SIGHUP", () => {});
+    // Added first: Node drops a signal that arrives together with this one where a moment passes without a listener.
+    for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1)).off(signal, stop);
+    process.on("SIGHUP", () => {}).off("SIGHUP", stop);
     stopped.resolve();
   };
   for (const stream of [process.stdout, process.stderr]) {
