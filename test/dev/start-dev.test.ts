@@ -8,6 +8,7 @@ import type { DevEvent } from "../../src/dev/dev-event.ts";
 import { startDev } from "../../src/dev/dev-session.ts";
 import { findSessionSecret } from "../../src/dev/session-note.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { systemClock } from "../../src/tunnel/clock.ts";
 import { runCommand } from "../cli/run-command.ts";
 import { freePort } from "../support/free-port.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
@@ -333,6 +334,11 @@ describe("A session with a local Hub", () => {
 
 describe("A session with a tunnel", () => {
   test("is told when it is down, up and elsewhere, and its webhooks follow", async () => {
+    const { pause } = systemClock;
+    const shortened = vi
+      .spyOn(systemClock, "pause")
+      .mockImplementation((milliseconds, signal) => pause(Math.min(milliseconds, 50), signal));
+    onTestFinished(() => shortened.mockRestore());
     const project = await openProject();
     await using host = await startLocaltunnelServer();
     const { session, events, names, until } = await startIn(project, {
