@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { idsKnownMs } from "../known-ids.ts";
 import { defaultRetentionMs } from "../retention.ts";
 import type { DamageLog } from "./damage-log.ts";
@@ -16,27 +17,46 @@ export interface HousekeepingOptions {
   /** The retention of an endpoint of this process. */
   retentionOf: (endpoint: string) => Retention | undefined;
   isStopped: () => boolean;
+  /** Called when there is much to write: a thread then copies the log into the file, so that no commit has to. */
+  startThread: () => void;
 }
 
 /** An owner that has not shown for so long that it is alive has left nothing but its row. */
 const ownersKeptMs = 24 * 3_600_000;
 
 /**
+ * How many times as long as a step took passes until the next one, and at most, in milliseconds: a prune may take its time,
+ * and a commit waits for the disk while the log is copied.
+ */
+const pauseFactor = 3;
+const maxPauseMs = 1_000;
+
+/**
  * Removes what is past its retention, of all endpoints that the file has deliveries of, and gives the space back. Works in
  * steps, between which others write. Returns how many deliveries.
  */
 export async function pruneInbox(options: HousekeepingOptions): Promise<number> {
-  const { table, commit, damage, now, retentionOf, isStopped } = options;
+  const { table, commit, damage, now, retentionOf, isStopped, startThread } = options;
   let count = 0;
+  /** Runs a step in a transaction; resolves when the next one may follow. */
+  const step = async <Result extends { isDone: boolean }>(operation: () => Result): Promise<Result> => {
+    const startedAt = performance.now();
+    const result = await commit.write(operation);
+    if (!result.isDone) {
+      startThread();
+      await wait(Math.min(pauseFactor * (performance.now() - startedAt), maxPauseMs));
+    }
+    return result;
+  };
   for (const { endpoint, retention: stored } of table().remover.endpoints()) {
     const retention = retentionOf(endpoint) ?? stored ?? { bodiesMs: defaultRetentionMs, idsMs: idsKnownMs };
     for (let isDone = false; !isDone && !isStopped(); ) {
       const limits = { bodiesBefore: now() - retention.bodiesMs, idsBefore: now() - retention.idsMs };
       const { damaged } = table().remover;
       try {
-        const step = await commit.write(() => table().remover.prune(endpoint, limits));
-        count += step.count;
-        isDone = step.isDone;
+        const removed = await step(() => table().remover.prune(endpoint, limits));
+        count += removed.count;
+        isDone = removed.isDone;
       } catch (error) {
         if (!damage.note(error, endpoint)) throw error;
         isDone = table().remover.damaged === damaged;
@@ -46,7 +66,7 @@ export async function pruneInbox(options: HousekeepingOptions): Promise<number> 
   if (isStopped()) return count;
   await commit.write(() => table().dropOwnersBefore(now() - ownersKeptMs));
   for (let isDone = false; !isDone && !isStopped(); ) {
-    ({ isDone } = await commit.write(() => table().remover.shrink()));
+    ({ isDone } = await step(() => table().remover.shrink()));
   }
   return count;
 }

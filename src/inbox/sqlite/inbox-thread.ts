@@ -30,7 +30,8 @@ export interface InboxThreadOptions {
 /**
  * Does what a blocked event loop must not stop, and what must not block it: a thread shows other processes that this one
  * is alive while it runs deliveries, unless the loop is blocked for so long that it counts as hung, and copies the log of
- * the database into its file. It starts with the first delivery that runs, and keeps no process alive.
+ * the database into its file. It starts with the first delivery that runs or the first prune of much, and keeps no process
+ * alive.
  */
 export class InboxThread {
   readonly #options: InboxThreadOptions;
@@ -54,7 +55,12 @@ export class InboxThread {
   /** Notes how many deliveries run here. */
   setRunning(count: number): void {
     Atomics.store(this.#shared, 0, count);
-    if (count > 0 && this.#thread === undefined && !this.#hasFailed && !this.#isClosed) this.#start();
+    if (count > 0) this.start();
+  }
+
+  /** Starts the thread, if it can be started and has not been: for what is written, nothing has to run. */
+  start(): void {
+    if (this.#thread === undefined && !this.#hasFailed && !this.#isClosed) this.#start();
   }
 
   /** Lets another thread open the file at the path, after it was replaced. */

@@ -3,7 +3,7 @@ import { isDamage } from "./sqlite-error.ts";
 import type { Statements } from "./statements.ts";
 
 /** How long a step may take, in milliseconds: arrivals wait for it. A delivery with a large body takes longer. */
-const stepMs = 10;
+const stepMs = 5;
 const maxRows = 200;
 /** Pages that are given back before the clock is looked at. */
 const pagesPerTurn = 16;

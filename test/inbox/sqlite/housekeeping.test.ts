@@ -1,9 +1,10 @@
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
+import { StepRemover } from "../../../src/inbox/sqlite/step-remover.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed } from "../engine.ts";
 import { inboxFile } from "../open-file.ts";
@@ -110,6 +111,30 @@ describe("Space that is not needed any more", () => {
     expect(await inbox.prune()).toBe(300);
     await inbox.close(0);
     expect(statSync(file).size).toBeLessThan(1_000_000);
+  });
+
+  test("is given back while the inbox is open, by a thread that copies the log", async () => {
+    const { inbox, file } = openInbox();
+    fill(file, { count: 1_000, status: "succeeded", bodyBytes: 50_000 });
+    expect(await inbox.prune()).toBe(1_000);
+    await waitFor(() => expect(statSync(file).size).toBeLessThan(25_000_000));
+  });
+});
+
+describe("A prune of much", () => {
+  test("pauses after each step for longer than that took, so that others write", async () => {
+    const { inbox, file } = openInbox();
+    fill(file, { count: 4_000, status: "succeeded" });
+    const steps = vi.spyOn(StepRemover.prototype, "prune");
+    onTestFinished(() => steps.mockRestore());
+    let isDone = false;
+    const pruned = inbox.prune().finally(() => {
+      isDone = true;
+    });
+    let accepted = 0;
+    for (; !isDone; accepted += 1) await inbox.accept(arrival(`a${accepted}`, { endpoint: "other" }));
+    expect(await pruned).toBe(4_000);
+    expect(accepted).toBeGreaterThan(3 * steps.mock.calls.length);
   });
 });
 
