@@ -1,6 +1,7 @@
-import { statSync } from "node:fs";
+import { renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { InboxThread } from "../../../src/inbox/sqlite/inbox-thread.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
@@ -14,9 +15,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function openThread(file: string | undefined, owner = "me", { maxBlockedMs = 600_000 } = {}) {
+function openThread(file: string | undefined, owner = "me", { maxBlockedMs = 600_000, beatMs = 20 } = {}) {
   const logger = createMemoryLogger();
-  const thread = new InboxThread({ file, owner, beatMs: 20, maxBlockedMs, log: () => logger });
+  const thread = new InboxThread({ file, owner, beatMs, maxBlockedMs, log: () => logger });
   onTestFinished(() => thread.close());
   return { thread, logger };
 }
@@ -25,6 +26,14 @@ function beatsIn(file: string, owner = "me") {
   const database = new DatabaseSync(file, { readOnly: true });
   onTestFinished(() => database.close());
   return () => Number(database.prepare("SELECT beat FROM owners WHERE owner = ?").get(owner)?.beat ?? 0);
+}
+
+/** Waits until a thread that is started now works: one that was started before works by then, or has failed. */
+async function startAnother(): Promise<void> {
+  const { file } = openInbox();
+  openThread(file, "another").thread.setRunning(1);
+  const beats = beatsIn(file, "another");
+  await waitFor(() => expect(beats()).toBeGreaterThan(5));
 }
 
 test("The thread of an inbox shows that the process is alive as long as it runs something", async () => {
@@ -68,20 +77,58 @@ test("The thread stops showing it while the event loop is blocked for too long, 
   await waitFor(() => expect(hung()).toBeGreaterThan(last));
 });
 
-test("Another thread goes on at the path after the file was replaced, and none after it was closed", async () => {
+test("The thread shows at once that the process is alive", async () => {
+  const { file } = openInbox();
+  const { thread } = openThread(file, "me", { beatMs: 3_600_000 });
+  const beats = beatsIn(file);
+  thread.setRunning(1);
+  await waitFor(() => expect(beats()).toBe(1));
+});
+
+test("Another thread goes on in the place of the first after the file was replaced", async () => {
+  const [first, second] = [openInbox(), openInbox()];
+  for (const { inbox } of [first, second]) await inbox.close(0);
+  const { file } = first;
+  const { thread } = openThread(file);
+  const beats = beatsIn(file);
+  thread.setRunning(1);
+  await waitFor(() => expect(beats()).toBeGreaterThan(0));
+  const before = beats();
+  for (const suffix of ["", "-wal", "-shm"]) renameSync(`${file}${suffix}`, `${file}-moved${suffix}`);
+  renameSync(second.file, file);
+  await thread.restart();
+  const stopped = beats();
+  const beatsAtPath = beatsIn(file);
+  await waitFor(() => expect(beatsAtPath()).toBeGreaterThan(before + 5));
+  expect(beats()).toBe(stopped);
+});
+
+test("No thread goes on after it was closed", async () => {
   const { file } = openInbox();
   const { thread } = openThread(file);
   const beats = beatsIn(file);
   thread.setRunning(1);
   await waitFor(() => expect(beats()).toBeGreaterThan(0));
-  await thread.restart();
-  const before = beats();
-  await waitFor(() => expect(beats()).toBeGreaterThan(before));
   await thread.close();
   const after = beats();
+  await thread.restart();
   thread.setRunning(1);
+  await startAnother();
   expect(thread.needsEventLoop).toBe(true);
   expect(beats()).toBe(after);
+});
+
+test("No timer is left by a thread that was closed or has failed", async () => {
+  const [closed, failing] = [openThread(openInbox().file).thread, openThread(inboxFile())];
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  closed.setRunning(1);
+  expect(vi.getTimerCount()).toBe(1);
+  await closed.close();
+  expect(vi.getTimerCount()).toBe(0);
+  failing.thread.setRunning(1);
+  expect(vi.getTimerCount()).toBe(1);
+  while (failing.logger.lines.length === 0) await setImmediate();
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 test("The thread copies the log into the file, so that no commit has to", async () => {
@@ -101,21 +148,21 @@ test("A thread that cannot work is logged once, and leaves it to the event loop 
   thread.setRunning(1);
   await waitFor(() => expect(logger.lines).toMatchObject([{ level: "warn", msg: expect.stringContaining("thread") }]));
   thread.setRunning(2);
-  // Another thread would have failed as well by the time that one works.
-  const elsewhere = openInbox().file;
-  openThread(elsewhere, "other").thread.setRunning(1);
-  const otherBeats = beatsIn(elsewhere, "other");
-  await waitFor(() => expect(otherBeats()).toBeGreaterThan(5));
+  await startAnother();
   expect(thread.needsEventLoop).toBe(true);
   expect(logger.lines).toHaveLength(1);
   openInbox({ file });
+  // Also when nothing runs just then.
+  thread.setRunning(0);
   await thread.restart();
+  thread.setRunning(1);
   await waitFor(() => expect(thread.needsEventLoop).toBe(false));
 });
 
-test("An inbox in memory needs no thread", () => {
+test("An inbox in memory needs no thread", async () => {
   const { thread, logger } = openThread(undefined);
   thread.setRunning(1);
+  await startAnother();
   expect(thread.needsEventLoop).toBe(false);
   expect(logger.lines).toEqual([]);
 });
