@@ -32,10 +32,12 @@ export async function startRedis(
   const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-redis-"));
   const port = await freePort();
   const safe = ["--appendonly", "yes", "--appendfsync", "always", "--save", "", "--maxmemory-policy", "noeviction"];
+  // A replica is synced at once: by default it waits five seconds for others to be synced with.
+  const fast = ["--repl-diskless-sync-delay", "0"];
   const [program = "", ...before] = [...(core === undefined ? [] : ["taskset", "-c", `${core}`]), "redis-server"];
   const child = spawn(
     program,
-    [...before, "--bind", "127.0.0.1", "--port", `${port}`, "--dir", folder, ...safe, ...settings],
+    [...before, "--bind", "127.0.0.1", "--port", `${port}`, "--dir", folder, ...safe, ...fast, ...settings],
     { stdio: "ignore" },
   );
   const client = new Redis({ port, maxRetriesPerRequest: null, retryStrategy: () => 20 });

@@ -15,14 +15,14 @@ export function describeLostLeases(engine: Engine): void {
 
   describe("A delivery whose handler blocks the event loop", () => {
     test("for longer than its lease is run once, while another receiver waits for work", async () => {
-      const leaseMs = 3_000;
+      const leaseMs = 1_500;
       const { inbox, store } = await openInbox(engine, { leaseMs });
       const child = start(store, { LEASE_MS: `${leaseMs}` });
       await child.says("ready");
       // What renews leases meanwhile is loaded when it is first needed, which takes its time on a busy machine.
-      await inbox.accept(arrival("blocks-1000"));
+      await inbox.accept(arrival(`blocks-${leaseMs / 2}`));
       await child.says("ended");
-      const id = `blocks-${2.5 * leaseMs}`;
+      const id = `blocks-${2 * leaseMs}`;
       await inbox.accept(arrival(id));
       await child.says("took", 2);
       const runs = work(inbox, () => succeeded);

@@ -86,6 +86,8 @@ describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
     await reached(inbox, "after", "succeeded");
     expect(runs.map(({ id }) => id)).toEqual(["before", "after"]);
     await vi.waitFor(async () => expect(await inbox.problems()).toEqual([]), { timeout: 15_000, interval: 50 });
+    // Before its server is gone, which it would wait for.
+    await inbox.close(0);
   });
 
   test("is left for the primary that takes its place at the same address", { timeout: 60_000 }, async () => {
@@ -102,6 +104,7 @@ describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
     await client.replicaof("127.0.0.1", other.port);
     await vi.waitFor(() => inbox.accept(arrival("after")), { timeout: 15_000, interval: 50 });
     await vi.waitFor(() => expect(runs.map(({ id }) => id)).toContain("after"), { timeout: 20_000 });
+    await inbox.close(0);
   });
 });
 
