@@ -27,7 +27,12 @@ export function describeCrashContract(engine: Engine): void {
         void child.exited.then(() => {
           hasExited = true;
         });
-        await waitFor(async () => expect(hasExited || (await settled())).toBe(true), { interval: 20 });
+        const isOver = async () => hasExited || settled();
+        // A process that hangs is shown with what it has run.
+        await waitFor(
+          async () => expect({ isOver: await isOver(), ran: child.lines }).toMatchObject({ isOver: true }),
+          { interval: 20 },
+        );
         child.signal("SIGKILL");
         await child.exited;
       }
