@@ -22,25 +22,19 @@ const standardDecorators: Plugin = {
 // Hundreds of processes are started, and each would compile the same sources anew.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("./node_modules/.cache/node-compile/", import.meta.url));
 
-/** Faults that are tried on processes of their own, which are killed, starved and cut off. */
-const breaksProcesses = [
-  "inbox",
-  "inbox-crash",
-  "inbox-recovery",
-  "inbox-servers",
-  "inbox-sqlite",
-  "own-process",
-  "process",
-  "protocol",
-  "registration",
-  "terminal",
-  "tunnel",
-].map((name) => `test/faults/${name}.test.ts`);
-/** What takes long without being changed often: real browsers, and whole sessions of the command line. */
-const takesLong = ["test/**/*.browser.test.ts", "test/e2e/dev-loop.test.ts", "test/e2e/template.test.ts"];
-const left = process.env.SLOW_TESTS === "1" ? [] : [...breaksProcesses, ...takesLong];
+/** `npm run faults` and `.ci/run` run these: faults, real browsers, and sessions that consist of many processes. */
+const takesLong = [
+  "test/faults/**/*.test.ts",
+  "test/**/*.browser.test.ts",
+  "test/dev/start-dev-real.test.ts",
+  "test/e2e/dev-loop.test.ts",
+  "test/e2e/template.test.ts",
+  "test/inbox/bullmq/lost-leases.test.ts",
+  "test/tunnel/tunnel-failure.test.ts",
+];
+const left = process.env.SLOW_TESTS === "1" ? [] : takesLong;
 if (left.length > 0) {
-  console.warn("Skipped: faults of whole processes, browsers and whole sessions. Set SLOW_TESTS=1 to run them.");
+  console.warn("Skipped: faults, browsers and sessions of many processes. Set SLOW_TESTS=1 to run them.");
 }
 
 /** Their subjects keep nothing in the process they run in, so that one process may run many files of them. */
@@ -56,14 +50,14 @@ export default defineConfig({
     // An error that nobody handles fails the run: that is what it would do to a receiver.
     dangerouslyIgnoreUnhandledErrors: false,
     // Most tests wait for a socket or a process more than they compute: as many workers as cores leave them idle.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism() + 2,
     testTimeout: 20_000,
     hookTimeout: 30_000,
     // Its own second is over before a process has started on a busy machine.
     expect: { poll: { timeout: 15_000 } },
     unstubEnvs: true,
     projects: [
-      { extends: true, test: { name: "together", isolate: false, include: together, exclude: apart } },
+      { extends: true, test: { name: "together", isolate: false, include: together, exclude: [...apart, ...left] } },
       { extends: true, test: { name: "apart", include: apart, exclude: left } },
       {
         extends: true,
