@@ -59,10 +59,11 @@ export class FrontDoor {
    * @throws `PORT_IN_USE`, `LISTEN_FAILED`.
    */
   static async open(options: FrontDoorOptions): Promise<FrontDoor> {
-    const passing = { agent: new Agent({ keepAlive: true }), latest: new LatestDelivery() };
+    const passing = { agent: new Agent({ keepAlive: true }), latest: new LatestDelivery(), isLocal: false };
+    const isLocal = !options.takesAnyHost;
     const isForeign = createHostCheck(options);
     const own = serve(options, {}, (exchange) =>
-      isForeign(exchange.incoming) ? refuseHost(exchange.outgoing) : pass(options, passing, exchange),
+      isForeign(exchange.incoming) ? refuseHost(exchange) : pass(options, { ...passing, isLocal }, exchange),
     );
     // The tunnel's server opens connections before it needs them: an idle one must not be taken for a slow one.
     const lasting = { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 };

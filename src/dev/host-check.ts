@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isLoopbackHost } from "../loopback.ts";
+import { renderErrorPage } from "../page/error-page.ts";
+import { wantsPage } from "../page/wants-page.ts";
 
 /** What {@link createHostCheck} needs. */
 export interface HostCheckOptions {
@@ -33,8 +35,11 @@ export function createHostCheck({
 }
 
 /** Answers a request that names a foreign host. */
-export function refuseHost(outgoing: ServerResponse): void {
-  const error = "Use this server by its own address, 127.0.0.1 or localhost.";
-  outgoing.writeHead(403, { "content-type": "application/json", connection: "close" });
-  outgoing.end(JSON.stringify({ error, code: "CROSS_SITE_REFUSED" }));
+export function refuseHost({ incoming, outgoing }: { incoming: IncomingMessage; outgoing: ServerResponse }): void {
+  const [code, error] = ["CROSS_SITE_REFUSED", "Use this server by its own address, 127.0.0.1 or localhost."];
+  const { method = "GET", headers } = incoming;
+  const isBrowser = wantsPage({ method, accept: headers.accept });
+  const page = isBrowser ? renderErrorPage({ status: 403, code, message: error }) : undefined;
+  outgoing.writeHead(403, { ...(page?.headers ?? { "content-type": "application/json" }), connection: "close" });
+  outgoing.end(page?.html ?? JSON.stringify({ error, code }));
 }

@@ -2,6 +2,8 @@ import { type Agent, type IncomingMessage, request, type ServerResponse } from "
 import { describeError } from "../core/describe-error.ts";
 import { hopByHopHeaders } from "../core/hop-by-hop.ts";
 import { WebhookError } from "../errors.ts";
+import { type ErrorPage, renderErrorPage } from "../page/error-page.ts";
+import { wantsPage } from "../page/wants-page.ts";
 import { hasLeft } from "../server/node/half-open.ts";
 import type { Probe } from "../tunnel/probe.ts";
 import type { LatestDelivery, ObservedDelivery } from "./latest-delivery.ts";
@@ -23,10 +25,12 @@ export interface PassOptions {
 
 const retryAfterSeconds = "1";
 
-/** What the passing of all requests shares. */
+/** What all requests of a socket share. */
 export interface Passing {
   agent: Agent;
   latest: LatestDelivery;
+  /** Whether only this machine reaches the socket: a page may show source and paths there. */
+  isLocal: boolean;
 }
 
 /** A request and the answer to it. */
@@ -40,7 +44,7 @@ export interface ProxiedExchange {
 /** Passes a request on as it came, once there is a server, and its answer back. */
 export async function pass(
   options: PassOptions,
-  { agent, latest }: Passing,
+  { agent, latest, isLocal }: Passing,
   { incoming, outgoing, expectsContinue }: ProxiedExchange,
 ): Promise<void> {
   const { onDelivery, onProblem, probe } = options;
@@ -53,8 +57,9 @@ export async function pass(
   try {
     port = await serverPort(options);
   } catch (reason) {
-    if (!WebhookError.isInstance(reason)) answerLater(outgoing, { error: "There is no server.", delivery });
-    else answerLater(outgoing, { error: "The server's file does not load.", code: reason.code, delivery });
+    const page = isLocal ? pageOfFailure(incoming, reason) : undefined;
+    if (!WebhookError.isInstance(reason)) answerLater(outgoing, { error: "There is no server.", delivery, page });
+    else answerLater(outgoing, { error: "The server's file does not load.", code: reason.code, delivery, page });
     return;
   }
   // A client that has hung up meanwhile sends it again; the rest of this request would never end.
@@ -75,7 +80,14 @@ export async function pass(
   });
   inner.on("error", () => {
     if (outgoing.headersSent) outgoing.destroy();
-    else answerLater(outgoing, { error: "The server went away in the middle of this request.", delivery });
+    else {
+      const error = "The server went away in the middle of this request.";
+      answerLater(outgoing, {
+        error,
+        delivery,
+        page: isLocal ? pageOf(incoming, { code: "CLOSING", error }) : undefined,
+      });
+    }
   });
   // Aborts the signal of the handler when the client hangs up: a reset does so at once, and an end only after a probe.
   outgoing.on("close", () => {
@@ -116,18 +128,37 @@ async function serverPort({ serverPort: find, longestWaitMs = 20_000 }: PassOpti
   }
 }
 
-function answerLater(
-  outgoing: ServerResponse,
-  { error, code = "CLOSING", delivery }: { error: string; code?: string; delivery: ObservedDelivery | undefined },
-): void {
+interface LateAnswer {
+  error: string;
+  code?: string;
+  delivery: ObservedDelivery | undefined;
+  /** What a browser gets in place of the JSON. */
+  page: ErrorPage | undefined;
+}
+
+function answerLater(outgoing: ServerResponse, { error, code = "CLOSING", delivery, page }: LateAnswer): void {
   delivery?.giveUp(error);
+  const headers = page?.headers ?? { "content-type": "application/json" };
   // What is still to come of the body would have to be read before another request.
-  outgoing.writeHead(503, {
-    "content-type": "application/json",
-    "retry-after": retryAfterSeconds,
-    connection: "close",
-  });
-  outgoing.end(JSON.stringify({ error, code }));
+  outgoing.writeHead(503, { ...headers, "retry-after": retryAfterSeconds, connection: "close" });
+  outgoing.end(page?.html ?? JSON.stringify({ error, code }));
+}
+
+/** The page for a browser while the server's file does not load: what it threw, and where. */
+function pageOfFailure(incoming: IncomingMessage, reason: unknown): ErrorPage | undefined {
+  if (!WebhookError.isInstance(reason)) return pageOf(incoming, { code: "CLOSING", error: "There is no server yet." });
+  const { code, message, cause } = reason;
+  const details = cause instanceof Error ? (cause.stack ?? "").split("\n").filter((line) => line.trim() !== "") : [];
+  const error = `${message} Fix the file and save it: it is loaded again by itself. Then reload this page.`;
+  return pageOf(incoming, { code, error, title: "The server's file does not load", details });
+}
+
+function pageOf(
+  { method = "GET", headers }: IncomingMessage,
+  { error, ...content }: { code: string; error: string; title?: string; details?: readonly string[] },
+): ErrorPage | undefined {
+  if (!wantsPage({ method, accept: headers.accept })) return undefined;
+  return renderErrorPage({ status: 503, message: error, ...content });
 }
 
 /** How a message is framed and where it goes; a `Connection` header that names these must not remove them. */

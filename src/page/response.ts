@@ -1,3 +1,6 @@
+/** Pages that may show one of ours in a frame: the server's own, and those of the Hub, which embeds every Space. */
+export const hubFrames = "'self' https://huggingface.co https://*.huggingface.co https://*.hf.space";
+
 /** What a page may do beyond showing itself. */
 export interface PageRights {
   /** Whose pages may show it in a frame: the sources of `frame-ancestors`. */

@@ -7,6 +7,8 @@ export type Answer = JsonAnswer | Response;
 /** A status, and JSON as text; `null` for no body. */
 export interface JsonAnswer {
   readonly status: number;
+  /** The error that it tells, for a page that shows it to a person. */
+  readonly error?: WebhookError;
   readonly content: string | null;
   /** Beside the content type. */
   readonly extraHeaders?: Readonly<Record<string, string>>;
@@ -64,12 +66,13 @@ export function answerAccepted({ id, duplicate }: { id: string; duplicate: boole
 }
 
 /** The answer to a stranger: a message and a code, never a stack or a cause. */
-export function refusal({ code, message, status = 500, retryAfterSeconds }: WebhookError): JsonAnswer {
+export function refusal(error: WebhookError): JsonAnswer {
+  const { code, message, status = 500, retryAfterSeconds } = error;
   const extraHeaders = {
     ...(code === "METHOD_NOT_ALLOWED" && { allow: "POST" }),
     ...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),
   };
-  return { status, content: JSON.stringify({ error: message, code }), extraHeaders };
+  return { status, content: JSON.stringify({ error: message, code }), extraHeaders, error };
 }
 
 /** The same as a response, for pages. */
@@ -100,7 +103,16 @@ export function headersOf({ extraHeaders }: JsonAnswer): Record<string, string> 
 export function toResponse(answer: Answer): Response {
   if (isResponse(answer)) return answer;
   if (answer.content === null) return new Response(null, { status: answer.status });
-  return new Response(answer.content, { status: answer.status, headers: headersOf(answer) });
+  const response = new Response(answer.content, { status: answer.status, headers: headersOf(answer) });
+  if (answer.error) errors.set(response, answer.error);
+  return response;
+}
+
+const errors = new WeakMap<Response, WebhookError>();
+
+/** The error that one of our own answers tells; `undefined` for any other response. */
+export function errorOf(response: Response): WebhookError | undefined {
+  return errors.get(response);
 }
 
 /**

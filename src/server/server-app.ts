@@ -3,7 +3,8 @@ import { messageOf } from "../error-message.ts";
 import { WebhookError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { ownField } from "../own-field.ts";
-import { answerError, internalError, isResponse } from "./answer.ts";
+import { wantsPage } from "../page/wants-page.ts";
+import { answerError, errorOf, internalError, isResponse } from "./answer.ts";
 import { MountPoint, type MountPointOptions } from "./mount-point.ts";
 
 /**
@@ -61,7 +62,7 @@ export class ServerApp {
     addRoutes(builtIn);
     try {
       for (const { method, path, handler } of builtIn.routes) {
-        const added = withPreparedHeaders(handler);
+        const added = withPreparedHeaders(handler, mountPoint);
         this.#builtIn.add(added);
         this.hono.on(method, path, added);
       }
@@ -77,7 +78,9 @@ export class ServerApp {
       Object.assign(this.hono, { getPath: stripped });
     }
     // Whether the user's app has one of its own cannot be seen: it stays as it is.
-    if (this.#options.app === undefined) this.hono.notFound(() => answerError(nothingFound()));
+    if (this.#options.app === undefined) {
+      this.hono.notFound((context) => pageForBrowsers(answerError(nothingFound()), context, mountPoint));
+    }
     if (hasDefaultErrorHandler(this.hono)) this.hono.onError((cause, context) => this.#answerFailure(cause, context));
     this.hono.use = () => {
       throw middlewareTooLate();
@@ -106,11 +109,27 @@ export class ServerApp {
  * Adds the headers that middleware has set on the context to what `handler` answers: Hono adds them to the responses that
  * the context made, and the built-in routes answer with others.
  */
-function withPreparedHeaders(handler: Handler): Handler {
+function withPreparedHeaders(handler: Handler, mountPoint: MountPoint): Handler {
   return async (context, next) => {
-    const response = await handler(context, next);
+    const answer: unknown = await handler(context, next);
+    const response = isResponse(answer) ? await pageForBrowsers(answer, context, mountPoint) : answer;
     return isResponse(response) && context.req.routeIndex > 0 ? context.newResponse(response.body, response) : response;
   };
+}
+
+/** Shows an error to a person: a browser gets a page of the same status, and any other client the JSON. */
+async function pageForBrowsers(response: Response, context: Context, mountPoint: MountPoint): Promise<Response> {
+  const { req } = context;
+  const error = errorOf(response);
+  if (error === undefined || !wantsPage({ method: req.method, accept: req.header("accept") })) return response;
+  const { renderErrorPage } = await import("../page/error-page.ts");
+  const home = `${mountPoint.prefixOf(context)}/`;
+  const { code, message } = error;
+  const { status } = response;
+  const page = renderErrorPage({ status, code, message, home: home === req.path ? undefined : home });
+  const headers = new Headers(response.headers);
+  for (const [name, value] of Object.entries(page.headers)) headers.set(name, value);
+  return new Response(page.html, { status: response.status, headers });
 }
 
 /** The answer that an `HTTPException` carries: Hono's middleware refuses a request by throwing one. */

@@ -180,6 +180,23 @@ describe("The front door", () => {
     ]);
   });
 
+  test("shows a browser on this machine what the file threw and where, and nobody else", async () => {
+    const stack = "TypeError: boom\n    at deep (/me/lib.ts:3:7)\n    at /me/server.ts:1:1";
+    const cause = Object.assign(new Error("boom"), { stack });
+    const message = "server.ts does not load. TypeError: boom (lib.ts:3:7)";
+    const failure = new WebhookError(message, { code: "SERVER_FILE_INVALID", cause });
+    const { door } = await openDoor({ serverPort: () => Promise.reject(failure) });
+    const headers = { accept: "text/html,*/*;q=0.8" };
+    const page = await fetch(door.url, { headers });
+    expect([page.status, page.headers.get("content-type")]).toEqual([503, "text/html; charset=utf-8"]);
+    const html = await page.text();
+    for (const part of [message, "at deep (/me/lib.ts:3:7)", "at /me/server.ts:1:1"]) expect(html).toContain(part);
+    const outside = await fetch(`http://127.0.0.1:${door.publicPort}/webhooks/retrain`, { headers });
+    expect([outside.status, await outside.text()]).toEqual([503, expect.not.stringContaining("lib.ts")]);
+    const proxied = await openDoor({ serverPort: () => Promise.reject(failure), takesAnyHost: true });
+    expect(await (await fetch(proxied.door.url, { headers })).text()).not.toContain("lib.ts");
+  });
+
   test("leaves no timer behind once there is a server", async () => {
     const { listener } = recorder();
     const { door } = await openDoorTo(listener);

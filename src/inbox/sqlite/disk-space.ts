@@ -10,6 +10,10 @@ const maxReserveBytes = 16 * mebibyte;
 /** Part of the free space that the log may take, and of the whole disk that is kept free. */
 const share = 8;
 
+/** With more free space than this, it is read again after `refreshMs`, not before each transaction. */
+const plentyBytes = 256 * mebibyte;
+const refreshMs = 100;
+
 /** What statfs(2) reports of a disk, in bytes. */
 export interface Space {
   free: number;
@@ -26,6 +30,7 @@ export class DiskSpace {
   readonly #pageBytes: number;
   #room = Number.POSITIVE_INFINITY;
   #logPages = 0;
+  #refreshedAt = Number.NEGATIVE_INFINITY;
 
   /** @param read returns `undefined` where the space is unknown. */
   constructor(database: DatabaseSync, read: () => Space | undefined) {
@@ -34,8 +39,14 @@ export class DiskSpace {
     this.#pageBytes = Number(database.prepare("PRAGMA page_size").get()?.page_size);
   }
 
+  /** Does the same as {@link refresh}, unless there was plenty of space a moment ago. */
+  refreshIfNeeded(): void {
+    if (this.#room < plentyBytes || performance.now() - this.#refreshedAt > refreshMs) this.refresh();
+  }
+
   /** Reads how much space there is, and limits the log accordingly. Call it outside of a transaction. */
   refresh(): void {
+    this.#refreshedAt = performance.now();
     const space = this.#read();
     // Some file systems report no size at all.
     const isKnown = space !== undefined && space.total > 0;

@@ -84,7 +84,7 @@ export class InboxFile {
   /** Starts a transaction that may write. @throws when the lock is taken, or the file is gone and cannot be restored. */
   begin(): void {
     if (this.#problem) this.#ensureInPlace();
-    this.#space.refresh();
+    this.#space.refreshIfNeeded();
     this.#begin();
   }
 

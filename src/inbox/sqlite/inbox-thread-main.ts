@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { workerData } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
 import { BlockedLoop } from "../blocked-loop.ts";
 import type { InboxThreadData } from "./inbox-thread.ts";
 
@@ -51,3 +51,7 @@ showAlive();
 Atomics.store(shared, 1, 1);
 setInterval(showAlive, beatMs);
 setInterval(checkpoint, checkpointMs);
+parentPort?.on("message", () => {
+  checkpoint();
+  parentPort?.postMessage("copied");
+});

@@ -41,6 +41,8 @@ export class InboxThread {
   #thread: Worker | undefined;
   #hasFailed = false;
   #isClosed = false;
+  /** Settles what waits for a copy of the log. */
+  #copied: (() => void)[] = [];
 
   constructor(options: InboxThreadOptions) {
     this.#options = options;
@@ -55,12 +57,18 @@ export class InboxThread {
   /** Notes how many deliveries run here. */
   setRunning(count: number): void {
     Atomics.store(this.#shared, 0, count);
-    if (count > 0) this.start();
+    if (count > 0) this.#startOnce();
   }
 
-  /** Starts the thread, if it can be started and has not been: for what is written, nothing has to run. */
-  start(): void {
-    if (this.#thread === undefined && !this.#hasFailed && !this.#isClosed) this.#start();
+  /** Resolves once the thread has copied the log into the file; at once where there is no thread. */
+  async copyLog(): Promise<void> {
+    this.#startOnce();
+    const thread = this.#thread;
+    if (!thread) return;
+    await new Promise<void>((resolve) => {
+      this.#copied.push(resolve);
+      thread.postMessage("copy");
+    });
   }
 
   /** Lets another thread open the file at the path, after it was replaced. */
@@ -83,6 +91,17 @@ export class InboxThread {
     this.#thread = undefined;
     clearInterval(this.#loopTimer);
     await thread?.terminate();
+    this.#noteCopied();
+  }
+
+  #startOnce(): void {
+    if (this.#thread === undefined && !this.#hasFailed && !this.#isClosed) this.#start();
+  }
+
+  #noteCopied(): void {
+    const waiting = this.#copied;
+    this.#copied = [];
+    for (const resolve of waiting) resolve();
   }
 
   #start(): void {
@@ -98,10 +117,12 @@ export class InboxThread {
         env: {},
         execArgv: ["--disable-warning=ExperimentalWarning"],
       });
-      thread.unref();
       // Listened to until its end, since an error without a listener ends the process.
+      thread.on("message", () => this.#noteCopied());
       thread.on("error", (error) => this.#noteEnd(thread, error));
       thread.on("exit", () => this.#noteEnd(thread, new Error("It exited.")));
+      // Last: a listener of messages keeps the process alive.
+      thread.unref();
       this.#thread = thread;
       this.#loopTimer = startLoopBeat(loopBeat, beatMs);
     } catch (error) {
@@ -118,6 +139,7 @@ export class InboxThread {
     this.#thread = undefined;
     this.#hasFailed = true;
     clearInterval(this.#loopTimer);
+    this.#noteCopied();
     this.#options
       .log()
       .warn(

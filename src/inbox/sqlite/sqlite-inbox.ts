@@ -231,7 +231,7 @@ export class SqliteInbox implements Inbox {
         return queue && retentionOf(queue);
       },
       isStopped: () => this.#closed !== undefined,
-      startThread: () => this.#thread.start(),
+      copyLog: () => this.#thread.copyLog(),
     });
   }
 

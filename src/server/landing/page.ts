@@ -1,13 +1,10 @@
 import { hashAssets } from "../../page/assets.ts";
 import { copyScript } from "../../page/copy-script.ts";
-import { pageResponse } from "../../page/response.ts";
+import { hubFrames, pageResponse } from "../../page/response.ts";
 import { pageAddress } from "./address.ts";
 import { renderDocument } from "./document.ts";
 import type { LandingInfo } from "./info.ts";
 import { styles } from "./styles.ts";
-
-/** Whoever may show the page in a frame: the server itself and the Hub, which embeds every Space. */
-const frameAncestors = "'self' https://huggingface.co https://*.huggingface.co https://*.hf.space";
 
 const assets = hashAssets({ "styles.css": styles, "copy.js": copyScript });
 
@@ -23,7 +20,7 @@ const assets = hashAssets({ "styles.css": styles, "copy.js": copyScript });
  * ```
  */
 export function landingPage(info: LandingInfo, now: Date = new Date()): Response {
-  return pageResponse(renderOnce(info, now), { frameAncestors });
+  return pageResponse(renderOnce(info, now), { frameAncestors: hubFrames });
 }
 
 let rendered = { state: "", html: "" };

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { DiskSpace, type Space, spaceOf } from "../../../src/inbox/sqlite/disk-space.ts";
 import { openInbox } from "./inbox.ts";
 
@@ -35,6 +35,41 @@ describe("The log of a database", () => {
     disk.space = { free: 80 * mebibyte, total: 1_000 * mebibyte };
     room.refresh();
     expect(logBytes()).toBe(10 * mebibyte);
+  });
+});
+
+describe("The space of a disk", () => {
+  const reads = (free: number) => {
+    const database = new DatabaseSync(":memory:");
+    onTestFinished(() => database.close());
+    let count = 0;
+    const read = () => {
+      count += 1;
+      return { free, total: 1_000 * mebibyte };
+    };
+    const room = new DiskSpace(database, read);
+    room.refresh();
+    return { room, count: () => count };
+  };
+
+  test("is read before each transaction where there is little", () => {
+    const { room, count } = reads(200 * mebibyte);
+    room.refreshIfNeeded();
+    room.refreshIfNeeded();
+    expect(count()).toBe(3);
+  });
+
+  test("is read ten times a second where there is plenty", () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { room, count } = reads(900 * mebibyte);
+    room.refreshIfNeeded();
+    vi.advanceTimersByTime(100);
+    room.refreshIfNeeded();
+    expect(count()).toBe(1);
+    vi.advanceTimersByTime(1);
+    room.refreshIfNeeded();
+    expect(count()).toBe(2);
   });
 });
 
