@@ -149,7 +149,8 @@ function pageOfFailure(incoming: IncomingMessage, reason: unknown): ErrorPage | 
   if (!WebhookError.isInstance(reason)) return pageOf(incoming, { code: "CLOSING", error: "There is no server yet." });
   const { code, message, cause } = reason;
   const details = cause instanceof Error ? (cause.stack ?? "").split("\n").filter((line) => line.trim() !== "") : [];
-  const error = `${message} Fix the file and save it: it is loaded again by itself. Then reload this page.`;
+  const what = message.endsWith(".") ? message : `${message}.`;
+  const error = `${what} Fix the file, save it, and reload this page.`;
   return pageOf(incoming, { code, error, title: "The server's file does not load", details });
 }
 

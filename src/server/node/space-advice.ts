@@ -17,7 +17,7 @@ export function adviseInSpace({ inbox, hasBackgroundEndpoints, log }: SpaceAdvic
   );
   if (!hasBackgroundEndpoints || !isOnDisk(inbox)) return;
   log().warn(
-    "The inbox lies on the disk of this Space, which is lost at every restart, with all that waits in it: set INBOX_URL to a server, such as redis:// or postgres:// (Settings, Variables and secrets).",
+    "The inbox is on the disk of this Space, which is lost at every restart with all that waits in it. Set INBOX_URL to a Redis or PostgreSQL server (Settings, Variables and secrets). A Space can only connect to ports 80, 443 and 8080.",
   );
 }
 

@@ -337,7 +337,7 @@ describe("A server in a Space", () => {
     await server.launch(anyPort);
     const told = logger.lines.map(({ level, msg }) => `${level} ${msg}`);
     expect(told).toContainEqual(expect.stringMatching(/^info .*public or protected Space.*sleeps after 48 hours/));
-    const warning = expect.stringMatching(/^warn The inbox lies on the disk of this Space.*INBOX_URL/);
+    const warning = expect.stringMatching(/^warn The inbox is on the disk of this Space.*INBOX_URL/);
     if (warns) expect(told).toContainEqual(warning);
     else expect(told).not.toContainEqual(warning);
   });
