@@ -1,9 +1,9 @@
 import { type Agent, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { describeError } from "../core/describe-error.ts";
 import { hopByHopHeaders } from "../core/hop-by-hop.ts";
+import { wantsPage } from "../core/wants-page.ts";
 import { WebhookError } from "../errors.ts";
 import { type ErrorPage, renderErrorPage } from "../page/error-page.ts";
-import { wantsPage } from "../page/wants-page.ts";
 import { hasLeft } from "../server/node/half-open.ts";
 import type { Probe } from "../tunnel/probe.ts";
 import type { LatestDelivery, ObservedDelivery } from "./latest-delivery.ts";

@@ -127,7 +127,9 @@ export class BackgroundWork {
     const { inbox, log, now } = this.#options;
     if (typeof inbox === "object") return inbox;
     const { openServerInbox } = await import("./node/background.ts");
-    return openServerInbox({ url: this.#inboxUrl ?? inbox, log, now });
+    const found = await openServerInbox({ url: this.#inboxUrl ?? inbox, log, now });
+    if (found.maxRetryWaitMs !== undefined) this.limitRetryWaits(found.maxRetryWaitMs);
+    return found.inbox;
   }
 
   #work(inbox: Inbox, endpoint: Endpoint): void {

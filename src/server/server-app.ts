@@ -1,9 +1,9 @@
 import { type Context, type Handler, Hono } from "hono";
+import { wantsPage } from "../core/wants-page.ts";
 import { messageOf } from "../error-message.ts";
 import { WebhookError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { ownField } from "../own-field.ts";
-import { wantsPage } from "../page/wants-page.ts";
 import { answerError, errorOf, internalError, isResponse } from "./answer.ts";
 import { MountPoint, type MountPointOptions } from "./mount-point.ts";
 

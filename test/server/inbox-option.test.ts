@@ -41,6 +41,20 @@ describe("The inbox of a server that is given none", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  test("retries soon in a test run, whatever the default waits are", async () => {
+    vi.stubEnv("INBOX_URL", undefined);
+    const server = new WebhooksServer({ secret: false, logger: createMemoryLogger() });
+    onTestFinished(() => server.close());
+    const attempts: number[] = [];
+    server.webhook("retrain", { background: true }, (_payload, { delivery: { attempt } }) => {
+      attempts.push(attempt);
+      if (attempt < 4) throw new Error("not yet");
+    });
+    await server.fetch(delivery());
+    await waitFor(async () => expect(await server.inbox.get("first")).toMatchObject({ status: "succeeded" }));
+    expect(attempts).toEqual([1, 2, 3, 4]);
+  });
+
   test("is a file in the working folder otherwise", async () => {
     const folder = inNewFolder();
     for (const name of ["VITEST", "NODE_TEST_CONTEXT", "INBOX_URL"]) vi.stubEnv(name, undefined);

@@ -13,18 +13,30 @@ export interface OpenServerInboxOptions {
   now: () => number;
 }
 
+/** The inbox of a server with background endpoints. */
+export interface ServerInboxFound {
+  inbox: Inbox;
+  /** No retry waits for longer, in milliseconds, unless its handler asks to. Absent: the waits of the endpoints. */
+  maxRetryWaitMs?: number;
+}
+
+/** A test waits for the end of a delivery, not for its default waits of seconds and hours. */
+const maxTestRetryWaitMs = 50;
+
 /**
  * Opens the inbox of a server with background endpoints.
  *
  * @throws `OPTION_INVALID`, `INBOX_UNUSABLE`.
  */
-export async function openServerInbox({ url, log, now }: OpenServerInboxOptions): Promise<Inbox> {
+export async function openServerInbox({ url, log, now }: OpenServerInboxOptions): Promise<ServerInboxFound> {
   const chosen = url ?? readEnvironment("INBOX_URL");
-  if (chosen === undefined && isTestRun()) return openTestInbox({ log, now });
+  if (chosen === undefined && isTestRun()) {
+    return { inbox: await openTestInbox({ log, now }), maxRetryWaitMs: maxTestRetryWaitMs };
+  }
   const wanted = chosen ?? defaultInboxUrl;
   const inbox = await openInbox({ url: wanted, log, now });
   log().info({ inbox: maskUrl(wanted) }, "Deliveries of background endpoints are kept in this inbox");
-  return inbox;
+  return { inbox };
 }
 
 /** A test must not run what a server of the same folder has queued, nor leave anything behind for it. */

@@ -8,6 +8,7 @@ export function loadPages(): void {
     () => import("../landing/page.ts"),
     () => import("../landing/gather-info.ts"),
     () => import("../dashboard/dashboard.ts"),
+    () => import("../../page/error-page.ts"),
   ]) {
     // A request for the page reports what is wrong.
     load().catch(() => {});

@@ -21,6 +21,36 @@ describe("The state", () => {
   });
 });
 
+describe("The page", () => {
+  test("is rendered once a second, and at once when what it shows changes", () => {
+    let rendered = 0;
+    /** What is shown, which counts how often it is rendered: the comparison takes the JSON. */
+    const counted = (info: LandingInfo) =>
+      Object.defineProperties(
+        { ...info },
+        {
+          toJSON: { value: () => info },
+          secretIsSet: {
+            get() {
+              rendered += 1;
+              return info.secretIsSet;
+            },
+          },
+        },
+      );
+    const info = sampleInfo({ endpoints: [sampleEndpoint({ name: "rendered" })] });
+    landingPage(counted(info), now);
+    const once = rendered;
+    expect(once).toBeGreaterThan(0);
+    for (let times = 0; times < 5; times += 1) landingPage(counted(info), new Date(now.getTime() + 900));
+    expect(rendered).toBe(once);
+    landingPage(counted(info), new Date(now.getTime() + 1_000));
+    expect(rendered).toBe(2 * once);
+    landingPage(counted({ ...info, secretIsSet: !info.secretIsSet }), new Date(now.getTime() + 1_000));
+    expect(rendered).toBe(3 * once);
+  });
+});
+
 describe("The secret", () => {
   test("is said to be set, with no warning", async () => {
     const page = await textOf(sampleInfo({ secretIsSet: true }));

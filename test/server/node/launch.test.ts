@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { type LaunchOptions, WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { RawSocket, requestBytes } from "../../support/raw-socket.ts";
 
 beforeEach(() => {
   for (const name of ["HOST", "PORT", "TUNNEL", "SPACE_ID", "SPACE_HOST", "WEBHOOK_SECRET", "INBOX_URL"]) {
@@ -273,6 +274,34 @@ describe("Where a server listens", () => {
       code: "OPTION_INVALID",
       message: expect.stringContaining(`"${option}"`),
     });
+  });
+});
+
+describe("A launched server", () => {
+  test("keeps to maxConnections", async () => {
+    const { server } = createReceiver();
+    await using launched = server;
+    const { url } = await launched.launch({ ...anyPort, maxConnections: 1 });
+    const first = await RawSocket.open(url);
+    onTestFinished(() => first.close());
+    const page = requestBytes({ method: "GET", path: "/health", headers: { Host: "localhost" } });
+    expect((await first.send(page).answer()).status).toBe(200);
+    const second = await RawSocket.open(url);
+    await second.ended;
+    expect((await first.send(page).answer()).status).toBe(200);
+  });
+
+  test("keeps to maxRequestsPerSocket", async () => {
+    const { server } = createReceiver();
+    await using launched = server;
+    const { url } = await launched.launch({ ...anyPort, maxRequestsPerSocket: 1 });
+    const socket = await RawSocket.open(url);
+    onTestFinished(() => socket.close());
+    const answer = await socket
+      .send(requestBytes({ path: "/health", method: "GET", headers: { Host: "localhost" } }))
+      .answer();
+    expect(answer.headers.get("connection")).toBe("close");
+    await socket.ended;
   });
 });
 

@@ -1,0 +1,17 @@
+import { describe, expect, test } from "vitest";
+import { wantsPage } from "../../src/core/wants-page.ts";
+
+const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+describe("A request wants a page", () => {
+  test.each([
+    ["of a browser", { method: "GET", accept }, true],
+    ["of a browser that only asks for the headers", { method: "HEAD", accept }, true],
+    ["of the Hub", { method: "POST", accept }, false],
+    ["of curl", { method: "GET", accept: "*/*" }, false],
+    ["that accepts JSON", { method: "GET", accept: "application/json" }, false],
+    ["that does not say", { method: "GET", accept: undefined }, false],
+  ])("%s: %j", (_who, request, isWanted) => {
+    expect(wantsPage(request)).toBe(isWanted);
+  });
+});

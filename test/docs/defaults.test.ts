@@ -1,0 +1,36 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { durationText } from "../../src/core/duration-text.ts";
+import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
+import { defaultLimits } from "../../src/server/node/connection-limits.ts";
+
+const root = new URL("../../", import.meta.url);
+
+/** The cells of each row of a table whose first heading is this. */
+function tableIn(page: string, firstHeading: string): string[][] {
+  const lines = readFileSync(new URL(page, root), "utf8").split("\n");
+  const start = lines.findIndex((line) => line.startsWith(`| ${firstHeading} `));
+  const end = lines.findIndex((line, index) => index > start && !line.startsWith("|"));
+  return lines.slice(start + 2, end).map((line) =>
+    line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+test("The docs show the default waits between the attempts", () => {
+  const { attempts, waitAfter } = createRetryPolicy({}, () => 0.5);
+  const waits = Array.from({ length: attempts - 1 }, (_, index) => durationText(waitAfter(index + 1)));
+  const rows = tableIn("docs/background.md", "attempt");
+  expect(rows.map(([attempt, wait]) => [attempt, wait])).toEqual(
+    ["none", ...waits].map((wait, index) => [String(index + 1), wait]),
+  );
+});
+
+test("The docs show the default limits of a launched server", () => {
+  const rows = new Map(tableIn("docs/security.md", "option").map(([option = "", value]) => [option, value]));
+  expect(rows.get("`maxConnections`")).toBe(defaultLimits.maxConnections.toLocaleString("en-US"));
+  expect(rows.get("`maxRequestsPerSocket`")).toBe(defaultLimits.maxRequestsPerSocket.toLocaleString("en-US"));
+  expect(rows.get("`timeouts.write`")).toBe(durationText(defaultLimits.writeMs));
+});
