@@ -119,7 +119,6 @@ export class EndpointWorker {
     return this.#options.queue.retentionMs;
   }
 
-  /** How long all retries of a delivery can take, in milliseconds. */
   /** How long the ids of its deliveries are kept, in milliseconds. */
   get idsKeptMs(): number {
     return idsKeptMs(this.#options.queue.policy);
