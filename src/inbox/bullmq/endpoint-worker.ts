@@ -198,14 +198,9 @@ export class EndpointWorker {
     }
   }
 
-  /** A delivery that has succeeded in a run whose lease had ended need not run again. */
+  /** A delivery that has succeeded in a run whose lease had ended need not run again. That run has logged it. */
   async #skip(job: DeliveryJob): Promise<undefined> {
-    const { queue, log } = this.#options;
     await job.log(passedRow(job));
-    log().info(
-      { endpoint: queue.endpoint, deliveryId: job.data.id },
-      "The delivery has succeeded in a run whose lease had ended: it is not run again.",
-    );
     return undefined;
   }
 

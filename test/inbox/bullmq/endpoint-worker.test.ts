@@ -12,9 +12,7 @@ import { jobIdOf, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
 import { abandonedError } from "../../../src/inbox/stored-delivery.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
-import { arrival, succeeded } from "../engine.ts";
-
-const leaseMs = 1_000;
+import { arrival, failed, succeeded } from "../engine.ts";
 
 describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
   let redis: RedisServer;
@@ -29,9 +27,14 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     attempts = 3,
     // A suspect does not wait for the run that has lost its lease.
     gate = new RunGate(1),
+    leaseMs = 1_000,
+    waitMs = 1,
   }: {
     attempts?: number;
     gate?: RunGate;
+    leaseMs?: number;
+    /** What passes before each further attempt. */
+    waitMs?: number;
   } = {}) {
     const url = await redis.emptyDatabase();
     const packages = await loadRedisPackages();
@@ -45,7 +48,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
         queue: {
           endpoint: "retrain",
           concurrency: 4,
-          policy: { attempts, waitAfter: () => 1, totalWaitMs: 0 },
+          policy: { attempts, waitAfter: (attempt) => attempt * waitMs, totalWaitMs: 0 },
           retentionMs: 1_000,
           run: ({ attempt }, signal) => {
             const { promise, resolve } = Promise.withResolvers<Outcome>();
@@ -94,6 +97,27 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     runs[1]?.end(succeeded);
     await closed;
     expect(onError).not.toHaveBeenCalled();
+  });
+
+  test.each([
+    ["has failed for good", () => failed({ retryable: false })],
+    ["waits for a retry", () => failed({ retryAt: new Date(Date.now() + 3_600_000) })],
+  ])("logs a late success once, and does not run the delivery again that %s meanwhile", async (_what, end) => {
+    const { start, add, runs, queue, client, logger } = await startWorker({ leaseMs: 400 });
+    const worker = start();
+    await add("a");
+    await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+    await loseLease(client, "a");
+    await vi.waitFor(() => expect(runs).toHaveLength(2), { timeout: 15_000 });
+    runs[1]?.end(end());
+    const endedIn = async () => (await queue.getFailedCount()) + (await queue.getDelayedCount());
+    await vi.waitFor(async () => expect(await endedIn()).toBe(1), { timeout: 15_000 });
+    const before = logger.lines.length;
+    runs[0]?.end(succeeded);
+    await vi.waitFor(async () => expect(await queue.getCompletedCount()).toBe(1), { timeout: 15_000 });
+    await worker.close(1_000);
+    expect(logger.lines.slice(before)).toMatchObject([{ level: "warn", code: "LEASE_LOST", deliveryId: "a" }]);
+    expect(runs).toHaveLength(2);
   });
 
   test("records the end of a run again when the server has refused it, and does not run the delivery again", async () => {
