@@ -194,6 +194,28 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     await worker.close(0);
   });
 
+  test("puts a delivery off that was running in a crash, for longer after each crash", async () => {
+    const waitMs = 600_000;
+    const { start, add, runs, queue, client, logger } = await startWorker({ waitMs });
+    const job = await add("a");
+    const crash = { number: 1, outcome: "abandoned", error: abandonedError } as const;
+    await job.log(attemptRow({ start: 1, attempt: crash, counts: true }));
+    // Of its second start, with no other beside it, there is no end.
+    job.attemptsStarted = 2;
+    await job.log(turnRow(job, "alone"));
+    await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 2);
+    const startedAt = Date.now();
+    const worker = start();
+    await vi.waitFor(async () => expect(await queue.getDelayedCount()).toBe(1), { timeout: 15_000 });
+    // BullMQ keeps the time in the upper bits.
+    const dueAt = Math.floor(Number(await client.zscore("hub-webhooks:retrain:delayed", jobIdOf("a"))) / 0x1000);
+    expect(dueAt).toBeGreaterThanOrEqual(startedAt + 2 * waitMs);
+    expect(dueAt).toBeLessThanOrEqual(Date.now() + 2 * waitMs);
+    expect(logger.lines).toMatchObject([{ level: "warn", code: "ABANDONED", attempt: 2, waitMs: 2 * waitMs }]);
+    expect(runs).toEqual([]);
+    await worker.close(0);
+  });
+
   test("does not count a crash while a delivery waited for its turn", async () => {
     const { start, add, runs, client } = await startWorker({ attempts: 1 });
     const job = await add("a");
