@@ -1,10 +1,10 @@
 import { type Context, type Handler, Hono } from "hono";
-import { wantsPage } from "../core/wants-page.ts";
 import { messageOf } from "../error-message.ts";
 import { WebhookError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { ownField } from "../own-field.ts";
-import { answerError, errorOf, internalError, isResponse } from "./answer.ts";
+import { answerError, internalError, isResponse } from "./answer.ts";
+import { pageForBrowsers } from "./browser-answer.ts";
 import { MountPoint, type MountPointOptions } from "./mount-point.ts";
 
 /**
@@ -79,7 +79,7 @@ export class ServerApp {
     }
     // Whether the user's app has one of its own cannot be seen: it stays as it is.
     if (this.#options.app === undefined) {
-      this.hono.notFound((context) => pageForBrowsers(answerError(nothingFound()), context, mountPoint));
+      this.hono.notFound((context) => showToBrowsers(answerError(nothingFound()), context, mountPoint));
     }
     if (hasDefaultErrorHandler(this.hono)) this.hono.onError((cause, context) => this.#answerFailure(cause, context));
     this.hono.use = () => {
@@ -112,24 +112,16 @@ export class ServerApp {
 function withPreparedHeaders(handler: Handler, mountPoint: MountPoint): Handler {
   return async (context, next) => {
     const answer: unknown = await handler(context, next);
-    const response = isResponse(answer) ? await pageForBrowsers(answer, context, mountPoint) : answer;
+    const response = isResponse(answer) ? await showToBrowsers(answer, context, mountPoint) : answer;
     return isResponse(response) && context.req.routeIndex > 0 ? context.newResponse(response.body, response) : response;
   };
 }
 
-/** Shows an error to a person: a browser gets a page of the same status, and any other client the JSON. */
-async function pageForBrowsers(response: Response, context: Context, mountPoint: MountPoint): Promise<Response> {
-  const { req } = context;
-  const error = errorOf(response);
-  if (error === undefined || !wantsPage({ method: req.method, accept: req.header("accept") })) return response;
-  const { renderErrorPage } = await import("../page/error-page.ts");
+function showToBrowsers(response: Response, context: Context, mountPoint: MountPoint): Promise<Response> {
+  const { method, path } = context.req;
   const home = `${mountPoint.prefixOf(context)}/`;
-  const { code, message } = error;
-  const { status } = response;
-  const page = renderErrorPage({ status, code, message, home: home === req.path ? undefined : home });
-  const headers = new Headers(response.headers);
-  for (const [name, value] of Object.entries(page.headers)) headers.set(name, value);
-  return new Response(page.html, { status: response.status, headers });
+  const accept = context.req.header("accept");
+  return pageForBrowsers(response, { method, accept, home: home === path ? undefined : home });
 }
 
 /** The answer that an `HTTPException` carries: Hono's middleware refuses a request by throwing one. */

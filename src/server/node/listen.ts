@@ -3,6 +3,7 @@ import { getRequestListener } from "@hono/node-server";
 import { WebhookError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { type Answer, answerError, internalError, isResponse, refusal } from "../answer.ts";
+import { pageForBrowsers } from "../browser-answer.ts";
 import type { DeliveryRequest } from "../delivery-request.ts";
 import { answerMalformed, handleClientErrors, refuseMalformed } from "./broken-request.ts";
 import type { Connections } from "./connection.ts";
@@ -68,7 +69,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const adapting = { autoCleanupIncoming: false, errorHandler: (error: unknown) => answerMalformed(error, log()) };
   const adapt = getRequestListener((request, bindings) => {
     // Kept-alive connections go on sending after the socket is closed: they are turned away, to come back later.
-    if (closing) return closingAnswer();
+    if (closing)
+      return pageForBrowsers(closingAnswer(), { method: request.method, accept: request.headers.get("accept") });
     const { method } = bindings.incoming;
     const answering = fetch(request, bindings);
     return answering instanceof Promise

@@ -102,6 +102,26 @@ describe("The short way", () => {
     expect(await closed).toBe(true);
     expect(delivered).toHaveLength(1);
   });
+
+  test.each([
+    ["a browser", "text/html", "text/html; charset=utf-8"],
+    ["any other client", "*/*", "application/json"],
+  ])("tells %s in its own language that it closes", async (_client, accept, type) => {
+    const { url, listener, delivered } = await open();
+    const socket = await RawSocket.open(url);
+    const headers = { Host: "receiver.example" };
+    const first = requestBytes({ path: "/webhooks/retrain", headers, body: "{}" });
+    socket.send(first.subarray(0, -1));
+    await expect.poll(() => delivered.length).toBe(1);
+    const closed = listener.close(5_000);
+    const page = requestBytes({ method: "GET", path: "/", headers: { ...headers, Accept: accept } });
+    socket.send(first.subarray(-1), page);
+    await socket.answer();
+    const answer = await socket.answer();
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([503, type]);
+    expect(answer.text).toContain("CLOSING");
+    expect(await closed).toBe(true);
+  });
 });
 
 describe("A body on the short way", () => {
