@@ -21,6 +21,11 @@ export function describeServerHealth(
     onTestFinished(() => inbox.close(0));
     return { inbox, logger, url };
   };
+  /** Intervals pass by `vi.advanceTimersByTimeAsync` until the test is over; the inbox that has them is opened later. */
+  const fakeIntervals = () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+  };
   const rawQueue = (url: string, name: string) => {
     const queue = openQueue(url, name);
     onTestFinished(() => queue.close());
@@ -81,6 +86,18 @@ export function describeServerHealth(
 
     test("are looked for at the start, unasked", async () => {
       const { logger } = await open({ now: () => Date.now() - hourMs });
+      await vi.waitFor(() => expect(logger.lines.map(({ code }) => code)).toContain("INBOX_CLOCK_SKEW"), {
+        timeout: 15_000,
+      });
+    });
+
+    test("are looked for every five minutes, unasked", async () => {
+      fakeIntervals();
+      const clock = { aheadMs: 0 };
+      const { inbox, logger } = await open({ now: () => Date.now() + clock.aheadMs });
+      expect(await inbox.problems()).toEqual([]);
+      clock.aheadMs = hourMs;
+      await vi.advanceTimersByTimeAsync(5 * 60_000);
       await vi.waitFor(() => expect(logger.lines.map(({ code }) => code)).toContain("INBOX_CLOCK_SKEW"), {
         timeout: 15_000,
       });
@@ -149,6 +166,16 @@ export function describeServerHealth(
         status: "queued",
         body: arrival("waits").body,
       });
+    });
+
+    test("are forgotten within an hour, unasked", async () => {
+      const { later } = await leftBehind({ retentionMs: hourMs });
+      fakeIntervals();
+      const after = await later(2 * hourMs);
+      const body = async () => (await after.get({ id: "done", endpoint: "retrain" }))?.body;
+      expect(await body()).toBe(arrival("done").body);
+      await vi.advanceTimersByTimeAsync(hourMs);
+      await vi.waitFor(async () => expect(await body()).toBeUndefined(), { timeout: 15_000 });
     });
 
     test("are forgotten after 14 days where its retention is unknown", async () => {
