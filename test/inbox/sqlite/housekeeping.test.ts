@@ -4,6 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
+import { InboxThread } from "../../../src/inbox/sqlite/inbox-thread.ts";
 import { StepRemover } from "../../../src/inbox/sqlite/step-remover.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed } from "../engine.ts";
@@ -135,6 +136,31 @@ describe("A prune of much", () => {
     for (; !isDone; accepted += 1) await inbox.accept(arrival(`a${accepted}`, { endpoint: "other" }));
     expect(await pruned).toBe(4_000);
     expect(accepted).toBeGreaterThan(3 * steps.mock.calls.length);
+  });
+
+  test("has the log copied after every eighth step, and goes on after that", async () => {
+    const { inbox, file } = openInbox();
+    fill(file, { count: 1, status: "succeeded" });
+    let steps = 0;
+    const pruned = vi.spyOn(StepRemover.prototype, "prune").mockImplementation(() => {
+      steps += 1;
+      return { count: 1, isDone: steps === 20 };
+    });
+    const stepsAtCopy: number[][] = [];
+    const copied = vi.spyOn(InboxThread.prototype, "copyLog").mockImplementation(async () => {
+      const before = steps;
+      // In this time, steps would follow.
+      for (const id of [1, 2, 3, 4, 5]) await inbox.accept(arrival(`a${before}-${id}`, { endpoint: "other" }));
+      stepsAtCopy.push([before, steps]);
+    });
+    onTestFinished(() => {
+      for (const spy of [pruned, copied]) spy.mockRestore();
+    });
+    expect(await inbox.prune()).toBe(20);
+    expect(stepsAtCopy).toEqual([
+      [8, 8],
+      [16, 16],
+    ]);
   });
 });
 

@@ -2,7 +2,7 @@ import { renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
-import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { InboxThread } from "../../../src/inbox/sqlite/inbox-thread.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { startReceiverProcess } from "../../support/receiver-process.ts";
@@ -140,6 +140,48 @@ test("The thread copies the log into the file, so that no commit has to", async 
   database.exec("INSERT INTO owners (owner, beat) VALUES (hex(zeroblob(2000000)), 1)");
   thread.setRunning(1);
   await waitFor(() => expect(statSync(file).size).toBeGreaterThan(4_000_000));
+});
+
+describe("A copy of the log that is asked for", () => {
+  /** Whether a copy is over by now. */
+  const isOver = (copy: Promise<void>) => Promise.race([copy.then(() => true), setImmediate(false)]);
+
+  test("is in the file once it resolves, also when nothing runs", async () => {
+    const { file } = openInbox();
+    const { thread } = openThread(file);
+    const database = new DatabaseSync(file);
+    onTestFinished(() => database.close());
+    database.exec("PRAGMA wal_autocheckpoint = 0");
+    database.exec("INSERT INTO owners (owner, beat) VALUES (hex(zeroblob(2000000)), 1)");
+    expect(statSync(file).size).toBeLessThan(1_000_000);
+    await thread.copyLog();
+    expect(statSync(file).size).toBeGreaterThan(4_000_000);
+  });
+
+  test("is over at once for an inbox in memory, and after the close", async () => {
+    const [memory, closed] = [openThread(undefined), openThread(openInbox().file)];
+    await closed.thread.close();
+    for (const { thread, logger } of [memory, closed]) {
+      expect(await isOver(thread.copyLog())).toBe(true);
+      expect(logger.lines).toEqual([]);
+    }
+  });
+
+  test.each(["close", "restart"] as const)("is over when the thread ends: %s", async (end) => {
+    const { thread } = openThread(openInbox().file);
+    const copies = [thread.copyLog(), thread.copyLog()];
+    await thread[end]();
+    for (const copy of copies) expect(await isOver(copy)).toBe(true);
+  });
+
+  test("is over when the thread fails, and starts no other", async () => {
+    const { thread, logger } = openThread(inboxFile());
+    const copy = thread.copyLog();
+    while (logger.lines.length === 0) await setImmediate();
+    expect(await isOver(copy)).toBe(true);
+    expect(await isOver(thread.copyLog())).toBe(true);
+    expect(logger.lines).toMatchObject([{ level: "warn" }]);
+  });
 });
 
 test("A thread that cannot work is logged once, and leaves it to the event loop until there is a file", async () => {
