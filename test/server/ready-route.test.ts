@@ -4,6 +4,7 @@ import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
 import { WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
 import { inboxFile } from "../inbox/open-file.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
+import { hasRedis, startRedis } from "../support/redis-server.ts";
 import { describeOverBothTransports } from "../support/transport.ts";
 
 const token = "Planted-0wner-token";
@@ -89,6 +90,27 @@ describe("GET /ready", () => {
     });
     const reasons = found.map(({ code, message }) => ({ code, message }));
     expect(await ready(server, asOwner)).toEqual({ status, body: { status: name, problems: reasons } });
+  });
+
+  test("is 503 while GET /health stays 200", async () => {
+    const { server, problems } = openTroubled();
+    problems.mockResolvedValue([unavailable]);
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    expect((await fetch(`${url}/ready`)).status).toBe(503);
+    const health = await fetch(`${url}/health`);
+    expect([health.status, await health.json()]).toEqual([200, { status: "ok" }]);
+  });
+
+  test.skipIf(!hasRedis)("gives the owner the difference between the clocks of its machine and a Redis", async () => {
+    await using redis = await startRedis();
+    const inbox = await redis.emptyDatabase();
+    await using server = openServer({ inbox, now: () => Date.now() + 3_600_000 });
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    const response = await fetch(`${url}/ready`, { headers: asOwner });
+    expect([response.status, await response.json()]).toMatchObject([
+      200,
+      { status: "degraded", problems: [{ code: "INBOX_CLOCK_SKEW" }] },
+    ]);
   });
 
   test("is 503 while the inbox fails to report, without what its driver says", async () => {
