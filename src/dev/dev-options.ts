@@ -18,7 +18,8 @@ export interface StartDevOptions {
   hubPort?: number;
   /**
    * URL of the inbox for the session, in place of `INBOX_URL` and of a URL in the server's options: a session must not
-   * run the queued deliveries of a deployed server. Default `sqlite:./.hub-webhooks/dev.db`.
+   * run the queued deliveries of a deployed server. Default `sqlite:./.hub-webhooks/dev.db`, or
+   * `dev-<port>.db` at a port other than 7860.
    */
   inbox?: string;
   /** The tunnel. Default: `{}` for the real Hub, `false` for the local one, which delivers on this machine. */

@@ -18,7 +18,7 @@ import { FrontDoor, usualPort } from "./front-door.ts";
 import type { Replayed } from "./passed-delivery.ts";
 import { ReloadingServer } from "./reloading-server.ts";
 import { noteSessionSecret } from "./session-note.ts";
-import { planSession, type SessionPlan } from "./session-plan.ts";
+import { devInboxUrl, planSession, type SessionPlan } from "./session-plan.ts";
 import { openSessionWebhooks } from "./session-webhooks.ts";
 import { suggestTrigger } from "./suggested-trigger.ts";
 import { type WantedWebhooks, WebhookKeeper } from "./webhook-keeper.ts";
@@ -114,7 +114,7 @@ class Session implements DevSession {
       url: door?.url ?? "",
       publicUrl,
       hub: { kind: this.#plan.isReal ? "real" : "local", url: hub?.client.endpoint ?? "" },
-      ...(hasBackground && { console: `${door?.url ?? ""}${dashboardPath}`, inbox: maskUrl(this.#plan.inbox) }),
+      ...(hasBackground && { console: `${door?.url ?? ""}${dashboardPath}`, inbox: maskUrl(this.#inbox(door)) }),
       endpoints: this.#description.endpoints.map((endpoint) => {
         const watched = this.#watchOf(endpoint);
         const trigger = this.#plan.isReal ? undefined : suggestTrigger({ endpoint, watched });
@@ -140,7 +140,7 @@ class Session implements DevSession {
   }
 
   async #open(): Promise<void> {
-    const { path, tunnel: tunnelOptions, publicUrl, isPublic, secret, repairMs, inbox } = this.#plan;
+    const { path, tunnel: tunnelOptions, publicUrl, isPublic, secret, repairMs } = this.#plan;
     const probe = createProbe();
     const door = await FrontDoor.open({
       port: this.#options.port,
@@ -162,7 +162,7 @@ class Session implements DevSession {
       reachedAt: { port: door.port, url: door.url, publicUrl: door.url },
       // By an address of the user's own everybody reaches all of the server, the dashboard too.
       environment: { ...hub.environment, ...(publicUrl !== undefined && { PUBLIC_URL: publicUrl }) },
-      ...{ secret, inbox },
+      ...{ secret, inbox: this.#inbox(door) },
       onOutput: (line) => this.#tell({ event: "output", ...line }),
       onReload: (files) => this.#tell({ event: "reloading", files }),
       onServing: (description) => this.#served(description),
@@ -327,6 +327,10 @@ class Session implements DevSession {
       const stack = error.cause instanceof Error ? error.cause.stack : undefined;
       this.#tell({ event: "broken", reason: error.message, ...(stack !== undefined && { stack }), isRestarted });
     }
+  }
+
+  #inbox(door: FrontDoor | undefined): string {
+    return this.#plan.inbox ?? devInboxUrl(door?.port ?? usualPort);
   }
 
   #watchOf(endpoint: ServerDescription["endpoints"][number]): readonly WatchedThing[] {

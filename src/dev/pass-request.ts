@@ -91,7 +91,8 @@ export async function pass(
   });
   // Aborts the signal of the handler when the client hangs up: a reset does so at once, and an end only after a probe.
   outgoing.on("close", () => {
-    if (inner.destroyed) return;
+    // A socket that is reset while it ends is never closed: Node would spin at its exit.
+    if (inner.destroyed || outgoing.writableFinished) return;
     inner.socket?.resetAndDestroy();
     inner.destroy();
   });

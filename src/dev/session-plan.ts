@@ -5,6 +5,7 @@ import { parseWatch, type WatchedThing } from "../payload/watch.ts";
 import { findServerFile } from "../server-file/find.ts";
 import type { SessionSecret } from "../server-file/server-process.ts";
 import type { StartDevOptions } from "./dev-options.ts";
+import { usualPort } from "./front-door.ts";
 
 /** What the options of a session come to. */
 export interface SessionPlan {
@@ -19,15 +20,20 @@ export interface SessionPlan {
   isPublic: boolean;
   /** Asked for wherever that is so, and where the server has none of its own: any page in a browser can send deliveries. */
   secret: SessionSecret;
-  /** URL of the session's inbox. */
-  inbox: string;
+  /** URL of the session's inbox; `undefined`: {@link devInboxUrl}. */
+  inbox: string | undefined;
   /** What to watch for endpoints that do not say; `undefined`: nobody has said that either. */
   watch: readonly WatchedThing[] | undefined;
   repairMs: number;
 }
 
-/** Not the one of a launched server: a session must not run what that has queued. */
-const defaultDevInboxUrl = "sqlite:./.hub-webhooks/dev.db";
+/**
+ * The inbox of a session at this port. Not the one of a launched server, nor that of another session in the folder: none
+ * must run what another has queued.
+ */
+export function devInboxUrl(port: number): string {
+  return `sqlite:./.hub-webhooks/${port === usualPort ? "dev" : `dev-${port}`}.db`;
+}
 
 /**
  * Checks the options of a session and says what is to be done.
@@ -58,7 +64,7 @@ export function planSession(options: StartDevOptions): SessionPlan {
       // Webhooks of the user's own may lead to an address of the user's own: they go on to work.
       use: !isPublic ? "where-open" : publicUrl === undefined ? "instead" : "besides",
     },
-    inbox: options.inbox ?? defaultDevInboxUrl,
+    inbox: options.inbox,
     watch: watch?.map(readWatch),
     repairMs: toMilliseconds(repairInterval, "repairInterval"),
   };

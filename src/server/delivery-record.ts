@@ -141,7 +141,7 @@ export class DeliveryRecord {
     this.#activity.ended(endpoint.activity, "failed");
     this.#log().error(
       { ...fields, outcome: "dead", code: error.code, err: error.cause },
-      `delivery is dead: ${error.message}`,
+      `delivery is dead: ${error.message} Replay it on the dashboard or with hub-webhooks deliveries replay.`,
     );
   }
 }

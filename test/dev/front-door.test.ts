@@ -197,6 +197,20 @@ describe("The front door", () => {
     expect(await (await fetch(proxied.door.url, { headers })).text()).not.toContain("lib.ts");
   });
 
+  test("leaves no socket behind after a request that closes its connection", async () => {
+    const { listener } = recorder();
+    const { door } = await openDoorTo(listener);
+    const sockets = () => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
+    const before = sockets();
+    for (let times = 0; times < 5; times += 1) {
+      const socket = await RawSocket.open(door.url);
+      socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body: "{}" }));
+      expect((await socket.answer()).status).toBe(200);
+      socket.close();
+    }
+    await expect.poll(sockets).toBeLessThanOrEqual(before);
+  });
+
   test("leaves no timer behind once there is a server", async () => {
     const { listener } = recorder();
     const { door } = await openDoorTo(listener);

@@ -31,7 +31,7 @@ export function addDev(program: Command, invocation: Invocation): void {
       ).argParser(collectWatched),
     )
     .option("--state <file>", "where the webhooks are noted (default: .hub-webhooks/registrations.json)")
-    .option("--inbox <url>", "inbox of this session; INBOX_URL is not used (default: sqlite:./.hub-webhooks/dev.db)")
+    .option("--inbox <url>", "inbox of this session; INBOX_URL is not used (default: .hub-webhooks/dev.db)")
     .option("--create", "write a small server to begin with where there is no file yet")
     .addHelpText(
       "after",

@@ -158,7 +158,7 @@ describe("Wrong usage of hub-webhooks deliveries", () => {
     ["an empty inbox option", ["list", "--inbox", ""], "It is empty"],
     ["the address of a Hub", ["list", "--endpoint", "https://hub.example"], "the name of an endpoint"],
     ["a missing id", ["show"], "missing required argument 'id'"],
-    ["nothing to replay", ["replay"], "Nothing is to be replayed"],
+    ["nothing to replay", ["replay"], "Nothing to replay"],
     ["ids and all that are dead", ["replay", "a", "--dead", "--endpoint", "b"], "not both"],
     ["what is dead of all endpoints", ["replay", "--dead", "-y"], "add --endpoint"],
     ["an interval without a unit", ["tail", "--interval", "5"], "Give a number with its unit"],

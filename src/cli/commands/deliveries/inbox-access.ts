@@ -4,6 +4,7 @@ import type { Logger } from "../../../logger.ts";
 import type { ServerInbox } from "../../../server/server-inbox.ts";
 import { maskUrl, secretsInUrl } from "../../../url-secrets.ts";
 import type { Shell } from "../../shell.ts";
+import { findInbox } from "./find-inbox.ts";
 
 /** What {@link InboxAccess} needs. */
 export interface InboxAccessOptions {
@@ -48,7 +49,10 @@ export class InboxAccess {
   async useUrl(work: (url: string | undefined) => Promise<void>): Promise<void> {
     const { shell, readOptions } = this.#options;
     // An empty variable counts as not set.
-    const url = readOptions().inbox ?? (shell.env.INBOX_URL || undefined);
+    const named = readOptions().inbox ?? (shell.env.INBOX_URL || undefined);
+    const found = named === undefined ? findInbox(process.cwd()) : undefined;
+    if (found) shell.stderr.write(`note: ${found.note}\n`);
+    const url = named ?? found?.url;
     try {
       await work(url);
     } catch (error) {

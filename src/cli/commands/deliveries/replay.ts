@@ -43,7 +43,7 @@ export function addReplayDeliveries(deliveries: Command, { invocation, access }:
     .action(async (ids: readonly string[], { dead, ...options }: ReplayOptions) => {
       const endpoint = endpointName(options, invocation);
       if (!dead) {
-        if (ids.length === 0) throw wrongUsage("Nothing is to be replayed: give ids, or --dead --endpoint ENDPOINT.");
+        if (ids.length === 0) throw wrongUsage("Nothing to replay. Give ids, or --dead --endpoint ENDPOINT.");
         return access.use((inbox) => replayEach(inbox, { ids, endpoint, invocation }));
       }
       if (ids.length > 0) throw wrongUsage("--dead replays all that are dead: give ids, or --dead, not both.");

@@ -41,7 +41,13 @@ export class DevLines {
         // What the server's own log says of a delivery is more than what its answer tells.
         return reason === undefined
           ? []
-          : [this.#line("red", "✗", `${status}  ${endpoint}  ${reason} The Hub sends it again.`)];
+          : [
+              this.#line(
+                "red",
+                "✗",
+                `${status}  ${endpoint}  ${reason} The Hub retries it while it has attempts left.`,
+              ),
+            ];
       }
       case "output":
         return this.#outputLines(event.text);

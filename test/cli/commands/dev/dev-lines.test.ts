@@ -131,7 +131,9 @@ describe("An event is one line", () => {
       durationMs: 3,
       reason: "It is gone.",
     } as const;
-    expect(lines.of(delivery)).toEqual(["03:04:05 ✗ 503  retrain  It is gone. The Hub sends it again."]);
+    expect(lines.of(delivery)).toEqual([
+      "03:04:05 ✗ 503  retrain  It is gone. The Hub retries it while it has attempts left.",
+    ]);
   });
 
   test("that other lines tell has none of its own", () => {
