@@ -51,7 +51,7 @@ export function describeLostLeases(engine: Engine): void {
 
     /** A process that runs a delivery, and is frozen until another receiver runs it as well. */
     async function takenOver(run: () => Outcome | Promise<Outcome>) {
-      const { inbox, store } = await openInbox(engine, { leaseMs });
+      const { inbox, store, logger } = await openInbox(engine, { leaseMs });
       const child = start(store, { LEASE_MS: `${leaseMs}` });
       await child.says("ready");
       await inbox.accept(arrival("held-a"));
@@ -64,7 +64,7 @@ export function describeLostLeases(engine: Engine): void {
         child.signal("SIGUSR2");
         await child.says("ended");
       };
-      return { inbox, runs, thaw };
+      return { inbox, runs, thaw, logger };
     }
 
     const hasLateSuccess = async (inbox: Awaited<ReturnType<typeof takenOver>>["inbox"]) =>
@@ -88,11 +88,14 @@ export function describeLostLeases(engine: Engine): void {
     });
 
     test("succeeds when its first run does, although the second one has failed for good", async () => {
-      const { inbox, runs, thaw } = await takenOver(() => failed({ retryable: false }));
+      const { inbox, runs, thaw, logger } = await takenOver(() => failed({ retryable: false }));
       await reached(inbox, "held-a", "dead");
+      const before = logger.lines.length;
       await thaw();
       await reached(inbox, "held-a", "succeeded");
       expect(runs).toHaveLength(1);
+      // The process that was late has logged it.
+      expect(logger.lines.slice(before)).toEqual([]);
     });
 
     test.skipIf(!isThorough)(
