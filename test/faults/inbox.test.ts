@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { waitFor } from "../support/wait-for.ts";
 import { engines } from "./inbox-engines.ts";
@@ -170,6 +171,26 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, can
     await receiver.saysOnce({ deliveryId: "waits", attempt: 2, msg: "delivery succeeded" });
     await ledger.account("I10", name, { succeeded: 3 });
     expect((await ledger.read([runs]))[0]?.attempts).toMatchObject([{ outcome: "succeeded" }]);
+  });
+
+  test("I10: with the clock of one of two receivers set forward by a day runs nothing twice", async () => {
+    if (cannot("I10")) return;
+    const url = await createUrl();
+    const first = await startInboxReceiver({ url, CLOCK: "own" });
+    const runs = { id: "runs", endpoint: "held" };
+    await first.deliver(runs);
+    await first.child.says("work started");
+    const second = await startInboxReceiver({ url, CLOCK: "own" });
+    await second.control(`clock?by=${24 * hourMs}`);
+    // Longer than a few polls, in which a lease would look as if it had ended.
+    await second.stillWorks();
+    await sleep(3_000);
+    expect(await first.ledger.read([runs])).toMatchObject([{ status: "running", attempts: [] }]);
+    await first.control("release");
+    await first.ledger.reached(runs, "succeeded");
+    expect([first, second].map((receiver) => receiver.countOf("work started"))).toEqual([1, 0]);
+    expect((await first.ledger.read([runs]))[0]?.attempts).toMatchObject([{ number: 1, outcome: "succeeded" }]);
+    await first.ledger.account("I10", name, { succeeded: 2 });
   });
 
   test("R3: aborts and tries again a handler that never settles, until its attempts are used up", async () => {

@@ -74,7 +74,11 @@ export const rows = [
     what: "what is done is forgotten in time, what waits never, and a duplicate known for longer",
   },
   { id: "I9", file: "inbox", what: "a replay of what is running is one more attempt, and noted" },
-  { id: "I10", file: "inbox", what: "a clock set back by an hour gives nothing up early and leaves nothing stuck" },
+  {
+    id: "I10",
+    file: "inbox",
+    what: "a clock set back by an hour, or forward by a day, gives nothing up early and leaves nothing stuck",
+  },
   { id: "I11", file: "inbox-crash", what: "two receivers on one store work on each delivery one at a time" },
   { id: "I12", file: "inbox-sqlite", what: "a file on a network's disk or FUSE is refused, with the remedy" },
   { id: "I13", file: "inbox-recovery", what: "a handler that blocks the event loop for long keeps its success" },

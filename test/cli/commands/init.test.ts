@@ -117,7 +117,7 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
     const { isBackground } = examples[example];
     expect((await readOwn("server.ts")).includes("background: true")).toBe(isBackground);
     expect(readme.includes("Its endpoint has `background: true` and keeps its deliveries")).toBe(isBackground);
-    expect(readme).toMatch(/`INBOX_URL`.*`npm install bullmq ioredis`.*`npm install bullmq pg`/);
+    expect(readme).toMatch(/`INBOX_URL`.*`npm install bullmq ioredis`.*`npm install bullmq pg`/s);
   });
 
   test("has a README of the example and of how to bring it to a server", async () => {
