@@ -1,0 +1,12 @@
+import { expect, test } from "vitest";
+import { startReceiverProcess } from "../../support/receiver-process.ts";
+
+test("A server that cannot be closed logs why at a signal, and exits with 1", async () => {
+  const child = startReceiverProcess(new URL("unclosable-process.ts", import.meta.url), {});
+  await child.says(/^Ready/);
+  child.signal("SIGTERM");
+  expect(await child.exited).toEqual({ code: 1, signal: null });
+  expect(child.lines).toContainEqual(
+    expect.objectContaining({ level: "error", err: expect.objectContaining({ message: "The disk is gone." }) }),
+  );
+});
