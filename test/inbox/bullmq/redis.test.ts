@@ -1,6 +1,8 @@
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { openBullmqInbox } from "../../../src/inbox/bullmq/open.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 import { describeInboxContract } from "../contract.ts";
@@ -105,6 +107,20 @@ describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
     await vi.waitFor(() => inbox.accept(arrival("after")), { timeout: 15_000, interval: 50 });
     await vi.waitFor(() => expect(runs.map(({ id }) => id)).toContain("after"), { timeout: 20_000 });
     await inbox.close(0);
+  });
+});
+
+describe.skipIf(!hasRedis)("A Redis without an inbox", () => {
+  test("is refused where there must be one, and no connection to it stays open", async () => {
+    await using server = await startRedis();
+    const client = new Redis({ port: server.port });
+    onTestFinished(() => client.disconnect());
+    const countClients = async () => /connected_clients:(\d+)/.exec(await client.info("clients"))?.[1];
+    const url = await server.emptyDatabase();
+    const before = await countClients();
+    const opening = openBullmqInbox({ url, mustExist: true, log: () => createMemoryLogger(), now: Date.now });
+    await expect(opening).rejects.toMatchObject({ code: "INBOX_UNUSABLE" });
+    await expect.poll(countClients).toBe(before);
   });
 });
 
