@@ -245,6 +245,16 @@ test("A retry that is due earlier than another is not put off until that", async
   await reached(inbox, "early", "succeeded");
 });
 
+test("A retry after a retry is not put off until the next poll", async () => {
+  const { inbox } = openInbox({ pollMs: 3_600_000 });
+  // Not due yet when the worker looks for more after the end of an attempt.
+  const policy = { attempts: 3, waitAfter: () => 300, totalWaitMs: 600 };
+  const runs = work(inbox, ({ isLast }) => (isLast ? succeeded : failed()), { policy });
+  await inbox.accept(arrival("a"));
+  await reached(inbox, "a", "succeeded");
+  expect(runs.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+});
+
 describe("How an attempt ended", () => {
   /** Lets nothing be stored of an attempt until the returned function is called. */
   function loseAttempts(file: string): () => void {
