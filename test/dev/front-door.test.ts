@@ -229,6 +229,16 @@ describe("The front door", () => {
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
   });
 
+  test("waits for a server for 20 seconds at most, before the Hub gives up", async () => {
+    const timers = watchTimers();
+    const noServer = Promise.withResolvers<number>();
+    const { door } = await openDoor({ serverPort: () => noServer.promise });
+    const answer = post(door.url);
+    await expect.poll(() => timers.of(20_000)).toHaveLength(1);
+    noServer.reject(new Error("no server"));
+    expect((await answer).status).toBe(503);
+  });
+
   test("answers 503 when the server dies in the middle of a request, and hangs up in the middle of an answer", async () => {
     const { door, deliveries } = await openDoorTo((incoming, outgoing) => {
       if (incoming.url === "/halfway") outgoing.writeHead(200).write("half of it", () => incoming.socket.destroy());
