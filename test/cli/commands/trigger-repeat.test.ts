@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Progress } from "../../../src/cli/commands/trigger/progress.ts";
 import { Tally } from "../../../src/cli/commands/trigger/tally.ts";
 import { openLocalHub } from "../../local-hub/hub.ts";
-import { openTarget, silence } from "../../local-hub/target.ts";
+import { openTarget, silence, type TargetAnswer } from "../../local-hub/target.ts";
 import { startCommand } from "../command-process.ts";
 import { canMakeTerminal, startOnTerminal } from "../terminal.ts";
 import { runTrigger } from "./trigger-run.ts";
@@ -81,6 +81,21 @@ describe("hub-webhooks trigger --repeat", () => {
     expect(stderr).toMatch(/^[23] deliveries: /);
     expect(stderr).toMatch(/^Stopped after [23] of 1000\.$/m);
     expect(stderr).toMatch(/^error: (The local Hub at \S+ went away|No local Hub listens)/m);
+  });
+
+  test("asks a Hub that refuses the event no more, however often it was to happen", async () => {
+    const greet: TargetAnswer = (_request, response) => void response.end("[]");
+    const refuse: TargetAnswer = (_request, response) => {
+      response.writeHead(400).end(JSON.stringify({ error: "There is no such repository." }));
+    };
+    const hub = await openTarget(greet, refuse);
+    const { origin } = new URL(hub.url);
+    const repeat = ["--repeat", "100", "--concurrency", "2"];
+    const { exitCode, stderr } = await runTrigger(["dataset:me/data", "--endpoint", origin, ...repeat]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("There is no such repository.");
+    // The first answer ends it: by then, two have been asked at most.
+    expect(hub.requests.filter(({ line }) => line.startsWith("POST")).length).toBeLessThanOrEqual(2);
   });
 });
 
