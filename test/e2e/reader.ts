@@ -7,7 +7,7 @@ import { type Block, commandsOf } from "../docs/doc-page.ts";
 
 /** What runs until it is ended, and what it writes once it is ready. */
 const runningOn: readonly { command: RegExp; ready: RegExp }[] = [
-  { command: /\bhub-webhooks (dev|hub)\b/, ready: /Ctrl\+C ends it\./ },
+  { command: /\bhub-webhooks (dev|hub)\b/, ready: /Press Ctrl\+C to stop\./ },
   { command: /\bhub-webhooks deliveries tail\b/, ready: /\bdead\b/ },
   { command: /\bnpm start(?!.*--once)|\bnode \S+\.ts/, ready: /\bReady\b/ },
 ];
