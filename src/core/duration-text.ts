@@ -1,4 +1,5 @@
-const units = [
+/** Units of time as people write them, the largest first. */
+export const timeUnits = [
   { name: "d", milliseconds: 86_400_000 },
   { name: "h", milliseconds: 3_600_000 },
   { name: "min", milliseconds: 60_000 },
@@ -16,7 +17,7 @@ const units = [
  * ```
  */
 export function durationText(milliseconds: number): string {
-  const unit = units.find((candidate) => milliseconds >= candidate.milliseconds);
+  const unit = timeUnits.find((candidate) => milliseconds >= candidate.milliseconds);
   if (unit === undefined) return `${Math.round(milliseconds)} ms`;
   const count = milliseconds / unit.milliseconds;
   return `${count < 9.95 ? Math.round(count * 10) / 10 : Math.round(count)} ${unit.name}`;

@@ -98,12 +98,9 @@ export async function bringInStep(options: BringInStepOptions): Promise<Registra
   if (dryRun) return { ...report, done: [], failed: [] };
 
   const before = listed.map(({ id }) => id);
-  const hiddenSecrets = new Set(
-    listed.flatMap((webhook) => {
-      const entry = known.find(({ id }) => id === webhook.id) ?? { id: webhook.id, endpoint: "" };
-      return storedSecret({ known: entry, webhook }) === "hidden" ? [webhook.id] : [];
-    }),
-  );
+  const notedSecrets = new Map(known.map(({ id, secret: noted }) => [id, noted]));
+  const hidden = listed.filter((webhook) => storedSecret(webhook, notedSecrets.get(webhook.id)) === "hidden");
+  const hiddenSecrets = new Set(hidden.map(({ id }) => id));
   const runner = new StepRunner({
     ...{ hub, state, secret, removeSecret, hiddenSecrets, hashes, desired, before, session, signal, now },
   });

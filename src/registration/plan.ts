@@ -1,7 +1,7 @@
 import type { Webhook } from "../hub/contract/webhooks.ts";
 import { hidesSecret } from "../hub/hidden-secret.ts";
 import { maskUrl } from "../url-secrets.ts";
-import type { KnownWebhook } from "./state.ts";
+import type { KnownWebhook, NotedSecret } from "./state.ts";
 import type { EnableStep, FieldChange, LeftAlone, RegistrationStep, SecretChange } from "./steps.ts";
 import { type DesiredWebhook, sameSet, sameUrl, sameWatched, watchedTexts } from "./target.ts";
 
@@ -37,7 +37,7 @@ export interface Plan {
 }
 
 /** A webhook that is ours, as we know it and as the Hub tells it. */
-export interface Own {
+interface Own {
   known: KnownWebhook;
   webhook: Webhook;
 }
@@ -171,26 +171,31 @@ function secretChanges(own: Own, input: PlanInput): FieldChange[] {
 }
 
 function secretChange(own: Own, { secret, removeSecret, secretIsNoted }: PlanInput): SecretChange | undefined {
-  const stored = storedSecret(own);
+  const stored = storedSecret(own.webhook, own.known.secret);
   if (secret === undefined) return removeSecret && stored !== "none" ? "removed" : undefined;
   if (stored === "none") return "set";
   const isSame = stored === "readable" ? own.webhook.secret === secret : secretIsNoted.has(own.known.id);
   return isSame ? undefined : "changed";
 }
 
-function hasSecret(own: Own): boolean {
-  return ["readable", "hidden"].includes(storedSecret(own));
+function hasSecret({ webhook, known }: Own): boolean {
+  return ["readable", "hidden"].includes(storedSecret(webhook, known.secret));
 }
 
 /**
- * Returns whether a webhook of ours has a secret on the Hub, and whether a read returns it. For a Hub that returns
- * nothing about secrets, what was written last counts.
+ * Returns whether a webhook has a secret on the Hub, and whether a read returns it. For a Hub that returns nothing about
+ * secrets, what was written last counts.
+ *
+ * @param noted what was written last; `undefined` where that is unknown.
  */
-export function storedSecret({ known, webhook }: Own): "none" | "readable" | "hidden" | "unknown" {
+export function storedSecret(
+  webhook: Webhook,
+  noted: NotedSecret | undefined,
+): "none" | "readable" | "hidden" | "unknown" {
   if (hidesSecret(webhook)) return "hidden";
   if (webhook.secret !== undefined) return webhook.secret === "" ? "none" : "readable";
-  if (webhook.hasSecret === false || known.secret === null) return "none";
-  return known.secret === undefined ? "unknown" : "hidden";
+  if (webhook.hasSecret === false || noted === null) return "none";
+  return noted === undefined ? "unknown" : "hidden";
 }
 
 function enableStep({

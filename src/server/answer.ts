@@ -7,7 +7,7 @@ export type Answer = JsonAnswer | Response;
 /** A status, and JSON as text; `null` for no body. */
 export interface JsonAnswer {
   readonly status: number;
-  /** The error that it tells, for a page that shows it to a person. */
+  /** The error behind the content, for an error page. */
   readonly error?: WebhookError;
   readonly content: string | null;
   /** Beside the content type. */
@@ -110,7 +110,7 @@ export function toResponse(answer: Answer): Response {
 
 const errors = new WeakMap<Response, WebhookError>();
 
-/** The error that one of our own answers tells; `undefined` for any other response. */
+/** The error behind a response that this module made; `undefined` for any other response. */
 export function errorOf(response: Response): WebhookError | undefined {
   return errors.get(response);
 }

@@ -1,4 +1,5 @@
 import { html } from "hono/html";
+import { timeUnits } from "../../core/duration-text.ts";
 import type { Markup } from "../../page/markup.ts";
 
 /** A moment to the second, in UTC: `2026-09-01 10:03:20 UTC`. */
@@ -13,13 +14,6 @@ export function timeUntil(at: Date, now: Date): Markup {
   const iso = at.toISOString();
   return html`<time datetime="${iso}" title="${iso}">${remaining < 1000 ? "now" : `in ${lasting(remaining)}`}</time>`;
 }
-
-const units = [
-  { name: "d", milliseconds: 86_400_000 },
-  { name: "h", milliseconds: 3_600_000 },
-  { name: "min", milliseconds: 60_000 },
-  { name: "s", milliseconds: 1_000 },
-] as const;
 
 /**
  * A length of time in its two largest units.
@@ -36,9 +30,9 @@ export function lasting(milliseconds: number): string {
   if (whole < 1_000) return `${whole} ms`;
   if (whole < 59_950) return `${(whole / 1_000).toFixed(1)} s`;
   const rounded = Math.round(whole / 1_000) * 1_000;
-  const largest = units.findIndex((unit) => rounded >= unit.milliseconds);
+  const largest = timeUnits.findIndex((unit) => rounded >= unit.milliseconds);
   let rest = rounded;
-  const parts = units.slice(largest, largest + 2).map((unit) => {
+  const parts = timeUnits.slice(largest, largest + 2).map((unit) => {
     const count = Math.floor(rest / unit.milliseconds);
     rest %= unit.milliseconds;
     return { count, text: `${count} ${unit.name}` };

@@ -87,16 +87,25 @@ describe("The short way", () => {
     expect((await ask()).status).toBe(500);
   });
 
-  test("ends with the socket: whoever still has a connection is told to come back", async () => {
+  const host = { Host: "receiver.example" };
+
+  /** Closes a listener while a delivery arrives, and sends another request behind that on its connection. */
+  async function closeWith(next: Buffer) {
     const { url, listener, delivered } = await open();
     const socket = await RawSocket.open(url);
-    const headers = { Host: "receiver.example" };
     // The last byte of the first is held back, so that its connection stays while the socket closes.
-    const first = requestBytes({ path: "/webhooks/retrain", headers, body: "{}" });
+    const first = requestBytes({ path: "/webhooks/retrain", headers: host, body: "{}" });
     socket.send(first.subarray(0, -1));
     await expect.poll(() => delivered.length).toBe(1);
     const closed = listener.close(5_000);
-    socket.send(first.subarray(-1), requestBytes({ path: "/webhooks/retrain", headers, body: "{}" }));
+    socket.send(first.subarray(-1), next);
+    return { socket, closed, delivered };
+  }
+
+  test("ends with the socket: whoever still has a connection is told to come back", async () => {
+    const { socket, closed, delivered } = await closeWith(
+      requestBytes({ path: "/webhooks/retrain", headers: host, body: "{}" }),
+    );
     expect((await socket.answer()).text).toBe(answered.content);
     expect((await socket.answer()).status).toBe(503);
     expect(await closed).toBe(true);
@@ -107,15 +116,8 @@ describe("The short way", () => {
     ["a browser", "text/html", "text/html; charset=utf-8"],
     ["any other client", "*/*", "application/json"],
   ])("tells %s in its own language that it closes", async (_client, accept, type) => {
-    const { url, listener, delivered } = await open();
-    const socket = await RawSocket.open(url);
-    const headers = { Host: "receiver.example" };
-    const first = requestBytes({ path: "/webhooks/retrain", headers, body: "{}" });
-    socket.send(first.subarray(0, -1));
-    await expect.poll(() => delivered.length).toBe(1);
-    const closed = listener.close(5_000);
-    const page = requestBytes({ method: "GET", path: "/", headers: { ...headers, Accept: accept } });
-    socket.send(first.subarray(-1), page);
+    const headers = { ...host, Accept: accept };
+    const { socket, closed } = await closeWith(requestBytes({ method: "GET", path: "/", headers }));
     await socket.answer();
     const answer = await socket.answer();
     expect([answer.status, answer.headers.get("content-type")]).toEqual([503, type]);
