@@ -6,9 +6,15 @@ import { parentPort, workerData } from "node:worker_threads";
 import { BlockedLoop } from "../blocked-loop.ts";
 import type { InboxThreadData } from "./inbox-thread.ts";
 
-/** How often the log is looked at, in milliseconds, and from which size on it is copied into the file. */
+/** How often the size of the log is read, in milliseconds. */
 const checkpointMs = 250;
-const minLogBytes = 2 * 2 ** 20;
+/**
+ * From which size on the log is copied into the file: often enough that no commit of the event loop does it (at 40 MiB),
+ * and no more often, since each copy writes the pages of the indexes again.
+ */
+const minLogBytes = 16 * 2 ** 20;
+/** The same for a copy that is requested. */
+const minRequestedBytes = 2 * 2 ** 20;
 
 const { file, owner, beatMs, maxBlockedMs, loopBeat, shared }: InboxThreadData = workerData;
 
@@ -40,9 +46,9 @@ function showAlive(): void {
 }
 
 /** Left to a commit, this would block the event loop for as long as it takes to copy 40 MB. */
-function checkpoint(): void {
+function checkpoint(minBytes: number): void {
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false });
-  if (!log || log.size < minLogBytes || log.mtimeMs === checkpointedAt) return;
+  if (!log || log.size < minBytes || log.mtimeMs === checkpointedAt) return;
   checkpointedAt = log.mtimeMs;
   attempt(() => database.exec("PRAGMA wal_checkpoint(PASSIVE)"));
 }
@@ -50,8 +56,8 @@ function checkpoint(): void {
 showAlive();
 Atomics.store(shared, 1, 1);
 setInterval(showAlive, beatMs);
-setInterval(checkpoint, checkpointMs);
+setInterval(() => checkpoint(minLogBytes), checkpointMs);
 parentPort?.on("message", () => {
-  checkpoint();
+  checkpoint(minRequestedBytes);
   parentPort?.postMessage("copied");
 });

@@ -131,21 +131,21 @@ test("No timer is left by a thread that was closed or has failed", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-/** An inbox with 4 MB in its log that no commit copies, and a thread for it. */
-function openWithLog() {
+/** An inbox with some megabytes in its log that no commit copies, and a thread for it. */
+function openWithLog({ megabytes }: { megabytes: number }) {
   const { file } = openInbox();
   const { thread } = openThread(file);
   const database = new DatabaseSync(file);
   onTestFinished(() => database.close());
   database.exec("PRAGMA wal_autocheckpoint = 0");
-  database.exec("INSERT INTO owners (owner, beat) VALUES (hex(zeroblob(2000000)), 1)");
+  database.exec(`INSERT INTO owners (owner, beat) VALUES (hex(zeroblob(${megabytes * 500_000})), 1)`);
   return { file, thread };
 }
 
 test("The thread copies the log into the file, so that no commit has to", async () => {
-  const { file, thread } = openWithLog();
+  const { file, thread } = openWithLog({ megabytes: 20 });
   thread.setRunning(1);
-  await waitFor(() => expect(statSync(file).size).toBeGreaterThan(4_000_000));
+  await waitFor(() => expect(statSync(file).size).toBeGreaterThan(20_000_000));
 });
 
 describe("A copy of the log that is asked for", () => {
@@ -153,7 +153,7 @@ describe("A copy of the log that is asked for", () => {
   const isOver = (copy: Promise<void>) => Promise.race([copy.then(() => true), setImmediate(false)]);
 
   test("is in the file once it resolves, also when nothing runs", async () => {
-    const { file, thread } = openWithLog();
+    const { file, thread } = openWithLog({ megabytes: 4 });
     expect(statSync(file).size).toBeLessThan(1_000_000);
     await thread.copyLog();
     expect(statSync(file).size).toBeGreaterThan(4_000_000);
