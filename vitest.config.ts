@@ -38,11 +38,11 @@ if (left.length > 0) {
 }
 
 /** Their subjects keep nothing in the process they run in, so that one process may run many files of them. */
-const together = ["cli", "docs", "hub", "inbox", "local-hub", "page", "payload", "registration", "server"].map(
+const together = ["cli", "docs", "hub", "inbox", "local-hub", "console", "payload", "receiver", "registration"].map(
   (folder) => `test/${folder}/**/*.test.ts`,
 );
 /** Of these folders, what does: a browser, signal handlers, standard streams. */
-const apart = ["test/**/*.browser.test.ts", "test/server/node/**/*.test.ts"];
+const apart = ["test/**/*.browser.test.ts", "test/receiver/node/**/*.test.ts"];
 
 export default defineConfig({
   plugins: [standardDecorators],

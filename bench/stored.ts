@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openInbox } from "../dist/inbox/open-inbox.js";
-import { createConsoleLogger } from "../dist/server/console-logger.js";
+import { createConsoleLogger } from "../dist/receiver/console-logger.js";
 import { body } from "./delivery.ts";
 import { inboxFolder } from "./inbox-folder.ts";
 

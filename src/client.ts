@@ -4,7 +4,7 @@ export {
   WebhookError,
   type WebhookErrorCode,
   type WebhookErrorOptions,
-} from "./errors.ts";
+} from "./core/errors.ts";
 export type { CallOptions } from "./hub/call-options.ts";
 export { HubClient, type HubClientOptions } from "./hub/client.ts";
 export type { Whoami } from "./hub/contract/account.ts";

@@ -1,4 +1,4 @@
-export { WebhookError } from "./errors.ts";
+export { WebhookError } from "./core/errors.ts";
 export type { Job, JobStage } from "./hub/contract/jobs.ts";
 export type { HubDelivery } from "./local-hub/delivery/hub-delivery.ts";
 export type { HubEvent } from "./local-hub/events/event-request.ts";

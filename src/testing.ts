@@ -1,7 +1,7 @@
-import { webhooksPath } from "./server/delivery-request.ts";
+import { webhooksPath } from "./receiver/delivery-request.ts";
 
 export { type DeepPartial, webhookPayload } from "./payload/samples.ts";
-export { type SettledOptions, settled } from "./server/settled.ts";
+export { type SettledOptions, settled } from "./receiver/settled.ts";
 
 /** What {@link deliveryRequest} makes a request from. */
 export interface DeliveryRequestOptions {

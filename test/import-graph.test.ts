@@ -57,7 +57,7 @@ describe("What is loaded with the package", () => {
 
   test("is the way of a delivery, with Hono and zod", () => {
     expect(loaded).toEqual(
-      expect.arrayContaining(["src/server/webhooks-server.ts", "src/server/receive.ts", "src/payload/parse.ts"]),
+      expect.arrayContaining(["src/receiver/webhooks-server.ts", "src/receiver/receive.ts", "src/payload/parse.ts"]),
     );
     expect(loaded).toContainEqual(expect.stringMatching(/^node_modules\/hono\//));
     expect(loaded).toContainEqual(expect.stringMatching(/^node_modules\/zod\//));
@@ -67,13 +67,13 @@ describe("What is loaded with the package", () => {
     ["a module of Node", /^node:/],
     ["pino", /^pino$/],
     ["Hono's server for Node", /^@hono\/node-server$/],
-    ["what only a launch needs", /^src\/server\/node\//],
+    ["what only a launch needs", /^src\/receiver\/node\//],
     ["the tunnel", /^src\/tunnel\//],
-    ["the landing page, but for its route", /^src\/server\/landing\/(?!serve\.ts$)/],
+    ["the landing page, but for its route", /^src\/receiver\/landing\/(?!serve\.ts$)/],
     ["the inbox, but for its types and its options", /^src\/inbox\/(?!(?:retention|retry-policy)\.ts$)/],
-    ["the dashboard, but for its routes", /^src\/server\/dashboard\/(?!serve\.ts$)/],
-    ["the metrics, but for their route", /^src\/server\/metrics\.ts$/],
-    ["what the pages share", /^src\/page\//],
+    ["the dashboard, but for its routes", /^src\/receiver\/dashboard\/(?!serve\.ts$)/],
+    ["the metrics, but for their route", /^src\/receiver\/metrics\.ts$/],
+    ["what the pages share", /^src\/console\//],
     ["the samples for tests", /^src\/payload\/samples\.ts$/],
   ])("is nothing of what a run may never use: not %s", (_what, pattern) => {
     expect(reachable).toContainEqual(expect.stringMatching(pattern));
@@ -101,7 +101,7 @@ describe("What is loaded with the helpers for tests", () => {
   test("is nothing of Node either", async () => {
     const loaded = loadedWith("src/testing.ts", await graphOf("src/testing.ts"));
     expect(loaded).toContain("src/payload/samples.ts");
-    expect(loaded.filter((path) => /^(node:|pino$|@hono\/node-server$|src\/server\/node\/)/.test(path))).toEqual([]);
+    expect(loaded.filter((path) => /^(node:|pino$|@hono\/node-server$|src\/receiver\/node\/)/.test(path))).toEqual([]);
   });
 });
 
@@ -109,7 +109,7 @@ describe("What is loaded with the client", () => {
   test("is the contract, and nothing of Node, so that it runs in a worker too", async () => {
     const loaded = loadedWith("src/client.ts", await graphOf("src/client.ts"));
     expect(loaded).toContain("src/hub/contract/webhooks.ts");
-    expect(loaded.filter((path) => /^(node:|src\/(server|local-hub|cli|page)\/)/.test(path))).toEqual([]);
+    expect(loaded.filter((path) => /^(node:|src\/(receiver|local-hub|cli|console)\/)/.test(path))).toEqual([]);
   });
 });
 
@@ -118,7 +118,7 @@ describe("What is loaded with the command line before it knows what to do", () =
     const loaded = loadedWith("src/cli/main.ts", await graphOf("src/cli/main.ts"));
     expect(loaded).toContainEqual(expect.stringMatching(/^node_modules\/commander\//));
     expect(
-      loaded.filter((path) => /^(node_modules\/(?!commander\/)|src\/(hub|local-hub|server)\/)/.test(path)),
+      loaded.filter((path) => /^(node_modules\/(?!commander\/)|src\/(hub|local-hub|receiver)\/)/.test(path)),
     ).toEqual([]);
   });
 });
@@ -144,9 +144,45 @@ function findCircle(files: readonly string[]): readonly string[] | undefined {
   return files.map((file) => follow(file, [])).find((found) => found !== undefined);
 }
 
+const files = globSync("src/**/*.ts", { cwd: root }).filter((file) => !file.endsWith(".d.ts"));
+
 test("No file of src imports itself by way of others, not even for a type", () => {
-  const files = globSync("src/**/*.ts", { cwd: root }).filter((file) => !file.endsWith(".d.ts"));
-  expect(files.length).toBeGreaterThan(300);
-  expect(importsOf("src/server/webhooks-server.ts")).toContain("src/server/node/launch.ts");
+  expect(files.length).toBeGreaterThan(200);
+  expect(importsOf("src/receiver/webhooks-server.ts")).toContain("src/receiver/node/launch.ts");
   expect(findCircle(files)).toBeUndefined();
+});
+
+/** From the top to the ground: a folder imports from its own row and from those below it. */
+const layers: readonly (readonly string[])[] = [
+  ["cli"],
+  ["dev", "job"],
+  ["server-file", "registration", "local-hub"],
+  ["receiver"],
+  ["console", "inbox", "tunnel"],
+  ["hub"],
+  ["payload"],
+  ["core"],
+];
+
+describe("The folders of src", () => {
+  const folderOf = (file: string) => file.match(/^src\/([^/]+)\//)?.[1];
+  const layerOf = (folder: string) => layers.findIndex((row) => row.includes(folder));
+
+  test("are those of the layers, and only entry points lie beside them", () => {
+    const folders = new Set(files.map(folderOf).filter((folder) => folder !== undefined));
+    expect([...folders].sort()).toEqual(layers.flat().sort());
+    const beside = files.filter((file) => folderOf(file) === undefined).sort();
+    expect(beside).toEqual(["client", "dev", "index", "job", "local-hub", "testing"].map((name) => `src/${name}.ts`));
+  });
+
+  test("import downwards only", () => {
+    const upwards = files.flatMap((file) => {
+      const from = folderOf(file);
+      if (from === undefined) return [];
+      return importsOf(file)
+        .filter((imported) => layerOf(folderOf(imported) ?? "") < layerOf(from))
+        .map((imported) => `${file} -> ${imported}`);
+    });
+    expect(upwards).toEqual([]);
+  });
 });

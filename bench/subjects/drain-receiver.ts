@@ -1,6 +1,6 @@
 import { openInbox } from "../../dist/inbox/open-inbox.js";
 import { createRetryPolicy } from "../../dist/inbox/retry-policy.js";
-import { createConsoleLogger } from "../../dist/server/console-logger.js";
+import { createConsoleLogger } from "../../dist/receiver/console-logger.js";
 import { body } from "../delivery.ts";
 
 /** What a receiver is asked to do. */

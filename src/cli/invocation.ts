@@ -1,5 +1,5 @@
+import type { Logger } from "../core/logger.ts";
 import type { HubClient } from "../hub/client.ts";
-import type { Logger } from "../logger.ts";
 import { type formats, Output } from "./output.ts";
 import type { Shell } from "./shell.ts";
 

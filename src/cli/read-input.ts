@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { WebhookError } from "../errors.ts";
+import { WebhookError } from "../core/errors.ts";
 import type { WebhookJobRequest } from "../hub/contract/jobs.ts";
 import type { InputStream, Shell } from "./shell.ts";
 import { wrongUsage } from "./wrong-usage.ts";

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "commander";
+import { suggest } from "../core/suggest.ts";
 import {
   parseDomain,
   parseWatch,
@@ -7,7 +8,6 @@ import {
   watchedTypes,
   webhookDomains,
 } from "../payload/watch.ts";
-import { suggest } from "../suggest.ts";
 
 /** What can be watched, as help and errors list it. */
 export const watchedTypeNames: readonly string[] = watchedTypes;

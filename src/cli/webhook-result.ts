@@ -1,5 +1,5 @@
+import { maskUrl } from "../core/url-secrets.ts";
 import type { Webhook } from "../hub/contract/webhooks.ts";
-import { maskUrl } from "../url-secrets.ts";
 import type { Column, Output, Result } from "./output.ts";
 
 const stateColors: Readonly<Record<string, "green" | "yellow" | "red">> = {

@@ -1,4 +1,4 @@
-import { WebhookError } from "../errors.ts";
+import { WebhookError } from "../core/errors.ts";
 
 /** The error of a command that was given what it cannot work with; the run ends with exit code 2. */
 export function wrongUsage(message: string): WebhookError {

@@ -1,4 +1,4 @@
-import type { Logger, LogMethod } from "../logger.ts";
+import type { Logger, LogMethod } from "./logger.ts";
 import type { Redaction } from "./redaction.ts";
 
 /** Wraps a logger so that no secret reaches it: not in a message, a field, an error or the bindings of a child. */

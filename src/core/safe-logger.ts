@@ -1,5 +1,5 @@
-import type { Logger, LogMethod } from "../logger.ts";
 import { describeError } from "./describe-error.ts";
+import type { Logger, LogMethod } from "./logger.ts";
 import { plainFields } from "./plain-fields.ts";
 
 type Level = Exclude<keyof Logger, "child">;

@@ -1,6 +1,6 @@
 import { accountKind, localUser } from "../local-hub/accounts.ts";
 import { parseWatch, type WatchedThing } from "../payload/watch.ts";
-import type { EndpointDetails } from "../server/server-details.ts";
+import type { EndpointDetails } from "../receiver/server-details.ts";
 
 /**
  * What the webhook of an endpoint watches on a local Hub when its file does not say: the repositories and owners that

@@ -1,4 +1,4 @@
-import { WebhookError } from "../errors.ts";
+import { WebhookError } from "../core/errors.ts";
 import { HubClient } from "../hub/client.ts";
 import { developmentTokens } from "../local-hub/accounts.ts";
 import { LocalHub } from "../local-hub/local-hub.ts";

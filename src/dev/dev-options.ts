@@ -1,4 +1,4 @@
-import type { Duration } from "../duration.ts";
+import type { Duration } from "../core/duration.ts";
 import type { Watch } from "../payload/watch.ts";
 import type { OpenTunnelOptions } from "../tunnel/tunnel.ts";
 import type { DevEvent } from "./dev-event.ts";

@@ -1,15 +1,15 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { inspect } from "node:util";
-import { messageOf } from "../error-message.ts";
-import { WebhookError } from "../errors.ts";
+import { messageOf } from "../core/error-message.ts";
+import { WebhookError } from "../core/errors.ts";
+import { maskUrl } from "../core/url-secrets.ts";
 import type { WatchedThing } from "../payload/watch.ts";
+import { dashboardPath } from "../receiver/dashboard/serve.ts";
+import { webhooksPath } from "../receiver/delivery-request.ts";
 import type { TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
-import { dashboardPath } from "../server/dashboard/serve.ts";
-import { webhooksPath } from "../server/delivery-request.ts";
 import type { ServerDescription } from "../server-file/description.ts";
 import { createProbe } from "../tunnel/probe.ts";
 import { openTunnel, type Tunnel } from "../tunnel/tunnel.ts";
-import { maskUrl } from "../url-secrets.ts";
 import { watchByDefault } from "./default-watch.ts";
 import type { DevEvent, DevReady } from "./dev-event.ts";
 import { type DevHub, openDevHub, usualHubPort } from "./dev-hub.ts";

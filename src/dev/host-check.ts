@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { renderErrorPage } from "../console/error-page.ts";
+import { isLoopbackHost } from "../core/loopback.ts";
 import { wantsPage } from "../core/wants-page.ts";
-import { isLoopbackHost } from "../loopback.ts";
-import { renderErrorPage } from "../page/error-page.ts";
 
 /** What {@link createHostCheck} needs. */
 export interface HostCheckOptions {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { WebhookError } from "../core/errors.ts";
 import { hopByHopHeaders } from "../core/hop-by-hop.ts";
-import { WebhookError } from "../errors.ts";
-import { webhooksPath } from "../server/delivery-request.ts";
+import { webhooksPath } from "../receiver/delivery-request.ts";
 import type { PassedDelivery, Replayed } from "./passed-delivery.ts";
 
 /** A delivery on its way. */

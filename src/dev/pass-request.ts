@@ -1,10 +1,10 @@
 import { type Agent, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { type ErrorPage, renderErrorPage } from "../console/error-page.ts";
 import { describeError } from "../core/describe-error.ts";
+import { WebhookError } from "../core/errors.ts";
 import { hopByHopHeaders } from "../core/hop-by-hop.ts";
 import { wantsPage } from "../core/wants-page.ts";
-import { WebhookError } from "../errors.ts";
-import { type ErrorPage, renderErrorPage } from "../page/error-page.ts";
-import { hasLeft } from "../server/node/half-open.ts";
+import { hasLeft } from "../receiver/node/half-open.ts";
 import type { Probe } from "../tunnel/probe.ts";
 import type { LatestDelivery, ObservedDelivery } from "./latest-delivery.ts";
 import type { PassedDelivery } from "./passed-delivery.ts";

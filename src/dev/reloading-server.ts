@@ -1,5 +1,5 @@
-import { messageOf } from "../error-message.ts";
-import { WebhookError } from "../errors.ts";
+import { messageOf } from "../core/error-message.ts";
+import { WebhookError } from "../core/errors.ts";
 import type { ServerDescription } from "../server-file/description.ts";
 import {
   ServerProcess,

@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
-import { isLoopbackHost } from "../loopback.ts";
+import { isLoopbackHost } from "../core/loopback.ts";
 
 const sessionNote = z.object({ pid: z.int().positive(), secret: z.string() });
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { toMilliseconds } from "../duration.ts";
-import { WebhookError } from "../errors.ts";
+import { toMilliseconds } from "../core/duration.ts";
+import { WebhookError } from "../core/errors.ts";
 import { parseWatch, type WatchedThing } from "../payload/watch.ts";
 import { findServerFile } from "../server-file/find.ts";
 import type { SessionSecret } from "../server-file/server-process.ts";

@@ -1,6 +1,6 @@
 import { coversScope } from "../payload/scope.ts";
 import type { WatchedThing } from "../payload/watch.ts";
-import type { EndpointDetails } from "../server/server-details.ts";
+import type { EndpointDetails } from "../receiver/server-details.ts";
 
 /** What a suggestion is made from. */
 export interface SuggestedTriggerOptions {

@@ -1,5 +1,5 @@
 import type { z } from "@hono/zod-openapi";
-import { HubError } from "../errors.ts";
+import { HubError } from "../core/errors.ts";
 import { type FieldProblem, fieldProblems } from "./contract/problems.ts";
 import { acceptNewer } from "./newer-values.ts";
 

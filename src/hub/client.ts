@@ -1,6 +1,6 @@
-import { type Duration, toMilliseconds } from "../duration.ts";
-import { HubError, WebhookError } from "../errors.ts";
-import type { Logger } from "../logger.ts";
+import { type Duration, toMilliseconds } from "../core/duration.ts";
+import { HubError, WebhookError } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
 import type { CallOptions } from "./call-options.ts";
 import { accountRoutes, type Whoami } from "./contract/account.ts";
 import type { HubFetchInit } from "./fetch.ts";

@@ -1,4 +1,4 @@
-import type { Logger } from "../logger.ts";
+import type { Logger } from "../core/logger.ts";
 import type { NewerPart } from "./newer-values.ts";
 import { packageVersion } from "./package-version.ts";
 import type { Redact } from "./redaction.ts";

@@ -1,4 +1,4 @@
-import { HubError } from "../errors.ts";
+import { HubError } from "../core/errors.ts";
 import { argumentInvalid, checkArgument } from "./arguments.ts";
 import type { CallOptions } from "./call-options.ts";
 import {

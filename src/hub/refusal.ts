@@ -1,5 +1,5 @@
-import { HubError, type WebhookErrorCode } from "../errors.ts";
-import { ownField } from "../own-field.ts";
+import { HubError, type WebhookErrorCode } from "../core/errors.ts";
+import { ownField } from "../core/own-field.ts";
 import { isWebPage, readText } from "./answer-text.ts";
 import type { Redact } from "./redaction.ts";
 import { askedSeconds, longestAskedSeconds } from "./retry.ts";

@@ -1,6 +1,6 @@
-import { readBaseAddress } from "../base-address.ts";
-import { readEnvironment } from "../environment.ts";
-import { HubError } from "../errors.ts";
+import { readBaseAddress } from "../core/base-address.ts";
+import { readEnvironment } from "../core/environment.ts";
+import { HubError } from "../core/errors.ts";
 
 const defaultEndpoint = "https://huggingface.co";
 

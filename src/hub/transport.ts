@@ -1,6 +1,6 @@
 import type { z } from "@hono/zod-openapi";
-import { HubError } from "../errors.ts";
-import type { Logger } from "../logger.ts";
+import { HubError } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
 import { isWebPage, readText, untilAborted } from "./answer-text.ts";
 import type { CallOptions } from "./call-options.ts";
 import { notShown } from "./contract/values.ts";

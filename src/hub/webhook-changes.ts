@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { HubError } from "../errors.ts";
+import { HubError } from "../core/errors.ts";
 import { argumentInvalid, checkArgument } from "./arguments.ts";
 import { type WebhookJob, type WebhookJobRequest, webhookJob, webhookJobRequest } from "./contract/jobs.ts";
 import { type Webhook, type WebhookUpdate, webhookUpdate } from "./contract/webhooks.ts";

@@ -1,4 +1,4 @@
-import { WebhookError } from "../errors.ts";
+import { WebhookError } from "../core/errors.ts";
 import type { DeliveryKey } from "./inbox.ts";
 
 /** Too many deliveries of an endpoint wait: more of them would only be lost later. */

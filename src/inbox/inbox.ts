@@ -1,4 +1,4 @@
-import type { Outcome } from "../delivery.ts";
+import type { Outcome } from "../payload/delivery.ts";
 import type { RetryPolicy } from "./retry-policy.ts";
 import type { DeliveryStatus, StoredDelivery } from "./stored-delivery.ts";
 

@@ -1,4 +1,4 @@
-import { WebhookError } from "../errors.ts";
+import { WebhookError } from "../core/errors.ts";
 import type { ListOptions } from "./inbox.ts";
 
 const defaultPage = 50;

@@ -1,5 +1,5 @@
-import { WebhookError } from "../errors.ts";
-import type { Logger } from "../logger.ts";
+import { WebhookError } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
 import type { Inbox } from "./inbox.ts";
 import type { CompactedInbox } from "./sqlite/compact.ts";
 

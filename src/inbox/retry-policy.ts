@@ -1,5 +1,5 @@
-import { type Duration, toMilliseconds } from "../duration.ts";
-import { WebhookError } from "../errors.ts";
+import { type Duration, toMilliseconds } from "../core/duration.ts";
+import { WebhookError } from "../core/errors.ts";
 
 /**
  * How long to wait between the attempts at a delivery, each wait ±20 % so that deliveries that failed together do not

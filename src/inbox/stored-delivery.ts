@@ -1,5 +1,5 @@
 import { describeError } from "../core/describe-error.ts";
-import type { WebhookError } from "../errors.ts";
+import type { WebhookError } from "../core/errors.ts";
 
 /**
  * Where a delivery is on its way: waiting for an attempt, in one, done, or given up after its last attempt. What is

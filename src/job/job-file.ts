@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import type { WebhooksServer } from "../server/webhooks-server.ts";
+import type { WebhooksServer } from "../receiver/webhooks-server.ts";
 import { explainFailure } from "../server-file/failure.ts";
 import { findServerFile } from "../server-file/find.ts";
 import { serverFileInvalid } from "../server-file/invalid.ts";

@@ -1,4 +1,4 @@
-import { WebhookError } from "../errors.ts";
+import { WebhookError } from "../core/errors.ts";
 
 /** The signals with which a process is asked to end. */
 const endingSignals = ["SIGTERM", "SIGINT"] as const;

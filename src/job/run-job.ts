@@ -1,8 +1,8 @@
-import type { Outcome } from "../delivery.ts";
-import { WebhookError, type WebhookErrorCode } from "../errors.ts";
-import { launchHost } from "../server/launch-host.ts";
-import { type DetailedServer, type JobDelivery, serverDetails } from "../server/server-details.ts";
-import type { WebhooksServer } from "../server/webhooks-server.ts";
+import { WebhookError, type WebhookErrorCode } from "../core/errors.ts";
+import type { Outcome } from "../payload/delivery.ts";
+import { launchHost } from "../receiver/launch-host.ts";
+import { type DetailedServer, type JobDelivery, serverDetails } from "../receiver/server-details.ts";
+import type { WebhooksServer } from "../receiver/webhooks-server.ts";
 import { serverFileInvalid } from "../server-file/invalid.ts";
 import { abortedBySignals } from "./process-signals.ts";
 

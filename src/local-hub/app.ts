@@ -1,9 +1,9 @@
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
-import { WebhookError } from "../errors.ts";
+import { WebhookError } from "../core/errors.ts";
+import { isLoopbackHost } from "../core/loopback.ts";
 import { hubDocument } from "../hub/contract/document.ts";
-import { isLoopbackHost } from "../loopback.ts";
 import { developmentTokens, tokenIdOf } from "./accounts.ts";
 import { avatarPicture } from "./avatar.ts";
 import { hubPage, hubPageAsset } from "./page/page.ts";

@@ -1,11 +1,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { Hono } from "hono";
+import { type Duration, toMilliseconds } from "../core/duration.ts";
+import { WebhookError } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
 import { safeLogger } from "../core/safe-logger.ts";
-import { type Duration, toMilliseconds } from "../duration.ts";
-import { WebhookError } from "../errors.ts";
 import type { Job } from "../hub/contract/jobs.ts";
-import type { Logger } from "../logger.ts";
-import { type Listener, type ListenOptions, listen } from "../server/node/listen.ts";
+import { type Listener, type ListenOptions, listen } from "../receiver/node/listen.ts";
 import { createHubApp } from "./app.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
 import type { HubDelivery } from "./delivery/hub-delivery.ts";

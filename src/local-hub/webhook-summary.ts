@@ -1,5 +1,5 @@
+import { maskUrl } from "../core/url-secrets.ts";
 import { suspendedAfterFailure } from "../hub/contract/webhooks.ts";
-import { maskUrl } from "../url-secrets.ts";
 import type { StoredWebhook } from "./store/webhook-store.ts";
 
 /** A webhook for people to look at, without any secret. */

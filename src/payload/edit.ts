@@ -1,4 +1,4 @@
-import { WebhookError } from "../errors.ts";
+import { WebhookError } from "../core/errors.ts";
 
 /** One change of a payload: a value that is put at a path, or what stands there taken away. */
 export interface PayloadEdit {

@@ -1,5 +1,5 @@
-import { WebhookError } from "../errors.ts";
-import { ownField } from "../own-field.ts";
+import { WebhookError } from "../core/errors.ts";
+import { ownField } from "../core/own-field.ts";
 import { schemaOf, type WebhookPayload } from "./schema.ts";
 
 /** How many problems an answer names: enough to mend the sender, too few to be a burden. */

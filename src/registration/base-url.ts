@@ -1,6 +1,6 @@
-import { readBaseAddress } from "../base-address.ts";
-import { WebhookError } from "../errors.ts";
-import { isLoopbackHost } from "../loopback.ts";
+import { readBaseAddress } from "../core/base-address.ts";
+import { WebhookError } from "../core/errors.ts";
+import { isLoopbackHost } from "../core/loopback.ts";
 
 /**
  * Reads the public address of a server, without a trailing slash.

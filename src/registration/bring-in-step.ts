@@ -1,5 +1,5 @@
-import { webhooksPath } from "../server/delivery-request.ts";
-import type { EndpointDetails } from "../server/server-details.ts";
+import { webhooksPath } from "../receiver/delivery-request.ts";
+import type { EndpointDetails } from "../receiver/server-details.ts";
 import type { HubConnection } from "./hub-connection.ts";
 import { noteResolved, resolvePending } from "./pending.ts";
 import { planRegistration, storedSecret } from "./plan.ts";

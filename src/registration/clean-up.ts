@@ -1,4 +1,4 @@
-import { HubError } from "../errors.ts";
+import { HubError } from "../core/errors.ts";
 import type { HubConnection } from "./hub-connection.ts";
 import { noteResolved, resolvePending } from "./pending.ts";
 import { isAlive } from "./session.ts";

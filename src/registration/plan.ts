@@ -1,6 +1,6 @@
+import { maskUrl } from "../core/url-secrets.ts";
 import type { Webhook } from "../hub/contract/webhooks.ts";
 import { hidesSecret } from "../hub/hidden-secret.ts";
-import { maskUrl } from "../url-secrets.ts";
 import type { KnownWebhook, NotedSecret } from "./state.ts";
 import type { EnableStep, FieldChange, LeftAlone, RegistrationStep, SecretChange } from "./steps.ts";
 import { type DesiredWebhook, sameSet, sameUrl, sameWatched, watchedTexts } from "./target.ts";

@@ -1,10 +1,10 @@
-import { WebhookError } from "../errors.ts";
+import { WebhookError } from "../core/errors.ts";
 import {
   type DetailedServer,
   type EndpointDetails,
   isDetailedServer,
   serverDetails,
-} from "../server/server-details.ts";
+} from "../receiver/server-details.ts";
 import { checkBaseUrl, checkSecret } from "./base-url.ts";
 import { bringInStep, type RegistrationReport } from "./bring-in-step.ts";
 import type { HubConnection } from "./hub-connection.ts";

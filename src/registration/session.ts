@@ -1,5 +1,5 @@
-import { WebhookError } from "../errors.ts";
-import { isLoopbackHost } from "../loopback.ts";
+import { WebhookError } from "../core/errors.ts";
+import { isLoopbackHost } from "../core/loopback.ts";
 import type { RegistrationSession } from "./state.ts";
 
 /** A process on this machine that lives answers at once. */

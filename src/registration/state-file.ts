@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { messageOf } from "../error-message.ts";
-import { WebhookError } from "../errors.ts";
-import { checkPrivateFolder, makePrivateFolder, syncFolder } from "../private-folder.ts";
+import { messageOf } from "../core/error-message.ts";
+import { WebhookError } from "../core/errors.ts";
+import { checkPrivateFolder, makePrivateFolder, syncFolder } from "../core/private-folder.ts";
 import { withFileLock } from "./file-lock.ts";
 import { type HubState, type RegistrationState, registrationState } from "./state.ts";
 

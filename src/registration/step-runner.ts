@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { HubError } from "../errors.ts";
+import { HubError } from "../core/errors.ts";
 import type { Webhook, WebhookRequest } from "../hub/contract/webhooks.ts";
 import type { HubConnection } from "./hub-connection.ts";
 import type { SecretHashes } from "./secret-hash.ts";

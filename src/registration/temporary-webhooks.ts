@@ -1,5 +1,5 @@
-import { WebhookError } from "../errors.ts";
-import type { Logger } from "../logger.ts";
+import { WebhookError } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
 import type { WatchedThing, WebhookDomain } from "../payload/watch.ts";
 import { checkBaseUrl, checkSecret } from "./base-url.ts";
 import { bringInStep, type RegistrationReport } from "./bring-in-step.ts";

@@ -1,7 +1,7 @@
 /** The process in which a server's file runs, started by `server-process.ts`. */
-import { throughDoor } from "../server/owner.ts";
-import { type ServerDetails, serverDetails } from "../server/server-details.ts";
-import type { WebhooksServer } from "../server/webhooks-server.ts";
+import { throughDoor } from "../receiver/owner.ts";
+import { type ServerDetails, serverDetails } from "../receiver/server-details.ts";
+import type { WebhooksServer } from "../receiver/webhooks-server.ts";
 import { explainFailure } from "./failure.ts";
 import { loadServer } from "./load.ts";
 import { type Order, order, type Report } from "./messages.ts";

@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describeError } from "../core/describe-error.ts";
-import { WebhookError } from "../errors.ts";
+import { WebhookError } from "../core/errors.ts";
 
 /** Why a file does not load. */
 export interface Failure {

@@ -1,4 +1,4 @@
-import { WebhookError } from "../errors.ts";
+import { WebhookError } from "../core/errors.ts";
 
 /** The error of a server's file that is not there, does not load or makes no server. `message` says what to do. */
 export function serverFileInvalid(message: string, options: { cause?: unknown } = {}): WebhookError {

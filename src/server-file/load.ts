@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { hostLaunches } from "../server/launch-host.ts";
-import type { LaunchedServer } from "../server/launch-options.ts";
-import { isDetailedServer } from "../server/server-details.ts";
-import type { WebhooksServer } from "../server/webhooks-server.ts";
+import { hostLaunches } from "../receiver/launch-host.ts";
+import type { LaunchedServer } from "../receiver/launch-options.ts";
+import { isDetailedServer } from "../receiver/server-details.ts";
+import type { WebhooksServer } from "../receiver/webhooks-server.ts";
 import { serverFileInvalid } from "./invalid.ts";
 
 /** What {@link loadServer} needs. */

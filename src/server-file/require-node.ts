@@ -1,4 +1,4 @@
-import { WebhookError } from "../errors.ts";
+import { WebhookError } from "../core/errors.ts";
 
 /**
  * Checks that Node runs this process. A server's file is loaded through hooks of Node's module loader, which Bun and

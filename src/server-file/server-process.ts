@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { basename } from "node:path";
 import { createInterface } from "node:readline";
-import type { WebhookError } from "../errors.ts";
-import type { LaunchedServer } from "../server/launch-options.ts";
+import type { WebhookError } from "../core/errors.ts";
+import type { LaunchedServer } from "../receiver/launch-options.ts";
 import type { ServerDescription } from "./description.ts";
 import { serverFileInvalid } from "./invalid.ts";
 import { type Order, type Report, report } from "./messages.ts";

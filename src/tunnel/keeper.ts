@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import { WebhookError } from "../errors.ts";
+import { WebhookError } from "../core/errors.ts";
 import type { TunnelClock } from "./clock.ts";
 import { checkPublicUrl } from "./probe.ts";
 import type { ProviderTunnel } from "./provider.ts";

@@ -1,5 +1,5 @@
 import { BlockList, isIPv4 } from "node:net";
-import { WebhookError } from "../errors.ts";
+import { WebhookError } from "../core/errors.ts";
 import { tunnelFailure } from "./provider.ts";
 import { systemCode } from "./system-code.ts";
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { WebhookError } from "../errors.ts";
+import { WebhookError } from "../core/errors.ts";
 import type { CarryOrder, CarryReport } from "./localtunnel-child.ts";
 import { localtunnelOrigin, type Registration, registerLocaltunnel } from "./localtunnel-registration.ts";
 import { otherTunnels, type ProviderRequest, type ProviderTunnel, tunnelFailure } from "./provider.ts";

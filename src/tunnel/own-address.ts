@@ -1,5 +1,5 @@
-import { readBaseAddress } from "../base-address.ts";
-import { WebhookError } from "../errors.ts";
+import { readBaseAddress } from "../core/base-address.ts";
+import { WebhookError } from "../core/errors.ts";
 import type { ProviderTunnel } from "./provider.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import type { Readable } from "node:stream";
-import { WebhookError } from "../errors.ts";
+import { WebhookError } from "../core/errors.ts";
 import { findProgram } from "./find-program.ts";
 import { otherTunnels, type Provider, type ProviderTunnel, tunnelFailure } from "./provider.ts";
 

@@ -1,4 +1,4 @@
-import { WebhookError } from "../errors.ts";
+import { WebhookError } from "../core/errors.ts";
 
 /** What a provider is asked for: a public URL for a local port. */
 export interface ProviderRequest {

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import type { WebhookError } from "../errors.ts";
+import type { WebhookError } from "../core/errors.ts";
 
 /** What a tunnel tells while it is open, and the values its listeners are given. */
 export interface TunnelEvents {

@@ -1,5 +1,5 @@
-import { type Duration, toMilliseconds } from "../duration.ts";
-import { WebhookError } from "../errors.ts";
+import { type Duration, toMilliseconds } from "../core/duration.ts";
+import { WebhookError } from "../core/errors.ts";
 import { isSubdomain } from "./localtunnel-registration.ts";
 import { ownTunnel, readPublicUrl } from "./own-address.ts";
 import type { Probe } from "./probe.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { describeError, readField, toError } from "../../src/core/describe-error.ts";
-import { HubError, WebhookError } from "../../src/errors.ts";
-import { isPermanent, retryTimeOf } from "../../src/handler-errors.ts";
+import { HubError, WebhookError } from "../../src/core/errors.ts";
+import { isPermanent, retryTimeOf } from "../../src/receiver/handler-errors.ts";
 import { uninspectable } from "../support/uninspectable.ts";
 
 describe("The description of a thrown value", () => {

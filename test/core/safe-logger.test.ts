@@ -1,8 +1,8 @@
 import { pino } from "pino";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import type { Logger } from "../../src/core/logger.ts";
 import { safeLogger } from "../../src/core/safe-logger.ts";
-import type { Logger } from "../../src/logger.ts";
-import { createConsoleLogger } from "../../src/server/console-logger.ts";
+import { createConsoleLogger } from "../../src/receiver/console-logger.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { uninspectable } from "../support/uninspectable.ts";
 

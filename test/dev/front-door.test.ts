@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { WebhookError } from "../../src/errors.ts";
+import { WebhookError } from "../../src/core/errors.ts";
 import { freePort } from "../support/free-port.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
 import { watchTimers } from "../support/watched-timers.ts";

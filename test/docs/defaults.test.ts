@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { durationText } from "../../src/core/duration-text.ts";
 import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
-import { defaultLimits } from "../../src/server/node/connection-limits.ts";
+import { defaultLimits } from "../../src/receiver/node/connection-limits.ts";
 
 const root = new URL("../../", import.meta.url);
 

@@ -1,6 +1,6 @@
+import type { Logger } from "../../src/core/logger.ts";
 import type { Inbox } from "../../src/inbox/inbox.ts";
 import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
-import type { Logger } from "../../src/logger.ts";
 
 /** What {@link openFaultInbox} may be given; what is left out is as the product has it. */
 export interface FaultInboxOptions {

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
-import type { Outcome } from "../../src/delivery.ts";
 import type { StoredDelivery } from "../../src/inbox/stored-delivery.ts";
+import type { Outcome } from "../../src/payload/delivery.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { arrival, type Engine, failed, openInbox, reached, succeeded, work } from "./engine.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Outcome } from "../../src/delivery.ts";
+import type { Outcome } from "../../src/payload/delivery.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { crashPolicy } from "./crash-policy.ts";
 import { openers } from "./engines.ts";

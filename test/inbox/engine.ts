@@ -1,8 +1,8 @@
 import { expect, onTestFinished, vi } from "vitest";
-import type { Outcome } from "../../src/delivery.ts";
-import { WebhookError } from "../../src/errors.ts";
+import { WebhookError } from "../../src/core/errors.ts";
 import type { Inbox, QueueOptions, Task } from "../../src/inbox/inbox.ts";
 import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
+import type { Outcome } from "../../src/payload/delivery.ts";
 import { createMemoryLogger, type MemoryLogger } from "../support/memory-logger.ts";
 
 /** What a test may ask of an inbox. */

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type EndpointOptions, type Handler, WebhooksServer } from "../../src/index.ts";
 import { type RunJobOptions, runJob } from "../../src/job.ts";
-import { hostLaunches } from "../../src/server/launch-host.ts";
+import { hostLaunches } from "../../src/receiver/launch-host.ts";
 import { webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 

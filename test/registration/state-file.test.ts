@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { makePrivateFolder } from "../../src/private-folder.ts";
+import { makePrivateFolder } from "../../src/core/private-folder.ts";
 import { withFileLock } from "../../src/registration/file-lock.ts";
 import { SecretHashes } from "../../src/registration/secret-hash.ts";
 import { StateFile } from "../../src/registration/state-file.ts";

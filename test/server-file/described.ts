@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { WebhookError } from "../../src/errors.ts";
+import { WebhookError } from "../../src/core/errors.ts";
 import { describeServerFile, type ServerDescription } from "../../src/server-file/server-file.ts";
 import type { OutputLine } from "../../src/server-file/server-process.ts";
 import { makeProject } from "../support/project-folder.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect, promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { WebhookError } from "../../src/errors.ts";
+import { WebhookError } from "../../src/core/errors.ts";
 import { type OpenTunnelOptions, openTunnel } from "../../src/tunnel/tunnel.ts";
 import { type LocaltunnelServerOptions, startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { livingChildren, newestChild, tunnelChildren } from "./forked-children.ts";

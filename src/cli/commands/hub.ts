@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { WebhookError } from "../../errors.ts";
-import type { Logger } from "../../logger.ts";
-import { plainJson } from "../../plain-text.ts";
+import { WebhookError } from "../../core/errors.ts";
+import type { Logger } from "../../core/logger.ts";
+import { plainJson } from "../../core/plain-text.ts";
 import { examples } from "../examples.ts";
 import type { Invocation } from "../invocation.ts";
 import type { Output } from "../output.ts";
@@ -58,7 +58,7 @@ function adviseHere(error: unknown, port: number): unknown {
 
 /** Other formats keep standard output for what was asked for. */
 async function terminalLogger(): Promise<Logger> {
-  const { createNodeLogger } = await import("../../server/node/logger.ts");
+  const { createNodeLogger } = await import("../../receiver/node/logger.ts");
   return createNodeLogger();
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { WebhookError } from "../../errors.ts";
+import { WebhookError } from "../../core/errors.ts";
 import { examples } from "../examples.ts";
 import type { Invocation } from "../invocation.ts";
 import { wrongUsage } from "../wrong-usage.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import type { WebhookError } from "../../errors.ts";
+import type { WebhookError } from "../../core/errors.ts";
+import { plainJson } from "../../core/plain-text.ts";
 import type { PayloadEdit } from "../../payload/edit.ts";
-import { plainJson } from "../../plain-text.ts";
 import { examples } from "../examples.ts";
 import type { Invocation } from "../invocation.ts";
 import type { Output } from "../output.ts";

@@ -1,6 +1,6 @@
 import { describeError } from "../../core/describe-error.ts";
-import { WebhookError } from "../../errors.ts";
-import type { Logger } from "../../logger.ts";
+import { WebhookError } from "../../core/errors.ts";
+import type { Logger } from "../../core/logger.ts";
 import { defaultMaxBlockedMs } from "../blocked-loop.ts";
 import type {
   Arrival,

@@ -1,4 +1,4 @@
-import type { Logger } from "../../logger.ts";
+import type { Logger } from "../../core/logger.ts";
 import type { InboxProblem } from "../inbox.ts";
 
 /** From here on a difference between two clocks is a problem, in milliseconds. */

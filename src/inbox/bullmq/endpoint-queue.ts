@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { WebhookError } from "../../errors.ts";
+import { WebhookError } from "../../core/errors.ts";
 import type { Arrival, DeliveryCounts } from "../inbox.ts";
 import { deliveryUnknown, inboxFull } from "../inbox-errors.ts";
 import type { DeliveryStatus, StoredDelivery } from "../stored-delivery.ts";

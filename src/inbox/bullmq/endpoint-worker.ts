@@ -1,8 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { toError } from "../../core/describe-error.ts";
-import type { Outcome } from "../../delivery.ts";
-import { WebhookError } from "../../errors.ts";
-import type { Logger } from "../../logger.ts";
+import { WebhookError } from "../../core/errors.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { Outcome } from "../../payload/delivery.ts";
 import { maxUncountedCrashes } from "../crash-policy.ts";
 import type { QueueOptions, Task } from "../inbox.ts";
 import { inboxClosing, leaseLost } from "../inbox-errors.ts";

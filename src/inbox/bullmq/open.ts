@@ -1,5 +1,5 @@
-import { WebhookError } from "../../errors.ts";
-import type { Logger } from "../../logger.ts";
+import { WebhookError } from "../../core/errors.ts";
+import type { Logger } from "../../core/logger.ts";
 import { BullmqInbox, type BullmqInboxOptions } from "./bullmq-inbox.ts";
 import { loadPostgresPackages, loadRedisPackages } from "./packages.ts";
 import { connectPostgres } from "./postgres.ts";

@@ -1,4 +1,4 @@
-import { WebhookError } from "../../errors.ts";
+import { WebhookError } from "../../core/errors.ts";
 
 export type Bullmq = typeof import("bullmq");
 export type Ioredis = typeof import("ioredis");

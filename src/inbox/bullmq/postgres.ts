@@ -1,6 +1,6 @@
 import type { BackendFactory, IQueueBackend, PostgresConnection, PostgresConnectionOptions } from "bullmq";
 import type { Client } from "pg";
-import { WebhookError } from "../../errors.ts";
+import { WebhookError } from "../../core/errors.ts";
 import { withDeadline } from "./deadline.ts";
 import type { Bullmq, Pg } from "./packages.ts";
 import {

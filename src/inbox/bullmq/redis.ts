@@ -1,6 +1,6 @@
 import type { QueueOptions } from "bullmq";
 import type { Redis, RedisOptions } from "ioredis";
-import { WebhookError } from "../../errors.ts";
+import { WebhookError } from "../../core/errors.ts";
 import { withDeadline } from "./deadline.ts";
 import type { Bullmq, Ioredis } from "./packages.ts";
 import {

@@ -1,5 +1,5 @@
 import { describeError } from "../../core/describe-error.ts";
-import { WebhookError } from "../../errors.ts";
+import { WebhookError } from "../../core/errors.ts";
 
 /** A server that has no inbox yet, told to whoever only wants to look into one. */
 export function inboxMissing(url: string): WebhookError {

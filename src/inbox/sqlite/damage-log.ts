@@ -1,4 +1,4 @@
-import type { Logger } from "../../logger.ts";
+import type { Logger } from "../../core/logger.ts";
 import type { InboxProblem } from "../inbox.ts";
 import { isDamage } from "./sqlite-error.ts";
 

@@ -1,9 +1,9 @@
 import { accessSync, closeSync, constants, existsSync, openSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { messageOf } from "../../error-message.ts";
-import { WebhookError } from "../../errors.ts";
-import { makePrivateFolder } from "../../private-folder.ts";
+import { messageOf } from "../../core/error-message.ts";
+import { WebhookError } from "../../core/errors.ts";
+import { makePrivateFolder } from "../../core/private-folder.ts";
 import { migrations, schemaVersion } from "./migrations.ts";
 import { isBusy } from "./sqlite-error.ts";
 

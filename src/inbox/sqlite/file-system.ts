@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, realpathSync, statfsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { WebhookError } from "../../errors.ts";
-import type { Logger } from "../../logger.ts";
+import { WebhookError } from "../../core/errors.ts";
+import type { Logger } from "../../core/logger.ts";
 
 /** How a path is looked at. */
 export interface FileSystemReader {

@@ -1,4 +1,4 @@
-import { WebhookError } from "../../errors.ts";
+import { WebhookError } from "../../core/errors.ts";
 import { inboxUnavailable } from "../inbox-errors.ts";
 import { isBusy, isDamage } from "./sqlite-error.ts";
 

@@ -1,10 +1,10 @@
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { messageOf } from "../../error-message.ts";
-import { WebhookError } from "../../errors.ts";
-import type { Logger } from "../../logger.ts";
-import { makePrivateFolder, syncFolder } from "../../private-folder.ts";
+import { messageOf } from "../../core/error-message.ts";
+import { WebhookError } from "../../core/errors.ts";
+import type { Logger } from "../../core/logger.ts";
+import { makePrivateFolder, syncFolder } from "../../core/private-folder.ts";
 import type { InboxProblem } from "../inbox.ts";
 import { copyMissing } from "./copy-missing.ts";
 import { openInboxDatabase } from "./database.ts";

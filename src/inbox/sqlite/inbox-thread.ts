@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { Logger } from "../../logger.ts";
+import type { Logger } from "../../core/logger.ts";
 import { createLoopBeat, type LoopBeat, startLoopBeat } from "../blocked-loop.ts";
 
 /** What the thread is given. */

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Outcome } from "../../delivery.ts";
-import type { Logger } from "../../logger.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { Outcome } from "../../payload/delivery.ts";
 import type { QueueOptions, Task } from "../inbox.ts";
 import { inboxClosing, leaseLost } from "../inbox-errors.ts";
 import { nextAttemptAt } from "../retry-policy.ts";

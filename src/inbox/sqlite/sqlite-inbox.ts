@@ -1,5 +1,5 @@
-import { messageOf } from "../../error-message.ts";
-import type { Logger } from "../../logger.ts";
+import { messageOf } from "../../core/error-message.ts";
+import type { Logger } from "../../core/logger.ts";
 import { defaultMaxBlockedMs } from "../blocked-loop.ts";
 import type {
   Arrival,

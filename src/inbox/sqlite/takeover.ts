@@ -1,4 +1,4 @@
-import type { Logger } from "../../logger.ts";
+import type { Logger } from "../../core/logger.ts";
 import type { DeliveryKey } from "../inbox.ts";
 import { abandonedError } from "../stored-delivery.ts";
 import type { DamageLog } from "./damage-log.ts";

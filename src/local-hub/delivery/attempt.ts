@@ -1,4 +1,4 @@
-import { maskUrl, secretsInUrl } from "../../url-secrets.ts";
+import { maskUrl, secretsInUrl } from "../../core/url-secrets.ts";
 import type { JobRunner } from "../jobs/job-runner.ts";
 import type { LogEntry } from "../log-entry.ts";
 import type { PendingDelivery } from "../store/delivery-store.ts";

@@ -1,6 +1,6 @@
-import { longestTimer } from "../../duration.ts";
+import { longestTimer } from "../../core/duration.ts";
+import type { Logger } from "../../core/logger.ts";
 import { suspendedAfterFailure } from "../../hub/contract/webhooks.ts";
-import type { Logger } from "../../logger.ts";
 import type { JobRunner } from "../jobs/job-runner.ts";
 import type { LogEntry } from "../log-entry.ts";
 import type { DueDelivery } from "../store/delivery-store.ts";

@@ -1,4 +1,4 @@
-import { cutAt } from "../../page/shorten.ts";
+import { cutAt } from "../../console/shorten.ts";
 import type { LogEntry } from "../log-entry.ts";
 
 /** A delivery that an event has led to, and how its latest attempt went. */

@@ -1,5 +1,5 @@
 import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
-import { isLoopbackAddress } from "../../loopback.ts";
+import { isLoopbackAddress } from "../../core/loopback.ts";
 
 /** `lookup` of `node:dns`, or what does the same. */
 export type Lookup = (

@@ -1,8 +1,8 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
-import { messageOf } from "../../error-message.ts";
-import { isLoopbackAddress } from "../../loopback.ts";
+import { messageOf } from "../../core/error-message.ts";
+import { isLoopbackAddress } from "../../core/loopback.ts";
 import { type Lookup, loopbackOnly, remoteTarget } from "./loopback-lookup.ts";
 
 /** What of an answer is kept; more is not read. */

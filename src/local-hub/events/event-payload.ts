@@ -1,4 +1,4 @@
-import { WebhookError } from "../../errors.ts";
+import { WebhookError } from "../../core/errors.ts";
 import { editPayload } from "../../payload/edit.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import { happen } from "./event.ts";

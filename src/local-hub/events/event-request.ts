@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { WebhookError } from "../../errors.ts";
+import { WebhookError } from "../../core/errors.ts";
 import { fieldProblems } from "../../hub/contract/problems.ts";
 import { repoId } from "../../hub/contract/repositories.ts";
 import { isEditPath } from "../../payload/edit.ts";

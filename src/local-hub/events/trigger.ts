@@ -1,4 +1,4 @@
-import type { Logger } from "../../logger.ts";
+import type { Logger } from "../../core/logger.ts";
 import { actions, isKnownScope } from "../../payload/schema.ts";
 import { ownerOf } from "../accounts.ts";
 import type { Dispatcher } from "../delivery/dispatcher.ts";

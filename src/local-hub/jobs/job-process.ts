@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
-import { longestTimer } from "../../duration.ts";
+import { longestTimer } from "../../core/duration.ts";
 
 /** How long a process may take to end after it was asked to, before it is made to. */
 const killAfterMs = 5_000;

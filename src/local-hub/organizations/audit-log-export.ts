@@ -1,5 +1,5 @@
+import type { Logger } from "../../core/logger.ts";
 import type { AuditLogEvent } from "../../hub/contract/organizations/audit-log.ts";
-import type { Logger } from "../../logger.ts";
 import { accountId, avatarUrlOf } from "../accounts.ts";
 import { type AuditFilter, type AuditLogStore, hubItself, type StoredAuditEvent } from "../store/audit-log-store.ts";
 

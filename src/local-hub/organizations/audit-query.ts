@@ -1,6 +1,6 @@
 import { HTTPException } from "hono/http-exception";
+import { suggest } from "../../core/suggest.ts";
 import { auditLogTypes } from "../../hub/contract/organizations/audit-log.ts";
-import { suggest } from "../../suggest.ts";
 import type { AuditFilter } from "../store/audit-log-store.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { shellWord } from "../../shell-word.ts";
+import { shellWord } from "../../core/shell-word.ts";
 import { developmentTokens } from "../accounts.ts";
 import { triggerWords } from "../events/trigger-words.ts";
 import type { HubPageInfo, HubPageWebhook } from "./info.ts";

@@ -1,11 +1,11 @@
 import { html } from "hono/html";
-import { bodyText } from "../../page/body-text.ts";
-import { breakable } from "../../page/breakable.ts";
-import { copyButton } from "../../page/copy-button.ts";
-import { timeAgo } from "../../page/elapsed.ts";
-import { type EventSummary, summarizeEvent } from "../../page/event-summary.ts";
-import type { Markup } from "../../page/markup.ts";
-import { shorten } from "../../page/shorten.ts";
+import { bodyText } from "../../console/body-text.ts";
+import { breakable } from "../../console/breakable.ts";
+import { copyButton } from "../../console/copy-button.ts";
+import { timeAgo } from "../../console/elapsed.ts";
+import { type EventSummary, summarizeEvent } from "../../console/event-summary.ts";
+import type { Markup } from "../../console/markup.ts";
+import { shorten } from "../../console/shorten.ts";
 import type { LogEntry } from "../log-entry.ts";
 
 /** What a row is made from. */

@@ -1,8 +1,8 @@
 import { html } from "hono/html";
-import { copyButton } from "../../page/copy-button.ts";
-import { pageDocument } from "../../page/document.ts";
-import { timeAgo } from "../../page/elapsed.ts";
-import type { Markup } from "../../page/markup.ts";
+import { copyButton } from "../../console/copy-button.ts";
+import { pageDocument } from "../../console/document.ts";
+import { timeAgo } from "../../console/elapsed.ts";
+import type { Markup } from "../../console/markup.ts";
 import { createCommand } from "./commands.ts";
 import type { HubPageInfo } from "./info.ts";
 import { webhookCard } from "./webhook-card.ts";

@@ -1,7 +1,7 @@
-import { hashAssets } from "../../page/assets.ts";
-import { copyScript } from "../../page/copy-script.ts";
-import { pageResponse } from "../../page/response.ts";
-import { showHidden } from "../../visible-text.ts";
+import { hashAssets } from "../../console/assets.ts";
+import { copyScript } from "../../console/copy-script.ts";
+import { pageResponse } from "../../console/response.ts";
+import { showHidden } from "../../core/visible-text.ts";
 import { renderDocument } from "./document.ts";
 import type { HubPageInfo } from "./info.ts";
 import { refreshScript } from "./refresh-script.ts";

@@ -1,5 +1,5 @@
-import { baseStyles } from "../../page/base-styles.ts";
-import { buttonStyles } from "../../page/button-styles.ts";
+import { baseStyles } from "../../console/base-styles.ts";
+import { buttonStyles } from "../../console/button-styles.ts";
 
 /** The page's style sheet. */
 export const styles = `${baseStyles}

@@ -1,9 +1,9 @@
 import { html } from "hono/html";
-import { breakable } from "../../page/breakable.ts";
-import { copyButton } from "../../page/copy-button.ts";
-import { timeAgo } from "../../page/elapsed.ts";
-import type { Markup } from "../../page/markup.ts";
-import { shorten } from "../../page/shorten.ts";
+import { breakable } from "../../console/breakable.ts";
+import { copyButton } from "../../console/copy-button.ts";
+import { timeAgo } from "../../console/elapsed.ts";
+import type { Markup } from "../../console/markup.ts";
+import { shorten } from "../../console/shorten.ts";
 import { enableCommand, eventCommand } from "./commands.ts";
 import { deliveryRow } from "./delivery-row.ts";
 import type { HubPageWebhook } from "./info.ts";

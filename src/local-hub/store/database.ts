@@ -1,9 +1,9 @@
 import { closeSync, openSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { messageOf } from "../../error-message.ts";
-import { WebhookError } from "../../errors.ts";
-import { makePrivateFolder } from "../../private-folder.ts";
+import { messageOf } from "../../core/error-message.ts";
+import { WebhookError } from "../../core/errors.ts";
+import { makePrivateFolder } from "../../core/private-folder.ts";
 
 /** Tells our files from those of other programs, in which a version of 1 is common: "hwlh". */
 const applicationId = 0x68776c68;

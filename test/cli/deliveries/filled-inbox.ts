@@ -1,4 +1,4 @@
-import { WebhookError } from "../../../src/errors.ts";
+import { WebhookError } from "../../../src/core/errors.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
 import type { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { arrival, openInbox, succeeded, work } from "../../inbox/sqlite/inbox.ts";

@@ -230,7 +230,7 @@ describe("The process of hub-webhooks deliveries", () => {
     expect(help.filter((path) => path.startsWith("inbox/") || path.startsWith("server/"))).toEqual([]);
     const list = await loadedBy("list");
     expect(list).toContain("inbox/sqlite/sqlite-inbox.ts");
-    const unwanted = /^hub\/|^local-hub\/|^server\/(?!server-inbox)|bullmq|ioredis|\/pg\/|clack|pino/;
+    const unwanted = /^hub\/|^local-hub\/|^receiver\/(?!server-inbox)|bullmq|ioredis|\/pg\/|clack|pino/;
     expect(list.filter((path) => unwanted.test(path))).toEqual([]);
   });
 });

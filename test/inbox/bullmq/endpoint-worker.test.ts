@@ -1,7 +1,6 @@
 import { Job } from "bullmq";
 import { Redis } from "ioredis";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import type { Outcome } from "../../../src/delivery.ts";
 import { EndpointWorker } from "../../../src/inbox/bullmq/endpoint-worker.ts";
 import { attemptRow, turnRow } from "../../../src/inbox/bullmq/job-history.ts";
 import { LeaseRenewer } from "../../../src/inbox/bullmq/lease-renewer.ts";
@@ -10,6 +9,7 @@ import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
 import { RunGate } from "../../../src/inbox/bullmq/run-gate.ts";
 import { jobIdOf, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
 import { abandonedError } from "../../../src/inbox/stored-delivery.ts";
+import type { Outcome } from "../../../src/payload/delivery.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
 import { arrival, failed, succeeded } from "../engine.ts";

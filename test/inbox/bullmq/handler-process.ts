@@ -1,6 +1,6 @@
-import type { Outcome } from "../../../src/delivery.ts";
 import { openBullmqInbox } from "../../../src/inbox/bullmq/open.ts";
 import type { Task } from "../../../src/inbox/inbox.ts";
+import type { Outcome } from "../../../src/payload/delivery.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 /*

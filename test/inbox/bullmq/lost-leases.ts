@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import type { Outcome } from "../../../src/delivery.ts";
+import type { Outcome } from "../../../src/payload/delivery.ts";
 import { startReceiverProcess } from "../../support/receiver-process.ts";
 import { arrival, type Engine, failed, openInbox, reached, succeeded, work } from "../engine.ts";
 

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Outcome } from "../../../src/delivery.ts";
 import type { RetryPolicy } from "../../../src/inbox/retry-policy.ts";
+import type { Outcome } from "../../../src/payload/delivery.ts";
 import { startReceiverProcess } from "../../support/receiver-process.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed } from "../engine.ts";

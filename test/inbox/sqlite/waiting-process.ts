@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import type { Logger, LogMethod } from "../../../src/core/logger.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
-import type { Logger, LogMethod } from "../../../src/logger.ts";
 import { crashPolicy } from "../crash-policy.ts";
 
 /* Runs deliveries of "retrain", each of which takes WAIT_MS, and lives until it has run EXIT_AFTER, or for good. */

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
+import { isLoopbackAddress } from "../../../src/core/loopback.ts";
 import { type Lookup, loopbackOnly } from "../../../src/local-hub/delivery/loopback-lookup.ts";
 import { Poster } from "../../../src/local-hub/delivery/post.ts";
-import { isLoopbackAddress } from "../../../src/loopback.ts";
 import { openTarget } from "../target.ts";
 
 function looked(name: string, options: object = {}): Promise<unknown> {

@@ -14,7 +14,7 @@ import { auditLogApi } from "../../../src/local-hub/routes/organizations/audit-l
 import { seedStore } from "../../../src/local-hub/seed/seed.ts";
 import { AuditLogStore, type StoredAuditEvent } from "../../../src/local-hub/store/audit-log-store.ts";
 import { openStore, type Store } from "../../../src/local-hub/store/store.ts";
-import { listen } from "../../../src/server/node/listen.ts";
+import { listen } from "../../../src/receiver/node/listen.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { openLocalHub } from "../hub.ts";
 

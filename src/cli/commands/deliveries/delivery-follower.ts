@@ -1,6 +1,6 @@
 import type { DeliveryKey } from "../../../inbox/inbox.ts";
 import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
-import type { ServerInbox } from "../../../server/server-inbox.ts";
+import type { ServerInbox } from "../../../receiver/server-inbox.ts";
 import { type DeliverySummary, listDeliveries, summarize } from "./delivery-result.ts";
 
 /** How many of the newest are compared at each look, done ones too: one of them may be replayed. */

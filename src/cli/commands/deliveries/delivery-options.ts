@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
-import type { Duration } from "../../../duration.ts";
+import type { Duration } from "../../../core/duration.ts";
 import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
 import type { Invocation } from "../../invocation.ts";
 import { wrongUsage } from "../../wrong-usage.ts";

@@ -1,8 +1,8 @@
+import { summarizeEvent } from "../../../console/event-summary.ts";
 import { durationText } from "../../../core/duration-text.ts";
 import type { ListOptions } from "../../../inbox/inbox.ts";
 import type { StoredDelivery } from "../../../inbox/stored-delivery.ts";
-import { summarizeEvent } from "../../../page/event-summary.ts";
-import type { ServerInbox } from "../../../server/server-inbox.ts";
+import type { ServerInbox } from "../../../receiver/server-inbox.ts";
 import type { Column, Result } from "../../output.ts";
 
 /** A delivery as a list shows it: its body may be large. */

@@ -1,4 +1,4 @@
-import { WebhookError } from "../../../errors.ts";
+import { WebhookError } from "../../../core/errors.ts";
 
 /** The error of an id that the inbox does not have; the run ends with exit code 1. */
 export function deliveryUnknown({ id, endpoint }: { id: string; endpoint: string | undefined }): WebhookError {

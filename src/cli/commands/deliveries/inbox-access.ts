@@ -1,8 +1,8 @@
-import { messageOf } from "../../../error-message.ts";
-import { WebhookError } from "../../../errors.ts";
-import type { Logger } from "../../../logger.ts";
-import type { ServerInbox } from "../../../server/server-inbox.ts";
-import { maskUrl, secretsInUrl } from "../../../url-secrets.ts";
+import { messageOf } from "../../../core/error-message.ts";
+import { WebhookError } from "../../../core/errors.ts";
+import type { Logger } from "../../../core/logger.ts";
+import { maskUrl, secretsInUrl } from "../../../core/url-secrets.ts";
+import type { ServerInbox } from "../../../receiver/server-inbox.ts";
 import type { Shell } from "../../shell.ts";
 import { findInbox } from "./find-inbox.ts";
 
@@ -34,7 +34,7 @@ export class InboxAccess {
     return this.useUrl(async (url) => {
       const [{ openInbox }, { ServerInbox }] = await Promise.all([
         import("../../../inbox/open-inbox.ts"),
-        import("../../../server/server-inbox.ts"),
+        import("../../../receiver/server-inbox.ts"),
       ]);
       const inbox = await openInbox({ url, log: () => silent, now: Date.now, mustExist: true });
       try {

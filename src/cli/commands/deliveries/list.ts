@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
+import { shellWord } from "../../../core/shell-word.ts";
 import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
-import { shellWord } from "../../../shell-word.ts";
 import { examples } from "../../examples.ts";
 import {
   type DeliveriesContext,

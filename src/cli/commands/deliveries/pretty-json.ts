@@ -1,5 +1,5 @@
-import { layOutJson } from "../../../json-layout.ts";
-import { plainJson } from "../../../plain-text.ts";
+import { layOutJson } from "../../../core/json-layout.ts";
+import { plainJson } from "../../../core/plain-text.ts";
 
 /**
  * A JSON text with a line for each value, which a terminal shows and does not obey; `undefined` where it is no JSON.

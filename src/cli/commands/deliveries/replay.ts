@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { WebhookError } from "../../../errors.ts";
+import { WebhookError } from "../../../core/errors.ts";
+import { plainText } from "../../../core/plain-text.ts";
 import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
-import { plainText } from "../../../plain-text.ts";
-import type { ServerInbox } from "../../../server/server-inbox.ts";
+import type { ServerInbox } from "../../../receiver/server-inbox.ts";
 import { canAsk, confirm } from "../../confirm.ts";
 import { examples } from "../../examples.ts";
 import type { Invocation } from "../../invocation.ts";

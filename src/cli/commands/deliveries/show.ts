@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import { plainText } from "../../../core/plain-text.ts";
 import type { StoredDelivery } from "../../../inbox/stored-delivery.ts";
-import { plainText } from "../../../plain-text.ts";
 import { examples } from "../../examples.ts";
 import type { Output } from "../../output.ts";
 import { type DeliveriesContext, endpointName, endpointOption } from "./delivery-options.ts";

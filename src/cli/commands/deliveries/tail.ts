@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Command } from "commander";
-import type { Duration } from "../../../duration.ts";
+import type { Duration } from "../../../core/duration.ts";
 import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
 import { examples } from "../../examples.ts";
 import { DeliveryFollower } from "./delivery-follower.ts";
@@ -41,7 +41,7 @@ export function addTail(deliveries: Command, { invocation, access }: DeliveriesC
     )
     .action(async ({ status, last, interval, ...options }: TailOptions) => {
       const endpoint = endpointName(options, invocation);
-      const { toMilliseconds } = await import("../../../duration.ts");
+      const { toMilliseconds } = await import("../../../core/duration.ts");
       const intervalMs = toMilliseconds(interval, "--interval");
       const { output, shell } = invocation;
       const stop = new AbortController();

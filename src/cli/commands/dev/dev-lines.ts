@@ -1,8 +1,8 @@
 import { styleText } from "node:util";
+import { plainText } from "../../../core/plain-text.ts";
+import { shellWord } from "../../../core/shell-word.ts";
 import type { DevEndpoint, DevEvent, DevReady } from "../../../dev/dev-event.ts";
-import { plainText } from "../../../plain-text.ts";
-import { formatForTerminal } from "../../../server/node/terminal-log.ts";
-import { shellWord } from "../../../shell-word.ts";
+import { formatForTerminal } from "../../../receiver/node/terminal-log.ts";
 import { framesOf } from "../../stack-frames.ts";
 import { harmless, type LogLine, parseLogLine, tellDelivery } from "./log-line.ts";
 

@@ -1,6 +1,6 @@
 import { durationText } from "../../../core/duration-text.ts";
-import { plainText } from "../../../plain-text.ts";
-import { deceptiveCharacters } from "../../../visible-text.ts";
+import { plainText } from "../../../core/plain-text.ts";
+import { deceptiveCharacters } from "../../../core/visible-text.ts";
 
 /** A line of a logger that writes JSON, as pino does. */
 export type LogLine = Readonly<Record<string, unknown>>;

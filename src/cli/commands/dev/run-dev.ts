@@ -1,11 +1,11 @@
 import { relative, resolve } from "node:path";
+import { messageOf } from "../../../core/error-message.ts";
+import { WebhookError } from "../../../core/errors.ts";
+import { plainJson } from "../../../core/plain-text.ts";
 import type { DevEvent } from "../../../dev/dev-event.ts";
 import type { StartDevOptions } from "../../../dev/dev-options.ts";
 import { type DevSession, startDev } from "../../../dev/dev-session.ts";
-import { messageOf } from "../../../error-message.ts";
-import { WebhookError } from "../../../errors.ts";
 import type { WatchedThing } from "../../../payload/watch.ts";
-import { plainJson } from "../../../plain-text.ts";
 import { findServerFile } from "../../../server-file/find.ts";
 import type { ProviderName } from "../../../tunnel/providers.ts";
 import { canAsk, confirm } from "../../confirm.ts";

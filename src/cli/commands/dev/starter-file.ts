@@ -1,5 +1,5 @@
 import { constants, copyFile } from "node:fs/promises";
-import { WebhookError } from "../../../errors.ts";
+import { WebhookError } from "../../../core/errors.ts";
 import { templateFolder } from "../../own-package.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describeError } from "../../../core/describe-error.ts";
-import { WebhookError } from "../../../errors.ts";
+import { WebhookError } from "../../../core/errors.ts";
 
 /** What may be in a folder that counts as empty: what `git init` leaves. */
 const repository = ".git";

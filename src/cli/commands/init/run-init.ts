@@ -1,6 +1,6 @@
 import { basename, resolve } from "node:path";
-import { plainText } from "../../../plain-text.ts";
-import { shellWord } from "../../../shell-word.ts";
+import { plainText } from "../../../core/plain-text.ts";
+import { shellWord } from "../../../core/shell-word.ts";
 import { canAsk } from "../../confirm.ts";
 import type { Invocation } from "../../invocation.ts";
 import { readVersion } from "../../own-package.ts";

@@ -1,4 +1,4 @@
-import { plainText } from "../../../plain-text.ts";
+import { plainText } from "../../../core/plain-text.ts";
 import type { RegistrationReport } from "../../../registration/bring-in-step.ts";
 import type { FieldChange, RegistrationStep } from "../../../registration/steps.ts";
 import type { Output } from "../../output.ts";

@@ -1,9 +1,9 @@
+import { suggest } from "../../../core/suggest.ts";
 import { workOutEvent } from "../../../local-hub/events/event-payload.ts";
 import { type CheckedEvent, checkEvent } from "../../../local-hub/events/event-request.ts";
 import { newId, newSha } from "../../../local-hub/identifiers.ts";
 import { editPayload, type PayloadEdit } from "../../../payload/edit.ts";
 import { actions, isKnownScope, type KnownScope, repoTypes, scopes } from "../../../payload/schema.ts";
-import { suggest } from "../../../suggest.ts";
 import { wrongUsage } from "../../wrong-usage.ts";
 import { type Fields, isWholePayload, textAt, webhookEdits, wholeEdits, withoutIdentity } from "./payload-file.ts";
 

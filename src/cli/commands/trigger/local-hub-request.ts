@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { HubError } from "../../../errors.ts";
+import { HubError } from "../../../core/errors.ts";
 
 /** Where the local Hub listens unless it is told otherwise. */
 export const defaultEndpoint = "http://127.0.0.1:5050";

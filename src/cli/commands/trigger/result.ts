@@ -1,5 +1,5 @@
-import { shorten } from "../../../page/shorten.ts";
-import { plainText } from "../../../plain-text.ts";
+import { shorten } from "../../../console/shorten.ts";
+import { plainText } from "../../../core/plain-text.ts";
 import type { Result } from "../../output.ts";
 import { isTaken, type TriggerSummary } from "./tally.ts";
 import type { TriggeredDelivery } from "./target.ts";

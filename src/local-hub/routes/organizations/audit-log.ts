@@ -1,6 +1,6 @@
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import type { Logger } from "../../../core/logger.ts";
 import { auditLogRoutes } from "../../../hub/contract/organizations/audit-log.ts";
-import type { Logger } from "../../../logger.ts";
 import { admit } from "../../organizations/access.ts";
 import { exportAuditLog } from "../../organizations/audit-log-export.ts";
 import { readAuditQuery } from "../../organizations/audit-query.ts";

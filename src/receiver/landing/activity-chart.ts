@@ -1,0 +1,118 @@
+import { html } from "hono/html";
+import type { Markup } from "../../console/markup.ts";
+import { type ActivityOutcome, activityOutcomes } from "../activity.ts";
+import type { LandingHour } from "./info.ts";
+
+/** In the order of a bar from its foot. */
+const words: Readonly<Record<ActivityOutcome, string>> = {
+  succeeded: "succeeded",
+  ignored: "ignored",
+  retrying: "retrying",
+  failed: "failed or dead",
+};
+
+/**
+ * The drawing is stretched to the page's width, so there is no letter in it. A part keeps its least height where a
+ * thousand others stand on the same bar: the one that failed is what somebody looks for.
+ */
+const shape = { hours: 24, hourWidth: 40, barWidth: 30, height: 180, leastPart: 4, gap: 1.5 };
+
+const width = shape.hours * shape.hourWidth;
+
+/** Deliveries an hour as stacked bars, with a legend, and the same numbers as a table. */
+export function activityChart(hours: readonly LandingHour[]): Markup {
+  const tallest = Math.max(1, ...hours.map(totalOf));
+  const before = (shape.hours - hours.length) * shape.hourWidth;
+  return html`<figure class="chart" aria-labelledby="chart-title">
+      <figcaption>
+        <h3 id="chart-title">Deliveries an hour</h3>
+        <ul class="legend">
+          ${activityOutcomes.map((outcome) => legendEntry(outcome, hours))}
+        </ul>
+      </figcaption>
+      <p class="scale">${tallest.toLocaleString("en")}</p>
+      <svg class="bars" viewBox="0 0 ${width} ${shape.height}" preserveAspectRatio="none" role="img" aria-label="Deliveries an hour, at most ${tallest.toLocaleString("en")}; the table below has the numbers.">
+        <defs>
+          <pattern id="stripes" width="6" height="6" patternUnits="userSpaceOnUse">
+            <rect class="retrying" width="6" height="3.5" />
+          </pattern>
+        </defs>
+        ${before > 0 && html`<rect class="before" width="${before}" height="${shape.height}"><title>Before the start</title></rect>`}
+        ${hours.map((hour, index) => bar(hour, shape.hours - hours.length + index, tallest))}
+      </svg>
+      <p class="axis">
+        <span>23 hours ago</span>
+        <span>this hour</span>
+      </p>
+      <details>
+        <summary>The same as a table</summary>
+        ${table(hours)}
+      </details>
+    </figure>`;
+}
+
+function legendEntry(outcome: ActivityOutcome, hours: readonly LandingHour[]): Markup {
+  const sum = hours.reduce((total, hour) => total + hour[outcome], 0);
+  return html`<li>
+      <svg class="key" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">${part(outcome, { x: 0, y: 0, width: 12, height: 12 })}</svg>
+      ${words[outcome]} <b>${sum.toLocaleString("en")}</b>
+    </li>`;
+}
+
+function bar(hour: LandingHour, place: number, tallest: number): Markup {
+  const total = totalOf(hour);
+  if (total === 0) return html``;
+  const shown = activityOutcomes.filter((outcome) => hour[outcome] > 0);
+  const x = place * shape.hourWidth + (shape.hourWidth - shape.barWidth) / 2;
+  const heights = shown.map((outcome) => Math.max(shape.leastPart, (hour[outcome] / tallest) * shape.height));
+  // The tallest bar must not outgrow the scale for the least heights in it: its largest part gives them the room.
+  const excess = heights.reduce((sum, height) => sum + height, 0) - shape.height;
+  if (excess > 0) heights[heights.indexOf(Math.max(...heights))] = Math.max(...heights) - excess;
+  let y = shape.height;
+  const parts = shown.map((outcome, index) => {
+    const height = heights[index] ?? 0;
+    y -= height;
+    const gap = index === 0 ? 0 : shape.gap;
+    return part(outcome, { x, y: round(y), width: shape.barWidth, height: round(height - gap) });
+  });
+  const told = shown.map((outcome) => `${hour[outcome].toLocaleString("en")} ${words[outcome]}`).join(", ");
+  return html`<g><title>${clock(hour)} UTC: ${told}</title>${parts}</g>`;
+}
+
+function part(
+  outcome: ActivityOutcome,
+  { x, y, width, height }: { x: number; y: number; width: number; height: number },
+): Markup {
+  const fill = outcome === "retrying" ? html`fill="url(#stripes)"` : html`class="${outcome}"`;
+  return html`<rect ${fill} x="${x}" y="${y}" width="${width}" height="${height}" />`;
+}
+
+function table(hours: readonly LandingHour[]): Markup {
+  return html`<table>
+      <caption>Deliveries by the hour in which they ended, in UTC, the latest first</caption>
+      <thead>
+        <tr><th scope="col">Hour</th>${activityOutcomes.map((outcome) => html`<th scope="col">${words[outcome]}</th>`)}</tr>
+      </thead>
+      <tbody>
+        ${hours.toReversed().map(
+          (hour) => html`<tr>
+          <th scope="row"><time datetime="${hour.startedAt}">${clock(hour)}</time></th>
+          ${activityOutcomes.map((outcome) => html`<td>${hour[outcome].toLocaleString("en")}</td>`)}
+        </tr>`,
+        )}
+      </tbody>
+    </table>`;
+}
+
+function totalOf(hour: LandingHour): number {
+  return activityOutcomes.reduce((total, outcome) => total + hour[outcome], 0);
+}
+
+/** The hour as a clock shows it: of ISO 8601, `09:00`. */
+function clock({ startedAt }: LandingHour): string {
+  return startedAt.slice(11, 16);
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}

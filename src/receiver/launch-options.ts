@@ -1,0 +1,58 @@
+import type { Duration } from "../core/duration.ts";
+import type { OpenTunnelOptions } from "../tunnel/tunnel.ts";
+
+/** How to launch a server. */
+export interface LaunchOptions {
+  /** Default `PORT`, else 7860, the port of a Space. 0 takes any free one. */
+  port?: number;
+  /** Default `HOST`, else `0.0.0.0` in a Space and `127.0.0.1` elsewhere: nobody else reaches a laptop by accident. */
+  host?: string;
+  /**
+   * Opens a temporary public address that answers for `/webhooks/*` only, and closes it after 72 hours. Default: what
+   * `TUNNEL` says (`1` or the name of a provider), else off. Where no secret is set, one is made for the session and
+   * printed. A `publicUrl` here is watched, and has to lead to the port of the server itself.
+   */
+  tunnel?: boolean | Omit<OpenTunnelOptions, "port" | "probe">;
+  /**
+   * Where the Hub reaches this server, when something in front of it leads here: told in the log and on the landing
+   * page. A function where it may change. Default `PUBLIC_URL`, else that of the Space or of the tunnel.
+   */
+  publicUrl?: string | (() => string);
+  /**
+   * Whether to say at the start where the server is reached and whether it asks for a secret. Default `true`; what looks
+   * like a mistake is told in any case.
+   */
+  announce?: boolean;
+  /**
+   * How long a client may take to send the headers (default 15 s) and a whole request (30 s), to send the next request
+   * on its connection (10 s), and to read on while an answer waits for it (`write`, 30 s). `headers` must not be longer
+   * than `request`.
+   */
+  timeouts?: { headers?: Duration; request?: Duration; keepAlive?: Duration; write?: Duration };
+  /** Max open connections; further ones are closed at once. Default 2,000; `Infinity` for no limit. */
+  maxConnections?: number;
+  /**
+   * Max requests on one connection, which is closed with the last answer. Default 1,000; `Infinity` for no limit. Of
+   * these, 16 may wait for their answers at the same time: a client that pipelines more is disconnected.
+   */
+  maxRequestsPerSocket?: number;
+  /** How long `close()`, SIGTERM and SIGINT wait for the requests in work. Default `"30s"`. */
+  shutdownGrace?: Duration;
+  /**
+   * Whether the process is the server's, default `true`: SIGTERM and SIGINT finish what is in work and end it with
+   * code 0 (a second one ends it at once), a rejection that nobody handles is logged and survived, and where the
+   * server cannot listen, one line says why and the code is 1. With `false` it rejects instead and leaves the process
+   * alone.
+   */
+  ownsProcess?: boolean;
+}
+
+/** Where a launched server is reached. */
+export interface LaunchedServer {
+  /** The port it listens on. */
+  port: number;
+  /** Its address on this machine, without a trailing slash. */
+  url: string;
+  /** Its address for the Hub: of the Space or the tunnel, where there is one. That of a tunnel may change. */
+  publicUrl: string;
+}

@@ -1,0 +1,77 @@
+import type { Hono } from "hono";
+import { readEnvironment } from "../core/environment.ts";
+import { WebhookError } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
+import { answerError } from "./answer.ts";
+import type { MetricsSource } from "./metrics.ts";
+import type { OwnerCheck } from "./owner.ts";
+
+/** What a {@link MetricsRoute} is made from. */
+export interface MetricsRouteOptions extends MetricsSource {
+  /** Whether there are metrics; `undefined` leaves it to `METRICS`. */
+  isOn: boolean | undefined;
+  owner: OwnerCheck;
+  log: () => Logger;
+}
+
+/** `GET /metrics`, for the owner, where it is switched on; elsewhere there is no such path, and nothing is loaded. */
+export class MetricsRoute {
+  readonly #options: MetricsRouteOptions;
+  readonly #isOn: boolean;
+  readonly #mistake: WebhookError | undefined;
+  #opened: Promise<() => Promise<Response>> | undefined;
+
+  constructor(options: MetricsRouteOptions) {
+    this.#options = options;
+    const setting = readEnvironment("METRICS");
+    this.#isOn = options.isOn ?? (setting === "1" || setting === "true");
+    // Not thrown here: the launch turns it into one line and exit code 1.
+    this.#mistake = options.isOn === undefined ? mistakeIn(setting) : undefined;
+  }
+
+  /**
+   * Begins to measure, where that is wanted.
+   *
+   * @throws `OPTION_INVALID` when `METRICS` is neither on nor off, or `prom-client` is not installed.
+   */
+  async open(): Promise<void> {
+    if (this.#mistake) throw this.#mistake;
+    if (this.#isOn) await this.#open();
+  }
+
+  /** Adds the route to the app. */
+  mount(app: Hono): void {
+    if (!this.#isOn) return;
+    const { owner, log } = this.#options;
+    app.get("/metrics", async (context) => {
+      const refusal = owner.refuse(context);
+      if (refusal) return refusal;
+      try {
+        const write = await this.#open();
+        return await write();
+      } catch (error) {
+        if (!WebhookError.isInstance(error)) throw error;
+        log().error({ code: error.code, err: error.cause }, error.message);
+        return answerError(error);
+      }
+    });
+  }
+
+  /** What failed may be tried again: the package may have been installed meanwhile. */
+  #open(): Promise<() => Promise<Response>> {
+    this.#opened ??= import("./metrics.ts")
+      .then(({ openMetrics }) => openMetrics(this.#options))
+      .catch((error: unknown) => {
+        this.#opened = undefined;
+        throw error;
+      });
+    return this.#opened;
+  }
+}
+
+function mistakeIn(setting: string | undefined): WebhookError | undefined {
+  if (setting === undefined || ["0", "1", "false", "true"].includes(setting)) return undefined;
+  return new WebhookError(`METRICS is ${JSON.stringify(setting)}: give 1 to switch GET /metrics on, or 0.`, {
+    code: "OPTION_INVALID",
+  });
+}

@@ -1,0 +1,57 @@
+import { styleText } from "node:util";
+import { plainText } from "../../core/plain-text.ts";
+
+const levels: Readonly<Record<number, { label: string; color: "gray" | "green" | "yellow" | "red" }>> = {
+  20: { label: "debug", color: "gray" },
+  30: { label: "info", color: "green" },
+  40: { label: "warn", color: "yellow" },
+  50: { label: "error", color: "red" },
+  60: { label: "fatal", color: "red" },
+};
+
+/** Fields of a delivery in the order in which they are read; all others follow by name. */
+const deliveryFields = ["status", "endpoint", "repo", "scope", "action", "ms", "code", "reason", "deliveryId"];
+
+/**
+ * Turns one JSON line of pino into one for a person: time, level, message, fields; lists and errors indented below.
+ * Names and titles come from strangers: escape codes in them would rewrite the terminal, so none gets through.
+ */
+export function formatForTerminal(line: string): string {
+  const { level, time, msg, err, pid: _pid, hostname: _hostname, ...fields } = parseLine(line);
+  const { label, color } = levels[Number(level)] ?? { label: String(level), color: "gray" };
+  const clock = typeof time === "number" ? new Date(time).toTimeString().slice(0, 8) : "";
+  const names = Object.keys(fields).sort((left, right) => rank(left) - rank(right));
+  const flat = names.filter((name) => !Array.isArray(fields[name]));
+  const head = [
+    styleText("gray", clock),
+    styleText(color, label.padEnd(5)),
+    continued(msg),
+    ...flat.map((name) => `${styleText("gray", `${continued(name)}=`)}${continued(fields[name])}`),
+  ];
+  const lists = names.flatMap((name) => (Array.isArray(fields[name]) ? fields[name].map(indent) : []));
+  return `${[head.join(" "), ...lists, ...(err === undefined ? [] : [indent(errorText(err))])].join("\n")}\n`;
+}
+
+function parseLine(line: string): Record<string, unknown> {
+  const parsed: unknown = JSON.parse(line);
+  return typeof parsed === "object" && parsed !== null ? { ...parsed } : { msg: parsed };
+}
+
+function rank(name: string): number {
+  const position = deliveryFields.indexOf(name);
+  return position === -1 ? deliveryFields.length : position;
+}
+
+function errorText(error: unknown): unknown {
+  return typeof error === "object" && error !== null && "stack" in error ? error.stack : error;
+}
+
+function indent(value: unknown): string {
+  return `    ${continued(value)}`;
+}
+
+/** As many lines as it has, the further ones indented: none of them must begin like a line of the log. */
+function continued(value: unknown): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  return text.split(/\r?\n/).map(plainText).join("\n    ");
+}

@@ -1,0 +1,194 @@
+import { type Context, type Handler, Hono } from "hono";
+import { messageOf } from "../core/error-message.ts";
+import { WebhookError } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
+import { ownField } from "../core/own-field.ts";
+import { answerError, internalError, isResponse } from "./answer.ts";
+import { pageForBrowsers } from "./browser-answer.ts";
+import { MountPoint, type MountPointOptions } from "./mount-point.ts";
+
+/**
+ * A Hono app, with any environment and of any copy of Hono: what `new Hono()` returns. The type names no more of it than
+ * is needed to recognize one, because TypeScript treats the classes of two copies of Hono as different.
+ */
+export interface HonoApp {
+  /** The routes and the middleware, in the order of their registration. */
+  readonly routes: readonly { readonly path: string; readonly method: string }[];
+  readonly fetch: (request: Request) => Response | Promise<Response>;
+}
+
+/** The apps that belong to a server. */
+const takenApps = new WeakSet<object>();
+
+/** What a {@link ServerApp} is made from. */
+export interface ServerAppOptions extends MountPointOptions {
+  /** The user's app. Default: one of the server's own. */
+  app?: HonoApp;
+  log: () => Logger;
+}
+
+/** The Hono app of a server: one of its own, or one that the user has registered middleware on. */
+export class ServerApp {
+  readonly hono: Hono;
+  readonly mountPoint: MountPoint;
+  readonly #options: ServerAppOptions;
+  /** Whether the app matches paths as Hono does by default: with its router, and with the path as it is in the URL. */
+  readonly #hasDefaultMatching: boolean;
+  /** The handlers of the built-in routes. */
+  readonly #builtIn = new Set<unknown>();
+  /** The routes up to the last built-in one. A router of their own, because one that has matched takes no more routes. */
+  readonly #router = new Hono().router;
+
+  /** @throws `OPTION_INVALID` when `app` is not a Hono app or belongs to another server, or `basePath` is not a prefix. */
+  constructor(options: ServerAppOptions) {
+    const { app } = options;
+    this.#options = options;
+    this.mountPoint = new MountPoint(options);
+    this.hono = app === undefined ? new Hono() : checkedApp(app);
+    const { getPath, router } = this.hono;
+    this.#hasDefaultMatching = defaultGetPaths().includes(getPath) && router.constructor === this.#router.constructor;
+  }
+
+  /**
+   * Adds the built-in routes behind the routes and the middleware of the app, and refuses further middleware: it would
+   * never run for them.
+   *
+   * @throws `OPTION_INVALID` when the app has answered a request already, or has routes that its base path hides.
+   */
+  add(addRoutes: (app: Hono) => void): void {
+    const { mountPoint } = this;
+    takenApps.add(this.hono);
+    const builtIn = new Hono();
+    addRoutes(builtIn);
+    try {
+      for (const { method, path, handler } of builtIn.routes) {
+        const added = withPreparedHeaders(handler, mountPoint);
+        this.#builtIn.add(added);
+        this.hono.on(method, path, added);
+      }
+    } catch (cause) {
+      throw routesRefused(cause);
+    }
+    const hidden = this.hono.routes.find(({ path }) => mountPoint.strip(path) !== path);
+    if (hidden) throw routeHidden(hidden.path, mountPoint.basePath);
+    for (const route of this.hono.routes) this.#router.add(route.method, route.path, [route.handler, route]);
+    if (mountPoint.basePath !== "") {
+      const { getPath } = this.hono;
+      const stripped: typeof getPath = (...request) => mountPoint.strip(getPath(...request));
+      Object.assign(this.hono, { getPath: stripped });
+    }
+    // Whether the user's app has one of its own cannot be seen: it stays as it is.
+    if (this.#options.app === undefined) {
+      this.hono.notFound((context) => showToBrowsers(answerError(nothingFound()), context, mountPoint));
+    }
+    if (hasDefaultErrorHandler(this.hono)) this.hono.onError((cause, context) => this.#answerFailure(cause, context));
+    this.hono.use = () => {
+      throw middlewareTooLate();
+    };
+  }
+
+  /**
+   * Whether nothing in the app runs for a POST to `path` before the built-in route does. The answer never changes: routes
+   * that are added later come after the built-in ones.
+   */
+  isDirect(path: string): boolean {
+    if (!this.#hasDefaultMatching) return false;
+    const [first] = this.#router.match("POST", path)[0];
+    return this.#builtIn.has(first?.[0][0]);
+  }
+
+  #answerFailure(cause: unknown, context: Context): Response {
+    const refusal = refusalOf(cause);
+    if (refusal) return context.newResponse(refusal.body, refusal);
+    this.#options.log().error({ err: cause }, "A page or a route of your own failed.");
+    return answerError(internalError(cause));
+  }
+}
+
+/**
+ * Adds the headers that middleware has set on the context to what `handler` answers: Hono adds them to the responses that
+ * the context made, and the built-in routes answer with others.
+ */
+function withPreparedHeaders(handler: Handler, mountPoint: MountPoint): Handler {
+  return async (context, next) => {
+    const answer: unknown = await handler(context, next);
+    const response = isResponse(answer) ? await showToBrowsers(answer, context, mountPoint) : answer;
+    return isResponse(response) && context.req.routeIndex > 0 ? context.newResponse(response.body, response) : response;
+  };
+}
+
+function showToBrowsers(response: Response, context: Context, mountPoint: MountPoint): Promise<Response> {
+  const { method, path } = context.req;
+  const home = `${mountPoint.prefixOf(context)}/`;
+  const accept = context.req.header("accept");
+  return pageForBrowsers(response, { method, accept, home: home === path ? undefined : home });
+}
+
+/** The answer that an `HTTPException` carries: Hono's middleware refuses a request by throwing one. */
+function refusalOf(cause: unknown): Response | undefined {
+  if (typeof cause !== "object" || cause === null || !("getResponse" in cause)) return undefined;
+  const response: unknown = typeof cause.getResponse === "function" ? cause.getResponse() : undefined;
+  return isResponse(response) ? response : undefined;
+}
+
+/** Hono's default for errors writes to the console and answers with text. */
+function hasDefaultErrorHandler(app: Hono): boolean {
+  return ownField(app, "errorHandler") === ownField(new Hono(), "errorHandler");
+}
+
+/** How Hono reads the path of a request unless the app has an option of its own: strictly and not. */
+function defaultGetPaths(): readonly unknown[] {
+  return [new Hono().getPath, new Hono({ strict: false }).getPath];
+}
+
+/** @throws `OPTION_INVALID` */
+function checkedApp(given: HonoApp): Hono {
+  if (!isHono(given)) {
+    throw new WebhookError('Option "app" is not a Hono app. Pass what `new Hono()` returns.', {
+      code: "OPTION_INVALID",
+    });
+  }
+  if (takenApps.has(given)) {
+    throw new WebhookError(
+      'Option "app" belongs to another WebhooksServer already. Create a Hono app for each server, and mount the servers in a common parent: `parent.route("/a", first.app)`.',
+      { code: "OPTION_INVALID" },
+    );
+  }
+  return given;
+}
+
+/** Not by `instanceof`: the app may come from another copy of Hono. */
+function isHono(value: unknown): value is Hono {
+  const methods = ["fetch", "use", "all", "get", "post", "route", "onError", "notFound", "getPath"] as const;
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    Array.isArray(Reflect.get(value, "routes")) &&
+    methods.every((name) => typeof Reflect.get(value, name) === "function")
+  );
+}
+
+function nothingFound(): WebhookError {
+  return new WebhookError("There is nothing at this path.", { code: "NOT_FOUND", status: 404 });
+}
+
+function routesRefused(cause: unknown): WebhookError {
+  return new WebhookError(
+    `Hono refused to add the built-in routes (${messageOf(cause)}). Create the server before the option "app" answers its first request.`,
+    { code: "OPTION_INVALID", cause },
+  );
+}
+
+function routeHidden(path: string, basePath: string): WebhookError {
+  return new WebhookError(
+    `The app has a route or middleware at "${path}", which never matches with the option basePath: "${basePath}". Paths in the app do not contain the base path: register it as "${path.slice(basePath.length) || "/"}", or leave out the option.`,
+    { code: "OPTION_INVALID" },
+  );
+}
+
+function middlewareTooLate(): WebhookError {
+  return new WebhookError(
+    "server.app.use() was called after the server was created: this middleware would never run for deliveries and the other built-in routes. Register it first: `const app = new Hono(); app.use(…); const server = new WebhooksServer({ app });`.",
+    { code: "MIDDLEWARE_TOO_LATE" },
+  );
+}

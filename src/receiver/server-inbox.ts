@@ -1,0 +1,71 @@
+import { WebhookError } from "../core/errors.ts";
+import type { DeliveryCounts, DeliveryPage, Inbox, ListOptions } from "../inbox/inbox.ts";
+import type { StoredDelivery } from "../inbox/stored-delivery.ts";
+
+/** Where a delivery is looked for. */
+export interface DeliveryLookup {
+  /** Needed only where two endpoints have a delivery of the same id. */
+  endpoint?: string;
+}
+
+/**
+ * The deliveries of a server's background endpoints: `server.inbox`.
+ *
+ * @example
+ * ```ts
+ * const { deliveries } = await server.inbox.list({ status: "dead" });
+ * for (const { id, attempts } of deliveries) console.log(id, attempts.at(-1)?.error?.message);
+ * await server.inbox.replayDead("retrain");
+ * ```
+ */
+export class ServerInbox {
+  readonly #open: () => Promise<Inbox>;
+
+  /** @internal `open` opens the inbox, or gives the one that is open. */
+  constructor(open: () => Promise<Inbox>) {
+    this.#open = open;
+  }
+
+  /** Lists deliveries, newest first. @throws `OPTION_INVALID`. */
+  async list(options?: ListOptions): Promise<DeliveryPage> {
+    return (await this.#open()).list(options);
+  }
+
+  /** Reads one delivery with its attempts. */
+  async get(id: string, { endpoint }: DeliveryLookup = {}): Promise<StoredDelivery | undefined> {
+    const inbox = await this.#open();
+    if (endpoint !== undefined) return inbox.get({ id, endpoint });
+    for (const name of Object.keys(await inbox.counts())) {
+      const found = await inbox.get({ id, endpoint: name });
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  /** Runs a delivery again, whatever became of it. @throws `DELIVERY_UNKNOWN`. */
+  async replay(id: string, lookup: DeliveryLookup = {}): Promise<void> {
+    const found = await this.get(id, lookup);
+    if (!found) {
+      throw new WebhookError(`There is no delivery "${id}" in the inbox: list() tells those that are.`, {
+        code: "DELIVERY_UNKNOWN",
+        status: 404,
+      });
+    }
+    await (await this.#open()).replay({ id, endpoint: found.endpoint });
+  }
+
+  /** Runs every dead delivery of an endpoint again. Returns how many there were. */
+  async replayDead(endpoint: string): Promise<number> {
+    return (await this.#open()).replayDead(endpoint);
+  }
+
+  /** How many deliveries each endpoint has in each status. */
+  async counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
+    return (await this.#open()).counts();
+  }
+
+  /** Forgets what finished longer ago than its endpoint's `retention`. It is done every hour, too. Returns how many. */
+  async prune(): Promise<number> {
+    return (await this.#open()).prune();
+  }
+}

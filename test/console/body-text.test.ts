@@ -1,0 +1,50 @@
+import { describe, expect, test } from "vitest";
+import { bodyText } from "../../src/console/body-text.ts";
+
+const most = 20_000;
+
+describe("A body of JSON", () => {
+  test.each([
+    { a: [1, 2.5, -3e10, true, null, "x"], b: {}, c: [], d: { e: [[]] } },
+    [{ text: 'quotes " and \\ backslashes, {braces}: [too]' }],
+    {},
+  ])("is spread over lines, two spaces a level: %j", (value) => {
+    expect(bodyText(JSON.stringify(value), { most })).toEqual({ text: JSON.stringify(value, null, 2) });
+    expect(bodyText(JSON.stringify(value, null, 7), { most })).toEqual({ text: JSON.stringify(value, null, 2) });
+  });
+
+  test("keeps digits that a number cannot hold, and keys that come twice", () => {
+    expect(bodyText(`{"id":12345678901234567890,"id":1.0}`, { most }).text).toBe(
+      `{\n  "id": 12345678901234567890,\n  "id": 1.0\n}`,
+    );
+  });
+
+  test("that nests without end costs no more than what is shown", () => {
+    const deep = "[".repeat(50_000) + "]".repeat(50_000);
+    // Spread over lines to its end, this would be longer than the longest string there can be.
+    const { text, cutFrom } = bodyText(deep, { most: 40_000 });
+    expect(text).toHaveLength(40_000);
+    expect(cutFrom).toBe(100_000);
+  });
+});
+
+describe("Any other body", () => {
+  test.each(["plain text", "", "<b>markup</b>", `{"broken": `, "[1,]", `"a string"`, "  42"])(
+    "is left as it is: “%s”",
+    (body) => {
+      expect(bodyText(body, { most })).toEqual({ text: body });
+    },
+  );
+});
+
+test("A long body is cut, with how long it is", () => {
+  expect(bodyText("x".repeat(most), { most })).toEqual({ text: "x".repeat(most) });
+  expect(bodyText("x".repeat(most + 1), { most })).toEqual({ text: "x".repeat(most), cutFrom: most + 1 });
+});
+
+test("A long JSON is spread over lines before it is cut, even inside a string", () => {
+  expect(bodyText(JSON.stringify({ text: "y".repeat(50) }), { most: 20 })).toEqual({
+    text: `{\n  "text": "yyyyyyy`,
+    cutFrom: 61,
+  });
+});

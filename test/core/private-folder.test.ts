@@ -1,0 +1,94 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { makePrivateFolder } from "../../src/core/private-folder.ts";
+import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
+import { LocalHub } from "../../src/local-hub/local-hub.ts";
+import { StateFile } from "../../src/registration/state-file.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+
+function openParent(): string {
+  const parent = mkdtempSync(join(tmpdir(), "hub-webhooks-folder-"));
+  onTestFinished(() => rmSync(parent, { recursive: true, force: true }));
+  return parent;
+}
+
+/** A `.hub-webhooks` with this mode, whatever the umask is. */
+function folderWith(mode: number): string {
+  const folder = join(openParent(), ".hub-webhooks");
+  mkdirSync(folder);
+  chmodSync(folder, mode);
+  return folder;
+}
+
+function linkedFolder(): string {
+  const parent = openParent();
+  mkdirSync(join(parent, "elsewhere"), { mode: 0o700 });
+  symlinkSync(join(parent, "elsewhere"), join(parent, ".hub-webhooks"));
+  return join(parent, ".hub-webhooks");
+}
+
+const refused = (message: string) =>
+  expect.objectContaining({ code: "FOLDER_UNUSABLE", message: expect.stringContaining(message) });
+
+describe("The private folder", () => {
+  test.each([0o770, 0o775, 0o720, 0o702, 0o777, 0o1777])("is refused with the remedy where its mode is %o", (mode) => {
+    const folder = folderWith(mode);
+    expect(() => makePrivateFolder(folder, "FOLDER_UNUSABLE")).toThrow(refused(`chmod go-w "${folder}"`));
+    chmodSync(folder, mode & ~0o022);
+    makePrivateFolder(folder, "FOLDER_UNUSABLE");
+  });
+
+  test.each([0o700, 0o755, 0o750, 0o500])("is taken as it is where its mode is %o", (mode) => {
+    const folder = folderWith(mode);
+    makePrivateFolder(folder, "FOLDER_UNUSABLE");
+    expect(statSync(folder).mode & 0o777).toBe(mode);
+  });
+
+  test("is refused where it is a symbolic link, also one that leads nowhere", () => {
+    const folder = linkedFolder();
+    expect(() => makePrivateFolder(folder, "FOLDER_UNUSABLE")).toThrow(refused("symbolic link"));
+    rmSync(join(folder, "..", "elsewhere"), { recursive: true });
+    expect(() => makePrivateFolder(folder, "FOLDER_UNUSABLE")).toThrow(refused("symbolic link"));
+  });
+
+  test("of another name is the user's own choice", () => {
+    const parent = openParent();
+    chmodSync(parent, 0o1777);
+    makePrivateFolder(parent, "FOLDER_UNUSABLE");
+    makePrivateFolder(join(parent, "data"), "FOLDER_UNUSABLE");
+    expect(existsSync(join(parent, "data", ".gitignore"))).toBe(false);
+  });
+
+  test("that is missing below one that others may write is made for its owner alone", () => {
+    const parent = openParent();
+    chmodSync(parent, 0o1777);
+    makePrivateFolder(join(parent, ".hub-webhooks"), "FOLDER_UNUSABLE");
+    expect(statSync(join(parent, ".hub-webhooks")).mode & 0o777).toBe(0o700);
+  });
+});
+
+describe.each([
+  { what: "is a symbolic link", make: linkedFolder },
+  { what: "is writable by the group", make: () => folderWith(0o770) },
+])("A .hub-webhooks that $what is refused", ({ make }) => {
+  test("by the inbox", () => {
+    const file = join(make(), "inbox.db");
+    expect(() => new SqliteInbox({ file, now: Date.now, log: createMemoryLogger })).toThrow(
+      expect.objectContaining({ code: "INBOX_UNUSABLE" }),
+    );
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test("by the file of registrations, read and written", async () => {
+    const state = new StateFile({ path: join(make(), "registrations.json"), hub: "https://hub.example" });
+    expect(() => state.read()).toThrow(expect.objectContaining({ code: "STATE_UNUSABLE" }));
+    await expect(state.change(() => {})).rejects.toMatchObject({ code: "STATE_UNUSABLE" });
+  });
+
+  test("by the state of a local Hub", async () => {
+    const started = LocalHub.start({ state: join(make(), "hub.db") });
+    await expect(started).rejects.toMatchObject({ code: "STATE_UNUSABLE" });
+  });
+});

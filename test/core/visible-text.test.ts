@@ -1,0 +1,50 @@
+import { describe, expect, test } from "vitest";
+import { harmless } from "../../src/cli/commands/dev/log-line.ts";
+import { plainJson, plainText } from "../../src/core/plain-text.ts";
+import { deceptiveCharacters, showHidden } from "../../src/core/visible-text.ts";
+import { formatForTerminal } from "../../src/receiver/node/terminal-log.ts";
+
+test.each([
+  { what: "colours of a terminal", text: "\u001b[31mred", shown: "\\u001b[31mred" },
+  { what: "writing turned around", text: "\u202egnp.exe\u2069", shown: "\\u202egnp.exe\\u2069" },
+  { what: "NUL and DEL", text: "a\u0000b\u007f", shown: "a\\u0000b\\u007f" },
+  { what: "a second set of control characters", text: "\u009b2J", shown: "\\u009b2J" },
+  { what: "a space that nobody sees", text: "a\u200bb\ufeff", shown: "a\\u200bb\\ufeff" },
+  { what: "a lone carriage return, which hides a line", text: "safe\revil", shown: "safe\\u000devil" },
+  { what: "a message in tag characters", text: "\u{e0041}", shown: "\\udb40\\udc41" },
+])("Shows $what", ({ text, shown }) => {
+  expect(showHidden(text)).toBe(shown);
+});
+
+test("Leaves what can be seen as it is", () => {
+  const text = "Ünï 日本 عربي 👩‍🔬\n\tline\r\n";
+  expect(showHidden(text)).toBe(text);
+});
+
+test("Leaves the meaning of a JSON as it is", () => {
+  const value = { name: "\u202e\u200b\u{e0041}" };
+  expect(JSON.parse(showHidden(JSON.stringify(value)))).toEqual(value);
+});
+
+const every = Array.from({ length: 0xe0100 }, (_, code) => code)
+  .filter((code) => code < 0xd800 || code > 0xdfff)
+  .map((code) => String.fromCodePoint(code));
+const deceptive = every.filter((character) => `${character}.`.match(deceptiveCharacters) !== null).join(".");
+
+describe("No character that deceives the eye", () => {
+  test.each([
+    ["a line of the log on a terminal", (text: string) => formatForTerminal(JSON.stringify({ level: 30, msg: text }))],
+    ["a line of a command", plainText],
+    ["JSON that a command writes", (text: string) => plainJson({ [text]: text })],
+    ["a line that the code of a user prints", harmless],
+    ["a page", showHidden],
+  ])("stands in %s", (_where, show) => {
+    // Colours are our own.
+    expect(show(deceptive).replace(/\u001b\[\d+m/g, "")).not.toMatch(deceptiveCharacters);
+  });
+
+  test("is left out of this: those of each kind are among them", () => {
+    const kinds = "\u0000\u001b\u007f\u009b\u061c\u200e\u200b\u2028\u202e\u2066\ufeff\u{e0041}";
+    for (const character of kinds) expect(deceptive).toContain(character);
+  });
+});

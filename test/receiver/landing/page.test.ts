@@ -1,0 +1,217 @@
+import { build } from "esbuild";
+import { describe, expect, test } from "vitest";
+import type { LandingInfo } from "../../../src/receiver/landing/info.ts";
+import { landingAsset, landingPage } from "../../../src/receiver/landing/page.ts";
+import { fullInfo, hostileInfo, hostileTexts, now, sampleEndpoint, sampleInfo } from "./sample-info.ts";
+
+describe("The state", () => {
+  test.each([
+    { endpoints: 0, state: "Ready for a first endpoint" },
+    { endpoints: 1, state: "1 endpoint, ready" },
+    { endpoints: 1200, state: "1,200 endpoints, ready" },
+  ])("of $endpoints endpoints is “$state”", async ({ endpoints, state }) => {
+    const page = await textOf(sampleInfo({ endpoints: Array.from({ length: endpoints }, () => sampleEndpoint()) }));
+    expect(page).toContain(`${state} This server receives webhooks`);
+  });
+
+  test("says since when the server runs, and how many deliveries all its endpoints had", async () => {
+    const page = await textOf(fullInfo);
+    expect(page).toContain("Started 2 hours ago");
+    expect(page).toContain("Deliveries since then 1,327");
+  });
+});
+
+describe("The page", () => {
+  test("is rendered once a second, and at once when what it shows changes", () => {
+    let rendered = 0;
+    /** What is shown, which counts how often it is rendered: the comparison takes the JSON. */
+    const counted = (info: LandingInfo) =>
+      Object.defineProperties(
+        { ...info },
+        {
+          toJSON: { value: () => info },
+          secretIsSet: {
+            get() {
+              rendered += 1;
+              return info.secretIsSet;
+            },
+          },
+        },
+      );
+    const info = sampleInfo({ endpoints: [sampleEndpoint({ name: "rendered" })] });
+    landingPage(counted(info), now);
+    const once = rendered;
+    expect(once).toBeGreaterThan(0);
+    for (let times = 0; times < 5; times += 1) landingPage(counted(info), new Date(now.getTime() + 900));
+    expect(rendered).toBe(once);
+    landingPage(counted(info), new Date(now.getTime() + 1_000));
+    expect(rendered).toBe(2 * once);
+    landingPage(counted({ ...info, secretIsSet: !info.secretIsSet }), new Date(now.getTime() + 1_000));
+    expect(rendered).toBe(3 * once);
+  });
+});
+
+describe("The secret", () => {
+  test("is said to be set, with no warning", async () => {
+    const page = await textOf(sampleInfo({ secretIsSet: true }));
+    expect(page).toContain("Secret set");
+    expect(page).not.toContain("No secret is set");
+  });
+
+  test("is missed loudly, with the variable that sets it", async () => {
+    const page = await textOf(sampleInfo({ secretIsSet: false }));
+    expect(page).toContain("Secret not set");
+    expect(page).toContain("Set the environment variable WEBHOOK_SECRET");
+  });
+
+  test("is missed on a Space with the way to its settings", async () => {
+    const info = sampleInfo({ secretIsSet: false, space: { id: "acme/bot" } });
+    expect(await textOf(info)).toContain("Add WEBHOOK_SECRET under Variables and secrets");
+    expect(await htmlOf(info)).toContain(`href="https://huggingface.co/spaces/acme/bot/settings"`);
+  });
+});
+
+describe("An endpoint", () => {
+  test("shows its method, URL, scopes and deliveries, and how and when the last one ended", async () => {
+    const page = await textOf(fullInfo);
+    expect(page).toContain(
+      "POST trigger_training succeeded 3 minutes ago https://acme-bot.hf.space/webhooks/trigger_training " +
+        "Copy the URL of trigger_training repo.content 1,284 deliveries",
+    );
+    expect(page).toContain("ignored 1 hour ago");
+    expect(page).toContain("discussion discussion.comment 42 deliveries");
+    expect(page).toContain("failed just now");
+    expect(page).toContain("1 delivery ");
+  });
+
+  test("gives the exact moment of its last delivery to machines", async () => {
+    expect(await htmlOf(fullInfo)).toContain(`<time datetime="2026-09-01T11:57:00.000Z"`);
+  });
+
+  test("that takes every scope and had no delivery says so", async () => {
+    expect(await textOf(sampleInfo())).toMatch(/no delivery yet .* every scope 0 deliveries/);
+  });
+
+  test("with a URL elsewhere than below the server's address is shown whole", async () => {
+    const info = sampleInfo({ endpoints: [sampleEndpoint({ url: "https://proxy.example/in/retrain" })] });
+    expect(await textOf(info)).toContain("https://proxy.example/in/retrain Copy");
+  });
+});
+
+describe("The list of endpoints", () => {
+  test("shows the code that adds one while there is none, and no delivery to try", async () => {
+    const page = await textOf(sampleInfo({ endpoints: [] }));
+    expect(page).toContain("No endpoint yet");
+    expect(page).toContain(`server.webhook("on-update", async (payload) => {`);
+    expect(page).not.toContain("curl");
+  });
+
+  test("stays small with ten thousand endpoints, and says how many it leaves out", async () => {
+    const endpoints = Array.from({ length: 10_000 }, (_, index) => sampleEndpoint({ name: `bot-${index}` }));
+    const page = await textOf(sampleInfo({ endpoints }));
+    expect(page).toContain("webhooks/bot-199 ");
+    expect(page).not.toContain("webhooks/bot-200 ");
+    expect(page).toContain("9,800 more are served, but not listed here.");
+  });
+});
+
+describe("What to do next", () => {
+  test("leads to the webhook settings of the Hub, a first delivery and the health", async () => {
+    const html = await htmlOf(sampleInfo());
+    expect(html).toContain(`href="https://huggingface.co/settings/webhooks"`);
+    expect(html).toContain(`href="health"`);
+    expect(await textOf(sampleInfo())).toContain("curl 'https://acme-bot.hf.space/webhooks/trigger_training'");
+    expect(await textOf(sampleInfo())).toContain("The handler runs for real");
+  });
+
+  test("tells of sleep and lost disks on a Space, and only there", async () => {
+    expect(await textOf(sampleInfo({ space: { id: "acme/bot" } }))).toContain(
+      "sleeps after 48 hours without a request",
+    );
+    expect(await textOf(sampleInfo())).not.toContain("48 hours");
+  });
+});
+
+describe("The page as a document", () => {
+  test("takes the theme asked for, and else leaves it to the system", async () => {
+    expect(await htmlOf(sampleInfo({ theme: "dark" }))).toContain(`data-theme="dark"`);
+    expect(await htmlOf(sampleInfo())).not.toContain("data-theme");
+  });
+
+  test("is never kept, never sniffed, and framed by the Hub alone", () => {
+    const { headers } = landingPage(sampleInfo());
+    expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    expect(headers.get("referrer-policy")).toBe("no-referrer");
+    expect(headers.has("x-frame-options")).toBe(false);
+    expect(headers.get("content-security-policy")).toBe(
+      "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; " +
+        "frame-ancestors 'self' https://huggingface.co https://*.huggingface.co https://*.hf.space",
+    );
+  });
+
+  test("holds no inline script, style or handler", async () => {
+    const html = await htmlOf(fullInfo);
+    expect(html.match(/<script[^>]*>/g)).toEqual([expect.stringMatching(/src="_landing\/copy-\w+\.js"/)]);
+    expect(html).not.toMatch(/<style|\sstyle=|\son\w+=/);
+  });
+
+  test("shows hostile names, hosts and scopes as the text they are", async () => {
+    const html = await htmlOf(hostileInfo);
+    for (const text of hostileTexts) expect(html).not.toContain(`>${text}`);
+    expect(html.match(/<script/g)).toHaveLength(1);
+    expect(html).not.toContain("<img");
+    expect(html).toContain("&lt;script&gt;");
+    expect(html.match(/href="[^"]*"/g)?.filter((link) => link.startsWith(`href="javascript:`))).toEqual([]);
+  });
+});
+
+describe("The assets", () => {
+  test("are those that the page asks for, and may be kept for ever", async () => {
+    const html = await htmlOf(sampleInfo());
+    const names = [...html.matchAll(/"_landing\/([^"]+)"/g)].map((match) => match[1] ?? "");
+    expect(names).toEqual([expect.stringMatching(/^styles-\w{8}\.css$/), expect.stringMatching(/^copy-\w{8}\.js$/)]);
+    const types = names.map((name) => landingAsset(name)?.headers.get("content-type"));
+    expect(types).toEqual(["text/css; charset=utf-8", "text/javascript; charset=utf-8"]);
+    for (const name of names) {
+      expect(landingAsset(name)?.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+      expect(await landingAsset(name)?.text()).not.toBe("");
+    }
+  });
+
+  test.each(["", "styles.css", "__proto__", "constructor", "../page.ts"])("are not “%s”", (name) => {
+    expect(landingAsset(name)).toBeUndefined();
+  });
+});
+
+test("The page loads no more than Hono's templates and what a receiver has loaded anyway, so it runs in a worker", async () => {
+  const { metafile } = await build({
+    entryPoints: ["src/receiver/landing/page.ts"],
+    bundle: true,
+    platform: "neutral",
+    metafile: true,
+    write: false,
+  });
+  const packages = Object.keys(metafile.inputs).flatMap((path) => /node_modules\/([^/]+)/.exec(path)?.[1] ?? []);
+  expect([...new Set(packages)].sort()).toEqual(["hono", "zod"]);
+});
+
+function htmlOf(info: LandingInfo): Promise<string> {
+  return landingPage(info, now).text();
+}
+
+/** What a reader of the page's body reads, with single spaces. */
+async function textOf(info: LandingInfo): Promise<string> {
+  const html = await htmlOf(info);
+  const body = html.slice(html.indexOf("<body>"));
+  const inline = body.replaceAll(/<wbr>|<\/?(?:span|mark|b|code|a|time)\b[^>]*>/g, "");
+  return inline
+    .replaceAll(/<[^>]*>/g, " ")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&amp;", "&")
+    .replaceAll(/\s+/g, " ");
+}

@@ -1,0 +1,110 @@
+import type { LandingEndpoint, LandingHour, LandingInfo } from "../../../src/receiver/landing/info.ts";
+
+/** The present of every sample: what "3 minutes ago" is counted from. */
+export const now = new Date("2026-09-01T12:00:00.000Z");
+
+/** An endpoint that nothing reached yet, with `changes` laid over it. */
+export function sampleEndpoint(changes: Partial<LandingEndpoint> = {}): LandingEndpoint {
+  const name = changes.name ?? "trigger_training";
+  return {
+    name,
+    url: `https://acme-bot.hf.space/webhooks/${name}`,
+    method: "POST",
+    background: false,
+    scopes: [],
+    deliveries: 0,
+    lastDay: 0,
+    ...changes,
+  };
+}
+
+/** The last hours before {@link now}, in each of which what `counted` says happened: by default nothing. */
+export function sampleHours(
+  hours: number,
+  counted: (index: number) => Partial<LandingHour> = () => ({}),
+): readonly LandingHour[] {
+  return Array.from({ length: hours }, (_, index) => ({
+    startedAt: new Date(now.getTime() - (hours - 1 - index) * 3_600_000).toISOString(),
+    succeeded: 0,
+    ignored: 0,
+    retrying: 0,
+    failed: 0,
+    ...counted(index),
+  }));
+}
+
+/** A server with a secret and one endpoint, with `changes` laid over it. */
+export function sampleInfo(changes: Partial<LandingInfo> = {}): LandingInfo {
+  return {
+    endpoints: [sampleEndpoint()],
+    secretIsSet: true,
+    basePath: "",
+    baseUrl: "https://acme-bot.hf.space",
+    startedAt: "2026-09-01T10:00:00.000Z",
+    activity: { hours: sampleHours(3) },
+    ...changes,
+  };
+}
+
+/** Every kind of endpoint, no secret, on a Space: all that the page can show at once. */
+export const fullInfo = sampleInfo({
+  endpoints: [
+    sampleEndpoint({
+      scopes: ["repo.content"],
+      deliveries: 1284,
+      lastDay: 812,
+      last: { outcome: "succeeded", at: "2026-09-01T11:57:00.000Z" },
+    }),
+    sampleEndpoint({
+      name: "moderation/comments",
+      scopes: ["discussion", "discussion.comment"],
+      deliveries: 42,
+      lastDay: 42,
+      last: { outcome: "ignored", at: "2026-09-01T10:59:00.000Z" },
+    }),
+    sampleEndpoint({ name: "mirror", deliveries: 1, lastDay: 1, last: { outcome: "failed", at: now.toISOString() } }),
+    sampleEndpoint({ name: `${"long".repeat(25)}_name.v2` }),
+  ],
+  secretIsSet: false,
+  space: { id: "acme/bot" },
+  activity: {
+    hours: sampleHours(24, (index) => ({
+      succeeded: index === 6 ? 0 : 20 + ((index * 37) % 60),
+      ignored: (index * 13) % 23,
+      retrying: index % 5 === 0 ? 6 : 0,
+      failed: index === 11 ? 40 : index % 9 === 0 ? 1 : 0,
+    })),
+    handlerTime: { p50: 12.4, p95: 1830, runs: 1024 },
+    queue: { queued: 1204, running: 4 },
+  },
+});
+
+/** What would run, were any of it put on the page as it is. */
+export const hostileTexts = [
+  `<script>document.title = "hacked"</script>`,
+  `"><img src=x onerror='document.title = "hacked"'>`,
+  `' autofocus onfocus='document.title = "hacked"`,
+  `javascript:document.title="hacked"`,
+  `</code></style></title><svg onload='document.title = "hacked"'>`,
+];
+
+/** Hostile text wherever text comes from outside. */
+export const hostileInfo = sampleInfo({
+  endpoints: hostileTexts.map((text) =>
+    sampleEndpoint({
+      name: text,
+      url: `http://${text}/webhooks/${text}`,
+      scopes: [text],
+      deliveries: Number.MAX_SAFE_INTEGER,
+      lastDay: Number.MAX_SAFE_INTEGER,
+    }),
+  ),
+  activity: {
+    hours: sampleHours(24, (index) => ({ succeeded: index, failed: index === 3 ? Number.MAX_SAFE_INTEGER : 0 })),
+    handlerTime: { p50: 0, p95: 1e12, runs: 1 },
+    queue: { queued: Number.MAX_SAFE_INTEGER, running: 0 },
+  },
+  secretIsSet: false,
+  baseUrl: `http://${hostileTexts[0]}`,
+  space: { id: hostileTexts[1] ?? "" },
+});

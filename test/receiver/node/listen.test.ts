@@ -1,0 +1,249 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect, Server } from "node:net";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { ListenOptions } from "../../../src/receiver/node/listen.ts";
+import { chunk, type RawRequest, RawSocket, requestBytes } from "../../support/raw-socket.ts";
+import { answered, openListener as open } from "./open-listener.ts";
+
+describe("A listener", () => {
+  test("that is closed leaves no timer behind", async () => {
+    const { listener, url } = await open();
+    const socket = await RawSocket.open(url);
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout"] });
+    try {
+      const closed = listener.close(60_000);
+      expect(vi.getTimerCount()).toBe(2);
+      socket.close();
+      expect(await closed).toBe(true);
+      await expect.poll(() => vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("logs connections that cannot be accepted, and goes on", async () => {
+    const listening = vi.spyOn(Server.prototype, "listen");
+    const { ask, log } = await open();
+    const [server] = listening.mock.contexts;
+    listening.mockRestore();
+    if (!(server instanceof Server)) throw new Error("A listener listens by a server.");
+    const errors = [new Error("accept EMFILE"), new Error("accept ENFILE")];
+    for (const error of errors) server.emit("error", error);
+    expect(log.lines).toEqual(
+      errors.map((err) => ({ level: "error", msg: "A connection could not be accepted.", err })),
+    );
+    expect((await ask({ body: "{}" })).status).toBe(200);
+  });
+});
+
+describe("The short way", () => {
+  test("is taken by what looks like a delivery of the Hub", async () => {
+    const { ask, delivered } = await open();
+    expect((await ask({ body: "{}" })).text).toBe(answered.content);
+    expect(delivered.map(({ endpointName, method, url }) => [endpointName, method, url])).toEqual([
+      ["retrain", "POST", "http://receiver.example/webhooks/retrain"],
+    ]);
+  });
+
+  test.each<[string, Partial<RawRequest>]>([
+    ["another method", { method: "PUT" }],
+    ["another path", { path: "/health" }],
+    ["a whole address", { path: "http://receiver.example/webhooks/retrain" }],
+    ["two media types", { headers: { Host: "receiver.example", "Content-Type": ["application/json", "text/plain"] } }],
+    ["an address of IPv6", { headers: { Host: "[::1]" } }],
+  ])("is not taken by %s", async (_what, request) => {
+    const { ask, delivered } = await open();
+    expect((await ask(request)).text).toBe('{"way":"long"}');
+    expect(delivered).toEqual([]);
+  });
+
+  test.each(["localhost:99999", "a b"])("is not taken by a host that is none: %s", async (host) => {
+    const { ask, delivered } = await open();
+    expect((await ask({ headers: { Host: host } })).status).toBe(400);
+    expect(delivered).toEqual([]);
+  });
+
+  test("is left where there is no such endpoint", async () => {
+    const { ask } = await open({ deliver: () => undefined });
+    expect((await ask()).text).toBe('{"way":"long"}');
+  });
+
+  test.each<[string, ListenOptions["deliver"]]>([
+    ["fails", () => Promise.reject(new Error("not told"))],
+    ["answers with what HTTP cannot carry", async () => ({ status: 99, content: null })],
+  ])("answers 500 also where the receiver %s", async (_what, deliver) => {
+    const { ask, log } = await open({ deliver });
+    const { status, text } = await ask();
+    expect([status, JSON.parse(text)]).toEqual([500, { code: "INTERNAL", error: expect.stringContaining("its log") }]);
+    expect(log.lines).toMatchObject([{ level: "error", msg: "A delivery could not be answered." }]);
+  });
+
+  test("answers 500 also where the logger fails", async () => {
+    const broken = () => {
+      throw new Error("The disk is full.");
+    };
+    const { ask } = await open({ deliver: () => Promise.reject(new Error("not told")), log: broken });
+    expect((await ask()).status).toBe(500);
+  });
+
+  const host = { Host: "receiver.example" };
+
+  /** Closes a listener while a delivery arrives, and sends another request behind that on its connection. */
+  async function closeWith(next: Buffer) {
+    const { url, listener, delivered } = await open();
+    const socket = await RawSocket.open(url);
+    // The last byte of the first is held back, so that its connection stays while the socket closes.
+    const first = requestBytes({ path: "/webhooks/retrain", headers: host, body: "{}" });
+    socket.send(first.subarray(0, -1));
+    await expect.poll(() => delivered.length).toBe(1);
+    const closed = listener.close(5_000);
+    socket.send(first.subarray(-1), next);
+    return { socket, closed, delivered };
+  }
+
+  test("ends with the socket: whoever still has a connection is told to come back", async () => {
+    const { socket, closed, delivered } = await closeWith(
+      requestBytes({ path: "/webhooks/retrain", headers: host, body: "{}" }),
+    );
+    expect((await socket.answer()).text).toBe(answered.content);
+    expect((await socket.answer()).status).toBe(503);
+    expect(await closed).toBe(true);
+    expect(delivered).toHaveLength(1);
+  });
+
+  test.each([
+    ["a browser", "text/html", "text/html; charset=utf-8"],
+    ["any other client", "*/*", "application/json"],
+  ])("tells %s in its own language that it closes", async (_client, accept, type) => {
+    const headers = { ...host, Accept: accept };
+    const { socket, closed } = await closeWith(requestBytes({ method: "GET", path: "/", headers }));
+    await socket.answer();
+    const answer = await socket.answer();
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([503, type]);
+    expect(answer.text).toContain("CLOSING");
+    expect(await closed).toBe(true);
+  });
+});
+
+describe("A body on the short way", () => {
+  /** A listener that notes each body that it has read, or the code of what kept it from reading. */
+  async function openReading() {
+    const read: unknown[] = [];
+    const { url, log } = await open({
+      deliver: async (request) => {
+        const reading = read.push("nothing yet") - 1;
+        read[reading] = await request.readBody(1_000).catch(({ code }) => code);
+        return answered;
+      },
+    });
+    const socket = await RawSocket.open(url);
+    onTestFinished(() => void socket.close());
+    return { log, read, socket };
+  }
+
+  const headers = { Host: "receiver.example" };
+  const bytes = requestBytes({ path: "/webhooks/x", headers, body: '{"Grüße":"🪝"}' });
+  const inChunks = requestBytes({ path: "/webhooks/x", headers: { ...headers, "Transfer-Encoding": "chunked" } });
+
+  test.each([
+    ["with its headers", [bytes]],
+    ["after its headers", [bytes.subarray(0, -18), bytes.subarray(-18)]],
+    ["in two parts, the first with its headers", [bytes.subarray(0, -5), bytes.subarray(-5)]],
+    ["in chunks", [Buffer.concat([inChunks, chunk('{"Grüße":'), chunk('"🪝"}'), chunk("")])]],
+  ])("is read whole that comes %s, and so is the next on that connection", async (_how, parts) => {
+    const { read, socket } = await openReading();
+    for (const [index, whole] of ['{"Grüße":"🪝"}', '{"Grüße":"🪝"}'].entries()) {
+      for (const part of parts) {
+        socket.send(part);
+        await expect.poll(() => read.length).toBe(index + 1);
+      }
+      expect((await socket.answer()).status).toBe(200);
+      expect(read[index]).toBe(whole);
+    }
+  });
+
+  test("is read whole of each of two requests in one packet", async () => {
+    const { read, socket } = await openReading();
+    socket.send(Buffer.concat([bytes, requestBytes({ path: "/webhooks/x", headers, body: "second" })]));
+    expect([await socket.answer(), await socket.answer()].map(({ status }) => status)).toEqual([200, 200]);
+    expect(read).toEqual(['{"Grüße":"🪝"}', "second"]);
+  });
+
+  test("is answered in its turn, also where the request before it takes longer", async () => {
+    const slow = Promise.withResolvers<void>();
+    const { url } = await open({
+      deliver: async (request) => {
+        const content = await request.readBody(1_000);
+        if (content === "slow") await slow.promise;
+        else slow.resolve();
+        return { status: 200, content };
+      },
+    });
+    const socket = await RawSocket.open(url);
+    onTestFinished(() => void socket.close());
+    socket.send(Buffer.concat(["slow", "fast"].map((body) => requestBytes({ path: "/webhooks/x", headers, body }))));
+    expect([(await socket.answer()).text, (await socket.answer()).text]).toEqual(["slow", "fast"]);
+  });
+
+  test("is read to its end also where Node was told to take a length beside chunks", async () => {
+    const program = `
+      import { listen } from ${JSON.stringify(new URL("../../../src/receiver/node/listen.ts", import.meta.url).href)};
+      const { port } = await listen({
+        fetch: () => new Response(null, { status: 404 }),
+        deliver: async (request) => ({ status: 200, content: await request.readBody(1_000) }),
+        ...{ host: "127.0.0.1", port: 0, log: () => console },
+        timeouts: { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 10_000 },
+      });
+      console.log(port);`;
+    const child = spawn(process.execPath, ["--insecure-http-parser", "--input-type=module", "--eval", program], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const [port] = await once(child.stdout, "data");
+    const socket = await RawSocket.open(`http://127.0.0.1:${String(port).trim()}`);
+    onTestFinished(() => void socket.close());
+    const both = { ...headers, "Content-Length": "5", "Transfer-Encoding": "chunked" };
+    const head = requestBytes({ path: "/webhooks/x", headers: both });
+    socket.send(Buffer.concat([head, chunk("hello"), chunk(" world"), chunk("")]));
+    expect((await socket.answer()).text).toBe("hello world");
+  });
+
+  test("may be empty", async () => {
+    const { read, socket } = await openReading();
+    socket.send(requestBytes({ path: "/webhooks/x", headers }));
+    await socket.answer();
+    expect(read).toEqual([""]);
+  });
+
+  test("that breaks in the packet of its headers is refused to whoever reads it, who tells it", async () => {
+    const { log, read, socket } = await openReading();
+    socket.send(Buffer.concat([inChunks, Buffer.from("no length\r\n")]));
+    expect((await socket.answer()).status).toBe(400);
+    await expect.poll(() => read).toEqual(["BODY_INCOMPLETE"]);
+    expect(log.lines).toEqual([]);
+  });
+});
+
+test("A client that goes on sending after it was refused gets the answer and an end, no reset", async () => {
+  const { url } = await open({ deliver: async () => ({ status: 413, content: "{}" }) });
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk) => chunks.push(chunk));
+  const size = 600_000;
+  const head = requestBytes({ path: "/webhooks/x", headers: { Host: "h", "Content-Length": String(size) } });
+  socket.write(Buffer.concat([head, Buffer.alloc(size - 1, 0x20)]));
+  // "end" is a FIN; a reset would be an error, which rejects.
+  await once(socket, "end");
+  expect(Buffer.concat(chunks).toString()).toMatch(/^HTTP\/1\.1 413 /);
+  socket.destroy();
+});
+
+test("A client that was refused, keeps its connection and sends nothing more is hung up on soon", async () => {
+  // None of these is what ends it.
+  const timeouts = { headersMs: 60_000, requestMs: 60_000, keepAliveMs: 60_000 };
+  const { url } = await open({ timeouts, deliver: async () => ({ status: 413, content: "{}" }) });
+  const socket = connect(Number(new URL(url).port), "127.0.0.1").resume();
+  socket.write(requestBytes({ path: "/webhooks/x", headers: { Host: "h", "Content-Length": "100" } }));
+  await once(socket, "close");
+});

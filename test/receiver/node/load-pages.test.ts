@@ -1,0 +1,23 @@
+import { globSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const folder = fileURLToPath(new URL("../../../src/receiver/", import.meta.url));
+
+/** The files that these load when they are first needed. */
+function importedLater(paths: readonly string[]): Set<string> {
+  const imports = paths.flatMap((path) => [
+    ...readFileSync(`${folder}${path}`, "utf8").matchAll(/\bimport\("([^"]+)"\)/g),
+  ]);
+  return new Set(imports.map(([, path = ""]) => basename(path)));
+}
+
+// Node 22 remembers a module that could not be read, as when the process was out of file descriptors.
+test("Every page that is loaded when it is first opened is loaded ahead by a server that listens", () => {
+  const pages = importedLater(globSync(["*.ts", "{dashboard,landing}/*.ts"], { cwd: folder }));
+  const ahead = importedLater(["node/load-pages.ts"]);
+  const shown = [...pages].filter((name) => /page|dashboard|gather-info/.test(name));
+  expect(shown.length).toBeGreaterThan(3);
+  expect(shown.filter((name) => !ahead.has(name))).toEqual([]);
+});

@@ -1,0 +1,34 @@
+import { onTestFinished } from "vitest";
+import type { DeliveryRequest } from "../../../src/receiver/delivery-request.ts";
+import { type ListenOptions, listen } from "../../../src/receiver/node/listen.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { type RawRequest, RawSocket, requestBytes } from "../../support/raw-socket.ts";
+
+/** The answer of the short way. */
+export const answered = { status: 200, content: '{"way":"short"}' };
+
+/** Opens a listener that answers deliveries the short way and everything else the long way; closed with the test. */
+export async function openListener(options: Partial<ListenOptions> = {}) {
+  const log = createMemoryLogger();
+  const delivered: DeliveryRequest[] = [];
+  const listener = await listen({
+    fetch: () => Response.json({ way: "long" }),
+    deliver: async (request) => {
+      delivered.push(request);
+      await request.readBody(1_000);
+      return answered;
+    },
+    ...{ host: "127.0.0.1", port: 0, log: () => log },
+    timeouts: { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 10_000 },
+    ...options,
+  });
+  onTestFinished(async () => void (await listener.close(1_000)));
+  const url = `http://127.0.0.1:${listener.port}`;
+  const ask = async (request: Partial<RawRequest> = {}) => {
+    const socket = await RawSocket.open(url);
+    onTestFinished(() => void socket.close());
+    socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "receiver.example" }, ...request }));
+    return socket.answer();
+  };
+  return { ask, delivered, listener, log, url };
+}

@@ -1,0 +1,34 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { readTunnelSetting } from "../../../src/receiver/node/tunnel-setting.ts";
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+test.each([
+  ["", false],
+  ["0", false],
+  ["false", false],
+  ["1", true],
+  ["true", true],
+  ["localtunnel", { provider: "localtunnel" }],
+  ["cloudflared", { provider: "cloudflared" }],
+  ["ngrok", { provider: "ngrok" }],
+])("TUNNEL=%s asks for %j", (value, setting) => {
+  vi.stubEnv("TUNNEL", value);
+
+  expect(readTunnelSetting()).toEqual(setting);
+});
+
+test("no TUNNEL asks for none", () => {
+  vi.stubEnv("TUNNEL", undefined);
+
+  expect(readTunnelSetting()).toBe(false);
+});
+
+test.each(["yes", "cloudflare", "https://me:planted@hooks.example.com"])("TUNNEL=%s is refused", (value) => {
+  vi.stubEnv("TUNNEL", value);
+
+  expect(() => readTunnelSetting()).toThrow(/^TUNNEL is not usable: give 1, localtunnel, cloudflared or ngrok/);
+  expect(() => readTunnelSetting()).not.toThrow(/planted/);
+});
