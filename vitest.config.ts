@@ -26,7 +26,7 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("./node_modules/.cache/
 const takesLong = [
   "test/faults/**/*.test.ts",
   "test/**/*.browser.test.ts",
-  "test/dev/start-dev-real.test.ts",
+  "test/dev/dev-session-real.test.ts",
   "test/e2e/dev-loop.test.ts",
   "test/e2e/template.test.ts",
   "test/inbox/bullmq/lost-leases.test.ts",

@@ -2,10 +2,9 @@ export type { DevEndpoint, DevEvent, DevReady } from "./dev/dev-event.ts";
 export type { StartDevOptions } from "./dev/dev-options.ts";
 export { type DevSession, startDev } from "./dev/dev-session.ts";
 export type { PassedDelivery, Replayed } from "./dev/passed-delivery.ts";
-export type { RegistrationReport } from "./registration/bring-in-step.ts";
 export type { HubConnection } from "./registration/hub-connection.ts";
+export type { RegistrationReport } from "./registration/reconcile.ts";
 export { type RegisterOptions, register } from "./registration/register.ts";
-export type { FailedStep } from "./registration/step-runner.ts";
 export type {
   CreateStep,
   DeleteStep,
@@ -14,7 +13,8 @@ export type {
   LeftAlone,
   RegistrationStep,
   UpdateStep,
-} from "./registration/steps.ts";
+} from "./registration/report.ts";
+export type { FailedStep } from "./registration/step-runner.ts";
 export { createProbe, type Probe } from "./tunnel/probe.ts";
 export type { ProviderName } from "./tunnel/providers.ts";
 export { type OpenTunnelOptions, openTunnel, type Tunnel } from "./tunnel/tunnel.ts";

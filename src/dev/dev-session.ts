@@ -10,18 +10,18 @@ import type { TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
 import type { ServerDescription } from "../server-file/description.ts";
 import { createProbe } from "../tunnel/probe.ts";
 import { openTunnel, type Tunnel } from "../tunnel/tunnel.ts";
-import { watchByDefault } from "./default-watch.ts";
 import type { DevEvent, DevReady } from "./dev-event.ts";
 import { type DevHub, openDevHub, usualHubPort } from "./dev-hub.ts";
 import type { StartDevOptions } from "./dev-options.ts";
-import { FrontDoor, usualPort } from "./front-door.ts";
+import { FrontDoor, usualPort } from "./dev-proxy.ts";
+import { watchByDefault } from "./endpoint-defaults.ts";
 import type { Replayed } from "./passed-delivery.ts";
 import { ReloadingServer } from "./reloading-server.ts";
-import { noteSessionSecret } from "./session-note.ts";
 import { devInboxUrl, planSession, type SessionPlan } from "./session-plan.ts";
+import { noteSessionSecret } from "./session-secret.ts";
 import { openSessionWebhooks } from "./session-webhooks.ts";
 import { suggestTrigger } from "./suggested-trigger.ts";
-import { type WantedWebhooks, WebhookKeeper } from "./webhook-keeper.ts";
+import { type WantedWebhooks, WebhookKeeper } from "./webhook-reconciler.ts";
 
 /** A server file that runs, is loaded anew when it changes, and is registered, until it is closed. */
 export interface DevSession extends AsyncDisposable {

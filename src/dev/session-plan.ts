@@ -5,7 +5,7 @@ import { parseWatch, type WatchedThing } from "../payload/watch.ts";
 import { findServerFile } from "../server-file/find.ts";
 import type { SessionSecret } from "../server-file/server-process.ts";
 import type { StartDevOptions } from "./dev-options.ts";
-import { usualPort } from "./front-door.ts";
+import { usualPort } from "./dev-proxy.ts";
 
 /** What the options of a session come to. */
 export interface SessionPlan {

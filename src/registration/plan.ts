@@ -1,8 +1,8 @@
 import { maskUrl } from "../core/url-secrets.ts";
 import type { Webhook } from "../hub/contract/webhooks.ts";
 import { hidesSecret } from "../hub/hidden-secret.ts";
+import type { EnableStep, FieldChange, LeftAlone, RegistrationStep, SecretChange } from "./report.ts";
 import type { KnownWebhook, NotedSecret } from "./state.ts";
-import type { EnableStep, FieldChange, LeftAlone, RegistrationStep, SecretChange } from "./steps.ts";
 import { type DesiredWebhook, sameSet, sameUrl, sameWatched, watchedTexts } from "./target.ts";
 
 /** What a plan is made from. */

@@ -5,10 +5,10 @@ import {
   isDetailedServer,
   serverDetails,
 } from "../receiver/server-details.ts";
-import { checkBaseUrl, checkSecret } from "./base-url.ts";
-import { bringInStep, type RegistrationReport } from "./bring-in-step.ts";
 import type { HubConnection } from "./hub-connection.ts";
+import { bringInStep, type RegistrationReport } from "./reconcile.ts";
 import { StateFile } from "./state-file.ts";
+import { checkBaseUrl, checkSecret } from "./validate.ts";
 
 /** How to register the endpoints of a server. */
 export interface RegisterOptions {

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { HubError } from "../core/errors.ts";
 import type { Webhook, WebhookRequest } from "../hub/contract/webhooks.ts";
 import type { HubConnection } from "./hub-connection.ts";
+import type { CreateStep, RegistrationStep, UpdateStep } from "./report.ts";
 import type { SecretHashes } from "./secret-hash.ts";
 import type { HubState, KnownWebhook, RegistrationSession } from "./state.ts";
 import type { StateFile } from "./state-file.ts";
-import type { CreateStep, RegistrationStep, UpdateStep } from "./steps.ts";
 import { type DesiredWebhook, targetOf } from "./target.ts";
 
 /** A step that failed, and why. The others were tried all the same. */

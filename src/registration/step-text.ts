@@ -1,4 +1,4 @@
-import type { FieldChange, RegistrationStep } from "./steps.ts";
+import type { FieldChange, RegistrationStep } from "./report.ts";
 import { watchedTexts } from "./target.ts";
 
 /** A step that was done, in words and on one line: `created webhook … for retrain: dataset:me/data (repo) to …`. */

@@ -1,15 +1,15 @@
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import type { WatchedThing, WebhookDomain } from "../payload/watch.ts";
-import { checkBaseUrl, checkSecret } from "./base-url.ts";
-import { bringInStep, type RegistrationReport } from "./bring-in-step.ts";
-import { type FailedRemoval, removeSessions } from "./clean-up.ts";
 import type { HubConnection } from "./hub-connection.ts";
+import { bringInStep, type RegistrationReport } from "./reconcile.ts";
 import { checkSession } from "./session.ts";
+import { type FailedRemoval, removeSessions } from "./sessions.ts";
 import type { RegistrationSession } from "./state.ts";
 import { StateFile } from "./state-file.ts";
+import { checkBaseUrl, checkSecret } from "./validate.ts";
 
-export { cleanUpTemporary } from "./clean-up.ts";
+export { cleanUpTemporary } from "./sessions.ts";
 export type { RegistrationSession } from "./state.ts";
 
 /** An endpoint that is to have a webhook for as long as the session lasts. */

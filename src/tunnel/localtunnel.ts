@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { WebhookError } from "../core/errors.ts";
-import type { CarryOrder, CarryReport } from "./localtunnel-child.ts";
 import { localtunnelOrigin, type Registration, registerLocaltunnel } from "./localtunnel-registration.ts";
+import type { CarryOrder, CarryReport } from "./localtunnel-worker.ts";
 import { otherTunnels, type ProviderRequest, type ProviderTunnel, tunnelFailure } from "./provider.ts";
 
 /** A busy tunnel may be without a connection for an instant. For this many milliseconds, it has lost its server. */
@@ -74,7 +74,7 @@ export async function openLocaltunnel(request: ProviderRequest): Promise<Provide
 /** The package is old and its server a stranger: they get no environment (tokens) and no terminal (escape codes). */
 function startChild(): ChildProcess {
   // TypeScript beside our source, JavaScript beside what is published.
-  const file = import.meta.url.endsWith(".ts") ? "localtunnel-child.ts" : "localtunnel-child.js";
+  const file = import.meta.url.endsWith(".ts") ? "localtunnel-worker.ts" : "localtunnel-worker.js";
   return fork(new URL(file, import.meta.url), { env: {}, execArgv: [], stdio: ["ignore", "ignore", "ignore", "ipc"] });
 }
 

@@ -88,7 +88,7 @@ export function providerOf(program: TunnelProgram): Provider {
 
 function startChild(programArguments: readonly string[]): ChildProcess {
   // TypeScript beside our source, JavaScript beside what is published.
-  const file = import.meta.url.endsWith(".ts") ? "program-child.ts" : "program-child.js";
+  const file = import.meta.url.endsWith(".ts") ? "program-worker.ts" : "program-worker.js";
   return fork(new URL(file, import.meta.url), programArguments, {
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => neededVariables.test(name))),
     execArgv: [],

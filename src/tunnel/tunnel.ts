@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { systemClock, type TunnelClock } from "./clock.ts";
-import { TunnelKeeper } from "./keeper.ts";
+import { TunnelKeeper } from "./reconnecting-tunnel.ts";
 import type { TunnelEvents, TunnelListener } from "./tunnel-events.ts";
 import { type OpenTunnelOptions, planTunnel } from "./tunnel-options.ts";
 

@@ -2,7 +2,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { startDev } from "../../src/dev/dev-session.ts";
 import { WebhooksServer } from "../../src/index.ts";
-import { openProject, optionsIn } from "../dev/session.ts";
+import { openProject, optionsIn } from "../dev/dev-project.ts";
 import { expectAccessible, looks } from "../support/accessibility.ts";
 import { launchBrowser } from "../support/browser.ts";
 import { freePort } from "../support/free-port.ts";

@@ -37,7 +37,7 @@ class Host {
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.errorOutput += text;
     });
-    this.#child.on("message", (message: HostAnswer | Told) => this.#hear(message));
+    this.#child.on("message", (message: HostAnswer | Told) => this.#recordEvents(message));
     this.#child.on("exit", (code, signal) => {
       const ended = new Error(`The process of the receivers has ended (${signal ?? code}): ${this.errorOutput}`);
       for (const { reject } of this.#waiting.values()) reject(ended);
@@ -58,7 +58,7 @@ class Host {
     this.#child.kill("SIGKILL");
   }
 
-  #hear(message: HostAnswer | Told): void {
+  #recordEvents(message: HostAnswer | Told): void {
     if ("number" in message) {
       const waiting = this.#waiting.get(message.number);
       if (message.error === undefined) waiting?.resolve(message.answer);

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openTunnel } from "../../src/dev.ts";
 import { cleanUpTemporary, TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
-import { openScene, type Scene, secret, serverOf, urlOf } from "../registration/scene.ts";
+import { openScene, type Scene, secret, serverOf, urlOf } from "../registration/test-hub.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { holdsSecret } from "./leak.ts";
 import { packageEnvironment } from "./on-built-package.ts";

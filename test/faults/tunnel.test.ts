@@ -8,9 +8,9 @@ import { systemClock } from "../../src/tunnel/clock.ts";
 import { openTimedTunnel } from "../../src/tunnel/tunnel.ts";
 import { type Misbehaviour, startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
-import { livingChildren } from "../tunnel/forked-children.ts";
-import { createHandClock } from "../tunnel/hand-clock.ts";
 import { startLocalServer } from "../tunnel/local-server.ts";
+import { createManualClock } from "../tunnel/manual-clock.ts";
+import { runningWorkers } from "../tunnel/worker-processes.ts";
 import { holdsSecret } from "./leak.ts";
 import { packageEnvironment } from "./on-built-package.ts";
 import { countRows, inOwnProcess } from "./rows.ts";
@@ -30,7 +30,7 @@ describe("A tunnel's server at fault", () => {
   ])("T1: %s is told within 15 seconds, with what to do", async (_name, mode, reason) => {
     vi.stubEnv("HF_TOKEN", secret);
     await using host = await startLocaltunnelServer({ mode });
-    const clock = createHandClock();
+    const clock = createManualClock();
     const startedAt = performance.now();
     const address = `${host.url.replace("//", `//me:${secret}@`)}/?token=${secret}`;
 
@@ -47,7 +47,7 @@ describe("A tunnel's server at fault", () => {
     expect(error).toMatchObject({ code: "TUNNEL_FAILED", retryable: true, message: expect.stringMatching(reason) });
     expect(String(error)).toMatch(/try again, give another server .* choose another provider .* "publicUrl"/);
     expect(holdsSecret([error, inspect(error, { depth: 10 })], secret)).toBe(false);
-    expect(livingChildren()).toEqual([]);
+    expect(runningWorkers()).toEqual([]);
   });
 });
 

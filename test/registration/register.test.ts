@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../src/client.ts";
 import { register } from "../../src/registration/register.ts";
 import { holdsSecret } from "../faults/leak.ts";
-import { baseUrl, openScene, secret, serverOf, urlOf } from "./scene.ts";
+import { baseUrl, openScene, secret, serverOf, urlOf } from "./test-hub.ts";
 
 const retrain = { watch: "dataset:me/data", scope: "repo.content" } as const;
 const dataset = { type: "dataset", name: "me/data" };

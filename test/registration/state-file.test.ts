@@ -9,7 +9,7 @@ import { makePrivateFolder } from "../../src/core/private-folder.ts";
 import { withFileLock } from "../../src/registration/file-lock.ts";
 import { SecretHashes } from "../../src/registration/secret-hash.ts";
 import { StateFile } from "../../src/registration/state-file.ts";
-import { openFolder } from "./scene.ts";
+import { openFolder } from "./test-hub.ts";
 
 const hub = "https://hub.example";
 

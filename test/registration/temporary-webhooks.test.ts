@@ -4,11 +4,11 @@ import { writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import type { FailedRemoval } from "../../src/registration/clean-up.ts";
+import type { FailedRemoval } from "../../src/registration/sessions.ts";
 import { StateFile } from "../../src/registration/state-file.ts";
 import { cleanUpTemporary, TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
-import { baseUrl, openScene, type Scene, secret, serverOf, urlOf } from "./scene.ts";
+import { baseUrl, openScene, type Scene, secret, serverOf, urlOf } from "./test-hub.ts";
 
 const alive = { url: "http://127.0.0.1:9/alive", answer: "it lives" };
 const session = { id: "this-session", alive };

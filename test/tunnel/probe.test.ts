@@ -4,9 +4,9 @@ import { answerProbe, createProbe } from "../../src/tunnel/probe.ts";
 import { openTimedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
 import { freePort } from "../support/free-port.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { livingChildren } from "./forked-children.ts";
-import { createHandClock } from "./hand-clock.ts";
+import { createManualClock } from "./manual-clock.ts";
 import { startProbedServer } from "./probed-server.ts";
+import { runningWorkers } from "./worker-processes.ts";
 
 test("a probe cannot be guessed, and is another one each time", () => {
   const { path, answer } = createProbe();
@@ -43,7 +43,7 @@ describe("opening with a probe", () => {
   });
 
   test("waits until the answer comes", async () => {
-    const clock = createHandClock();
+    const clock = createManualClock();
     await using local = await startProbedServer();
     await using host = await startLocaltunnelServer();
     local.answer((_request, response) => response.writeHead(503).end());
@@ -74,7 +74,7 @@ describe("opening with a probe", () => {
   test.each(wrongAnswers)(
     "fails with the reason when the answer %s, and leaves nothing",
     async (_name, reason, answer) => {
-      const clock = createHandClock();
+      const clock = createManualClock();
       await using local = await startProbedServer();
       await using host = await startLocaltunnelServer();
       local.answer(answer);
@@ -89,12 +89,12 @@ describe("opening with a probe", () => {
       await clock.expire(15_000);
 
       await rejected;
-      expect(livingChildren()).toEqual([]);
+      expect(runningWorkers()).toEqual([]);
     },
   );
 
   test("fails when more comes after the answer, and does not wait for its end", async () => {
-    const clock = createHandClock();
+    const clock = createManualClock();
     await using local = await startProbedServer();
     await using host = await startLocaltunnelServer();
     local.answer((_request, response) => response.write(`${local.probe.answer}${"x".repeat(100_000)}`));
@@ -108,7 +108,7 @@ describe("opening with a probe", () => {
   });
 
   test("fails with what was wrong, and not with the question that the end has cut short", async () => {
-    const clock = createHandClock();
+    const clock = createManualClock();
     await using local = await startProbedServer();
     await using host = await startLocaltunnelServer();
     local.answer((_request, response) => response.writeHead(502).end());
@@ -125,7 +125,7 @@ describe("opening with a probe", () => {
   });
 
   test("gives each question ten seconds, and asks again", async () => {
-    const clock = createHandClock();
+    const clock = createManualClock();
     await using local = await startProbedServer();
     await using host = await startLocaltunnelServer();
     local.answer(() => {});
@@ -141,7 +141,7 @@ describe("opening with a probe", () => {
   });
 
   test("says so when it is the local server that is missing", async () => {
-    const clock = createHandClock();
+    const clock = createManualClock();
     await using host = await startLocaltunnelServer();
     const opening = openTimedTunnel({ port: await freePort(), host: host.url, probe: createProbe() }, clock);
     const rejected = expect(opening).rejects.toMatchObject({
@@ -154,6 +154,6 @@ describe("opening with a probe", () => {
     await clock.expire(15_000);
 
     await rejected;
-    expect(livingChildren()).toEqual([]);
+    expect(runningWorkers()).toEqual([]);
   });
 });

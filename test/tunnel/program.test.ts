@@ -7,11 +7,11 @@ import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openTimedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
 import { watchTimers } from "../support/watched-timers.ts";
-import { livingChildren, newestChild } from "./forked-children.ts";
-import { createHandClock } from "./hand-clock.ts";
-import { hear } from "./heard-events.ts";
+import { installProgram, type StandInProgram } from "./fake-program.ts";
 import { startLocalServer } from "./local-server.ts";
-import { installProgram, type StandInProgram } from "./stand-in-program.ts";
+import { createManualClock } from "./manual-clock.ts";
+import { recordEvents } from "./recorded-events.ts";
+import { newestWorker, runningWorkers } from "./worker-processes.ts";
 
 /** What cloudflared prints, on stderr, when it gets a tunnel. */
 const cloudflaredLines = (name = "quiet-owl-runs-far") => `
@@ -42,7 +42,7 @@ const hostileLines = `console.log("\\u001b[2J<html>${planted}</html>"); console.
 
 /** The time for a URL is over once the program has done all that it does; it may have ended before. */
 async function failureOf(provider: "cloudflared" | "ngrok", program?: StandInProgram): Promise<unknown> {
-  const clock = createHandClock();
+  const clock = createManualClock();
   let hasFailed = false;
   const failing = openTimedTunnel({ provider, port: 1 }, clock)
     .then(
@@ -116,7 +116,7 @@ describe("a tunnel of cloudflared", () => {
   test("may take 30 seconds to open, where the others have 15", async () => {
     await using _cloudflared = await installProgram("cloudflared", cloudflaredLines());
     await using _ngrok = await installProgram("ngrok", ngrokLines);
-    const clock = createHandClock();
+    const clock = createManualClock();
     const timers = watchTimers();
 
     await (await openTimedTunnel({ provider: "cloudflared", port: 1 }, clock)).close();
@@ -226,7 +226,7 @@ describe("a tunnel's program", () => {
   ])("%s at the close", async (_name, leaves, body) => {
     await using program = await installProgram("cloudflared", `${body} ${cloudflaredLines()}`);
     const tunnel = await openTunnel({ provider: "cloudflared", port: 1 });
-    const heard = hear(tunnel);
+    const heard = recordEvents(tunnel);
     expect(await program.isAlive()).toBe(true);
 
     await Promise.all([tunnel.close(), tunnel.close()]);
@@ -273,8 +273,8 @@ describe("a tunnel's program", () => {
   test("ends with the tunnel also when the process between it and ours was killed", async () => {
     await using program = await installProgram("cloudflared", cloudflaredLines());
     const tunnel = await openTunnel({ provider: "cloudflared", port: 1 });
-    newestChild().kill("SIGKILL");
-    await expect.poll(() => livingChildren()).toEqual([]);
+    newestWorker().kill("SIGKILL");
+    await expect.poll(() => runningWorkers()).toEqual([]);
     expect(await program.isAlive()).toBe(true);
 
     await tunnel.close();
@@ -288,9 +288,9 @@ describe("a tunnel's program", () => {
     // The names lead nowhere: the requests to them are answered here.
     const fetch = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("pong"));
     onTestFinished(() => void fetch.mockRestore());
-    const clock = createHandClock();
+    const clock = createManualClock();
     await using tunnel = await openTimedTunnel({ provider: "cloudflared", port: local.port }, clock);
-    const heard = hear(tunnel);
+    const heard = recordEvents(tunnel);
     await program.become(cloudflaredLines("second-name"));
 
     for (const pid of await program.processes()) process.kill(pid, "SIGKILL");

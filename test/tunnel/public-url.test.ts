@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { openTimedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
-import { tunnelChildren } from "./forked-children.ts";
-import { createHandClock } from "./hand-clock.ts";
-import { hear } from "./heard-events.ts";
 import { startLocalServer } from "./local-server.ts";
+import { createManualClock } from "./manual-clock.ts";
 import { startProbedServer } from "./probed-server.ts";
+import { recordEvents } from "./recorded-events.ts";
+import { tunnelWorkers } from "./worker-processes.ts";
 
 describe("a public URL of one's own", () => {
   test("is probed, and nothing is started for it", async () => {
@@ -18,7 +18,7 @@ describe("a public URL of one's own", () => {
     expect(tunnel.url).toBe(`http://127.0.0.1:${local.port}`);
     expect(tunnel.status).toBe("up");
     expect(local.asked).toHaveLength(1);
-    expect(tunnelChildren()).toEqual([]);
+    expect(tunnelWorkers()).toEqual([]);
   });
 
   test("keeps its path, for a proxy that leads from there", async () => {
@@ -39,11 +39,11 @@ describe("a public URL of one's own", () => {
   });
 
   test("is down while it does not lead here, and up again by itself", async () => {
-    const clock = createHandClock();
+    const clock = createManualClock();
     await using local = await startProbedServer();
     const publicUrl = `http://127.0.0.1:${local.port}`;
     await using tunnel = await openTimedTunnel({ publicUrl, port: local.port, probe: local.probe }, clock);
-    const heard = hear(tunnel);
+    const heard = recordEvents(tunnel);
     local.answer((_request, response) => response.writeHead(302, { location: "/" }).end());
 
     await clock.pass(15_000);

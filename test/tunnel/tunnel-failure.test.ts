@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";
 import { type OpenTunnelOptions, openTunnel } from "../../src/tunnel/tunnel.ts";
 import { type LocaltunnelServerOptions, startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { livingChildren, newestChild, tunnelChildren } from "./forked-children.ts";
+import { newestWorker, runningWorkers, tunnelWorkers } from "./worker-processes.ts";
 
 async function failureOf(options: OpenTunnelOptions): Promise<WebhookError> {
   const error: unknown = await openTunnel(options).then(
@@ -37,7 +37,7 @@ const badServers: [name: string, reason: RegExp, server: LocaltunnelServerOption
 describe("opening a tunnel fails with the reason and leaves nothing when the server", () => {
   test.each(badServers)("%s", async (_name, reason, server) => {
     await using host = await startLocaltunnelServer(server);
-    const before = tunnelChildren().length;
+    const before = tunnelWorkers().length;
     const start = performance.now();
 
     // Where nothing is answered the time decides; elsewhere it must not, on a machine that does much else.
@@ -49,8 +49,8 @@ describe("opening a tunnel fails with the reason and leaves nothing when the ser
     expect(error.message).toMatch(reason);
     expect(error.message).toContain("give another server");
     expect(inspect(error)).not.toContain("captive portal");
-    expect(tunnelChildren()).toHaveLength(before + 1);
-    expect(livingChildren()).toEqual([]);
+    expect(tunnelWorkers()).toHaveLength(before + 1);
+    expect(runningWorkers()).toEqual([]);
     await expect.poll(() => host.connections).toBe(0);
   });
 });
@@ -61,7 +61,7 @@ describe("opening a tunnel fails", () => {
     const failure = failureOf({ port: 1, host: host.url });
     await expect.poll(() => host.registrations).toHaveLength(1);
 
-    newestChild().kill("SIGKILL");
+    newestWorker().kill("SIGKILL");
 
     expect((await failure).message).toMatch(/process that carries the tunnel has ended/);
   });

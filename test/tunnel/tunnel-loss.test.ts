@@ -1,12 +1,12 @@
 import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { CarryOrder } from "../../src/tunnel/localtunnel-child.ts";
+import type { CarryOrder } from "../../src/tunnel/localtunnel-worker.ts";
 import { openTunnel } from "../../src/tunnel/tunnel.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { livingChildren, newestChild } from "./forked-children.ts";
-import { hear } from "./heard-events.ts";
 import { startLocalServer } from "./local-server.ts";
+import { recordEvents } from "./recorded-events.ts";
+import { newestWorker, runningWorkers } from "./worker-processes.ts";
 
 describe("an open tunnel whose server dies", () => {
   test("is down, and without a listener that is all that happens", async () => {
@@ -22,7 +22,7 @@ describe("an open tunnel whose server dies", () => {
   test("tells its listeners the reason", async () => {
     const host = await startLocaltunnelServer();
     await using tunnel = await openTunnel({ port: 1, host: host.url });
-    const heard = hear(tunnel);
+    const heard = recordEvents(tunnel);
 
     await host.close();
 
@@ -55,16 +55,16 @@ describe("an open tunnel whose server dies", () => {
     await tunnel.close();
 
     expect(tunnel.status).toBe("closed");
-    expect(livingChildren()).toEqual([]);
+    expect(runningWorkers()).toEqual([]);
   });
 });
 
 test("an open tunnel whose process is killed tells its listeners and is down", async () => {
   await using host = await startLocaltunnelServer();
   await using tunnel = await openTunnel({ port: 1, host: host.url });
-  const heard = hear(tunnel);
+  const heard = recordEvents(tunnel);
 
-  newestChild().kill("SIGKILL");
+  newestWorker().kill("SIGKILL");
 
   await expect.poll(() => tunnel.status).toBe("down");
   expect(heard).toEqual([
@@ -91,7 +91,7 @@ test("the tunnel's process ends when its parent is killed without a warning", as
 });
 
 test("the tunnel's process reports a server that it cannot reach at all as lost", async () => {
-  const child = fork(new URL("../../src/tunnel/localtunnel-child.ts", import.meta.url));
+  const child = fork(new URL("../../src/tunnel/localtunnel-worker.ts", import.meta.url));
   const ready = await once(child, "message");
   expect(ready[0]).toBe("ready");
   const order: CarryOrder = {
@@ -114,7 +114,7 @@ test("the tunnel's process reports a loss only once no connection has stood for 
   /** What is reported, where a loss is one after so many milliseconds without a connection. */
   async function reportsWith(patience: number): Promise<unknown[]> {
     await using server = await startLocalServer(() => {});
-    const child = fork(new URL("../../src/tunnel/localtunnel-child.ts", import.meta.url));
+    const child = fork(new URL("../../src/tunnel/localtunnel-worker.ts", import.meta.url));
     onTestFinished(() => void child.kill("SIGKILL"));
     const reports: unknown[] = [];
     child.on("message", (report) => reports.push(report));

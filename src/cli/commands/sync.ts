@@ -80,7 +80,7 @@ async function clean(invocation: Invocation, { dryRun = false, state }: SyncOpti
   const mustAsk = !dryRun && !invocation.isConfirmed;
   if (mustAsk) checkCanAsk(invocation, "sync --clean");
   const hub = await invocation.connect();
-  const { cleanUpTemporary } = await import("../../registration/clean-up.ts");
+  const { cleanUpTemporary } = await import("../../registration/sessions.ts");
   const cleanUp = (onlyLooks: boolean) =>
     cleanUpTemporary({
       ...{ hub, state, dryRun: onlyLooks },

@@ -145,7 +145,7 @@ async function secretFor(
   const given = secretStdin ? await readSecret(shell) : secret;
   if (given === "") throw secretIsEmpty();
   if (given !== undefined) return given;
-  const { findSessionSecret } = await import("../../dev/session-note.ts");
+  const { findSessionSecret } = await import("../../dev/session-secret.ts");
   return findSessionSecret(url) ?? (shell.env.WEBHOOK_SECRET || undefined);
 }
 

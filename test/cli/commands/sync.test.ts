@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { TemporaryWebhooks } from "../../../src/registration/temporary-webhooks.ts";
 import { root } from "../../e2e/root.ts";
-import { openFolder, openScene, type Scene, secret } from "../../registration/scene.ts";
+import { openFolder, openScene, type Scene, secret } from "../../registration/test-hub.ts";
 import { binPath, CommandProcess } from "../command-process.ts";
 import { type RunOptions, type RunResult, runCommand } from "../run-command.ts";
 import { canMakeTerminal, startOnTerminal } from "../terminal.ts";

@@ -1,6 +1,6 @@
 import { plainText } from "../../../core/plain-text.ts";
-import type { RegistrationReport } from "../../../registration/bring-in-step.ts";
-import type { FieldChange, RegistrationStep } from "../../../registration/steps.ts";
+import type { RegistrationReport } from "../../../registration/reconcile.ts";
+import type { FieldChange, RegistrationStep } from "../../../registration/report.ts";
 import type { Output } from "../../output.ts";
 
 /** Writes what was done, or would be: as a diff for people, as JSON, or the ids alone. */

@@ -1,21 +1,21 @@
 import type { Socket } from "node:net";
 import { describe, expect, test, vi } from "vitest";
-import { TunnelKeeper } from "../../src/tunnel/keeper.ts";
 import { createProbe } from "../../src/tunnel/probe.ts";
+import { TunnelKeeper } from "../../src/tunnel/reconnecting-tunnel.ts";
 import { type OpenTunnelOptions, openTimedTunnel, type Tunnel } from "../../src/tunnel/tunnel.ts";
 import { planTunnel } from "../../src/tunnel/tunnel-options.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { livingChildren, newestChild } from "./forked-children.ts";
-import { createHandClock } from "./hand-clock.ts";
-import { hear } from "./heard-events.ts";
 import { startLocalServer } from "./local-server.ts";
+import { createManualClock } from "./manual-clock.ts";
 import { startProbedServer } from "./probed-server.ts";
+import { recordEvents } from "./recorded-events.ts";
+import { newestWorker, runningWorkers } from "./worker-processes.ts";
 
 const heartbeat = 15_000;
 
 /** A tunnel through a stand-in server to a server that answers the probe, by a clock that stands still. */
 async function openHere(options: Partial<OpenTunnelOptions> = {}) {
-  const clock = createHandClock();
+  const clock = createManualClock();
   const local = await startProbedServer();
   const host = await startLocaltunnelServer();
   const tunnel = await openTimedTunnel({ port: local.port, host: host.url, probe: local.probe, ...options }, clock);
@@ -24,7 +24,7 @@ async function openHere(options: Partial<OpenTunnelOptions> = {}) {
     local,
     host,
     tunnel,
-    heard: hear(tunnel),
+    heard: recordEvents(tunnel),
     async [Symbol.asyncDispose]() {
       await tunnel.close();
       await Promise.all([host.close(), local[Symbol.asyncDispose]()]);
@@ -57,14 +57,14 @@ describe("a tunnel whose server crashes", () => {
     expect(tunnel.url).toBe(url);
     expect(host.registrations).toEqual(["/?new", "/quiet-owl-12"]);
     expect(await pong(tunnel)).toBe("pong");
-    expect(livingChildren()).toHaveLength(1);
+    expect(runningWorkers()).toHaveLength(1);
   });
 
   test("is tried again after 1 second, then twice as long each time up to 30, for ever", async () => {
     await using here = await openHere();
     const { clock, host, heard } = here;
     host.misbehave("forbidden");
-    newestChild().kill("SIGKILL");
+    newestWorker().kill("SIGKILL");
     await expect.poll(() => heard).toEqual(isDown);
 
     const waits = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000];
@@ -75,7 +75,7 @@ describe("a tunnel whose server crashes", () => {
 
     expect(clock.pauses.slice(1, waits.length + 1)).toEqual(waits);
     expect(heard.slice(2).every((line) => /^error TUNNEL_FAILED: .* status 403/.test(line))).toBe(true);
-    expect(livingChildren()).toEqual([]);
+    expect(runningWorkers()).toEqual([]);
   });
 
   test("tells the new URL before it is up, when somebody else has got its name meanwhile", async () => {
@@ -114,7 +114,7 @@ describe("a tunnel whose server crashes", () => {
       "up",
     ]);
 
-    newestChild().kill("SIGKILL");
+    newestWorker().kill("SIGKILL");
     await clock.pass(1_000);
 
     await expect.poll(() => host.registrations).toEqual(["/my-bot", "/my-bot", "/my-bot", "/my-bot"]);
@@ -126,7 +126,7 @@ test("a tunnel whose process is killed comes back at the same URL", async () => 
   const { clock, tunnel, heard } = here;
   const { url } = tunnel;
 
-  newestChild().kill("SIGKILL");
+  newestWorker().kill("SIGKILL");
   await clock.pass(1_000);
 
   await expect.poll(() => tunnel.status).toBe("up");
@@ -162,14 +162,14 @@ describe("a wished name that is taken", () => {
     await using host = await startLocaltunnelServer();
     await using first = await openTimedTunnel(
       { port: local.port, host: host.url, subdomain: "my-bot" },
-      createHandClock(),
+      createManualClock(),
     );
     await using second = await openTimedTunnel(
       { port: local.port, host: host.url, subdomain: "my-bot" },
-      createHandClock(),
+      createManualClock(),
     );
     await using _local = local;
-    const heard = hear(second);
+    const heard = recordEvents(second);
 
     await expect
       .poll(() => heard)
@@ -204,7 +204,7 @@ describe("the heartbeat", () => {
     await expect.poll(() => tunnel.status).toBe("up");
     expect(host.registrations).toHaveLength(2);
     expect(await pong(tunnel)).toBe("pong");
-    expect(livingChildren()).toHaveLength(1);
+    expect(runningWorkers()).toHaveLength(1);
   });
 
   test("notices a server that takes visitors and leaves them waiting", async () => {
@@ -246,14 +246,14 @@ describe("the heartbeat", () => {
   });
 
   test("leaves the tunnel as it is while nothing listens on the port, and says so", async () => {
-    const clock = createHandClock();
+    const clock = createManualClock();
     const probe = createProbe();
     const before = await startProbedServer({ probe });
     const { port } = before;
     await using host = await startLocaltunnelServer();
     await using tunnel = await openTimedTunnel({ port, host: host.url, probe }, clock);
     const { url } = tunnel;
-    const heard = hear(tunnel);
+    const heard = recordEvents(tunnel);
     await before[Symbol.asyncDispose]();
     const asked = clock.deadlines.length;
 
@@ -280,7 +280,7 @@ describe("the heartbeat", () => {
   });
 
   test("takes any answer below 500 where there is no probe", async () => {
-    const clock = createHandClock();
+    const clock = createManualClock();
     let status = 404;
     let asked = 0;
     await using local = await startLocalServer((_request, response) => {
@@ -289,7 +289,7 @@ describe("the heartbeat", () => {
     });
     const publicUrl = `http://127.0.0.1:${local.port}`;
     await using tunnel = await openTimedTunnel({ port: local.port, publicUrl }, clock);
-    const heard = hear(tunnel);
+    const heard = recordEvents(tunnel);
 
     for (const count of [1, 2, 3]) {
       await clock.pass(heartbeat);
@@ -314,7 +314,7 @@ describe("closing a tunnel that is down", () => {
     const { clock, host, local, tunnel, heard } = here;
     if (moment === "silent") host.misbehave("silent");
     if (moment === "probe") local.answer(() => {});
-    newestChild().kill("SIGKILL");
+    newestWorker().kill("SIGKILL");
     await expect.poll(() => heard).toEqual(isDown);
     const asked = local.asked.length;
     if (moment !== undefined) {
@@ -326,12 +326,12 @@ describe("closing a tunnel that is down", () => {
     await tunnel.close();
 
     expect(tunnel.status).toBe("closed");
-    expect(livingChildren()).toEqual([]);
+    expect(runningWorkers()).toEqual([]);
     expect(heard).toEqual(isDown);
   });
 
   test("in the moment in which a new one stands closes the new one too", async () => {
-    const clock = createHandClock();
+    const clock = createManualClock();
     const sockets: Socket[] = [];
     await using local = await startLocalServer((_request, response) => response.end(), {
       onConnection: (socket) => sockets.push(socket),
@@ -352,7 +352,7 @@ describe("closing a tunnel that is down", () => {
     const plan = planTunnel({ port: local.port, publicUrl: url });
     const open = async () => connections.shift() ?? Promise.reject(new Error("It was opened too often."));
     const keeper = await TunnelKeeper.open({ ...plan, open }, { clock, signal: undefined });
-    const heard = hear(keeper);
+    const heard = recordEvents(keeper);
 
     lost.abort(plan.failure("The tunnel is lost."));
     await clock.pass(1_000);
@@ -372,11 +372,11 @@ describe("closing a tunnel that is down", () => {
     tunnel.on("down", () => tunnel.close());
     tunnel.on("down", () => heard.push("the next listener"));
 
-    newestChild().kill("SIGKILL");
+    newestWorker().kill("SIGKILL");
 
     await expect.poll(() => heard).toEqual([...isDown, "the next listener"]);
     await tunnel.close();
-    expect(livingChildren()).toEqual([]);
+    expect(runningWorkers()).toEqual([]);
     expect(clock.pauses).toEqual([heartbeat]);
   });
 });
@@ -386,7 +386,7 @@ test("a tunnel that a listener closes tells no later event", async () => {
   const { tunnel, heard } = here;
   tunnel.on("error", () => tunnel.close());
 
-  newestChild().kill("SIGKILL");
+  newestWorker().kill("SIGKILL");
 
   await expect.poll(() => tunnel.status).toBe("closed");
   await tunnel.close();
@@ -409,7 +409,7 @@ describe("listeners that fail", () => {
       tunnel.on(event, () => heard.push(event));
     }
 
-    newestChild().kill("SIGKILL");
+    newestWorker().kill("SIGKILL");
     await clock.pass(1_000);
 
     await expect.poll(() => heard).toEqual(["error", "down", "up"]);

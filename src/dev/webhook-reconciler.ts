@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { messageOf } from "../core/error-message.ts";
 import { WebhookError } from "../core/errors.ts";
-import type { RegistrationReport } from "../registration/bring-in-step.ts";
+import type { RegistrationReport } from "../registration/reconcile.ts";
 import { stepText } from "../registration/step-text.ts";
 import type { TemporaryEndpoint, TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
 

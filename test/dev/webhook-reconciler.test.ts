@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from "vitest";
 import { HubClient } from "../../src/client.ts";
-import { WebhookKeeper } from "../../src/dev/webhook-keeper.ts";
+import { WebhookKeeper } from "../../src/dev/webhook-reconciler.ts";
 import { LocalHub } from "../../src/local-hub.ts";
 import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
-import { openHubBetween } from "./hub-between.ts";
-import { openProject, stateOf } from "./session.ts";
+import { openProject, stateOf } from "./dev-project.ts";
+import { openHubBetween } from "./failing-hub.ts";
 
 const wanted = {
   endpoints: [

@@ -6,7 +6,7 @@ import { hopByHopHeaders } from "../core/hop-by-hop.ts";
 import { wantsPage } from "../core/wants-page.ts";
 import { hasLeft } from "../receiver/node/half-open.ts";
 import type { Probe } from "../tunnel/probe.ts";
-import type { LatestDelivery, ObservedDelivery } from "./latest-delivery.ts";
+import type { LatestDelivery, ObservedDelivery } from "./delivery-recorder.ts";
 import type { PassedDelivery } from "./passed-delivery.ts";
 
 /** Where requests are passed on to, and who hears of them. */

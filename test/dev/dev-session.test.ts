@@ -6,14 +6,14 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../src/client.ts";
 import type { DevEvent } from "../../src/dev/dev-event.ts";
 import { startDev } from "../../src/dev/dev-session.ts";
-import { findSessionSecret } from "../../src/dev/session-note.ts";
+import { findSessionSecret } from "../../src/dev/session-secret.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { systemClock } from "../../src/tunnel/clock.ts";
 import { runCommand } from "../cli/run-command.ts";
 import { freePort } from "../support/free-port.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
-import { openProject, optionsIn, push, secret, serverFile, startIn, stateOf, watchingFile } from "./session.ts";
+import { openProject, optionsIn, push, secret, serverFile, startIn, stateOf, watchingFile } from "./dev-project.ts";
 
 const watching = (endpoints: Readonly<Record<string, string>>) =>
   serverFile(

@@ -3,11 +3,11 @@ import type { EndpointDetails } from "../receiver/server-details.ts";
 import type { HubConnection } from "./hub-connection.ts";
 import { noteResolved, resolvePending } from "./pending.ts";
 import { planRegistration, storedSecret } from "./plan.ts";
+import type { LeftAlone, RegistrationStep } from "./report.ts";
 import { SecretHashes } from "./secret-hash.ts";
 import type { HubState, RegistrationSession } from "./state.ts";
 import type { StateFile } from "./state-file.ts";
 import { type FailedStep, StepRunner } from "./step-runner.ts";
-import type { LeftAlone, RegistrationStep } from "./steps.ts";
 
 /** What a registration has done, or would do. */
 export interface RegistrationReport {

@@ -9,20 +9,20 @@ subscribe("child_process", (message) => {
 });
 
 /** Every process that `openTunnel` has forked in this test file, the newest last. */
-export function tunnelChildren(): ChildProcess[] {
-  return started.filter((child) => child.spawnargs?.some((argument) => /(localtunnel|program)-child/.test(argument)));
+export function tunnelWorkers(): ChildProcess[] {
+  return started.filter((child) => child.spawnargs?.some((argument) => /(localtunnel|program)-worker/.test(argument)));
 }
 
 /** The newest process that `openTunnel` has forked. */
-export function newestChild(): ChildProcess {
-  const child = tunnelChildren().at(-1);
+export function newestWorker(): ChildProcess {
+  const child = tunnelWorkers().at(-1);
   if (child === undefined) throw new Error("No process was forked.");
   return child;
 }
 
 /** The processes of this test file that live still, by their ids. It asks the system, not Node. */
-export function livingChildren(): (number | undefined)[] {
-  return tunnelChildren()
+export function runningWorkers(): (number | undefined)[] {
+  return tunnelWorkers()
     .map(({ pid }) => pid)
     .filter((pid) => pid !== undefined && isAlive(pid));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { watchByDefault } from "../../src/dev/default-watch.ts";
+import { watchByDefault } from "../../src/dev/endpoint-defaults.ts";
 import { suggestTrigger } from "../../src/dev/suggested-trigger.ts";
 
 const everythingOfTheDeveloper = [{ type: "user", name: "local-user" }];

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { TunnelClock } from "../../src/tunnel/clock.ts";
 
 /** A clock whose time passes only when a test says so. */
-export interface HandClock extends TunnelClock {
+export interface ManualClock extends TunnelClock {
   /** Every pause so far, in milliseconds. */
   readonly pauses: readonly number[];
   /** Every deadline so far, in milliseconds. */
@@ -14,7 +14,7 @@ export interface HandClock extends TunnelClock {
 }
 
 /** Makes a clock that stands still. */
-export function createHandClock(): HandClock {
+export function createManualClock(): ManualClock {
   const pauses: number[] = [];
   const pending: { milliseconds: number; end: () => void }[] = [];
   const deadlines: { milliseconds: number; controller: AbortController }[] = [];

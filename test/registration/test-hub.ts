@@ -6,7 +6,7 @@ import { HubClient, type Webhook, type WebhookRequest } from "../../src/client.t
 import type { EndpointOptions } from "../../src/index.ts";
 import { WebhooksServer } from "../../src/index.ts";
 import { LocalHub, type LocalHubOptions } from "../../src/local-hub.ts";
-import type { RegistrationReport } from "../../src/registration/bring-in-step.ts";
+import type { RegistrationReport } from "../../src/registration/reconcile.ts";
 import { type RegisterOptions, register } from "../../src/registration/register.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { baseUrl, urlOf } from "./addresses.ts";

@@ -4,7 +4,7 @@ import { WebhooksServer } from "../../src/index.ts";
 import { webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
-import { openDoor, openDoorTo, probe, recorder, startServer } from "./open-door.ts";
+import { openDoor, openDoorTo, probe, recorder, startServer } from "./open-proxy.ts";
 
 const headers = { Host: "localhost" };
 const delivery = requestBytes({ path: "/webhooks/retrain", headers, body: "{}" });

@@ -6,7 +6,7 @@ import { WebhookError } from "../../src/core/errors.ts";
 import { freePort } from "../support/free-port.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
 import { watchTimers } from "../support/watched-timers.ts";
-import { openDoor, openDoorTo, post, probe, recorder, startServer } from "./open-door.ts";
+import { openDoor, openDoorTo, post, probe, recorder, startServer } from "./open-proxy.ts";
 
 const secret = "Planted-5ecret-60ad2c";
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
-import { FrontDoor, type FrontDoorOptions } from "../../src/dev/front-door.ts";
+import { FrontDoor, type FrontDoorOptions } from "../../src/dev/dev-proxy.ts";
 import type { PassedDelivery } from "../../src/dev/passed-delivery.ts";
 
 export const probe = { path: "/_hub-webhooks/probe/abc", answer: "it is me" };

@@ -12,8 +12,8 @@ import { LocalHub } from "../../src/local-hub.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { freePort } from "../support/free-port.ts";
 import { isRunning } from "../support/running-process.ts";
-import { openHubBetween } from "./hub-between.ts";
-import { openProject, optionsIn, secret, serverFile, startIn, stateOf, watchingFile } from "./session.ts";
+import { openProject, optionsIn, secret, serverFile, startIn, stateOf, watchingFile } from "./dev-project.ts";
+import { openHubBetween } from "./failing-hub.ts";
 
 /** A Hub that outlives the sessions, and what they are started with. */
 async function openHub() {

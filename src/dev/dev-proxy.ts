@@ -10,11 +10,11 @@ import { answerHalfClosed } from "../receiver/node/half-open.ts";
 import { lingerAfter } from "../receiver/node/linger.ts";
 import { boundedMessages } from "../receiver/node/pipelining.ts";
 import { headProblem } from "../receiver/node/request-head.ts";
+import { LatestDelivery } from "./delivery-recorder.ts";
 import { createHostCheck, type HostCheckOptions, refuseHost } from "./host-check.ts";
-import { LatestDelivery } from "./latest-delivery.ts";
 import { listenFrom } from "./next-free-port.ts";
-import { isProbe, notPassed, type Passing, type PassOptions, type ProxiedExchange, pass } from "./pass-request.ts";
 import type { Replayed } from "./passed-delivery.ts";
+import { isProbe, notPassed, type Passing, type PassOptions, type ProxiedExchange, pass } from "./proxy-request.ts";
 
 /** What a {@link FrontDoor} leads to. */
 export interface FrontDoorOptions extends PassOptions, HostCheckOptions {

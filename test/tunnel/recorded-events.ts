@@ -1,7 +1,7 @@
 import type { Tunnel } from "../../src/tunnel/tunnel.ts";
 
 /** Notes every event of a tunnel: errors with their code and what they say, the others with what they tell. */
-export function hear(tunnel: Tunnel): string[] {
+export function recordEvents(tunnel: Tunnel): string[] {
   const heard: string[] = [];
   tunnel.on("error", ({ code, message }) => heard.push(`error ${code}: ${message}`));
   tunnel.on("down", ({ code }) => heard.push(`down ${code}`));

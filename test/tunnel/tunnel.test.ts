@@ -4,8 +4,8 @@ import { buffer } from "node:stream/consumers";
 import { describe, expect, test, vi } from "vitest";
 import { openTunnel } from "../../src/dev.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { livingChildren, newestChild, tunnelChildren } from "./forked-children.ts";
 import { startLocalServer } from "./local-server.ts";
+import { newestWorker, runningWorkers, tunnelWorkers } from "./worker-processes.ts";
 
 describe("an open tunnel", () => {
   test("carries a request to the local server byte for byte, and its answer back", async () => {
@@ -108,10 +108,10 @@ describe("an open tunnel", () => {
     await using host = await startLocaltunnelServer();
     await using tunnel = await openTunnel({ port: local.port, host: host.url });
 
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) newestChild().kill(signal);
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) newestWorker().kill(signal);
 
     expect(await (await fetch(tunnel.url)).text()).toBe("pong");
-    expect(livingChildren()).toEqual([newestChild().pid]);
+    expect(runningWorkers()).toEqual([newestWorker().pid]);
     expect(tunnel.status).toBe("up");
   });
 
@@ -121,7 +121,7 @@ describe("an open tunnel", () => {
     await using _tunnel = await openTunnel({ port: 1, host: host.url });
     vi.unstubAllEnvs();
 
-    const environment = await readFile(`/proc/${newestChild().pid}/environ`, "utf8");
+    const environment = await readFile(`/proc/${newestWorker().pid}/environ`, "utf8");
     expect(environment).toContain("NODE_CHANNEL_FD");
     expect(environment).not.toContain("hf_planted");
   });
@@ -155,10 +155,10 @@ describe("the options", () => {
     ["a subdomain with a query", { port: 1, subdomain: "owl?new" }],
     ["a timeout of 0", { port: 1, timeout: 0 }],
   ])("refuse %s before anything is started", async (_name, options) => {
-    const before = tunnelChildren().length;
+    const before = tunnelWorkers().length;
 
     await expect(openTunnel(options)).rejects.toMatchObject({ code: "OPTION_INVALID" });
-    expect(tunnelChildren()).toHaveLength(before);
+    expect(tunnelWorkers()).toHaveLength(before);
   });
 });
 
@@ -169,13 +169,13 @@ describe("closing", () => {
     const heard: string[] = [];
     tunnel.on("down", () => heard.push("down"));
     tunnel.on("error", () => heard.push("error"));
-    expect(livingChildren()).toHaveLength(1);
+    expect(runningWorkers()).toHaveLength(1);
 
     await Promise.all([tunnel.close(), tunnel.close()]);
     await tunnel.close();
 
     expect(tunnel.status).toBe("closed");
-    expect(livingChildren()).toEqual([]);
+    expect(runningWorkers()).toEqual([]);
     expect(heard).toEqual([]);
     await expect.poll(() => host.connections).toBe(0);
   });
@@ -186,21 +186,21 @@ describe("closing", () => {
       await using tunnel = await openTunnel({ port: 1, host: host.url });
       expect(tunnel.status).toBe("up");
     }
-    expect(livingChildren()).toEqual([]);
+    expect(runningWorkers()).toEqual([]);
   });
 });
 
 describe("an AbortSignal", () => {
   test("that has aborted starts nothing", async () => {
     await using host = await startLocaltunnelServer();
-    const before = tunnelChildren().length;
+    const before = tunnelWorkers().length;
     const reason = new Error("changed my mind");
 
     const opening = openTunnel({ port: 1, host: host.url, signal: AbortSignal.abort(reason) });
 
     await expect(opening).rejects.toBe(reason);
     expect(host.registrations).toEqual([]);
-    expect(tunnelChildren()).toHaveLength(before);
+    expect(tunnelWorkers()).toHaveLength(before);
   });
 
   test.each(["silent", "deaf-port"] as const)("ends the opening at a %s server and leaves nothing", async (mode) => {
@@ -214,7 +214,7 @@ describe("an AbortSignal", () => {
     controller.abort(reason);
 
     await rejected;
-    expect(livingChildren()).toEqual([]);
+    expect(runningWorkers()).toEqual([]);
   });
 
   test("does not touch a tunnel that is open", async () => {
@@ -225,6 +225,6 @@ describe("an AbortSignal", () => {
     controller.abort();
 
     expect(tunnel.status).toBe("up");
-    expect(livingChildren()).toHaveLength(1);
+    expect(runningWorkers()).toHaveLength(1);
   });
 });
