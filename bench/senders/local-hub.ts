@@ -8,7 +8,7 @@ const { webhook: _webhook, ...event }: Payload & { webhook: unknown; event: { sc
 const { name } = event.repo;
 
 const state = process.argv[4];
-const hub = await LocalHub.start({ triggersPerDay: Number.POSITIVE_INFINITY, ...(state && { state }) });
+const hub = await LocalHub.launch({ triggersPerDay: Number.POSITIVE_INFINITY, ...(state && { state }) });
 const client = new HubClient({ endpoint: hub.url, token: "hf_local" });
 for (let count = 0; count < targets.webhooks; count += 1) {
   const watched = [{ type: "dataset", name } as const];

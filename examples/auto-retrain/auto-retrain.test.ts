@@ -17,7 +17,7 @@ let client: HubClient;
 let url: string;
 
 beforeAll(async () => {
-  hub = await LocalHub.start();
+  hub = await LocalHub.launch();
   client = new HubClient({ endpoint: hub.url, token: "hf_local" });
   const launched = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
   url = `${launched.url}/webhooks/auto_retrain`;

@@ -15,7 +15,7 @@ describe("The hello server, registered on a local Hub", () => {
   let endpoints: ReadonlyMap<string, string>;
 
   beforeAll(async () => {
-    hub = await LocalHub.start();
+    hub = await LocalHub.launch();
     const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
     endpoints = await registerWebhooks(new HubClient({ endpoint: hub.url, token: "hf_local" }), { url, secret });
   });

@@ -56,12 +56,12 @@ if (once) {
 
 /** The port of `hub-webhooks hub`, or any other where that is taken. */
 async function startHub(): Promise<LocalHub> {
-  if (once) return LocalHub.start();
+  if (once) return LocalHub.launch();
   try {
-    return await LocalHub.start({ port: 5050 });
+    return await LocalHub.launch({ port: 5050 });
   } catch (error) {
     if (!WebhookError.isInstance(error) || error.code !== "PORT_IN_USE") throw error;
     console.log("Port 5050 is taken, so the local Hub takes another.");
-    return LocalHub.start();
+    return LocalHub.launch();
   }
 }

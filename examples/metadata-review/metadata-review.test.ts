@@ -29,7 +29,7 @@ let hub: LocalHub;
 let client: HubClient;
 
 beforeAll(async () => {
-  hub = await LocalHub.start();
+  hub = await LocalHub.launch();
   client = new HubClient({ endpoint: hub.url, token: "hf_local" });
   const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
   await client.webhooks.create({

@@ -54,7 +54,7 @@ export async function openDevHub(options: DevHubOptions): Promise<DevHub> {
 async function startLocalHub({ hubPort, allowRemote }: DevHubOptions): Promise<LocalHub> {
   // Handlers that are being written fail; a webhook that is suspended for that would only be in the way.
   const options = { allowRemote, suspendAfter: Number.POSITIVE_INFINITY };
-  const listen = (port: number) => LocalHub.start({ ...options, port });
+  const listen = (port: number) => LocalHub.launch({ ...options, port });
   if (hubPort !== undefined) return listen(hubPort);
   const isTaken = (error: unknown) => WebhookError.isInstance(error) && error.code === "PORT_IN_USE";
   return listenFrom(usualHubPort, { listen, isTaken });

@@ -42,8 +42,6 @@ export interface LocalHubOptions {
   triggersPerDay?: number;
   /** Told of each delivery. Default: nobody is. */
   logger?: Logger;
-  /** Milliseconds since the epoch. Default: the clock. */
-  now?: () => number;
 }
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
@@ -54,7 +52,7 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: ()
  *
  * @example
  * ```ts
- * await using hub = await LocalHub.start();
+ * await using hub = await LocalHub.launch();
  * const client = new HubClient({ endpoint: hub.url, token: "hf_local" });
  * await client.webhooks.create({ url, watched: [{ type: "dataset", name: "me/data" }], domains: ["repo"] });
  * const [delivery] = await hub.push({ type: "dataset", name: "me/data" });
@@ -75,11 +73,11 @@ export class LocalHub {
   }
 
   /**
-   * Starts a local Hub on 127.0.0.1.
+   * Launches a local Hub on 127.0.0.1.
    *
    * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `STATE_UNUSABLE`, `OPTION_INVALID`.
    */
-  static async start(options: LocalHubOptions = {}): Promise<LocalHub> {
+  static async launch(options: LocalHubOptions = {}): Promise<LocalHub> {
     const limits = {
       attempts: positive(options.attempts ?? 3, "attempts"),
       backoffMs: toMilliseconds(options.backoff ?? "500ms", "backoff"),
@@ -87,7 +85,8 @@ export class LocalHub {
       suspendAfter: positive(options.suspendAfter ?? 5, "suspendAfter"),
       triggersPerDay: positive(options.triggersPerDay ?? 1_000, "triggersPerDay"),
     };
-    const { runJobs = false, allowRemote = false, now = Date.now } = options;
+    const { runJobs = false, allowRemote = false } = options;
+    const now = () => Date.now();
     const log = safeLogger(options.logger ?? silent);
     const port = checkedPort(options.port ?? 0);
     let app: Hono<ApiEnvironment> | undefined;
@@ -172,7 +171,7 @@ export class LocalHub {
 
   #open(): TriggerContext {
     if (this.#ended === undefined) return this.#parts.trigger;
-    throw new WebhookError("This local Hub is closed: start another one with LocalHub.start().", { code: "CLOSING" });
+    throw new WebhookError("This local Hub is closed: start another one with LocalHub.launch().", { code: "CLOSING" });
   }
 }
 

@@ -7,7 +7,7 @@ import { idOf } from "./stand-in-hub.ts";
 
 /** A local Hub without patience, which is closed when the test is over. */
 async function startLocalHub(): Promise<LocalHub> {
-  const hub = await LocalHub.start({ attempts: 1, suspendAfter: 1, backoff: 1 });
+  const hub = await LocalHub.launch({ attempts: 1, suspendAfter: 1, backoff: 1 });
   onTestFinished(() => hub.close());
   return hub;
 }

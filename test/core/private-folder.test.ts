@@ -88,7 +88,7 @@ describe.each([
   });
 
   test("by the state of a local Hub", async () => {
-    const started = LocalHub.start({ state: join(make(), "hub.db") });
+    const started = LocalHub.launch({ state: join(make(), "hub.db") });
     await expect(started).rejects.toMatchObject({ code: "STATE_UNUSABLE" });
   });
 });

@@ -17,7 +17,7 @@ import { openHubBetween } from "./failing-hub.ts";
 
 /** A Hub that outlives the sessions, and what they are started with. */
 async function openHub() {
-  const hub = await LocalHub.start({ attempts: 1, suspendAfter: 1 });
+  const hub = await LocalHub.launch({ attempts: 1, suspendAfter: 1 });
   onTestFinished(() => hub.close());
   const client = new HubClient({ endpoint: hub.url, token: "hf_local" });
   const webhooks = (): Promise<Webhook[]> => client.webhooks.list();

@@ -18,7 +18,7 @@ const wanted = {
 /** A keeper that tries again at once, and a Hub that is as far away as a test says. */
 async function openKeeper({ retryAfterMs = [10] } = {}) {
   const project = await openProject();
-  const hub = await LocalHub.start();
+  const hub = await LocalHub.launch();
   onTestFinished(() => hub.close());
   let status: number | undefined;
   const endpoint = await openHubBetween(hub.url, () => status);

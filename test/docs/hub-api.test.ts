@@ -57,7 +57,7 @@ describe("The page of the Hub's API", () => {
   let hub: SpokenHub;
 
   beforeAll(async () => {
-    const local = await LocalHub.start({ attempts: 1 });
+    const local = await LocalHub.launch({ attempts: 1 });
     hub = new SpokenHub({ hub: local, log: createMemoryLogger() });
     return () => local.close();
   });

@@ -43,7 +43,7 @@ describe.skipIf(!canMakeTerminal)(
         "bin/xdg-open": `#!/bin/sh\necho "$1" > "${"$"}(dirname "$0")/opened"\n`,
       });
       await chmod(join(project.path, "bin/xdg-open"), 0o755);
-      hub = await LocalHub.start({ attempts: 1 });
+      hub = await LocalHub.launch({ attempts: 1 });
       tunnel = await startLocaltunnelServer();
       client = new HubClient({ endpoint: hub.url, token: "hf_local" });
       return async () => {

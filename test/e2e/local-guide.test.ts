@@ -36,7 +36,7 @@ describe.skipIf(skipped)("docs/local.md, followed in an empty folder", () => {
     folder = await mkdtemp(join(tmpdir(), "guide-"));
     tarball = await pack(await mkdtemp(join(tmpdir(), "guide-package-")));
     // In the place of the Hub and the tunnel of the internet.
-    hub = await LocalHub.start();
+    hub = await LocalHub.launch();
     tunnel = await startLocaltunnelServer();
     // The guide names the usual ports.
     for (const port of [5050, 7860]) await expectFree(port);

@@ -47,7 +47,7 @@ async function examplesOf(...command: string[]): Promise<string[][]> {
 describe.runIf(isThere)("Python's client, against the local Hub,", { timeout }, () => {
   let hub: LocalHub;
   beforeAll(async () => {
-    hub = await LocalHub.start({ attempts: 1 });
+    hub = await LocalHub.launch({ attempts: 1 });
     return () => hub.close();
   });
 

@@ -27,7 +27,7 @@ const surroundings: Record<string, (place: { folder: string }) => Promise<void>>
   "docs/background.md": haveDeliveries,
   "docs/manage.md": haveDeliveries,
   "docs/hub-api.md": async () => {
-    const hub = await LocalHub.start({ port: 5050 });
+    const hub = await LocalHub.launch({ port: 5050 });
     onTestFinished(() => hub.close());
   },
   "docs/local-hub.md": async () => {
@@ -76,7 +76,7 @@ describe.skipIf(skipped)("The commands of", () => {
     folder = await mkdtemp(join(tmpdir(), "docs-commands-"));
     const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
     registry = await startPackageRegistry({ tarball: await pack(folder), manifest, folder });
-    hub = await LocalHub.start();
+    hub = await LocalHub.launch();
     // All of this process's own, for npm may find its registry there; but nothing that concerns the product.
     const own = Object.entries(process.env).filter(
       ([name]) => !/^(HF_|HUB_|WEBHOOK_|PORT$|VITEST|NODE_(ENV|OPTIONS)$)/.test(name),

@@ -16,7 +16,7 @@ import { type Ask, SpokenHub } from "./hub.ts";
 let hub: SpokenHub;
 beforeAll(async () => {
   const log = createMemoryLogger();
-  hub = new SpokenHub({ hub: await LocalHub.start({ logger: log }), log });
+  hub = new SpokenHub({ hub: await LocalHub.launch({ logger: log }), log });
 });
 afterAll(() => hub.hub.close());
 

@@ -1,7 +1,7 @@
 import { LocalHub } from "../../src/local-hub.ts";
 
 /** A process that opens a local Hub, leaves a delivery waiting for its next attempt, and closes it: nothing is left to do. */
-const hub = await LocalHub.start({ backoff: "1h" });
+const hub = await LocalHub.launch({ backoff: "1h" });
 const created = await fetch(`${hub.url}/api/settings/webhooks`, {
   method: "POST",
   headers: { authorization: "Bearer hf_local", "content-type": "application/json" },

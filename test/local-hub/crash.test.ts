@@ -13,7 +13,7 @@ const script = new URL("./hub-script.ts", import.meta.url);
 async function startProcess(state: string): Promise<{ hub: SpokenHub; kill: () => Promise<void> }> {
   const child = startReceiverProcess(script, { STATE: state });
   const { url } = await child.says("started");
-  const inProcess = await LocalHub.start();
+  const inProcess = await LocalHub.launch();
   onTestFinished(() => inProcess.close());
   const hub = Object.assign(new SpokenHub({ hub: inProcess, log: createMemoryLogger() }), { url: String(url) });
   return {

@@ -62,8 +62,8 @@ describe("A file that is no state file", () => {
     make(state);
     chmodSync(state, 0o755);
     const before = contentOf(folder);
-    await expect(LocalHub.start({ state })).rejects.toMatchObject(refused);
-    await expect(LocalHub.start({ state })).rejects.toMatchObject({ message: expect.stringContaining(state) });
+    await expect(LocalHub.launch({ state })).rejects.toMatchObject(refused);
+    await expect(LocalHub.launch({ state })).rejects.toMatchObject({ message: expect.stringContaining(state) });
     expect(contentOf(folder)).toEqual(before);
   });
 
@@ -71,7 +71,7 @@ describe("A file that is no state file", () => {
     const state = stateFile();
     const database = new DatabaseSync(state);
     database.exec("PRAGMA journal_mode = DELETE; CREATE TABLE notes (text TEXT)");
-    await expect(LocalHub.start({ state })).rejects.toMatchObject(refused);
+    await expect(LocalHub.launch({ state })).rejects.toMatchObject(refused);
     database.exec("BEGIN EXCLUSIVE; INSERT INTO notes VALUES ('dear diary'); COMMIT");
     database.close();
   });
@@ -81,7 +81,7 @@ describe("A file that is no state file", () => {
     const state = join(folder, "hub.sqlite");
     const hub = await openLocalHub({ state });
     const made = await hub.create({ url: "http://127.0.0.1:1/" });
-    await expect(LocalHub.start({ state })).rejects.toMatchObject({
+    await expect(LocalHub.launch({ state })).rejects.toMatchObject({
       ...refused,
       message: expect.stringContaining("another program"),
     });
@@ -93,7 +93,7 @@ describe("A file that is no state file", () => {
   test("under a path that leads through a file is refused", async () => {
     const folder = openFolder();
     writeFileSync(join(folder, "file"), "");
-    await expect(LocalHub.start({ state: join(folder, "file", "hub.sqlite") })).rejects.toMatchObject(refused);
+    await expect(LocalHub.launch({ state: join(folder, "file", "hub.sqlite") })).rejects.toMatchObject(refused);
   });
 
   test("for want of anything in it is taken as a new one", async () => {
@@ -107,27 +107,27 @@ describe("A file that is no state file", () => {
 describe("A state file with a record that no release has written", () => {
   test.each(["webhooks", "jobs"])("is refused, and whoever asked can go on: %s", async (table) => {
     const state = stateFile();
-    const hub = await LocalHub.start({ state });
+    const hub = await LocalHub.launch({ state });
     await hub.close();
     const database = new DatabaseSync(state);
     const [columns, values] =
       table === "jobs" ? ["id, record, secrets", "'a', '{}', '{}'"] : ["id, record", "'a', '{}'"];
     database.exec(`INSERT INTO ${table} (${columns}) VALUES (${values})`);
     database.close();
-    await expect(LocalHub.start({ state, port: hub.port })).rejects.toMatchObject({ code: "STATE_UNUSABLE" });
+    await expect(LocalHub.launch({ state, port: hub.port })).rejects.toMatchObject({ code: "STATE_UNUSABLE" });
     const again = new DatabaseSync(state);
     again.exec(`DELETE FROM ${table}`);
     again.close();
-    await using second = await LocalHub.start({ state, port: hub.port });
+    await using second = await LocalHub.launch({ state, port: hub.port });
     expect(second.port).toBe(hub.port);
   });
 });
 
 describe("A port that is taken", () => {
   test("leaves no state file behind", async () => {
-    await using first = await LocalHub.start();
+    await using first = await LocalHub.launch();
     const state = stateFile();
-    await expect(LocalHub.start({ state, port: first.port })).rejects.toMatchObject({ code: "PORT_IN_USE" });
+    await expect(LocalHub.launch({ state, port: first.port })).rejects.toMatchObject({ code: "PORT_IN_USE" });
     expect(existsSync(state)).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 import { LocalHub } from "../../src/local-hub.ts";
 
 /** A local Hub in a process of its own: it says its address as a line of JSON, and stays until it is ended. */
-const hub = await LocalHub.start({
+const hub = await LocalHub.launch({
   backoff: 50,
   attempts: 5,
   runJobs: true,

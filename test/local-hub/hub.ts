@@ -1,4 +1,4 @@
-import { expect, onTestFinished } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 import * as z from "zod";
 import { operations } from "../../src/hub/contract/operations.ts";
 import { notShown } from "../../src/hub/contract/values.ts";
@@ -181,13 +181,22 @@ function oneWebhook({ status, body, text }: Answer): Webhook {
   return z.strictObject({ webhook }).parse(body).webhook;
 }
 
+/** How to launch a local Hub for a test. */
+export interface TestHubOptions extends LocalHubOptions {
+  /** Replaces `Date.now` until the test is over. */
+  now?: () => number;
+}
+
 /**
- * Starts a local Hub in memory, on a free port, that waits 5 ms before it tries again; it is closed when the test is
- * over.
+ * Launches a local Hub in memory, on a free port, with 5 ms between attempts. It closes when the test is over.
  */
-export async function openLocalHub(options: LocalHubOptions = {}): Promise<SpokenHub> {
+export async function openLocalHub({ now, ...options }: TestHubOptions = {}): Promise<SpokenHub> {
+  if (now) {
+    const clock = vi.spyOn(Date, "now").mockImplementation(now);
+    onTestFinished(() => clock.mockRestore());
+  }
   const log = createMemoryLogger();
-  const hub = await LocalHub.start({ backoff: 5, logger: log, ...options });
+  const hub = await LocalHub.launch({ backoff: 5, logger: log, ...options });
   onTestFinished(() => hub.close());
   return new SpokenHub({ hub, log });
 }

@@ -9,7 +9,7 @@ import { openTarget } from "./target.ts";
 
 describe("A local Hub", () => {
   test("has an address on this machine alone", async () => {
-    const hub = await LocalHub.start();
+    const hub = await LocalHub.launch();
     onTestFinished(() => hub.close());
     expect(hub.url).toBe(`http://127.0.0.1:${hub.port}`);
     expect(hub.port).toBeGreaterThan(0);
@@ -17,9 +17,9 @@ describe("A local Hub", () => {
   });
 
   test("listens at the port that it is told", async () => {
-    const first = await LocalHub.start();
+    const first = await LocalHub.launch();
     await first.close();
-    const second = await LocalHub.start({ port: first.port });
+    const second = await LocalHub.launch({ port: first.port });
     onTestFinished(() => second.close());
     expect(second.port).toBe(first.port);
   });
@@ -46,7 +46,7 @@ describe("A local Hub", () => {
   });
 
   test("is closed once, however often it is asked to", async () => {
-    const hub = await LocalHub.start();
+    const hub = await LocalHub.launch();
     const closing = hub.close();
     await Promise.all([closing, hub.close(), hub[Symbol.asyncDispose]()]);
     await hub.close();
@@ -56,7 +56,7 @@ describe("A local Hub", () => {
   test("is closed at the end of the block that uses it", async () => {
     let url = "";
     {
-      await using hub = await LocalHub.start();
+      await using hub = await LocalHub.launch();
       url = hub.url;
       expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
     }
@@ -94,7 +94,7 @@ describe("A local Hub that cannot be started", () => {
     onTestFinished(() => void server.close());
     const address = server.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
-    await expect(LocalHub.start({ port })).rejects.toMatchObject({
+    await expect(LocalHub.launch({ port })).rejects.toMatchObject({
       code: "PORT_IN_USE",
       message: expect.stringMatching(new RegExp(`${port} is taken.*another port`)),
     });
@@ -115,7 +115,7 @@ describe("A local Hub that cannot be started", () => {
     ["port", { port: 1.5 }],
     ["port", { port: Number.NaN }],
   ])("because of its option %s says so: %j", async (option, options) => {
-    await expect(LocalHub.start(options)).rejects.toMatchObject({
+    await expect(LocalHub.launch(options)).rejects.toMatchObject({
       code: "OPTION_INVALID",
       message: expect.stringContaining(option),
     });

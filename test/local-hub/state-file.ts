@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { LocalHubOptions } from "../../src/local-hub.ts";
-import { openLocalHub, type SpokenHub } from "./hub.ts";
+import { openLocalHub, type SpokenHub, type TestHubOptions } from "./hub.ts";
 
 /** A folder that is gone after the test. */
 export function openFolder(): string {
@@ -18,7 +17,7 @@ export function stateFile(): string {
 }
 
 /** A local Hub whose process ends now and then. */
-export async function restart(before: SpokenHub, options: LocalHubOptions): Promise<SpokenHub> {
+export async function restart(before: SpokenHub, options: TestHubOptions): Promise<SpokenHub> {
   await before.hub.close();
   return openLocalHub(options);
 }

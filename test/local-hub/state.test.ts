@@ -70,7 +70,8 @@ describe("A state file", () => {
     const [delivery] = await first.happen(pushed, { wait: false });
     await waitFor(async () => expect(await first.entries(id)).toHaveLength(1));
     target.answerWith(200);
-    const second = await restart(first, { state, now: () => Date.now() + 3_600_000 });
+    const inAnHour = Date.now() + 3_600_000;
+    const second = await restart(first, { state, now: () => inAnHour });
     await target.hasReceived(2);
     await waitFor(async () =>
       expect(await second.entries(id)).toMatchObject([{ attempt: 2, status: 200 }, { attempt: 1 }]),

@@ -78,7 +78,7 @@ export class Scene {
 
 /** Opens a scene, which is closed when the test is over. */
 export async function openScene(options: LocalHubOptions = {}): Promise<Scene> {
-  const hub = await LocalHub.start({ backoff: 5, attempts: 1, ...options });
+  const hub = await LocalHub.launch({ backoff: 5, attempts: 1, ...options });
   onTestFinished(() => hub.close());
   return new Scene(hub);
 }

@@ -36,7 +36,7 @@ export function addHub(program: Command, invocation: Invocation): void {
       const { LocalHub } = await import("../../local-hub/local-hub.ts");
       const { developmentTokens } = await import("../../local-hub/accounts.ts");
       const logger = output.isText ? await terminalLogger() : undefined;
-      const hub = await LocalHub.start({ port, state, runJobs, allowRemote, logger }).catch((error: unknown) => {
+      const hub = await LocalHub.launch({ port, state, runJobs, allowRemote, logger }).catch((error: unknown) => {
         throw adviseHere(error, port);
       });
       const stopped = shell.untilStopped();

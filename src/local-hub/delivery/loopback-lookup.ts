@@ -24,5 +24,5 @@ export function loopbackOnly(lookupAny: Lookup = lookup): Lookup {
 
 /** What is said of a target that is not on this machine. */
 export function remoteTarget(host: string): string {
-  return `${host} is not this machine: start the local Hub with --allow-remote (LocalHub.start({ allowRemote: true })) to deliver there`;
+  return `${host} is not this machine: start the local Hub with --allow-remote (LocalHub.launch({ allowRemote: true })) to deliver there`;
 }

@@ -46,7 +46,7 @@ function eventsOf({ stdout }: CommandProcess): Record<string, unknown>[] {
 
 describe("hub-webhooks dev", () => {
   test("tells a script in JSON when it is ready and what comes, and deletes its webhooks at the end", async () => {
-    await using hub = await LocalHub.start();
+    await using hub = await LocalHub.launch();
     const client = new HubClient({ endpoint: hub.url, token: "hf_local" });
     const project = await makeServerProject();
     // An address of one's own is given beforehand, so the port is known.
@@ -126,7 +126,7 @@ describe("hub-webhooks dev", () => {
   });
 
   test("ends with the reason where the tunnel cannot be opened", async () => {
-    await using hub = await LocalHub.start();
+    await using hub = await LocalHub.launch();
     const project = await makeServerProject();
     const command = startDevCommand(project, ["--hub", "real", "--tunnel-host", "http://127.0.0.1:1"], {
       HF_ENDPOINT: hub.url,
@@ -141,7 +141,7 @@ describe("hub-webhooks dev", () => {
   });
 
   test("ends with the reason where the token is missing, before anything else is opened", async () => {
-    await using hub = await LocalHub.start();
+    await using hub = await LocalHub.launch();
     const project = await makeServerProject();
     const command = startDevCommand(project, ["--hub", "real"], { HF_ENDPOINT: hub.url });
     expect(await command.ended).toMatchObject({

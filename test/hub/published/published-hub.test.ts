@@ -93,7 +93,7 @@ describe("Against the Hub that was published on 2026-08-17, the client", () => {
 
 describe("Against the local Hub, the same client", () => {
   test.each(clientCalls)("succeeds: $operation", async ({ run }) => {
-    const hub = await LocalHub.start({ attempts: 1 });
+    const hub = await LocalHub.launch({ attempts: 1 });
     onTestFinished(() => hub.close());
     const logger = createMemoryLogger();
     const client = new HubClient({ endpoint: hub.url, token: "hf_local", logger });
