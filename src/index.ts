@@ -35,7 +35,7 @@ export { isScope, type PayloadOf } from "./payload/scope.ts";
 export type { Watch, WatchedType, WebhookDomain } from "./payload/watch.ts";
 export type { ActivityOutcome, HandlerTime } from "./receiver/activity.ts";
 export type { EndpointOptions, Handler, HandlerContext, PayloadFor } from "./receiver/endpoint.ts";
-export { PermanentError, RetryAfterError } from "./receiver/handler-errors.ts";
+export { NonRetriableError, RetryAfterError } from "./receiver/handler-errors.ts";
 export type { LandingActivity, LandingEndpoint, LandingHour, LandingInfo } from "./receiver/landing/info.ts";
 export type { LandingPage } from "./receiver/landing/source.ts";
 export type { LaunchedServer, LaunchOptions } from "./receiver/launch-options.ts";

@@ -18,6 +18,6 @@ const { url } = await server.launch({
   port: 0,
   tunnel: false,
   maxRequestsPerSocket,
-  ownsProcess: false,
+  handleSignals: false,
 });
 announce(Number(new URL(url).port));

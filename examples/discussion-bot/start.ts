@@ -1,4 +1,4 @@
-import { PermanentError } from "hub-webhooks";
+import { NonRetriableError } from "hub-webhooks";
 import { HubClient } from "hub-webhooks/client";
 import { createServer, type HubActions, type TextModel } from "./server.ts";
 
@@ -33,7 +33,7 @@ const model: TextModel = async ({ repo, title, comment }, signal) => {
   });
   if (!response.ok) {
     const problem = `The model answers ${response.status}.`;
-    throw response.status === 429 || response.status >= 500 ? new Error(problem) : new PermanentError(problem);
+    throw response.status === 429 || response.status >= 500 ? new Error(problem) : new NonRetriableError(problem);
   }
   const answer: { choices: { message: { content: string } }[] } = await response.json();
   const reply = answer.choices[0]?.message.content;

@@ -16,7 +16,7 @@ describe("The hello server, registered on a local Hub", () => {
 
   beforeAll(async () => {
     hub = await LocalHub.launch();
-    const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
     endpoints = await registerWebhooks(new HubClient({ endpoint: hub.url, token: "hf_local" }), { url, secret });
   });
 

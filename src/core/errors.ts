@@ -50,7 +50,7 @@ export type WebhookErrorCode =
   | "INBOX_IN_USE"
   | "DELIVERY_UNKNOWN"
   | "LEASE_LOST"
-  | "PERMANENT_FAILURE"
+  | "NON_RETRIABLE"
   | "RETRY_LATER"
   | "RETRY_TIME_INVALID"
   | "NOT_SETTLED"
@@ -92,7 +92,7 @@ const hubBrand = Symbol.for("hub-webhooks.HubError");
  * @example
  * ```ts
  * try {
- *   await server.launch({ ownsProcess: false });
+ *   await server.launch({ handleSignals: false });
  * } catch (error) {
  *   if (WebhookError.isInstance(error) && error.code === "PORT_IN_USE") await server.launch({ port: 7861 });
  * }

@@ -3,37 +3,36 @@ import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { HubError, WebhookError, type WebhookErrorCode } from "../core/errors.ts";
 
 /**
- * Thrown by a handler whose delivery can never succeed: a background endpoint does not try it again, and keeps it as
- * dead.
+ * Throw this from a handler when retrying cannot help: a background endpoint marks the delivery as dead at once.
  *
  * @example
  * ```ts
- * if (!(await modelExists(payload.repo.name))) throw new PermanentError("There is no such model.");
+ * if (!(await modelExists(payload.repo.name))) throw new NonRetriableError("There is no such model.");
  * ```
  */
-export class PermanentError extends WebhookError {
+export class NonRetriableError extends WebhookError {
   constructor(message: string, options: { cause?: unknown } = {}) {
-    super(message, { code: "PERMANENT_FAILURE", status: 500, ...options });
+    super(message, { code: "NON_RETRIABLE", status: 500, ...options });
   }
 }
 
 /**
- * Thrown by a handler that knows when to try again: a background endpoint waits until then, or for so long. The attempt
- * counts all the same. A time that is no date, or beyond the endpoint's `retention`, is refused with a warning
- * (`RETRY_TIME_INVALID`), and the endpoint's own wait is used.
+ * Throw this from a handler to choose when a background endpoint retries the delivery. The attempt counts toward
+ * `attempts`. An invalid date, or one beyond the endpoint's `retention`, is logged as `RETRY_TIME_INVALID`, and the
+ * endpoint's `backoff` applies instead.
  *
- * @throws `OPTION_INVALID` when `when` is no duration.
+ * @throws `OPTION_INVALID` when `when` is not a duration.
  * @example
  * ```ts
  * throw new RetryAfterError("1h", { message: "No GPU is free." });
  * ```
  */
 export class RetryAfterError extends WebhookError {
-  /** When to try again. */
+  /** When to retry. */
   readonly retryAt: Date;
 
   constructor(when: Duration | Date, { message, cause }: { message?: string; cause?: unknown } = {}) {
-    super(message ?? "The handler asks to be run again later.", {
+    super(message ?? "The handler requested a retry.", {
       code: "RETRY_LATER",
       status: 500,
       retryable: true,
@@ -44,10 +43,10 @@ export class RetryAfterError extends WebhookError {
 }
 
 /**
- * Refusals of the Hub that no repetition within minutes cures: the request or the token has to be another one. What is
- * not there yet (404), or in the way (409), may be otherwise soon.
+ * Errors of the Hub that a retry cannot fix: the request or the token has to change. A missing (404) or conflicting (409)
+ * resource may change soon, so these are retried.
  */
-const refusedForGood: ReadonlySet<WebhookErrorCode> = new Set<WebhookErrorCode>([
+const nonRetriableHubErrors: ReadonlySet<WebhookErrorCode> = new Set<WebhookErrorCode>([
   "ARGUMENT_INVALID",
   "TOKEN_MISSING",
   "TOKEN_INVALID",
@@ -56,22 +55,22 @@ const refusedForGood: ReadonlySet<WebhookErrorCode> = new Set<WebhookErrorCode>(
   "HUB_FORBIDDEN",
 ]);
 
-/** Whoever answers in the Hub's place may ask for years; the Hub's own limits are over within minutes. */
-const longestAskedSeconds = 3600;
+/** A proxy in front of the Hub may send any `Retry-After`; the Hub's own rate limits reset within minutes. */
+const maxRetryAfterSeconds = 3600;
 
-/** Whether what a handler threw says that it will fail each time. */
-export function isPermanent(thrown: unknown): boolean {
-  if (HubError.isInstance(thrown)) return refusedForGood.has(thrown.code);
-  return WebhookError.isInstance(thrown) && thrown.code === "PERMANENT_FAILURE";
+/** Whether a retry cannot fix the error that a handler threw. */
+export function isNonRetriable(thrown: unknown): boolean {
+  if (HubError.isInstance(thrown)) return nonRetriableHubErrors.has(thrown.code);
+  return WebhookError.isInstance(thrown) && thrown.code === "NON_RETRIABLE";
 }
 
-/** When to try again, where the thrown error has a `retryAt` or is a refusal of the Hub with a wait. */
+/** The retry time that a thrown error requests: its `retryAt`, or the `Retry-After` of a Hub response. */
 export function retryTimeOf(thrown: unknown): Date | undefined {
   const retryAt = readField(thrown, "retryAt");
   if (isDate(retryAt)) return retryAt;
-  // At once is not what is meant after so many attempts: then the endpoint's own wait is better.
+  // The client has already retried `Retry-After: 0`: the endpoint's backoff is better.
   if (!HubError.isInstance(thrown) || !thrown.retryAfterSeconds) return undefined;
-  return new Date(Date.now() + Math.min(thrown.retryAfterSeconds, longestAskedSeconds) * 1000);
+  return new Date(Date.now() + Math.min(thrown.retryAfterSeconds, maxRetryAfterSeconds) * 1000);
 }
 
 function isDate(value: unknown): value is Date {

@@ -39,12 +39,12 @@ export interface LaunchOptions {
   /** How long `close()`, SIGTERM and SIGINT wait for the requests in work. Default `"30s"`. */
   shutdownGrace?: Duration;
   /**
-   * Whether the process is the server's, default `true`: SIGTERM and SIGINT finish what is in work and end it with
-   * code 0 (a second one ends it at once), a rejection that nobody handles is logged and survived, and where the
-   * server cannot listen, one line says why and the code is 1. With `false` it rejects instead and leaves the process
-   * alone.
+   * Whether the server manages the process: SIGTERM and SIGINT let running requests finish and exit with code 0 (a second
+   * signal exits at once), unhandled rejections are logged instead of crashing the process, and a failed launch logs one
+   * line and exits with code 1. With `false`, `launch()` rejects and leaves the process alone. Default `true`, and `false`
+   * under a test runner (vitest, `node --test`, or `NODE_ENV=test`).
    */
-  ownsProcess?: boolean;
+  handleSignals?: boolean;
 }
 
 /** Where a launched server is reached. */

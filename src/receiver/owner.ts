@@ -4,8 +4,8 @@ import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { answerError } from "./answer.ts";
 import type { LaunchOptions } from "./launch-options.ts";
+import { readSpace } from "./runtime.ts";
 import { SecretCheck } from "./secret.ts";
-import { readSpace } from "./space.ts";
 
 /** What an {@link OwnerCheck} is made from. */
 export interface OwnerCheckOptions {

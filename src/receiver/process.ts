@@ -6,7 +6,7 @@ import { isResponse } from "./answer.ts";
 import { concatenate } from "./body.ts";
 import type { DeliveryRequest } from "./delivery-request.ts";
 import type { Endpoint, HandlerContext } from "./endpoint.ts";
-import { isPermanent, retryTimeOf } from "./handler-errors.ts";
+import { isNonRetriable, retryTimeOf } from "./handler-errors.ts";
 
 /** What a handler may see of the request. */
 type HandlersRequest = Pick<DeliveryRequest, "url" | "method" | "headers" | "signal">;
@@ -106,7 +106,7 @@ function handlerFailed(endpoint: Endpoint, cause: unknown): Outcome {
   const error = new WebhookError(`The handler of endpoint "${endpoint.name}" failed.`, {
     code: "HANDLER_FAILED",
     status: 500,
-    retryable: !isPermanent(cause),
+    retryable: !isNonRetriable(cause),
     cause,
   });
   const retryAt = retryTimeOf(cause);

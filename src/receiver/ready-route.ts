@@ -52,7 +52,7 @@ export class ReadyRoute {
     if (isClosed()) return [unavailable("The server is closed or shutting down.", "CLOSING")];
     if (!needsInbox()) return [];
     const opened = inbox();
-    if (!opened) return [unavailable("The inbox is not open yet. launch() or start() opens it.")];
+    if (!opened) return [unavailable("The inbox is not open yet. launch() or ready() opens it.")];
     return this.#inboxProblems.of(opened, readProblems);
   }
 }

@@ -34,8 +34,8 @@ function createServer(): WebhooksServer {
     host.selfLaunching(created);
   } else if (typeof process !== "undefined" && typeof process.once === "function") {
     process.once("beforeExit", () => {
-      // Without an endpoint there is nothing to serve: `start()` only logs which call got no handler.
-      void (created.endpointNames.length > 0 ? created.launch() : created.start());
+      // Without an endpoint there is nothing to serve: `ready()` only logs which call got no handler.
+      void (created.endpointNames.length > 0 ? created.launch() : created.ready());
     });
   }
   return created;

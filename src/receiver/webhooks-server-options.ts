@@ -74,8 +74,8 @@ export interface WebhooksServerOptions {
    * Default: whether `METRICS` is 1.
    */
   metrics?: boolean;
-  /** The clock, in milliseconds since the epoch. Default `Date.now`. */
+  /** @internal The clock, in milliseconds since the epoch. Default `Date.now`. */
   now?: () => number;
-  /** Makes the id of a delivery that came without a `Webhook-Id`. Default `crypto.randomUUID`. */
+  /** @internal Creates the id of a delivery without a `Webhook-Id`. Default `crypto.randomUUID`. */
   createId?: () => string;
 }

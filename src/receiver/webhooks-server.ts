@@ -25,6 +25,7 @@ import { ReadyRoute } from "./ready-route.ts";
 import { Receiver } from "./receive.ts";
 import { redactOutcome } from "./redact-outcome.ts";
 import { RefusalLog } from "./refusal-log.ts";
+import { isTestRun } from "./runtime.ts";
 import { SecretCheck } from "./secret.ts";
 import { ServerApp } from "./server-app.ts";
 import { type ServerDetails, serverDetails } from "./server-details.ts";
@@ -86,7 +87,7 @@ export class WebhooksServer {
   #isClosed = false;
   #launched: Promise<Launch> | undefined;
   #reachedAt: LaunchedServer | undefined;
-  #leaveProcess: (() => void) | undefined;
+  #stopHandlingSignals: (() => void) | undefined;
   #graceMs = toMilliseconds(defaultGrace, "shutdownGrace");
   readonly #fetch: WebhooksServer["fetch"] = (request, environment, context) => {
     this.#redaction.addBindings(environment);
@@ -207,13 +208,14 @@ export class WebhooksServer {
   }
 
   /**
-   * Prepares the server without listening: the logger, a word on the secret and, where an endpoint works in the
-   * background, the inbox, on which work begins. `launch()` does it too.
+   * Prepares the server without listening: checks the settings, sets up the logger, logs configuration warnings, and,
+   * if there are background endpoints, opens the inbox and resumes its deliveries. Call it before another server passes
+   * requests to `server.fetch`. `launch()` includes it.
    *
-   * @throws `OPTION_INVALID` when `WEBHOOK_SECRET` is empty, `LOG_LEVEL` is no level or `INBOX_URL` no inbox, or when
-   * metrics are asked for and `prom-client` is not installed; `INBOX_UNUSABLE`.
+   * @throws `OPTION_INVALID` when `WEBHOOK_SECRET` is empty, `LOG_LEVEL` or `INBOX_URL` is invalid, or metrics are
+   * enabled without `prom-client`; `INBOX_UNUSABLE`.
    */
-  async start(): Promise<void> {
+  async ready(): Promise<void> {
     this.#isClosed = false;
     this.#secret.assertUsable();
     await this.#prepare();
@@ -222,16 +224,17 @@ export class WebhooksServer {
   }
 
   /**
-   * Listens, opens the tunnel if asked for, and says where to register the endpoints. By default the process is the
-   * server's from then on: see {@link LaunchOptions}. Where the script is run by `hub-webhooks dev`, `sync` or as a job,
-   * these decide whether and how it listens, and the options have no effect. Bun and `deno serve`, which serve a default
-   * export with `fetch` on a port of their own, do not serve a launched server.
+   * Starts listening, opens the tunnel if you set one, and logs the URLs to register on the Hub. By default it also
+   * handles SIGTERM and SIGINT: see {@link LaunchOptions.handleSignals}.
    *
-   * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `TUNNEL_FAILED`, `OPTION_INVALID`; with `ownsProcess`, which is the
-   * default, the process ends instead, with code 1.
+   * When `hub-webhooks dev`, `hub-webhooks sync` or a job runs your file, that tool decides whether and where the server
+   * listens, and these options have no effect. Bun and `deno serve` do not serve the default export a second time.
+   *
+   * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `TUNNEL_FAILED`, `OPTION_INVALID`. With `handleSignals`, it logs the error
+   * and exits with code 1 instead.
    * @example
    * ```ts
-   * const { url } = await server.launch({ port: 0, ownsProcess: false });
+   * const { url } = await server.launch({ port: 0, handleSignals: false });
    * ```
    */
   async launch(options: LaunchOptions = {}): Promise<LaunchedServer> {
@@ -325,17 +328,17 @@ export class WebhooksServer {
       this.#graceMs = toMilliseconds(options.shutdownGrace ?? defaultGrace, "shutdownGrace");
       const launched = await launch(target, options);
       this.#reachedAt = launched;
-      if (options.ownsProcess ?? true) {
-        const { ownProcess } = await import("./node/own-process.ts");
-        this.#leaveProcess = ownProcess({ close: () => this.#close(), log: () => this.#logger });
+      if (options.handleSignals ?? !isTestRun()) {
+        const { handleSignals } = await import("./node/signals.ts");
+        this.#stopHandlingSignals = handleSignals({ close: () => this.#close(), log: () => this.#logger });
       }
       return launched;
     } catch (error) {
       this.#launched = undefined;
       // A server that nobody can reach must not work on.
       if (!wasOpen) await this.#background.close(this.#graceMs);
-      const ownsProcess = (options.ownsProcess ?? true) && typeof process !== "undefined";
-      if (!WebhookError.isInstance(error) || !ownsProcess) throw error;
+      const mayExit = (options.handleSignals ?? !isTestRun()) && typeof process !== "undefined";
+      if (!WebhookError.isInstance(error) || !mayExit) throw error;
       this.#logger.error({ code: error.code }, error.message);
       process.exit(1);
     }
@@ -353,7 +356,7 @@ export class WebhooksServer {
     if (running && this.#launched === launched) {
       this.#launched = undefined;
       this.#reachedAt = undefined;
-      this.#leaveProcess?.();
+      this.#stopHandlingSignals?.();
     }
     return complete;
   }

@@ -42,7 +42,7 @@ describe.each(looks)("An error page, $colorScheme and $width pixels wide,", (loo
     const server = new WebhooksServer({ secret: false, logger: createMemoryLogger() });
     onTestFinished(() => server.close());
     server.webhook("retrain", () => {});
-    const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
     const opened = await open(`${url}${path}`, look);
     expect(opened.status).toBe(status);
     expect(await opened.page.getByRole("heading", { level: 1 }).textContent()).toBe(heading);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { describeError, readField, toError } from "../../src/core/describe-error.ts";
 import { HubError, WebhookError } from "../../src/core/errors.ts";
-import { isPermanent, retryTimeOf } from "../../src/receiver/handler-errors.ts";
+import { isNonRetriable, retryTimeOf } from "../../src/receiver/handler-errors.ts";
 import { uninspectable } from "../support/uninspectable.ts";
 
 describe("The description of a thrown value", () => {
@@ -70,6 +70,6 @@ describe.each(Object.entries(uninspectable()))("%s", (_what, thrown) => {
 
   test("is neither permanent nor an error of this package, and asks for no time", () => {
     expect([WebhookError.isInstance(thrown), HubError.isInstance(thrown)]).toEqual([false, false]);
-    expect([isPermanent(thrown), retryTimeOf(thrown)]).toEqual([false, undefined]);
+    expect([isNonRetriable(thrown), retryTimeOf(thrown)]).toEqual([false, undefined]);
   });
 });

@@ -80,7 +80,7 @@ describe("A client that waits for 100 Continue", () => {
   server.app.post("/ignored", (context) => context.json({ ignored: true }));
   let port: number;
   beforeAll(async () => {
-    ({ port } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false }));
+    ({ port } = await server.launch({ port: 0, host: "127.0.0.1", handleSignals: false }));
   });
   afterAll(() => server.close());
 

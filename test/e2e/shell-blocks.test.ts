@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { runProgram } from "../../scripts/dockerfile/program.ts";
 import { HubClient } from "../../src/hub/client.ts";
-import { PermanentError, WebhooksServer } from "../../src/index.ts";
+import { NonRetriableError, WebhooksServer } from "../../src/index.ts";
 import { LocalHub } from "../../src/local-hub/local-hub.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { type Block, pages, projectOf, readBlocks, shellLanguages } from "../docs/doc-page.ts";
@@ -148,7 +148,7 @@ async function haveDeliveries({ folder }: { folder: string }): Promise<void> {
     inbox: `sqlite:${join(folder, ".hub-webhooks", "inbox.db")}`,
   });
   server.webhook("retrain", { background: true }, () => {
-    throw new PermanentError("There is nothing to train with.");
+    throw new NonRetriableError("There is nothing to train with.");
   });
   const { url: baseUrl } = await start(server, 0);
   const deliver = async (id: string = crypto.randomUUID()) => {
@@ -164,7 +164,7 @@ async function haveDeliveries({ folder }: { folder: string }): Promise<void> {
 }
 
 async function start(server: WebhooksServer, port: number): Promise<{ url: string }> {
-  const running = await server.launch({ port, ownsProcess: false });
+  const running = await server.launch({ port, handleSignals: false });
   onTestFinished(() => server.close());
   return running;
 }

@@ -1,7 +1,7 @@
 import fs from "node:fs";
 import { flushCompileCache, syncBuiltinESMExports } from "node:module";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { PermanentError, RetryAfterError, WebhooksServer } from "../../src/index.ts";
+import { NonRetriableError, RetryAfterError, WebhooksServer } from "../../src/index.ts";
 import { createNodeLogger } from "../../src/receiver/node/logger.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { openFaultInbox } from "./inbox-opener.ts";
@@ -108,7 +108,7 @@ function declareEndpoints(): void {
   });
 
   server.webhook("hopeless", { background: true, concurrency: 50 }, () => {
-    throw new PermanentError("There is no use in it.");
+    throw new NonRetriableError("There is no use in it.");
   });
 
   if (WITHOUT === "brief") return;
@@ -147,7 +147,7 @@ if (RUN_AS === undefined) {
   // server is opened by the first delivery.
   const other = new WebhooksServer({ inbox: "sqlite::memory:", logger: createMemoryLogger() });
   other.webhook("other", { background: true }, () => {});
-  await other.start();
+  await other.ready();
   await other.close();
   server.webhook("inline", () => {});
   await server.launch();

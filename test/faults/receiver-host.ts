@@ -58,7 +58,7 @@ async function open(receiver: number, options: HostedOptions): Promise<{ url: st
   const { url } = await server.launch({
     port: 0,
     host: "127.0.0.1",
-    ownsProcess: false,
+    handleSignals: false,
     ...(timeouts && { timeouts }),
   });
   servers.set(receiver, server);

@@ -220,7 +220,7 @@ async function openHere({ timeouts, declare, declared, ...options }: OpenReceive
   const { url } = await server.launch({
     port: 0,
     host: "127.0.0.1",
-    ownsProcess: false,
+    handleSignals: false,
     ...(timeouts && { timeouts }),
   });
   const receiver = new LocalReceiver({ url, log: logger.lines, received, stored: (id) => server.inbox.get(id) });

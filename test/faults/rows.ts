@@ -133,7 +133,7 @@ export interface NotedAccount {
 declare module "vitest" {
   interface TaskMeta {
     /** Whether what is tried ran in another process than its test. */
-    ownProcess?: boolean;
+    handleSignals?: boolean;
     accounts?: NotedAccount[];
     /** Why a fault could not be brought about on this machine. */
     notTried?: string[];
@@ -148,7 +148,7 @@ function runningTest() {
 
 /** Notes that what the running test tries has a process of its own. */
 export function inOwnProcess(): void {
-  runningTest().meta.ownProcess = true;
+  runningTest().meta.handleSignals = true;
 }
 
 /** Notes what became of what was acknowledged in the running test. */
@@ -165,7 +165,7 @@ export function noteNotTried(what: string, reason: string): void {
 }
 
 /** Looks, when the tests of a file are over, whether each of its rows was tried: one that no test tries fails the run. */
-export function countRows(file: (typeof rows)[number]["file"] | "own-process"): void {
+export function countRows(file: (typeof rows)[number]["file"] | "signals"): void {
   let tests: readonly RunnerTask[] = [];
   beforeEach(({ task }) => {
     tests = testsIn(task.file);

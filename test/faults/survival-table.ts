@@ -36,7 +36,7 @@ function judge({ id, what }: { id: string; what: string }, all: readonly TestCas
   const tried = tests.filter((test) => test.result().state !== "skipped" && !test.meta().notTried);
   const failed = tests.some((test) => test.result().state === "failed");
   const accounts = tests.flatMap((test) => test.meta().accounts ?? []);
-  const own = tried.filter((test) => test.meta().ownProcess).length;
+  const own = tried.filter((test) => test.meta().handleSignals).length;
   return {
     id,
     what,

@@ -68,7 +68,7 @@ describe("A tunnel that is lost", () => {
     const launched = await server.launch({
       port: 0,
       host: "127.0.0.1",
-      ownsProcess: false,
+      handleSignals: false,
       tunnel: { host: host.url },
     });
     const urlBefore = launched.publicUrl;

@@ -13,7 +13,7 @@ export interface Receiver {
 export async function openReceiver(declare: (server: WebhooksServer) => void): Promise<Receiver> {
   const server = new WebhooksServer({ secret, logger: createMemoryLogger() });
   declare(server);
-  const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+  const { url } = await server.launch({ port: 0, host: "127.0.0.1", handleSignals: false });
   onTestFinished(() => server.close());
   return { urlOf: (endpoint) => `${url}/webhooks/${endpoint}` };
 }

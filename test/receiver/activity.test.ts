@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
-import { type EndpointOptions, type LandingInfo, PermanentError, WebhooksServer } from "../../src/index.ts";
+import { type EndpointOptions, type LandingInfo, NonRetriableError, WebhooksServer } from "../../src/index.ts";
 import { Activity, EndpointActivity } from "../../src/receiver/activity.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { inboxFile } from "../inbox/open-file.ts";
@@ -247,7 +247,7 @@ describe("Of a background endpoint, the landing page is told", () => {
   });
 
   test.each([
-    ["gives it up", () => Promise.reject(new PermanentError("There is no such model."))],
+    ["gives it up", () => Promise.reject(new NonRetriableError("There is no such model."))],
     ["returns what is no JSON", () => 1n],
   ])("its death at the first attempt where the handler %s", async (_how, handler) => {
     const { told, send } = serve({ background: true }, handler);
@@ -320,7 +320,7 @@ describe("Of a background endpoint, the landing page is told", () => {
     const file = inboxFile();
     vi.stubEnv("INBOX_URL", `sqlite:${file}`);
     const { server, told } = serve({ background: true }, () => "done");
-    await server.start();
+    await server.ready();
     const inbox = new SqliteInbox({ file, log: createMemoryLogger, now: Date.now });
     await inbox.accept({ id: "a", endpoint: "of-another-server", body: "{}", receivedAt: new Date() });
     await inbox.close(0);

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { PermanentError, RetryAfterError, WebhooksServer } from "../../src/index.ts";
+import { NonRetriableError, RetryAfterError, WebhooksServer } from "../../src/index.ts";
 import { serverDetails } from "../../src/receiver/server-details.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { inboxFile } from "../inbox/open-file.ts";
@@ -106,10 +106,10 @@ describe("A background endpoint", () => {
     expect(retried).toEqual([1, 2].map((attempt) => expect.objectContaining(line(attempt))));
   });
 
-  test("does not try again after a PermanentError, and waits as long as a RetryAfterError asks for", async () => {
+  test("does not try again after a NonRetriableError, and waits as long as a RetryAfterError asks for", async () => {
     const { server } = openServer();
     server.webhook("never", { background: true }, () => {
-      throw new PermanentError("There is no such model.");
+      throw new NonRetriableError("There is no such model.");
     });
     await server.fetch(deliveryRequest({ endpoint: "never", payload, secret, id: "n" }));
     expect((await reached(server, "dead"))?.attempts).toMatchObject([
@@ -180,7 +180,7 @@ describe("A background endpoint", () => {
     const second = openServer();
     const handler = vi.fn();
     second.server.webhook("retrain", { background: true }, handler);
-    await second.server.start();
+    await second.server.ready();
     const stored = await reached(second.server, "succeeded");
     expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["abandoned", "succeeded"]);
     expect(handler).toHaveBeenCalledTimes(1);
@@ -202,11 +202,11 @@ describe("A background endpoint", () => {
 
   test("is not worked on by a server that could not listen", async () => {
     const blocker = openServer().server;
-    const { port } = await blocker.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    const { port } = await blocker.launch({ port: 0, host: "127.0.0.1" });
     const { server } = openServer();
     const handler = vi.fn();
     server.webhook("retrain", { background: true }, handler);
-    await expect(server.launch({ port, host: "127.0.0.1", ownsProcess: false })).rejects.toMatchObject({
+    await expect(server.launch({ port, host: "127.0.0.1" })).rejects.toMatchObject({
       code: "PORT_IN_USE",
     });
     const database = new DatabaseSync(file);
@@ -219,7 +219,7 @@ describe("A background endpoint", () => {
   test("can be added while the server runs", async () => {
     const { server } = openServer();
     server.webhook("first", { background: true }, () => {});
-    await server.start();
+    await server.ready();
     const handler = vi.fn();
     server.webhook("second", { background: true }, handler);
     await server.fetch(deliveryRequest({ endpoint: "second", payload, secret }));
@@ -234,7 +234,7 @@ describe("A background endpoint", () => {
     const response = await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret }));
     expect(response.status).toBe(503);
     expect(handler).not.toHaveBeenCalled();
-    await expect(server.start()).rejects.toMatchObject({ code: "INBOX_UNUSABLE" });
+    await expect(server.ready()).rejects.toMatchObject({ code: "INBOX_UNUSABLE" });
   });
 
   test("is kept by an inbox that can be opened by then, though it could not be before", async () => {
@@ -255,7 +255,7 @@ describe("A background endpoint", () => {
       vi.stubEnv("INBOX_URL", url);
       const { server } = openServer();
       server.webhook("retrain", { background: true }, () => {});
-      const error = await server.start().catch((reason: unknown) => reason);
+      const error = await server.ready().catch((reason: unknown) => reason);
       expect(error).toMatchObject({ code: "OPTION_INVALID" });
       expect(String(error)).not.toContain("hunter2");
     },
@@ -265,7 +265,7 @@ describe("A background endpoint", () => {
     vi.stubEnv("INBOX_URL", "sqlite::memory:");
     const { server, logger } = openServer();
     server.webhook("retrain", { background: true }, () => {});
-    await server.start();
+    await server.ready();
     expect(logger.lines).toContainEqual(
       expect.objectContaining({ level: "warn", msg: expect.stringContaining("lost") }),
     );
@@ -303,7 +303,7 @@ describe("A delivery of an endpoint that is gone", () => {
     const { server, logger } = openServer();
     server.webhook("retrain", { background: true }, () => {});
     change(server);
-    await server.start();
+    await server.ready();
     expect(logger.lines).toContainEqual(
       expect.objectContaining({
         level: "warn",
@@ -319,13 +319,13 @@ describe("A delivery that the filter does not want any more when it is its turn"
   test("is not run", async () => {
     const first = openServer();
     first.server.webhook("retrain", { background: true, backoff: { first: 1 } }, () => new Promise(() => {}));
-    await first.server.launch({ port: 0, ownsProcess: false, shutdownGrace: 1 });
+    await first.server.launch({ port: 0, shutdownGrace: 1 });
     await first.server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret }));
     await first.server.close();
     const { server, logger } = openServer();
     const handler = vi.fn();
     server.webhook("retrain", { background: true, scope: "discussion" }, handler);
-    await server.start();
+    await server.ready();
     await reached(server, "succeeded");
     expect(handler).not.toHaveBeenCalled();
     expect(logger.lines).toContainEqual(expect.objectContaining({ msg: "delivery ignored" }));
@@ -336,7 +336,7 @@ describe("A server without a background endpoint", () => {
   test("makes no file", async () => {
     const { server } = openServer();
     server.webhook("inline", () => {});
-    await server.start();
+    await server.ready();
     await server.fetch(deliveryRequest({ endpoint: "inline", payload, secret }));
     await server.close();
     expect(existsSync(file)).toBe(false);

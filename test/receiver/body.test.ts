@@ -45,7 +45,7 @@ async function sendInMemory(server: WebhooksServer, { path, headers, chunks }: S
 }
 
 async function sendOverSocket(server: WebhooksServer, { path, headers, chunks }: Sent): Promise<Answered> {
-  const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+  const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
   const socket = await RawSocket.open(url);
   try {
     const allHeaders = { host: "localhost", "transfer-encoding": "chunked", ...json, ...headers };
@@ -212,7 +212,7 @@ describe("The length that a request claims", () => {
   test("is enough over a socket too, where the body never comes", async () => {
     const { server } = createEcho({ bodyLimit: 100 });
     await using launched = server;
-    const { url } = await launched.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    const { url } = await launched.launch({ port: 0, host: "127.0.0.1" });
     const socket = await RawSocket.open(url);
     const { status } = await socket
       .send("POST /webhooks/any HTTP/1.1\r\nHost: localhost\r\nContent-Length: 101\r\n\r\n")
@@ -293,7 +293,7 @@ describe("A body is not read at all", () => {
     async (_why, method, path, headers, status) => {
       const { server } = createEcho({ secret: "s3cret" });
       await using launched = server;
-      const { url } = await launched.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+      const { url } = await launched.launch({ port: 0, host: "127.0.0.1" });
       const socket = await RawSocket.open(url);
       socket.send(`${method} ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n`);
       socket.send(...Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`), "\r\n");

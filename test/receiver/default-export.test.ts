@@ -12,14 +12,14 @@ const isServedByDeno = (exported: WebhooksServer) => Object.hasOwn(exported, "fe
 describe("A server that is a default export", () => {
   test("is served by the runtime as long as it was not launched", async () => {
     const server = createServer();
-    await server.start();
+    await server.ready();
     expect([isServedByBun(server), isServedByDeno(server)]).toEqual([true, true]);
     await server.close();
   });
 
   test("is not served by the runtime from the call of launch() on, even without await", async () => {
     await using server = createServer();
-    const launching = server.launch({ port: 0, ownsProcess: false });
+    const launching = server.launch({ port: 0 });
     expect([isServedByBun(server), isServedByDeno(server)]).toEqual([false, false]);
     await launching;
     const { fetch } = server;
@@ -29,13 +29,13 @@ describe("A server that is a default export", () => {
   test("shows nothing of that", async () => {
     await using server = createServer();
     const keys = Object.keys(server);
-    await server.launch({ port: 0, ownsProcess: false });
+    await server.launch({ port: 0 });
     expect(Object.keys(server)).toEqual(keys.filter((key) => key !== "fetch"));
   });
 
   test("closes where the runtime stops it", async () => {
     const server = createServer();
-    const { url } = await server.launch({ port: 0, ownsProcess: false });
+    const { url } = await server.launch({ port: 0 });
     await Reflect.apply(Reflect.get(server, "stop"), server, []);
     await expect(fetch(`${url}/health`)).rejects.toThrow();
   });

@@ -14,7 +14,7 @@ describe("A filter that nothing would pass", () => {
       const logger = createMemoryLogger();
       const server = new WebhooksServer({ logger, secret: "s3cret-of-ours" });
       server.webhook("retrain", options, () => "done");
-      await server.start();
+      await server.ready();
       expect(logger.lines.filter(({ level }) => level === "warn")).toEqual([
         expect.objectContaining({ endpoint: "retrain", msg: expect.stringContaining(`Option "${option}"`) }),
       ]);
@@ -24,7 +24,7 @@ describe("A filter that nothing would pass", () => {
   test("is warned about at once where it is added later", async () => {
     const logger = createMemoryLogger();
     const server = new WebhooksServer({ logger, secret: "s3cret-of-ours" });
-    await server.start();
+    await server.ready();
     server.webhook("retrain", { ref: "main" }, () => "done");
     expect(logger.text()).toContain("refs/heads/main");
   });
@@ -34,7 +34,7 @@ describe("A filter that nothing would pass", () => {
     const server = new WebhooksServer({ logger, secret: "s3cret-of-ours" });
     const options = { scope: "repo.content", action: "update", repo: "*:acme/**", ref: ["refs/pr/*", "**"] } as const;
     server.webhook("retrain", options, () => "done");
-    await server.start();
+    await server.ready();
     expect(logger.lines.filter(({ level }) => level === "warn")).toEqual([]);
   });
 });
@@ -59,12 +59,9 @@ describe("A time limit that the Hub does not wait for", () => {
 describe("A call of webhook without a handler", () => {
   test.each([
     ["a request", (server: WebhooksServer) => server.request("/health")],
-    ["start()", (server: WebhooksServer) => server.start()],
-    ["launch()", (server: WebhooksServer) => server.launch({ port: 0, ownsProcess: false })],
-    [
-      "launch() without announcement",
-      (server: WebhooksServer) => server.launch({ port: 0, ownsProcess: false, announce: false }),
-    ],
+    ["ready()", (server: WebhooksServer) => server.ready()],
+    ["launch()", (server: WebhooksServer) => server.launch({ port: 0 })],
+    ["launch() without announcement", (server: WebhooksServer) => server.launch({ port: 0, announce: false })],
   ])("is warned about at %s, with the call and the remedy", async (_how, start) => {
     const warnings = await warningsOf((server) => {
       server.webhook("forgotten", { scope: "repo", repo: "dataset:me/*" });

@@ -22,7 +22,7 @@ const ways = {
   "in memory": async (server: WebhooksServer) => (path: string, init: RequestInit) =>
     server.fetch(new Request(`http://127.0.0.1${path}`, init)),
   "over a socket": async (server: WebhooksServer) => {
-    const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
     return (path: string, init: RequestInit) => fetch(`${url}${path}`, init);
   },
 };

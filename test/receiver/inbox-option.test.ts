@@ -93,6 +93,6 @@ describe("The inbox that a server is given", () => {
   });
 
   test("as a URL of another kind is refused at the start", async () => {
-    await expect(openServer("mongodb://somewhere").start()).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    await expect(openServer("mongodb://somewhere").ready()).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 });

@@ -56,7 +56,7 @@ describe("What a server redacts", () => {
   test("is a variable that was set after the server was made, once it is started", async () => {
     const { server, logged } = createServer();
     vi.stubEnv("HF_TOKEN", planted);
-    await server.start();
+    await server.ready();
     expect(await logged()).toBe("It is [redacted].");
   });
 

@@ -36,7 +36,7 @@ test("A server that is hosted no longer listens", async () => {
   await server.launch();
   stopHosting();
   expect(launchHost()).toBeUndefined();
-  const { url } = await server.launch({ port: 0, ownsProcess: false });
+  const { url } = await server.launch({ port: 0 });
   expect((await fetch(url)).status).toBe(200);
   expect(launched).toEqual([server]);
 });

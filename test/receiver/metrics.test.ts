@@ -65,7 +65,7 @@ describe("GET /metrics", () => {
     });
     const { server } = openServer({});
     expect((await server.request("/metrics", { headers: asOwner })).status).toBe(404);
-    await expect(server.start()).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    await expect(server.ready()).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 
   test("is a logged error while the metrics cannot be opened, and works as soon as they can", async () => {
@@ -103,7 +103,7 @@ describe("GET /metrics", () => {
 
   test("is told over a socket, in the format of Prometheus, and kept by nobody", async () => {
     const { server } = openServer();
-    const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
     const response = await fetch(`${url}/metrics`, { headers: asOwner });
     expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
     expect(response.headers.get("cache-control")).toBe("no-store");
@@ -144,7 +144,7 @@ describe("GET /metrics", () => {
       const begun = performance.now();
       while (performance.now() - begun < 2);
     });
-    await server.start();
+    await server.ready();
     await send("retrain");
     await send("retrain");
     const durations = named(await scrape(), "hub_webhooks_handler_duration_seconds");
@@ -185,7 +185,7 @@ describe("GET /metrics", () => {
     });
     const { server, scrape } = openServer();
     server.webhook("retrain", { background: true }, () => {});
-    await server.start();
+    await server.ready();
     const { SqliteInbox } = await import("../../src/inbox/sqlite/sqlite-inbox.ts");
     const counts = vi.spyOn(SqliteInbox.prototype, "counts").mockRejectedValue(new Error("the disk is gone"));
     onTestFinished(() => counts.mockRestore());
@@ -197,7 +197,7 @@ describe("GET /metrics", () => {
   test("has series for endpoints alone: no delivery, repository or path of a stranger makes one", async () => {
     const { server, send, scrape } = openServer();
     server.webhook("retrain", () => "done");
-    await server.start();
+    await server.ready();
     await send("retrain");
     const before = [...(await scrape()).keys()].filter((name) => name.startsWith("hub_webhooks_"));
     for (let number = 0; number < 20; number += 1) {
@@ -251,7 +251,7 @@ describe("The package prom-client", () => {
     const [off, on] = await Promise.all(
       ["{}", "{ metrics: true }"].map((options) =>
         run(`${serverFor(options)}
-          await server.start();
+          await server.ready();
           console.log(JSON.stringify({ isLoaded: isLoaded(), status: await status() }));`),
       ),
     );
@@ -269,7 +269,7 @@ describe("The package prom-client", () => {
         },
       });
       ${serverFor("{ metrics: true }")}
-      const { code, message } = await server.start().catch((error) => error);
+      const { code, message } = await server.ready().catch((error) => error);
       console.log(JSON.stringify({ code, message, status: await status() }));`);
     expect(told).toEqual({
       code: "OPTION_INVALID",

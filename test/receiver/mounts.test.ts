@@ -104,7 +104,7 @@ const mounts: Record<string, Mount> = {
     prefix: "/hub",
     options: { basePath: "/hub" },
     open: async (server) => {
-      const { url: launched } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+      const { url: launched } = await server.launch({ port: 0, host: "127.0.0.1" });
       return (url, init) => fetch(url.replace("http://localhost", launched), init);
     },
   },

@@ -167,7 +167,7 @@ describe("Without a token, the owner", () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const owner = new OwnerCheck({ token: undefined, now: Date.now, refusals: createMemoryLogger() });
     server.app.get("/mine", (context) => owner.refuse(context) ?? context.text("for the owner"));
-    const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
     onTestFinished(() => server.close());
     const statusFor = async (headers: Record<string, string>) => {
       const socket = await RawSocket.open(url);

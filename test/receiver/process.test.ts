@@ -310,7 +310,7 @@ describe("The signal of a handler", () => {
       began.resolve();
       await hungUp.promise;
     });
-    const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
     const sender = new AbortController();
     const request = deliveryRequest({ endpoint: "slow", payload: webhookPayload("repo"), baseUrl: url });
     const answer = fetch(request, { signal: sender.signal });

@@ -50,7 +50,7 @@ describeOverBothTransports("GET /ready", (send) => {
 
   test("is 200 once the inbox is open", async () => {
     const server = openServer();
-    await server.start();
+    await server.ready();
     const response = await get(server);
     expect([response.status, await response.json()]).toEqual([200, { status: "ok" }]);
   });
@@ -58,7 +58,7 @@ describeOverBothTransports("GET /ready", (send) => {
   test("answers HEAD with the status alone", async () => {
     const { server, problems } = openTroubled();
     problems.mockResolvedValue([unavailable]);
-    await server.start();
+    await server.ready();
     const response = await get(server, { method: "HEAD" });
     expect([response.status, await response.text()]).toEqual([503, ""]);
   });
@@ -72,7 +72,7 @@ describe("GET /ready", () => {
       status: 503,
       body: { problems: [{ code: "INBOX_UNAVAILABLE" }] },
     });
-    await server.start();
+    await server.ready();
     expect(await ready(server)).toEqual({ status: 200, body: { status: "ok" } });
   });
 
@@ -82,7 +82,7 @@ describe("GET /ready", () => {
   ])("is $status while the inbox $what, and gives the reason to the owner alone", async ({ found, status, name }) => {
     const { server, problems } = openTroubled();
     problems.mockResolvedValue(found);
-    await server.start();
+    await server.ready();
     expect(await ready(server)).toEqual({ status, body: { status: name } });
     expect(await ready(server, { authorization: `Basic ${btoa("me:guess")}` })).toEqual({
       status,
@@ -95,7 +95,7 @@ describe("GET /ready", () => {
   test("is 503 while GET /health stays 200", async () => {
     const { server, problems } = openTroubled();
     problems.mockResolvedValue([unavailable]);
-    const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
     expect((await fetch(`${url}/ready`)).status).toBe(503);
     const health = await fetch(`${url}/health`);
     expect([health.status, await health.json()]).toEqual([200, { status: "ok" }]);
@@ -105,7 +105,7 @@ describe("GET /ready", () => {
     await using redis = await startRedis();
     const inbox = await redis.emptyDatabase();
     await using server = openServer({ inbox, now: () => Date.now() + 3_600_000 });
-    const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
     const response = await fetch(`${url}/ready`, { headers: asOwner });
     expect([response.status, await response.json()]).toMatchObject([
       200,
@@ -116,7 +116,7 @@ describe("GET /ready", () => {
   test("is 503 while the inbox fails to report, without what its driver says", async () => {
     const { server, problems } = openTroubled();
     problems.mockRejectedValue(new Error("connect to postgres://me:hunter2@host"));
-    await server.start();
+    await server.ready();
     const { status, body } = await ready(server, asOwner);
     expect([status, body]).toMatchObject([503, { problems: [{ code: "INBOX_UNAVAILABLE" }] }]);
     expect(JSON.stringify(body)).not.toContain("hunter2");
@@ -126,7 +126,7 @@ describe("GET /ready", () => {
     const { server, clock, problems } = openTroubled();
     const frozen = Promise.withResolvers<readonly InboxProblem[]>();
     problems.mockReturnValue(frozen.promise);
-    await server.start();
+    await server.ready();
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const asked = ready(server, asOwner);
@@ -148,7 +148,7 @@ describe("GET /ready", () => {
 
   test("asks the inbox once a second at most, however many ask", async () => {
     const { server, clock, problems } = openTroubled();
-    await server.start();
+    await server.ready();
     await Promise.all(Array.from({ length: 20 }, () => ready(server)));
     clock.now += 999;
     await ready(server);
@@ -163,12 +163,12 @@ describe("GET /ready", () => {
 
   test.each([true, false])("is 503 from close() on, with a background endpoint: %s", async (background) => {
     const server = openServer({ background });
-    await server.start();
+    await server.ready();
     const closing = server.close();
     expect(await ready(server, asOwner)).toMatchObject({ status: 503, body: { problems: [{ code: "CLOSING" }] } });
     await closing;
     expect(await ready(server)).toMatchObject({ status: 503 });
-    await server.start();
+    await server.ready();
     expect(await ready(server)).toMatchObject({ status: 200 });
   });
 });

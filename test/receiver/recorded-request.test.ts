@@ -18,7 +18,7 @@ async function openServer() {
   const handler = vi.fn();
   server.webhook("inline", handler);
   server.webhook("kept", { background: true, retention: "1h" }, handler);
-  await server.start();
+  await server.ready();
   const send = async (endpoint: string, id: string) => {
     const response = await server.request(deliveryRequest({ endpoint, payload, id, baseUrl, secret }));
     await waitFor(async () => expect((await server.inbox.counts()).kept?.queued ?? 0).toBe(0));

@@ -168,10 +168,10 @@ describe("The secret", () => {
 });
 
 describe("An empty WEBHOOK_SECRET", () => {
-  test.each(["start", "launch"] as const)("ends %s() with OPTION_INVALID", async (method) => {
+  test.each(["ready", "launch"] as const)("ends %s() with OPTION_INVALID", async (method) => {
     vi.stubEnv("WEBHOOK_SECRET", "");
     const { server } = createServer();
-    const started = method === "start" ? server.start() : server.launch({ port: 0, ownsProcess: false });
+    const started = method === "ready" ? server.ready() : server.launch({ port: 0 });
     await expect(started).rejects.toMatchObject({
       code: "OPTION_INVALID",
       message: expect.stringContaining("WEBHOOK_SECRET"),
@@ -195,7 +195,7 @@ describe("An empty WEBHOOK_SECRET", () => {
   test("is not asked for where an option is given", async () => {
     vi.stubEnv("WEBHOOK_SECRET", "");
     const { server } = createServer({ secret: "s3cret" });
-    await server.start();
+    await server.ready();
     expect((await server.fetch(withSecret("s3cret"))).status).toBe(200);
   });
 
@@ -210,7 +210,7 @@ describe("An empty WEBHOOK_SECRET", () => {
     vi.stubEnv("WEBHOOK_SECRET", "present");
     vi.stubEnv("WEBHOOK_SECRET_PREVIOUS", "");
     const { server } = createServer();
-    await server.start();
+    await server.ready();
     expect((await server.fetch(withSecret("present"))).status).toBe(200);
     expect((await server.fetch(withSecret(""))).status).toBe(403);
   });
@@ -335,7 +335,7 @@ describe("What is told of the secret, once, with the first request or at the sta
   test("is that there is one, and not which", async () => {
     const { server, logger, warnings } = createServer({ secret: "s3cret" });
     await server.fetch(delivery({}));
-    await server.start();
+    await server.ready();
     expect(logger.lines.filter(({ msg }) => msg.includes("secret is set"))).toEqual([
       { level: "info", msg: "A webhook secret is set: only deliveries that carry it are accepted." },
     ]);
@@ -345,9 +345,9 @@ describe("What is told of the secret, once, with the first request or at the sta
 
   test("is a warning where there is none, with what to do about it", async () => {
     const { server, warnings } = createServer();
-    await server.start();
+    await server.ready();
     await server.fetch(delivery({}));
-    await server.start();
+    await server.ready();
     expect(warnings()).toEqual([expect.stringMatching(/open to everyone.*WEBHOOK_SECRET.*\{ secret \}.*on the Hub/)]);
   });
 
@@ -363,20 +363,20 @@ describe("What is told of the secret, once, with the first request or at the sta
     ["holds a tab", "planted-s3\tcret", /^The secret holds a character that is not printable ASCII/],
   ])("is a warning where it can never arrive, because it %s", async (_why, secret, warning) => {
     const { server, logger, warnings } = createServer({ secret });
-    await server.start();
+    await server.ready();
     expect(warnings()).toEqual([expect.stringMatching(warning)]);
     expect(logger.text()).not.toMatch(/s3\\?t?cr/);
   });
 
   test("names which of several can never arrive", async () => {
     const { server, warnings } = createServer({ secret: ["a fine one", " spaced one "] });
-    await server.start();
+    await server.ready();
     expect(warnings()).toEqual([expect.stringMatching(/^Secret number 2 begins or ends with white space/)]);
   });
 
   test("is nothing more where it is fine, spaces in the middle included", async () => {
     const { server, warnings } = createServer({ secret: "a fine secret ~!" });
-    await server.start();
+    await server.ready();
     expect(warnings()).toEqual([]);
   });
 });

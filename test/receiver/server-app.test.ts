@@ -318,7 +318,7 @@ describe("Without middleware in front of it", () => {
       return route(request, ...rest);
     };
     server.webhook("other", () => {});
-    const { url: baseUrl } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    const { url: baseUrl } = await server.launch({ port: 0, host: "127.0.0.1" });
     for (const endpoint of endpoints) await fetch(deliveryRequest({ endpoint, payload, secret, baseUrl }));
     await server.close();
     return routed;
@@ -340,7 +340,7 @@ describe("Without middleware in front of it", () => {
     const { server } = createServer();
     server.app.all("*", (context) => context.text("never reached"));
     await using launched = server;
-    const { url: baseUrl } = await launched.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    const { url: baseUrl } = await launched.launch({ port: 0, host: "127.0.0.1" });
     const response = await fetch(deliveryRequest({ endpoint: "retrain", payload, secret, baseUrl }));
     expect(await response.json()).toEqual({ retrained: true });
   });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { PermanentError, WebhooksServer } from "../../src/index.ts";
+import { NonRetriableError, WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, settled, webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { waitFor } from "../support/wait-for.ts";
@@ -24,7 +24,7 @@ describe("settled(server)", () => {
     const retrain = vi.fn(async () => {}).mockRejectedValueOnce(new Error("no GPU is free"));
     server.webhook("retrain", background, retrain);
     server.webhook("review", background, async () => {
-      throw new PermanentError("There is no card.");
+      throw new NonRetriableError("There is no card.");
     });
     await deliver("retrain", "first");
     await deliver("review", "second");

@@ -80,7 +80,7 @@ describe("webhook with a handler", () => {
   test("takes further endpoints after the launch, and logs where they are", async () => {
     const logger = createMemoryLogger();
     await using server = new WebhooksServer({ logger });
-    const { url, publicUrl } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    const { url, publicUrl } = await server.launch({ port: 0, host: "127.0.0.1" });
     server.webhook("late", () => "done");
     expect(logger.lines.at(-1)).toEqual({
       level: "info",

@@ -42,7 +42,7 @@ describe("Registering a server", () => {
     const scene = await openScene();
     const server = serverOf({ retrain });
     await using _closed = server;
-    const { port } = await server.launch({ port: 0, ownsProcess: false });
+    const { port } = await server.launch({ port: 0, handleSignals: false });
     await scene.register(server, { baseUrl: `http://127.0.0.1:${port}` });
     expect(await scene.hub.push({ type: "dataset", name: "me/data" })).toMatchObject([{ status: 200 }]);
   });

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
-import { PermanentError, WebhooksServer } from "hub-webhooks";
+import { NonRetriableError, WebhooksServer } from "hub-webhooks";
 
 /*
  * A receiver of the built package as a user would write one. What becomes of a delivery follows from the beginning of
@@ -20,7 +20,7 @@ server.webhook(
   { background: true, attempts: 5, backoff: { first: 200, max: "2s" }, concurrency: 8 },
   async (_payload, { delivery: { id, attempt }, signal }) => {
     if (id.startsWith("poison")) throw new Error("This one never works.");
-    if (id.startsWith("hopeless")) throw new PermanentError("This one cannot work.");
+    if (id.startsWith("hopeless")) throw new NonRetriableError("This one cannot work.");
     if (id.startsWith("second-try") && attempt === 1) throw new Error("It works the next time.");
     if (id.startsWith("slow")) await pause(1_000, undefined, { signal });
   },

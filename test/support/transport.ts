@@ -7,7 +7,7 @@ export type Send = (server: WebhooksServer, request: Request) => Promise<Respons
 const transports: Readonly<Record<string, Send>> = {
   "in memory": async (server, request) => server.fetch(request),
   "over a socket": async (server, request) => {
-    const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
     const { pathname, search } = new URL(request.url);
     try {
       const body = request.body === null ? undefined : await request.arrayBuffer();

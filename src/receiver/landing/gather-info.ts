@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { webhooksPath } from "../delivery-request.ts";
 import type { InboxCount } from "../inbox-counts.ts";
-import { readSpace } from "../space.ts";
+import { readSpace } from "../runtime.ts";
 import type { LandingActivity, LandingInfo } from "./info.ts";
 import type { LandingSource } from "./source.ts";
 

@@ -3,6 +3,7 @@ import type { Logger } from "../../core/logger.ts";
 import { maskUrl } from "../../core/url-secrets.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
 import { defaultInboxUrl, openInbox } from "../../inbox/open-inbox.ts";
+import { isTestRun } from "../runtime.ts";
 
 /** What {@link openServerInbox} needs. */
 export interface OpenServerInboxOptions {
@@ -44,13 +45,4 @@ async function openTestInbox({ log, now }: Pick<OpenServerInboxOptions, "log" | 
   log().info("Test run: the inbox is in memory. Set INBOX_URL or the option inbox to use another one.");
   const { SqliteInbox } = await import("../../inbox/sqlite/sqlite-inbox.ts");
   return new SqliteInbox({ file: ":memory:", log, now });
-}
-
-/** Whether a test runner has started this process: vitest, `node --test`, or any that sets `NODE_ENV`, as Jest does. */
-function isTestRun(): boolean {
-  return (
-    readEnvironment("VITEST") !== undefined ||
-    readEnvironment("NODE_TEST_CONTEXT") !== undefined ||
-    readEnvironment("NODE_ENV") === "test"
-  );
 }

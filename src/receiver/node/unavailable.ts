@@ -34,6 +34,6 @@ export function openMetrics(): never {
 }
 
 /** There is no process to own. */
-export function ownProcess(): () => void {
+export function handleSignals(): () => void {
   return () => {};
 }

@@ -18,7 +18,7 @@ async function launch(options: WebhooksServerOptions = {}, launchOptions: Launch
   const server = new WebhooksServer({ secret: "s3cret", ...options, logger });
   server.webhook("retrain", { background: true }, () => {});
   onTestFinished(() => server.close());
-  const launched = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false, ...launchOptions });
+  const launched = await server.launch({ port: 0, host: "127.0.0.1", ...launchOptions });
   return { ...launched, logger };
 }
 
@@ -77,7 +77,7 @@ describe("A launched server says where its dashboard is", () => {
     const logger = createMemoryLogger();
     await using server = new WebhooksServer({ secret: "s3cret", logger });
     server.webhook("inline", () => {});
-    await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    await server.launch({ port: 0, host: "127.0.0.1" });
     expect(logger.text()).not.toContain("dashboard");
   });
 });

@@ -71,7 +71,7 @@ export async function openScene(options: Omit<WebhooksServerOptions, "logger" | 
   server.webhook("later", background, () => {
     throw new RetryAfterError("1h");
   });
-  const launched = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+  const launched = await server.launch({ port: 0, host: "127.0.0.1" });
   scene.url = launched.url;
   return scene;
 }

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { PermanentError, WebhookError, WebhooksServer } from "../../../src/index.ts";
+import { NonRetriableError, WebhookError, WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { inboxFile } from "../../inbox/open-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
@@ -25,7 +25,7 @@ function openServer() {
   server.webhook("fine", { background: true, schema: null }, handler);
   server.webhook("failing", { background: true }, () => {
     handler();
-    throw new PermanentError("There is <b>no</b> such model.");
+    throw new NonRetriableError("There is <b>no</b> such model.");
   });
   onTestFinished(() => server.close());
   return { server, logger, handler };
@@ -335,7 +335,7 @@ describe("The dashboard", () => {
     { what: "a replay of one delivery", method: "replay", path: "replay", seconds: 5 },
   ] as const)("gives $what $seconds s, and leaves no timer", async ({ method, path, seconds }) => {
     const { server } = openServer();
-    await server.start();
+    await server.ready();
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const timersBefore = vi.getTimerCount();
@@ -359,7 +359,7 @@ describe("The dashboard", () => {
 
   test("does not wait for ever for an inbox that does not answer", async () => {
     const { server } = openServer();
-    await server.start();
+    await server.ready();
     vi.spyOn(server.inbox, "counts").mockReturnValue(new Promise(() => {}));
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());

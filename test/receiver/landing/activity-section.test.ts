@@ -191,7 +191,7 @@ describe("The activity", () => {
     });
     await using server = new WebhooksServer({ logger: createMemoryLogger(), secret: "s3cret" });
     server.webhook("retrain", { background: true }, () => {});
-    await server.start();
+    await server.ready();
     const response = await server.request("/");
     expect(response.status).toBe(200);
     expect(await response.text()).toMatch(/In the inbox<\/dt><dd><span class="dot open"><\/span>unknown/);

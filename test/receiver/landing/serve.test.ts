@@ -9,7 +9,7 @@ describe("The addresses on the landing page of a launched server", () => {
   ): Promise<{ page: string; url: string }> {
     await using server = new WebhooksServer({ logger: createMemoryLogger(), ...options });
     server.webhook("retrain", () => "done");
-    const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
     const response = await fetch(`${url}/`, { headers });
     return { page: await response.text(), url };
   }

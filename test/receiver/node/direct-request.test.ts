@@ -22,7 +22,7 @@ server.webhook("picky", { scope: "discussion" }, async () => "never");
 
 let url: string;
 beforeAll(async () => {
-  ({ url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false }));
+  ({ url } = await server.launch({ port: 0, host: "127.0.0.1" }));
 });
 afterAll(() => server.close());
 

@@ -12,7 +12,7 @@ server.app.post("/ignored", (context) => context.json({ ignored: true }));
 
 let url: string;
 beforeAll(async () => {
-  ({ url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false }));
+  ({ url } = await server.launch({ port: 0, host: "127.0.0.1" }));
 });
 afterAll(() => server.close());
 

@@ -17,7 +17,11 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-const anyPort: LaunchOptions = { port: 0, ownsProcess: false };
+function countListeners(): number[] {
+  return ["SIGTERM", "SIGINT", "unhandledRejection"].map((event) => process.listenerCount(event));
+}
+
+const anyPort: LaunchOptions = { port: 0 };
 
 function createReceiver() {
   const logger = createMemoryLogger();
@@ -173,25 +177,32 @@ describe("A launched server", () => {
     const before = listeners();
     await using launched = server;
     await launched.launch(anyPort);
-    expect(listeners()).toEqual(before);
+    expect(countListeners()).toEqual(before);
   });
 
-  test("lets go of the process that it owned when it is closed", async () => {
+  test("leaves the process alone under a test runner", async () => {
     const { server } = createReceiver();
-    const listeners = () => ["SIGTERM", "SIGINT", "unhandledRejection"].map((event) => process.listenerCount(event));
-    const before = listeners();
-    await server.launch({ port: 0 });
-    expect(listeners()).toEqual(before.map((count) => count + 1));
+    const before = countListeners();
+    await server.launch(anyPort);
+    expect(countListeners()).toEqual(before);
     await server.close();
-    expect(listeners()).toEqual(before);
+  });
+
+  test("handles signals and unhandled rejections until it is closed", async () => {
+    const { server } = createReceiver();
+    const before = countListeners();
+    await server.launch({ port: 0, handleSignals: true });
+    expect(countListeners()).toEqual(before.map((count) => count + 1));
+    await server.close();
+    expect(countListeners()).toEqual(before);
   });
 });
 
-describe("start", () => {
+describe("ready", () => {
   test("prepares the server once, however often it is asked", async () => {
     const { server, logger } = createReceiver();
-    await Promise.all([server.start(), server.start()]);
-    await server.start();
+    await Promise.all([server.ready(), server.ready()]);
+    await server.ready();
     await using launched = server;
     await launched.launch(anyPort);
     expect(logger.lines.filter(({ msg }) => msg.includes("secret is set"))).toHaveLength(1);
@@ -203,7 +214,7 @@ describe("Where a server listens", () => {
     const { server, readyLines } = createReceiver();
     await using launched = server;
     // Another program may hold that port: then the refusal says which port it was.
-    const listening = await launched.launch({ ownsProcess: false }).catch((error: unknown) => error);
+    const listening = await launched.launch().catch((error: unknown) => error);
     const said = listening instanceof Error ? listening.message : JSON.stringify(readyLines());
     expect(said).toMatch(/http:\/\/127\.0\.0\.1:7860|Port 7860 on 127\.0\.0\.1 is taken/);
   });
@@ -213,7 +224,7 @@ describe("Where a server listens", () => {
     vi.stubEnv("PORT", "0");
     const { server } = createReceiver();
     await using launched = server;
-    const { port, url } = await launched.launch({ ownsProcess: false });
+    const { port, url } = await launched.launch();
     expect(port).not.toBe(7860);
     expect(url).toBe(`http://localhost:${port}`);
     expect((await deliverTo(url)).status).toBe(200);
@@ -240,7 +251,7 @@ describe("Where a server listens", () => {
     async (port) => {
       vi.stubEnv("PORT", port);
       const { server, readyLines } = createReceiver();
-      await expect(server.launch({ ownsProcess: false })).rejects.toMatchObject({
+      await expect(server.launch()).rejects.toMatchObject({
         code: "OPTION_INVALID",
         message: `PORT is ${JSON.stringify(port)}: give a number from 0 to 65535.`,
       });
@@ -251,7 +262,7 @@ describe("Where a server listens", () => {
 
   test.each([-1, 65_536, 78.5, Number.NaN])("is not what the option says where that is no port: %d", async (port) => {
     const { server } = createReceiver();
-    await expect(server.launch({ port, ownsProcess: false })).rejects.toMatchObject({
+    await expect(server.launch({ port })).rejects.toMatchObject({
       code: "OPTION_INVALID",
       message: expect.stringContaining(`"port" is ${port}`),
     });
@@ -309,7 +320,7 @@ describe("A server that cannot listen", () => {
   test("says that the port is taken, and can be launched elsewhere then", async () => {
     await using taken = await takePort();
     const { server } = createReceiver();
-    await expect(server.launch({ port: taken.port, host: "127.0.0.1", ownsProcess: false })).rejects.toMatchObject({
+    await expect(server.launch({ port: taken.port, host: "127.0.0.1" })).rejects.toMatchObject({
       code: "PORT_IN_USE",
       message: expect.stringMatching(new RegExp(`^Port ${taken.port} on 127\\.0\\.0\\.1 is taken: .+PORT\\.$`)),
       cause: expect.objectContaining({ code: "EADDRINUSE" }),
@@ -330,7 +341,7 @@ describe("A server that cannot listen", () => {
     await using taken = await takePort();
     const { server } = createReceiver();
     await Promise.all([
-      expect(server.launch({ port: taken.port, host: "127.0.0.1", ownsProcess: false })).rejects.toMatchObject({
+      expect(server.launch({ port: taken.port, host: "127.0.0.1" })).rejects.toMatchObject({
         code: "PORT_IN_USE",
       }),
       expect(server.close()).resolves.toBeUndefined(),
@@ -395,7 +406,7 @@ describe("A launch that failed over a setting", () => {
   test("works once the setting is mended", async () => {
     vi.stubEnv("LOG_LEVEL", "loud");
     await using server = new WebhooksServer({ secret: "s3cret" });
-    const options = { port: 0, host: "127.0.0.1", ownsProcess: false };
+    const options = { port: 0, host: "127.0.0.1" };
     await expect(server.launch(options)).rejects.toMatchObject({ code: "OPTION_INVALID" });
     vi.stubEnv("LOG_LEVEL", "silent");
     const { url } = await server.launch(options);

@@ -25,7 +25,7 @@ function serverWithSecret(secret?: string): WebhooksServer {
 }
 
 function launchThrough(server: WebhooksServer, host: LocaltunnelServer) {
-  return server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false, tunnel: { host: host.url, timeout: "15s" } });
+  return server.launch({ port: 0, host: "127.0.0.1", tunnel: { host: host.url, timeout: "15s" } });
 }
 
 function said(level: string): string[] {
@@ -80,7 +80,6 @@ describe("A server launched with a tunnel", () => {
     const { publicUrl } = await server.launch({
       port: 0,
       host: "127.0.0.1",
-      ownsProcess: false,
       timeouts: { headers: 50, request: 50, keepAlive: 50 },
       tunnel: { host: host.url, timeout: "15s" },
     });
@@ -103,14 +102,14 @@ describe("A server launched with a tunnel", () => {
     vi.stubEnv("TUNNEL", "1");
     vi.stubEnv("LOCALTUNNEL_HOST", host.url);
     await using server = serverWithSecret("s3cret-of-ours");
-    const { publicUrl } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    const { publicUrl } = await server.launch({ port: 0, host: "127.0.0.1" });
     expect((await deliver(publicUrl, "s3cret-of-ours")).status).toBe(200);
   });
 
   test("leaves its port to the next try where the tunnel cannot be opened", async () => {
     await using host = await startLocaltunnelServer({ mode: "forbidden" });
     await using server = serverWithSecret("s3cret-of-ours");
-    const own = { port: await freePort(), host: "127.0.0.1", ownsProcess: false };
+    const own = { port: await freePort(), host: "127.0.0.1" };
     const through = { ...own, tunnel: { host: host.url, timeout: "15s" } as const };
     await expect(server.launch(through)).rejects.toMatchObject({ code: "TUNNEL_FAILED" });
     expect((await server.launch({ ...own, tunnel: false })).port).toBe(own.port);
@@ -126,7 +125,7 @@ describe("A server launched with a tunnel", () => {
       message: expect.stringMatching(/LOCALTUNNEL_HOST.*TUNNEL=cloudflared.*PUBLIC_URL for a server/),
     });
     expect(printed.mock.calls.join("")).not.toContain("Give it to the Hub");
-    const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
     expect((await deliver(url)).status).toBe(200);
   });
 
@@ -137,7 +136,7 @@ describe("A server launched with a tunnel", () => {
     await expect(launchThrough(server, host)).rejects.toMatchObject({ code: "TUNNEL_FAILED" });
     // The socket of the server, and the one that the tunnel was to lead to.
     expect(listen.mock.contexts.map((socket) => socket instanceof Server && socket.listening)).toEqual([false, false]);
-    const { url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false });
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
     expect((await deliver(url, "s3cret-of-ours")).status).toBe(200);
   });
 
@@ -187,7 +186,7 @@ describe("A server launched with a tunnel", () => {
     await using host = await startLocaltunnelServer({ answer: { id: "another-bot" } });
     await using server = serverWithSecret("s3cret-of-ours");
     const tunnel = { host: host.url, subdomain: "my-bot" };
-    await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false, tunnel });
+    await server.launch({ port: 0, host: "127.0.0.1", tunnel });
     await vi.waitFor(
       () => expect(said("warn")).toEqual([expect.stringMatching(/^The name my-bot was wished for/)]),
       15_000,
@@ -199,7 +198,7 @@ describe("A server launched with a tunnel", () => {
     const set = vi.spyOn(globalThis, "setTimeout");
     const cleared = vi.spyOn(globalThis, "clearTimeout");
     const server = serverWithSecret("s3cret-of-ours");
-    await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false, tunnel: { host: host.url } });
+    await server.launch({ port: 0, host: "127.0.0.1", tunnel: { host: host.url } });
     const lives = set.mock.calls.findIndex(([, ms]) => ms === 72 * 60 * 60 * 1_000);
     const timer = set.mock.results[lives]?.value;
     await server.close();
@@ -225,7 +224,7 @@ describe("A server launched with a tunnel", () => {
     await using host = await startLocaltunnelServer({ answer: { url: `http://127.0.0.1:${page.port}` } });
     await using server = serverWithSecret("s3cret-of-ours");
     const tunnel = { host: host.url, timeout: "61s" } as const;
-    await expect(server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false, tunnel })).rejects.toMatchObject({
+    await expect(server.launch({ port: 0, host: "127.0.0.1", tunnel })).rejects.toMatchObject({
       code: "TUNNEL_FAILED",
       message: expect.stringMatching(/answers with something else than this server/),
     });
@@ -235,7 +234,7 @@ describe("A server launched with a tunnel", () => {
     await using proxy = await startLocalServer((_request, response) => response.end("proxy"));
     const publicUrl = `http://127.0.0.1:${proxy.port}`;
     await using server = serverWithSecret("s3cret-of-ours");
-    const launched = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false, tunnel: { publicUrl } });
+    const launched = await server.launch({ port: 0, host: "127.0.0.1", tunnel: { publicUrl } });
     expect(launched.publicUrl).toBe(publicUrl);
     expect(said("info")).toContain("A public address of your own leads from the internet to this server");
     expect(logger.lines.find(({ endpoints }) => endpoints)).toMatchObject({
@@ -246,7 +245,7 @@ describe("A server launched with a tunnel", () => {
   test("refuses a TUNNEL that is none before it listens", async () => {
     vi.stubEnv("TUNNEL", "yes");
     await using server = serverWithSecret("s3cret-of-ours");
-    await expect(server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false })).rejects.toMatchObject({
+    await expect(server.launch({ port: 0, host: "127.0.0.1" })).rejects.toMatchObject({
       code: "OPTION_INVALID",
     });
   });

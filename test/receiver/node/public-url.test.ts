@@ -14,7 +14,7 @@ function createReceiver() {
   const logger = createMemoryLogger();
   const server = new WebhooksServer({ logger });
   server.webhook("retrain", () => "done");
-  const launch = (options: LaunchOptions) => server.launch({ port: 0, ownsProcess: false, ...options });
+  const launch = (options: LaunchOptions) => server.launch({ port: 0, ...options });
   return { server, logger, launch };
 }
 
@@ -87,7 +87,7 @@ describe("A launch that is not announced", () => {
     const logger = createMemoryLogger();
     await using server = new WebhooksServer({ logger, secret: "two lines\n" });
     server.webhook("retrain", () => "done");
-    await server.launch({ port: 0, ownsProcess: false, announce: false });
+    await server.launch({ port: 0, announce: false });
     expect(logger.lines.map(({ level }) => level)).toEqual(["warn"]);
   });
 });

@@ -15,7 +15,7 @@ server.app.post("/own", () => respond());
 
 let url: string;
 beforeAll(async () => {
-  ({ url } = await server.launch({ port: 0, host: "127.0.0.1", ownsProcess: false }));
+  ({ url } = await server.launch({ port: 0, host: "127.0.0.1" }));
 });
 beforeEach(() => void logger.lines.splice(0));
 afterAll(() => server.close());

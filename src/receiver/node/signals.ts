@@ -1,7 +1,7 @@
 import type { Logger } from "../../core/logger.ts";
 
-/** What {@link ownProcess} needs. */
-export interface OwnProcessOptions {
+/** What {@link handleSignals} needs. */
+export interface SignalOptions {
   /** Ends the work; returns whether all of it was finished. */
   close: () => Promise<boolean>;
   log: () => Logger;
@@ -12,7 +12,7 @@ export interface OwnProcessOptions {
  * that took too long; the second one exits at once. A rejection that nobody handles, such as of a promise that a
  * handler left behind, is logged and survived. Returns the function that leaves the process alone again.
  */
-export function ownProcess({ close, log }: OwnProcessOptions): () => void {
+export function handleSignals({ close, log }: SignalOptions): () => void {
   let stopping = false;
   const onSignal = (signal: NodeJS.Signals) => {
     if (stopping) process.exit(1);

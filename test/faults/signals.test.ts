@@ -13,7 +13,7 @@ import { countRows, inOwnProcess } from "./rows.ts";
 
 /* Rows whose other tests run beside what they try, once more on whole programs. */
 
-countRows("own-process");
+countRows("signals");
 
 const token = "hf_PlantedToken4c1d";
 const patient = { timeout: 60_000 };
