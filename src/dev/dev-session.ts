@@ -7,7 +7,7 @@ import type { WatchedThing } from "../payload/watch.ts";
 import { dashboardPath } from "../receiver/dashboard/serve.ts";
 import { webhooksPath } from "../receiver/delivery-request.ts";
 import type { TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
-import type { ServerDescription } from "../server-file/description.ts";
+import type { ServerDescription } from "../server-file/protocol.ts";
 import { createProbe } from "../tunnel/probe.ts";
 import { openTunnel, type Tunnel } from "../tunnel/tunnel.ts";
 import type { DevEvent, DevReady } from "./dev-event.ts";
@@ -159,7 +159,7 @@ class Session implements DevSession {
     this.#tellTakenPorts({ door, hub });
     const server = new ReloadingServer({
       path,
-      reachedAt: { port: door.port, url: door.url, publicUrl: door.url },
+      launched: { port: door.port, url: door.url, publicUrl: door.url },
       // By an address of the user's own everybody reaches all of the server, the dashboard too.
       environment: { ...hub.environment, ...(publicUrl !== undefined && { PUBLIC_URL: publicUrl }) },
       ...{ secret, inbox: this.#inbox(door) },
@@ -179,7 +179,7 @@ class Session implements DevSession {
     const openingWebhooks = this.#openWebhooks(hub, { url: `${door.url}${probe.path}`, answer: probe.answer });
     this.#opening.push(openingTunnel, openingWebhooks);
     const [tunnel, webhooks] = await Promise.all([openingTunnel, openingWebhooks, this.#firstServing.promise]);
-    server.reachedAt(tunnel.url);
+    server.setPublicUrl(tunnel.url);
     const keeper = new WebhookKeeper({
       webhooks,
       onSteps: (steps) => this.#tell({ event: "webhooks", steps }),
@@ -247,7 +247,7 @@ class Session implements DevSession {
       if (tunnel.status === "up") this.#tellProblem(error);
     });
     tunnel.on("urlChanged", (publicUrl) => {
-      this.#parts.server?.reachedAt(publicUrl);
+      this.#parts.server?.setPublicUrl(publicUrl);
       this.#tell({ event: "urlChanged", publicUrl });
     });
     // The Hub may have suspended meanwhile what it could not deliver, and the address may be another one.

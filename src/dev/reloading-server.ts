@@ -1,6 +1,6 @@
 import { messageOf } from "../core/error-message.ts";
 import { WebhookError } from "../core/errors.ts";
-import type { ServerDescription } from "../server-file/description.ts";
+import type { ServerDescription } from "../server-file/protocol.ts";
 import {
   ServerProcess,
   type ServerProcessOptions,
@@ -21,7 +21,7 @@ export interface ReloadingServerEvents {
 
 /** What a {@link ReloadingServer} is made from. */
 export interface ReloadingServerOptions
-  extends Pick<ServerProcessOptions, "path" | "reachedAt" | "environment" | "onOutput">,
+  extends Pick<ServerProcessOptions, "path" | "launched" | "environment" | "onOutput">,
     ReloadingServerEvents {
   /** Asked for besides those that the server has, or in their place. */
   secret: SessionSecret | undefined;
@@ -55,7 +55,7 @@ export class ReloadingServer {
 
   constructor(options: ReloadingServerOptions) {
     this.#options = options;
-    this.#publicUrl = options.reachedAt.publicUrl;
+    this.#publicUrl = options.launched.publicUrl;
     this.#watcher = new SourceWatcher({ onChange: ({ paths, isLoaded }) => this.#changed(paths, isLoaded) });
     // Also a file that fails before it has loaded anything can be mended.
     this.#watcher.add(options.path);
@@ -76,9 +76,9 @@ export class ReloadingServer {
   }
 
   /** Tells the server, and those that follow it, where they are reached from now on. */
-  reachedAt(publicUrl: string): void {
+  setPublicUrl(publicUrl: string): void {
     this.#publicUrl = publicUrl;
-    this.#process?.reachedAt(publicUrl);
+    this.#process?.setPublicUrl(publicUrl);
   }
 
   /** Ends the server, once the handlers in work are done or have had their time. */
@@ -126,10 +126,10 @@ export class ReloadingServer {
   }
 
   async #startProcess(): Promise<void> {
-    const { path, reachedAt, environment, onOutput, secret, inbox } = this.#options;
+    const { path, launched, environment, onOutput, secret, inbox } = this.#options;
     const started = ServerProcess.serve({
       path,
-      reachedAt: { ...reachedAt, publicUrl: this.#publicUrl },
+      launched: { ...launched, publicUrl: this.#publicUrl },
       ...{ secret, inbox },
       onLoading: (loaded) => this.#watcher.add(loaded),
       ...(environment && { environment }),

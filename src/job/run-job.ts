@@ -3,34 +3,33 @@ import type { Outcome } from "../payload/delivery.ts";
 import { launchHost } from "../receiver/launch-host.ts";
 import { type DetailedServer, type JobDelivery, serverDetails } from "../receiver/server-details.ts";
 import type { WebhooksServer } from "../receiver/webhooks-server.ts";
-import { serverFileInvalid } from "../server-file/invalid.ts";
-import { abortedBySignals } from "./process-signals.ts";
+import { serverFileInvalid } from "../server-file/load-failure.ts";
 
-/** What {@link runJob} may be given beside the server. */
+/** Options of {@link runJob}. */
 export interface RunJobOptions {
   /** The endpoint to run. Default: the only one. */
   endpoint?: string | undefined;
-  /** Where `WEBHOOK_PAYLOAD` and `WEBHOOK_ID` are. Default: the environment of the process. */
+  /** Contains `WEBHOOK_PAYLOAD` and `WEBHOOK_ID`. Default: the environment of the process. */
   environment?: Readonly<Record<string, string | undefined>>;
-  /** Aborts the handler's signal. Default: the first SIGTERM or SIGINT does, and the second ends the process. */
+  /** Aborts the handler's signal. Default: the first SIGTERM or SIGINT aborts it, and the second ends the process. */
   signal?: AbortSignal;
 }
 
-/** How a job ended that did not fail. */
+/** The outcome of a job that did not fail. */
 export type JobOutcome = Exclude<Outcome, { status: "failed" }>;
 
 /**
- * Runs an endpoint of a server inside a job of a webhook: on the payload in `WEBHOOK_PAYLOAD`, with `WEBHOOK_ID` as
- * the delivery's id. Filter, schema, time limit and log line are those of a delivery over HTTP. The secret is not asked
- * for: whoever sets the environment of a process needs none. An endpoint that works in the background is run here at
- * once, one time, and no inbox is opened: it is the job that may be tried again.
+ * Runs an endpoint of a server inside a job of a webhook, on the payload in `WEBHOOK_PAYLOAD`, with `WEBHOOK_ID` as the
+ * delivery ID. Filter, schema, timeout and log line are the same as for a delivery over HTTP. The secret is not checked:
+ * setting the environment of a process needs more rights than sending a request. A background endpoint runs
+ * immediately, with one attempt and without an inbox: the job itself can be retried.
  *
- * A failure is thrown. As the last line of a file that makes the process end with 1, and otherwise with 0.
+ * A failure is thrown. As the last line of a file, that sets the exit code of the process to 1; otherwise it is 0.
  *
  * @throws `HANDLER_FAILED` with what the handler threw as `cause`, `HANDLER_TIMED_OUT`, `RESULT_NOT_JSON`;
  * `PAYLOAD_MISSING`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`;
- * `SERVER_FILE_INVALID` in a file that `hub-webhooks` runs, which is to run no job by itself; `OPTION_INVALID`; the
- * reason of `signal` where that is aborted before.
+ * `SERVER_FILE_INVALID` when a file that `hub-webhooks` runs calls it; `OPTION_INVALID`; the reason of `signal` when it
+ * is already aborted.
  * @example
  * ```ts
  * import { runJob } from "hub-webhooks/job";
@@ -41,44 +40,68 @@ export type JobOutcome = Exclude<Outcome, { status: "failed" }>;
  */
 export async function runJob(server: WebhooksServer, options: RunJobOptions = {}): Promise<JobOutcome> {
   if (launchHost()) {
-    throw serverFileInvalid(
-      "It runs a job itself, by runJob(): start it with node, or move that line to a file of its own.",
-    );
+    throw serverFileInvalid("It calls runJob() itself: start it with node, or move that call to a separate file.");
   }
   const { environment = process.env } = options;
   const endpoint = chooseEndpoint(server, options.endpoint);
   const body = readPayload(environment);
-  const signals = options.signal ? undefined : abortedBySignals();
-  const signal = options.signal ?? signals?.signal ?? AbortSignal.abort();
+  const handled = options.signal ? undefined : handleSignals();
+  const signal = options.signal ?? handled?.signal ?? AbortSignal.abort();
   try {
     signal.throwIfAborted();
     const outcome = await deliver(server, { endpoint, body, id: environment.WEBHOOK_ID, signal });
     if (outcome.status === "failed") throw outcome.error;
     return outcome;
   } finally {
-    signals?.release();
+    handled?.release();
   }
 }
 
-/** The endpoint that is meant. None is guessed by its filter: with the next one that is added, it might be another. */
+/** The reason with which a handler's signal is aborted when its job is stopped. */
+export function jobStopped(): WebhookError {
+  return new WebhookError("The job was stopped: run it again to finish the rest.", { code: "CLOSING" });
+}
+
+const stopSignals = ["SIGTERM", "SIGINT"] as const;
+
+/**
+ * The first SIGTERM or SIGINT aborts the signal. The second exits with 1: the first process of a container would
+ * otherwise ignore it. `release()` removes the handlers.
+ */
+function handleSignals(): { signal: AbortSignal; release: () => void } {
+  const controller = new AbortController();
+  const onSignal = () => {
+    if (controller.signal.aborted) process.exit(1);
+    controller.abort(jobStopped());
+  };
+  for (const name of stopSignals) process.on(name, onSignal);
+  return {
+    signal: controller.signal,
+    release() {
+      for (const name of stopSignals) process.off(name, onSignal);
+    },
+  };
+}
+
+/** Never chooses by filter: adding another endpoint could change the result. */
 function chooseEndpoint(server: DetailedServer, name: string | undefined): string {
   const names = server[serverDetails]().endpoints.map((endpoint) => endpoint.name);
-  const [only] = names;
-  if (only === undefined) {
-    throw new WebhookError("The server has no endpoint: register a handler, with server.webhook(…).", {
+  const [first] = names;
+  if (first === undefined) {
+    throw new WebhookError("The server has no endpoints: register a handler with server.webhook(…).", {
       code: "ENDPOINT_UNKNOWN",
     });
   }
   const listed = names.join(", ");
   if (name !== undefined) {
     if (names.includes(name)) return name;
-    throw new WebhookError(`There is no endpoint "${name}": name one that the server has: ${listed}.`, {
+    throw new WebhookError(`Unknown endpoint "${name}". Endpoints of the server: ${listed}.`, {
       code: "ENDPOINT_UNKNOWN",
     });
   }
-  if (names.length === 1) return only;
+  if (names.length === 1) return first;
   throw new WebhookError(
-    `The server has several endpoints: ${listed}. Say which one the job is for: --endpoint ${only} in the command, or runJob(server, { endpoint: "${only}" }).`,
+    `The server has several endpoints: ${listed}. Choose one with --endpoint ${first} in the command, or with runJob(server, { endpoint: "${first}" }).`,
     { code: "ENDPOINT_REQUIRED" },
   );
 }
@@ -86,7 +109,7 @@ function chooseEndpoint(server: DetailedServer, name: string | undefined): strin
 function readPayload({ WEBHOOK_PAYLOAD: body }: Readonly<Record<string, string | undefined>>): string {
   if (body) return body;
   throw new WebhookError(
-    "WEBHOOK_PAYLOAD is not set: the Hub sets it in the job of a webhook. To try it here, have a local Hub run the job (hub-webhooks hub --run-jobs), or put a payload into the variable.",
+    "WEBHOOK_PAYLOAD is not set. The Hub sets it in the job of a webhook. To test here, run the job on a local Hub (npx hub-webhooks hub --run-jobs), or set the variable to a payload.",
     { code: "PAYLOAD_MISSING" },
   );
 }
@@ -99,7 +122,7 @@ async function deliver(server: DetailedServer, job: JobDelivery): Promise<Outcom
   } catch (error) {
     if (!WebhookError.isInstance(error) || !payloadCodes.has(error.code)) throw error;
     throw new WebhookError(
-      `What WEBHOOK_PAYLOAD holds is nothing for endpoint "${job.endpoint}": ${error.message} Give it the payload of a delivery as it stands, or name the endpoint that it is for.`,
+      `Endpoint "${job.endpoint}" cannot process WEBHOOK_PAYLOAD: ${error.message} Set it to the payload of a delivery, or choose another endpoint.`,
       { code: error.code, cause: error },
     );
   }

@@ -4,74 +4,96 @@ import { hostLaunches } from "../receiver/launch-host.ts";
 import type { LaunchedServer } from "../receiver/launch-options.ts";
 import { isDetailedServer } from "../receiver/server-details.ts";
 import type { WebhooksServer } from "../receiver/webhooks-server.ts";
-import { serverFileInvalid } from "./invalid.ts";
+import { explainLoadFailure, type LoadFailure, serverFileInvalid } from "./load-failure.ts";
+import { registerTypeScriptHooks } from "./typescript.ts";
 
-/** What {@link loadServer} needs. */
-export interface LoadServerOptions {
-  /** Absolute path of the file. */
-  path: string;
-  /** What the file is told when it launches its server, which does nothing. */
-  reachedAt: LaunchedServer;
-}
+/** Loads one server file in this process, without letting its server listen. */
+export class ServerFileLoader {
+  #loading: string | undefined;
 
-/**
- * Imports a file that makes a server, without letting it listen. The server is its default export; else the one it
- * launches, or the one that `webhookEndpoint` registers on.
- *
- * @throws `SERVER_FILE_INVALID` when it makes no server, or several and exports none; whatever the file throws.
- * @example
- * ```ts
- * const server = await loadServer({ path: "/home/me/bot/server.ts", reachedAt });
- * ```
- */
-export async function loadServer({ path, reachedAt }: LoadServerOptions): Promise<WebhooksServer> {
-  const launched = new Set<object>();
-  const selfLaunching = new Set<object>();
-  const stopHosting = hostLaunches({
-    launched(server) {
-      launched.add(server);
-      return reachedAt;
-    },
-    selfLaunching: (server) => void selfLaunching.add(server),
-  });
-  try {
-    if (!existsSync(path)) throw serverFileInvalid("The file is gone: put it back, or give another one.");
-    const loaded: { default?: unknown } = await import(pathToFileURL(path).href);
-    return chooseServer({ exported: loaded.default, launched, selfLaunching });
-  } finally {
-    stopHosting();
+  /**
+   * Imports the file, TypeScript included, and returns its server: the default export; otherwise the server that the
+   * file launches, or the one that `webhookEndpoint` registers on.
+   *
+   * @throws `SERVER_FILE_INVALID` when the file creates no server, or several and exports none; anything the file throws.
+   * @example
+   * ```ts
+   * const server = await new ServerFileLoader().load({ path: "/home/me/bot/server.ts", launched });
+   * ```
+   */
+  async load({
+    path,
+    launched,
+    onLoad,
+  }: {
+    /** Absolute. */
+    path: string;
+    /** The result of `launch()` in the file, which starts nothing. */
+    launched: LaunchedServer;
+    /** Called with the absolute path of each of the user's files before it is loaded. */
+    onLoad?: (path: string) => void;
+  }): Promise<WebhooksServer> {
+    registerTypeScriptHooks({
+      onLoad: (file) => {
+        this.#loading = file;
+        onLoad?.(file);
+      },
+    });
+    const launching = new Set<object>();
+    const selfLaunching = new Set<object>();
+    const stopHosting = hostLaunches({
+      launched(server) {
+        launching.add(server);
+        return launched;
+      },
+      selfLaunching: (server) => void selfLaunching.add(server),
+    });
+    try {
+      if (!existsSync(path)) throw serverFileInvalid("The file was removed: restore it, or give another one.");
+      const loaded: { default?: unknown } = await import(pathToFileURL(path).href);
+      return chooseServer({ exported: loaded.default, launching, selfLaunching });
+    } finally {
+      stopHosting();
+    }
+  }
+
+  /** Explains an error of {@link load}, or one that the file throws later. */
+  explain(error: unknown): LoadFailure {
+    return explainLoadFailure(error, { loading: this.#loading });
   }
 }
 
-interface Found {
+function chooseServer({
+  exported,
+  launching,
+  selfLaunching,
+}: {
   exported: unknown;
-  launched: ReadonlySet<object>;
+  launching: ReadonlySet<object>;
   selfLaunching: ReadonlySet<object>;
-}
-
-function chooseServer({ exported, launched, selfLaunching }: Found): WebhooksServer {
+}): WebhooksServer {
   if (isServer(exported)) return exported;
-  const servers = [...launched].filter(isServer);
+  const servers = [...launching].filter(isServer);
   const [server] = servers;
   if (server && servers.length === 1) return server;
   if (servers.length > 1) {
-    throw serverFileInvalid(`It launches ${servers.length} servers: say which one is meant, with export default.`);
+    throw serverFileInvalid(`It launches ${servers.length} servers: choose one with "export default".`);
   }
-  const ownServer = [...selfLaunching].filter(isServer).find(({ endpointNames }) => endpointNames.length > 0);
-  if (ownServer) return ownServer;
+  const defaultServer = [...selfLaunching].filter(isServer).find(({ endpointNames }) => endpointNames.length > 0);
+  if (defaultServer) return defaultServer;
   throw serverFileInvalid(
-    isNothing(exported)
-      ? 'It exports no server: end it with "export default server;".'
-      : 'Its default export is no WebhooksServer of this release: end it with "export default server;", and see that hub-webhooks is up to date.',
+    isEmptyExport(exported)
+      ? 'It exports no server: add "export default server;".'
+      : 'Its default export is not a WebhooksServer of this version: add "export default server;", and update hub-webhooks.',
   );
 }
 
-/** A file without `import` and `export` is no module to Node, and exports an object with nothing in it. */
-function isNothing(exported: unknown): boolean {
+/** To Node, a file without `import` and `export` is CommonJS, which exports an empty object. */
+function isEmptyExport(exported: unknown): boolean {
   return exported === undefined || (typeof exported === "object" && Object.keys(exported ?? {}).length === 0);
 }
 
-/** By a symbol, not by its class: the file may have another copy of the package. */
+/** By a symbol instead of the class: the file may have another copy of the package. */
 function isServer(value: unknown): value is WebhooksServer {
   return isDetailedServer(value) && "launch" in value;
 }

@@ -3,57 +3,83 @@ import { basename } from "node:path";
 import { createInterface } from "node:readline";
 import type { WebhookError } from "../core/errors.ts";
 import type { LaunchedServer } from "../receiver/launch-options.ts";
-import type { ServerDescription } from "./description.ts";
-import { serverFileInvalid } from "./invalid.ts";
-import { type Order, type Report, report } from "./messages.ts";
+import { serverFileInvalid } from "./load-failure.ts";
+import { type Command, type Report, report, type ServerDescription } from "./protocol.ts";
 
-/** A line that the file's process has written. */
+/** A line of the child's output. */
 export interface OutputLine {
   stream: "stdout" | "stderr";
   text: string;
 }
 
-/** How to run a server's file. */
+/** How to run a server file. */
 export interface ServerProcessOptions {
   /** Absolute path of the file. */
   path: string;
-  /** What the file is told when it launches its server. */
-  reachedAt: LaunchedServer;
-  /** Variables on top of this process's own. */
+  /** The result of `launch()` in the file. */
+  launched: LaunchedServer;
+  /** Variables that override those of this process. */
   environment?: Readonly<Record<string, string>>;
-  /** Told of each file of the user's own, before it is loaded. */
+  /** Called with the path of each of the user's files before it is loaded. */
   onLoading?: (path: string) => void;
   onOutput?: (line: OutputLine) => void;
 }
 
-/** A secret that is made for a while. */
+/** A temporary secret. */
 export interface SessionSecret {
   text: string;
-  /** `instead`: in place of those that the server has; `besides`: with them; `where-open`: only where it has none. */
+  /** `instead`: replaces the server's secrets; `besides`: is accepted as well; `where-open`: only if it has none. */
   use: "instead" | "besides" | "where-open";
 }
 
-/** A server that runs and is reached on 127.0.0.1. */
+/** A server that is running, on 127.0.0.1. */
 export interface Serving {
   port: number;
   description: ServerDescription;
 }
 
-/** When it is to stop, the server gives its handlers three seconds; one that blocks the process gets no more. */
+/** On stop, the server waits three seconds for its handlers; one that blocks the process gets no more. */
 const killAfterMs = 5_000;
-/** How long what it wrote last is read after its end. */
+/** How long to read remaining output after the child has exited. */
 const lastOutputMs = 500;
 
 /**
- * A process that runs the file of a server. One of its own: the file can be loaded anew that way, and what it does to
- * its process is done to no other.
+ * Runs a server file in a child process, without letting its server listen, and describes the server.
+ *
+ * @throws `SERVER_FILE_INVALID` when the file throws or creates no server.
+ * @example
+ * ```ts
+ * const { endpoints } = await describeServerFile(findServerFile({ file: "server.ts" }));
+ * ```
+ */
+export function describeServerFile(
+  path: string,
+  {
+    publicUrl = "http://localhost:7860",
+    onOutput,
+    signal,
+  }: {
+    /** Public URL of the server, which `launch()` returns in the file. Default `http://localhost:7860`. */
+    publicUrl?: string | undefined;
+    /** Called with each line that the file prints. */
+    onOutput?: (line: OutputLine) => void;
+    signal?: AbortSignal | undefined;
+  } = {},
+): Promise<ServerDescription> {
+  const launched = { port: 7860, url: "http://localhost:7860", publicUrl };
+  return ServerProcess.describe({ path, launched, signal, ...(onOutput && { onOutput }) });
+}
+
+/**
+ * A child process that runs a server file. In its own process the file can be reloaded, and what it does to the process
+ * affects no other.
  */
 export class ServerProcess {
-  /** Resolves when the process has ended and all it wrote was read. */
+  /** Resolves when the process has exited and its output has been read. */
   readonly ended: Promise<void>;
   readonly #path: string;
   readonly #child: ChildProcess;
-  readonly #answered = Promise.withResolvers<Report>();
+  readonly #report = Promise.withResolvers<Report>();
 
   private constructor(options: ServerProcessOptions) {
     const child = startChild(options);
@@ -61,57 +87,57 @@ export class ServerProcess {
     this.#child = child;
     const ended = Promise.withResolvers<void>();
     this.ended = ended.promise;
-    // One that is busy without end would not notice that nobody is there any more.
-    const killWithUs = () => void child.kill("SIGKILL");
-    process.once("exit", killWithUs);
-    child.once("exit", () => process.off("exit", killWithUs));
+    // A busy child would not notice that its parent is gone.
+    const killWithParent = () => void child.kill("SIGKILL");
+    process.once("exit", killWithParent);
+    child.once("exit", () => process.off("exit", killWithParent));
     child.on("message", (message) => {
       const parsed = report.safeParse(message);
       if (!parsed.success) return;
       if (parsed.data.report === "loading") options.onLoading?.(parsed.data.path);
-      else this.#answered.resolve(parsed.data);
+      else this.#report.resolve(parsed.data);
     });
     child.once("exit", () => {
-      // A program that it has started may live on and hold its output open.
-      const letGo = setTimeout(() => {
+      // A grandchild may live on and hold the output open.
+      const closeOutput = setTimeout(() => {
         child.stdout?.destroy();
         child.stderr?.destroy();
       }, lastOutputMs);
-      child.once("close", () => clearTimeout(letGo));
+      child.once("close", () => clearTimeout(closeOutput));
     });
-    // Its reports come before the end of its channel, and both may come after its exit.
+    // Reports arrive before the end of the channel, and both may arrive after the exit.
     child.once("close", (code, signal) => {
-      const how = signal === null ? `code ${code}` : signal;
-      this.#answered.resolve({
+      const status = signal === null ? `code ${code}` : signal;
+      this.#report.resolve({
         report: "failed",
-        reason: `Its process ended with ${how} before the server was there.`,
+        reason: `Its process exited with ${status} before the server was ready.`,
       });
       ended.resolve();
     });
     child.on("error", (error) => {
-      this.#answered.reject(error);
+      this.#report.reject(error);
       if (child.pid === undefined) ended.resolve();
     });
-    void this.#answered.promise.catch(() => {});
+    void this.#report.promise.catch(() => {});
     for (const stream of ["stdout", "stderr"] as const) {
       const output = child[stream];
       if (output) createInterface({ input: output }).on("line", (text) => options.onOutput?.({ stream, text }));
     }
   }
 
-  /** Starts the process and lets it serve. */
+  /** Starts the process and its server. */
   static serve({
     secret,
     inbox,
     ...options
   }: ServerProcessOptions & { secret: SessionSecret | undefined; inbox?: string | undefined }): ServerProcess {
     const started = new ServerProcess(options);
-    const { path, reachedAt } = options;
-    started.#send({ order: "serve", path, reachedAt, secret, inbox });
+    const { path, launched } = options;
+    started.#send({ command: "serve", path, launched, secret, inbox });
     return started;
   }
 
-  /** Runs the file only to learn what its server is like. */
+  /** Runs the file only to describe its server. */
   static async describe({
     signal,
     ...options
@@ -120,14 +146,14 @@ export class ServerProcess {
     const started = new ServerProcess(options);
     const kill = () => started.kill();
     signal?.addEventListener("abort", kill, { once: true });
-    const { path, reachedAt } = options;
-    started.#send({ order: "describe", path, reachedAt });
+    const { path, launched } = options;
+    started.#send({ command: "describe", path, launched });
     try {
-      const answer = await started.#answered.promise;
+      const received = await started.#report.promise;
       await started.ended;
       signal?.throwIfAborted();
-      if (answer.report === "described") return answer.description;
-      throw failure(options.path, answer);
+      if (received.report === "described") return received.description;
+      throw toLoadError(options.path, received);
     } finally {
       signal?.removeEventListener("abort", kill);
     }
@@ -136,44 +162,44 @@ export class ServerProcess {
   /**
    * Resolves when the server listens.
    *
-   * @throws `SERVER_FILE_INVALID`, with what the file threw as its cause; its process has exited then.
+   * @throws `SERVER_FILE_INVALID` with what the file threw as its cause; the process has exited by then.
    */
   async serving(): Promise<Serving> {
-    const answer = await this.#answered.promise;
-    if (answer.report === "serving") return answer;
+    const received = await this.#report.promise;
+    if (received.report === "serving") return received;
     await this.ended;
-    throw failure(this.#path, answer);
+    throw toLoadError(this.#path, received);
   }
 
-  /** Tells the server that it is reached elsewhere now. */
-  reachedAt(publicUrl: string): void {
-    this.#send({ order: "reachedAt", publicUrl });
+  /** Updates the public URL of the server. */
+  setPublicUrl(publicUrl: string): void {
+    this.#send({ command: "publicUrl", publicUrl });
   }
 
-  /** Lets the server finish what is in work, for a few seconds, and ends it. Safe to call twice. */
+  /** Waits a few seconds for running handlers, then ends the process. Safe to call twice. */
   async stop(): Promise<void> {
-    // By a message, for there is no SIGTERM on Windows; one that is still loading ends at once.
-    this.#send({ order: "stop" });
+    // By a message, since Windows has no SIGTERM; a child that is still loading exits at once.
+    this.#send({ command: "stop" });
     const killer = setTimeout(() => this.kill(), killAfterMs);
     await this.ended;
     clearTimeout(killer);
   }
 
-  /** Ends it at once. */
+  /** Kills the process immediately. */
   kill(): void {
     this.#child.kill("SIGKILL");
   }
 
-  #send(order: Order): void {
-    // It may have died just now: that is told by its end.
-    this.#child.send(order, () => {});
+  #send(command: Command): void {
+    // The child may have just exited, which its "close" event reports.
+    this.#child.send(command, () => {});
   }
 }
 
 function startChild({ environment }: ServerProcessOptions): ChildProcess {
-  // TypeScript beside our source, JavaScript beside what is published.
-  const file = import.meta.url.endsWith(".ts") ? "child.ts" : "child.js";
-  return fork(new URL(file, import.meta.url), {
+  // TypeScript in the sources, JavaScript in the published package.
+  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+  return fork(new URL(`server-process-child.${extension}`, import.meta.url), {
     env: { ...process.env, ...environment },
     execArgv: [
       "--enable-source-maps",
@@ -181,16 +207,16 @@ function startChild({ environment }: ServerProcessOptions): ChildProcess {
       "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON",
     ],
     stdio: ["ignore", "pipe", "pipe", "ipc"],
-    // A group of its own: Ctrl+C in the terminal is for whoever started it, which then lets it finish.
+    // Its own process group: Ctrl+C in the terminal reaches only the parent, which then lets the child finish.
     detached: true,
     windowsHide: true,
   });
 }
 
-function failure(path: string, answer: Report): WebhookError {
+function toLoadError(path: string, received: Report): WebhookError {
   const { reason, stack } =
-    answer.report === "failed" ? answer : { reason: "Its process sent an unexpected message.", stack: undefined };
-  const message = `${basename(path)} does not load. ${reason}`;
+    received.report === "failed" ? received : { reason: "Its process sent an unexpected message.", stack: undefined };
+  const message = `${basename(path)} failed to load. ${reason}`;
   if (stack === undefined) return serverFileInvalid(message);
   return serverFileInvalid(message, { cause: Object.assign(new Error(reason), { stack }) });
 }

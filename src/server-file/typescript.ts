@@ -1,27 +1,23 @@
 import { readFileSync } from "node:fs";
 import * as nodeModule from "node:module";
-import { extname } from "node:path";
-import { fileURLToPath } from "node:url";
-import { lowerTypeScript } from "./lower.ts";
+import { createRequire } from "node:module";
+import { basename, extname } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { displayPath, serverFileInvalid } from "./load-failure.ts";
 
-/** What is told while files are loaded. */
-export interface TypeScriptOptions {
-  /** Called with the absolute path of each file of the user's own that is about to be loaded. */
-  onLoad: (path: string) => void;
-}
-
-const loweredExtensions: ReadonlySet<string> = new Set([".ts", ".mts", ".tsx"]);
+const typeScriptExtensions: ReadonlySet<string> = new Set([".ts", ".mts", ".tsx"]);
 const sourceOf: Readonly<Record<string, string>> = { ".js": ".ts", ".mjs": ".mts", ".jsx": ".tsx" };
 
 /**
- * Makes this process load TypeScript as it is. Node strips types by itself; what it leaves, decorators, enums and JSX
- * among it, is lowered by swc, file by file and only where it is needed. An import of `./x.js` finds `./x.ts`, as
- * TypeScript has it, and a file with `import` or `export` is a module, whatever package.json says.
+ * Makes this process load TypeScript. Node strips types itself; the rest, such as decorators, enums and JSX, is
+ * transpiled by swc, file by file and only where needed. An import of `./x.js` finds `./x.ts`, as in TypeScript, and a
+ * file with `import` or `export` is a module, whatever package.json specifies.
  *
- * @throws `SERVER_FILE_INVALID`, at an import, when a file needs swc and that is not installed.
+ * @param options.onLoad Called with the absolute path of each of the user's files before it is loaded.
+ * @throws `SERVER_FILE_INVALID`, at an import, when a file needs swc and it is not installed.
  */
-export function loadTypeScript({ onLoad }: TypeScriptOptions): void {
-  // Not imported by name, which would fail where there are no hooks, before anything can report it.
+export function registerTypeScriptHooks({ onLoad }: { onLoad: (path: string) => void }): void {
+  // A named import would fail on a runtime without hooks, before any error can be reported.
   nodeModule.registerHooks({
     resolve(specifier, context, nextResolve) {
       try {
@@ -41,18 +37,18 @@ export function loadTypeScript({ onLoad }: TypeScriptOptions): void {
       const path = fileURLToPath(url);
       onLoad(path);
       const extension = extname(path);
-      if (!loweredExtensions.has(extension)) return nextLoad(url, context);
+      if (!typeScriptExtensions.has(extension)) return nextLoad(url, context);
       const source = readFileSync(path, "utf8");
       const hasJsx = extension === ".tsx";
-      if (hasJsx || needsLowering(source)) {
-        return { format: "module", source: lowerTypeScript({ source, path, hasJsx }), shortCircuit: true };
+      if (hasJsx || needsTranspiling(source)) {
+        return { format: "module", source: transpile({ source, path, hasJsx }), shortCircuit: true };
       }
       return nextLoad(url, isModule(source) ? { ...context, format: "module-typescript" } : context);
     },
   });
 }
 
-/** The TypeScript file that an import of its output means. */
+/** The TypeScript source for an import of its output file. */
 function sourceSpecifier(specifier: string, parentUrl: string | undefined): string | undefined {
   if (!/^(\.{0,2}\/|file:)/.test(specifier) || !parentUrl || !/\.[mc]?tsx?$/.test(parentUrl)) return undefined;
   const extension = extname(specifier);
@@ -60,8 +56,8 @@ function sourceSpecifier(specifier: string, parentUrl: string | undefined): stri
   return source && `${specifier.slice(0, -extension.length)}${source}`;
 }
 
-/** Decorators, enums, namespaces and parameter properties. What only looks like one of them is lowered for nothing. */
-function needsLowering(source: string): boolean {
+/** Whether there may be decorators, enums, namespaces or parameter properties. A false positive costs only time. */
+function needsTranspiling(source: string): boolean {
   return (
     /(^\s*|[{;}]\s+)@[\w(]/m.test(source) ||
     /\b(enum|namespace)\s+[\w.]+\s*\{/.test(source) ||
@@ -71,4 +67,76 @@ function needsLowering(source: string): boolean {
 
 function isModule(source: string): boolean {
   return /^\s*(import|export)\b(?!\s+\w+\s*=\s*require\b)/m.test(source);
+}
+
+/** The part of swc that is used; its own types lack current targets and decorators. */
+interface Compiler {
+  transformSync(source: string, options: object): { code: string };
+}
+
+/**
+ * Transpiles decorators, enums, namespaces, parameter properties and JSX with swc. Its WebAssembly build runs everywhere
+ * and installs without a script, which pnpm would refuse to run.
+ *
+ * @throws `SERVER_FILE_INVALID` when swc is not installed, or cannot parse the file.
+ */
+function transpile({ source, path, hasJsx }: { source: string; path: string; hasJsx: boolean }): string {
+  const { transformSync } = loadCompiler(path);
+  const options = {
+    filename: path,
+    sourceFileName: pathToFileURL(path).href,
+    sourceMaps: "inline",
+    inlineSourcesContent: false,
+    // Ignore any .swcrc and tsconfig.json of the project.
+    swcrc: false,
+    configFile: false,
+    isModule: true,
+    module: { type: "es6" },
+    jsc: {
+      // Engines support everything but decorators.
+      target: "es2024",
+      parser: { syntax: "typescript", tsx: hasJsx, decorators: true },
+      // The standard decorators of TypeScript 5.
+      transform: { decoratorVersion: "2023-11", react: { runtime: "automatic" } },
+      externalHelpers: false,
+    },
+  };
+  try {
+    return transformSync(source, options).code;
+  } catch (cause) {
+    throw serverFileInvalid(syntaxProblem(path, cause), { cause });
+  }
+}
+
+function loadCompiler(path: string): Compiler {
+  try {
+    // Required lazily: swc is optional, and a file without decorators runs without it.
+    return createRequire(import.meta.url)("@swc/wasm");
+  } catch (cause) {
+    throw serverFileInvalid(
+      `${basename(path)} uses decorators or other syntax that Node cannot run, and @swc/wasm, which transpiles it, is not installed. Run "npm install --save-dev @swc/wasm", or register the handlers as functions.`,
+      { cause },
+    );
+  }
+}
+
+/**
+ * The first problem in the text that swc throws:
+ *
+ * ```
+ *   x Expected ',', got '}'
+ *    ,-[/bot/server.ts:2:1]
+ *  1 | const a = 1;
+ *  2 | class A { @d m({} }
+ *    :                   ^
+ * ```
+ */
+function syntaxProblem(path: string, cause: unknown): string {
+  const file = displayPath(path);
+  const text = typeof cause === "string" ? cause : "";
+  const [, reason] = /^\s*x (.+)$/m.exec(text) ?? [];
+  if (reason === undefined) return `${file} cannot be transpiled.`;
+  const [, line, code, marker] = /^\s*(\d+) \| (.*)\n\s*: (\s*)\^/m.exec(text) ?? [];
+  if (line === undefined || code === undefined || marker === undefined) return `${file}: ${reason}`;
+  return `${file}:${line}:${marker.length + 1}: ${reason} in: ${code.trim()}`;
 }

@@ -183,7 +183,7 @@ describe("The front door", () => {
   test("shows a browser on this machine what the file threw and where, and nobody else", async () => {
     const stack = "TypeError: boom\n    at deep (/me/lib.ts:3:7)\n    at /me/server.ts:1:1";
     const cause = Object.assign(new Error("boom"), { stack });
-    const message = "server.ts does not load. TypeError: boom (lib.ts:3:7)";
+    const message = "server.ts failed to load. TypeError: boom (lib.ts:3:7)";
     const failure = new WebhookError(message, { code: "SERVER_FILE_INVALID", cause });
     const { door } = await openDoor({ serverPort: () => Promise.reject(failure) });
     const headers = { accept: "text/html,*/*;q=0.8" };

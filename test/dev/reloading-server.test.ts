@@ -40,7 +40,7 @@ function startIn(
   const lines: string[] = [];
   const server = new ReloadingServer({
     path: join(project.path, "server.ts"),
-    reachedAt: { port: 7860, url: "http://localhost:7860", publicUrl: "http://localhost:7860" },
+    launched: { port: 7860, url: "http://localhost:7860", publicUrl: "http://localhost:7860" },
     secret: undefined,
     restartAfterMs: 50,
     onOutput: ({ text }) => lines.push(text),
@@ -94,7 +94,7 @@ describe.concurrent("A server that is loaded anew", () => {
     const { server, events, deliver, until } = startIn(project, context);
     await deliver("word");
     await project.write("server.ts", serverFile("two", "throw new Error('no luck');"));
-    await until("broken: server.ts does not load. Error: no luck");
+    await until("broken: server.ts failed to load. Error: no luck");
     await expect(server.port).rejects.toMatchObject({ code: "SERVER_FILE_INVALID" });
     await project.write("server.ts", serverFile("two", 'import "./lib/missing.ts";'));
     await until("/lib/missing.ts' imported from");

@@ -89,7 +89,7 @@ describe.skipIf(!canMakeTerminal)(
 
       // It is broken, and mended.
       await project.write("server.ts", "const x = (;");
-      await first.says("does not load");
+      await first.says("failed to load");
       expect(await push()).toMatchObject({ status: 503 });
       const mended = first.count("loaded: retrain");
       await project.write("server.ts", serverFile("third"));

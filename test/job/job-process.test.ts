@@ -12,20 +12,20 @@ function startJob(behaviour: "succeeds" | "fails" | "listens" | "goes on"): Comm
 }
 
 describe("A file that ends with `await runJob(server)`", () => {
-  test("ends its process with 0 when the job is done, and with 1 when it has failed", async () => {
+  test("exits with 0 when the job is done, and with 1 when it has failed", async () => {
     const [done, failed] = await Promise.all([startJob("succeeds").ended, startJob("fails").ended]);
     expect(done).toMatchObject({ exitCode: 0, stderr: "" });
     expect(failed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("no GPU is free") });
   });
 
-  test("is asked to end by SIGTERM: the handler's signal is aborted, and what it throws is a failure", async () => {
+  test("aborts the handler's signal on SIGTERM, and fails with what the handler throws", async () => {
     const job = startJob("listens");
     await job.says("waiting");
     job.signal("SIGTERM");
     expect(await job.ended).toMatchObject({ exitCode: 1, signal: null, stdout: expect.stringContaining("CLOSING") });
   });
 
-  test("ends at once when it is asked twice, though the handler does not listen", async () => {
+  test("exits on the second signal, even when the handler ignores the first", async () => {
     const job = startJob("goes on");
     await job.says("waiting");
     job.signal("SIGINT");

@@ -17,7 +17,7 @@ export default server;
 await server.launch();
 `;
 
-test("A webhook of a local Hub whose job is `hub-webhooks job server.ts` runs the handler on a push", async () => {
+test("A local Hub runs the handler on a push, when the job of a webhook is `hub-webhooks job server.ts`", async () => {
   await using project = await makeProject({ "server.ts": source });
   const hub = await openLocalHub({ runJobs: true });
   const bin = join(project.path, "node_modules/hub-webhooks/dist/cli/bin.js");

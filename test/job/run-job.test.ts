@@ -18,7 +18,7 @@ function createJob(handler: Handler = () => "done", options: EndpointOptions = {
 }
 
 describe("A job", () => {
-  test("runs the only endpoint on the payload as it stands, with WEBHOOK_ID as the id and no secret", async () => {
+  test("runs the only endpoint on the unchanged payload, with WEBHOOK_ID as the ID and without a secret", async () => {
     const { run } = createJob((payload, { delivery, request, signal }) => {
       const { body, id, attempt, endpoint } = delivery;
       return { repo: payload.repo.name, body, id, attempt, endpoint, request, isAborted: signal.aborted };
@@ -33,19 +33,19 @@ describe("A job", () => {
     });
   });
 
-  test.each([undefined, "", "two words", "x".repeat(201)])("of the id %j gets one that is made here", async (id) => {
+  test.each([undefined, "", "two words", "x".repeat(201)])("with the ID %j gets a generated one", async (id) => {
     const { run } = createJob((_payload, { delivery }) => delivery.id);
     expect(await run({ environment: { WEBHOOK_ID: id } })).toMatchObject({ result: "made-here" });
   });
 
-  test("reads the environment of the process where it is given none", async () => {
+  test("reads the environment of the process by default", async () => {
     vi.stubEnv("WEBHOOK_PAYLOAD", WEBHOOK_PAYLOAD);
     vi.stubEnv("WEBHOOK_ID", "of-the-process");
     const { server } = createJob((_payload, { delivery }) => delivery.id);
     expect(await runJob(server)).toEqual({ status: "succeeded", result: "of-the-process" });
   });
 
-  test("leaves the signals of the process alone once it is done", async () => {
+  test("removes its signal handlers when it is done", async () => {
     const { run } = createJob(() => process.listenerCount("SIGTERM"));
     const before = process.listenerCount("SIGTERM");
     expect(await run()).toMatchObject({ result: before + 1 });
@@ -64,7 +64,7 @@ describe("A job", () => {
     ]);
   });
 
-  test("that the filter does not want is ignored, with its reason, and not run", async () => {
+  test("that does not match the filter is ignored with a reason, and not run", async () => {
     const handler = vi.fn();
     const { run, logger } = createJob(handler, { scope: "discussion" });
     const reason = "scope repo.content is not discussion";
@@ -73,7 +73,7 @@ describe("A job", () => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  test("of a background endpoint runs at once, one time, and opens no inbox", async () => {
+  test("of a background endpoint runs immediately and once, without an inbox", async () => {
     vi.stubEnv("INBOX_URL", "nowhere:none can be opened here");
     const handler = vi.fn(async () => {
       throw new Error("no GPU is free");
@@ -84,7 +84,7 @@ describe("A job", () => {
     expect(logger.lines).toHaveLength(1);
   });
 
-  test("takes the payload that the endpoint's own schema asks for, and text where it asks for none", async () => {
+  test("validates with the schema of the endpoint, and accepts any text without one", async () => {
     const { server } = createJob();
     server.webhook("bytes", { schema: null }, (_payload, { delivery }) => delivery.body.length);
     expect(await runJob(server, { endpoint: "bytes", environment: { WEBHOOK_PAYLOAD: "no JSON" } })).toMatchObject({
@@ -93,8 +93,8 @@ describe("A job", () => {
   });
 });
 
-describe("A job fails, and throws", () => {
-  test("what the handler threw as the cause, when it threw", async () => {
+describe("A failed job throws", () => {
+  test("when the handler throws, with that error as the cause", async () => {
     const cause = new Error("no GPU is free");
     const { run, logger } = createJob(() => {
       throw cause;
@@ -103,7 +103,7 @@ describe("A job fails, and throws", () => {
     expect(logger.lines).toEqual([expect.objectContaining({ level: "error", outcome: "failed", err: cause })]);
   });
 
-  test("when the handler takes longer than its time limit, and aborts its signal then", async () => {
+  test("when the handler exceeds its timeout, and aborts its signal", async () => {
     const reasons: unknown[] = [];
     const { run } = createJob(
       (_payload, { signal }) => {
@@ -116,7 +116,7 @@ describe("A job fails, and throws", () => {
     expect(reasons).toEqual([expect.objectContaining({ code: "HANDLER_TIMED_OUT" })]);
   });
 
-  test("when the handler would have answered with an error", async () => {
+  test("when the handler returns an error response", async () => {
     const { run, logger } = createJob(() => new Response("busy", { status: 503 }));
     await expect(run()).rejects.toMatchObject({ code: "HANDLER_FAILED", message: expect.stringContaining("503") });
     expect(logger.lines).toEqual([expect.objectContaining({ level: "error", outcome: "failed" })]);
@@ -126,18 +126,13 @@ describe("A job fails, and throws", () => {
     ["is missing", undefined, "PAYLOAD_MISSING", /^WEBHOOK_PAYLOAD is not set.*--run-jobs/],
     ["is empty", "", "PAYLOAD_MISSING", /^WEBHOOK_PAYLOAD is not set/],
     [
-      "is no JSON",
+      "is not JSON",
       '{"event":',
       "BODY_NOT_JSON",
-      /^What WEBHOOK_PAYLOAD holds .*"retrain": The body is not valid JSON\. Give/,
+      /^Endpoint "retrain" cannot process WEBHOOK_PAYLOAD: The body is not valid JSON\. Set/,
     ],
-    [
-      "is nested too deep",
-      "[".repeat(101),
-      "BODY_TOO_DEEP",
-      /^What WEBHOOK_PAYLOAD holds .*nested deeper than 100 levels/,
-    ],
-    ["has the wrong shape", '{"event": {}}', "PAYLOAD_INVALID", /event\.action: .*Give it the payload of a delivery/],
+    ["is nested too deep", "[".repeat(101), "BODY_TOO_DEEP", /WEBHOOK_PAYLOAD: .*nested deeper than 100 levels/],
+    ["has the wrong shape", '{"event": {}}', "PAYLOAD_INVALID", /event\.action: .*Set it to the payload of a delivery/],
   ])("when the payload %s", async (_what, text, code, message) => {
     const handler = vi.fn();
     const { run } = createJob(handler);
@@ -146,7 +141,7 @@ describe("A job fails, and throws", () => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  test("when its signal is aborted: the handler's is, for the same reason", async () => {
+  test("when its signal is aborted, which aborts the handler's signal with the same reason", async () => {
     const stop = new AbortController();
     const { run } = createJob(
       (_payload, { signal }) =>
@@ -161,7 +156,7 @@ describe("A job fails, and throws", () => {
     });
   });
 
-  test("when its signal is aborted before: nothing is run", async () => {
+  test("when its signal is already aborted, without running the handler", async () => {
     const handler = vi.fn();
     const { run } = createJob(handler);
     await expect(run({ signal: AbortSignal.abort(new Error("too late")) })).rejects.toThrow("too late");
@@ -170,13 +165,13 @@ describe("A job fails, and throws", () => {
 });
 
 describe("The endpoint of a job", () => {
-  test("is the one that is named", async () => {
+  test("is the given one", async () => {
     const { server, run } = createJob();
     server.webhook("acme/review", () => "reviewed");
     expect(await run({ endpoint: "acme/review" })).toMatchObject({ result: "reviewed" });
   });
 
-  test("is not guessed where there are several, not even when one alone wants the payload", async () => {
+  test("is required when there are several, even when only one matches the payload", async () => {
     const handler = vi.fn();
     const { server, run } = createJob(handler);
     server.webhook("review", { scope: "discussion" }, handler);
@@ -187,12 +182,12 @@ describe("The endpoint of a job", () => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  test("has to be there: those that are there are listed", async () => {
+  test("must exist; the error lists the endpoints", async () => {
     const { server, run } = createJob();
     server.webhook("review", () => {});
     await expect(run({ endpoint: "retrian" })).rejects.toMatchObject({
       code: "ENDPOINT_UNKNOWN",
-      message: 'There is no endpoint "retrian": name one that the server has: retrain, review.',
+      message: 'Unknown endpoint "retrian". Endpoints of the server: retrain, review.',
     });
     await expect(runJob(new WebhooksServer(), { environment: { WEBHOOK_PAYLOAD } })).rejects.toMatchObject({
       code: "ENDPOINT_UNKNOWN",
@@ -201,7 +196,7 @@ describe("The endpoint of a job", () => {
   });
 });
 
-test("A file that is run by a tool of the package does not run a job by itself: it would be run twice", async () => {
+test("runJob() throws in a file that a tool of this package runs: the job would run twice", async () => {
   const handler = vi.fn();
   const { run } = createJob(handler);
   onTestFinished(hostLaunches({ launched: () => ({ port: 0, url: "", publicUrl: "" }), selfLaunching() {} }));

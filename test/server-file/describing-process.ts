@@ -1,11 +1,11 @@
 import { ServerProcess } from "../../src/server-file/server-process.ts";
 
-/** Serves the file of its first argument, and tells of it on standard output, until it is killed. */
+/** Serves the file of its first argument until it is killed, and reports on standard output. */
 const [path = ""] = process.argv.slice(2);
-const reachedAt = { port: 7860, url: "http://localhost:7860", publicUrl: "http://localhost:7860" };
+const launched = { port: 7860, url: "http://localhost:7860", publicUrl: "http://localhost:7860" };
 const started = ServerProcess.serve({
   path,
-  reachedAt,
+  launched,
   secret: undefined,
   onOutput: ({ text }) => console.log(text),
 });

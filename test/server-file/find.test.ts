@@ -1,18 +1,18 @@
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { findServerFile } from "../../src/server-file/server-file.ts";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { findServerFile, requireNode } from "../../src/server-file/find.ts";
 import { makeProject } from "../support/project-folder.ts";
 
-describe("The file of a server", () => {
+describe("findServerFile", () => {
   test.for(["server.ts", "server.mjs", "src/server.ts", "app.ts", "src/app.mts", "index.ts", "src/index.js"])(
-    "is found as %s",
+    "finds %s",
     async (name) => {
       await using project = await makeProject({ [name]: "" });
       expect(findServerFile({ folder: project.path })).toBe(join(project.path, name));
     },
   );
 
-  test("is the first of several usual ones", async () => {
+  test("prefers server over app over index, and TypeScript over JavaScript", async () => {
     await using project = await makeProject({ "index.ts": "", "src/app.ts": "", "app.ts": "", "src/server.js": "" });
     expect(findServerFile({ folder: project.path })).toBe(join(project.path, "src/server.js"));
     await project.write("server.js", "");
@@ -21,35 +21,58 @@ describe("The file of a server", () => {
     expect(findServerFile({ folder: project.path })).toBe(join(project.path, "server.ts"));
   });
 
-  test("is no folder of that name", async () => {
+  test("skips a folder with such a name", async () => {
     await using project = await makeProject({ "server.ts/readme.md": "", "app.ts": "" });
     expect(findServerFile({ folder: project.path })).toBe(join(project.path, "app.ts"));
   });
 
-  test("is the one that is named, relative to the folder or absolute", async () => {
+  test("resolves the given file, relative to the folder or absolute", async () => {
     await using project = await makeProject({ "server.ts": "", "bots/retrain.ts": "" });
     const path = join(project.path, "bots/retrain.ts");
     expect(findServerFile({ file: "bots/retrain.ts", folder: project.path })).toBe(path);
     expect(findServerFile({ file: path, folder: "/" })).toBe(path);
   });
 
-  test("is asked for where there is none", async () => {
+  test("throws when there is none, with the commands that help", async () => {
     await using project = await makeProject({ "readme.md": "" });
     expect(() => findServerFile({ folder: project.path })).toThrow(
       expect.objectContaining({
         code: "SERVER_FILE_INVALID",
-        message: expect.stringMatching(/no server\.ts, app\.ts or index\.ts.*hub-webhooks dev bot\.ts.*--create/),
+        message: expect.stringMatching(/^No server\.ts, app\.ts or index\.ts.*npx hub-webhooks dev bot\.ts.*--create/),
       }),
     );
   });
 
   test.for([
-    ["bot.ts", "There is no file bot.ts: give the one that makes the server, or write it first."],
-    ["bots", "bots is no file: give the file that makes the server, such as server.ts."],
-  ])("is not taken for another one where %s was named", async ([file, message]) => {
+    ["bot.ts", 'File "bot.ts" does not exist: create it, or give the file that creates the server.'],
+    ["bots", '"bots" is not a file: give the file that creates the server, such as server.ts.'],
+  ])("never replaces the given %s with another file", async ([file, message]) => {
     await using project = await makeProject({ "server.ts": "", "bots/retrain.ts": "" });
     expect(() => findServerFile({ file, folder: project.path })).toThrow(
       expect.objectContaining({ code: "SERVER_FILE_INVALID", message }),
+    );
+  });
+});
+
+describe("requireNode", () => {
+  test.each([
+    ["Bun", { node: "24.3.0", bun: "1.4.5" }, "this is Bun 1.4.5"],
+    ["Deno", { node: "24.2.0", deno: "2.9.6" }, "this is Deno 2.9.6"],
+  ])("rejects %s", (_name, versions, text) => {
+    expect(() => requireNode(versions)).toThrow(
+      expect.objectContaining({ code: "NODE_REQUIRED", message: expect.stringContaining(text) }),
+    );
+  });
+
+  test("accepts Node", () => {
+    expect(() => requireNode()).not.toThrow();
+  });
+
+  test("runs before findServerFile looks for a file", () => {
+    vi.stubGlobal("process", { ...process, versions: { ...process.versions, bun: "1.4.5" } });
+    onTestFinished(() => void vi.unstubAllGlobals());
+    expect(() => findServerFile({ file: "missing.ts", folder: "/nowhere" })).toThrow(
+      expect.objectContaining({ code: "NODE_REQUIRED" }),
     );
   });
 });

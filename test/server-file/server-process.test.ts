@@ -5,14 +5,13 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
-import { describeServerFile } from "../../src/server-file/server-file.ts";
-import { ServerProcess, type ServerProcessOptions } from "../../src/server-file/server-process.ts";
+import { describeServerFile, ServerProcess, type ServerProcessOptions } from "../../src/server-file/server-process.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { makeProject, type Project } from "../support/project-folder.ts";
 import { isRunning } from "../support/running-process.ts";
 import { watchTimers } from "../support/watched-timers.ts";
 
-const reachedAt = { port: 7860, url: "http://localhost:7860", publicUrl: "https://quiet-owl-12.loca.lt" };
+const launched = { port: 7860, url: "http://localhost:7860", publicUrl: "https://quiet-owl-12.loca.lt" };
 
 const servingFile = `
   import { WebhooksServer } from "hub-webhooks";
@@ -31,7 +30,7 @@ const servingFile = `
   console.log(JSON.stringify(await server.launch()));
 `;
 
-/** A line that tells the id of the process that wrote it. */
+/** The process ID that a server file printed. */
 function processIn(lines: readonly string[]): number {
   return Number(lines.find((line) => line.startsWith("pid "))?.slice(4));
 }
@@ -65,7 +64,7 @@ afterAll(() => project[Symbol.asyncDispose]());
 function serve(file: string, options: Partial<ServerProcessOptions> = {}) {
   const lines: string[] = [];
   const started = ServerProcess.serve({
-    ...{ path: join(project.path, file), reachedAt, secret: { text: "the session's", use: "instead" } },
+    ...{ path: join(project.path, file), launched, secret: { text: "the session's", use: "instead" } },
     onOutput: ({ text }) => lines.push(text),
     ...options,
   });
@@ -73,7 +72,7 @@ function serve(file: string, options: Partial<ServerProcessOptions> = {}) {
   return { started, lines };
 }
 
-describe("The process of a server's file", () => {
+describe("ServerProcess", () => {
   test("retries a background delivery within seconds, whatever its backoff", async () => {
     const { port } = await serve("failing.ts").started.serving();
     const sentAt = Date.now();
@@ -92,7 +91,7 @@ describe("The process of a server's file", () => {
     expect(dueAt).toBeGreaterThanOrEqual(sentAt);
   });
 
-  test("serves on a port of its own, with the secret and the variables that it is given", async () => {
+  test("serves on its own port, with the given secret and variables", async () => {
     const loaded: string[] = [];
     const { started, lines } = serve("server.ts", {
       environment: { ADDED: "variable" },
@@ -104,17 +103,17 @@ describe("The process of a server's file", () => {
     expect(await (await deliver(port, "retrain")).json()).toBe("done variable");
     expect((await deliver(port, "retrain", "the file's own")).status).toBe(403);
     expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toContain("https://quiet-owl-12.loca.lt/webhooks/");
-    started.reachedAt("https://loud-owl-13.loca.lt");
+    started.setPublicUrl("https://loud-owl-13.loca.lt");
     await expect
       .poll(async () => (await fetch(`http://127.0.0.1:${port}/`)).text())
       .toContain("https://loud-owl-13.loca.lt/webhooks/");
-    expect(JSON.parse(lines.find((line) => line.startsWith("{")) ?? "")).toEqual(reachedAt);
+    expect(JSON.parse(lines.find((line) => line.startsWith("{")) ?? "")).toEqual(launched);
     expect(lines.join("\n")).not.toContain("Ready");
     started.kill();
     await started.ended;
   });
 
-  test("finishes what is in work when it is to stop, and is gone then", async () => {
+  test("waits for running handlers on stop, then exits", async () => {
     const { started, lines } = serve("server.ts");
     const { port } = await started.serving();
     const slow = deliver(port, "slow");
@@ -127,14 +126,14 @@ describe("The process of a server's file", () => {
     await started.stop();
   });
 
-  test("tells that it ended by itself", async () => {
+  test("resolves ended when it exits by itself", async () => {
     const { started } = serve("server.ts");
     const { port } = await started.serving();
     await expect(deliver(port, "die")).rejects.toThrow();
     await started.ended;
   });
 
-  test("stops also while it loads", async () => {
+  test("can be stopped while it loads", async () => {
     const timers = watchTimers();
     const { started, lines } = serve("stuck.ts");
     await expect.poll(() => processIn(lines)).toBeGreaterThan(0);
@@ -148,7 +147,7 @@ describe("The process of a server's file", () => {
     await expect(started.serving()).rejects.toMatchObject({ code: "SERVER_FILE_INVALID" });
   });
 
-  test("is over although a child of it lives on that holds its output", async () => {
+  test("ends although a grandchild holds its output open", async () => {
     const { started, lines } = serve("leaving-a-child.ts");
     await started.serving();
     await expect.poll(() => processIn(lines)).toBeGreaterThan(0);
@@ -159,7 +158,7 @@ describe("The process of a server's file", () => {
     expect(lines).toContain("the last line");
   });
 
-  test.for(["stuck.ts", "busy.ts"])("is killed when its description is no longer wanted, as %s", async (file) => {
+  test.for(["stuck.ts", "busy.ts"])("is killed when the signal of describeServerFile is aborted: %s", async (file) => {
     const stopping = new AbortController();
     const lines: string[] = [];
     const described = describeServerFile(join(project.path, file), {
@@ -176,7 +175,7 @@ describe("The process of a server's file", () => {
     await expect(late).rejects.toThrow("no longer wanted");
   });
 
-  test("ends when whoever started it is killed", async () => {
+  test("exits when its parent is killed", async () => {
     const script = fileURLToPath(new URL("describing-process.ts", import.meta.url));
     const parent = spawn(process.execPath, [script, join(project.path, "server.ts")], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -191,7 +190,7 @@ describe("The process of a server's file", () => {
     expect(isRunning(pid)).toBe(true);
     parent.kill("SIGKILL");
     await once(parent, "exit");
-    // With it goes its socket; the port may be somebody else's by now.
+    // With it goes its socket; another process may use the port by now.
     await expect.poll(() => isRunning(pid)).toBe(false);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { describeFiles, endpointsOf } from "./described.ts";
+import { describeFiles, endpointsOf } from "./describe-files.ts";
 
 const head = 'import { WebhooksServer } from "hub-webhooks";\nexport const server = new WebhooksServer();\n';
 const foot = "\nexport default server;\n";

@@ -50,7 +50,8 @@ async function sync(
   const baseUrl = findBaseUrl(options, shell);
   const secret = await readSyncSecret(options, shell);
   const hub = await invocation.connect();
-  const { describeServerFile, findServerFile } = await import("../../server-file/server-file.ts");
+  const { findServerFile } = await import("../../server-file/find.ts");
+  const { describeServerFile } = await import("../../server-file/server-process.ts");
   const { registerSource } = await import("../../registration/register.ts");
   const source = await describeServerFile(findServerFile({ file }), { publicUrl: baseUrl });
   for (const { name, doubts } of source.endpoints) {

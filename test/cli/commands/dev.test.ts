@@ -192,7 +192,7 @@ describe("hub-webhooks dev", () => {
     expect(await command.ended).toMatchObject({
       exitCode: 1,
       stdout: "",
-      stderr: 'error: server.ts does not load. It exports no server: end it with "export default server;".\n',
+      stderr: 'error: server.ts failed to load. It exports no server: add "export default server;".\n',
     });
   });
 
@@ -254,7 +254,7 @@ describe("hub-webhooks dev", () => {
     const { exitCode, stderr } = await runCommand(["dev", "nowhere/bot.ts"]);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
-      stderr: expect.stringContaining("There is no file nowhere/bot.ts"),
+      stderr: expect.stringContaining('File "nowhere/bot.ts" does not exist'),
     });
   });
 });

@@ -56,7 +56,7 @@ server.webhook("retrain", (payload, { delivery }) => console.log(Lowered.yes, pa
 
   test("ends with 1 when the file does not load, and says where", async () => {
     const { exitCode, stderr } = await (await startJob('throw new Error("no luck");')).ended;
-    expect(stderr).toContain("error: server.ts does not load. Error: no luck (server.ts:3:7)\n");
+    expect(stderr).toContain("error: server.ts failed to load. Error: no luck (server.ts:3:7)\n");
     expect(exitCode).toBe(1);
   });
 
@@ -65,7 +65,7 @@ server.webhook("retrain", (payload, { delivery }) => console.log(Lowered.yes, pa
     ["waits for what never comes", "await new Promise(() => {});"],
   ])("ends with 1 when the process %s before the job is done", async (_what, body) => {
     const { exitCode, stderr } = await (await startJob(body)).ended;
-    expect(stderr).toMatch(/^error: The process ended before the job was done: .*\n$/);
+    expect(stderr).toMatch(/^error: The process exited before the job was done\. .*\n$/);
     expect(exitCode).toBe(1);
   });
 
@@ -79,7 +79,7 @@ server.webhook("retrain", (_payload, { signal }) => new Promise((_resolve, rejec
     job.signal("SIGTERM");
     const { exitCode, signal, stdout } = await job.ended;
     expect({ exitCode, signal }).toEqual({ exitCode: 1, signal: null });
-    expect(stdout).toContain("The job was asked to end");
+    expect(stdout).toContain("The job was stopped");
   });
 
   test("ends with 1 when it is asked to end while the file still loads", async () => {
@@ -87,7 +87,7 @@ server.webhook("retrain", (_payload, { signal }) => new Promise((_resolve, rejec
     await job.says("loading");
     job.signal("SIGTERM");
     const { exitCode, signal, stderr } = await job.ended;
-    expect(stderr).toMatch(/^error: The job was asked to end: .*\n$/);
+    expect(stderr).toMatch(/^error: The job was stopped: .*\n$/);
     expect({ exitCode, signal }).toEqual({ exitCode: 1, signal: null });
   });
 

@@ -89,8 +89,8 @@ describe("An event is one line", () => {
     [{ event: "reloaded", endpoints: [retrain] }, "✓ loaded: retrain"],
     [{ event: "reloaded", endpoints: [] }, "✓ loaded: no endpoint"],
     [
-      { event: "broken", reason: "server.ts does not load.", isRestarted: false },
-      "✗ server.ts does not load. Deliveries are answered 503 until you fix it.",
+      { event: "broken", reason: "server.ts failed to load.", isRestarted: false },
+      "✗ server.ts failed to load. Deliveries are answered 503 until you fix it.",
     ],
     [{ event: "broken", reason: "It has ended.", isRestarted: true }, "✗ It has ended. It is started again."],
     [
@@ -112,7 +112,7 @@ describe("An event is one line", () => {
   });
 
   test("of a file that throws shows what it threw once, and the calls that led there", () => {
-    const reason = "server.ts does not load. TypeError: boom (lib.ts:3:7)";
+    const reason = "server.ts failed to load. TypeError: boom (lib.ts:3:7)";
     const stack = "TypeError: boom\n    at deep (/me/lib.ts:3:7)\n    at /me/server.ts:1:1";
     expect(lines.of({ event: "broken", reason, stack, isRestarted: false })).toEqual([
       `03:04:05 ✗ ${reason}. Deliveries are answered 503 until you fix it.`,

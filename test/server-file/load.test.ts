@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { describeFiles } from "./described.ts";
+import { describeFiles } from "./describe-files.ts";
 
 const head = 'import { WebhooksServer } from "hub-webhooks";\nconst server = new WebhooksServer();\n';
 
-describe.concurrent("A server's file that loads", () => {
-  test("tells of its endpoints and its secret", async () => {
+describe.concurrent("The server of a file", () => {
+  test("is described by its endpoints and its secret", async () => {
     const { description } = await describeFiles({
       "server.ts": `
         import { WebhooksServer } from "hub-webhooks";
@@ -41,7 +41,7 @@ describe.concurrent("A server's file that loads", () => {
     });
   });
 
-  test("is its default export, whatever else it launches", async () => {
+  test("is the default export, whatever else the file launches", async () => {
     const source = `${head}
       server.webhook("meant", () => {});
       await new WebhooksServer().launch();
@@ -51,7 +51,7 @@ describe.concurrent("A server's file that loads", () => {
     expect(description.endpoints.map(({ name }) => name)).toEqual(["meant"]);
   });
 
-  test("is the server that it launches, which does not listen, and is told where it will be reached", async () => {
+  test("is the server that the file launches: it does not listen, and launch() returns its future address", async () => {
     const source = `${head}
       server.webhook("meant", () => {});
       console.log(JSON.stringify(await server.launch({ port: 1, tunnel: true, publicUrl: "no address" })));
@@ -64,14 +64,14 @@ describe.concurrent("A server's file that loads", () => {
     ]);
   });
 
-  test("is what webhookEndpoint registers on", async () => {
+  test("is the default server of webhookEndpoint", async () => {
     const source = 'import { webhookEndpoint } from "hub-webhooks";\nwebhookEndpoint("meant", () => {});';
     const { description, output } = await describeFiles({ "server.ts": source });
     expect(description.endpoints.map(({ name }) => name)).toEqual(["meant"]);
     expect(output).toEqual([]);
   });
 
-  test("may be found by a path with spaces and other signs", async () => {
+  test("loads from a path with spaces and special characters", async () => {
     const { description } = await describeFiles({ "my bots/übung #1.ts": `${head}export default server;` });
     expect(description.endpoints).toEqual([]);
   });

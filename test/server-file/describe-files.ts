@@ -1,28 +1,28 @@
 import { join } from "node:path";
 import { WebhookError } from "../../src/core/errors.ts";
-import { describeServerFile, type ServerDescription } from "../../src/server-file/server-file.ts";
-import type { OutputLine } from "../../src/server-file/server-process.ts";
+import type { ServerDescription } from "../../src/server-file/protocol.ts";
+import { describeServerFile, type OutputLine } from "../../src/server-file/server-process.ts";
 import { makeProject } from "../support/project-folder.ts";
 
-/** What came of running a file. */
-export interface Described {
+/** A described server file, with its output. */
+export interface DescribedFile {
   description: ServerDescription;
   output: OutputLine[];
 }
 
-/** What came of a file that does not load. */
-export interface Refused {
+/** A server file that failed to load. */
+export interface FailedFile {
   message: string;
-  /** What its process has written to standard error. */
+  /** Standard error of its process. */
   stderr: string;
-  /** Stack of the cause; empty where there is none. */
+  /** Stack of the cause; empty without a cause. */
   stack: string;
-  /** Where the project was, as messages name it. */
+  /** The folder of the project, as messages show it. */
   folder: string;
 }
 
-/** Runs the first of these files in a project of its own, and tells what its server is like. */
-export async function describeFiles(files: Readonly<Record<string, string>>): Promise<Described> {
+/** Runs the first of these files in a temporary project, and describes its server. */
+export async function describeFiles(files: Readonly<Record<string, string>>): Promise<DescribedFile> {
   await using project = await makeProject(files);
   const output: OutputLine[] = [];
   const description = await describeServerFile(join(project.path, firstOf(files)), {
@@ -31,8 +31,8 @@ export async function describeFiles(files: Readonly<Record<string, string>>): Pr
   return { description, output };
 }
 
-/** Runs the first of these files, which is not to load. */
-export async function refuseFiles(files: Readonly<Record<string, string>>): Promise<Refused> {
+/** Runs the first of these files, which must fail to load. */
+export async function loadBrokenFiles(files: Readonly<Record<string, string>>): Promise<FailedFile> {
   await using project = await makeProject(files);
   const written: string[] = [];
   try {
@@ -44,10 +44,10 @@ export async function refuseFiles(files: Readonly<Record<string, string>>): Prom
     const stack = (error.cause instanceof Error && error.cause.stack) || "";
     return { message: error.message, stderr: written.join("\n"), stack, folder: project.path };
   }
-  throw new Error("The file loads.");
+  throw new Error("Expected the file to fail, but it loads.");
 }
 
-/** The names of the endpoints that a file declares. */
+/** The names of the endpoints of the first file. */
 export async function endpointsOf(files: Readonly<Record<string, string>>): Promise<string[]> {
   const { description } = await describeFiles(files);
   return description.endpoints.map(({ name }) => name);

@@ -1,0 +1,71 @@
+import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describeError } from "../core/describe-error.ts";
+import { WebhookError } from "../core/errors.ts";
+
+/** Why a server file does not load. */
+export interface LoadFailure {
+  /** One line. */
+  reason: string;
+  /** Where it happened, as Node shows it; absent when the reason contains everything. */
+  stack?: string;
+}
+
+/** The error for a server file that is missing, does not load or creates no server. */
+export function serverFileInvalid(message: string, options: { cause?: unknown } = {}): WebhookError {
+  return new WebhookError(message, { code: "SERVER_FILE_INVALID", ...options });
+}
+
+/**
+ * Explains why a server file does not load, and where: of the stack it keeps the frames of the user's own code.
+ *
+ * @param options.loading The file that was loaded last: V8 does not report which file it cannot parse.
+ */
+export function explainLoadFailure(error: unknown, { loading }: { loading: string | undefined }): LoadFailure {
+  const thrown = describeError(error);
+  if (thrown.stack === undefined) return { reason: `It throws ${valueText(error)}.` };
+  const stack = userLines(thrown.stack);
+  const unparsed = thrown.name === "SyntaxError" && loading !== undefined ? displayPath(loading) : undefined;
+  const location = firstLocation(stack) ?? unparsed;
+  const at = location === undefined ? "" : ` (${location})`;
+  if (WebhookError.isInstance(error)) return { reason: `${error.message}${at}` };
+  const message = `${thrown.name}: ${thrown.message.split("\n")[0]}`;
+  return { reason: `${message}${at}`, stack };
+}
+
+/** A path relative to the working directory, unless it lies outside of it. */
+export function displayPath(path: string): string {
+  const shorter = relative(process.cwd(), path);
+  return shorter.startsWith("..") ? path : shorter;
+}
+
+function valueText(thrown: unknown): string {
+  try {
+    return JSON.stringify(thrown) ?? String(thrown);
+  } catch {
+    return describeError(thrown).message;
+  }
+}
+
+/** The folders of this package, as published and as developed. */
+const packageFolders = ["dist/", "src/"].map((folder) => new URL(`../../${folder}`, import.meta.url).href);
+
+/** Removes the frames of Node, of this package and of other packages. */
+function userLines(stack: string): string {
+  const isForeign = (line: string) =>
+    /^\s+at /.test(line) &&
+    (/node:|\/node_modules\//.test(line) || packageFolders.some((folder) => line.includes(folder)));
+  return stack
+    .split("\n")
+    .filter((line) => !isForeign(line))
+    .join("\n");
+}
+
+/** The end of a stack line: a URL, or the path of a transpiled file, with line and column. */
+const stackLocation = /(?:\(|\bat (?:async )?|^)((?:file:\/\/|\/|[A-Za-z]:[\\/]).+?)(:\d+(?::\d+)?)\)?$/m;
+
+function firstLocation(stack: string): string | undefined {
+  const [, file, position] = stackLocation.exec(stack) ?? [];
+  if (file === undefined) return undefined;
+  return `${displayPath(file.startsWith("file:") ? fileURLToPath(file) : file)}${position}`;
+}
