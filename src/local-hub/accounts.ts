@@ -1,4 +1,5 @@
-import { createHash } from "node:crypto";
+import { objectIdOf } from "./ids.ts";
+import type { Store } from "./store/store.ts";
 
 /** Who a request comes from. */
 export interface Caller {
@@ -81,17 +82,22 @@ export function fullNameOf(user: string): string {
   return user.replace(/(^|-)([a-z])/g, (_, dash: string, letter: string) => (dash && " ") + letter.toUpperCase());
 }
 
-/** Where the picture of a user or an organization is. */
-export function avatarUrlOf(name: string, { baseUrl }: { baseUrl: string }): string {
-  return `${baseUrl}/avatars/${encodeURIComponent(name)}.svg`;
-}
-
 /** The id of a token, from which the token cannot be told. */
 export function tokenIdOf(token: string): string {
   return objectIdOf(`token ${token}`);
 }
 
-/** An id that is always the same for the same text. */
-export function objectIdOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 24);
+/** Everybody who has a token of a local Hub. */
+export const tokenUsers: readonly string[] = [...new Set(developmentTokens.map(({ user }) => user))];
+
+/** The name of the user who has this id: somebody with a token, or a member of an organization. */
+export function userOfId(store: Store, id: string): string | undefined {
+  const hasId = (user: string) => accountId(user) === id;
+  const found = tokenUsers.find(hasId);
+  if (found !== undefined) return found;
+  for (const organization of organizationNames) {
+    const member = store.members.of(organization).find(({ id: user }) => hasId(user));
+    if (member) return member.id;
+  }
+  return undefined;
 }

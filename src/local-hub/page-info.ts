@@ -1,6 +1,6 @@
 import type { HubPageInfo } from "./page/info.ts";
+import { summarizeWebhook } from "./resources/webhooks.ts";
 import type { Store } from "./store/store.ts";
-import { summarizeWebhook } from "./webhook-summary.ts";
 
 /** What {@link readPageInfo} reads from. */
 export interface PageSource {

@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createHubApp } from "../../src/local-hub/app.ts";
 import { Dispatcher } from "../../src/local-hub/delivery/dispatcher.ts";
-import { Poster } from "../../src/local-hub/delivery/post.ts";
-import { newId, newSha } from "../../src/local-hub/identifiers.ts";
+import { Poster } from "../../src/local-hub/delivery/http-sender.ts";
+import { newId, newSha } from "../../src/local-hub/ids.ts";
 import { JobRunner } from "../../src/local-hub/jobs/job-runner.ts";
-import { AuditLog } from "../../src/local-hub/organizations/audit-log.ts";
+import { AuditLog } from "../../src/local-hub/resources/audit-log.ts";
 import { JobStore } from "../../src/local-hub/store/job-store.ts";
 import { openStore } from "../../src/local-hub/store/store.ts";
 import { createMemoryLogger, type LogLine } from "../support/memory-logger.ts";

@@ -1,9 +1,9 @@
 import { maskUrl, secretsInUrl } from "../../core/url-secrets.ts";
 import type { JobRunner } from "../jobs/job-runner.ts";
-import type { LogEntry } from "../log-entry.ts";
 import type { PendingDelivery } from "../store/delivery-store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
-import type { Poster } from "./post.ts";
+import type { Poster } from "./http-sender.ts";
+import type { LogEntry } from "./hub-delivery.ts";
 
 /** What an attempt to post needs. */
 export interface PostContext {

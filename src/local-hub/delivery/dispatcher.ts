@@ -2,15 +2,15 @@ import { longestTimer } from "../../core/duration.ts";
 import type { Logger } from "../../core/logger.ts";
 import { suspendedAfterFailure } from "../../hub/contract/webhooks.ts";
 import type { JobRunner } from "../jobs/job-runner.ts";
-import type { LogEntry } from "../log-entry.ts";
+import { targetUrl } from "../resources/webhooks.ts";
 import type { DueDelivery } from "../store/delivery-store.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
-import { targetUrl } from "../webhook-summary.ts";
 import { type AttemptContext, attemptDelivery } from "./attempt.ts";
+import type { Poster } from "./http-sender.ts";
+import type { LogEntry } from "./hub-delivery.ts";
 import { droppedDelivery, type HubDelivery, triedDelivery, untriedDelivery } from "./hub-delivery.ts";
-import { Lanes } from "./lanes.ts";
-import type { Poster } from "./post.ts";
+import { Lanes } from "./webhook-queues.ts";
 
 /** How a local Hub delivers. */
 export interface DeliveryLimits {

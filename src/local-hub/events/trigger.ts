@@ -1,20 +1,20 @@
 import type { Logger } from "../../core/logger.ts";
+import type { RepoId } from "../../hub/contract/repositories.ts";
 import { actions, isKnownScope } from "../../payload/schema.ts";
-import { ownerOf } from "../accounts.ts";
+import { coversScope } from "../../payload/scope.ts";
+import { canReadPrivate } from "../access.ts";
+import { accountKind, ownerOf } from "../accounts.ts";
 import type { Dispatcher } from "../delivery/dispatcher.ts";
 import type { HubDelivery } from "../delivery/hub-delivery.ts";
-import { canReadPrivate } from "../organizations/access.ts";
-import type { AuditLog } from "../organizations/audit-log.ts";
-import { followInGroups } from "../organizations/resource-groups.ts";
+import type { AuditLog } from "../resources/audit-log.ts";
+import { auditEntriesOf } from "../resources/audit-log.ts";
+import { followInNotifications, noticeDiscussion } from "../resources/notifications.ts";
+import { followInGroups } from "../resources/resource-groups.ts";
+import { stateOf, targetUrl } from "../resources/webhooks.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
-import { followInNotifications } from "../users/notifications.ts";
-import { targetUrl } from "../webhook-summary.ts";
-import { noticeDiscussion } from "./discussion-notice.ts";
 import { type WorkedOutEvent, workOutEvent } from "./event-payload.ts";
 import type { CheckedEvent } from "./event-request.ts";
-import { auditEntriesOf } from "./repository-audit.ts";
-import { isWatching, type Silence, silenceOf } from "./watch.ts";
 
 /** What {@link triggerEvent} needs of the local Hub. */
 export interface TriggerContext {
@@ -144,4 +144,37 @@ function usedUp(
   return awake
     .filter((webhook) => !hasFired(webhook))
     .map((webhook) => ({ webhookId: webhook.id, url: targetUrl(webhook, { baseUrl }), reason: "used-up" }));
+}
+
+/** What happened, as far as it decides who is told. */
+export interface Occurrence {
+  repo: RepoId;
+  isReadableBy: (user: string) => boolean;
+  /** Such as `repo.content`. */
+  scope: string;
+}
+
+/**
+ * Why a webhook is silent about a repository that it watches: the domain is none of its, the repository is private and
+ * its owner cannot read that, or it was stopped, by a person or after failures.
+ */
+export type Silence = "domain" | "private" | "disabled" | "suspended";
+
+/** Whether a webhook watches the repository, or the user or organization to whom that belongs. */
+export function isWatching({ definition }: StoredWebhook, { repo }: Pick<Occurrence, "repo">): boolean {
+  const owner = ownerOf(repo);
+  return definition.watched.some(({ type, name }) => {
+    if (type !== "user" && type !== "org") return type === repo.type && name === repo.name;
+    // A name that nobody has here may be either.
+    return name === owner && type === (accountKind(owner) ?? type);
+  });
+}
+
+/** Why a webhook does not fire, of those that watch the repository; `undefined` when it does. */
+export function silenceOf(webhook: StoredWebhook, occurrence: Occurrence): Silence | undefined {
+  const { scope, isReadableBy } = occurrence;
+  if (!webhook.definition.domains.some((domain) => coversScope(domain, scope))) return "domain";
+  if (!isReadableBy(webhook.owner)) return "private";
+  const state = stateOf(webhook);
+  return state === "enabled" ? undefined : state;
 }

@@ -1,6 +1,6 @@
 import { shellWord } from "../../core/shell-word.ts";
 import { developmentTokens } from "../accounts.ts";
-import { triggerWords } from "../events/trigger-words.ts";
+import { triggerWords } from "../resources/webhooks.ts";
 import type { HubPageInfo, HubPageWebhook } from "./info.ts";
 
 const [{ token: usualToken } = { token: "" }] = developmentTokens;

@@ -6,7 +6,7 @@ import { timeAgo } from "../../console/elapsed.ts";
 import { type EventSummary, summarizeEvent } from "../../console/event-summary.ts";
 import type { Markup } from "../../console/markup.ts";
 import { shorten } from "../../console/shorten.ts";
-import type { LogEntry } from "../log-entry.ts";
+import type { LogEntry } from "../delivery/hub-delivery.ts";
 
 /** What a row is made from. */
 export interface DeliveryRowOptions {

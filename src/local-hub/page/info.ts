@@ -1,5 +1,5 @@
-import type { LogEntry } from "../log-entry.ts";
-import type { WebhookSummary } from "../webhook-summary.ts";
+import type { LogEntry } from "../delivery/hub-delivery.ts";
+import type { WebhookSummary } from "../resources/webhooks.ts";
 
 /** What the page of a local Hub shows. */
 export interface HubPageInfo {

@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { accountRoutes } from "../../hub/contract/account.ts";
+import { whoamiOf } from "../resources/whoami.ts";
 import type { Store } from "../store/store.ts";
-import { whoamiOf } from "../users/whoami.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
 
 /** What the route of accounts needs. */

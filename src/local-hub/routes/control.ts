@@ -1,11 +1,11 @@
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
+import { tokenUsers } from "../accounts.ts";
 import { eventRequest } from "../events/event-request.ts";
 import { previewEvent, type TriggerContext, triggerEvent } from "../events/trigger.ts";
+import { settingsOf } from "../resources/settings.ts";
+import { summarizeWebhook } from "../resources/webhooks.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
-import { settingsOf } from "../users/settings.ts";
-import { tokenUsers } from "../users/users.ts";
-import { summarizeWebhook } from "../webhook-summary.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
 import { replay } from "./webhooks.ts";
 

@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { notificationRoutes } from "../../hub/contract/notifications.ts";
+import { deleteNotifications, markNotifications, notificationPage } from "../resources/notifications.ts";
 import type { Store } from "../store/store.ts";
-import { deleteNotifications, markNotifications, notificationPage } from "../users/notifications.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
 
 /** What the routes of notifications need. */

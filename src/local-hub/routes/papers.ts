@@ -1,10 +1,9 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
 import { paperRoutes } from "../../hub/contract/papers.ts";
-import { accountId, fullNameOf } from "../accounts.ts";
+import { accountId, fullNameOf, userOfId } from "../accounts.ts";
 import type { StoredPaper } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import { userOfId } from "../users/users.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
 
 /** The operations on papers (hub-api.md, Papers). */

@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { settingsRoutes } from "../../hub/contract/settings.ts";
+import { mcpTools, updateNotificationSettings, updateWatchSettings } from "../resources/settings.ts";
 import type { Store } from "../store/store.ts";
-import { mcpTools, updateNotificationSettings, updateWatchSettings } from "../users/settings.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
 
 /** The operations on a user's settings (hub-api.md, Settings). */

@@ -1,16 +1,15 @@
+import type { KnownRepoId } from "../../hub/contract/repositories.ts";
+import { accountId, fullNameOf, localUser, otherUser } from "../accounts.ts";
+import { discussionId } from "../events/event-payload.ts";
+import { objectIdOf } from "../ids.ts";
+import type { KeyedRecord, StoredNotification, StoredPaper, StoredSettings } from "../store/records.ts";
+import type { StoredRepository } from "../store/repository-store.ts";
 import type { Store } from "../store/store.ts";
 import { seedAuditLog } from "./audit-log.ts";
-import { seedMembers } from "./members.ts";
-import { seedNetworkSecurity } from "./network-security.ts";
-import { seedNotifications } from "./notifications.ts";
-import { seedPapers } from "./papers.ts";
-import { seedRepositories } from "./repositories.ts";
-import { seedResourceGroups } from "./resource-groups.ts";
-import type { SeedOptions } from "./seed-options.ts";
-import { seedSettings } from "./settings.ts";
+import { memberName, seedMembers, seedNetworkSecurity, seedResourceGroups } from "./organizations.ts";
 
 /** Fills the store of a local Hub that has nothing in it yet; one that has something is left alone. */
-export function seedStore(store: Store, { now }: SeedOptions): void {
+export function seedStore(store: Store, { now }: { now: number }): void {
   // An organization never loses its last owner.
   if (store.members.get({ owner: "acme", id: "local-user" })) return;
   store.atOnce(() => {
@@ -23,4 +22,196 @@ export function seedStore(store: Store, { now }: SeedOptions): void {
     store.resourceGroups.put(...seedResourceGroups({ now }));
     store.auditLog.add(...seedAuditLog({ now }));
   });
+}
+
+const repositories: readonly (KnownRepoId & { discussions: number; private?: true })[] = [
+  { type: "dataset", name: "acme/reviews", discussions: 12 },
+  { type: "dataset", name: "acme/salaries", discussions: 2, private: true },
+  { type: "dataset", name: "acme/translations", discussions: 0 },
+  { type: "model", name: "acme/sentiment", discussions: 7 },
+  { type: "space", name: "acme/playground", discussions: 4 },
+  { type: "bucket", name: "acme/uploads", discussions: 1 },
+  { type: "kernel", name: "acme/rotary", discussions: 3 },
+  { type: "dataset", name: "local-user/notes", discussions: 5 },
+  { type: "model", name: "local-user/drafts", discussions: 0, private: true },
+];
+
+/** The repositories with which a local Hub starts: every type, some private, and one of acme that is in no group. */
+export function seedRepositories(): StoredRepository[] {
+  return repositories.map(({ type, name, discussions, private: isPrivate = false }) => {
+    const id = seededRepositoryId({ type, name });
+    const repository = { type, name, id, private: isPrivate, discussions };
+    // A bucket has no commits.
+    return type === "bucket" ? repository : { ...repository, headSha: `${objectIdOf(`head ${id}`)}${id}`.slice(0, 40) };
+  });
+}
+
+/** The id of one of these repositories: the same in every local Hub. */
+export function seededRepositoryId({ type, name }: KnownRepoId): string {
+  return objectIdOf(`repository ${type}:${name}`);
+}
+
+interface Authorship {
+  user: string;
+  isClaimed?: true;
+}
+
+const [first, second, third] = [memberName(0), memberName(1), memberName(2)];
+
+const papers: readonly { id: string; title: string; authors: readonly Authorship[] }[] = [
+  {
+    id: "2601.04211",
+    title: "Small Models, Long Nights: Sentiment on a Single Card",
+    authors: [{ user: first, isClaimed: true }, { user: second }, { user: localUser }],
+  },
+  {
+    id: "2512.11873",
+    title: "What Reviewers Leave Out: A Corpus of Unfinished Reviews",
+    authors: [{ user: otherUser }, { user: localUser }],
+  },
+  {
+    id: "2511.00642",
+    title: "Rotary Embeddings without Tears",
+    authors: [{ user: third }, { user: second }],
+  },
+  {
+    id: "2509.20035",
+    title: "Nobody Reads the Card: How Datasets Are Found",
+    authors: [{ user: first, isClaimed: true }],
+  },
+];
+
+/** The papers with which a local Hub starts: some of their authors are claimed, of one all. */
+export function seedPapers(): KeyedRecord<StoredPaper>[] {
+  return papers.map(({ id, title, authors }) => ({
+    owner: "",
+    id,
+    record: {
+      objectId: objectIdOf(`paper ${id}`),
+      title,
+      authors: authors.map(({ user, isClaimed }) => ({
+        id: objectIdOf(`author ${id} ${user}`),
+        name: fullNameOf(user),
+        ...(isClaimed && { claimedBy: accountId(user) }),
+      })),
+    },
+  }));
+}
+
+type About = StoredNotification["about"];
+type Of<Type extends About["type"]> = Extract<About, { type: Type }>;
+
+/** What a notification is about, and the id of that discussion. */
+interface Subject {
+  id: string;
+  about: About;
+}
+
+/** Milliseconds between one notification and the next. */
+const spacing = 7 * 3_600_000;
+
+/** The notifications with which a local Hub starts: two pages of all types for the developer, and some for another. */
+export function seedNotifications(options: { now: number }): KeyedRecord<StoredNotification>[] {
+  const all = subjects();
+  return [...notify(localUser, all, options), ...notify(otherUser, all.slice(0, 6), options)];
+}
+
+/** The latest first. Who takes part, who is mentioned and what is read goes round, so that every mixture is there. */
+function notify(owner: string, about: Subject[], { now }: { now: number }): KeyedRecord<StoredNotification>[] {
+  return about.map((subject, index) => ({
+    owner,
+    id: subject.id,
+    record: {
+      updatedAt: now - (index + 1) * spacing,
+      read: index % 3 === 2,
+      participating: [memberName(index), ...(index % 4 < 2 ? [owner] : [])],
+      mentions: index % 5 === 1,
+      ...(index % 2 === 0 && { discussionEventId: objectIdOf(`event ${subject.id}`) }),
+      about: subject.about,
+    },
+  }));
+}
+
+function subjects(): Subject[] {
+  const reviews: KnownRepoId = { type: "dataset", name: "acme/reviews" };
+  const salaries: KnownRepoId = { type: "dataset", name: "acme/salaries" };
+  const sentiment: KnownRepoId = { type: "model", name: "acme/sentiment" };
+  const playground: KnownRepoId = { type: "space", name: "acme/playground" };
+  const uploads: KnownRepoId = { type: "bucket", name: "acme/uploads" };
+  const rotary: KnownRepoId = { type: "kernel", name: "acme/rotary" };
+  const notes: KnownRepoId = { type: "dataset", name: "local-user/notes" };
+  const [author, colleague] = [memberName(6), memberName(11)];
+  const paper = paperSubjects();
+  return [
+    discussion(reviews, { num: 12, title: "Reviews of 2019 are there twice", status: "open" }),
+    discussion(sentiment, { num: 7, title: "Add the training arguments", status: "draft", isPullRequest: true }),
+    paper("2601.04211"),
+    post({ slug: "one-card-is-enough", title: "One card is enough", authorName: author }),
+    discussion(playground, { num: 4, title: "The slider does nothing on a phone", status: "closed" }),
+    blog({ slug: "acme/label-less", title: "Label less, read more", canonical: true, authorName: author }),
+    discussion(salaries, { num: 2, title: "Who may see this?", status: "open" }),
+    discussion(rotary, { num: 3, title: "Build for older cards", status: "merged", isPullRequest: true }),
+    paper("2512.11873"),
+    discussion(uploads, { num: 1, title: "Please sort these by month", status: "open" }),
+    discussion(reviews, { num: 11, title: "Mend the column names", status: "merged", isPullRequest: true }),
+    post({ slug: "a-month-of-notes", title: "A month of notes", authorName: localUser }),
+    blog({ slug: "kernels-by-hand", title: "Kernels by hand", canonical: false }),
+    discussion(notes, { num: 5, title: "A licence, perhaps?", status: "open" }),
+    paper("2511.00642"),
+    discussion(sentiment, { num: 6, title: "Irony is taken for praise", status: "open" }),
+    discussion(rotary, { num: 2, title: "Results differ in half precision", status: "closed" }),
+    blog({ slug: "acme/what-we-delete", title: "What we delete, and why", canonical: true, authorName: colleague }),
+    discussion(notes, { num: 4, title: "Spelling", status: "merged", isPullRequest: true }),
+    post({ slug: "who-reads-cards", title: "Who reads the cards?", authorName: author }),
+    paper("2509.20035"),
+    discussion(playground, { num: 3, title: "A darker theme", status: "draft", isPullRequest: true }),
+    discussion(reviews, { num: 9, title: "Where are the stars?", status: "closed" }),
+    blog({ slug: "small-is-fine", title: "Small is fine", canonical: false, authorName: otherUser }),
+    discussion(sentiment, { num: 2, title: "Try a smaller tokenizer", status: "closed", isPullRequest: true }),
+    paper("2601.04211", { thread: 2 }),
+    post({ slug: "hello-hub", title: "Hello, Hub", authorName: colleague }),
+    blog({ slug: "acme/our-first-year", title: "Our first year", canonical: true }),
+  ];
+}
+
+function discussion(
+  repo: KnownRepoId,
+  facts: { num: number; title: string; status: Of<"repo">["discussion"]["status"]; isPullRequest?: true },
+): Subject {
+  const id = discussionId({ repositoryId: seededRepositoryId(repo), num: facts.num });
+  return { id, about: { type: "repo", repo, discussion: { isPullRequest: false, ...facts } } };
+}
+
+function paperSubjects(): (preprint: string, options?: { thread?: number }) => Subject {
+  const papers = new Map(seedPapers().map(({ id, record }) => [id, record]));
+  return (preprint, { thread = 1 } = {}) => {
+    const known = papers.get(preprint);
+    if (!known) throw new Error(`No paper ${preprint} among the seeds.`);
+    return {
+      id: objectIdOf(`paper discussion ${preprint} ${thread}`),
+      about: { type: "paper", paper: { _id: known.objectId, title: known.title } },
+    };
+  };
+}
+
+function post(facts: Omit<Of<"post">, "type">): Subject {
+  return { id: objectIdOf(`post ${facts.slug}`), about: { type: "post", ...facts } };
+}
+
+function blog(facts: Omit<Of<"community_blog">, "type">): Subject {
+  return { id: objectIdOf(`blog ${facts.slug}`), about: { type: "community_blog", ...facts } };
+}
+
+/** The settings with which a local Hub starts: the developer watches a dataset, so that its discussions are told. */
+export function seedSettings(): KeyedRecord<StoredSettings>[] {
+  return [
+    {
+      owner: localUser,
+      id: "settings",
+      record: {
+        notifications: { announcements: true, web_discussions_watched: true, launch_spaces: false },
+        watched: [{ type: "repo", id: seededRepositoryId({ type: "dataset", name: "acme/reviews" }) }],
+      },
+    },
+  ];
 }

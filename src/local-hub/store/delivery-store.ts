@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
-import type { LogEntry } from "../log-entry.ts";
+import type { LogEntry } from "../delivery/hub-delivery.ts";
 
 /** Entries of the log kept for each webhook. */
 const entriesKept = 100;

@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { isLoopbackAddress } from "../../../src/core/loopback.ts";
-import { type Lookup, loopbackOnly } from "../../../src/local-hub/delivery/loopback-lookup.ts";
-import { Poster } from "../../../src/local-hub/delivery/post.ts";
+import { type Lookup, loopbackOnly, Poster } from "../../../src/local-hub/delivery/http-sender.ts";
 import { openTarget } from "../target.ts";
 
 function looked(name: string, options: object = {}): Promise<unknown> {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { Poster, type PostResult } from "../../../src/local-hub/delivery/post.ts";
+import { Poster, type PostResult } from "../../../src/local-hub/delivery/http-sender.ts";
 
 /** A receiver, and a poster that posts to it once. Its connections stay open unless one of the two closes them. */
 async function openReceiver(listener: RequestListener) {

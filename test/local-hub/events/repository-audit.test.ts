@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { auditEntriesOf } from "../../../src/local-hub/events/repository-audit.ts";
+import { auditEntriesOf } from "../../../src/local-hub/resources/audit-log.ts";
 
 const before = { type: "model", name: "acme/net", id: "1", private: false, discussions: 0 } as const;
 const after = before;

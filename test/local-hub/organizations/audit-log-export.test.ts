@@ -8,7 +8,7 @@ import { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import { callerOf } from "../../../src/local-hub/accounts.ts";
-import { exportAuditLog } from "../../../src/local-hub/organizations/audit-log-export.ts";
+import { exportAuditLog } from "../../../src/local-hub/resources/audit-log.ts";
 import type { ApiEnvironment } from "../../../src/local-hub/routes/api.ts";
 import { auditLogApi } from "../../../src/local-hub/routes/organizations/audit-log.ts";
 import { seedStore } from "../../../src/local-hub/seed/seed.ts";

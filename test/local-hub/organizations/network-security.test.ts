@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { networkSecurityOf } from "../../../src/local-hub/organizations/network-security.ts";
+import { networkSecurityOf } from "../../../src/local-hub/resources/network-security.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 import { openLocalHub } from "../hub.ts";
 import { auditEvents } from "./audit-events.ts";

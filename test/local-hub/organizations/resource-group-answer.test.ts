@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { toAnswer } from "../../../src/local-hub/organizations/resource-groups.ts";
+import { toAnswer } from "../../../src/local-hub/resources/resource-groups.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 
 test("A resource group does not show a repository that is not there", () => {

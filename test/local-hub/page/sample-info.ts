@@ -1,4 +1,4 @@
-import type { LogEntry } from "../../../src/local-hub/log-entry.ts";
+import type { LogEntry } from "../../../src/local-hub/delivery/hub-delivery.ts";
 import type { HubPageInfo, HubPageWebhook } from "../../../src/local-hub/page/info.ts";
 import { webhookPayload } from "../../../src/payload/samples.ts";
 

@@ -1,7 +1,7 @@
 import { suggest } from "../../../core/suggest.ts";
 import { workOutEvent } from "../../../local-hub/events/event-payload.ts";
 import { type CheckedEvent, checkEvent } from "../../../local-hub/events/event-request.ts";
-import { newId, newSha } from "../../../local-hub/identifiers.ts";
+import { newId, newSha } from "../../../local-hub/ids.ts";
 import { editPayload, type PayloadEdit } from "../../../payload/edit.ts";
 import { actions, isKnownScope, type KnownScope, repoTypes, scopes } from "../../../payload/schema.ts";
 import { wrongUsage } from "../../wrong-usage.ts";

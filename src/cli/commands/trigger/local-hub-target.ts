@@ -4,7 +4,7 @@ import { shellWord } from "../../../core/shell-word.ts";
 import { developmentTokens } from "../../../local-hub/accounts.ts";
 import type { CheckedEvent } from "../../../local-hub/events/event-request.ts";
 import type { NotFired } from "../../../local-hub/events/trigger.ts";
-import { triggerWords } from "../../../local-hub/events/trigger-words.ts";
+import { triggerWords } from "../../../local-hub/resources/webhooks.ts";
 import { ask, defaultEndpoint, gone, notALocalHub, notLocal } from "./local-hub-request.ts";
 import { isRefusal } from "./tally.ts";
 import type { TriggerOutcome, TriggerPreview, TriggerTarget } from "./target.ts";

@@ -1,10 +1,10 @@
 import { maskUrl } from "../../../core/url-secrets.ts";
 import { postDelivery } from "../../../local-hub/delivery/attempt.ts";
+import { Poster } from "../../../local-hub/delivery/http-sender.ts";
 import { triedDelivery } from "../../../local-hub/delivery/hub-delivery.ts";
-import { Poster } from "../../../local-hub/delivery/post.ts";
 import { workOutEvent } from "../../../local-hub/events/event-payload.ts";
 import type { CheckedEvent } from "../../../local-hub/events/event-request.ts";
-import { newId, newSha } from "../../../local-hub/identifiers.ts";
+import { newId, newSha } from "../../../local-hub/ids.ts";
 import { wrongUsage } from "../../wrong-usage.ts";
 import { hubUrl } from "./event.ts";
 import { isRefusal } from "./tally.ts";

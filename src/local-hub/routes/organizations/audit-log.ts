@@ -1,9 +1,8 @@
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import type { Logger } from "../../../core/logger.ts";
 import { auditLogRoutes } from "../../../hub/contract/organizations/audit-log.ts";
-import { admit } from "../../organizations/access.ts";
-import { exportAuditLog } from "../../organizations/audit-log-export.ts";
-import { readAuditQuery } from "../../organizations/audit-query.ts";
+import { admit } from "../../access.ts";
+import { exportAuditLog, readAuditQuery } from "../../resources/audit-log.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "../api.ts";
 

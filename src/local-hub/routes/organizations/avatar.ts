@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { avatarRoutes } from "../../../hub/contract/organizations/avatar.ts";
-import { avatarUrlOf } from "../../accounts.ts";
-import { admit } from "../../organizations/access.ts";
+import { admit } from "../../access.ts";
+import { avatarUrlOf } from "../../resources/avatars.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "../api.ts";
 

@@ -5,12 +5,12 @@ import {
   memberRoutes,
   type OrganizationMember,
 } from "../../../hub/contract/organizations/members.ts";
-import { accountId, avatarUrlOf, fullNameOf } from "../../accounts.ts";
-import { type Admission, admit, hasPlan } from "../../organizations/access.ts";
-import type { AuditEntry, AuditLog } from "../../organizations/audit-log.ts";
-import { accessibleGroups, type KeyedResourceGroup } from "../../organizations/resource-groups.ts";
-import type { KeyedRecord } from "../../store/record-store.ts";
-import type { StoredMember } from "../../store/records.ts";
+import { type Admission, admit, hasPlan } from "../../access.ts";
+import { accountId, fullNameOf } from "../../accounts.ts";
+import type { AuditEntry, AuditLog } from "../../resources/audit-log.ts";
+import { avatarUrlOf } from "../../resources/avatars.ts";
+import { accessibleGroups, type KeyedResourceGroup } from "../../resources/resource-groups.ts";
+import type { KeyedRecord, StoredMember } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp, requestOf } from "../api.ts";
 

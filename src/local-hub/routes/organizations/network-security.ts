@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { jsonBody } from "../../../hub/contract/json.ts";
 import { networkSecurityChange, networkSecurityRoutes } from "../../../hub/contract/organizations/network-security.ts";
-import { admit } from "../../organizations/access.ts";
-import type { AuditLog } from "../../organizations/audit-log.ts";
-import { networkSecurityOf } from "../../organizations/network-security.ts";
+import { admit } from "../../access.ts";
+import type { AuditLog } from "../../resources/audit-log.ts";
+import { networkSecurityOf } from "../../resources/network-security.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp, requestOf } from "../api.ts";
 

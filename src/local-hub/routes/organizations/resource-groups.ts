@@ -1,15 +1,15 @@
 import type { OpenAPIHono, z } from "@hono/zod-openapi";
 import { type resourceGroupRequest, resourceGroupRoutes } from "../../../hub/contract/organizations/resource-groups.ts";
+import { admit } from "../../access.ts";
 import { ownerOf } from "../../accounts.ts";
-import { admit } from "../../organizations/access.ts";
-import type { AuditLog } from "../../organizations/audit-log.ts";
+import type { AuditLog } from "../../resources/audit-log.ts";
 import {
   accessibleGroups,
   holdsRepository,
   type KeyedResourceGroup,
   resourceGroupsOf,
   toAnswer,
-} from "../../organizations/resource-groups.ts";
+} from "../../resources/resource-groups.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp, invalid, requestOf } from "../api.ts";
 

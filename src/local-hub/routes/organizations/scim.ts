@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { scimRoutes } from "../../../hub/contract/organizations/scim.ts";
-import { admit } from "../../organizations/access.ts";
+import { admit } from "../../access.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "../api.ts";
 

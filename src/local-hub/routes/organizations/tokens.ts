@@ -2,9 +2,9 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { tokenRoutes } from "../../../hub/contract/organizations/tokens.ts";
+import { admit } from "../../access.ts";
 import { type Caller, callerOf, callerOfTokenId } from "../../accounts.ts";
-import { admit } from "../../organizations/access.ts";
-import type { AuditLog } from "../../organizations/audit-log.ts";
+import type { AuditLog } from "../../resources/audit-log.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp, requestOf } from "../api.ts";
 

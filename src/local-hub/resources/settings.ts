@@ -1,5 +1,5 @@
 import type { McpSettings } from "../../hub/contract/settings.ts";
-import { objectIdOf } from "../accounts.ts";
+import { objectIdOf } from "../ids.ts";
 import type { StoredSettings } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 

@@ -1,10 +1,10 @@
 import type { ReturnedResourceGroup } from "../../hub/contract/organizations/resource-groups.ts";
 import type { RepoId } from "../../hub/contract/repositories.ts";
-import { accountId, avatarUrlOf, fullNameOf, ownerOf } from "../accounts.ts";
-import type { KeyedRecord } from "../store/record-store.ts";
-import type { StoredResourceGroup } from "../store/records.ts";
+import { accountId, fullNameOf, ownerOf } from "../accounts.ts";
+import type { KeyedRecord, StoredResourceGroup } from "../store/records.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { Store } from "../store/store.ts";
+import { avatarUrlOf } from "./avatars.ts";
 
 /** A resource group, and where it is stored. */
 export type KeyedResourceGroup = KeyedRecord<StoredResourceGroup>;

@@ -1,7 +1,8 @@
 import type { Whoami } from "../../hub/contract/account.ts";
-import { accountId, avatarUrlOf, type Caller, fullNameOf, organizationNames, type Plan, planOf } from "../accounts.ts";
-import { accessibleGroups } from "../organizations/resource-groups.ts";
+import { accountId, type Caller, fullNameOf, organizationNames, type Plan, planOf } from "../accounts.ts";
 import type { Store } from "../store/store.ts";
+import { avatarUrlOf } from "./avatars.ts";
+import { accessibleGroups } from "./resource-groups.ts";
 
 /** What {@link whoamiOf} reads from. */
 export interface WhoamiSource {

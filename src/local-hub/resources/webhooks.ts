@@ -1,6 +1,6 @@
-import { maskUrl } from "../core/url-secrets.ts";
-import { suspendedAfterFailure } from "../hub/contract/webhooks.ts";
-import type { StoredWebhook } from "./store/webhook-store.ts";
+import { maskUrl } from "../../core/url-secrets.ts";
+import { suspendedAfterFailure } from "../../hub/contract/webhooks.ts";
+import type { StoredWebhook } from "../store/webhook-store.ts";
 
 /** A webhook for people to look at, without any secret. */
 export interface WebhookSummary {
@@ -46,4 +46,14 @@ function targetOf({ definition: { url, job, jobSourceId } }: StoredWebhook): Web
   if (url !== undefined) return { kind: "url", url: maskUrl(url) };
   if (job) return { kind: "job", description: [...(job.command ?? []), ...(job.arguments ?? [])].join(" ") };
   return { kind: "jobSource", id: jobSourceId ?? "" };
+}
+
+/**
+ * What `hub-webhooks trigger` is given for an event that a webhook hears: a repository that it watches, and a scope
+ * where the usual one is none of its.
+ */
+export function triggerWords({ watched, domains }: Pick<WebhookSummary, "watched" | "domains">): readonly string[] {
+  const { type, name } = watched[0] ?? { type: "dataset", name: "me/data" };
+  const repo = type === "user" || type === "org" ? `dataset:${name}/data` : `${type}:${name}`;
+  return [repo, ...(domains.includes("repo") ? [] : ["--scope", "discussion"])];
 }

@@ -1,7 +1,7 @@
 import { HTTPException } from "hono/http-exception";
-import type { OrganizationRole } from "../../hub/contract/organizations/role.ts";
-import { accountKind, type Caller, localUser, organizationNames, type Plan, planOf, plans } from "../accounts.ts";
-import type { Store } from "../store/store.ts";
+import type { OrganizationRole } from "../hub/contract/organizations/role.ts";
+import { accountKind, type Caller, localUser, organizationNames, type Plan, planOf, plans } from "./accounts.ts";
+import type { Store } from "./store/store.ts";
 
 /** What an operation on an organization asks of whoever calls it. */
 export interface Requirement {

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { accountId } from "./accounts.ts";
+import { accountId } from "../accounts.ts";
 
 /** Nobody's picture may load or run anything, not even opened as a page of its own. */
 const contentSecurityPolicy =
@@ -37,4 +37,9 @@ function draw(name: string): string {
   <text x="32" y="43" font-family="system-ui, sans-serif" font-size="32" font-weight="600" text-anchor="middle" fill="hsl(${hue}, 60%, 25%)">${initial}</text>
 </svg>
 `}`;
+}
+
+/** Where the picture of a user or an organization is. */
+export function avatarUrlOf(name: string, { baseUrl }: { baseUrl: string }): string {
+  return `${baseUrl}/avatars/${encodeURIComponent(name)}.svg`;
 }
