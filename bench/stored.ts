@@ -1,8 +1,8 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { openInbox } from "../dist/inbox/open-inbox.js";
-import { createConsoleLogger } from "../dist/receiver/console-logger.js";
+import { openInbox } from "../src/inbox/open-inbox.ts";
+import { createConsoleLogger } from "../src/receiver/console-logger.ts";
 import { body } from "./delivery.ts";
 import { inboxFolder } from "./inbox-folder.ts";
 

@@ -1,6 +1,6 @@
-import { openInbox } from "../../dist/inbox/open-inbox.js";
-import { createRetryPolicy } from "../../dist/inbox/retry-policy.js";
-import { createConsoleLogger } from "../../dist/receiver/console-logger.js";
+import { openInbox } from "../../src/inbox/open-inbox.ts";
+import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
+import { createConsoleLogger } from "../../src/receiver/console-logger.ts";
 import { body } from "../delivery.ts";
 
 /** What a receiver is asked to do. */

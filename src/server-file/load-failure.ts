@@ -2,6 +2,7 @@ import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describeError } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
+import { packageRoot } from "../core/package-files.ts";
 
 /** Why a server file does not load. */
 export interface LoadFailure {
@@ -48,7 +49,9 @@ function valueText(thrown: unknown): string {
 }
 
 /** The folders of this package, as published and as developed. */
-const packageFolders = ["dist/", "src/"].map((folder) => new URL(`../../${folder}`, import.meta.url).href);
+const packageFolders = ["dist/", "src/"]
+  .map((folder) => new URL(folder, packageRoot))
+  .flatMap((folder) => [folder.href, fileURLToPath(folder)]);
 
 /** Removes the frames of Node, of this package and of other packages. */
 function userLines(stack: string): string {

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { basename } from "node:path";
 import { createInterface } from "node:readline";
 import type { WebhookError } from "../core/errors.ts";
+import { programUrl } from "../core/package-files.ts";
 import type { LaunchedServer } from "../receiver/launch-options.ts";
 import { serverFileInvalid } from "./load-failure.ts";
 import { type Command, type Report, report, type ServerDescription } from "./protocol.ts";
@@ -197,9 +198,7 @@ export class ServerProcess {
 }
 
 function startChild({ environment }: ServerProcessOptions): ChildProcess {
-  // TypeScript in the sources, JavaScript in the published package.
-  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
-  return fork(new URL(`server-process-child.${extension}`, import.meta.url), {
+  return fork(programUrl("server-process-child", import.meta.url), {
     env: { ...process.env, ...environment },
     execArgv: [
       "--enable-source-maps",

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { WebhookError } from "../core/errors.ts";
+import { programUrl } from "../core/package-files.ts";
 import { localtunnelOrigin, type Registration, registerLocaltunnel } from "./localtunnel-registration.ts";
 import type { CarryOrder, CarryReport } from "./localtunnel-worker.ts";
 import { otherTunnels, type ProviderRequest, type ProviderTunnel, tunnelFailure } from "./provider.ts";
@@ -73,9 +74,8 @@ export async function openLocaltunnel(request: ProviderRequest): Promise<Provide
 
 /** The package is old and its server a stranger: they get no environment (tokens) and no terminal (escape codes). */
 function startChild(): ChildProcess {
-  // TypeScript beside our source, JavaScript beside what is published.
-  const file = import.meta.url.endsWith(".ts") ? "localtunnel-worker.ts" : "localtunnel-worker.js";
-  return fork(new URL(file, import.meta.url), { env: {}, execArgv: [], stdio: ["ignore", "ignore", "ignore", "ipc"] });
+  const file = programUrl("localtunnel-worker", import.meta.url);
+  return fork(file, { env: {}, execArgv: [], stdio: ["ignore", "ignore", "ignore", "ipc"] });
 }
 
 function untilEnd(child: ChildProcess): Promise<void> {

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import type { Readable } from "node:stream";
 import { WebhookError } from "../core/errors.ts";
+import { programUrl } from "../core/package-files.ts";
 import { findProgram } from "./find-program.ts";
 import { otherTunnels, type Provider, type ProviderTunnel, tunnelFailure } from "./provider.ts";
 
@@ -87,9 +88,7 @@ export function providerOf(program: TunnelProgram): Provider {
 }
 
 function startChild(programArguments: readonly string[]): ChildProcess {
-  // TypeScript beside our source, JavaScript beside what is published.
-  const file = import.meta.url.endsWith(".ts") ? "program-worker.ts" : "program-worker.js";
-  return fork(new URL(file, import.meta.url), programArguments, {
+  return fork(programUrl("program-worker", import.meta.url), programArguments, {
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => neededVariables.test(name))),
     execArgv: [],
     // Nothing that it prints gets to the terminal, and Ctrl-C there does not get to it.

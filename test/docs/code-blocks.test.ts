@@ -5,13 +5,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { readFaces } from "../../reference/faces.ts";
-import { readExports } from "./exports.ts";
+import { type EntryPoint, readEntryPoints, readExports } from "./entry-points.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const pages = ["README.md", "llms.txt", ...globSync("docs/*.md", { cwd: root })];
 
-const referencePages = readFaces().map((face) => join("docs/reference", face.page));
+const entryPoints = readEntryPoints();
 
 const skipped = process.env.SLOW_TESTS !== "1";
 if (skipped) console.warn("The code in the docs is not compiled, which takes time. SLOW_TESTS=1 does it.");
@@ -29,10 +28,10 @@ const context: Record<string, string> = {
 /** What can be imported, for the examples in doc comments, which leave that out; and what some of them go on from. */
 const exampleContext: Record<string, string> = {
   ...Object.fromEntries(
-    readFaces().flatMap((face) =>
-      readExports(face).map(({ name, isType }) => [
+    entryPoints.flatMap((entry) =>
+      readExports(entry).map(({ name, isType }) => [
         name,
-        `import ${isType ? "type " : ""}{ ${name} } from "${face.address}";`,
+        `import ${isType ? "type " : ""}{ ${name} } from "${entry.specifier}";`,
       ]),
     ),
   ),
@@ -59,15 +58,12 @@ function blocksOf(page: string): string[] {
   return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => complete(code, context));
 }
 
-/** The examples on a page of the reference: of what is exported, and of its members. */
-function examplesOf(page: string): string[] {
-  const text = readFileSync(join(root, page), "utf8");
-  const examples = [...text.matchAll(/^\*\*Example\*\*\n\n```ts\n(.*?)^```$/gms)];
-  const ofMembers = [...text.matchAll(/^ +\* ```ts\n(.*?)^ +\* ```$/gms)];
-  return [
-    ...examples.map(([, code = ""]) => code),
-    ...ofMembers.map(([, code = ""]) => code.replaceAll(/^ +\* ?/gm, "")),
-  ].map((code) => complete(code, page.endsWith("local-hub.md") ? localHubContext : exampleContext));
+/** The examples in the doc comments of what an entry point exports. */
+function examplesOf({ specifier, declarations }: EntryPoint): string[] {
+  const known = specifier.endsWith("/local-hub") ? localHubContext : exampleContext;
+  return [...readFileSync(declarations, "utf8").matchAll(/^ +\* ```ts\n(.*?)^ +\* ```$/gms)].map(([, code = ""]) =>
+    complete(code.replaceAll(/^ +\* ?/gm, ""), known),
+  );
 }
 
 /** A block with what it goes on from. */
@@ -115,7 +111,7 @@ describe("The code in the docs", () => {
       let blocks = 0;
       for (const [page, codes] of [
         ...pages.map((name) => [name, blocksOf(name)] as const),
-        ...referencePages.map((name) => [name, examplesOf(name)] as const),
+        ...entryPoints.map((entry) => [entry.specifier, examplesOf(entry)] as const),
       ]) {
         for (const [index, code] of codes.entries()) {
           writeFileSync(join(folder, `${page.replaceAll(/\W/g, "-")}-${index + 1}.ts`), code);

@@ -14,7 +14,8 @@ registerHooks({
   },
 });
 
+/** An entry point, which is what programs import; the parts that a test opens by themselves stay sources. */
 function builtFile(url: string): string {
-  if (!url.startsWith(`${root}src/`)) return url;
-  return `${root}dist/${url.slice(`${root}src/`.length).replace(/\.ts$/, ".js")}`;
+  const [, name] = url.startsWith(root) ? (/^src\/([\w-]+)\.ts$/.exec(url.slice(root.length)) ?? []) : [];
+  return name === undefined ? url : `${root}dist/${name}.js`;
 }

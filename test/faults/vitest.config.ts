@@ -4,8 +4,8 @@ import { defineConfig, type Plugin } from "vitest/config";
 import SurvivalTable from "./survival-table.ts";
 
 /*
- * All rows, on every inbox there is, against the built package: what a test imports from the sources comes out of
- * `dist`, as it does in the processes that it starts.
+ * All rows, on every inbox there is, against the built package: the entry points that a test imports from the sources
+ * come from `dist`, as they do in the processes that it starts.
  */
 
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("../../node_modules/.cache/node-compile/", import.meta.url));
@@ -17,8 +17,10 @@ const builtPackage: Plugin = {
   enforce: "pre",
   async resolveId(source, importer, options) {
     const resolved = await this.resolve(source, importer, { ...options, skipSelf: true });
-    if (!resolved?.id.startsWith(`${root}src/`)) return null;
-    return resolved.id.replace(`${root}src/`, `${root}dist/`).replace(/\.ts$/, ".js");
+    const [, name] = resolved?.id.startsWith(root)
+      ? (/^src\/([\w-]+)\.ts$/.exec(resolved.id.slice(root.length)) ?? [])
+      : [];
+    return name === undefined ? null : `${root}dist/${name}.js`;
   },
 };
 

@@ -147,12 +147,12 @@ describe.concurrent("The failure of a server file", () => {
       "bot/plain.ts": `${head}server.webhook("retrain", () => {});\nexport default server;`,
     });
     const tool = join(project.path, "tool");
-    await cp(join(repository, "dist"), join(tool, "dist"), { recursive: true });
+    await cp(join(repository, "src"), join(tool, "src"), { recursive: true });
     await project.write("tool/node_modules/readme.md", "");
     await symlink(join(repository, "node_modules/zod"), join(tool, "node_modules/zod"));
     const script = await project.write(
       "tool/describe.mjs",
-      `import { describeServerFile } from "./dist/server-file/server-process.js";
+      `import { describeServerFile } from "./src/server-file/server-process.ts";
        for (const file of process.argv.slice(2)) {
          console.log(await describeServerFile(file).then(({ endpoints }) => endpoints[0].name, ({ message }) => message));
        }`,

@@ -1,5 +1,6 @@
+import { globSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type OutputFile, type Plugin } from "esbuild";
 
@@ -12,7 +13,13 @@ const browserField: Plugin = {
     const manifest: { browser: Record<string, string> } = JSON.parse(
       await readFile(join(root, "package.json"), "utf8"),
     );
-    const sourceOf = (built: string) => join(root, built.replace("/dist/", "/src/").replace(/\.js$/, ".ts"));
+    const sources = globSync("src/receiver/**/*.ts", { cwd: root });
+    const sourceOf = (built: string) => {
+      const [source, ...others] = sources.filter((path) => basename(path, ".ts") === basename(built, ".js"));
+      if (source === undefined || others.length > 0)
+        throw new Error(`${built} does not name one file of src/receiver.`);
+      return join(root, source);
+    };
     const replacements = new Map(
       Object.entries(manifest.browser).map(([built, replacement]) => [sourceOf(built), sourceOf(replacement)]),
     );

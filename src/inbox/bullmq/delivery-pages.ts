@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { listInvalid } from "../list-options.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 

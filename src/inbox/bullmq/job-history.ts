@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { abandonedError, type DeliveryAttempt } from "../stored-delivery.ts";
 
 /*

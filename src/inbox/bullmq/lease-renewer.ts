@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { programUrl } from "../../core/package-files.ts";
 import { createLoopBeat, type LoopBeat, startLoopBeat } from "../blocked-loop.ts";
 
 /** A lease on a delivery: the lock of a job of BullMQ. */
@@ -50,8 +51,7 @@ export class LeaseRenewer {
   }) {
     const beat = createLoopBeat();
     const workerData: LeaseThreadData = { ...options, beat };
-    const file = import.meta.url.endsWith(".ts") ? "lease-renewer-thread.ts" : "lease-renewer-thread.js";
-    this.#thread = new Worker(new URL(file, import.meta.url), { workerData, execArgv: [] });
+    this.#thread = new Worker(programUrl("lease-renewer-thread", import.meta.url), { workerData, execArgv: [] });
     this.#thread.unref();
     this.#thread.on("message", onError);
     this.#thread.on("error", (cause) => {

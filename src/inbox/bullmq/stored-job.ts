@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Job } from "bullmq";
-import { z } from "zod";
+import * as z from "zod";
 import type { Arrival } from "../inbox.ts";
 import type { DeliveryStatus, StoredDelivery } from "../stored-delivery.ts";
 import { attemptsIn, type JobHistory } from "./job-history.ts";

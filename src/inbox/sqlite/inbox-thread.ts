@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { Logger } from "../../core/logger.ts";
+import { programUrl } from "../../core/package-files.ts";
 import { createLoopBeat, type LoopBeat, startLoopBeat } from "../blocked-loop.ts";
 
 /** What the thread is given. */
@@ -110,9 +111,8 @@ export class InboxThread {
     Atomics.store(this.#shared, 1, 0);
     const [shared, loopBeat] = [this.#shared, this.#loopBeat];
     const data: InboxThreadData = { file, owner, beatMs, maxBlockedMs, loopBeat, shared };
-    const script = import.meta.url.endsWith(".ts") ? "inbox-thread-main.ts" : "inbox-thread-main.js";
     try {
-      const thread = new Worker(new URL(script, import.meta.url), {
+      const thread = new Worker(programUrl("inbox-thread-main", import.meta.url), {
         workerData: data,
         env: {},
         execArgv: ["--disable-warning=ExperimentalWarning"],

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { z } from "zod";
+import * as z from "zod";
 import { WebhookError } from "../../core/errors.ts";
 import { answerError } from "../answer.ts";
 import { parseJson, readBody } from "../body.ts";

@@ -1,0 +1,1344 @@
+import { z } from "@hono/zod-openapi";
+import "zod";
+/**
+ * The stable names of everything that can go wrong. Programs branch on these, never on a message.
+ *
+ * The first group is answered to whoever posted a delivery, the second is thrown at the developer, the third tells
+ * what the Hub said, or that it did not.
+ */
+type WebhookErrorCode = "SECRET_MISSING" | "SECRET_INVALID" | "TOO_MANY_FAILURES" | "ENDPOINT_UNKNOWN" | "METHOD_NOT_ALLOWED" | "MEDIA_TYPE_UNSUPPORTED" | "ENCODING_UNSUPPORTED" | "BODY_TOO_LARGE" | "BODY_INCOMPLETE" | "BODY_NOT_JSON" | "BODY_TOO_DEEP" | "BODY_CONSUMED" | "PAYLOAD_INVALID" | "HANDLER_FAILED" | "HANDLER_TIMED_OUT" | "RESULT_NOT_JSON" | "OWNER_ONLY" | "CROSS_SITE_REFUSED" | "CLOSING" | "INBOX_FULL" | "INBOX_UNAVAILABLE" | "NOT_FOUND" | "INTERNAL" | "ENDPOINT_NAME_MISSING" | "ENDPOINT_NAME_INVALID" | "ENDPOINT_EXISTS" | "DECORATOR_INVALID" | "OPTION_INVALID" | "MIDDLEWARE_TOO_LATE" | "ENDPOINT_REQUIRED" | "PAYLOAD_MISSING" | "PORT_IN_USE" | "LISTEN_FAILED" | "TUNNEL_FAILED" | "TUNNEL_NAME_TAKEN" | "STATE_UNUSABLE" | "SERVER_FILE_INVALID" | "NODE_REQUIRED" | "FOLDER_UNUSABLE" | "INBOX_UNUSABLE" | "INBOX_IN_USE" | "DELIVERY_UNKNOWN" | "LEASE_LOST" | "NON_RETRIABLE" | "RETRY_LATER" | "RETRY_TIME_INVALID" | "NOT_SETTLED" | "ARGUMENT_INVALID" | "TOKEN_MISSING" | "TOKEN_INVALID" | "VALUE_UNREADABLE" | "HUB_REQUEST_INVALID" | "HUB_UNAUTHORIZED" | "HUB_FORBIDDEN" | "HUB_NOT_FOUND" | "HUB_RATE_LIMITED" | "HUB_REFUSED" | "HUB_FAILED" | "HUB_UNREACHABLE" | "HUB_TIMED_OUT" | "HUB_RESPONSE_INVALID";
+/** What a {@link WebhookError} is made of. */
+interface WebhookErrorOptions {
+  code: WebhookErrorCode;
+  /** The HTTP status that tells this error, where there is one. */
+  status?: number;
+  /** Whether the same thing may succeed when it is tried again. Default `false`. */
+  retryable?: boolean;
+  /** What caused it. Never sent to a stranger. */
+  cause?: unknown;
+  /** Seconds after which to try again, sent as `Retry-After`. */
+  retryAfterSeconds?: number;
+}
+declare const brand: unique symbol;
+declare const hubBrand: unique symbol;
+/**
+ * The one error of this package. `message` is written for the person who meets it and says what to do next;
+ * `code` is written for programs and stays the same from release to release.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await server.launch({ handleSignals: false });
+ * } catch (error) {
+ *   if (WebhookError.isInstance(error) && error.code === "PORT_IN_USE") await server.launch({ port: 7861 });
+ * }
+ * ```
+ */
+export declare class WebhookError extends Error {
+  readonly name: string;
+  /** What went wrong, for programs. */
+  readonly code: WebhookErrorCode;
+  /** The HTTP status that tells this error, where there is one. */
+  readonly status: number | undefined;
+  /** Whether the same thing may succeed when it is tried again. */
+  readonly retryable: boolean;
+  /** Seconds after which to try again, where that is known. */
+  readonly retryAfterSeconds: number | undefined;
+  readonly [brand] = true;
+  constructor(message: string, options: WebhookErrorOptions);
+  /**
+   * Recognizes a `WebhookError` of any copy of this package, where `instanceof` knows only its own. Never throws:
+   * something whose fields cannot be read is no `WebhookError`.
+   */
+  static isInstance(value: unknown): value is WebhookError;
+}
+/** What a {@link HubError} is made of. */
+interface HubErrorOptions extends WebhookErrorOptions {
+  /** `X-Request-Id` of the answer: what to quote to the Hub's support. */
+  requestId?: string | undefined;
+  /** The arguments or values that the error is about, as in `watched[0].type`. */
+  fields?: readonly string[];
+}
+/**
+ * A call of the Hub's REST API that failed: refused by the Hub, not answered, or not sent because an argument is
+ * invalid. `status` is the Hub's, `code` is ours, and no message or cause holds a token or a secret.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await hub.webhooks.get(id);
+ * } catch (error) {
+ *   if (HubError.isInstance(error) && error.code === "HUB_NOT_FOUND") await hub.webhooks.create(webhook);
+ * }
+ * ```
+ */
+export declare class HubError extends WebhookError {
+  readonly name = "HubError";
+  /** `X-Request-Id` of the answer: what to quote to the Hub's support. */
+  readonly requestId: string | undefined;
+  /** The arguments or values that the error is about, as in `watched[0].type`; empty where it is about none. */
+  readonly fields: readonly string[];
+  readonly [hubBrand] = true;
+  constructor(message: string, options: HubErrorOptions);
+  /** Recognizes a `HubError` of any copy of this package. Never throws. */
+  static isInstance(value: unknown): value is HubError;
+}
+/** What every call can be given. */
+interface CallOptions {
+  /** Ends the call, a wait between two attempts too: it rejects with the reason of the signal. */
+  signal?: AbortSignal | undefined;
+}
+/**
+ * A span of time: a number of milliseconds, or a number with its unit (`ms`, `s`, `m`, `h`, `d`) as in `"500ms"`,
+ * `"25s"`, `"1.5h"`.
+ */
+type Duration = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
+/** One level of a {@link Logger}: fields and a message, or a message alone. */
+interface LogMethod {
+  (fields: object, message?: string): void;
+  (message: string): void;
+}
+/**
+ * What this package needs of a logger: the shape of pino, which fits it as it is. `console` does not: it has no
+ * `child`.
+ *
+ * @example
+ * ```ts
+ * import { pino } from "pino";
+ * const server = new WebhooksServer({ logger: pino({ level: "debug" }) });
+ * ```
+ */
+interface Logger {
+  debug: LogMethod;
+  info: LogMethod;
+  warn: LogMethod;
+  error: LogMethod;
+  /** A logger that adds `bindings` to each of its lines. */
+  child(bindings: Record<string, unknown>): Logger;
+}
+/** One of the known values, or one that is newer than this release. Editors complete the known ones. */
+type Open<Known extends string> = Known | (string & {});
+/** The roles that every organization has; others are its own. */
+declare const organizationRoles: readonly ["admin", "write", "contributor", "read", "no_access"];
+/** A role in an organization or in a resource group: one of five, or the name of a custom one. */
+type OrganizationRole = (typeof organizationRoles)[number] | (string & {});
+/** The user that a token belongs to, and what the token allows. */
+declare const whoami: z.ZodObject<{
+  email: z.ZodOptional<z.ZodNullable<z.ZodString>>;
+  canPay: z.ZodOptional<z.ZodBoolean>;
+  billingMode: z.ZodOptional<z.ZodType<Open<"postpaid" | "prepaid">, Open<"postpaid" | "prepaid">, z.core.$ZodTypeInternals<Open<"postpaid" | "prepaid">, Open<"postpaid" | "prepaid">>>>;
+  periodEnd: z.ZodOptional<z.ZodNullable<z.ZodNumber>>;
+  type: z.ZodLiteral<"user">;
+  id: z.ZodString;
+  name: z.ZodString;
+  fullname: z.ZodString;
+  avatarUrl: z.ZodString;
+  emailVerified: z.ZodOptional<z.ZodBoolean>;
+  isPro: z.ZodBoolean;
+  orgs: z.ZodArray<z.ZodObject<{
+    email: z.ZodOptional<z.ZodNullable<z.ZodString>>;
+    canPay: z.ZodOptional<z.ZodBoolean>;
+    billingMode: z.ZodOptional<z.ZodType<Open<"postpaid" | "prepaid">, Open<"postpaid" | "prepaid">, z.core.$ZodTypeInternals<Open<"postpaid" | "prepaid">, Open<"postpaid" | "prepaid">>>>;
+    periodEnd: z.ZodOptional<z.ZodNullable<z.ZodNumber>>;
+    type: z.ZodLiteral<"org">;
+    id: z.ZodString;
+    name: z.ZodString;
+    fullname: z.ZodString;
+    avatarUrl: z.ZodString;
+    plan: z.ZodOptional<z.ZodType<Open<"academia" | "enterprise" | "plus" | "team">, Open<"academia" | "enterprise" | "plus" | "team">, z.core.$ZodTypeInternals<Open<"academia" | "enterprise" | "plus" | "team">, Open<"academia" | "enterprise" | "plus" | "team">>>>;
+    roleInOrg: z.ZodOptional<z.ZodType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>>;
+    securityRestrictions: z.ZodOptional<z.ZodArray<z.ZodType<Open<"ip" | "mfa" | "sso" | "token-policy" | "token-revoked">, Open<"ip" | "mfa" | "sso" | "token-policy" | "token-revoked">, z.core.$ZodTypeInternals<Open<"ip" | "mfa" | "sso" | "token-policy" | "token-revoked">, Open<"ip" | "mfa" | "sso" | "token-policy" | "token-revoked">>>>>;
+    resourceGroups: z.ZodOptional<z.ZodArray<z.ZodObject<{
+      id: z.ZodString;
+      name: z.ZodString;
+      role: z.ZodType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
+    }, z.core.$strict>>>;
+  }, z.core.$strict>>;
+  auth: z.ZodObject<{
+    type: z.ZodString;
+    accessToken: z.ZodOptional<z.ZodObject<{
+      displayName: z.ZodString;
+      role: z.ZodType<Open<"fineGrained" | "god" | "read" | "write">, Open<"fineGrained" | "god" | "read" | "write">, z.core.$ZodTypeInternals<Open<"fineGrained" | "god" | "read" | "write">, Open<"fineGrained" | "god" | "read" | "write">>>;
+      fineGrained: z.ZodOptional<z.ZodObject<{
+        scoped: z.ZodArray<z.ZodObject<{
+          entity: z.ZodObject<{
+            _id: z.ZodString;
+            name: z.ZodOptional<z.ZodString>;
+            type: z.ZodType<Open<"bucket" | "collection" | "dataset" | "kernel" | "model" | "oauth-app" | "org" | "resource-group" | "space" | "user">, Open<"bucket" | "collection" | "dataset" | "kernel" | "model" | "oauth-app" | "org" | "resource-group" | "space" | "user">, z.core.$ZodTypeInternals<Open<"bucket" | "collection" | "dataset" | "kernel" | "model" | "oauth-app" | "org" | "resource-group" | "space" | "user">, Open<"bucket" | "collection" | "dataset" | "kernel" | "model" | "oauth-app" | "org" | "resource-group" | "space" | "user">>>;
+          }, z.core.$strict>;
+          permissions: z.ZodArray<z.ZodString>;
+        }, z.core.$strict>>;
+        global: z.ZodOptional<z.ZodArray<z.ZodType<Open<"discussion.write" | "post.write">, Open<"discussion.write" | "post.write">, z.core.$ZodTypeInternals<Open<"discussion.write" | "post.write">, Open<"discussion.write" | "post.write">>>>>;
+        canReadGatedRepos: z.ZodOptional<z.ZodBoolean>;
+      }, z.core.$strict>>;
+      createdAt: z.ZodISODateTime;
+    }, z.core.$strict>>;
+    expiresAt: z.ZodOptional<z.ZodISODateTime>;
+    resource: z.ZodOptional<z.ZodObject<{
+      sub: z.ZodString;
+    }, z.core.$strict>>;
+  }, z.core.$strict>;
+}, z.core.$strict>;
+/** The user that a token belongs to, and what the token allows. */
+type Whoami = z.output<typeof whoami>;
+/** What a program may ask for: each field may be left out. */
+type SearchOf<Query extends z.ZodType> = { [Name in keyof z.output<Query>]?: z.output<Query>[Name] | undefined; };
+/** What `new Headers()` takes. Its usual name, `HeadersInit`, is in the types of the DOM and not in those of Node. */
+type HeadersSource = ConstructorParameters<typeof Headers>[0];
+/** What `hub.fetch` can be given: the part of what `fetch` takes that can be sent a second time. */
+interface HubFetchInit extends CallOptions {
+  /** Default `GET`. */
+  method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | undefined;
+  /** Headers beside the token's. A body without a `content-type` is sent as JSON. */
+  headers?: HeadersSource;
+  /**
+   * What stands in the path for each `{name}`, encoded here: nothing in it can end the path or begin a query. Slashes
+   * stay, as in the name of a repository. What comes from a payload belongs here.
+   */
+  params?: Readonly<Record<string, string | number>> | undefined;
+  /** The body as text: `JSON.stringify(…)`. */
+  body?: string | undefined;
+}
+/** The job of a webhook, as create and update accept it. */
+declare const webhookJobRequest: z.ZodObject<{
+  flavor: z.ZodType<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>;
+  spaceId: z.ZodOptional<z.ZodString>;
+  dockerImage: z.ZodOptional<z.ZodString>;
+  arguments: z.ZodOptional<z.ZodArray<z.ZodString>>;
+  command: z.ZodOptional<z.ZodArray<z.ZodString>>;
+  environment: z.ZodDefault<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
+  secrets: z.ZodOptional<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
+  arch: z.ZodOptional<z.ZodType<"amd64" | "arm64", Open<"amd64" | "arm64">, z.core.$ZodTypeInternals<"amd64" | "arm64", Open<"amd64" | "arm64">>>>;
+  timeoutSeconds: z.ZodDefault<z.ZodNullable<z.ZodInt>>;
+  attempts: z.ZodDefault<z.ZodInt>;
+  labels: z.ZodOptional<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
+  volumes: z.ZodOptional<z.ZodArray<z.ZodObject<{
+    type: z.ZodType<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">>>;
+    source: z.ZodString;
+    mountPath: z.ZodString;
+    revision: z.ZodOptional<z.ZodString>;
+    readOnly: z.ZodOptional<z.ZodBoolean>;
+    path: z.ZodOptional<z.ZodString>;
+  }, z.core.$strip>>>;
+  expose: z.ZodOptional<z.ZodObject<{
+    ports: z.ZodArray<z.ZodInt>;
+    portsPublic: z.ZodOptional<z.ZodArray<z.ZodInt>>;
+  }, z.core.$strip>>;
+  ssh: z.ZodOptional<z.ZodObject<{
+    enabled: z.ZodDefault<z.ZodBoolean>;
+  }, z.core.$strip>>;
+  resourceGroupId: z.ZodOptional<z.ZodString>;
+}, z.core.$strip>;
+/** The job of a webhook, as a webhook answers with it. */
+declare const webhookJob: z.ZodObject<{
+  dockerImage: z.ZodOptional<z.ZodString>;
+  spaceId: z.ZodOptional<z.ZodString>;
+  environment: z.ZodDefault<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
+  arguments: z.ZodOptional<z.ZodArray<z.ZodString>>;
+  command: z.ZodOptional<z.ZodArray<z.ZodString>>;
+  flavor: z.ZodType<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>;
+  timeoutSeconds: z.ZodDefault<z.ZodNullable<z.ZodInt>>;
+  labels: z.ZodOptional<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
+  secrets: z.ZodOptional<z.ZodArray<z.ZodString>>;
+}, z.core.$strict>;
+/** Hardware that a job can request, with its price. */
+declare const jobHardware: z.ZodObject<{
+  name: z.ZodString;
+  prettyName: z.ZodString;
+  cpu: z.ZodString;
+  ram: z.ZodString;
+  ephemeralStorage: z.ZodString;
+  accelerator: z.ZodNullable<z.ZodObject<{
+    type: z.ZodType<Open<"gpu" | "neuron">, Open<"gpu" | "neuron">, z.core.$ZodTypeInternals<Open<"gpu" | "neuron">, Open<"gpu" | "neuron">>>;
+    model: z.ZodString;
+    quantity: z.ZodString;
+    vram: z.ZodString;
+    manufacturer: z.ZodType<Open<"AWS" | "Nvidia">, Open<"AWS" | "Nvidia">, z.core.$ZodTypeInternals<Open<"AWS" | "Nvidia">, Open<"AWS" | "Nvidia">>>;
+  }, z.core.$strict>>;
+  unitCostMicroUSD: z.ZodNumber;
+  unitCostUSD: z.ZodNumber;
+  unitLabel: z.ZodString;
+}, z.core.$strict>;
+/** Hardware that a job can request, with its price. */
+type JobHardware = z.output<typeof jobHardware>;
+/** The job of a webhook, as it is given: secrets by name and value. */
+type WebhookJobRequest = z.input<typeof webhookJobRequest>;
+/** The job of a webhook, as it is answered: secrets by name; the Hub does not return `arch`, `attempts`, `volumes`, `expose`, `ssh` and `resourceGroupId`. */
+type WebhookJob = z.output<typeof webhookJob>;
+/** Jobs on the Hub's infrastructure: `hub.jobs`. */
+declare class HubJobs {
+  #private;
+  /**
+   * The hardware that a job can request: the `name` of each is a `flavor`.
+   *
+   * @example
+   * ```ts
+   * for (const { name, unitCostUSD, unitLabel } of await hub.jobs.hardware()) console.log(name, unitCostUSD, unitLabel);
+   * ```
+   */
+  hardware(options?: CallOptions): Promise<JobHardware[]>;
+}
+/** The repository types known today; a payload may carry a newer one. */
+declare const repoTypes: readonly ["model", "dataset", "space", "bucket", "kernel"];
+/** A repository by name and type, as in `{ type: "dataset", name: "acme/data" }`. */
+type RepoId = {
+  /** `<owner>/<repo_name>`. */
+  name: string;
+  type: Open<(typeof repoTypes)[number]>;
+};
+/** A notification; `type` tells which of the four it is. */
+declare const notification: z.ZodDiscriminatedUnion<[z.ZodObject<{
+  updatedAt: z.ZodISODateTime;
+  read: z.ZodBoolean;
+  discussionEventId: z.ZodOptional<z.ZodString>;
+  type: z.ZodLiteral<"paper">;
+  paper: z.ZodObject<{
+    _id: z.ZodString;
+    title: z.ZodString;
+  }, z.core.$strict>;
+  paperDiscussion: z.ZodObject<{
+    id: z.ZodString;
+    participating: z.ZodArray<z.ZodObject<{
+      _id: z.ZodString;
+      avatar: z.ZodString;
+      user: z.ZodString;
+    }, z.core.$strict>>;
+    paperId: z.ZodString;
+  }, z.core.$strict>;
+}, z.core.$strict>, z.ZodObject<{
+  updatedAt: z.ZodISODateTime;
+  read: z.ZodBoolean;
+  discussionEventId: z.ZodOptional<z.ZodString>;
+  type: z.ZodLiteral<"repo">;
+  repo: z.ZodType<RepoId, RepoId, z.core.$ZodTypeInternals<RepoId, RepoId>>;
+  discussion: z.ZodObject<{
+    num: z.ZodNumber;
+    title: z.ZodString;
+    status: z.ZodType<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">, z.core.$ZodTypeInternals<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">>>;
+    id: z.ZodString;
+    isPullRequest: z.ZodBoolean;
+    participating: z.ZodArray<z.ZodObject<{
+      _id: z.ZodString;
+      avatar: z.ZodString;
+      user: z.ZodString;
+    }, z.core.$strict>>;
+  }, z.core.$strict>;
+}, z.core.$strict>, z.ZodObject<{
+  updatedAt: z.ZodISODateTime;
+  read: z.ZodBoolean;
+  discussionEventId: z.ZodOptional<z.ZodString>;
+  type: z.ZodLiteral<"post">;
+  post: z.ZodObject<{
+    id: z.ZodString;
+    slug: z.ZodString;
+    authorName: z.ZodString;
+    title: z.ZodString;
+    participating: z.ZodArray<z.ZodObject<{
+      _id: z.ZodString;
+      avatar: z.ZodString;
+      user: z.ZodString;
+    }, z.core.$strict>>;
+  }, z.core.$strict>;
+}, z.core.$strict>, z.ZodObject<{
+  updatedAt: z.ZodISODateTime;
+  read: z.ZodBoolean;
+  discussionEventId: z.ZodOptional<z.ZodString>;
+  type: z.ZodLiteral<"community_blog">;
+  blog: z.ZodObject<{
+    id: z.ZodString;
+    slug: z.ZodString;
+    title: z.ZodString;
+    canonical: z.ZodBoolean;
+    participating: z.ZodArray<z.ZodObject<{
+      _id: z.ZodString;
+      avatar: z.ZodString;
+      user: z.ZodString;
+    }, z.core.$strict>>;
+    authorName: z.ZodOptional<z.ZodString>;
+  }, z.core.$strict>;
+}, z.core.$strict>], "type">;
+/** A page of notifications. */
+declare const notificationPage: z.ZodObject<{
+  notifications: z.ZodArray<z.ZodDiscriminatedUnion<[z.ZodObject<{
+    updatedAt: z.ZodISODateTime;
+    read: z.ZodBoolean;
+    discussionEventId: z.ZodOptional<z.ZodString>;
+    type: z.ZodLiteral<"paper">;
+    paper: z.ZodObject<{
+      _id: z.ZodString;
+      title: z.ZodString;
+    }, z.core.$strict>;
+    paperDiscussion: z.ZodObject<{
+      id: z.ZodString;
+      participating: z.ZodArray<z.ZodObject<{
+        _id: z.ZodString;
+        avatar: z.ZodString;
+        user: z.ZodString;
+      }, z.core.$strict>>;
+      paperId: z.ZodString;
+    }, z.core.$strict>;
+  }, z.core.$strict>, z.ZodObject<{
+    updatedAt: z.ZodISODateTime;
+    read: z.ZodBoolean;
+    discussionEventId: z.ZodOptional<z.ZodString>;
+    type: z.ZodLiteral<"repo">;
+    repo: z.ZodType<RepoId, RepoId, z.core.$ZodTypeInternals<RepoId, RepoId>>;
+    discussion: z.ZodObject<{
+      num: z.ZodNumber;
+      title: z.ZodString;
+      status: z.ZodType<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">, z.core.$ZodTypeInternals<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">>>;
+      id: z.ZodString;
+      isPullRequest: z.ZodBoolean;
+      participating: z.ZodArray<z.ZodObject<{
+        _id: z.ZodString;
+        avatar: z.ZodString;
+        user: z.ZodString;
+      }, z.core.$strict>>;
+    }, z.core.$strict>;
+  }, z.core.$strict>, z.ZodObject<{
+    updatedAt: z.ZodISODateTime;
+    read: z.ZodBoolean;
+    discussionEventId: z.ZodOptional<z.ZodString>;
+    type: z.ZodLiteral<"post">;
+    post: z.ZodObject<{
+      id: z.ZodString;
+      slug: z.ZodString;
+      authorName: z.ZodString;
+      title: z.ZodString;
+      participating: z.ZodArray<z.ZodObject<{
+        _id: z.ZodString;
+        avatar: z.ZodString;
+        user: z.ZodString;
+      }, z.core.$strict>>;
+    }, z.core.$strict>;
+  }, z.core.$strict>, z.ZodObject<{
+    updatedAt: z.ZodISODateTime;
+    read: z.ZodBoolean;
+    discussionEventId: z.ZodOptional<z.ZodString>;
+    type: z.ZodLiteral<"community_blog">;
+    blog: z.ZodObject<{
+      id: z.ZodString;
+      slug: z.ZodString;
+      title: z.ZodString;
+      canonical: z.ZodBoolean;
+      participating: z.ZodArray<z.ZodObject<{
+        _id: z.ZodString;
+        avatar: z.ZodString;
+        user: z.ZodString;
+      }, z.core.$strict>>;
+      authorName: z.ZodOptional<z.ZodString>;
+    }, z.core.$strict>;
+  }, z.core.$strict>], "type">>;
+  count: z.ZodObject<{
+    view: z.ZodNumber;
+    unread: z.ZodNumber;
+    all: z.ZodNumber;
+  }, z.core.$strict>;
+  start: z.ZodNumber;
+}, z.core.$strict>;
+/** Which notifications; every field narrows it (hub-api.md, Notification search parameters). */
+declare const search$2: z.ZodObject<{
+  p: z.ZodDefault<z.ZodCodec<z.ZodString, z.ZodInt>>;
+  readStatus: z.ZodDefault<z.ZodType<Open<"all" | "unread">, Open<"all" | "unread">, z.core.$ZodTypeInternals<Open<"all" | "unread">, Open<"all" | "unread">>>>;
+  repoType: z.ZodOptional<z.ZodType<Open<"bucket" | "dataset" | "kernel" | "model" | "space">, Open<"bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<Open<"bucket" | "dataset" | "kernel" | "model" | "space">, Open<"bucket" | "dataset" | "kernel" | "model" | "space">>>>;
+  repoName: z.ZodOptional<z.ZodString>;
+  postAuthor: z.ZodOptional<z.ZodString>;
+  paperId: z.ZodOptional<z.ZodString>;
+  articleId: z.ZodOptional<z.ZodString>;
+  mention: z.ZodDefault<z.ZodType<Open<"all" | "mentions" | "participating">, Open<"all" | "mentions" | "participating">, z.core.$ZodTypeInternals<Open<"all" | "mentions" | "participating">, Open<"all" | "mentions" | "participating">>>>;
+  lastUpdate: z.ZodOptional<z.ZodISODateTime>;
+}, z.core.$strip>;
+/** A notification; `type` tells which of the four it is. */
+type Notification = z.output<typeof notification>;
+/** A page of notifications: `count` and `start` say where it stands among all. */
+type NotificationPage = z.output<typeof notificationPage>;
+/** Which notifications: every field narrows it, `p` is the page, from 0 on. */
+type NotificationSearch = SearchOf<typeof search$2>;
+/** Which notifications something is done to. */
+interface NotificationSelection extends NotificationSearch {
+  /**
+   * The ids of their discussions: `discussion.id`, `paperDiscussion.id`, `post.id` or `blog.id` of a notification. To
+   * delete, each is of 24 lower-case hexadecimal digits, and there is at least one.
+   */
+  discussionIds?: readonly string[] | undefined;
+  /** All that the other fields find, on every page, whatever `discussionIds` says. Default `false`. */
+  applyToAll?: boolean | undefined;
+}
+/**
+ * The notifications of the user whose token it is: `hub.notifications` (hub-api.md, Notifications).
+ *
+ * Every method checks its arguments before anything is sent (`ARGUMENT_INVALID`, naming the fields) and throws a
+ * `HubError` for whatever else goes wrong.
+ */
+declare class HubNotifications {
+  #private;
+  /**
+   * One page of them, the latest first. `p` is the page, from 0 on; every other field of the search narrows it.
+   *
+   * @example
+   * ```ts
+   * const { notifications, count } = await hub.notifications.list({ readStatus: "unread", repoType: "dataset" });
+   * ```
+   */
+  list(search?: NotificationSearch, options?: CallOptions): Promise<NotificationPage>;
+  /**
+   * Deletes those of the discussions that are named, or all that a search finds. With `lastUpdate`, what has come in
+   * since you looked is left alone; without it, a call that failed half-way is not repeated, for the same reason.
+   *
+   * @example
+   * ```ts
+   * await hub.notifications.delete({ discussionIds: ["65b2f0a1c3d4e5f60718293a"] });
+   * await hub.notifications.delete({ applyToAll: true, repoType: "dataset", repoName: "acme/old-data" });
+   * ```
+   */
+  delete(selection: NotificationSelection, options?: CallOptions): Promise<void>;
+  /**
+   * Marks those of the discussions that are named, or all that a search finds, as read, or with `read: false` as unread.
+   *
+   * @example
+   * ```ts
+   * await hub.notifications.markAsRead({ applyToAll: true, lastUpdate: new Date().toISOString() });
+   * ```
+   */
+  markAsRead(selection: NotificationSelection & {
+    read?: boolean | undefined;
+  }, options?: CallOptions): Promise<void>;
+}
+/** The types of an event of the audit log. */
+declare const auditLogTypes: readonly ["billing.update_payment_method", "billing.create_customer", "billing.remove_payment_method", "billing.aws_add", "billing.aws_remove", "billing.gcp_add", "billing.gcp_remove", "billing.marketplace_approve", "billing.cancel_subscription", "billing.renew_subscription", "billing.start_subscription", "billing.un_cancel_subscription", "billing.update_subscription", "billing.update_subscription_plan", "collection.create", "collection.delete", "org.add_user", "org.change_role", "org.create", "org.delete", "org.restore", "org.invite_user", "org.invite.accept", "org.invite.email", "org.join.from_domain", "org.join.automatic", "org.leave", "org.remove_user", "org.rename", "org.rotate_token", "org.sso_login", "org.sso_join", "org.update_join_settings", "org.update_settings", "org.token_approval.enabled", "org.token_approval.disabled", "org.token_approval.authorization_request", "org.token_approval.authorization_request.authorized", "org.token_approval.authorization_request.revoked", "org.token_approval.authorization_request.denied", "org.custom_role.create", "org.custom_role.update", "org.custom_role.delete", "repo.add_secrets", "repo.remove_secrets", "repo.add_secret", "repo.update_secret", "repo.remove_secret", "repo.create", "repo.delete", "repo.disable", "repo.removeDisable", "repo.duplication", "repo.delete_doi", "repo.move", "repo.update_resource_group", "repo.update_settings", "repo.add_variable", "repo.update_variable", "repo.remove_variable", "repo.add_variables", "repo.remove_variables", "repo.delete_lfs_file", "spaces.add_storage", "spaces.remove_storage", "spaces.set_volumes", "spaces.remove_volumes", "spaces.update_hardware", "spaces.update_sleep_time", "resource_group.create", "resource_group.add_users", "resource_group.remove_users", "resource_group.change_role", "resource_group.settings", "resource_group.delete", "jobs.create", "jobs.cancel", "scheduled_job.create", "scheduled_job.delete", "scheduled_job.resume", "scheduled_job.suspend", "scheduled_job.run", "scheduled_job.update_schedule", "oauth.token", "collection.update_resource_group", "org.settings.regions", "org.settings.profile", "org.settings.resource_groups", "org.settings.publisher_gating", "org.settings.inference_providers", "org.settings.inference_providers.keys.add", "org.settings.inference_providers.keys.remove", "org.settings.inference_providers.usage", "org.settings.sso", "org.settings.sso.enable", "org.settings.sso.disable", "org.settings.security.repo_visibility", "org.settings.security.2fa.enable", "org.settings.security.2fa.disable", "org.settings.security.auto_join.enable", "org.settings.security.auto_join.disable", "org.settings.security.members_privacy.enable", "org.settings.security.members_privacy.disable", "org.settings.network", "org.settings.network.ip_restriction.enable", "org.settings.network.ip_restriction.disable", "org.settings.network.auth_enforcement.enable", "org.settings.network.auth_enforcement.disable", "repo.add_trusted_publisher", "repo.remove_trusted_publisher", "jobs.update_labels", "jobs.update_expose", "scheduled_job.update_labels", "org.service_account.create", "org.service_account.delete", "org.service_account.token.create", "org.service_account.token.delete", "org.service_account.token.rotate", "org.service_account.token.update"];
+/** Something that somebody did in an organization. */
+declare const auditLogEvent: z.ZodObject<{
+  _id: z.ZodString;
+  createdAt: z.ZodISODateTime;
+  type: z.ZodType<Open<"billing.aws_add" | "billing.aws_remove" | "billing.cancel_subscription" | "billing.create_customer" | "billing.gcp_add" | "billing.gcp_remove" | "billing.marketplace_approve" | "billing.remove_payment_method" | "billing.renew_subscription" | "billing.start_subscription" | "billing.un_cancel_subscription" | "billing.update_payment_method" | "billing.update_subscription" | "billing.update_subscription_plan" | "collection.create" | "collection.delete" | "collection.update_resource_group" | "jobs.cancel" | "jobs.create" | "jobs.update_expose" | "jobs.update_labels" | "oauth.token" | "org.add_user" | "org.change_role" | "org.create" | "org.custom_role.create" | "org.custom_role.delete" | "org.custom_role.update" | "org.delete" | "org.invite.accept" | "org.invite.email" | "org.invite_user" | "org.join.automatic" | "org.join.from_domain" | "org.leave" | "org.remove_user" | "org.rename" | "org.restore" | "org.rotate_token" | "org.service_account.create" | "org.service_account.delete" | "org.service_account.token.create" | "org.service_account.token.delete" | "org.service_account.token.rotate" | "org.service_account.token.update" | "org.settings.inference_providers" | "org.settings.inference_providers.keys.add" | "org.settings.inference_providers.keys.remove" | "org.settings.inference_providers.usage" | "org.settings.network" | "org.settings.network.auth_enforcement.disable" | "org.settings.network.auth_enforcement.enable" | "org.settings.network.ip_restriction.disable" | "org.settings.network.ip_restriction.enable" | "org.settings.profile" | "org.settings.publisher_gating" | "org.settings.regions" | "org.settings.resource_groups" | "org.settings.security.2fa.disable" | "org.settings.security.2fa.enable" | "org.settings.security.auto_join.disable" | "org.settings.security.auto_join.enable" | "org.settings.security.members_privacy.disable" | "org.settings.security.members_privacy.enable" | "org.settings.security.repo_visibility" | "org.settings.sso" | "org.settings.sso.disable" | "org.settings.sso.enable" | "org.sso_join" | "org.sso_login" | "org.token_approval.authorization_request" | "org.token_approval.authorization_request.authorized" | "org.token_approval.authorization_request.denied" | "org.token_approval.authorization_request.revoked" | "org.token_approval.disabled" | "org.token_approval.enabled" | "org.update_join_settings" | "org.update_settings" | "repo.add_secret" | "repo.add_secrets" | "repo.add_trusted_publisher" | "repo.add_variable" | "repo.add_variables" | "repo.create" | "repo.delete" | "repo.delete_doi" | "repo.delete_lfs_file" | "repo.disable" | "repo.duplication" | "repo.move" | "repo.removeDisable" | "repo.remove_secret" | "repo.remove_secrets" | "repo.remove_trusted_publisher" | "repo.remove_variable" | "repo.remove_variables" | "repo.update_resource_group" | "repo.update_secret" | "repo.update_settings" | "repo.update_variable" | "resource_group.add_users" | "resource_group.change_role" | "resource_group.create" | "resource_group.delete" | "resource_group.remove_users" | "resource_group.settings" | "scheduled_job.create" | "scheduled_job.delete" | "scheduled_job.resume" | "scheduled_job.run" | "scheduled_job.suspend" | "scheduled_job.update_labels" | "scheduled_job.update_schedule" | "spaces.add_storage" | "spaces.remove_storage" | "spaces.remove_volumes" | "spaces.set_volumes" | "spaces.update_hardware" | "spaces.update_sleep_time">, Open<"billing.aws_add" | "billing.aws_remove" | "billing.cancel_subscription" | "billing.create_customer" | "billing.gcp_add" | "billing.gcp_remove" | "billing.marketplace_approve" | "billing.remove_payment_method" | "billing.renew_subscription" | "billing.start_subscription" | "billing.un_cancel_subscription" | "billing.update_payment_method" | "billing.update_subscription" | "billing.update_subscription_plan" | "collection.create" | "collection.delete" | "collection.update_resource_group" | "jobs.cancel" | "jobs.create" | "jobs.update_expose" | "jobs.update_labels" | "oauth.token" | "org.add_user" | "org.change_role" | "org.create" | "org.custom_role.create" | "org.custom_role.delete" | "org.custom_role.update" | "org.delete" | "org.invite.accept" | "org.invite.email" | "org.invite_user" | "org.join.automatic" | "org.join.from_domain" | "org.leave" | "org.remove_user" | "org.rename" | "org.restore" | "org.rotate_token" | "org.service_account.create" | "org.service_account.delete" | "org.service_account.token.create" | "org.service_account.token.delete" | "org.service_account.token.rotate" | "org.service_account.token.update" | "org.settings.inference_providers" | "org.settings.inference_providers.keys.add" | "org.settings.inference_providers.keys.remove" | "org.settings.inference_providers.usage" | "org.settings.network" | "org.settings.network.auth_enforcement.disable" | "org.settings.network.auth_enforcement.enable" | "org.settings.network.ip_restriction.disable" | "org.settings.network.ip_restriction.enable" | "org.settings.profile" | "org.settings.publisher_gating" | "org.settings.regions" | "org.settings.resource_groups" | "org.settings.security.2fa.disable" | "org.settings.security.2fa.enable" | "org.settings.security.auto_join.disable" | "org.settings.security.auto_join.enable" | "org.settings.security.members_privacy.disable" | "org.settings.security.members_privacy.enable" | "org.settings.security.repo_visibility" | "org.settings.sso" | "org.settings.sso.disable" | "org.settings.sso.enable" | "org.sso_join" | "org.sso_login" | "org.token_approval.authorization_request" | "org.token_approval.authorization_request.authorized" | "org.token_approval.authorization_request.denied" | "org.token_approval.authorization_request.revoked" | "org.token_approval.disabled" | "org.token_approval.enabled" | "org.update_join_settings" | "org.update_settings" | "repo.add_secret" | "repo.add_secrets" | "repo.add_trusted_publisher" | "repo.add_variable" | "repo.add_variables" | "repo.create" | "repo.delete" | "repo.delete_doi" | "repo.delete_lfs_file" | "repo.disable" | "repo.duplication" | "repo.move" | "repo.removeDisable" | "repo.remove_secret" | "repo.remove_secrets" | "repo.remove_trusted_publisher" | "repo.remove_variable" | "repo.remove_variables" | "repo.update_resource_group" | "repo.update_secret" | "repo.update_settings" | "repo.update_variable" | "resource_group.add_users" | "resource_group.change_role" | "resource_group.create" | "resource_group.delete" | "resource_group.remove_users" | "resource_group.settings" | "scheduled_job.create" | "scheduled_job.delete" | "scheduled_job.resume" | "scheduled_job.run" | "scheduled_job.suspend" | "scheduled_job.update_labels" | "scheduled_job.update_schedule" | "spaces.add_storage" | "spaces.remove_storage" | "spaces.remove_volumes" | "spaces.set_volumes" | "spaces.update_hardware" | "spaces.update_sleep_time">, z.core.$ZodTypeInternals<Open<"billing.aws_add" | "billing.aws_remove" | "billing.cancel_subscription" | "billing.create_customer" | "billing.gcp_add" | "billing.gcp_remove" | "billing.marketplace_approve" | "billing.remove_payment_method" | "billing.renew_subscription" | "billing.start_subscription" | "billing.un_cancel_subscription" | "billing.update_payment_method" | "billing.update_subscription" | "billing.update_subscription_plan" | "collection.create" | "collection.delete" | "collection.update_resource_group" | "jobs.cancel" | "jobs.create" | "jobs.update_expose" | "jobs.update_labels" | "oauth.token" | "org.add_user" | "org.change_role" | "org.create" | "org.custom_role.create" | "org.custom_role.delete" | "org.custom_role.update" | "org.delete" | "org.invite.accept" | "org.invite.email" | "org.invite_user" | "org.join.automatic" | "org.join.from_domain" | "org.leave" | "org.remove_user" | "org.rename" | "org.restore" | "org.rotate_token" | "org.service_account.create" | "org.service_account.delete" | "org.service_account.token.create" | "org.service_account.token.delete" | "org.service_account.token.rotate" | "org.service_account.token.update" | "org.settings.inference_providers" | "org.settings.inference_providers.keys.add" | "org.settings.inference_providers.keys.remove" | "org.settings.inference_providers.usage" | "org.settings.network" | "org.settings.network.auth_enforcement.disable" | "org.settings.network.auth_enforcement.enable" | "org.settings.network.ip_restriction.disable" | "org.settings.network.ip_restriction.enable" | "org.settings.profile" | "org.settings.publisher_gating" | "org.settings.regions" | "org.settings.resource_groups" | "org.settings.security.2fa.disable" | "org.settings.security.2fa.enable" | "org.settings.security.auto_join.disable" | "org.settings.security.auto_join.enable" | "org.settings.security.members_privacy.disable" | "org.settings.security.members_privacy.enable" | "org.settings.security.repo_visibility" | "org.settings.sso" | "org.settings.sso.disable" | "org.settings.sso.enable" | "org.sso_join" | "org.sso_login" | "org.token_approval.authorization_request" | "org.token_approval.authorization_request.authorized" | "org.token_approval.authorization_request.denied" | "org.token_approval.authorization_request.revoked" | "org.token_approval.disabled" | "org.token_approval.enabled" | "org.update_join_settings" | "org.update_settings" | "repo.add_secret" | "repo.add_secrets" | "repo.add_trusted_publisher" | "repo.add_variable" | "repo.add_variables" | "repo.create" | "repo.delete" | "repo.delete_doi" | "repo.delete_lfs_file" | "repo.disable" | "repo.duplication" | "repo.move" | "repo.removeDisable" | "repo.remove_secret" | "repo.remove_secrets" | "repo.remove_trusted_publisher" | "repo.remove_variable" | "repo.remove_variables" | "repo.update_resource_group" | "repo.update_secret" | "repo.update_settings" | "repo.update_variable" | "resource_group.add_users" | "resource_group.change_role" | "resource_group.create" | "resource_group.delete" | "resource_group.remove_users" | "resource_group.settings" | "scheduled_job.create" | "scheduled_job.delete" | "scheduled_job.resume" | "scheduled_job.run" | "scheduled_job.suspend" | "scheduled_job.update_labels" | "scheduled_job.update_schedule" | "spaces.add_storage" | "spaces.remove_storage" | "spaces.remove_volumes" | "spaces.set_volumes" | "spaces.update_hardware" | "spaces.update_sleep_time">, Open<"billing.aws_add" | "billing.aws_remove" | "billing.cancel_subscription" | "billing.create_customer" | "billing.gcp_add" | "billing.gcp_remove" | "billing.marketplace_approve" | "billing.remove_payment_method" | "billing.renew_subscription" | "billing.start_subscription" | "billing.un_cancel_subscription" | "billing.update_payment_method" | "billing.update_subscription" | "billing.update_subscription_plan" | "collection.create" | "collection.delete" | "collection.update_resource_group" | "jobs.cancel" | "jobs.create" | "jobs.update_expose" | "jobs.update_labels" | "oauth.token" | "org.add_user" | "org.change_role" | "org.create" | "org.custom_role.create" | "org.custom_role.delete" | "org.custom_role.update" | "org.delete" | "org.invite.accept" | "org.invite.email" | "org.invite_user" | "org.join.automatic" | "org.join.from_domain" | "org.leave" | "org.remove_user" | "org.rename" | "org.restore" | "org.rotate_token" | "org.service_account.create" | "org.service_account.delete" | "org.service_account.token.create" | "org.service_account.token.delete" | "org.service_account.token.rotate" | "org.service_account.token.update" | "org.settings.inference_providers" | "org.settings.inference_providers.keys.add" | "org.settings.inference_providers.keys.remove" | "org.settings.inference_providers.usage" | "org.settings.network" | "org.settings.network.auth_enforcement.disable" | "org.settings.network.auth_enforcement.enable" | "org.settings.network.ip_restriction.disable" | "org.settings.network.ip_restriction.enable" | "org.settings.profile" | "org.settings.publisher_gating" | "org.settings.regions" | "org.settings.resource_groups" | "org.settings.security.2fa.disable" | "org.settings.security.2fa.enable" | "org.settings.security.auto_join.disable" | "org.settings.security.auto_join.enable" | "org.settings.security.members_privacy.disable" | "org.settings.security.members_privacy.enable" | "org.settings.security.repo_visibility" | "org.settings.sso" | "org.settings.sso.disable" | "org.settings.sso.enable" | "org.sso_join" | "org.sso_login" | "org.token_approval.authorization_request" | "org.token_approval.authorization_request.authorized" | "org.token_approval.authorization_request.denied" | "org.token_approval.authorization_request.revoked" | "org.token_approval.disabled" | "org.token_approval.enabled" | "org.update_join_settings" | "org.update_settings" | "repo.add_secret" | "repo.add_secrets" | "repo.add_trusted_publisher" | "repo.add_variable" | "repo.add_variables" | "repo.create" | "repo.delete" | "repo.delete_doi" | "repo.delete_lfs_file" | "repo.disable" | "repo.duplication" | "repo.move" | "repo.removeDisable" | "repo.remove_secret" | "repo.remove_secrets" | "repo.remove_trusted_publisher" | "repo.remove_variable" | "repo.remove_variables" | "repo.update_resource_group" | "repo.update_secret" | "repo.update_settings" | "repo.update_variable" | "resource_group.add_users" | "resource_group.change_role" | "resource_group.create" | "resource_group.delete" | "resource_group.remove_users" | "resource_group.settings" | "scheduled_job.create" | "scheduled_job.delete" | "scheduled_job.resume" | "scheduled_job.run" | "scheduled_job.suspend" | "scheduled_job.update_labels" | "scheduled_job.update_schedule" | "spaces.add_storage" | "spaces.remove_storage" | "spaces.remove_volumes" | "spaces.set_volumes" | "spaces.update_hardware" | "spaces.update_sleep_time">>>;
+  data: z.ZodOptional<z.ZodUnknown>;
+  message: z.ZodString;
+  ip: z.ZodOptional<z.ZodString>;
+  location: z.ZodOptional<z.ZodObject<{
+    formatted: z.ZodString;
+    country: z.ZodOptional<z.ZodString>;
+    city: z.ZodOptional<z.ZodString>;
+  }, z.core.$strict>>;
+  userAgent: z.ZodOptional<z.ZodString>;
+  author: z.ZodObject<{
+    _id: z.ZodString;
+    user: z.ZodString;
+    avatarUrl: z.ZodString;
+    type: z.ZodType<Open<"system" | "user">, Open<"system" | "user">, z.core.$ZodTypeInternals<Open<"system" | "user">, Open<"system" | "user">>>;
+    deleted: z.ZodOptional<z.ZodBoolean>;
+  }, z.core.$strict>;
+  token: z.ZodOptional<z.ZodObject<{
+    type: z.ZodOptional<z.ZodLiteral<"access_token">>;
+    id: z.ZodOptional<z.ZodString>;
+    deleted: z.ZodBoolean;
+    role: z.ZodOptional<z.ZodType<Open<"fineGrained" | "read" | "write">, Open<"fineGrained" | "read" | "write">, z.core.$ZodTypeInternals<Open<"fineGrained" | "read" | "write">, Open<"fineGrained" | "read" | "write">>>>;
+    last4: z.ZodOptional<z.ZodString>;
+  }, z.core.$strict>>;
+  oauth: z.ZodOptional<z.ZodObject<{
+    clientId: z.ZodString;
+    name: z.ZodOptional<z.ZodString>;
+  }, z.core.$strict>>;
+}, z.core.$strict>;
+declare const search$1: z.ZodObject<{
+  q: z.ZodOptional<z.ZodString>;
+}, z.core.$strip>;
+/** Something that somebody did in an organization. */
+type AuditLogEvent = z.output<typeof auditLogEvent>;
+/** The type of an event of the audit log. */
+type AuditLogType = Open<(typeof auditLogTypes)[number]>;
+/** Which events: `q` holds terms such as `author:ada ip:192.0.2.1 type:org.add_user`. */
+type AuditLogSearch = SearchOf<typeof search$1>;
+/** A member of an organization. */
+declare const organizationMember: z.ZodObject<{
+  _id: z.ZodString;
+  avatarUrl: z.ZodString;
+  fullname: z.ZodString;
+  isPro: z.ZodBoolean;
+  user: z.ZodString;
+  type: z.ZodLiteral<"user">;
+  isFollowing: z.ZodOptional<z.ZodBoolean>;
+  role: z.ZodOptional<z.ZodType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>>;
+  resourceGroups: z.ZodOptional<z.ZodArray<z.ZodObject<{
+    name: z.ZodString;
+    id: z.ZodString;
+    numUsers: z.ZodNumber;
+    role: z.ZodType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
+  }, z.core.$strict>>>;
+  twoFaEnabled: z.ZodOptional<z.ZodBoolean>;
+  verifiedEmail: z.ZodOptional<z.ZodNullable<z.ZodString>>;
+  isExternalCollaborator: z.ZodOptional<z.ZodBoolean>;
+}, z.core.$strict>;
+/** What a member may do from now on, in the organization and in some of its resource groups. */
+declare const memberRoleChange: z.ZodObject<{
+  role: z.ZodType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
+  resourceGroups: z.ZodOptional<z.ZodArray<z.ZodObject<{
+    id: z.ZodString;
+    role: z.ZodType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
+  }, z.core.$strip>>>;
+}, z.core.$strip>;
+declare const search: z.ZodObject<{
+  search: z.ZodOptional<z.ZodString>;
+  email: z.ZodOptional<z.ZodEmail>;
+  cursor: z.ZodOptional<z.ZodString>;
+  limit: z.ZodDefault<z.ZodCodec<z.ZodString, z.ZodInt>>;
+}, z.core.$strip>;
+/** A member of an organization. */
+type OrganizationMember = z.output<typeof organizationMember>;
+/** Which members; `limit` is how many come in one page, `cursor` where to go on. */
+type MemberSearch = SearchOf<typeof search>;
+/** What a member may do from now on, in the organization and in some of its resource groups. */
+type MemberRoleChange = z.input<typeof memberRoleChange>;
+/** Who may reach an organization, and what its members may reach. */
+declare const networkSecurity: z.ZodObject<{
+  enforceAuth: z.ZodUnion<readonly [z.ZodBoolean, z.ZodLiteral<"pending">]>;
+  enforceIpRestriction: z.ZodBoolean;
+  highRateLimits: z.ZodUnion<readonly [z.ZodBoolean, z.ZodLiteral<"pending">]>;
+  ipRanges: z.ZodArray<z.ZodString>;
+  blockedContents: z.ZodOptional<z.ZodArray<z.ZodObject<{
+    resource: z.ZodType<Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">>>;
+    scope: z.ZodString;
+  }, z.core.$strict>>>;
+  allowedContents: z.ZodOptional<z.ZodArray<z.ZodObject<{
+    resource: z.ZodType<Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">>>;
+    scope: z.ZodString;
+  }, z.core.$strict>>>;
+  keepReposMetadataVisible: z.ZodOptional<z.ZodBoolean>;
+  blockedUrls: z.ZodOptional<z.ZodArray<z.ZodString>>;
+  allowedUrls: z.ZodOptional<z.ZodArray<z.ZodString>>;
+}, z.core.$strict>;
+/** What changes of it; what is left out stays as it is. */
+declare const networkSecurityChange: z.ZodObject<{
+  enforceAuth: z.ZodOptional<z.ZodBoolean>;
+  enforceIpRestriction: z.ZodOptional<z.ZodBoolean>;
+  highRateLimits: z.ZodOptional<z.ZodBoolean>;
+  ipRanges: z.ZodOptional<z.ZodArray<z.ZodString>>;
+  blockedContents: z.ZodOptional<z.ZodArray<z.ZodObject<{
+    resource: z.ZodType<"*" | "bucket" | "dataset" | "kernel" | "model" | "space", Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<"*" | "bucket" | "dataset" | "kernel" | "model" | "space", Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">>>;
+    scope: z.ZodString;
+  }, z.core.$strip>>>;
+  allowedContents: z.ZodOptional<z.ZodArray<z.ZodObject<{
+    resource: z.ZodType<"*" | "bucket" | "dataset" | "kernel" | "model" | "space", Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<"*" | "bucket" | "dataset" | "kernel" | "model" | "space", Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">>>;
+    scope: z.ZodString;
+  }, z.core.$strip>>>;
+  keepReposMetadataVisible: z.ZodOptional<z.ZodBoolean>;
+  blockedUrls: z.ZodOptional<z.ZodArray<z.ZodString>>;
+  allowedUrls: z.ZodOptional<z.ZodArray<z.ZodString>>;
+}, z.core.$strip>;
+/** Who may reach an organization, and what it may reach. `pending`: it is asked for, and not granted yet. */
+type NetworkSecurity = z.output<typeof networkSecurity>;
+/** What changes of an organization's network security; what is left out stays as it is. */
+type NetworkSecurityChange = z.input<typeof networkSecurityChange>;
+/** Something that belongs to a resource group. */
+declare const resource: z.ZodDiscriminatedUnion<[z.ZodObject<{
+  type: z.ZodEnum<{
+    bucket: "bucket";
+    dataset: "dataset";
+    kernel: "kernel";
+    model: "model";
+    space: "space";
+  }>;
+  name: z.ZodString;
+  private: z.ZodBoolean;
+  addedBy: z.ZodOptional<z.ZodString>;
+}, z.core.$strict>, z.ZodObject<{
+  id: z.ZodString;
+  slug: z.ZodString;
+  title: z.ZodString;
+  private: z.ZodBoolean;
+  addedBy: z.ZodOptional<z.ZodString>;
+  type: z.ZodLiteral<"collection">;
+}, z.core.$strict>, z.ZodObject<{
+  id: z.ZodString;
+  slug: z.ZodString;
+  title: z.ZodString;
+  private: z.ZodBoolean;
+  addedBy: z.ZodOptional<z.ZodString>;
+  type: z.ZodLiteral<"blog">;
+}, z.core.$strict>, z.ZodObject<{
+  id: z.ZodString;
+  name: z.ZodOptional<z.ZodString>;
+  addedBy: z.ZodOptional<z.ZodString>;
+  type: z.ZodLiteral<"job">;
+}, z.core.$strict>, z.ZodObject<{
+  id: z.ZodString;
+  name: z.ZodOptional<z.ZodString>;
+  addedBy: z.ZodOptional<z.ZodString>;
+  type: z.ZodLiteral<"scheduled-job">;
+}, z.core.$strict>], "type">;
+/** Resources of an organization, and who may do what with them. */
+declare const resourceGroup: z.ZodObject<{
+  id: z.ZodString;
+  name: z.ZodString;
+  description: z.ZodOptional<z.ZodNullable<z.ZodString>>;
+  autoJoin: z.ZodOptional<z.ZodDiscriminatedUnion<[z.ZodObject<{
+    enabled: z.ZodLiteral<true>;
+    role: z.ZodType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
+    scope: z.ZodOptional<z.ZodType<Open<"all" | "read_plus">, Open<"all" | "read_plus">, z.core.$ZodTypeInternals<Open<"all" | "read_plus">, Open<"all" | "read_plus">>>>;
+  }, z.core.$strict>, z.ZodObject<{
+    enabled: z.ZodLiteral<false>;
+  }, z.core.$strict>], "enabled">>;
+  spendLimits: z.ZodOptional<z.ZodObject<{
+    total: z.ZodOptional<z.ZodInt>;
+    inferenceProviders: z.ZodOptional<z.ZodInt>;
+    spaces: z.ZodOptional<z.ZodInt>;
+    jobs: z.ZodOptional<z.ZodInt>;
+    endpoints: z.ZodOptional<z.ZodInt>;
+  }, z.core.$strict>>;
+  users: z.ZodArray<z.ZodObject<{
+    type: z.ZodLiteral<"user">;
+    _id: z.ZodString;
+    fullname: z.ZodString;
+    name: z.ZodString;
+    avatarUrl: z.ZodString;
+    role: z.ZodType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
+    addedBy: z.ZodOptional<z.ZodString>;
+  }, z.core.$strict>>;
+  resources: z.ZodOptional<z.ZodArray<z.ZodDiscriminatedUnion<[z.ZodObject<{
+    type: z.ZodEnum<{
+      bucket: "bucket";
+      dataset: "dataset";
+      kernel: "kernel";
+      model: "model";
+      space: "space";
+    }>;
+    name: z.ZodString;
+    private: z.ZodBoolean;
+    addedBy: z.ZodOptional<z.ZodString>;
+  }, z.core.$strict>, z.ZodObject<{
+    id: z.ZodString;
+    slug: z.ZodString;
+    title: z.ZodString;
+    private: z.ZodBoolean;
+    addedBy: z.ZodOptional<z.ZodString>;
+    type: z.ZodLiteral<"collection">;
+  }, z.core.$strict>, z.ZodObject<{
+    id: z.ZodString;
+    slug: z.ZodString;
+    title: z.ZodString;
+    private: z.ZodBoolean;
+    addedBy: z.ZodOptional<z.ZodString>;
+    type: z.ZodLiteral<"blog">;
+  }, z.core.$strict>, z.ZodObject<{
+    id: z.ZodString;
+    name: z.ZodOptional<z.ZodString>;
+    addedBy: z.ZodOptional<z.ZodString>;
+    type: z.ZodLiteral<"job">;
+  }, z.core.$strict>, z.ZodObject<{
+    id: z.ZodString;
+    name: z.ZodOptional<z.ZodString>;
+    addedBy: z.ZodOptional<z.ZodString>;
+    type: z.ZodLiteral<"scheduled-job">;
+  }, z.core.$strict>], "type">>>;
+  repos: z.ZodOptional<z.ZodArray<z.ZodObject<{
+    type: z.ZodEnum<{
+      bucket: "bucket";
+      dataset: "dataset";
+      kernel: "kernel";
+      model: "model";
+      space: "space";
+    }>;
+    name: z.ZodString;
+    private: z.ZodBoolean;
+    addedBy: z.ZodOptional<z.ZodString>;
+  }, z.core.$strict>>>;
+}, z.core.$strict>;
+/** A resource group to create. */
+declare const resourceGroupRequest: z.ZodObject<{
+  name: z.ZodString;
+  description: z.ZodOptional<z.ZodString>;
+  users: z.ZodDefault<z.ZodArray<z.ZodObject<{
+    user: z.ZodString;
+    role: z.ZodType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
+  }, z.core.$strip>>>;
+  repos: z.ZodDefault<z.ZodArray<z.ZodObject<{
+    name: z.ZodString;
+    type: z.ZodType<"bucket" | "dataset" | "kernel" | "model" | "space", Open<"bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "kernel" | "model" | "space", Open<"bucket" | "dataset" | "kernel" | "model" | "space">>>;
+  }, z.core.$strict>>>;
+  autoJoin: z.ZodOptional<z.ZodDiscriminatedUnion<[z.ZodObject<{
+    enabled: z.ZodLiteral<true>;
+    role: z.ZodType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
+    scope: z.ZodOptional<z.ZodType<"all" | "read_plus", Open<"all" | "read_plus">, z.core.$ZodTypeInternals<"all" | "read_plus", Open<"all" | "read_plus">>>>;
+  }, z.core.$strip>, z.ZodObject<{
+    enabled: z.ZodLiteral<false>;
+  }, z.core.$strip>], "enabled">>;
+}, z.core.$strip>;
+/** Something that belongs to a resource group; `type` tells what it is. A newer Hub may return further types. */
+type Resource = z.output<typeof resource>;
+/** A resource group as the Hub returns it: with `resources`, or before 2026-07-01 with `repos`. */
+type ReturnedResourceGroup = z.output<typeof resourceGroup>;
+/** Resources of an organization, and who may do what with them. */
+type ResourceGroup = Omit<ReturnedResourceGroup, "resources"> & {
+  /** Repositories, collections, blog articles and jobs. */
+  resources: Resource[];
+};
+/** A resource group to create. */
+type ResourceGroupRequest = z.input<typeof resourceGroupRequest>;
+/** What the SCIM interface of an organization can do. What else the answer holds is not shown, nor is what `sort` does. */
+declare const scimConfig: z.ZodObject<{
+  schemas: z.ZodArray<z.ZodString>;
+  documentationUri: z.ZodString;
+  patch: z.ZodObject<{
+    supported: z.ZodBoolean;
+  }, z.core.$strict>;
+  bulk: z.ZodObject<{
+    supported: z.ZodBoolean;
+    maxOperations: z.ZodNumber;
+    maxPayloadSize: z.ZodNumber;
+  }, z.core.$strict>;
+  filter: z.ZodObject<{
+    supported: z.ZodBoolean;
+    maxResults: z.ZodNumber;
+  }, z.core.$strict>;
+  changePassword: z.ZodObject<{
+    supported: z.ZodBoolean;
+  }, z.core.$strict>;
+  sort: z.ZodObject<{}, z.core.$loose>;
+}, z.core.$loose>;
+/**
+ * A user as an identity provider describes one: the attributes that the Hub supports, and no others (hub-api.md,
+ * Authentication). An e-mail of SCIM may have a type; the Hub supports none, so it is refused here. What SCIM wraps
+ * around every resource, `schemas` and `meta`, is no attribute of a user: take it off before.
+ *
+ * @example
+ * ```ts
+ * scimUser.parse({ userName: "ada", externalId: "00u1", emails: [{ value: "ada@acme.example" }], active: true });
+ * ```
+ */
+export declare const scimUser: z.ZodObject<{
+  userName: z.ZodOptional<z.ZodString>;
+  name: z.ZodOptional<z.ZodObject<{
+    givenName: z.ZodOptional<z.ZodString>;
+    familyName: z.ZodOptional<z.ZodString>;
+  }, z.core.$strict>>;
+  emails: z.ZodOptional<z.ZodArray<z.ZodObject<{
+    value: z.ZodEmail;
+    primary: z.ZodOptional<z.ZodBoolean>;
+  }, z.core.$strict>>>;
+  externalId: z.ZodOptional<z.ZodString>;
+  id: z.ZodOptional<z.ZodString>;
+  active: z.ZodOptional<z.ZodBoolean>;
+}, z.core.$strict>;
+/**
+ * How the Hub knows that who signs in is who was provisioned: what the identity provider sends at single sign-on as
+ * `samlAttribute` must be what it sends over SCIM as `scimKey`. The first that fits the provider counts.
+ */
+export declare const scimMatching: readonly [{
+  readonly identityProvider: "Microsoft Entra ID";
+  readonly samlAttribute: "http://schemas.microsoft.com/identity/claims/objectidentifier";
+  readonly scimKey: "externalId";
+}, {
+  readonly identityProvider: "any other";
+  readonly samlAttribute: "NameID, or a unique identifier";
+  readonly scimKey: "externalId";
+}];
+/** What the SCIM interface of an organization can do. */
+type ScimConfig = z.output<typeof scimConfig>;
+/** A user as an identity provider describes one. */
+type ScimUser = z.output<typeof scimUser>;
+/** Which token loses its access: by its id, or before 2026-08-12 by its raw value. */
+type RevokedToken = {
+  /** As the token settings of the organization and its audit log show it. */
+  tokenId: string;
+} | {
+  /** The raw token, for a Hub from before 2026-08-12. It appears in no error and no log. */
+  token: string;
+};
+/**
+ * A list that the Hub gives in pages: `for await` goes through all of it and asks for each page when it gets there.
+ *
+ * @example
+ * ```ts
+ * for await (const { user, role } of hub.organizations.members("acme")) console.log(user, role);
+ * ```
+ */
+declare class Pages<Item> implements AsyncIterable<Item> {
+  #private;
+  /** The items, one by one, from the first page on. */
+  [Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined>;
+  /** The pages, each as an array, from the first on. */
+  pages(): AsyncGenerator<Item[], void, undefined>;
+}
+/**
+ * Organizations: `hub.organizations` (hub-api.md, Organizations). The first argument of every method is the name of the
+ * organization; most of them need an admin of it, and a plan that has them.
+ */
+declare class HubOrganizations {
+  #private;
+  /** Groups of repositories, and who may do what with them. Enterprise only. */
+  readonly resourceGroups: HubResourceGroups;
+  /** Who may reach an organization, and what it may reach. */
+  readonly networkSecurity: HubNetworkSecurity;
+  /**
+   * Revokes the access of a token to the organization. The token itself stays, and works elsewhere. Enterprise only.
+   *
+   * @example
+   * ```ts
+   * await hub.organizations.revokeToken("acme", { tokenId: "65b2f0a1c3d4e5f60718293a" });
+   * ```
+   */
+  revokeToken(name: string, revoked: RevokedToken, options?: CallOptions): Promise<void>;
+  /**
+   * The audit log, the newest event first, 100,000 at most: each comes as soon as it has arrived, and the whole is never
+   * in memory. Team or Enterprise.
+   *
+   * @example
+   * ```ts
+   * for await (const { createdAt, message } of hub.organizations.auditLog("acme", { q: "type:org.change_role" })) {
+   *   console.log(createdAt, message);
+   * }
+   * ```
+   */
+  auditLog(name: string, search?: AuditLogSearch, options?: CallOptions): AsyncGenerator<AuditLogEvent, void>;
+  /** Where the picture of an organization is. */
+  avatar(name: string, options?: CallOptions): Promise<{
+    avatarUrl: string;
+  }>;
+  /**
+   * The members, page after page; `limit` is how many come in one (10 to 10,000, 500 by default).
+   *
+   * @example
+   * ```ts
+   * for await (const { user, role } of hub.organizations.members("acme", { search: "ada" })) console.log(user, role);
+   * ```
+   */
+  members(name: string, search?: MemberSearch, options?: CallOptions): Pages<OrganizationMember>;
+  /**
+   * Changes what a member may do, in the organization and in the resource groups that are named. Needs a paid plan.
+   *
+   * @example
+   * ```ts
+   * await hub.organizations.setMemberRole("acme", "ada", { role: "write" });
+   * ```
+   */
+  setMemberRole(name: string, username: string, change: MemberRoleChange, options?: CallOptions): Promise<void>;
+  /** What the SCIM interface of an organization can do. Enterprise Plus, for an owner whose token may write to it. */
+  scimConfig(name: string, options?: CallOptions): Promise<ScimConfig>;
+}
+/** The resource groups of organizations: `hub.organizations.resourceGroups`. */
+declare class HubResourceGroups {
+  #private;
+  /** Those that you can access. */
+  list(name: string, options?: CallOptions): Promise<ResourceGroup[]>;
+  /**
+   * Creates one. It is repeated only where it cannot have happened.
+   *
+   * @example
+   * ```ts
+   * await hub.organizations.resourceGroups.create("acme", {
+   *   name: "vision",
+   *   users: [{ user: "ada", role: "write" }],
+   *   repos: [{ type: "dataset", name: "acme/images" }],
+   *   autoJoin: { enabled: true, role: "read" },
+   * });
+   * ```
+   */
+  create(name: string, request: ResourceGroupRequest, options?: CallOptions): Promise<ResourceGroup>;
+}
+/** The network security of organizations: `hub.organizations.networkSecurity`. */
+declare class HubNetworkSecurity {
+  #private;
+  /** What is set at present. */
+  get(name: string, options?: CallOptions): Promise<NetworkSecurity>;
+  /**
+   * Changes what is given, leaves the rest, and returns the whole. Since 2026-05-04 the Hub lists `allowedContents` and
+   * `blockedContents`, before `allowedUrls` and `blockedUrls`. Where one of these is given, the settings are read first.
+   *
+   * @throws `ARGUMENT_INVALID`, before anything is changed, when the Hub uses the other names: it would ignore these.
+   * @example
+   * ```ts
+   * await hub.organizations.networkSecurity.update("acme", {
+   *   enforceIpRestriction: true,
+   *   ipRanges: ["192.0.2.0/24", "2001:db8::/32"],
+   * });
+   * ```
+   */
+  update(name: string, change: NetworkSecurityChange, options?: CallOptions): Promise<NetworkSecurity>;
+}
+/** Which paper is claimed, as which of its authors, and for whom. */
+declare const paperClaim: z.ZodObject<{
+  paperId: z.ZodString;
+  claimAuthorId: z.ZodOptional<z.ZodString>;
+  targetUserId: z.ZodOptional<z.ZodString>;
+}, z.core.$strip>;
+/** What became of a claim. */
+declare const paperClaimResult: z.ZodObject<{
+  ok: z.ZodBoolean;
+  claimedPaperId: z.ZodString;
+}, z.core.$strict>;
+/** Which paper is claimed, as which of its authors, and for whom. */
+type PaperClaim = z.input<typeof paperClaim>;
+/** What became of a claim. */
+type PaperClaimResult = z.output<typeof paperClaimResult>;
+/** Papers: `hub.papers` (hub-api.md, Papers). */
+declare class HubPapers {
+  #private;
+  /**
+   * Claims to be an author of a paper, or that the user of `targetUserId` is one. `ok` tells whether the claim is taken.
+   *
+   * @example
+   * ```ts
+   * const { ok } = await hub.papers.claim({ paperId: "2401.12345" });
+   * ```
+   */
+  claim(claim: PaperClaim, options?: CallOptions): Promise<PaperClaimResult>;
+}
+/** What changes in a user's notification settings. */
+declare const notificationSettingsChange: z.ZodObject<{
+  notifications: z.ZodObject<{
+    announcements: z.ZodOptional<z.ZodBoolean>;
+    arxiv_paper_activity: z.ZodOptional<z.ZodBoolean>;
+    daily_papers_digest: z.ZodOptional<z.ZodBoolean>;
+    discussions_participating: z.ZodOptional<z.ZodBoolean>;
+    discussions_watched: z.ZodOptional<z.ZodBoolean>;
+    gated_user_access_request: z.ZodOptional<z.ZodBoolean>;
+    inference_endpoint_status: z.ZodOptional<z.ZodBoolean>;
+    launch_autonlp: z.ZodOptional<z.ZodBoolean>;
+    launch_spaces: z.ZodOptional<z.ZodBoolean>;
+    launch_prepaid_credits: z.ZodOptional<z.ZodBoolean>;
+    launch_training_cluster: z.ZodOptional<z.ZodBoolean>;
+    org_request: z.ZodOptional<z.ZodBoolean>;
+    org_suggestions: z.ZodOptional<z.ZodBoolean>;
+    org_verified_suggestions: z.ZodOptional<z.ZodBoolean>;
+    org_suggestions_to_create: z.ZodOptional<z.ZodBoolean>;
+    posts_participating: z.ZodOptional<z.ZodBoolean>;
+    user_follows: z.ZodOptional<z.ZodBoolean>;
+    secret_detected: z.ZodOptional<z.ZodBoolean>;
+    web_discussions_participating: z.ZodOptional<z.ZodBoolean>;
+    web_discussions_watched: z.ZodOptional<z.ZodBoolean>;
+    web_posts_participating: z.ZodOptional<z.ZodBoolean>;
+    api_inference_sunset: z.ZodOptional<z.ZodBoolean>;
+    locked_out: z.ZodOptional<z.ZodBoolean>;
+    job_status: z.ZodOptional<z.ZodBoolean>;
+    repo_release: z.ZodOptional<z.ZodBoolean>;
+    product_updates_after: z.ZodOptional<z.ZodISODateTime>;
+  }, z.core.$strip>;
+  prepaidAmount: z.ZodOptional<z.ZodString>;
+}, z.core.$strip>;
+/** Something whose discussions a user wants to hear of. */
+declare const watchItem: z.ZodObject<{
+  id: z.ZodString;
+  type: z.ZodType<"org" | "repo" | "user", Open<"org" | "repo" | "user">, z.core.$ZodTypeInternals<"org" | "repo" | "user", Open<"org" | "repo" | "user">>>;
+}, z.core.$strip>;
+/** What a user begins to watch, and what no longer. */
+declare const watchChange: z.ZodObject<{
+  add: z.ZodDefault<z.ZodArray<z.ZodObject<{
+    id: z.ZodString;
+    type: z.ZodType<"org" | "repo" | "user", Open<"org" | "repo" | "user">, z.core.$ZodTypeInternals<"org" | "repo" | "user", Open<"org" | "repo" | "user">>>;
+  }, z.core.$strip>>>;
+  delete: z.ZodDefault<z.ZodArray<z.ZodObject<{
+    id: z.ZodString;
+    type: z.ZodType<"org" | "repo" | "user", Open<"org" | "repo" | "user">, z.core.$ZodTypeInternals<"org" | "repo" | "user", Open<"org" | "repo" | "user">>>;
+  }, z.core.$strip>>>;
+}, z.core.$strip>;
+/** What a user's own tools of the Hub's MCP server are. */
+declare const mcpSettings: z.ZodObject<{
+  builtInTools: z.ZodArray<z.ZodString>;
+  spaceTools: z.ZodArray<z.ZodObject<{
+    _id: z.ZodString;
+    name: z.ZodString;
+    emoji: z.ZodString;
+    subdomain: z.ZodString;
+  }, z.core.$strict>>;
+}, z.core.$strict>;
+/** What changes in your notification settings: 25 switches and a date, and an amount that one switch asks for. */
+type NotificationSettingsChange = z.input<typeof notificationSettingsChange>;
+/** Something whose discussions you want to hear of, by its id. */
+type WatchItem = z.input<typeof watchItem>;
+/** What you begin to watch, and what no longer. */
+type WatchChange = z.input<typeof watchChange>;
+/** The tools that the Hub's MCP server offers you. */
+type McpSettings = z.output<typeof mcpSettings>;
+/**
+ * The settings of the user whose token it is: `hub.settings` (hub-api.md, Settings).
+ */
+declare class HubSettings {
+  #private;
+  /** The tools that the Hub's MCP server offers you. */
+  mcp(options?: CallOptions): Promise<McpSettings>;
+  /**
+   * Changes what you are notified of; what is left out stays as it is. To enable `launch_prepaid_credits`, give a
+   * `prepaidAmount` of up to 24 characters.
+   *
+   * @example
+   * ```ts
+   * await hub.settings.updateNotifications({ notifications: { daily_papers_digest: false } });
+   * ```
+   */
+  updateNotifications(change: NotificationSettingsChange, options?: CallOptions): Promise<void>;
+  /**
+   * Changes whose discussions you hear of.
+   *
+   * @example
+   * ```ts
+   * await hub.settings.updateWatch({ add: [{ type: "org", id: "65b2f0a1c3d4e5f60718293a" }] });
+   * ```
+   */
+  updateWatch(change: WatchChange, options?: CallOptions): Promise<void>;
+}
+/** What a webhook can watch: a repository of a type, or all that belongs to a user or an organization. */
+declare const watchedTypes: readonly ["model", "dataset", "space", "bucket", "kernel", "user", "org"];
+/** What a webhook can watch. */
+type WatchedType = (typeof watchedTypes)[number];
+/** What a webhook can be told of: changes of the repository, or of its discussions. */
+declare const webhookDomains: readonly ["repo", "discussion"];
+/** What a webhook can be told of. */
+type WebhookDomain = (typeof webhookDomains)[number];
+/** A webhook as the Hub answers with it. */
+declare const webhook$1: z.ZodObject<{
+  id: z.ZodString;
+  url: z.ZodOptional<z.ZodURL>;
+  job: z.ZodOptional<z.ZodObject<{
+    dockerImage: z.ZodOptional<z.ZodString>;
+    spaceId: z.ZodOptional<z.ZodString>;
+    environment: z.ZodDefault<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
+    arguments: z.ZodOptional<z.ZodArray<z.ZodString>>;
+    command: z.ZodOptional<z.ZodArray<z.ZodString>>;
+    flavor: z.ZodType<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>;
+    timeoutSeconds: z.ZodDefault<z.ZodNullable<z.ZodInt>>;
+    labels: z.ZodOptional<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
+    secrets: z.ZodOptional<z.ZodArray<z.ZodString>>;
+  }, z.core.$strict>>;
+  jobSourceId: z.ZodOptional<z.ZodString>;
+  disabled: z.ZodUnion<readonly [z.ZodBoolean, z.ZodType<Open<"suspended-after-failure">, Open<"suspended-after-failure">, z.core.$ZodTypeInternals<Open<"suspended-after-failure">, Open<"suspended-after-failure">>>]>;
+  watched: z.ZodArray<z.ZodObject<{
+    name: z.ZodString;
+    type: z.ZodType<Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">, Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">, z.core.$ZodTypeInternals<Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">, Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">>>;
+    avatarUrl: z.ZodOptional<z.ZodString>;
+  }, z.core.$strict>>;
+  hasSecret: z.ZodOptional<z.ZodBoolean>;
+  secret: z.ZodOptional<z.ZodString>;
+  domains: z.ZodArray<z.ZodType<Open<"discussion" | "repo">, Open<"discussion" | "repo">, z.core.$ZodTypeInternals<Open<"discussion" | "repo">, Open<"discussion" | "repo">>>>;
+  lastTriggerAt: z.ZodOptional<z.ZodISODateTime>;
+}, z.core.$strict>;
+/** What create accepts. */
+declare const webhookRequest: z.ZodObject<{
+  watched: z.ZodArray<z.ZodObject<{
+    type: z.ZodType<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user", Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user", Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">>>;
+    name: z.ZodString;
+  }, z.core.$strip>>;
+  domains: z.ZodArray<z.ZodType<"discussion" | "repo", Open<"discussion" | "repo">, z.core.$ZodTypeInternals<"discussion" | "repo", Open<"discussion" | "repo">>>>;
+  url: z.ZodOptional<z.ZodString>;
+  job: z.ZodOptional<z.ZodObject<{
+    flavor: z.ZodType<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>;
+    spaceId: z.ZodOptional<z.ZodString>;
+    dockerImage: z.ZodOptional<z.ZodString>;
+    arguments: z.ZodOptional<z.ZodArray<z.ZodString>>;
+    command: z.ZodOptional<z.ZodArray<z.ZodString>>;
+    environment: z.ZodDefault<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
+    secrets: z.ZodOptional<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
+    arch: z.ZodOptional<z.ZodType<"amd64" | "arm64", Open<"amd64" | "arm64">, z.core.$ZodTypeInternals<"amd64" | "arm64", Open<"amd64" | "arm64">>>>;
+    timeoutSeconds: z.ZodDefault<z.ZodNullable<z.ZodInt>>;
+    attempts: z.ZodDefault<z.ZodInt>;
+    labels: z.ZodOptional<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
+    volumes: z.ZodOptional<z.ZodArray<z.ZodObject<{
+      type: z.ZodType<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">>>;
+      source: z.ZodString;
+      mountPath: z.ZodString;
+      revision: z.ZodOptional<z.ZodString>;
+      readOnly: z.ZodOptional<z.ZodBoolean>;
+      path: z.ZodOptional<z.ZodString>;
+    }, z.core.$strip>>>;
+    expose: z.ZodOptional<z.ZodObject<{
+      ports: z.ZodArray<z.ZodInt>;
+      portsPublic: z.ZodOptional<z.ZodArray<z.ZodInt>>;
+    }, z.core.$strip>>;
+    ssh: z.ZodOptional<z.ZodObject<{
+      enabled: z.ZodDefault<z.ZodBoolean>;
+    }, z.core.$strip>>;
+    resourceGroupId: z.ZodOptional<z.ZodString>;
+  }, z.core.$strip>>;
+  jobSourceId: z.ZodOptional<z.ZodString>;
+  secret: z.ZodOptional<z.ZodString>;
+}, z.core.$strip>;
+/** A webhook as the Hub answers with it. */
+type Webhook = z.output<typeof webhook$1>;
+/** A webhook to create: with exactly one of `url`, `job` and `jobSourceId`. */
+type WebhookRequest = z.input<typeof webhookRequest>;
+/** One thing that a webhook watches. */
+type Watched = WebhookRequest["watched"][number];
+declare const webhookChanges: z.ZodObject<{
+  watched: z.ZodOptional<z.ZodArray<z.ZodObject<{
+    type: z.ZodType<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user", Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user", Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">>>;
+    name: z.ZodString;
+  }, z.core.$strip>>>;
+  domains: z.ZodOptional<z.ZodArray<z.ZodType<"discussion" | "repo", Open<"discussion" | "repo">, z.core.$ZodTypeInternals<"discussion" | "repo", Open<"discussion" | "repo">>>>>;
+  url: z.ZodOptional<z.ZodString>;
+  job: z.ZodOptional<z.ZodObject<{
+    flavor: z.ZodOptional<z.ZodType<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>>;
+    spaceId: z.ZodNullable<z.ZodOptional<z.ZodString>>;
+    dockerImage: z.ZodNullable<z.ZodOptional<z.ZodString>>;
+    arguments: z.ZodNullable<z.ZodOptional<z.ZodArray<z.ZodString>>>;
+    command: z.ZodNullable<z.ZodOptional<z.ZodArray<z.ZodString>>>;
+    environment: z.ZodOptional<z.ZodNullable<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>>;
+    secrets: z.ZodOptional<z.ZodNullable<z.ZodRecord<z.ZodString, z.ZodNullable<z.ZodString>>>>;
+    arch: z.ZodNullable<z.ZodOptional<z.ZodType<"amd64" | "arm64", Open<"amd64" | "arm64">, z.core.$ZodTypeInternals<"amd64" | "arm64", Open<"amd64" | "arm64">>>>>;
+    timeoutSeconds: z.ZodOptional<z.ZodNullable<z.ZodNullable<z.ZodInt>>>;
+    attempts: z.ZodOptional<z.ZodNullable<z.ZodInt>>;
+    labels: z.ZodNullable<z.ZodOptional<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>>;
+    volumes: z.ZodNullable<z.ZodOptional<z.ZodArray<z.ZodObject<{
+      type: z.ZodType<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">>>;
+      source: z.ZodString;
+      mountPath: z.ZodString;
+      revision: z.ZodOptional<z.ZodString>;
+      readOnly: z.ZodOptional<z.ZodBoolean>;
+      path: z.ZodOptional<z.ZodString>;
+    }, z.core.$strip>>>>;
+    expose: z.ZodNullable<z.ZodOptional<z.ZodObject<{
+      ports: z.ZodArray<z.ZodInt>;
+      portsPublic: z.ZodOptional<z.ZodArray<z.ZodInt>>;
+    }, z.core.$strip>>>;
+    ssh: z.ZodNullable<z.ZodOptional<z.ZodObject<{
+      enabled: z.ZodDefault<z.ZodBoolean>;
+    }, z.core.$strip>>>;
+    resourceGroupId: z.ZodNullable<z.ZodOptional<z.ZodString>>;
+  }, z.core.$strip>>;
+  jobSourceId: z.ZodOptional<z.ZodString>;
+  secret: z.ZodNullable<z.ZodOptional<z.ZodString>>;
+}, z.core.$strip>;
+/**
+ * What is to change of a webhook. What is left out stays as it is, except that another target (`url`, `job` or
+ * `jobSourceId`) takes the place of the one before. `secret: null` removes the secret.
+ *
+ * The fields of `job` are laid over those of the job that the webhook has; `null` removes one. A webhook without a job
+ * of its own takes a whole one.
+ */
+type WebhookChanges = z.input<typeof webhookChanges>;
+/**
+ * The webhooks of the user whose token it is: `hub.webhooks`.
+ *
+ * Every method checks its arguments before anything is sent (`ARGUMENT_INVALID`, naming the fields) and throws a
+ * `HubError` for whatever else goes wrong.
+ */
+declare class HubWebhooks {
+  #private;
+  /** All your webhooks. */
+  list(options?: CallOptions): Promise<Webhook[]>;
+  /** @throws `HUB_NOT_FOUND` when there is no such webhook, as every method that takes an id does. */
+  get(webhookId: string, options?: CallOptions): Promise<Webhook>;
+  /**
+   * Creates a webhook, which is active from then on. It is repeated only where it cannot have happened.
+   *
+   * @example
+   * ```ts
+   * const { id } = await hub.webhooks.create({
+   *   watched: [{ type: "dataset", name: "acme/data" }],
+   *   domains: ["repo"],
+   *   url: "https://acme-bot.hf.space/webhooks/retrain",
+   *   secret: process.env.WEBHOOK_SECRET,
+   * });
+   * ```
+   */
+  create(request: WebhookRequest, options?: CallOptions): Promise<Webhook>;
+  /**
+   * Changes what is given and leaves the rest: the Hub takes whole webhooks only, so this reads, merges and writes back.
+   * Whoever else changes the webhook between the read and the write is overwritten.
+   *
+   * @throws `VALUE_UNREADABLE`, before anything is written, when something would be lost that a read does not return (a
+   * hidden secret; a job's `arch`, `attempts`, `volumes`, `expose`, `ssh`, `resourceGroupId` and the values of its secrets): `fields` names what to give.
+   * @example
+   * ```ts
+   * await hub.webhooks.update(id, { url: "https://acme-bot.hf.space/webhooks/retrain", secret: null });
+   * ```
+   */
+  update(webhookId: string, changes: WebhookChanges, options?: CallOptions): Promise<Webhook>;
+  /** Lets it deliver again, also one that was suspended (`disabled` is `"suspended-after-failure"`). */
+  enable(webhookId: string, options?: CallOptions): Promise<Webhook>;
+  /** Stops its deliveries and keeps it. */
+  disable(webhookId: string, options?: CallOptions): Promise<Webhook>;
+  /** Removes it for good. */
+  delete(webhookId: string, options?: CallOptions): Promise<void>;
+  /**
+   * Sends a delivery of the past again, to the URL and with the secret that the webhook has now; `status` is what the
+   * receiver answered. Ids of the log are found in the Activity tab of the webhook's page on the Hub.
+   */
+  replay(webhookId: string, logId: string, options?: CallOptions): Promise<{
+    status: number;
+  }>;
+}
+/** What a {@link HubClient} can be given. */
+interface HubClientOptions {
+  /**
+   * An access token of the Hub. Default: `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN`, else the file that `hf auth login`
+   * writes (`HF_TOKEN_PATH`, `$HF_HOME/token`, `~/.cache/huggingface/token`). It is looked up at the first call.
+   */
+  token?: string | undefined;
+  /**
+   * The Hub's base address, to which every call carries the token: use `http:` on your own machine only. Default:
+   * `HF_ENDPOINT`, else `https://huggingface.co`.
+   */
+  endpoint?: string | undefined;
+  /** What to send requests with. Default: the global `fetch`. */
+  fetch?: typeof fetch | undefined;
+  /** How long one attempt of a call may take. Default `"30s"`. */
+  timeout?: Duration | undefined;
+  /**
+   * How often a call is repeated at most that was limited (429), failed on the Hub (5xx) or did not get through.
+   * What must not be done twice (creating, replaying, claiming) is repeated only where it cannot have happened. Default 3.
+   */
+  retries?: number | undefined;
+  /**
+   * Where the client warns of fields and values that it sends although this release does not list them. Default:
+   * `process.emitWarning`, and `console.warn` in runtimes without it.
+   */
+  logger?: Logger | undefined;
+}
+/**
+ * The Hub's REST API.
+ *
+ * @throws `OPTION_INVALID` when an option cannot be used.
+ * @example
+ * ```ts
+ * const hub = new HubClient();
+ * for (const { id, url, disabled } of await hub.webhooks.list()) console.log(id, url, disabled);
+ * ```
+ */
+export declare class HubClient {
+  #private;
+  /** The Hub's base address, without a trailing slash. */
+  readonly endpoint: string;
+  /** Your webhooks: list, create, change, enable, delete, replay. */
+  readonly webhooks: HubWebhooks;
+  /** Your notifications. */
+  readonly notifications: HubNotifications;
+  /** Your settings: what you are notified of, what you watch, your MCP tools. */
+  readonly settings: HubSettings;
+  /** Papers, and whose they are. */
+  readonly papers: HubPapers;
+  /** Jobs: the hardware that they can request. */
+  readonly jobs: HubJobs;
+  /** Organizations: members, resource groups, network security, audit log. */
+  readonly organizations: HubOrganizations;
+  constructor(options?: HubClientOptions);
+  /**
+   * The user that the token belongs to, the organizations of that user, and what the token allows. The Hub limits how
+   * often this is called.
+   *
+   * @example
+   * ```ts
+   * const { name, orgs } = await hub.whoami();
+   * ```
+   */
+  whoami(options?: CallOptions): Promise<Whoami>;
+  /**
+   * Calls what this client has no method for, with the token, the time limit, the repetitions and the errors of every
+   * other call. `path` begins with one slash and is what stands behind {@link endpoint}: put names into it by
+   * `params`, or with `encodeURIComponent`. POST and PATCH are repeated only where they cannot have happened.
+   *
+   * Resolves with the answer once it begins, and only where it is a success. The body is yours to read or to cancel: its
+   * end is bounded by the `signal` alone, and what breaks off in it is not repeated.
+   *
+   * @throws `HubError`: `ARGUMENT_INVALID`, `TOKEN_MISSING` and `TOKEN_INVALID` before anything is sent, the `HUB_…` codes
+   * after, a redirection among them: no token is sent elsewhere. The reason of the signal when it is aborted.
+   * @example
+   * ```ts
+   * const response = await hub.fetch("/api/datasets/{name}/discussions", {
+   *   method: "POST",
+   *   params: { name: "me/data" },
+   *   body: JSON.stringify({ title: "Hello", description: "A first word.", pullRequest: false }),
+   * });
+   * const { num }: { num: number } = await response.json();
+   * ```
+   */
+  fetch(path: string, init?: HubFetchInit): Promise<Response>;
+}
+export type { AuditLogEvent, AuditLogSearch, AuditLogType, CallOptions, HubClientOptions, HubErrorOptions, HubFetchInit, HubJobs, HubNetworkSecurity, HubNotifications, HubOrganizations, HubPapers, HubResourceGroups, HubSettings, HubWebhooks, JobHardware, McpSettings, MemberRoleChange, MemberSearch, NetworkSecurity, NetworkSecurityChange, Notification, NotificationPage, NotificationSearch, NotificationSelection, NotificationSettingsChange, OrganizationMember, OrganizationRole, Pages, PaperClaim, PaperClaimResult, RepoId, Resource, ResourceGroup, ResourceGroupRequest, RevokedToken, ScimConfig, ScimUser, WatchChange, WatchItem, Watched, WatchedType, Webhook, WebhookChanges, WebhookDomain, WebhookErrorCode, WebhookErrorOptions, WebhookJob, WebhookJobRequest, WebhookRequest, Whoami };

@@ -1,0 +1,1487 @@
+import * as z from "zod";
+import { StandardSchemaV1 } from "@standard-schema/spec";
+import { Hono } from "hono";
+/**
+ * A span of time: a number of milliseconds, or a number with its unit (`ms`, `s`, `m`, `h`, `d`) as in `"500ms"`,
+ * `"25s"`, `"1.5h"`.
+ */
+type Duration = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
+/**
+ * The stable names of everything that can go wrong. Programs branch on these, never on a message.
+ *
+ * The first group is answered to whoever posted a delivery, the second is thrown at the developer, the third tells
+ * what the Hub said, or that it did not.
+ */
+type WebhookErrorCode = "SECRET_MISSING" | "SECRET_INVALID" | "TOO_MANY_FAILURES" | "ENDPOINT_UNKNOWN" | "METHOD_NOT_ALLOWED" | "MEDIA_TYPE_UNSUPPORTED" | "ENCODING_UNSUPPORTED" | "BODY_TOO_LARGE" | "BODY_INCOMPLETE" | "BODY_NOT_JSON" | "BODY_TOO_DEEP" | "BODY_CONSUMED" | "PAYLOAD_INVALID" | "HANDLER_FAILED" | "HANDLER_TIMED_OUT" | "RESULT_NOT_JSON" | "OWNER_ONLY" | "CROSS_SITE_REFUSED" | "CLOSING" | "INBOX_FULL" | "INBOX_UNAVAILABLE" | "NOT_FOUND" | "INTERNAL" | "ENDPOINT_NAME_MISSING" | "ENDPOINT_NAME_INVALID" | "ENDPOINT_EXISTS" | "DECORATOR_INVALID" | "OPTION_INVALID" | "MIDDLEWARE_TOO_LATE" | "ENDPOINT_REQUIRED" | "PAYLOAD_MISSING" | "PORT_IN_USE" | "LISTEN_FAILED" | "TUNNEL_FAILED" | "TUNNEL_NAME_TAKEN" | "STATE_UNUSABLE" | "SERVER_FILE_INVALID" | "NODE_REQUIRED" | "FOLDER_UNUSABLE" | "INBOX_UNUSABLE" | "INBOX_IN_USE" | "DELIVERY_UNKNOWN" | "LEASE_LOST" | "NON_RETRIABLE" | "RETRY_LATER" | "RETRY_TIME_INVALID" | "NOT_SETTLED" | "ARGUMENT_INVALID" | "TOKEN_MISSING" | "TOKEN_INVALID" | "VALUE_UNREADABLE" | "HUB_REQUEST_INVALID" | "HUB_UNAUTHORIZED" | "HUB_FORBIDDEN" | "HUB_NOT_FOUND" | "HUB_RATE_LIMITED" | "HUB_REFUSED" | "HUB_FAILED" | "HUB_UNREACHABLE" | "HUB_TIMED_OUT" | "HUB_RESPONSE_INVALID";
+/** What a {@link WebhookError} is made of. */
+interface WebhookErrorOptions {
+  code: WebhookErrorCode;
+  /** The HTTP status that tells this error, where there is one. */
+  status?: number;
+  /** Whether the same thing may succeed when it is tried again. Default `false`. */
+  retryable?: boolean;
+  /** What caused it. Never sent to a stranger. */
+  cause?: unknown;
+  /** Seconds after which to try again, sent as `Retry-After`. */
+  retryAfterSeconds?: number;
+}
+declare const brand: unique symbol;
+/**
+ * The one error of this package. `message` is written for the person who meets it and says what to do next;
+ * `code` is written for programs and stays the same from release to release.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await server.launch({ handleSignals: false });
+ * } catch (error) {
+ *   if (WebhookError.isInstance(error) && error.code === "PORT_IN_USE") await server.launch({ port: 7861 });
+ * }
+ * ```
+ */
+export declare class WebhookError extends Error {
+  readonly name: string;
+  /** What went wrong, for programs. */
+  readonly code: WebhookErrorCode;
+  /** The HTTP status that tells this error, where there is one. */
+  readonly status: number | undefined;
+  /** Whether the same thing may succeed when it is tried again. */
+  readonly retryable: boolean;
+  /** Seconds after which to try again, where that is known. */
+  readonly retryAfterSeconds: number | undefined;
+  readonly [brand] = true;
+  constructor(message: string, options: WebhookErrorOptions);
+  /**
+   * Recognizes a `WebhookError` of any copy of this package, where `instanceof` knows only its own. Never throws:
+   * something whose fields cannot be read is no `WebhookError`.
+   */
+  static isInstance(value: unknown): value is WebhookError;
+}
+/** One level of a {@link Logger}: fields and a message, or a message alone. */
+interface LogMethod {
+  (fields: object, message?: string): void;
+  (message: string): void;
+}
+/**
+ * What this package needs of a logger: the shape of pino, which fits it as it is. `console` does not: it has no
+ * `child`.
+ *
+ * @example
+ * ```ts
+ * import { pino } from "pino";
+ * const server = new WebhooksServer({ logger: pino({ level: "debug" }) });
+ * ```
+ */
+interface Logger {
+  debug: LogMethod;
+  info: LogMethod;
+  warn: LogMethod;
+  error: LogMethod;
+  /** A logger that adds `bindings` to each of its lines. */
+  child(bindings: Record<string, unknown>): Logger;
+}
+/** The repository types known today; a payload may carry a newer one. */
+declare const repoTypes: readonly ["model", "dataset", "space", "bucket", "kernel"];
+/** The actions known today; a payload may carry a newer one. */
+declare const actions: readonly ["create", "delete", "update", "move"];
+declare const common: z.ZodObject<{
+  event: z.ZodObject<{
+    action: z.ZodCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodString;
+  }, z.core.$strip>;
+  repo: z.ZodObject<{
+    type: z.ZodCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodString;
+    id: z.ZodString;
+    private: z.ZodBoolean;
+    url: z.ZodObject<{
+      web: z.ZodString;
+      api: z.ZodOptional<z.ZodString>;
+    }, z.core.$strip>;
+    owner: z.ZodObject<{
+      id: z.ZodString;
+    }, z.core.$strip>;
+    headSha: z.ZodOptional<z.ZodString>;
+    subdomain: z.ZodOptional<z.ZodString>;
+    tags: z.ZodOptional<z.ZodCustom<string[], string[]>>;
+  }, z.core.$strip>;
+  webhook: z.ZodObject<{
+    id: z.ZodString;
+    version: z.ZodNumber;
+  }, z.core.$strip>;
+}, z.core.$strip>;
+declare const gitContentPayload: z.ZodObject<{
+  event: z.ZodObject<{
+    action: z.ZodCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodString;
+  }, z.core.$strip>;
+  repo: z.ZodObject<{
+    type: z.ZodCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodString;
+    id: z.ZodString;
+    private: z.ZodBoolean;
+    url: z.ZodObject<{
+      web: z.ZodString;
+      api: z.ZodOptional<z.ZodString>;
+    }, z.core.$strip>;
+    owner: z.ZodObject<{
+      id: z.ZodString;
+    }, z.core.$strip>;
+    headSha: z.ZodOptional<z.ZodString>;
+    subdomain: z.ZodOptional<z.ZodString>;
+    tags: z.ZodOptional<z.ZodCustom<string[], string[]>>;
+  }, z.core.$strip>;
+  webhook: z.ZodObject<{
+    id: z.ZodString;
+    version: z.ZodNumber;
+  }, z.core.$strip>;
+  updatedRefs: z.ZodCustom<{
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[], {
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[]>;
+}, z.core.$strip>;
+declare const bucketContentPayload: z.ZodObject<{
+  event: z.ZodObject<{
+    action: z.ZodCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodString;
+  }, z.core.$strip>;
+  repo: z.ZodObject<{
+    type: z.ZodCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodString;
+    id: z.ZodString;
+    private: z.ZodBoolean;
+    url: z.ZodObject<{
+      web: z.ZodString;
+      api: z.ZodOptional<z.ZodString>;
+    }, z.core.$strip>;
+    owner: z.ZodObject<{
+      id: z.ZodString;
+    }, z.core.$strip>;
+    headSha: z.ZodOptional<z.ZodString>;
+    subdomain: z.ZodOptional<z.ZodString>;
+    tags: z.ZodOptional<z.ZodCustom<string[], string[]>>;
+  }, z.core.$strip>;
+  webhook: z.ZodObject<{
+    id: z.ZodString;
+    version: z.ZodNumber;
+  }, z.core.$strip>;
+  updatedFiles: z.ZodCustom<{
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[], {
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[]>;
+  updatedFilesTruncated: z.ZodOptional<z.ZodBoolean>;
+}, z.core.$strip>;
+declare const contentPayload: z.ZodObject<{
+  event: z.ZodObject<{
+    action: z.ZodCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodString;
+  }, z.core.$strip>;
+  repo: z.ZodObject<{
+    type: z.ZodCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodString;
+    id: z.ZodString;
+    private: z.ZodBoolean;
+    url: z.ZodObject<{
+      web: z.ZodString;
+      api: z.ZodOptional<z.ZodString>;
+    }, z.core.$strip>;
+    owner: z.ZodObject<{
+      id: z.ZodString;
+    }, z.core.$strip>;
+    headSha: z.ZodOptional<z.ZodString>;
+    subdomain: z.ZodOptional<z.ZodString>;
+    tags: z.ZodOptional<z.ZodCustom<string[], string[]>>;
+  }, z.core.$strip>;
+  webhook: z.ZodObject<{
+    id: z.ZodString;
+    version: z.ZodNumber;
+  }, z.core.$strip>;
+  updatedRefs: z.ZodOptional<z.ZodCustom<{
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[], {
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[]>>;
+  updatedFiles: z.ZodOptional<z.ZodCustom<{
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[], {
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[]>>;
+  updatedFilesTruncated: z.ZodOptional<z.ZodBoolean>;
+}, z.core.$strip>;
+declare const repoConfigPayload: z.ZodObject<{
+  event: z.ZodObject<{
+    action: z.ZodCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodString;
+  }, z.core.$strip>;
+  repo: z.ZodObject<{
+    type: z.ZodCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodString;
+    id: z.ZodString;
+    private: z.ZodBoolean;
+    url: z.ZodObject<{
+      web: z.ZodString;
+      api: z.ZodOptional<z.ZodString>;
+    }, z.core.$strip>;
+    owner: z.ZodObject<{
+      id: z.ZodString;
+    }, z.core.$strip>;
+    headSha: z.ZodOptional<z.ZodString>;
+    subdomain: z.ZodOptional<z.ZodString>;
+    tags: z.ZodOptional<z.ZodCustom<string[], string[]>>;
+  }, z.core.$strip>;
+  webhook: z.ZodObject<{
+    id: z.ZodString;
+    version: z.ZodNumber;
+  }, z.core.$strip>;
+  updatedConfig: z.ZodObject<{
+    private: z.ZodOptional<z.ZodBoolean>;
+  }, z.core.$strip>;
+}, z.core.$strip>;
+declare const discussionPayload: z.ZodObject<{
+  event: z.ZodObject<{
+    action: z.ZodCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodString;
+  }, z.core.$strip>;
+  repo: z.ZodObject<{
+    type: z.ZodCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodString;
+    id: z.ZodString;
+    private: z.ZodBoolean;
+    url: z.ZodObject<{
+      web: z.ZodString;
+      api: z.ZodOptional<z.ZodString>;
+    }, z.core.$strip>;
+    owner: z.ZodObject<{
+      id: z.ZodString;
+    }, z.core.$strip>;
+    headSha: z.ZodOptional<z.ZodString>;
+    subdomain: z.ZodOptional<z.ZodString>;
+    tags: z.ZodOptional<z.ZodCustom<string[], string[]>>;
+  }, z.core.$strip>;
+  webhook: z.ZodObject<{
+    id: z.ZodString;
+    version: z.ZodNumber;
+  }, z.core.$strip>;
+  discussion: z.ZodObject<{
+    id: z.ZodString;
+    num: z.ZodNumber;
+    title: z.ZodString;
+    status: z.ZodCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
+    isPullRequest: z.ZodBoolean;
+    author: z.ZodObject<{
+      id: z.ZodString;
+    }, z.core.$strip>;
+    url: z.ZodObject<{
+      web: z.ZodString;
+      api: z.ZodString;
+    }, z.core.$strip>;
+    pinned: z.ZodOptional<z.ZodBoolean>;
+    changes: z.ZodOptional<z.ZodObject<{
+      base: z.ZodString;
+      mergeCommitId: z.ZodOptional<z.ZodString>;
+    }, z.core.$strip>>;
+  }, z.core.$strip>;
+  comment: z.ZodOptional<z.ZodObject<{
+    id: z.ZodString;
+    author: z.ZodObject<{
+      id: z.ZodString;
+    }, z.core.$strip>;
+    hidden: z.ZodBoolean;
+    url: z.ZodObject<{
+      web: z.ZodString;
+    }, z.core.$strip>;
+    content: z.ZodOptional<z.ZodString>;
+  }, z.core.$strip>>;
+}, z.core.$strip>;
+declare const discussionCommentPayload: z.ZodObject<{
+  event: z.ZodObject<{
+    action: z.ZodCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodString;
+  }, z.core.$strip>;
+  repo: z.ZodObject<{
+    type: z.ZodCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodString;
+    id: z.ZodString;
+    private: z.ZodBoolean;
+    url: z.ZodObject<{
+      web: z.ZodString;
+      api: z.ZodOptional<z.ZodString>;
+    }, z.core.$strip>;
+    owner: z.ZodObject<{
+      id: z.ZodString;
+    }, z.core.$strip>;
+    headSha: z.ZodOptional<z.ZodString>;
+    subdomain: z.ZodOptional<z.ZodString>;
+    tags: z.ZodOptional<z.ZodCustom<string[], string[]>>;
+  }, z.core.$strip>;
+  webhook: z.ZodObject<{
+    id: z.ZodString;
+    version: z.ZodNumber;
+  }, z.core.$strip>;
+  discussion: z.ZodObject<{
+    id: z.ZodString;
+    num: z.ZodNumber;
+    title: z.ZodString;
+    status: z.ZodCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
+    isPullRequest: z.ZodBoolean;
+    author: z.ZodObject<{
+      id: z.ZodString;
+    }, z.core.$strip>;
+    url: z.ZodObject<{
+      web: z.ZodString;
+      api: z.ZodString;
+    }, z.core.$strip>;
+    pinned: z.ZodOptional<z.ZodBoolean>;
+    changes: z.ZodOptional<z.ZodObject<{
+      base: z.ZodString;
+      mergeCommitId: z.ZodOptional<z.ZodString>;
+    }, z.core.$strip>>;
+  }, z.core.$strip>;
+  comment: z.ZodObject<{
+    id: z.ZodString;
+    author: z.ZodObject<{
+      id: z.ZodString;
+    }, z.core.$strip>;
+    hidden: z.ZodBoolean;
+    url: z.ZodObject<{
+      web: z.ZodString;
+    }, z.core.$strip>;
+    content: z.ZodOptional<z.ZodString>;
+  }, z.core.$strip>;
+}, z.core.$strip>;
+declare const anyRepoPayload: z.ZodObject<{
+  event: z.ZodObject<{
+    action: z.ZodCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodString;
+  }, z.core.$strip>;
+  repo: z.ZodObject<{
+    type: z.ZodCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodString;
+    id: z.ZodString;
+    private: z.ZodBoolean;
+    url: z.ZodObject<{
+      web: z.ZodString;
+      api: z.ZodOptional<z.ZodString>;
+    }, z.core.$strip>;
+    owner: z.ZodObject<{
+      id: z.ZodString;
+    }, z.core.$strip>;
+    headSha: z.ZodOptional<z.ZodString>;
+    subdomain: z.ZodOptional<z.ZodString>;
+    tags: z.ZodOptional<z.ZodCustom<string[], string[]>>;
+  }, z.core.$strip>;
+  webhook: z.ZodObject<{
+    id: z.ZodString;
+    version: z.ZodNumber;
+  }, z.core.$strip>;
+  updatedRefs: z.ZodOptional<z.ZodCustom<{
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[], {
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[]>>;
+  updatedFiles: z.ZodOptional<z.ZodCustom<{
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[], {
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[]>>;
+  updatedFilesTruncated: z.ZodOptional<z.ZodBoolean>;
+  movedTo: z.ZodOptional<z.ZodObject<{
+    name: z.ZodString;
+    owner: z.ZodObject<{
+      id: z.ZodString;
+    }, z.core.$strip>;
+  }, z.core.$strip>>;
+  updatedConfig: z.ZodOptional<z.ZodObject<{
+    private: z.ZodOptional<z.ZodBoolean>;
+  }, z.core.$strip>>;
+}, z.core.$strip>;
+declare const anyPayload: z.ZodObject<{
+  event: z.ZodObject<{
+    action: z.ZodCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodString;
+  }, z.core.$strip>;
+  repo: z.ZodObject<{
+    type: z.ZodCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodString;
+    id: z.ZodString;
+    private: z.ZodBoolean;
+    url: z.ZodObject<{
+      web: z.ZodString;
+      api: z.ZodOptional<z.ZodString>;
+    }, z.core.$strip>;
+    owner: z.ZodObject<{
+      id: z.ZodString;
+    }, z.core.$strip>;
+    headSha: z.ZodOptional<z.ZodString>;
+    subdomain: z.ZodOptional<z.ZodString>;
+    tags: z.ZodOptional<z.ZodCustom<string[], string[]>>;
+  }, z.core.$strip>;
+  webhook: z.ZodObject<{
+    id: z.ZodString;
+    version: z.ZodNumber;
+  }, z.core.$strip>;
+  updatedRefs: z.ZodOptional<z.ZodCustom<{
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[], {
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[]>>;
+  updatedFiles: z.ZodOptional<z.ZodCustom<{
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[], {
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[]>>;
+  updatedFilesTruncated: z.ZodOptional<z.ZodBoolean>;
+  movedTo: z.ZodOptional<z.ZodObject<{
+    name: z.ZodString;
+    owner: z.ZodObject<{
+      id: z.ZodString;
+    }, z.core.$strip>;
+  }, z.core.$strip>>;
+  updatedConfig: z.ZodOptional<z.ZodObject<{
+    private: z.ZodOptional<z.ZodBoolean>;
+  }, z.core.$strip>>;
+  discussion: z.ZodOptional<z.ZodObject<{
+    id: z.ZodString;
+    num: z.ZodNumber;
+    title: z.ZodString;
+    status: z.ZodCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
+    isPullRequest: z.ZodBoolean;
+    author: z.ZodObject<{
+      id: z.ZodString;
+    }, z.core.$strip>;
+    url: z.ZodObject<{
+      web: z.ZodString;
+      api: z.ZodString;
+    }, z.core.$strip>;
+    pinned: z.ZodOptional<z.ZodBoolean>;
+    changes: z.ZodOptional<z.ZodObject<{
+      base: z.ZodString;
+      mergeCommitId: z.ZodOptional<z.ZodString>;
+    }, z.core.$strip>>;
+  }, z.core.$strip>>;
+  comment: z.ZodOptional<z.ZodObject<{
+    id: z.ZodString;
+    author: z.ZodObject<{
+      id: z.ZodString;
+    }, z.core.$strip>;
+    hidden: z.ZodBoolean;
+    url: z.ZodObject<{
+      web: z.ZodString;
+    }, z.core.$strip>;
+    content: z.ZodOptional<z.ZodString>;
+  }, z.core.$strip>>;
+}, z.core.$strip>;
+/**
+ * The body of a delivery of any scope, version 3. `event`, `repo` and `webhook` are always there; the rest depends on
+ * `event.scope`: narrow it with {@link isScope} or with the `scope` option of an endpoint. What has been checked are
+ * those three and the fields that belong to the scope, so of a scope that this release does not know only those three.
+ * An optional field of another scope (`comment` on `repo.content`, say) is passed on as it came: its type says what the
+ * Hub sends, and nobody has looked at it.
+ */
+type WebhookPayload = z.output<typeof anyPayload>;
+/**
+ * A delivery of scope `repo` or any narrower one: `repo.content`, `repo.config` and those to come. Its optional fields
+ * have been checked on the scope that they belong to, and on no other: see {@link WebhookPayload}.
+ */
+type RepoPayload = z.output<typeof anyRepoPayload>;
+/** A delivery of scope `repo.content`: `updatedRefs` of a git repository, `updatedFiles` of a bucket. */
+type RepoContentPayload = z.output<typeof contentPayload>;
+/** A delivery of scope `repo.content` of a model, a dataset or a Space. */
+type GitContentPayload = z.output<typeof gitContentPayload>;
+/** A delivery of scope `repo.content` of a bucket. Above 10,000 entries the Hub cuts `updatedFiles`. */
+type BucketContentPayload = z.output<typeof bucketContentPayload>;
+/** A delivery of scope `repo.config`. `updatedConfig` is `{}` when the Hub does not report what changed. */
+type RepoConfigPayload = z.output<typeof repoConfigPayload>;
+/** A delivery of scope `discussion` or narrower; `comment` comes with a new discussion. */
+type DiscussionPayload = z.output<typeof discussionPayload>;
+/** A delivery of scope `discussion.comment`. */
+type DiscussionCommentPayload = z.output<typeof discussionCommentPayload>;
+/** What every payload has, whatever its scope. */
+type CommonPayload = z.output<typeof common>;
+/** The scopes known today; a payload may carry a newer, narrower one such as `repo.config.dois`. */
+declare const scopes: readonly ["repo", "repo.content", "repo.config", "discussion", "discussion.comment"];
+/** A scope known today. */
+type KnownScope = (typeof scopes)[number];
+/** A scope: a known one, which editors complete, or one to come. */
+type Scope$1 = KnownScope | (string & {});
+/** A repository type: a known one, which editors complete, or one to come. */
+type RepoType = (typeof repoTypes)[number] | (string & {});
+/** What happened: a known action, which editors complete, or one to come. */
+type Action = (typeof actions)[number] | (string & {});
+/** One message of the Hub to one endpoint, free of how it came: over HTTP, as a job or out of a test. */
+interface Delivery<Payload = WebhookPayload> {
+  /** The `Webhook-Id`, which the Hub keeps on retries and replays; made here when none came. */
+  readonly id: string;
+  /** Name of the endpoint it is for. */
+  readonly endpoint: string;
+  /** The body exactly as it arrived. */
+  readonly body: string;
+  /** The body, parsed and checked. */
+  readonly payload: Payload;
+  /** When it came in. */
+  readonly receivedAt: Date;
+  /** Counts from 1. */
+  readonly attempt: number;
+}
+/** How the run of a handler on a delivery ended. */
+type Outcome =
+/** What the handler returned. */
+{
+  readonly status: "succeeded";
+  readonly result: unknown;
+} |
+/** Why the filter did not want it. */
+{
+  readonly status: "ignored";
+  readonly reason: string;
+} |
+/** What went wrong, and when it is tried again where the handler asked for a time. */
+{
+  readonly status: "failed";
+  readonly error: WebhookError;
+  readonly retryAt?: Date;
+};
+/**
+ * How long to wait between the attempts at a delivery, each wait ±20 % so that deliveries that failed together do not
+ * come back together: a list of waits, of which the last one repeats, or waits that double from `first` up to `max`.
+ *
+ * @example
+ * ```ts
+ * // Four attempts.
+ * server.webhook("retrain", { background: true, backoff: ["10s", "1m", "1h"] }, async ({ repo }) => repo.name);
+ * ```
+ */
+type Backoff = readonly Duration[] | {
+  /** The wait before the second attempt. Default `"5s"`. */
+  first?: Duration;
+  /** No wait is longer than this, apart from the ±20 %. Default `"12h"`, or `first` where that is longer. */
+  max?: Duration;
+};
+/** How often a delivery is tried, and when. */
+interface RetryPolicy {
+  attempts: number;
+  /** Milliseconds to wait after the attempt of this number has failed. */
+  waitAfter(attempt: number): number;
+  /** The longest that all waits together can take, in milliseconds. */
+  totalWaitMs: number;
+}
+/**
+ * Where a delivery is on its way: waiting for an attempt, in one, done, or given up after its last attempt. What is
+ * dead is kept and can be replayed.
+ */
+type DeliveryStatus = "queued" | "running" | "succeeded" | "dead";
+/** One run of the handler on a delivery. */
+interface DeliveryAttempt {
+  /** From 1. */
+  number: number;
+  /** Absent where the process was killed and the engine has not kept it (Redis, PostgreSQL). */
+  startedAt?: Date;
+  /** Absent likewise; where the process was killed, until its last sign of life. */
+  durationMs?: number;
+  /** `abandoned`: the process ended, or was told to, before the handler was done. */
+  outcome: "succeeded" | "failed" | "abandoned";
+  /** Code and message of the error, where it failed. */
+  error?: {
+    code: string;
+    message: string;
+  };
+}
+/** A delivery in the inbox. */
+interface StoredDelivery {
+  id: string;
+  endpoint: string;
+  status: DeliveryStatus;
+  receivedAt: Date;
+  /** When its next attempt is due; of a queued one. */
+  dueAt?: Date;
+  /** When the attempt began that is running. */
+  startedAt?: Date;
+  /** When it succeeded or died. */
+  finishedAt?: Date;
+  /** The body as it arrived; absent once its retention is over, when only its id is kept to know a duplicate. */
+  body?: string;
+  attempts: readonly DeliveryAttempt[];
+}
+/** A delivery that is to be kept. */
+interface Arrival {
+  id: string;
+  endpoint: string;
+  body: string;
+  receivedAt: Date;
+}
+/** A delivery that is to be worked on. */
+interface Task {
+  id: string;
+  endpoint: string;
+  body: string;
+  receivedAt: Date;
+  /** Number of this attempt, from 1. */
+  attempt: number;
+  /** Whether nothing comes after this attempt, should it fail. */
+  isLast: boolean;
+  /** Milliseconds until the next attempt, should this one fail, unless the handler asks for another time. */
+  retryWaitMs: number;
+}
+/** What an inbox is told of an endpoint. */
+interface QueueOptions {
+  endpoint: string;
+  /** How many of its deliveries are worked on at the same time. */
+  concurrency: number;
+  policy: RetryPolicy;
+  /** Milliseconds for which a finished delivery is kept. */
+  retentionMs: number;
+  /** Runs the handler; never rejects. The signal is aborted when the inbox closes, or when the delivery was lost. */
+  run: (task: Task, signal: AbortSignal) => Promise<Outcome>;
+}
+/** Which deliveries to list. */
+interface ListOptions {
+  endpoint?: string;
+  status?: DeliveryStatus;
+  /** Default 50, at most 1,000. */
+  limit?: number;
+  /** `next` of the page before. */
+  cursor?: string;
+}
+/** Deliveries, newest first; what moves from one status to another between two pages may be on both, or on none. */
+interface DeliveryPage {
+  deliveries: readonly StoredDelivery[];
+  /** Where the next page begins; absent on the last. */
+  next?: string;
+}
+/** Names one delivery. */
+interface DeliveryKey {
+  id: string;
+  endpoint: string;
+}
+/** How many deliveries an endpoint has in each status. */
+type DeliveryCounts = Readonly<Record<DeliveryStatus, number>>;
+/** Something that keeps an inbox from storing or running deliveries. */
+interface InboxProblem {
+  /** Stable, such as `INBOX_UNAVAILABLE`. */
+  code: string;
+  /** `unavailable`: no delivery can be stored, or none runs. `degraded`: part of the work goes on. */
+  severity: "unavailable" | "degraded";
+  /** What happened and what to do next. It may name files and hosts: for the owner only, and without secrets. */
+  message: string;
+}
+/** Keeps deliveries until they are done. */
+interface Inbox {
+  /**
+   * Keeps a delivery; it is there after a crash and a power cut once this resolves. `duplicate`: it was there already,
+   * and is not run again unless it was dead.
+   *
+   * @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`: then it is not kept.
+   */
+  accept(arrival: Arrival): Promise<{
+    duplicate: boolean;
+  }>;
+  /** Begins to work on the deliveries of an endpoint; asked once more for the same one, it leaves that as it is. */
+  work(queue: QueueOptions): void;
+  /** One page of what it keeps, newest first. */
+  list(options?: ListOptions): Promise<DeliveryPage>;
+  /** One delivery with its attempts; `undefined` where it is not kept. */
+  get(key: DeliveryKey): Promise<StoredDelivery | undefined>;
+  /** Runs a delivery again, whatever its status. @throws `DELIVERY_UNKNOWN`. */
+  replay(key: DeliveryKey): Promise<void>;
+  /** Runs every dead delivery of an endpoint again. Returns how many. */
+  replayDead(endpoint: string): Promise<number>;
+  /** By endpoint. What is past its retention counts for as long as its id is kept, although it is not listed any more. */
+  counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
+  /** What keeps it from its work right now; empty when it is healthy. Resolves within three seconds, never rejects. */
+  problems(): Promise<readonly InboxProblem[]>;
+  /** Forgets what finished longer ago than its retention. Returns how many. */
+  prune(): Promise<number>;
+  /** Stops working, gives handlers `graceMs` to end, and hands back what they did not finish. */
+  close(graceMs: number): Promise<void>;
+}
+/** A repository as `type:name`. `*` stands for anything but a slash, `**` for anything, in both parts. */
+type RepoPattern = `${RepoType}:${string}`;
+/** Which deliveries an endpoint wants. Each field takes one value or several; all fields that are given must match. */
+interface FilterOptions {
+  /**
+   * Scopes, each with all narrower ones: `"repo"` takes `repo.content` and any `repo.*` to come. A narrower scope that
+   * is not known yet counts as an `update` of the broader one.
+   */
+  scope?: Scope$1 | readonly Scope$1[];
+  /** Actions: `create`, `delete`, `update`, `move`. */
+  action?: Action | readonly Action[];
+  /** Repositories as `type:name` with globs: `"dataset:me/data"`, `"model:me/*"`, `"*:acme/**"`. */
+  repo?: RepoPattern | readonly RepoPattern[];
+  /**
+   * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`: at least one of `updatedRefs` must match. The
+   * Hub also fires for `refs/pr/N` and `refs/convert/parquet`.
+   */
+  ref?: string | readonly string[];
+}
+/**
+ * Checks that a value is a payload of the Hub, version 3, and returns that same value: fields that no schema knows
+ * stay in place.
+ *
+ * @throws `PAYLOAD_INVALID` (422), naming the first few paths that are wrong and never what stands there.
+ * @example
+ * ```ts
+ * const payload = parsePayload(JSON.parse(process.env.WEBHOOK_PAYLOAD ?? ""));
+ * ```
+ */
+export declare function parsePayload(value: unknown): WebhookPayload;
+interface PayloadByScope {
+  repo: RepoPayload;
+  "repo.content": RepoContentPayload;
+  "repo.config": RepoConfigPayload;
+  discussion: DiscussionPayload;
+  "discussion.comment": DiscussionCommentPayload;
+}
+/**
+ * The payload type of a scope. `RepoType` narrows `repo.content` further: a bucket has `updatedFiles`, a model, a
+ * dataset and a Space have `updatedRefs`.
+ */
+type PayloadOf<Scope extends string, RepoType extends string = string> = Scope extends KnownScope ? Scope extends "repo.content" ? ContentPayloadOf<RepoType> : PayloadByScope[Scope] : WebhookPayload;
+type ContentPayloadOf<RepoType extends string> = RepoType extends "bucket" ? BucketContentPayload : RepoType extends "model" | "dataset" | "space" ? GitContentPayload : RepoContentPayload;
+/** Keeps a payload whose scope is any string from passing for a narrowed one, so that what is left is not `never`. */
+interface Scoped<Wanted extends string> {
+  event: {
+    scope: Wanted | `${Wanted}.${string}`;
+  };
+}
+/**
+ * Whether a delivery is of `scope` or a narrower one, which narrows its type as well: TypeScript does not do so by
+ * comparing the nested `event.scope`. A narrower scope that is not known yet counts only when it has what the broader
+ * one promises.
+ *
+ * @example
+ * ```ts
+ * server.webhook(async function on_change(payload) {
+ *   if (isScope(payload, "discussion.comment")) return payload.comment.content;
+ * });
+ * ```
+ */
+export declare function isScope<Wanted extends KnownScope>(payload: WebhookPayload, scope: Wanted): payload is WebhookPayload & PayloadOf<Wanted> & Scoped<Wanted>;
+/** What a webhook can watch: a repository of a type, or all that belongs to a user or an organization. */
+declare const watchedTypes: readonly ["model", "dataset", "space", "bucket", "kernel", "user", "org"];
+/** What a webhook can watch. */
+type WatchedType = (typeof watchedTypes)[number];
+/** What a webhook can be told of: changes of the repository, or of its discussions. */
+declare const webhookDomains: readonly ["repo", "discussion"];
+/** What a webhook can be told of. */
+type WebhookDomain = (typeof webhookDomains)[number];
+/** One thing to watch, as `type:name`: `"dataset:me/data"`, `"org:acme"`. */
+type Watch = `${WatchedType}:${string}`;
+/** One thing that a webhook watches. */
+interface WatchedThing {
+  type: WatchedType;
+  name: string;
+}
+/**
+ * How a delivery ended: `retrying` is an attempt in the background that failed and is followed by another, `failed` one
+ * that is not.
+ */
+type ActivityOutcome = "succeeded" | "ignored" | "retrying" | "failed";
+/** How long handlers took, in milliseconds: half of the runs at most `p50`, 19 of 20 at most `p95`. */
+interface HandlerTime {
+  readonly p50: number;
+  readonly p95: number;
+  /** How many runs this is taken from: the latest ones. */
+  readonly runs: number;
+}
+/**
+ * What a handler is given beside the payload. `signal`, `log` and `request` are created when they are read first, so
+ * `{ ...context }` creates all of them.
+ */
+interface HandlerContext<Payload = WebhookPayload> {
+  readonly delivery: Delivery<Payload>;
+  /** Aborts at the time limit, and when whoever sent the delivery hangs up. Pass it on to `fetch`. */
+  readonly signal: AbortSignal;
+  /** Logs with the endpoint and the delivery id on each line. */
+  readonly log: Logger;
+  /** The HTTP request, its body already read; absent where the delivery did not come over HTTP. */
+  readonly request?: Request | undefined;
+}
+/**
+ * Your function. What it returns is the answer: JSON, or a `Response` as it is; nothing is 200 with an empty body.
+ */
+type Handler<Payload = WebhookPayload> = (payload: Payload, context: HandlerContext<Payload>) => unknown;
+/** What an endpoint may be given beside its name and its handler. */
+interface EndpointOptions extends FilterOptions {
+  /**
+   * How long the handler may take. Default `"25s"`, since the Hub waits 30 seconds, and then the answer is 504; in the
+   * background `"10m"`.
+   */
+  timeout?: Duration;
+  /**
+   * Answers at once, with 202 and after the delivery is on the disk, and runs the handler afterwards, as often as it
+   * takes. What came before is not run again. Default `false`. The other options below are for such an endpoint only.
+   */
+  background?: boolean;
+  /** How often a delivery is tried at most. Default 10, or one more than `backoff` lists waits. */
+  attempts?: number;
+  /**
+   * How long to wait between attempts, ±20 %. Default: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 6 h and 12 h, about
+   * 22 hours in all; further attempts wait 12 h each.
+   */
+  backoff?: Backoff;
+  /** How many deliveries are worked on at the same time. Default 4. */
+  concurrency?: number;
+  /**
+   * How long a delivery that is done or dead is kept. Default `"14d"`. Its id is known for 7 days at least, and for a day
+   * longer than all retries together can take.
+   */
+  retention?: Duration;
+  /**
+   * What the body must be. Left out: a payload of the Hub. Any Standard Schema (zod, valibot, arktype, …): JSON that
+   * fits it, and the handler gets its output; together with a filter the payload of the Hub is checked first.
+   * `null`: any body, even none; the payload is `null` and `delivery.body` holds the text.
+   */
+  schema?: StandardSchemaV1 | null;
+  /**
+   * What the endpoint's webhook on the Hub is to watch: `"dataset:me/data"`, `"org:acme"`, `"user:me"`, one or several.
+   * Tools register it there (`register` of `hub-webhooks/dev`, `hub-webhooks sync`); the server itself does not.
+   */
+  watch?: Watch | readonly Watch[];
+  /**
+   * What its webhook is to be told of: `repo`, `discussion`. Default: both, or the one that `scope` leaves; it is for
+   * an endpoint that says what to watch.
+   */
+  domains?: WebhookDomain | readonly WebhookDomain[];
+}
+type OneOf<Value> = Value extends readonly (infer Item)[] ? Item : Value;
+type RepoTypeOf<Options> = Options extends {
+  repo: infer Repo;
+} ? OneOf<Repo> extends `${infer Type}:${string}` ? Type : string : string;
+/** The payload type that follows from the options of an endpoint. */
+type PayloadFor<Options extends EndpointOptions> = Options extends {
+  schema: null;
+} ? null : Options extends {
+  schema: infer Schema extends StandardSchemaV1;
+} ? StandardSchemaV1.InferOutput<Schema> : Options extends {
+  scope: infer Scope;
+} ? undefined extends Scope ? WebhookPayload : PayloadOf<Extract<OneOf<Scope>, string>, RepoTypeOf<Options>> : WebhookPayload;
+/**
+ * Throw this from a handler when retrying cannot help: a background endpoint marks the delivery as dead at once.
+ *
+ * @example
+ * ```ts
+ * if (!(await modelExists(payload.repo.name))) throw new NonRetriableError("There is no such model.");
+ * ```
+ */
+export declare class NonRetriableError extends WebhookError {
+  constructor(message: string, options?: {
+    cause?: unknown;
+  });
+}
+/**
+ * Throw this from a handler to choose when a background endpoint retries the delivery. The attempt counts toward
+ * `attempts`. An invalid date, or one beyond the endpoint's `retention`, is logged as `RETRY_TIME_INVALID`, and the
+ * endpoint's `backoff` applies instead.
+ *
+ * @throws `OPTION_INVALID` when `when` is not a duration.
+ * @example
+ * ```ts
+ * throw new RetryAfterError("1h", { message: "No GPU is free." });
+ * ```
+ */
+export declare class RetryAfterError extends WebhookError {
+  /** When to retry. */
+  readonly retryAt: Date;
+  constructor(when: Duration | Date, { message, cause }?: {
+    message?: string;
+    cause?: unknown;
+  });
+}
+/** One endpoint, as the landing page shows it. Nothing in here comes from a payload: the page is public. */
+interface LandingEndpoint {
+  /** The endpoint's name: what follows `/webhooks/` in its path. */
+  name: string;
+  /** The full public URL to register on the Hub. Escape it: its host may be the `Host` header of a stranger. */
+  url: string;
+  /** Always `POST`: the Hub sends nothing else. */
+  method: "POST";
+  /** Whether it answers first and works later, so that its owner finds its deliveries in the dashboard. */
+  background: boolean;
+  /** The scopes that its filter lets through; empty where it takes every scope. */
+  scopes: readonly string[];
+  /** How many deliveries reached it since the process started. */
+  deliveries: number;
+  /**
+   * How many of them in the last 24 hours of the clock: the present one and the 23 before it. The Hub triggers a
+   * webhook at most 1,000 times in 24 hours.
+   */
+  lastDay: number;
+  /** How the last of them, or the last attempt on one, ended, and when (ISO 8601); absent before the first. */
+  last?: {
+    outcome: ActivityOutcome;
+    at: string;
+  };
+}
+/** What happened in one hour of the clock. */
+interface LandingHour extends Readonly<Record<ActivityOutcome, number>> {
+  /** When it began (ISO 8601). */
+  startedAt: string;
+}
+/** What came to all endpoints since the process started. It is kept in memory: a restart begins anew. */
+interface LandingActivity {
+  /**
+   * How deliveries ended in the last 24 hours of the clock, oldest first; none from before the start. `retrying`
+   * counts the attempts in the background that are followed by another, `failed` what failed in its answer or is dead.
+   */
+  hours: readonly LandingHour[];
+  /** How long handlers took, in milliseconds, in their latest runs (1,024 at most); absent before the first. */
+  handlerTime?: HandlerTime;
+  /**
+   * How many deliveries wait in the inbox, and how many are worked on; `unknown` where it does not answer. Absent
+   * without a background endpoint, and before the inbox is open.
+   */
+  queue?: {
+    queued: number;
+    running: number;
+  } | "unknown";
+}
+/**
+ * What a landing page is told: given to the built-in page and to a function passed as `landingPage`.
+ *
+ * @example
+ * ```ts
+ * import { html } from "hono/html"; // escapes what is put into it
+ *
+ * new WebhooksServer({ landingPage: (info) => html`<ul>${info.endpoints.map(({ url }) => html`<li>${url}</li>`)}</ul>` });
+ * ```
+ */
+interface LandingInfo {
+  endpoints: readonly LandingEndpoint[];
+  /** Whether a secret is asked for. The secret itself is nowhere in here. */
+  secretIsSet: boolean;
+  /** Public address of this server, without a trailing slash. Escape it, like the URLs that begin with it. */
+  baseUrl: string;
+  /**
+   * The path under which the server is mounted as the client sees it, such as `/hub`, without a trailing slash. Empty at
+   * the root, and where a proxy removes a prefix that is not configured (`basePath`, `X-Forwarded-Prefix`).
+   */
+  basePath: string;
+  /** When the process started (ISO 8601). */
+  startedAt: string;
+  activity: LandingActivity;
+  /** The Space this runs in (`SPACE_ID`, such as `acme/bot`), where it does. */
+  space?: {
+    id: string;
+  };
+  /** The theme asked for by `?__theme=`; absent: the reader's system decides. */
+  theme?: "light" | "dark";
+}
+/** What `GET /` answers: HTML, a Hono app, a function of what there is to tell, or `false` for nothing. */
+type LandingPage = string | Hono | ((info: LandingInfo) => string | Response | Promise<string | Response>) | false;
+/**
+ * A question that only the server behind the tunnel can answer. Whoever listens on the tunnel's port serves `answer` as
+ * `text/plain` at `path`: a page of the tunnel's own service then never passes for the server.
+ */
+interface Probe {
+  /** Such as `/_hub-webhooks/probe/6f1c…`. Nobody can guess it. */
+  readonly path: string;
+  /** Another text that nobody can guess. */
+  readonly answer: string;
+}
+/** What a provider is asked for: a public URL for a local port. */
+interface ProviderRequest {
+  /** The local port, 1 to 65535. */
+  port: number;
+  /** The address of the provider's server; its own default when left out. */
+  host: string | undefined;
+  /** The name wished for in the public URL. */
+  subdomain: string | undefined;
+  /** Ends the opening, at the deadline or because the caller wishes so. Has no meaning once the tunnel is open. */
+  signal: AbortSignal;
+}
+/** What a provider gives back once deliveries can arrive. */
+interface ProviderTunnel {
+  /** The public address without a slash at its end, such as `https://quiet-owl-12.loca.lt`. */
+  readonly url: string;
+  /** The name to wish for in order to get this URL again; `undefined` where there is no such thing. */
+  readonly name: string | undefined;
+  /**
+   * Aborts with a {@link WebhookError} when the provider has lost the tunnel, not when it is closed. It does not come
+   * back by itself: close it and open another.
+   */
+  readonly lost: AbortSignal;
+  /** Ends the tunnel; resolves when nothing of it is left. Safe to call twice. */
+  close(): Promise<void>;
+}
+/**
+ * Opens one tunnel with one provider. One file per provider; `providers.ts` lists them.
+ *
+ * It leaves nothing behind when it rejects, and it rejects as soon as `request.signal` aborts.
+ */
+type Provider = (request: ProviderRequest) => Promise<ProviderTunnel>;
+/**
+ * Opens a tunnel with the package `localtunnel`, in a child process that can be ended at any moment.
+ *
+ * @throws `TUNNEL_FAILED` with the reason, `OPTION_INVALID` when `request.host` is no address.
+ */
+declare function openLocaltunnel(request: ProviderRequest): Promise<ProviderTunnel>;
+/** Who can carry a tunnel, and how long each may take to open one when nobody says otherwise. */
+declare const providers: {
+  readonly localtunnel: {
+    readonly open: typeof openLocaltunnel;
+    readonly timeout: "15s";
+  };
+  readonly cloudflared: {
+    readonly open: Provider;
+    readonly timeout: "30s";
+  };
+  readonly ngrok: {
+    readonly open: Provider;
+    readonly timeout: "15s";
+  };
+};
+/** Who carries a tunnel. */
+type ProviderName = keyof typeof providers;
+/** The options of `openTunnel`. */
+interface OpenTunnelOptions {
+  /**
+   * Who carries the tunnel. Default `"localtunnel"`, which needs the package of that name. `"cloudflared"` and
+   * `"ngrok"` need the program of that name, which is found on `PATH` or in `node_modules/.bin` and never downloaded.
+   */
+  provider?: ProviderName;
+  /**
+   * An http(s) address of your own that leads to `port` already, such as that of a named tunnel or a reverse proxy.
+   * Nothing is started: it is only asked from time to time. Excludes `provider`, `host` and `subdomain`.
+   */
+  publicUrl?: string;
+  /** The local port to make public, 1 to 65535. Listen on it, on 127.0.0.1 or on all addresses, before opening. */
+  port: number;
+  /**
+   * The address of the tunnel's server, for localtunnel alone. Default: `LOCALTUNNEL_HOST`, or else
+   * `https://localtunnel.me`.
+   */
+  host?: string;
+  /**
+   * The name wished for in the public URL, for localtunnel alone: 4 to 63 lower-case letters, digits and hyphens. A
+   * server may give another name when this one is taken: an `error` with the code `TUNNEL_NAME_TAKEN` tells it.
+   * Default: the server chooses, and is asked for the same name again after a loss.
+   */
+  subdomain?: string;
+  /** Gives up opening: the promise rejects with its reason. An open tunnel is not touched by it. */
+  signal?: AbortSignal;
+  /** How long opening may take, the probe included. Default `"15s"`, and `"30s"` with cloudflared. */
+  timeout?: Duration;
+  /**
+   * What the server on `port` answers: the tunnel is open only once it came back through the public URL. Default:
+   * opening does not wait for an answer, and later on any with a status below 500 will do.
+   */
+  probe?: Probe;
+  /** How often the public URL is asked whether it still leads here. Two failures in a row are a loss. Default `"15s"`. */
+  heartbeat?: Duration;
+}
+/** How to launch a server. */
+interface LaunchOptions {
+  /** Default `PORT`, else 7860, the port of a Space. 0 takes any free one. */
+  port?: number;
+  /** Default `HOST`, else `0.0.0.0` in a Space and `127.0.0.1` elsewhere: nobody else reaches a laptop by accident. */
+  host?: string;
+  /**
+   * Opens a temporary public address that answers for `/webhooks/*` only, and closes it after 72 hours. Default: what
+   * `TUNNEL` says (`1` or the name of a provider), else off. Where no secret is set, one is made for the session and
+   * printed. A `publicUrl` here is watched, and has to lead to the port of the server itself.
+   */
+  tunnel?: boolean | Omit<OpenTunnelOptions, "port" | "probe">;
+  /**
+   * Where the Hub reaches this server, when something in front of it leads here: told in the log and on the landing
+   * page. A function where it may change. Default `PUBLIC_URL`, else that of the Space or of the tunnel.
+   */
+  publicUrl?: string | (() => string);
+  /**
+   * Whether to say at the start where the server is reached and whether it asks for a secret. Default `true`; what looks
+   * like a mistake is told in any case.
+   */
+  announce?: boolean;
+  /**
+   * How long a client may take to send the headers (default 15 s) and a whole request (30 s), to send the next request
+   * on its connection (10 s), and to read on while an answer waits for it (`write`, 30 s). `headers` must not be longer
+   * than `request`.
+   */
+  timeouts?: {
+    headers?: Duration;
+    request?: Duration;
+    keepAlive?: Duration;
+    write?: Duration;
+  };
+  /** Max open connections; further ones are closed at once. Default 2,000; `Infinity` for no limit. */
+  maxConnections?: number;
+  /**
+   * Max requests on one connection, which is closed with the last answer. Default 1,000; `Infinity` for no limit. Of
+   * these, 16 may wait for their answers at the same time: a client that pipelines more is disconnected.
+   */
+  maxRequestsPerSocket?: number;
+  /** How long `close()`, SIGTERM and SIGINT wait for the requests in work. Default `"30s"`. */
+  shutdownGrace?: Duration;
+  /**
+   * Whether the server manages the process: SIGTERM and SIGINT let running requests finish and exit with code 0 (a second
+   * signal exits at once), unhandled rejections are logged instead of crashing the process, and a failed launch logs one
+   * line and exits with code 1. With `false`, `launch()` rejects and leaves the process alone. Default `true`, and `false`
+   * under a test runner (vitest, `node --test`, or `NODE_ENV=test`).
+   */
+  handleSignals?: boolean;
+}
+/** Where a launched server is reached. */
+interface LaunchedServer {
+  /** The port it listens on. */
+  port: number;
+  /** Its address on this machine, without a trailing slash. */
+  url: string;
+  /** Its address for the Hub: of the Space or the tunnel, where there is one. That of a tunnel may change. */
+  publicUrl: string;
+}
+/**
+ * A Hono app, with any environment and of any copy of Hono: what `new Hono()` returns. The type names no more of it than
+ * is needed to recognize one, because TypeScript treats the classes of two copies of Hono as different.
+ */
+interface HonoApp {
+  /** The routes and the middleware, in the order of their registration. */
+  readonly routes: readonly {
+    readonly path: string;
+    readonly method: string;
+  }[];
+  readonly fetch: (request: Request) => Response | Promise<Response>;
+}
+/** Where a delivery is looked for. */
+interface DeliveryLookup {
+  /** Needed only where two endpoints have a delivery of the same id. */
+  endpoint?: string;
+}
+/**
+ * The deliveries of a server's background endpoints: `server.inbox`.
+ *
+ * @example
+ * ```ts
+ * const { deliveries } = await server.inbox.list({ status: "dead" });
+ * for (const { id, attempts } of deliveries) console.log(id, attempts.at(-1)?.error?.message);
+ * await server.inbox.replayDead("retrain");
+ * ```
+ */
+declare class ServerInbox {
+  #private;
+  /** Lists deliveries, newest first. @throws `OPTION_INVALID`. */
+  list(options?: ListOptions): Promise<DeliveryPage>;
+  /** Reads one delivery with its attempts. */
+  get(id: string, { endpoint }?: DeliveryLookup): Promise<StoredDelivery | undefined>;
+  /** Runs a delivery again, whatever became of it. @throws `DELIVERY_UNKNOWN`. */
+  replay(id: string, lookup?: DeliveryLookup): Promise<void>;
+  /** Runs every dead delivery of an endpoint again. Returns how many there were. */
+  replayDead(endpoint: string): Promise<number>;
+  /** How many deliveries each endpoint has in each status. */
+  counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
+  /** Forgets what finished longer ago than its endpoint's `retention`. It is done every hour, too. Returns how many. */
+  prune(): Promise<number>;
+}
+/**
+ * Registers a method of a class: a standard decorator, as TypeScript lowers it without `experimentalDecorators`. A
+ * static method is registered with its class, an instance method when the first instance is made.
+ */
+type WebhookDecorator<Payload> = <This, Method extends (this: This, payload: Payload, context: HandlerContext<Payload>) => unknown>(method: Method, context: ClassMethodDecoratorContext<This, Method>) => void;
+/**
+ * Registers handlers as endpoints, in any of its forms. With a handler it returns that handler, without one a
+ * decorator. Without a name the endpoint is called like the function or the method. Slashes at the ends of a name are
+ * removed: `"/retrain/"` is `"retrain"`. The payload's type follows from the options.
+ *
+ * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `ENDPOINT_EXISTS`, `OPTION_INVALID`, `DECORATOR_INVALID`;
+ * `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, such as a worker.
+ * @example
+ * ```ts
+ * server.webhook(async function on_change(payload) {
+ *   console.log(payload.event.scope, payload.repo.name);
+ * });
+ * server.webhook("retrain", { scope: "repo.content", repo: "dataset:me/*" }, async (payload) => payload.updatedRefs);
+ * class Bot {
+ *   @server.webhook({ scope: "discussion.comment" })
+ *   async on_comment(payload: DiscussionCommentPayload) {
+ *     console.log(payload.comment.content);
+ *   }
+ * }
+ * ```
+ */
+interface WebhookFunction {
+  <Declared extends Handler>(handler: Declared): Declared;
+  <Declared extends Handler>(name: string, handler: Declared): Declared;
+  <const Options extends EndpointOptions, Result>(name: string, options: Options, handler: (payload: PayloadFor<Options>, context: HandlerContext<PayloadFor<Options>>) => Result): (payload: PayloadFor<Options>, context: HandlerContext<PayloadFor<Options>>) => Result;
+  (name?: string): WebhookDecorator<WebhookPayload>;
+  <const Options extends EndpointOptions>(options: Options): WebhookDecorator<PayloadFor<Options>>;
+  <const Options extends EndpointOptions>(name: string, options: Options): WebhookDecorator<PayloadFor<Options>>;
+}
+/**
+ * Registers an endpoint on a server of the module's own, which launches itself when the script has run to its end:
+ * the shortest way from a function to a receiver. It takes what {@link WebhookFunction} takes. The server is created by
+ * the first call.
+ *
+ * The launch waits for Node's `beforeExit`: it does not come while something else keeps the process alive (a timer, an
+ * open connection), nor after `process.exit()`, nor in a runtime without it. There, and for options of the server or
+ * of the launch, make a {@link WebhooksServer}.
+ *
+ * @example
+ * ```ts
+ * import { webhookEndpoint } from "hub-webhooks";
+ *
+ * webhookEndpoint(async function trigger_training(payload) {
+ *   return { training: payload.repo.name };
+ * });
+ * ```
+ */
+export declare const webhookEndpoint: WebhookFunction;
+/**
+ * The name of the method by which tools ask a server what there is to know. Registered for the whole process, so that
+ * two copies of this package understand each other.
+ */
+declare const serverDetails: unique symbol;
+/** An endpoint, as far as a webhook for it has to know. */
+interface EndpointDetails {
+  readonly name: string;
+  /** What its webhook watches; empty: nobody has said. */
+  readonly watch: readonly WatchedThing[];
+  /** What its webhook is told of. */
+  readonly domains: readonly WebhookDomain[];
+  /** Its filter for repositories, as it was written. */
+  readonly repos: readonly string[];
+  /** Its filter for scopes; empty: all of them. */
+  readonly scopes: readonly string[];
+  readonly background: boolean;
+  /** What looks like a slip in its options. */
+  readonly doubts: readonly string[];
+}
+/** A delivery that came with a job: nobody has to be checked, and nobody waits for an answer. */
+interface JobDelivery {
+  /** Name of the endpoint. */
+  endpoint: string;
+  /** The payload as it came. */
+  body: string;
+  /** The `Webhook-Id`; where there is none, or one that no log could show, one is made. */
+  id: string | undefined;
+  /** Aborts the handler's signal. */
+  signal: AbortSignal;
+}
+/** What tools need of a server. */
+interface ServerDetails {
+  /** In the order in which they were registered. */
+  readonly endpoints: readonly EndpointDetails[];
+  /** The secret that a delivery has to carry; of several the first. */
+  readonly secret: string | undefined;
+  /** Whether its options open it to everyone on purpose. */
+  readonly isOpenOnPurpose: boolean;
+  /** Asks for this secret from now on: `isOnly` for no other, else it or one of those that are configured. */
+  useSecret(secret: string, options: {
+    isOnly: boolean;
+  }): void;
+  /**
+   * Keeps the deliveries of background endpoints in the inbox of this URL, in place of `INBOX_URL` and of a URL in the
+   * options. Call it before the server is launched.
+   */
+  useInbox(url: string): void;
+  /** Lets no retry of a background endpoint wait for longer than this, in milliseconds, unless its handler asks to. */
+  limitRetryWaits(maxMs: number): void;
+  /**
+   * Runs an endpoint, also one that works in the background, once and at once, and writes its log line.
+   *
+   * @throws `ENDPOINT_UNKNOWN`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `OPTION_INVALID` when `LOG_LEVEL`
+   * is no level.
+   */
+  runJob(delivery: JobDelivery): Promise<Outcome>;
+}
+/** What a `WebhooksServer` may be given. */
+interface WebhooksServerOptions {
+  /**
+   * The secret that every delivery must carry, or several, all accepted, while one replaces the other; `false` accepts
+   * deliveries without one. Default: `WEBHOOK_SECRET` and `WEBHOOK_SECRET_PREVIOUS`; where neither is set, the endpoints
+   * are open to everyone, with a warning. An empty secret is an error (`OPTION_INVALID`), in the environment too.
+   */
+  secret?: string | readonly string[] | false;
+  /**
+   * Whether `?secret=` in the URL is accepted where there is no header, for senders that cannot set one. Default
+   * `false`: URLs end up in the logs of whatever stands in between.
+   */
+  secretInQuery?: boolean;
+  /**
+   * The password (HTTP Basic, any user name) with which the owner opens the dashboard. Default: `DASHBOARD_TOKEN`.
+   * Without any, it opens in a browser on this machine only, and never in a Space or where a public address leads here
+   * (`PUBLIC_URL`, `launch({ publicUrl })`).
+   */
+  dashboardToken?: string;
+  /**
+   * Where the deliveries of background endpoints are kept: a URL as in `INBOX_URL`, which it goes before, or an inbox
+   * of your own, which is closed with the server. Default: `INBOX_URL`, else `sqlite:./.hub-webhooks/inbox.db`, or an
+   * inbox in memory under vitest, `node --test` and where `NODE_ENV` is `test`.
+   */
+  inbox?: string | Inbox;
+  /** Default: pino on standard output once launched (level `LOG_LEVEL`, else `info`), the console elsewhere. */
+  logger?: Logger;
+  /**
+   * A Hono app with middleware on it, such as a rate limit, an allow list or tracing. The built-in routes are added behind
+   * everything that is registered on it, so its middleware runs for deliveries, the landing page, `/health`, `/metrics` and
+   * the dashboard, and its routes take precedence. Its `onError` and `notFound` stay. Register middleware before you create
+   * the server: afterwards `app.use()` throws `MIDDLEWARE_TOO_LATE`. Default: an app without middleware.
+   *
+   * @example
+   * ```ts
+   * import { Hono } from "hono";
+   * import { secureHeaders } from "hono/secure-headers";
+   *
+   * const app = new Hono();
+   * app.use(secureHeaders());
+   * const server = new WebhooksServer({ app });
+   * ```
+   */
+  app?: HonoApp;
+  /**
+   * The path under which another app or a proxy mounts this server, as the client sees it, such as `/hub`. The URLs and
+   * links of the landing page begin with it. Requests match with the prefix and without it, so it does not matter whether
+   * the mount removes it. Default: the prefix of `parent.route(prefix, server.app)`, else none.
+   *
+   * @example
+   * ```ts
+   * // app/api/webhooks/[...path]/route.ts of a Next.js app
+   * const server = new WebhooksServer({ basePath: "/api" });
+   * ```
+   */
+  basePath?: string;
+  /**
+   * Whether `X-Forwarded-Proto`, `X-Forwarded-Host` and `X-Forwarded-Prefix` are used for the URLs and links of the landing
+   * page. Set it only where a proxy sets or removes all three: otherwise any client can choose what the page shows. Default
+   * `false`.
+   */
+  trustProxy?: boolean;
+  /** Largest body in bytes. Default 10 MiB: a bucket's payload may list ten thousand files. */
+  bodyLimit?: number;
+  /** What `GET /` answers: HTML, a Hono app, a function of what there is to tell, or `false` for nothing. */
+  landingPage?: LandingPage;
+  /**
+   * Whether `GET /metrics` tells Prometheus, or any owner, what there is to measure; needs the package `prom-client`.
+   * Default: whether `METRICS` is 1.
+   */
+  metrics?: boolean;
+}
+/**
+ * Receives webhooks of the Hub: `POST /webhooks/<endpoint>` runs your handler and answers with what it returns.
+ *
+ * It needs nothing of Node until it is launched: `server.fetch` runs wherever Hono runs.
+ *
+ * @example
+ * ```ts
+ * const server = new WebhooksServer();
+ * server.webhook(async function trigger_training(payload) {
+ *   if (payload.repo.type === "dataset" && payload.event.action === "update") return { training: true };
+ * });
+ * export default server;
+ * await server.launch();
+ * ```
+ */
+export declare class WebhooksServer {
+  #private;
+  /** Registers handlers as endpoints, before or after the launch: see {@link WebhookFunction}. */
+  readonly webhook: WebhookFunction;
+  /**
+   * The Hono app, for routes of your own; the option `app`, where it is set. Middleware cannot be added any more:
+   * `server.app.use()` throws `MIDDLEWARE_TOO_LATE`, because the built-in routes are there already.
+   */
+  readonly app: Hono;
+  /** The deliveries of the background endpoints. */
+  readonly inbox: ServerInbox;
+  /** @throws `OPTION_INVALID` */
+  constructor(options?: WebhooksServerOptions);
+  /** Names of the endpoints, in the order in which they were registered. */
+  get endpointNames(): readonly string[];
+  /**
+   * Answers a request: the shape that Hono's adapters, Bun, Deno and workers call. In a worker the secret comes from
+   * `environment.WEBHOOK_SECRET`.
+   */
+  get fetch(): (request: Request, environment?: unknown, context?: Parameters<Hono["fetch"]>[2]) => Response | Promise<Response>;
+  /**
+   * Sends a request to this server without a socket, for tests.
+   *
+   * @example
+   * ```ts
+   * const response = await server.request("/webhooks/retrain", { method: "POST", headers, body });
+   * ```
+   */
+  request(input: string | Request, init?: RequestInit): Promise<Response>;
+  /**
+   * Delivers a payload without HTTP and without a secret, for tests: checked, filtered and handled as if it had come
+   * in. `endpoint` may be left out where there is only one.
+   *
+   * @throws `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`, `PAYLOAD_INVALID`.
+   * @example
+   * ```ts
+   * const outcome = await server.receive(webhookPayload("repo.content"), { endpoint: "retrain" });
+   * ```
+   */
+  receive(payload: unknown, { endpoint: name, id }?: {
+    endpoint?: string;
+    id?: string;
+  }): Promise<Outcome>;
+  /**
+   * Prepares the server without listening: checks the settings, sets up the logger, logs configuration warnings, and,
+   * if there are background endpoints, opens the inbox and resumes its deliveries. Call it before another server passes
+   * requests to `server.fetch`. `launch()` includes it.
+   *
+   * @throws `OPTION_INVALID` when `WEBHOOK_SECRET` is empty, `LOG_LEVEL` or `INBOX_URL` is invalid, or metrics are
+   * enabled without `prom-client`; `INBOX_UNUSABLE`.
+   */
+  ready(): Promise<void>;
+  /**
+   * Starts listening, opens the tunnel if you set one, and logs the URLs to register on the Hub. By default it also
+   * handles SIGTERM and SIGINT: see {@link LaunchOptions.handleSignals}.
+   *
+   * When `hub-webhooks dev`, `hub-webhooks sync` or a job runs your file, that tool decides whether and where the server
+   * listens, and these options have no effect. Bun and `deno serve` do not serve the default export a second time.
+   *
+   * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `TUNNEL_FAILED`, `OPTION_INVALID`. With `handleSignals`, it logs the error
+   * and exits with code 1 instead.
+   * @example
+   * ```ts
+   * const { url } = await server.launch({ port: 0, handleSignals: false });
+   * ```
+   */
+  launch(options?: LaunchOptions): Promise<LaunchedServer>;
+  /** Stops accepting, finishes what is in work and closes the tunnel. Safe to call twice. */
+  close(): Promise<void>;
+  /** The same as {@link close}. */
+  [Symbol.asyncDispose](): Promise<void>;
+  /** What tools need of it, such as those that register its endpoints on the Hub. */
+  [serverDetails](): ServerDetails;
+}
+export type { Action, ActivityOutcome, Arrival, Backoff, BucketContentPayload, CommonPayload, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryKey, DeliveryLookup, DeliveryPage, DeliveryStatus, DiscussionCommentPayload, DiscussionPayload, Duration, EndpointOptions, FilterOptions, GitContentPayload, Handler, HandlerContext, HandlerTime, HonoApp, Inbox, KnownScope, LandingActivity, LandingEndpoint, LandingHour, LandingInfo, LandingPage, LaunchOptions, LaunchedServer, ListOptions, LogMethod, Logger, Outcome, PayloadFor, PayloadOf, QueueOptions, RepoConfigPayload, RepoContentPayload, RepoPattern, RepoPayload, RepoType, RetryPolicy, Scope$1 as Scope, ServerInbox, StoredDelivery, Task, Watch, WatchedType, WebhookDecorator, WebhookDomain, WebhookErrorCode, WebhookErrorOptions, WebhookFunction, WebhookPayload, WebhooksServerOptions };

@@ -1,0 +1,39 @@
+import { basename } from "node:path";
+import { defineConfig } from "tsdown";
+
+const publicEntries = ["index", "client", "dev", "job", "local-hub", "testing"];
+
+/** What runs in a thread or a process of its own is started by its file's name: see src/core/package-files.ts. */
+const programs = [
+  "inbox/bullmq/lease-renewer-thread",
+  "inbox/sqlite/inbox-thread-main",
+  "server-file/server-process-child",
+  "tunnel/localtunnel-worker",
+  "tunnel/program-worker",
+];
+
+/** What only Node can load, and the file that the "browser" field of package.json puts in its place. */
+const nodeOnly = [
+  "receiver/inbox-support",
+  "receiver/metrics",
+  "receiver/node/background",
+  "receiver/node/launch",
+  "receiver/node/logger",
+  "receiver/node/signals",
+  "receiver/node/unavailable",
+];
+
+export default defineConfig({
+  entry: {
+    "cli/bin": "src/cli/bin.ts",
+    ...Object.fromEntries(
+      [...publicEntries, ...programs, ...nodeOnly].map((path) => [basename(path), `src/${path}.ts`]),
+    ),
+  },
+  platform: "node",
+  target: "node22.18",
+  fixedExtension: false,
+  sourcemap: true,
+  dts: { entry: publicEntries.map((name) => `src/${name}.ts`) },
+  logLevel: "warn",
+});
