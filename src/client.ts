@@ -3,6 +3,7 @@ export {
   type HubErrorOptions,
   WebhookError,
   type WebhookErrorCode,
+  type WebhookErrorCodes,
   type WebhookErrorOptions,
 } from "./core/errors.ts";
 export type { CallOptions } from "./hub/call-options.ts";

@@ -1,5 +1,10 @@
 export type { Duration } from "./core/duration.ts";
-export { WebhookError, type WebhookErrorCode, type WebhookErrorOptions } from "./core/errors.ts";
+export {
+  WebhookError,
+  type WebhookErrorCode,
+  type WebhookErrorCodes,
+  type WebhookErrorOptions,
+} from "./core/errors.ts";
 export type { Logger, LogMethod } from "./core/logger.ts";
 export type {
   Arrival,

@@ -1,8 +1,8 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import { messageOf } from "../core/error-message.ts";
+import { messageOf } from "../core/describe-error.ts";
 import { HubError, WebhookError } from "../core/errors.ts";
-import { plainText } from "../core/plain-text.ts";
-import { maskUrl } from "../core/url-secrets.ts";
+import { plainText } from "../core/terminal-text.ts";
+import { maskUrl } from "../core/urls.ts";
 import { addCreate } from "./commands/create.ts";
 import { addDelete } from "./commands/delete.ts";
 import { addDeliveries } from "./commands/deliveries.ts";

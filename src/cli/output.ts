@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { plainJson, plainText } from "../core/plain-text.ts";
+import { plainJson, plainText } from "../core/terminal-text.ts";
 import type { OutputStream, Shell } from "./shell.ts";
 
 /** The values of `--format`. */

@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from "commander";
+import { isPort } from "../core/option-error.ts";
 
 /** Reads a port, 0 to 65535; `undefined` where a text is none. */
 export function readPort(text: string): number | undefined {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  return port <= 65_535 ? port : undefined;
+  return /^\d{1,5}$/.test(text) && isPort(Number(text)) ? Number(text) : undefined;
 }
 
 /** Reads the value of an option that is a port. @throws `InvalidArgumentError` when it is none. */

@@ -1,4 +1,4 @@
-import { plainText } from "../core/plain-text.ts";
+import { plainText } from "../core/terminal-text.ts";
 
 /**
  * The lines of a stack that add to the reason of a failure: a frame of the source, and the calls that led there. None

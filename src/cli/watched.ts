@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { suggest } from "../core/suggest.ts";
+import { suggest } from "../core/option-error.ts";
 import {
   parseDomain,
   parseWatch,

@@ -1,4 +1,4 @@
-import { layOutJson } from "../core/json-layout.ts";
+import { indentJson } from "../core/indent-json.ts";
 import { cutAt } from "./shorten.ts";
 
 /** A body as the page shows it. */
@@ -13,7 +13,7 @@ export interface BodyText {
  * numbers keep their digits and repeated keys stay.
  */
 export function bodyText(body: string, { most }: { most: number }): BodyText {
-  const text = isJsonContainer(body) ? indentJson(cutAt(body, most), most) : body;
+  const text = isJsonContainer(body) ? indentUpTo(cutAt(body, most), most) : body;
   const shown = cutAt(text, most);
   return shown.length < text.length || body.length > most ? { text: shown, cutFrom: body.length } : { text: shown };
 }
@@ -29,9 +29,9 @@ function isJsonContainer(body: string): boolean {
 }
 
 /** Stops soon after `most` characters: a stranger chose how deep it nests. */
-function indentJson(json: string, most: number): string {
+function indentUpTo(json: string, most: number): string {
   let text = "";
-  for (const part of layOutJson(json)) {
+  for (const part of indentJson(json)) {
     text += part;
     if (text.length > most) break;
   }

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { showHidden } from "../core/visible-text.ts";
+import { escapeHidden } from "../core/escape.ts";
 import { favicon, mark } from "./mark.ts";
 import { hubFrames } from "./response.ts";
 
@@ -110,7 +110,7 @@ export function renderErrorPage({ status, code, message, title, details = [], ho
 `;
   return {
     // Over the whole page, so that no value can be forgotten: the markup itself has none of these characters.
-    html: showHidden(String(page)),
+    html: escapeHidden(String(page)),
     headers: {
       "content-type": "text/html; charset=utf-8",
       "content-security-policy": `default-src 'none'; style-src 'nonce-${nonce}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors ${hubFrames}`,

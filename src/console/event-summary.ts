@@ -1,4 +1,4 @@
-import { ownField } from "../core/own-field.ts";
+import { readOwnField } from "../core/read-field.ts";
 import { shorten } from "./shorten.ts";
 
 /** What a payload is about, in the words of the payload: any text, of any meaning. */
@@ -25,8 +25,8 @@ const longestParsed = 1_000_000;
 export function summarizeEvent(body: string | undefined): EventSummary | undefined {
   if (body === undefined || body.length > longestParsed) return undefined;
   const payload = parse(body);
-  const event = ownField(payload, "event");
-  const repo = ownField(payload, "repo");
+  const event = readOwnField(payload, "event");
+  const repo = readOwnField(payload, "repo");
   const [scope, action] = [textIn(event, "scope"), textIn(event, "action")];
   const [repoType, repoName] = [textIn(repo, "type"), textIn(repo, "name")];
   const what = joined(" · ", [scope, action]);
@@ -47,6 +47,6 @@ function parse(body: string): unknown {
 }
 
 function textIn(value: unknown, name: string): string | undefined {
-  const text = ownField(value, name);
+  const text = readOwnField(value, name);
   return typeof text === "string" && text !== "" ? shorten(text, longestName) : undefined;
 }

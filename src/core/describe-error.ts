@@ -1,6 +1,8 @@
-/** What is known of a thrown value, as plain data: safe to log, store and send to another process. */
+import { readField } from "./read-field.ts";
+
+/** A thrown value as plain data: safe to log, store and send to another process. */
 export interface ErrorDescription {
-  /** The name of the error, such as `TypeError`; the type of a thrown value that is no error, such as `string`. */
+  /** The name of the error, such as `TypeError`, or the type of any other thrown value, such as `string`. */
   name: string;
   message: string;
   /** Such as `ECONNREFUSED`. */
@@ -14,8 +16,7 @@ const maxCauses = 5;
 const notReadable = "The thrown value cannot be inspected.";
 
 /**
- * Describes whatever was thrown. Never throws: a handler may reject with a revoked `Proxy` or with an object whose
- * getters throw.
+ * Describes any thrown value. Never throws, even for a revoked `Proxy` or an object whose getters throw.
  *
  * @example
  * ```ts
@@ -30,7 +31,7 @@ export function describeError(thrown: unknown): ErrorDescription {
   return describe(thrown, maxCauses);
 }
 
-/** The thrown value itself where it is an error, otherwise an error that describes it. Never throws. */
+/** Returns the thrown value if it is an error, else an error with its description. Never throws. */
 export function toError(thrown: unknown): Error {
   try {
     if (thrown instanceof Error) return thrown;
@@ -40,14 +41,9 @@ export function toError(thrown: unknown): Error {
   return new Error(describeError(thrown).message);
 }
 
-/** A field of any value; `undefined` where there is none or where it cannot be read. Never throws. */
-export function readField(value: unknown, name: PropertyKey): unknown {
-  if ((typeof value !== "object" && typeof value !== "function") || value === null) return undefined;
-  try {
-    return Reflect.get(value, name);
-  } catch {
-    return undefined;
-  }
+/** The message of an error, or the text of any other thrown value. Never throws. */
+export function messageOf(thrown: unknown): string {
+  return describeError(thrown).message;
 }
 
 function describe(thrown: unknown, causesLeft: number): ErrorDescription {
@@ -58,31 +54,31 @@ function describe(thrown: unknown, causesLeft: number): ErrorDescription {
   const stack = readField(thrown, "stack");
   const cause = causesLeft > 0 ? readField(thrown, "cause") : undefined;
   return {
-    name: nameOf(thrown),
-    message: messageOf(thrown),
+    name: readName(thrown),
+    message: readMessage(thrown),
     ...((typeof code === "string" || typeof code === "number") && { code }),
     ...(typeof stack === "string" && { stack }),
     ...(cause !== undefined && { cause: describe(cause, causesLeft - 1) }),
   };
 }
 
-function nameOf(thrown: object): string {
+function readName(thrown: object): string {
   const candidates = [readField(thrown, "name"), readField(readField(thrown, "constructor"), "name")];
   return candidates.find((name): name is string => typeof name === "string" && name !== "") ?? "Object";
 }
 
-/** An error of several addresses that could not be reached (`AggregateError`) has an empty message. */
-function messageOf(thrown: object): string {
+/** Node throws an `AggregateError` without a message when it cannot connect to any of several addresses. */
+function readMessage(thrown: object): string {
   const message = readField(thrown, "message");
   if (typeof message === "string" && message !== "") return message;
   if (typeof message === "number") return String(message);
   const first = readField(readField(thrown, "errors"), 0);
   const firstMessage = readField(first, "message");
   if (typeof firstMessage === "string") return firstMessage;
-  return typeof message === "string" ? message : textOf(thrown);
+  return typeof message === "string" ? message : toText(thrown);
 }
 
-function textOf(thrown: object): string {
+function toText(thrown: object): string {
   try {
     return String(thrown);
   } catch {

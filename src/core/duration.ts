@@ -1,44 +1,67 @@
-import { WebhookError } from "./errors.ts";
+import { optionError } from "./option-error.ts";
+
+/** Milliseconds per unit of a {@link Duration}. */
+const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+type Unit = keyof typeof unitMs;
 
 /**
- * A span of time: a number of milliseconds, or a number with its unit (`ms`, `s`, `m`, `h`, `d`) as in `"500ms"`,
- * `"25s"`, `"1.5h"`.
+ * A span of time above zero: a number of milliseconds, or a number with its unit (`ms`, `s`, `m`, `h`, `d`) as in
+ * `"250ms"`, `"25s"`, `"1.5h"`. At most 24 days, the longest time that a timer can wait.
  */
-export type Duration = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
+export type Duration = number | `${number}${Unit}`;
 
-const millisecondsPerUnit: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
-
-/** Longer than this, a JavaScript timer fires at once instead of late: 2^31 - 1 ms, about 24.8 days. */
-export const longestTimer = 2_147_483_647;
+/** A JavaScript timer that waits longer fires immediately: 2^31 - 1 ms, about 24.8 days. */
+export const maxTimerMs = 2_147_483_647;
 
 /**
- * Reads a {@link Duration} as whole milliseconds.
+ * Converts a {@link Duration} to whole milliseconds.
  *
- * @throws `OPTION_INVALID`, naming `option`, when it is no duration, not above zero or longer than a timer can run.
+ * @throws `OPTION_INVALID`, naming `option`, unless the duration is valid.
  * @example
  * ```ts
  * toMilliseconds("10m", "timeout"); // 600000
  * ```
  */
 export function toMilliseconds(duration: Duration, option: string): number {
-  const match = typeof duration === "string" ? /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(duration) : null;
-  const milliseconds =
-    typeof duration === "number"
-      ? Math.round(duration)
-      : match
-        ? Math.round(Number(match[1]) * (millisecondsPerUnit[match[2] ?? ""] ?? Number.NaN))
-        : Number.NaN;
-  if (!(milliseconds > 0 && milliseconds <= longestTimer)) {
-    throw new WebhookError(
-      `Option "${option}" is ${JSON.stringify(duration)}: give milliseconds as a number, or a text such as "500ms", "25s" or "10m", above zero and up to 24 days.`,
-      { code: "OPTION_INVALID" },
-    );
-  }
-  return milliseconds;
+  const milliseconds = Math.round(typeof duration === "number" ? duration : parseDuration(duration));
+  if (milliseconds > 0 && milliseconds <= maxTimerMs) return milliseconds;
+  throw optionError({
+    option,
+    value: duration,
+    expected: 'milliseconds as a number, or a duration such as "250ms", "25s" or "10m", above zero and up to 24 days',
+  });
+}
+
+function parseDuration(duration: unknown): number {
+  const [, count, unit] = (typeof duration === "string" && /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(duration)) || [];
+  return isUnit(unit) ? Number(count) * unitMs[unit] : Number.NaN;
+}
+
+function isUnit(text: string | undefined): text is Unit {
+  return text !== undefined && Object.hasOwn(unitMs, text);
+}
+
+/** Units of time as people write them, the largest first. */
+export const timeUnits = [
+  { name: "d", milliseconds: unitMs.d },
+  { name: "h", milliseconds: unitMs.h },
+  { name: "min", milliseconds: unitMs.m },
+  { name: "s", milliseconds: unitMs.s },
+] as const;
+
+/**
+ * Formats a duration for people, in the largest unit that fits, with one decimal below ten.
+ *
+ * @example
+ * ```ts
+ * formatDuration(2_450); // "2.5 s"
+ * formatDuration(30_000); // "30 s"
+ * ```
+ */
+export function formatDuration(milliseconds: number): string {
+  const unit = timeUnits.find((candidate) => milliseconds >= candidate.milliseconds);
+  if (unit === undefined) return `${Math.round(milliseconds)} ms`;
+  const count = milliseconds / unit.milliseconds;
+  return `${count < 9.95 ? Math.round(count * 10) / 10 : Math.round(count)} ${unit.name}`;
 }

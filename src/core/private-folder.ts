@@ -2,16 +2,15 @@ import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, writeFileSync } f
 import { basename, dirname, join } from "node:path";
 import { WebhookError, type WebhookErrorCode } from "./errors.ts";
 
-/** The default folder, in the folder of a project. */
 const defaultName = ".hub-webhooks";
 /** Write permission of the group and of others. */
 const writableByOthers = 0o022;
 
 /**
- * Makes a folder that nobody else can read, with those above it that are missing, and that outlives a power cut as the
- * files in it do. The default one lies in somebody's project, and keeps itself out of git.
+ * Creates a folder that only the current user can read, with missing parents, and syncs it to disk so that it survives a
+ * power failure as the files in it do. The default folder is inside a project, so it gets a `.gitignore`.
  *
- * @throws `code` when the folder is unsafe, as {@link checkPrivateFolder}; else what the file system says.
+ * @throws `code` when the folder is unsafe, as {@link checkPrivateFolder}; else the error of the file system.
  */
 export function makePrivateFolder(folder: string, code: WebhookErrorCode): void {
   checkPrivateFolder(folder, code);
@@ -22,22 +21,21 @@ export function makePrivateFolder(folder: string, code: WebhookErrorCode): void 
 }
 
 /**
- * Refuses a `.hub-webhooks` that is a symbolic link, or that the group or others may write: what is kept there (payloads,
- * which webhooks are ours) could be replaced. One that is not there yet is fine, and so is a folder of another name, which
- * somebody has chosen.
+ * Refuses a `.hub-webhooks` that is a symbolic link or writable by the group or others: they could replace its files
+ * (payloads, the IDs of registered webhooks). Accepts a missing folder, and any other name: the user chose it.
  *
- * @throws `code`, with the remedy.
+ * @throws `code`.
  */
 export function checkPrivateFolder(folder: string, code: WebhookErrorCode): void {
   if (basename(folder) !== defaultName) return;
   const found = lstatSync(folder, { throwIfNoEntry: false });
   if (found?.isSymbolicLink()) {
     throw new WebhookError(
-      `"${folder}" is a symbolic link. Replace it with a folder of your own, or name the file that it leads to (INBOX_URL, --state).`,
+      `"${folder}" is a symbolic link. Replace it with a folder of your own, or set the path of the file in it (INBOX_URL, --state).`,
       { code },
     );
   }
-  // Windows has other permissions than these.
+  // Windows has no such permissions.
   if (process.platform === "win32" || !found?.isDirectory() || (found.mode & writableByOthers) === 0) return;
   throw new WebhookError(
     `Other users may write to "${folder}" (mode ${(found.mode & 0o777).toString(8)}). Check that its files are yours, then run: chmod go-w "${folder}"`,
@@ -45,7 +43,7 @@ export function checkPrivateFolder(folder: string, code: WebhookErrorCode): void
   );
 }
 
-/** Writes to the disk which files a folder has. */
+/** Syncs the list of files in a folder to disk. */
 export function syncFolder(folder: string): void {
   try {
     const descriptor = openSync(folder, "r");
@@ -55,6 +53,6 @@ export function syncFolder(folder: string): void {
       closeSync(descriptor);
     }
   } catch {
-    // Not every system can sync a folder: Windows cannot.
+    // Windows cannot sync a folder.
   }
 }

@@ -1,24 +1,24 @@
-import { describeError, readField } from "./describe-error.ts";
-import { base64Forms, type SecretForm, secretForms } from "./secret-forms.ts";
-import { minFormLength, SecretMatcher } from "./secret-matcher.ts";
+import { describeError } from "./describe-error.ts";
+import { readField } from "./read-field.ts";
+import { base64Forms, minFormLength, type SecretForm, SecretMatcher, secretForms } from "./secret-matcher.ts";
 
-/** What is written in the place of a secret. */
+/** The replacement of a secret. */
 export const redacted = "[redacted]";
 
 /**
- * Shorter secrets are not redacted in logs: they stand inside ordinary words, and the gaps would give them away. Choose
- * longer ones.
+ * Shorter secrets are not redacted in logs: they occur inside ordinary words, and the gaps would reveal them. Choose longer
+ * ones.
  */
 export const minRedactedLength = minFormLength;
 
-/** Secrets come and go in a process that serves many tenants; the oldest are forgotten first. */
+/** A process that serves many tenants adds secrets all the time: the oldest are dropped first. */
 const maxSecrets = 1_000;
 
-/** An access token of the Hub, whether or not it is known here. */
+/** Access tokens of the Hub are redacted without being added. */
 const hubToken = /\bhf_[A-Za-z0-9]{30,}/g;
 
 /**
- * Replaces known secrets in what is logged and stored.
+ * Replaces known secrets in logs and stored texts.
  *
  * @example
  * ```ts
@@ -28,12 +28,12 @@ const hubToken = /\bhf_[A-Za-z0-9]{30,}/g;
  * ```
  */
 export class Redaction {
-  /** The forms of each secret, by the time it was added. */
+  /** The forms of each secret, oldest first. */
   readonly #forms = new Map<string, readonly SecretForm[]>();
-  /** Made when it is first needed after a change. */
+  /** Created when first needed after a change. */
   #matcher: SecretMatcher | undefined;
 
-  /** Redacts these from now on, too. What is not set or too short is left out. */
+  /** Adds secrets to redact. Ignores `undefined` and those that are too short. */
   add(secrets: Iterable<string | undefined>): void {
     for (const secret of secrets) {
       if (secret === undefined || secret.length < minRedactedLength || this.#forms.has(secret)) continue;
@@ -46,9 +46,9 @@ export class Redaction {
     }
   }
 
-  /** The text without secrets. */
+  /** Redacts a text. */
   text(text: string): string {
-    // Too short for any of them, as most names and values of fields are.
+    // Too short to contain a secret: true for most names and values of fields.
     if (text.length < minRedactedLength) return text;
     const rest = this.#forms.size > 0 ? this.#matching().replace(text, redacted) : text;
     return rest.includes("hf_") ? rest.replace(hubToken, redacted) : rest;
@@ -59,11 +59,11 @@ export class Redaction {
     return this.#matcher;
   }
 
-  /** A log line that is a JSON object, without secrets in its texts. */
+  /** Redacts the strings in a log line that is a JSON object. */
   line(line: string): string {
     if (this.text(line) === line) return line;
     try {
-      // Not in the line as it stands: a secret of digits may be a part of a number.
+      // Redacting the raw line would break numbers that contain a secret of digits.
       const copy = JSON.stringify(this.#copy(JSON.parse(line), new Map()));
       return line.endsWith("\n") ? `${copy}\n` : copy;
     } catch {
@@ -72,27 +72,27 @@ export class Redaction {
   }
 
   /**
-   * A value without secrets, for a logger that serializes it in its own way. The same object where it holds none; else a
-   * copy of which errors are errors. Never throws.
+   * Redacts a value for a logger that serializes it in its own way. Returns the same object if it contains no secret, else a
+   * copy in which errors are still errors. Never throws.
    */
   value(value: unknown): unknown {
     try {
-      return this.#holdsSecret(value, new Set()) ? this.#copy(value, new Map()) : value;
+      return this.#hasSecret(value, new Set()) ? this.#copy(value, new Map()) : value;
     } catch {
       return this.text(describeError(value).message);
     }
   }
 
-  #holdsSecret(value: unknown, seen: Set<object>): boolean {
+  #hasSecret(value: unknown, seen: Set<object>): boolean {
     if (typeof value === "string") return this.text(value) !== value;
     if (typeof value !== "object" || value === null || seen.has(value)) return false;
     seen.add(value);
     if (Object.getPrototypeOf(value) !== Object.prototype || "toJSON" in value) {
-      return partsOf(value).some(([name, part]) => this.text(name) !== name || this.#holdsSecret(part, seen));
+      return partsOf(value).some(([name, part]) => this.text(name) !== name || this.#hasSecret(part, seen));
     }
-    // The fields of every line are such an object: without a list of its parts it takes half as long.
+    // Most log fields are plain objects. Not building a list of their parts halves the time.
     for (const name in value) {
-      if (this.text(name) !== name || this.#holdsSecret(readField(value, name), seen)) return true;
+      if (this.text(name) !== name || this.#hasSecret(readField(value, name), seen)) return true;
     }
     return false;
   }
@@ -114,13 +114,13 @@ export class Redaction {
 
 const hiddenFields: readonly string[] = ["message", "stack", "cause", "errors"];
 
-/** What a logger could write of an object: its own fields, and what errors and collections keep elsewhere. */
+/** The parts of an object that a logger may write: its own fields, and the contents of errors and collections. */
 function partsOf(value: object): [name: string, part: unknown][] {
   if (value instanceof URL) return [["href", value.href]];
   if (value instanceof Map || value instanceof Set || isHeaders(value)) {
     return Array.from(value, (entry, index): [string, unknown] => [String(index), entry]);
   }
-  // Bytes: nothing that a logger writes as text.
+  // Loggers do not write bytes as text.
   if (ArrayBuffer.isView(value) || value instanceof Date) return [];
   if (!(value instanceof Error) && "toJSON" in value && typeof value.toJSON === "function") {
     return partsOf({ json: value.toJSON() });

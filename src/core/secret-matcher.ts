@@ -1,9 +1,55 @@
-import type { SecretForm } from "./secret-forms.ts";
+/** One encoding in which a text may contain a secret. */
+export interface SecretForm {
+  text: string;
+  /** Whether the character before `text` also encodes bits of the secret. */
+  hasHead?: boolean;
+  /** Whether the character after `text` also encodes bits of the secret. */
+  hasTail?: boolean;
+}
 
-/** No form may be shorter. */
+/**
+ * The encodings in which a text may contain a secret: plain, in JSON, in JSON within JSON, percent-encoded and as a form
+ * field. Base64 is separate: see {@link base64Forms}.
+ */
+export function secretForms(secret: string): string[] {
+  return [...new Set([secret, inJson(secret), inJson(inJson(secret)), ...percentForms(secret.toWellFormed())])];
+}
+
+function inJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+/** Libraries differ in the characters that they escape, the case of the hexadecimal digits, and the encoding of a space. */
+function percentForms(secret: string): string[] {
+  const component = encodeURIComponent(secret);
+  const strict = component.replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+  const field = new URLSearchParams([["", secret]]).toString().slice(1);
+  return [component, strict, component.replaceAll("%20", "+"), strict.replaceAll("%20", "+"), field].flatMap((form) => [
+    form,
+    form.replace(/%[0-9A-F]{2}/g, (escaped) => escaped.toLowerCase()),
+  ]);
+}
+
+/**
+ * The characters of a secret in base64 that do not depend on the text around it, as in `Basic <user:secret>`: one form for
+ * each of the three offsets at which it can start in a group of three bytes, in both alphabets.
+ */
+export function base64Forms(secret: string): SecretForm[] {
+  const bytes = Array.from(new TextEncoder().encode(secret), (byte) => String.fromCharCode(byte)).join("");
+  return [0, 1, 2].flatMap((before) => {
+    const bits = (before + bytes.length) * 8;
+    const encoded = btoa("\0".repeat(before) + bytes);
+    const text = encoded.slice(Math.ceil((before * 8) / 6), Math.floor(bits / 6));
+    const urlSafe = text.replaceAll("+", "-").replaceAll("/", "_");
+    const edges = { hasHead: before > 0, hasTail: bits % 6 > 0 };
+    return text === urlSafe ? [{ text, ...edges }] : [text, urlSafe].map((form) => ({ text: form, ...edges }));
+  });
+}
+
+/** Shorter forms are not supported. */
 export const minFormLength = 8;
 
-/** How many characters are looked up at once. */
+/** How many characters the table looks up at a time. */
 const blockLength = 3;
 const maxShift = minFormLength - blockLength + 1;
 const tableSize = 2 ** 16;
@@ -16,9 +62,9 @@ interface Span {
 }
 
 /**
- * Finds any of many texts in one pass (Wu-Manber): a table gives, for three characters, how far the next form can be.
- * Unlike an alternation in a regular expression, a thousand secrets take no time to compile whenever one is added, and
- * most characters of a text are skipped.
+ * Finds any of many texts in one pass (Wu-Manber): for each three characters, a table holds how far the search can skip.
+ * Unlike an alternation in a regular expression, it is cheap to rebuild with a thousand secrets when one is added, and it
+ * skips most characters of a text.
  */
 export class SecretMatcher {
   readonly #shifts = new Uint8Array(tableSize).fill(maxShift);
@@ -39,7 +85,7 @@ export class SecretMatcher {
       sameStart.sort((left, right) => right.text.length - left.text.length);
   }
 
-  /** The text with `replacement` in the place of every form. Forms that overlap are replaced as one. */
+  /** Replaces every form in a text. Overlapping forms are replaced as one. */
   replace(text: string, replacement: string): string {
     const spans = this.#spansIn(text);
     if (spans.length === 0) return text;
@@ -65,7 +111,7 @@ export class SecretMatcher {
     return spans;
   }
 
-  /** Where the longest form that starts at `start` stands, with the characters at its edges that belong to it. */
+  /** The span of the longest form that starts at `start`, including the characters at its edges that encode parts of it. */
   #spanAt(text: string, start: number): Span | undefined {
     const sameStart = this.#byStart.get(text.slice(start, start + minFormLength));
     const form = sameStart?.find((candidate) => text.startsWith(candidate.text, start));

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { WebhookError } from "../core/errors.ts";
-import { hopByHopHeaders } from "../core/hop-by-hop.ts";
+import { hopByHopHeaders } from "../core/http-headers.ts";
 import { webhooksPath } from "../receiver/delivery-request.ts";
 import type { PassedDelivery, Replayed } from "./passed-delivery.ts";
 

@@ -1,8 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { inspect } from "node:util";
-import { messageOf } from "../core/error-message.ts";
+import { messageOf } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
-import { maskUrl } from "../core/url-secrets.ts";
+import { maskUrl } from "../core/urls.ts";
 import type { WatchedThing } from "../payload/watch.ts";
 import { dashboardPath } from "../receiver/dashboard/serve.ts";
 import { webhooksPath } from "../receiver/delivery-request.ts";

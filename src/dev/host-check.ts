@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { renderErrorPage } from "../console/error-page.ts";
+import { wantsHtml } from "../core/http-headers.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
-import { wantsPage } from "../core/wants-page.ts";
 
 /** What {@link createHostCheck} needs. */
 export interface HostCheckOptions {
@@ -38,7 +38,7 @@ export function createHostCheck({
 export function refuseHost({ incoming, outgoing }: { incoming: IncomingMessage; outgoing: ServerResponse }): void {
   const [code, error] = ["CROSS_SITE_REFUSED", "Use this server by its own address, 127.0.0.1 or localhost."];
   const { method = "GET", headers } = incoming;
-  const isBrowser = wantsPage({ method, accept: headers.accept });
+  const isBrowser = wantsHtml({ method, accept: headers.accept });
   const page = isBrowser ? renderErrorPage({ status: 403, code, message: error }) : undefined;
   outgoing.writeHead(403, { ...(page?.headers ?? { "content-type": "application/json" }), connection: "close" });
   outgoing.end(page?.html ?? JSON.stringify({ error, code }));

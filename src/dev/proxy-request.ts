@@ -2,8 +2,7 @@ import { type Agent, type IncomingMessage, request, type ServerResponse } from "
 import { type ErrorPage, renderErrorPage } from "../console/error-page.ts";
 import { describeError } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
-import { hopByHopHeaders } from "../core/hop-by-hop.ts";
-import { wantsPage } from "../core/wants-page.ts";
+import { hopByHopHeaders, wantsHtml } from "../core/http-headers.ts";
 import { hasLeft } from "../receiver/node/half-open.ts";
 import type { Probe } from "../tunnel/probe.ts";
 import type { LatestDelivery, ObservedDelivery } from "./delivery-recorder.ts";
@@ -159,7 +158,7 @@ function pageOf(
   { method = "GET", headers }: IncomingMessage,
   { error, ...content }: { code: string; error: string; title?: string; details?: readonly string[] },
 ): ErrorPage | undefined {
-  if (!wantsPage({ method, accept: headers.accept })) return undefined;
+  if (!wantsHtml({ method, accept: headers.accept })) return undefined;
   return renderErrorPage({ status: 503, message: error, ...content });
 }
 

@@ -1,4 +1,4 @@
-import { messageOf } from "../core/error-message.ts";
+import { messageOf } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { ServerDescription } from "../server-file/protocol.ts";
 import {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { toMilliseconds } from "../core/duration.ts";
-import { WebhookError } from "../core/errors.ts";
+import { optionError } from "../core/option-error.ts";
 import { parseWatch, type WatchedThing } from "../payload/watch.ts";
 import { findServerFile } from "../server-file/find.ts";
 import type { SessionSecret } from "../server-file/server-process.ts";
@@ -45,11 +45,11 @@ export function planSession(options: StartDevOptions): SessionPlan {
   const isReal = options.hub === "real";
   const tunnel = options.tunnel ?? (isReal && publicUrl === undefined ? {} : false);
   if (tunnel !== false && publicUrl !== undefined) {
-    throw invalid('Option "publicUrl" takes the place of a tunnel: leave it out, or "tunnel".');
+    throw optionError('Option "publicUrl" takes the place of a tunnel: leave it out, or "tunnel".');
   }
   const isPublic = tunnel !== false || publicUrl !== undefined;
   if (isReal && !isPublic) {
-    throw invalid(
+    throw optionError(
       'The real Hub cannot reach this machine without a tunnel: leave "tunnel: false" out, or give a "publicUrl" that leads here.',
     );
   }
@@ -72,10 +72,6 @@ export function planSession(options: StartDevOptions): SessionPlan {
 
 function readWatch(watch: string): WatchedThing {
   const parsed = parseWatch(watch);
-  if ("problem" in parsed) throw invalid(`Option "watch": ${parsed.problem}`);
+  if ("problem" in parsed) throw optionError(`Option "watch": ${parsed.problem}`);
   return parsed;
-}
-
-function invalid(message: string): WebhookError {
-  return new WebhookError(message, { code: "OPTION_INVALID" });
 }

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { messageOf } from "../core/error-message.ts";
+import { messageOf } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { RegistrationReport } from "../registration/reconcile.ts";
 import { stepText } from "../registration/step-text.ts";

@@ -1,6 +1,7 @@
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { HubError, WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
+import { formatWrongOption } from "../core/option-error.ts";
 import type { CallOptions } from "./call-options.ts";
 import { accountRoutes, type Whoami } from "./contract/account.ts";
 import type { HubFetchInit } from "./fetch.ts";
@@ -141,7 +142,7 @@ function readTimeout(timeout: Duration): number {
 }
 
 function optionInvalid(option: string, expected: string): HubError {
-  return new HubError(`Option "${option}" cannot be used: give ${expected}.`, {
+  return new HubError(formatWrongOption({ option, expected }), {
     code: "OPTION_INVALID",
     fields: [option],
   });

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { suggest } from "../core/suggest.ts";
+import { suggest } from "../core/option-error.ts";
 import { fieldName } from "./contract/problems.ts";
 import { openVariants } from "./lenient.ts";
 

@@ -1,6 +1,6 @@
 import { redacted } from "../core/redaction.ts";
-import { secretForms } from "../core/secret-forms.ts";
-import { secretsInUrl } from "../core/url-secrets.ts";
+import { secretForms } from "../core/secret-matcher.ts";
+import { secretsInUrl } from "../core/urls.ts";
 
 /** Shorter than this, a secret stands inside ordinary words: cut out, it would still be told by the gaps. */
 const shortestCutOut = 4;

@@ -1,5 +1,5 @@
 import { HubError, type WebhookErrorCode } from "../core/errors.ts";
-import { ownField } from "../core/own-field.ts";
+import { readOwnField } from "../core/read-field.ts";
 import { isWebPage, readText } from "./answer-text.ts";
 import type { Redact } from "./redaction.ts";
 import { askedSeconds, longestAskedSeconds } from "./retry.ts";
@@ -104,18 +104,18 @@ function reasonIn(body: string): string {
 
 function reasonOf(parsed: unknown): string {
   if (typeof parsed === "string") return parsed;
-  const error = textsOf(ownField(parsed, "error"));
-  const description = textsOf(ownField(parsed, "error_description"));
-  const errors = textsOf(ownField(parsed, "errors"));
+  const error = textsOf(readOwnField(parsed, "error"));
+  const description = textsOf(readOwnField(parsed, "error_description"));
+  const errors = textsOf(readOwnField(parsed, "errors"));
   const reasons = [error, description, errors].filter((reason) => reason !== "");
-  return reasons.length > 0 ? reasons.join(": ") : textsOf(ownField(parsed, "message"));
+  return reasons.length > 0 ? reasons.join(": ") : textsOf(readOwnField(parsed, "message"));
 }
 
 /** A text, a list of texts, an object with a message, or a list of those. */
 function textsOf(value: unknown): string {
   const items: unknown[] = Array.isArray(value) ? value.slice(0, 20) : [value];
   return items
-    .map((item) => (typeof item === "string" ? item : ownField(item, "message")))
+    .map((item) => (typeof item === "string" ? item : readOwnField(item, "message")))
     .filter((text) => typeof text === "string" && text.trim() !== "")
     .join("; ");
 }

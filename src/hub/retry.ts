@@ -1,7 +1,7 @@
-/** The wait before the first repetition is up to this many milliseconds, and twice as long at most before each next. */
-const firstWait = 500;
-/** No wait of our own choosing is longer than this, in milliseconds. */
-const longestWait = 20_000;
+import { exponentialBackoff } from "../core/backoff.ts";
+
+/** Unless the Hub asks for a longer wait. */
+const backoff = { firstMs: 500, maxMs: 20_000 };
 /** The Hub may ask for a longer wait; whoever called should not hang for longer than this, in seconds. */
 export const longestAskedSeconds = 60;
 
@@ -44,7 +44,7 @@ export function waitBefore({
   random: number;
   asked: number | undefined;
 }): number {
-  return Math.max(asked * 1000, Math.floor(random * Math.min(longestWait, firstWait * 2 ** (attempt - 1))));
+  return Math.max(asked * 1000, Math.floor(random * exponentialBackoff(attempt, backoff)));
 }
 
 const neverConnectedCodes = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);

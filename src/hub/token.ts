@@ -1,6 +1,6 @@
-import { readBaseAddress } from "../core/base-address.ts";
 import { readEnvironment } from "../core/environment.ts";
 import { HubError } from "../core/errors.ts";
+import { readBaseUrl } from "../core/urls.ts";
 
 const defaultEndpoint = "https://huggingface.co";
 
@@ -11,7 +11,7 @@ const defaultEndpoint = "https://huggingface.co";
  */
 export function findEndpoint(option: string | undefined): string {
   const address = option || (readEnvironment("HF_ENDPOINT") ?? defaultEndpoint);
-  const read = typeof address === "string" ? readBaseAddress(address) : undefined;
+  const read = typeof address === "string" ? readBaseUrl(address) : undefined;
   if (read !== undefined) return read;
   throw new HubError(
     `The address of the Hub (option "endpoint" or HF_ENDPOINT) is not usable: give an http or https address without user name, password, query and fragment, such as ${defaultEndpoint}.`,

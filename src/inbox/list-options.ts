@@ -1,4 +1,5 @@
-import { WebhookError } from "../core/errors.ts";
+import type { WebhookError } from "../core/errors.ts";
+import { optionError } from "../core/option-error.ts";
 import type { ListOptions } from "./inbox.ts";
 
 const defaultPage = 50;
@@ -16,8 +17,7 @@ export function pageSize({ limit = defaultPage }: ListOptions): number {
 
 /** What is said of a list that nobody can be given. */
 export function listInvalid(): WebhookError {
-  return new WebhookError(
+  return optionError(
     `Give "limit" from 1 to ${largestPage}, and as "cursor" the "next" of the page before, to list deliveries.`,
-    { code: "OPTION_INVALID" },
   );
 }

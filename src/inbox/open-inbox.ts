@@ -1,5 +1,5 @@
-import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
+import { optionError } from "../core/option-error.ts";
 import type { Inbox } from "./inbox.ts";
 import type { CompactedInbox } from "./sqlite/compact.ts";
 
@@ -53,9 +53,8 @@ export async function openInbox({
  */
 export async function compactInbox(url: string = defaultInboxUrl): Promise<CompactedInbox> {
   if (isServerUrl(url)) {
-    throw new WebhookError(
+    throw optionError(
       "Only an inbox in a SQLite file can be compacted. Redis and PostgreSQL manage their space themselves.",
-      { code: "OPTION_INVALID" },
     );
   }
   const { file } = parseSqliteUrl(url);
@@ -71,8 +70,7 @@ function parseSqliteUrl(url: string): { file: string; unsafeFileSystem: "refuse"
   const [, file, unsafe] = /^sqlite:(?:\/\/)?(.+?)(\?unsafe-file-system=allow)?$/s.exec(url) ?? [];
   if (file !== undefined) return { file, unsafeFileSystem: unsafe === undefined ? "refuse" : "allow" };
   // Not shown: it may hold a password.
-  throw new WebhookError(
+  throw optionError(
     'Unsupported inbox URL. Set INBOX_URL (or the option "inbox") to "sqlite:" and a file, as in sqlite:./data/inbox.db, or to the address of a server that begins with redis://, rediss:// or postgres://.',
-    { code: "OPTION_INVALID" },
   );
 }

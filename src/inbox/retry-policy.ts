@@ -1,5 +1,6 @@
+import { exponentialBackoff } from "../core/backoff.ts";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
-import { WebhookError } from "../core/errors.ts";
+import { checkCount, optionError } from "../core/option-error.ts";
 
 /**
  * How long to wait between the attempts at a delivery, each wait ±20 % so that deliveries that failed together do not
@@ -64,9 +65,7 @@ export function createRetryPolicy(
 ): RetryPolicy {
   const waits = waitsOf(backoff);
   const attempts = given ?? (isList(backoff) ? waits.length : defaultWaits.length) + 1;
-  if (!Number.isSafeInteger(attempts) || attempts < 1) {
-    throw invalid(`Option "attempts" is ${attempts}. Give a whole number of 1 or more.`);
-  }
+  checkCount(attempts, "attempts");
   const last = waits.at(-1) ?? 0;
   const retries = attempts - 1;
   const sum = waits.slice(0, retries).reduce((total, wait) => total + wait, 0);
@@ -80,17 +79,18 @@ export function createRetryPolicy(
 /** The waits in milliseconds; the last one repeats. */
 function waitsOf(backoff: Backoff = defaultWaits): readonly number[] {
   if (isList(backoff)) {
-    if (backoff.length === 0) throw invalid('Option "backoff" is an empty list. Give one wait or more, as in ["10s"].');
+    if (backoff.length === 0)
+      throw optionError('Option "backoff" is an empty list. Give one wait or more, as in ["10s"].');
     return backoff.map((wait, index) => toMilliseconds(wait, `backoff[${index}]`));
   }
   if (typeof backoff !== "object" || backoff === null) {
-    throw invalid(
+    throw optionError(
       `Option "backoff" is ${JSON.stringify(backoff)}. Give a list of waits, as in ["10s", "1m"], or { first, max }.`,
     );
   }
   const unknown = Object.keys(backoff).find((name) => name !== "first" && name !== "max");
   if (unknown !== undefined) {
-    throw invalid(`Unknown option "backoff.${unknown}". Valid options: first, max, or a list of waits.`);
+    throw optionError(`Unknown option "backoff.${unknown}". Valid options: first, max, or a list of waits.`);
   }
   const first = toMilliseconds(backoff.first ?? defaultFirst, "backoff.first");
   const max =
@@ -98,19 +98,15 @@ function waitsOf(backoff: Backoff = defaultWaits): readonly number[] {
       ? Math.max(first, toMilliseconds(defaultMax, "backoff.max"))
       : toMilliseconds(backoff.max, "backoff.max");
   if (first > max) {
-    throw invalid(
+    throw optionError(
       `Option "backoff.first" (${JSON.stringify(backoff.first)}) is longer than "backoff.max" (${JSON.stringify(backoff.max)}). Swap them, or leave "max" out.`,
     );
   }
   const waits = [first];
-  for (let wait = first; wait < max; waits.push(wait)) wait = Math.min(wait * 2, max);
+  while ((waits.at(-1) ?? max) < max) waits.push(exponentialBackoff(waits.length + 1, { firstMs: first, maxMs: max }));
   return waits;
 }
 
 function isList(backoff: Backoff | undefined): backoff is readonly Duration[] {
   return Array.isArray(backoff);
-}
-
-function invalid(message: string): WebhookError {
-  return new WebhookError(message, { code: "OPTION_INVALID" });
 }

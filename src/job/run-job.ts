@@ -1,5 +1,6 @@
 import { WebhookError, type WebhookErrorCode } from "../core/errors.ts";
 import type { Outcome } from "../payload/delivery.ts";
+import { endpointUnknown } from "../receiver/find-endpoint.ts";
 import { launchHost } from "../receiver/launch-host.ts";
 import { type DetailedServer, type JobDelivery, serverDetails } from "../receiver/server-details.ts";
 import type { WebhooksServer } from "../receiver/webhooks-server.ts";
@@ -87,21 +88,14 @@ function handleSignals(): { signal: AbortSignal; release: () => void } {
 function chooseEndpoint(server: DetailedServer, name: string | undefined): string {
   const names = server[serverDetails]().endpoints.map((endpoint) => endpoint.name);
   const [first] = names;
-  if (first === undefined) {
-    throw new WebhookError("The server has no endpoints: register a handler with server.webhook(…).", {
-      code: "ENDPOINT_UNKNOWN",
-    });
-  }
-  const listed = names.join(", ");
+  if (first === undefined) throw endpointUnknown(name, names);
   if (name !== undefined) {
     if (names.includes(name)) return name;
-    throw new WebhookError(`Unknown endpoint "${name}". Endpoints of the server: ${listed}.`, {
-      code: "ENDPOINT_UNKNOWN",
-    });
+    throw endpointUnknown(name, names);
   }
   if (names.length === 1) return first;
   throw new WebhookError(
-    `The server has several endpoints: ${listed}. Choose one with --endpoint ${first} in the command, or with runJob(server, { endpoint: "${first}" }).`,
+    `The server has several endpoints: ${names.join(", ")}. Choose one with --endpoint ${first} in the command, or with runJob(server, { endpoint: "${first}" }).`,
     { code: "ENDPOINT_REQUIRED" },
   );
 }

@@ -3,7 +3,8 @@ import type { Hono } from "hono";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import { safeLogger } from "../core/safe-logger.ts";
+import { createSafeLogger } from "../core/logger.ts";
+import { checkCount, checkPort } from "../core/option-error.ts";
 import type { Job } from "../hub/contract/jobs.ts";
 import { type Listener, type ListenOptions, listen } from "../receiver/node/listen.ts";
 import { createHubApp } from "./app.ts";
@@ -78,16 +79,16 @@ export class LocalHub {
    */
   static async launch(options: LocalHubOptions = {}): Promise<LocalHub> {
     const limits = {
-      attempts: positive(options.attempts ?? 3, "attempts"),
+      attempts: checkCount(options.attempts ?? 3, "attempts", { allowsInfinity: true }),
       backoffMs: toMilliseconds(options.backoff ?? "500ms", "backoff"),
       timeoutMs: toMilliseconds(options.timeout ?? "30s", "timeout"),
-      suspendAfter: positive(options.suspendAfter ?? 5, "suspendAfter"),
-      triggersPerDay: positive(options.triggersPerDay ?? 1_000, "triggersPerDay"),
+      suspendAfter: checkCount(options.suspendAfter ?? 5, "suspendAfter", { allowsInfinity: true }),
+      triggersPerDay: checkCount(options.triggersPerDay ?? 1_000, "triggersPerDay", { allowsInfinity: true }),
     };
     const { runJobs = false, allowRemote = false } = options;
     const now = () => Date.now();
-    const log = safeLogger(options.logger ?? silent);
-    const port = checkedPort(options.port ?? 0);
+    const log = createSafeLogger(options.logger ?? silent);
+    const port = checkPort(options.port ?? 0);
     let app: Hono<ApiEnvironment> | undefined;
     const listener = await listenOn(port, {
       log,
@@ -216,16 +217,4 @@ async function openStoreOrClose(file: string | undefined, listener: Listener): P
     await listener.close(0);
     throw error;
   }
-}
-
-function checkedPort(port: number): number {
-  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new WebhookError(`Option "port" is ${port}: give a number from 0 to 65535.`, { code: "OPTION_INVALID" });
-}
-
-function positive(value: number, option: string): number {
-  if (value === Number.POSITIVE_INFINITY || (Number.isSafeInteger(value) && value >= 1)) return value;
-  throw new WebhookError(`Option "${option}" is ${value}: give a whole number from 1 on, or Infinity.`, {
-    code: "OPTION_INVALID",
-  });
 }

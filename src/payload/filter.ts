@@ -1,4 +1,4 @@
-import { WebhookError } from "../core/errors.ts";
+import { optionError } from "../core/option-error.ts";
 import {
   type Action,
   actions,
@@ -105,9 +105,8 @@ function repoFilter(wanted: readonly string[]): Filter {
   const patterns = wanted.map((pattern) => {
     const colon = pattern.indexOf(":");
     if (colon < 1 || colon === pattern.length - 1) {
-      throw new WebhookError(
+      throw optionError(
         `Option "repo" is ${JSON.stringify(pattern)}: write the type too, as in "dataset:${pattern.replaceAll(":", "") || "me/data"}", or "*:" for every type.`,
-        { code: "OPTION_INVALID" },
       );
     }
     return globToRegExp(pattern);
@@ -133,9 +132,7 @@ function refFilter(wanted: readonly string[]): Filter {
 function listOf(option: string, value: string | readonly string[]): readonly string[] {
   const list = typeof value === "string" ? [value] : value;
   if (list.length > 0 && list.every((item) => typeof item === "string" && item !== "")) return list;
-  throw new WebhookError(`Option "${option}" is empty: give at least one value, or leave it out to take everything.`, {
-    code: "OPTION_INVALID",
-  });
+  throw optionError(`Option "${option}" is empty: give at least one value, or leave it out to take everything.`);
 }
 
 /** `**` is anything, `*` anything but a slash, every other character itself. */

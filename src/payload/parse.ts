@@ -1,5 +1,5 @@
 import { WebhookError } from "../core/errors.ts";
-import { ownField } from "../core/own-field.ts";
+import { readOwnField } from "../core/read-field.ts";
 import { schemaOf, type WebhookPayload } from "./schema.ts";
 
 /** How many problems an answer names: enough to mend the sender, too few to be a burden. */
@@ -34,7 +34,10 @@ function assertPayload(value: unknown): asserts value is WebhookPayload {
 
 /** Reads the two fields that decide which schema counts, out of a value that may be anything. */
 function scopeAndType(value: unknown): { scope: unknown; type: unknown } {
-  return { scope: ownField(ownField(value, "event"), "scope"), type: ownField(ownField(value, "repo"), "type") };
+  return {
+    scope: readOwnField(readOwnField(value, "event"), "scope"),
+    type: readOwnField(readOwnField(value, "repo"), "type"),
+  };
 }
 
 /** The refusal of a payload, with the first few of its problems. */

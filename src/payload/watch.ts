@@ -1,4 +1,4 @@
-import { suggest } from "../core/suggest.ts";
+import { suggest } from "../core/option-error.ts";
 
 /*
  * What can be watched. Nothing of the schemas is imported, so that the help of the command line need not load them; a

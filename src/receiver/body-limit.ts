@@ -1,4 +1,4 @@
-import { WebhookError } from "../core/errors.ts";
+import { optionError } from "../core/option-error.ts";
 
 const defaultBodyLimit = 10 * 1024 * 1024;
 
@@ -9,7 +9,5 @@ const defaultBodyLimit = 10 * 1024 * 1024;
  */
 export function checkedBodyLimit(option: number = defaultBodyLimit): number {
   if (Number.isInteger(option) && option > 0) return option;
-  throw new WebhookError(`Option "bodyLimit" is ${option}: give a whole number of bytes above zero.`, {
-    code: "OPTION_INVALID",
-  });
+  throw optionError({ option: "bodyLimit", value: option, expected: "a whole number of bytes above zero" });
 }

@@ -1,4 +1,4 @@
-import { wantsPage } from "../core/wants-page.ts";
+import { wantsHtml } from "../core/http-headers.ts";
 import { errorOf } from "./answer.ts";
 
 /** The request that is answered, as far as it matters to {@link pageForBrowsers}. */
@@ -12,7 +12,7 @@ export interface AnsweredRequest {
 /** Shows one of our errors to a person: a browser gets a page of the same status, and any other client the JSON. */
 export async function pageForBrowsers(response: Response, request: AnsweredRequest): Promise<Response> {
   const error = errorOf(response);
-  if (error === undefined || !wantsPage(request)) return response;
+  if (error === undefined || !wantsHtml(request)) return response;
   const { renderErrorPage } = await import("../console/error-page.ts");
   const { code, message } = error;
   const { status } = response;

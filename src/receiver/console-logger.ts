@@ -1,7 +1,7 @@
 import { readEnvironment } from "../core/environment.ts";
+import { escapeHidden } from "../core/escape.ts";
 import type { Logger, LogMethod } from "../core/logger.ts";
-import { plainFields } from "../core/plain-fields.ts";
-import { showHidden } from "../core/visible-text.ts";
+import { toPlainFields } from "../core/logger.ts";
 
 const ranks = { debug: 20, info: 30, warn: 40, error: 50 } as const;
 
@@ -25,7 +25,7 @@ export function createConsoleLogger(
       if (ranks[level] < leastRank()) return;
       const line = typeof fields === "string" ? { msg: fields } : { ...fields, msg: message };
       // Whoever looks at the log on a terminal must see what a stranger wrote, and not have it done.
-      console[level](showHidden(redact(toJson({ level, time: Date.now(), ...bindings, ...line }))));
+      console[level](escapeHidden(redact(toJson({ level, time: Date.now(), ...bindings, ...line }))));
     };
   };
   return {
@@ -52,6 +52,6 @@ function toJson(line: { level: string; time: number; msg?: unknown }): string {
   try {
     return JSON.stringify(line, tellErrors);
   } catch {
-    return JSON.stringify(plainFields(line));
+    return JSON.stringify(toPlainFields(line));
   }
 }

@@ -1,4 +1,4 @@
-import { durationText } from "../core/duration-text.ts";
+import { formatDuration } from "../core/duration.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Task } from "../inbox/inbox.ts";
@@ -133,7 +133,7 @@ export class DeliveryRecord {
     const nextAttemptInMs = Math.max(0, nextAttemptAt({ retryWaitMs: task.retryWaitMs, retryAt, now }) - now);
     this.#log().warn(
       { ...fields, outcome: "retrying", nextAttemptInMs, code: error.code, err: error.cause },
-      `delivery will be tried again in ${durationText(nextAttemptInMs)}: ${error.message}`,
+      `delivery will be tried again in ${formatDuration(nextAttemptInMs)}: ${error.message}`,
     );
   }
 

@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
+import { checkCount, optionError } from "../core/option-error.ts";
 import type { QueueOptions } from "../inbox/inbox.ts";
 import { defaultRetentionMs } from "../inbox/retention.ts";
 import { type Backoff, createRetryPolicy } from "../inbox/retry-policy.ts";
@@ -155,9 +156,8 @@ export function createEndpoint(declaration: {
   const filter = createFilter(options);
   const { schema } = options;
   if (schema === null && filter) {
-    throw new WebhookError(
+    throw optionError(
       `Endpoint "${name}" has "schema: null" and a filter: a filter reads a payload, which such an endpoint does not have. Leave one of the two out.`,
-      { code: "OPTION_INVALID" },
     );
   }
   const scopes = listOf(options.scope);
@@ -203,16 +203,14 @@ const knownOptions: ReadonlySet<string> = new Set([...backgroundOptions, ...othe
 function checkOptions(options: EndpointOptions): void {
   const unknown = Object.keys(options).find((name) => !knownOptions.has(name));
   if (unknown !== undefined) {
-    throw new WebhookError(
+    throw optionError(
       `Option ${JSON.stringify(unknown)} is none that an endpoint has; it has: ${[...knownOptions].join(", ")}.`,
-      { code: "OPTION_INVALID" },
     );
   }
   const { background } = options;
   if (background === undefined || typeof background === "boolean") return;
-  throw new WebhookError(
+  throw optionError(
     'Option "background" is true or false, and the others stand beside it, as in { background: true, attempts: 2 }.',
-    { code: "OPTION_INVALID" },
   );
 }
 
@@ -220,16 +218,10 @@ function backgroundOf(options: EndpointOptions): Pick<Endpoint, "background"> {
   if (!options.background) {
     const useless = backgroundOptions.find((name) => options[name] !== undefined);
     if (useless === undefined) return {};
-    throw new WebhookError(`Option "${useless}" is for a background endpoint: add background: true, or leave it out.`, {
-      code: "OPTION_INVALID",
-    });
+    throw optionError(`Option "${useless}" is for a background endpoint: add background: true, or leave it out.`);
   }
   const { concurrency = defaultConcurrency, retention = defaultRetentionMs } = options;
-  if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
-    throw new WebhookError(`Option "concurrency" is ${concurrency}: give a whole number from 1 on.`, {
-      code: "OPTION_INVALID",
-    });
-  }
+  checkCount(concurrency, "concurrency");
   const retentionMs = toMilliseconds(retention, "retention");
   return { background: { concurrency, policy: createRetryPolicy(options), retentionMs } };
 }

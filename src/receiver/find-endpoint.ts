@@ -2,7 +2,7 @@ import { WebhookError } from "../core/errors.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /**
- * The endpoint of a name, which may be left out where there is only one.
+ * Finds an endpoint by its name. The name is optional if there is only one endpoint.
  *
  * @throws `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`.
  */
@@ -10,22 +10,29 @@ export function findEndpoint(endpoints: ReadonlyMap<string, Endpoint>, name: str
   const names = [...endpoints.keys()];
   if (name === undefined && names.length !== 1) {
     throw new WebhookError(
-      `Say which endpoint the payload is for, as in receive(payload, { endpoint: "${names[0] ?? "retrain"}" }).`,
+      `Choose the endpoint of the payload, as in receive(payload, { endpoint: "${names[0] ?? "retrain"}" }).`,
       { code: "ENDPOINT_REQUIRED" },
     );
   }
   const endpoint = endpoints.get(name ?? names[0] ?? "");
   if (endpoint) return endpoint;
-  throw new WebhookError(
-    `There is no endpoint "${name}": name one that the server has: ${names.join(", ") || "none yet"}.`,
+  throw endpointUnknown(name, names);
+}
+
+/** The error of a name that no endpoint has. */
+export function endpointUnknown(name: string | undefined, names: readonly string[]): WebhookError {
+  return new WebhookError(
+    names.length === 0 || name === undefined
+      ? "The server has no endpoint. Register a handler with server.webhook()."
+      : `Unknown endpoint ${JSON.stringify(name)}. Valid endpoints: ${names.join(", ")}.`,
     { code: "ENDPOINT_UNKNOWN", status: 404 },
   );
 }
 
-/** What is thrown where a second endpoint takes a name. */
+/** The error of a second endpoint with the same name. */
 export function endpointExists(name: string): WebhookError {
   return new WebhookError(
-    `An endpoint named "${name}" is registered already: give one of the two another name. A class whose methods are endpoints can be instantiated once.`,
+    `An endpoint named "${name}" is already registered. Rename one of them. A class whose methods are endpoints can be instantiated only once.`,
     { code: "ENDPOINT_EXISTS" },
   );
 }

@@ -1,6 +1,6 @@
-import { readField } from "../core/describe-error.ts";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { HubError, WebhookError, type WebhookErrorCode } from "../core/errors.ts";
+import { readField } from "../core/read-field.ts";
 
 /**
  * Throw this from a handler when retrying cannot help: a background endpoint marks the delivery as dead at once.

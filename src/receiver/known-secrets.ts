@@ -1,6 +1,6 @@
 import { readEnvironment } from "../core/environment.ts";
 import { minRedactedLength, Redaction } from "../core/redaction.ts";
-import { secretsInUrl } from "../core/url-secrets.ts";
+import { secretsInUrl } from "../core/urls.ts";
 import type { WebhooksServerOptions } from "./webhooks-server-options.ts";
 
 /** Variables, and bindings of a worker, that hold a secret. */

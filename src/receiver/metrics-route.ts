@@ -2,6 +2,7 @@ import type { Hono } from "hono";
 import { readEnvironment } from "../core/environment.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
+import { optionError } from "../core/option-error.ts";
 import { answerError } from "./answer.ts";
 import type { MetricsSource } from "./metrics.ts";
 import type { OwnerCheck } from "./owner.ts";
@@ -71,7 +72,5 @@ export class MetricsRoute {
 
 function mistakeIn(setting: string | undefined): WebhookError | undefined {
   if (setting === undefined || ["0", "1", "false", "true"].includes(setting)) return undefined;
-  return new WebhookError(`METRICS is ${JSON.stringify(setting)}: give 1 to switch GET /metrics on, or 0.`, {
-    code: "OPTION_INVALID",
-  });
+  return optionError(`METRICS is ${JSON.stringify(setting)}: give 1 to switch GET /metrics on, or 0.`);
 }

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { WebhookError } from "../core/errors.ts";
+import { optionError } from "../core/option-error.ts";
 
 /** What a {@link MountPoint} is made from. */
 export interface MountPointOptions {
@@ -79,16 +79,14 @@ function checkedBasePath(option: string | undefined): string {
   if (option === undefined) return "";
   const basePath = typeof option === "string" ? option.replace(/\/$/, "") : undefined;
   if (basePath === undefined || !isPathPrefix(basePath)) {
-    throw new WebhookError(
+    throw optionError(
       `Option "basePath" is ${JSON.stringify(option)}. Give a path that starts with a slash, has no empty and no dot segments and needs no encoding, such as "/hub".`,
-      { code: "OPTION_INVALID" },
     );
   }
   const [, first = ""] = basePath.split("/");
   if (reservedSegments.includes(first)) {
-    throw new WebhookError(
+    throw optionError(
       `Option "basePath" is "${option}", but "/${first}" is a path of the server itself. Leave out what follows the prefix: for deliveries to "/api/webhooks/<name>" the base path is "/api".`,
-      { code: "OPTION_INVALID" },
     );
   }
   return basePath;

@@ -1,5 +1,5 @@
 import { WebhookError } from "../core/errors.ts";
-import { hopByHopHeaders } from "../core/hop-by-hop.ts";
+import { hopByHopHeaders } from "../core/http-headers.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Delivery, Outcome } from "../payload/delivery.ts";
 import { isResponse } from "./answer.ts";

@@ -1,5 +1,5 @@
-import { readField } from "../core/describe-error.ts";
 import type { Logger, LogMethod } from "../core/logger.ts";
+import { readField } from "../core/read-field.ts";
 
 /** What a {@link RefusalLog} is made from. */
 export interface RefusalLogOptions {

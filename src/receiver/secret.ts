@@ -1,5 +1,6 @@
 import { readRawEnvironment } from "../core/environment.ts";
 import { WebhookError } from "../core/errors.ts";
+import { optionError } from "../core/option-error.ts";
 import type { DeliveryRequest } from "./delivery-request.ts";
 
 /** Wrong secrets answered with 403 in one window, before 429 takes over. */
@@ -177,9 +178,8 @@ function checkedOption(option: SecretCheckOptions["secret"]): readonly string[] 
     : secrets.length === 0
       ? "is an empty list"
       : `has ${kindOf(secrets[wrong])} at position ${wrong}`;
-  throw new WebhookError(
+  throw optionError(
     `Option "secret" ${what}. Give a text of one character or more, or a list of such. Leave the option out to read WEBHOOK_SECRET, or set it to false to accept deliveries without a secret.`,
-    { code: "OPTION_INVALID" },
   );
 }
 
@@ -189,9 +189,8 @@ function kindOf(value: unknown): string {
 }
 
 function variableEmpty(): WebhookError {
-  return new WebhookError(
+  return optionError(
     "WEBHOOK_SECRET is set and empty. Set it to the secret of your webhooks, or unset it and pass { secret: false } to accept deliveries without a secret.",
-    { code: "OPTION_INVALID" },
   );
 }
 

@@ -1,8 +1,9 @@
 import { type Context, type Handler, Hono } from "hono";
-import { messageOf } from "../core/error-message.ts";
+import { messageOf } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import { ownField } from "../core/own-field.ts";
+import { optionError } from "../core/option-error.ts";
+import { readOwnField } from "../core/read-field.ts";
 import { answerError, internalError, isResponse } from "./answer.ts";
 import { pageForBrowsers } from "./browser-answer.ts";
 import { MountPoint, type MountPointOptions } from "./mount-point.ts";
@@ -133,7 +134,7 @@ function refusalOf(cause: unknown): Response | undefined {
 
 /** Hono's default for errors writes to the console and answers with text. */
 function hasDefaultErrorHandler(app: Hono): boolean {
-  return ownField(app, "errorHandler") === ownField(new Hono(), "errorHandler");
+  return readOwnField(app, "errorHandler") === readOwnField(new Hono(), "errorHandler");
 }
 
 /** How Hono reads the path of a request unless the app has an option of its own: strictly and not. */
@@ -144,14 +145,11 @@ function defaultGetPaths(): readonly unknown[] {
 /** @throws `OPTION_INVALID` */
 function checkedApp(given: HonoApp): Hono {
   if (!isHono(given)) {
-    throw new WebhookError('Option "app" is not a Hono app. Pass what `new Hono()` returns.', {
-      code: "OPTION_INVALID",
-    });
+    throw optionError('Option "app" is not a Hono app. Pass what `new Hono()` returns.');
   }
   if (takenApps.has(given)) {
-    throw new WebhookError(
+    throw optionError(
       'Option "app" belongs to another WebhooksServer already. Create a Hono app for each server, and mount the servers in a common parent: `parent.route("/a", first.app)`.',
-      { code: "OPTION_INVALID" },
     );
   }
   return given;
@@ -173,16 +171,15 @@ function nothingFound(): WebhookError {
 }
 
 function routesRefused(cause: unknown): WebhookError {
-  return new WebhookError(
+  return optionError(
     `Hono refused to add the built-in routes (${messageOf(cause)}). Create the server before the option "app" answers its first request.`,
-    { code: "OPTION_INVALID", cause },
+    { cause },
   );
 }
 
 function routeHidden(path: string, basePath: string): WebhookError {
-  return new WebhookError(
+  return optionError(
     `The app has a route or middleware at "${path}", which never matches with the option basePath: "${basePath}". Paths in the app do not contain the base path: register it as "${path.slice(basePath.length) || "/"}", or leave out the option.`,
-    { code: "OPTION_INVALID" },
   );
 }
 

@@ -1,5 +1,6 @@
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { WebhookError } from "../core/errors.ts";
+import { endpointUnknown } from "./find-endpoint.ts";
 import type { WebhooksServer } from "./webhooks-server.ts";
 
 /** What {@link settled} can be told. */
@@ -36,10 +37,7 @@ export async function settled(
   const timeoutMs = toMilliseconds(timeout, "timeout");
   // It would count as settled for ever.
   if (endpoint !== undefined && !server.endpointNames.includes(endpoint)) {
-    throw new WebhookError(
-      `There is no endpoint "${endpoint}": name one that the server has: ${server.endpointNames.join(", ") || "none yet"}.`,
-      { code: "ENDPOINT_UNKNOWN" },
-    );
+    throw endpointUnknown(endpoint, server.endpointNames);
   }
   const giveUpAt = performance.now() + timeoutMs;
   for (;;) {

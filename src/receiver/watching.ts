@@ -1,5 +1,4 @@
-import { WebhookError } from "../core/errors.ts";
-import { suggest } from "../core/suggest.ts";
+import { optionError, suggest } from "../core/option-error.ts";
 import { coversScope } from "../payload/scope.ts";
 import { parseDomain, parseWatch, type WatchedThing, type WebhookDomain, webhookDomains } from "../payload/watch.ts";
 
@@ -13,9 +12,9 @@ export function readWatch(option: string | readonly string[] | undefined): reado
   const watch = textsOf(option).map((text) => {
     const watched = parseWatch(text);
     if ("type" in watched) return watched;
-    throw optionInvalid(`Option "watch" is ${JSON.stringify(text)}. ${watched.problem}`);
+    throw optionError(`Option "watch" is ${JSON.stringify(text)}. ${watched.problem}`);
   });
-  if (watch.length === 0) throw optionInvalid('Option "watch" is empty: give something to watch, or leave it out.');
+  if (watch.length === 0) throw optionError('Option "watch" is empty: give something to watch, or leave it out.');
   return watch.filter(
     ({ type, name }, index) => watch.findIndex((other) => other.type === type && other.name === name) === index,
   );
@@ -35,13 +34,13 @@ export function readDomains(
   const domains = textsOf(option).map((text) => {
     const domain = parseDomain(text);
     if (domain !== undefined) return domain;
-    throw optionInvalid(
+    throw optionError(
       `Option "domains" is ${JSON.stringify(text)}.${suggest(text, webhookDomains)} Domains are ${webhookDomains.join(", ")}.`,
     );
   });
-  if (domains.length === 0) throw optionInvalid('Option "domains" is empty: give one, or leave it out for both.');
+  if (domains.length === 0) throw optionError('Option "domains" is empty: give one, or leave it out for both.');
   if (!domains.some((domain) => wanted.includes(domain))) {
-    throw optionInvalid(
+    throw optionError(
       `Option "domains" is ${domains.join(", ")}, and option "scope" takes nothing of that: leave "domains" out, or give ${wanted.join(", ")}.`,
     );
   }
@@ -60,8 +59,4 @@ function textsOf(option: string | readonly string[]): readonly string[] {
   // Whoever writes JavaScript may give anything.
   const given: unknown = option;
   return (Array.isArray(given) ? given : [given]).map(String);
-}
-
-function optionInvalid(message: string): WebhookError {
-  return new WebhookError(message, { code: "OPTION_INVALID" });
 }

@@ -1,4 +1,5 @@
 import { WebhookError } from "../core/errors.ts";
+import { optionError } from "../core/option-error.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
 import {
   createEndpoint,
@@ -88,9 +89,8 @@ export function createWebhookFunction({ add, expectMethod }: WebhookFunctionOpti
     const handler = given.find((argument) => typeof argument === "function");
     const options = given.find((argument) => typeof argument === "object") ?? {};
     if (!handler && given.length > 2) {
-      throw new WebhookError(
+      throw optionError(
         `${callText(name, options)} got ${String(given[2])} as its handler: pass a function as the last argument.`,
-        { code: "OPTION_INVALID" },
       );
     }
     if (!handler) return decorator(name, options);

@@ -1,4 +1,4 @@
-import { maskUrl } from "../core/url-secrets.ts";
+import { maskUrl } from "../core/urls.ts";
 import type { Webhook } from "../hub/contract/webhooks.ts";
 import { hidesSecret } from "../hub/hidden-secret.ts";
 import type { EnableStep, FieldChange, LeftAlone, RegistrationStep, SecretChange } from "./report.ts";

@@ -1,4 +1,4 @@
-import { WebhookError } from "../core/errors.ts";
+import { optionError } from "../core/option-error.ts";
 import {
   type DetailedServer,
   type EndpointDetails,
@@ -62,9 +62,7 @@ export async function register(
   options: RegisterOptions,
 ): Promise<RegistrationReport> {
   if (!isDetailedServer(server)) {
-    throw new WebhookError("register() needs a WebhooksServer, and a recent one, as its first argument.", {
-      code: "OPTION_INVALID",
-    });
+    throw optionError("register() needs a WebhooksServer, and a recent one, as its first argument.");
   }
   return registerSource(server[serverDetails](), hub, options);
 }
@@ -79,9 +77,8 @@ export async function registerSource(
   const baseUrl = checkBaseUrl(options.baseUrl, { hub: hub.endpoint });
   const secret = checkSecret(options.secret ?? source.secret);
   if (removeSecret && secret !== undefined) {
-    throw new WebhookError(
+    throw optionError(
       "removeSecret and a secret cannot be combined. Unset WEBHOOK_SECRET and the option secret of the server to remove the secret, or leave out removeSecret.",
-      { code: "OPTION_INVALID" },
     );
   }
   const state = new StateFile({ path: options.state, hub: hub.endpoint });

@@ -1,5 +1,5 @@
-import { WebhookError } from "../core/errors.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
+import { optionError } from "../core/option-error.ts";
 import type { RegistrationSession } from "./state.ts";
 
 /** A process on this machine that lives answers at once. */
@@ -12,9 +12,8 @@ const longestAnswerMs = 5_000;
  */
 export function checkSession({ id, alive }: RegistrationSession): RegistrationSession {
   if (id !== "" && alive.answer !== "" && isOnThisMachine(alive.url)) return { id, alive };
-  throw new WebhookError(
+  throw optionError(
     'The session needs an id, and "alive" an http address on this machine with what that answers, such as { url: "http://127.0.0.1:7860/alive", answer: "…" }.',
-    { code: "OPTION_INVALID" },
   );
 }
 

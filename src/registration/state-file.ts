@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { messageOf } from "../core/error-message.ts";
+import { messageOf } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
 import { checkPrivateFolder, makePrivateFolder, syncFolder } from "../core/private-folder.ts";
 import { withFileLock } from "./file-lock.ts";

@@ -1,6 +1,6 @@
-import { readBaseAddress } from "../core/base-address.ts";
-import { WebhookError } from "../core/errors.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
+import { optionError } from "../core/option-error.ts";
+import { readBaseUrl } from "../core/urls.ts";
 
 /**
  * Reads the public address of a server, without a trailing slash.
@@ -9,15 +9,15 @@ import { isLoopbackHost } from "../core/loopback.ts";
  * and the address leads to this machine alone.
  */
 export function checkBaseUrl(baseUrl: string, { hub }: { hub: string }): string {
-  const read = readBaseAddress(baseUrl);
+  const read = readBaseUrl(baseUrl);
   if (read === undefined) {
-    throw optionInvalid(
+    throw optionError(
       "The public address of the server (--base-url, baseUrl in code) is not usable: give an http or https address without user name, password, query and fragment, such as https://me-bot.hf.space.",
     );
   }
   const { origin, hostname } = new URL(read);
   if (isLoopbackHost(hostname) && !isLoopbackHost(new URL(hub).hostname)) {
-    throw optionInvalid(
+    throw optionError(
       `The Hub at ${hub} cannot reach ${origin}, which is this machine and nothing else: give the public address of the server, or use hub-webhooks dev, which opens a tunnel.`,
     );
   }
@@ -31,11 +31,7 @@ export function checkBaseUrl(baseUrl: string, { hub }: { hub: string }): string 
  */
 export function checkSecret(secret: string | undefined): string | undefined {
   if (secret === undefined || /^[!-~]([ -~]*[!-~])?$/.test(secret)) return secret;
-  throw optionInvalid(
+  throw optionError(
     "The secret cannot be carried by HTTP: give printable ASCII characters, without white space at its ends, here and to the server.",
   );
-}
-
-function optionInvalid(message: string): WebhookError {
-  return new WebhookError(message, { code: "OPTION_INVALID" });
 }

@@ -1,5 +1,5 @@
 import { BlockList, isIPv4 } from "node:net";
-import { WebhookError } from "../core/errors.ts";
+import { isPort, optionError } from "../core/option-error.ts";
 import { tunnelFailure } from "./provider.ts";
 import { systemCode } from "./system-code.ts";
 
@@ -36,9 +36,8 @@ export function localtunnelOrigin(host: string | undefined): string {
   const address = host ?? (process.env.LOCALTUNNEL_HOST || defaultHost);
   const origin = httpOrigin(address);
   if (origin !== undefined) return origin;
-  throw new WebhookError(
+  throw optionError(
     `The address of the tunnel's server (LOCALTUNNEL_HOST, --tunnel-host for dev, or "host" in code) is not usable: give one such as ${defaultHost}.`,
-    { code: "OPTION_INVALID" },
   );
 }
 
@@ -116,7 +115,7 @@ function checkRegistration(answer: object, origin: string): Registration {
   if (url === undefined) throw tunnelFailure(`${origin} gives a tunnel without a usable http(s) URL.`);
 
   const port = "port" in answer ? answer.port : undefined;
-  if (!isPositiveInteger(port) || port > 65_535) throw tunnelFailure(`${origin} gives a tunnel without a usable port.`);
+  if (!isPositiveInteger(port) || !isPort(port)) throw tunnelFailure(`${origin} gives a tunnel without a usable port.`);
 
   const connections = "max_conn_count" in answer ? answer.max_conn_count : undefined;
   return {

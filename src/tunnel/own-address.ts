@@ -1,5 +1,5 @@
-import { readBaseAddress } from "../core/base-address.ts";
-import { WebhookError } from "../core/errors.ts";
+import { optionError } from "../core/option-error.ts";
+import { readBaseUrl } from "../core/urls.ts";
 import type { ProviderTunnel } from "./provider.ts";
 
 /**
@@ -8,11 +8,10 @@ import type { ProviderTunnel } from "./provider.ts";
  * @throws `OPTION_INVALID` when it is none.
  */
 export function readPublicUrl(address: string): string {
-  const read = readBaseAddress(address);
+  const read = readBaseUrl(address);
   if (read !== undefined) return read;
-  throw new WebhookError(
+  throw optionError(
     'Option "publicUrl" is not usable: give the http(s) address that leads to the port, such as https://hooks.example.com, without a user name, a query or a fragment.',
-    { code: "OPTION_INVALID" },
   );
 }
 

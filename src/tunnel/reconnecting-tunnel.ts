@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { exponentialBackoff } from "../core/backoff.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { TunnelClock } from "./clock.ts";
 import { checkPublicUrl } from "./probe.ts";
@@ -6,10 +7,10 @@ import type { ProviderTunnel } from "./provider.ts";
 import { type TunnelEvents, type TunnelListener, TunnelListeners } from "./tunnel-events.ts";
 import type { TunnelPlan } from "./tunnel-options.ts";
 
-/** Waits in milliseconds: between two probes while opening, and between two attempts to open a lost tunnel again. */
+/** Milliseconds between two probes while opening. */
 const probeInterval = 500;
-const firstWait = 1_000;
-const longestWait = 30_000;
+/** Between two attempts to open a lost tunnel again. */
+const backoff = { firstMs: 1_000, maxMs: 30_000 };
 
 /** After how many milliseconds a local port that neither takes nor refuses a connection counts as busy. */
 const longestLocalConnect = 1_000;
@@ -119,8 +120,8 @@ export class TunnelKeeper {
   async #openAgain(): Promise<void> {
     let stands = !this.#connection.lost.aborted;
     let insists = true;
-    for (let attempt = 0; !this.#isClosed; attempt += 1) {
-      await this.#clock.pause(Math.min(firstWait * 2 ** attempt, longestWait), this.#closing.signal);
+    for (let attempt = 1; !this.#isClosed; attempt += 1) {
+      await this.#clock.pause(exponentialBackoff(attempt, backoff), this.#closing.signal);
       if (this.#isClosed) return;
       // It may have come back by itself, and opening another one could change the URL.
       if (stands && (await this.#check()) === undefined) return this.#resume(this.#connection);

@@ -1,5 +1,6 @@
 import { type Duration, toMilliseconds } from "../core/duration.ts";
-import { WebhookError } from "../core/errors.ts";
+import type { WebhookError } from "../core/errors.ts";
+import { isPort, optionError } from "../core/option-error.ts";
 import { isSubdomain } from "./localtunnel-registration.ts";
 import { ownTunnel, readPublicUrl } from "./own-address.ts";
 import type { Probe } from "./probe.ts";
@@ -84,19 +85,21 @@ export function planTunnel(options: OpenTunnelOptions): TunnelPlan {
 function checkProvider(provider: string): void {
   if (Object.hasOwn(providers, provider)) return;
   const known = Object.keys(providers).join(", ");
-  throw invalid(`Option "provider" names none that is known: give one of ${known}, or leave it out.`);
+  throw optionError(`Option "provider" names none that is known: give one of ${known}, or leave it out.`);
 }
 
 function checkPort(port: number): void {
-  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return;
-  throw invalid(`Option "port" is ${port}: give the port your server listens on, 1 to 65535.`);
+  if (isPort(port, { min: 1 })) return;
+  throw optionError({ option: "port", value: port, expected: "the port that your server listens on, from 1 to 65535" });
 }
 
 function checkSubdomain(subdomain: string | undefined): void {
   if (subdomain === undefined || isSubdomain(subdomain)) return;
-  throw invalid(
-    `Option "subdomain" is ${JSON.stringify(subdomain)}: give 4 to 63 lower-case letters, digits and hyphens, with no hyphen at either end.`,
-  );
+  throw optionError({
+    option: "subdomain",
+    value: subdomain,
+    expected: "4 to 63 lower-case letters, digits and hyphens, with no hyphen at either end",
+  });
 }
 
 /** A wish that is not granted is an error and not a surprise. */
@@ -105,14 +108,10 @@ function checkTogether({ provider, publicUrl, host, subdomain }: OpenTunnelOptio
   if (publicUrl !== undefined) {
     const excluded = provider === undefined ? localtunnelOnly : "provider";
     if (excluded === undefined) return;
-    throw invalid(`Option "publicUrl" is the address of a tunnel of your own, so leave out "${excluded}", or it.`);
+    throw optionError(`Option "publicUrl" is the address of a tunnel of your own, so leave out "${excluded}", or it.`);
   }
   if (provider === undefined || provider === "localtunnel" || localtunnelOnly === undefined) return;
-  throw invalid(
+  throw optionError(
     `Option "${localtunnelOnly}" has no meaning for ${provider}, whose names come from an account: set up a named tunnel of your own there, run it, and give its address as "publicUrl" instead of "provider".`,
   );
-}
-
-function invalid(message: string): WebhookError {
-  return new WebhookError(message, { code: "OPTION_INVALID" });
 }

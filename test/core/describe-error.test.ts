@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { describeError, readField, toError } from "../../src/core/describe-error.ts";
+import { describeError, toError } from "../../src/core/describe-error.ts";
 import { HubError, WebhookError } from "../../src/core/errors.ts";
+import { readField } from "../../src/core/read-field.ts";
 import { isNonRetriable, retryTimeOf } from "../../src/receiver/handler-errors.ts";
 import { uninspectable } from "../support/uninspectable.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Duration, toMilliseconds } from "../../src/core/duration.ts";
+import { type Duration, formatDuration, toMilliseconds } from "../../src/core/duration.ts";
 
 const invalid = (duration: unknown) =>
   expect(() => Reflect.apply(toMilliseconds, undefined, [duration, "timeout"])).toThrow(
@@ -53,12 +53,6 @@ describe("A duration", () => {
     invalid(duration);
   });
 
-  test("that is refused is told, with what to write instead", () => {
-    expect(() => toMilliseconds(-5, "shutdownGrace")).toThrow(
-      'Option "shutdownGrace" is -5: give milliseconds as a number, or a text such as "500ms", "25s" or "10m", above zero and up to 24 days.',
-    );
-  });
-
   test("is always a whole number of milliseconds that a timer can wait for", () => {
     const unit = fc.constantFrom("ms", "s", "m", "h", "d");
     const text = fc
@@ -80,4 +74,21 @@ describe("A duration", () => {
       { numRuns: 300 },
     );
   });
+});
+
+test.each([
+  [0, "0 ms"],
+  [0.4, "0 ms"],
+  [999.4, "999 ms"],
+  [1_000, "1 s"],
+  [2_450, "2.5 s"],
+  [9_960, "10 s"],
+  [30_000, "30 s"],
+  [90_000, "1.5 min"],
+  [600_000, "10 min"],
+  [5_400_000, "1.5 h"],
+  [43_200_000, "12 h"],
+  [172_800_000, "2 d"],
+])("A duration of %d ms is written as %s", (milliseconds, text) => {
+  expect(formatDuration(milliseconds)).toBe(text);
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { durationText } from "../../src/core/duration-text.ts";
+import { formatDuration } from "../../src/core/duration.ts";
 import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
 import { defaultLimits } from "../../src/receiver/node/connection-limits.ts";
 
@@ -21,7 +21,7 @@ function tableIn(page: string, firstHeading: string): string[][] {
 
 test("The docs show the default waits between the attempts", () => {
   const { attempts, waitAfter } = createRetryPolicy({}, () => 0.5);
-  const waits = Array.from({ length: attempts - 1 }, (_, index) => durationText(waitAfter(index + 1)));
+  const waits = Array.from({ length: attempts - 1 }, (_, index) => formatDuration(waitAfter(index + 1)));
   const rows = tableIn("docs/background.md", "attempt");
   expect(rows.map(([attempt, wait]) => [attempt, wait])).toEqual(
     ["none", ...waits].map((wait, index) => [String(index + 1), wait]),
@@ -32,5 +32,5 @@ test("The docs show the default limits of a launched server", () => {
   const rows = new Map(tableIn("docs/security.md", "option").map(([option = "", value]) => [option, value]));
   expect(rows.get("`maxConnections`")).toBe(defaultLimits.maxConnections.toLocaleString("en-US"));
   expect(rows.get("`maxRequestsPerSocket`")).toBe(defaultLimits.maxRequestsPerSocket.toLocaleString("en-US"));
-  expect(rows.get("`timeouts.write`")).toBe(durationText(defaultLimits.writeMs));
+  expect(rows.get("`timeouts.write`")).toBe(formatDuration(defaultLimits.writeMs));
 });

@@ -187,11 +187,11 @@ describe("The endpoint of a job", () => {
     server.webhook("review", () => {});
     await expect(run({ endpoint: "retrian" })).rejects.toMatchObject({
       code: "ENDPOINT_UNKNOWN",
-      message: 'Unknown endpoint "retrian". Endpoints of the server: retrain, review.',
+      message: 'Unknown endpoint "retrian". Valid endpoints: retrain, review.',
     });
     await expect(runJob(new WebhooksServer(), { environment: { WEBHOOK_PAYLOAD } })).rejects.toMatchObject({
       code: "ENDPOINT_UNKNOWN",
-      message: expect.stringContaining("register a handler"),
+      message: expect.stringContaining("Register a handler"),
     });
   });
 });

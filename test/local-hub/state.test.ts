@@ -96,7 +96,7 @@ describe("A state file", () => {
 
   test("keeps a retry that is due in more days than a timer runs, until its day", async () => {
     const day = 86_400_000;
-    const longestTimer = 2_147_483_647;
+    const maxTimerMs = 2_147_483_647;
     const state = stateFile();
     const clock = { now: Date.UTC(2026, 0, 31) };
     const target = await openTarget(500, 200);
@@ -118,7 +118,7 @@ describe("A state file", () => {
     };
     const second = await restart(first, { state, backoff: "24d", now: () => clock.now });
     clock.now += 25 * day;
-    wakeAfter(longestTimer);
+    wakeAfter(maxTimerMs);
     expect(await second.entries(id)).toHaveLength(1);
     clock.now += day;
     wakeAfter(day);

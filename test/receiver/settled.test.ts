@@ -70,7 +70,7 @@ describe("settled(server)", () => {
     server.webhook("retrain", background, () => {});
     await expect(settled(server, { endpoint: "retrian" })).rejects.toMatchObject({
       code: "ENDPOINT_UNKNOWN",
-      message: expect.stringContaining("that the server has: retrain."),
+      message: expect.stringContaining("Valid endpoints: retrain."),
     });
   });
 

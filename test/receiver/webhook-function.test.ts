@@ -182,7 +182,7 @@ describe("webhook as a decorator", () => {
     }
     new Bot();
     expect(() => new Bot()).toThrow(
-      expect.objectContaining({ code: "ENDPOINT_EXISTS", message: expect.stringContaining("instantiated once") }),
+      expect.objectContaining({ code: "ENDPOINT_EXISTS", message: expect.stringContaining("instantiated only once") }),
     );
   });
 

@@ -88,14 +88,14 @@ describe("receive", () => {
       { endpoint: "third" },
       {
         code: "ENDPOINT_UNKNOWN",
-        message: 'There is no endpoint "third": name one that the server has: first, second.',
+        message: 'Unknown endpoint "third". Valid endpoints: first, second.',
       },
     ],
     [
       "none of any name",
       [],
       { endpoint: "third" },
-      { code: "ENDPOINT_UNKNOWN", message: 'There is no endpoint "third": name one that the server has: none yet.' },
+      { code: "ENDPOINT_UNKNOWN", message: "The server has no endpoint. Register a handler with server.webhook()." },
     ],
   ])("rejects where there are: %s", async (_what, names, options, expected) => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });

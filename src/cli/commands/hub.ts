@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
-import { plainJson } from "../../core/plain-text.ts";
+import { plainJson } from "../../core/terminal-text.ts";
 import { examples } from "../examples.ts";
 import type { Invocation } from "../invocation.ts";
 import type { Output } from "../output.ts";

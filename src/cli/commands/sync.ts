@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { plainText } from "../../core/plain-text.ts";
+import { plainText } from "../../core/terminal-text.ts";
 import type { RegisterOptions } from "../../registration/register.ts";
 import { canAsk, confirm } from "../confirm.ts";
 import { examples } from "../examples.ts";

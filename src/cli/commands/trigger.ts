@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { WebhookError } from "../../core/errors.ts";
-import { plainJson } from "../../core/plain-text.ts";
+import { plainJson } from "../../core/terminal-text.ts";
 import type { PayloadEdit } from "../../payload/edit.ts";
 import { examples } from "../examples.ts";
 import type { Invocation } from "../invocation.ts";

@@ -1,5 +1,6 @@
-import { WebhookError } from "../../core/errors.ts";
+import type { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
+import { optionError } from "../../core/option-error.ts";
 import { BullmqInbox, type BullmqInboxOptions } from "./bullmq-inbox.ts";
 import { loadPostgresPackages, loadRedisPackages } from "./packages.ts";
 import { connectPostgres } from "./postgres.ts";
@@ -57,8 +58,7 @@ export async function openBullmqInbox({
 
 /** The URL is not shown, nor is what says why: both may hold a password. */
 function urlInvalid(): WebhookError {
-  return new WebhookError(
+  return optionError(
     "INBOX_URL is no valid URL: what of the user or the password is no letter or digit has to be percent-encoded, as in redis://user:p%40ss@host:6379/0.",
-    { code: "OPTION_INVALID" },
   );
 }

@@ -1,6 +1,7 @@
 import type { QueueOptions } from "bullmq";
 import type { Redis, RedisOptions } from "ioredis";
 import { WebhookError } from "../../core/errors.ts";
+import { optionError } from "../../core/option-error.ts";
 import { withDeadline } from "./deadline.ts";
 import type { Bullmq, Ioredis } from "./packages.ts";
 import {
@@ -152,9 +153,7 @@ function connectionOptions({
 }
 
 function databaseInvalid(): WebhookError {
-  return new WebhookError("The path of a redis:// URL is the number of a database, as in redis://host:6379/0.", {
-    code: "OPTION_INVALID",
-  });
+  return optionError("The path of a redis:// URL is the number of a database, as in redis://host:6379/0.");
 }
 
 /** A server that is not there at the start is an error; afterwards it is waited for. */

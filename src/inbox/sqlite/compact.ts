@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { messageOf } from "../../core/error-message.ts";
+import { messageOf } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { openInboxDatabase } from "./database.ts";
 import { isBusy, isFull } from "./sqlite-error.ts";

@@ -1,4 +1,4 @@
-import { messageOf } from "../../core/error-message.ts";
+import { messageOf } from "../../core/describe-error.ts";
 import type { InboxProblem } from "../inbox.ts";
 import type { DamageLog } from "./damage-log.ts";
 import type { GroupCommit } from "./group-commit.ts";

@@ -1,4 +1,4 @@
-import { messageOf } from "../../core/error-message.ts";
+import { messageOf } from "../../core/describe-error.ts";
 import type { Logger } from "../../core/logger.ts";
 import { defaultMaxBlockedMs } from "../blocked-loop.ts";
 import type {

@@ -1,4 +1,4 @@
-import { maskUrl, secretsInUrl } from "../../core/url-secrets.ts";
+import { maskUrl, secretsInUrl } from "../../core/urls.ts";
 import type { JobRunner } from "../jobs/job-runner.ts";
 import type { PendingDelivery } from "../store/delivery-store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";

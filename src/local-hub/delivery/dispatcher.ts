@@ -1,4 +1,5 @@
-import { longestTimer } from "../../core/duration.ts";
+import { exponentialBackoff } from "../../core/backoff.ts";
+import { maxTimerMs } from "../../core/duration.ts";
 import type { Logger } from "../../core/logger.ts";
 import { suspendedAfterFailure } from "../../hub/contract/webhooks.ts";
 import type { JobRunner } from "../jobs/job-runner.ts";
@@ -143,10 +144,10 @@ export class Dispatcher {
     const waitMs = Math.max(0, due.dueAt - this.#options.now());
     const wake = () => {
       this.#timers.delete(due.deliveryId);
-      if (waitMs > longestTimer) this.#schedule(due);
+      if (waitMs > maxTimerMs) this.#schedule(due);
       else this.#enqueue(due);
     };
-    this.#timers.set(due.deliveryId, setTimeout(wake, Math.min(waitMs, longestTimer)));
+    this.#timers.set(due.deliveryId, setTimeout(wake, Math.min(waitMs, maxTimerMs)));
   }
 
   #enqueue({ deliveryId, webhookId }: { deliveryId: string; webhookId: string }): void {
@@ -180,7 +181,7 @@ export class Dispatcher {
         : {
             ...{ deliveryId, webhookId: webhook.id, logId: newId(), body: pending.body },
             attempt: pending.attempt + 1,
-            dueAt: now() + limits.backoffMs * 2 ** (pending.attempt - 1),
+            dueAt: now() + exponentialBackoff(pending.attempt, { firstMs: limits.backoffMs }),
           };
     const noted = store.atOnce(() => {
       const kept = this.#note(webhook.id, entry);

@@ -2,7 +2,7 @@ import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
-import { messageOf } from "../../core/error-message.ts";
+import { messageOf } from "../../core/describe-error.ts";
 import { isLoopbackAddress } from "../../core/loopback.ts";
 
 /** What of an answer is kept; more is not read. */

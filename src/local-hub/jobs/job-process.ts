@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
-import { longestTimer } from "../../core/duration.ts";
+import { maxTimerMs } from "../../core/duration.ts";
 
 /** How long a process may take to end after it was asked to, before it is made to. */
 const killAfterMs = 5_000;
@@ -59,7 +59,7 @@ export function runJobProcess(options: JobProcessOptions): Promise<string | unde
     const limit =
       timeoutSeconds === null
         ? undefined
-        : setTimeout(() => end(`not done within ${timeoutSeconds} s`), Math.min(timeoutSeconds * 1000, longestTimer));
+        : setTimeout(() => end(`not done within ${timeoutSeconds} s`), Math.min(timeoutSeconds * 1000, maxTimerMs));
     signal.addEventListener("abort", cancel, { once: true });
     addRunning(child);
     const streams = [child.stdout, child.stderr].filter((stream) => stream !== null);

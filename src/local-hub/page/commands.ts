@@ -1,4 +1,4 @@
-import { shellWord } from "../../core/shell-word.ts";
+import { toShellWord } from "../../core/escape.ts";
 import { developmentTokens } from "../accounts.ts";
 import { triggerWords } from "../resources/webhooks.ts";
 import type { HubPageInfo, HubPageWebhook } from "./info.ts";
@@ -17,15 +17,15 @@ export function createCommand({ baseUrl }: Pick<HubPageInfo, "baseUrl">): string
 /** The command that brings a webhook back to work, with a token of its owner. */
 export function enableCommand({ baseUrl, id, owner }: { baseUrl: string; id: string; owner: string }): string {
   const token = developmentTokens.find(({ user, tokenRole }) => user === owner && tokenRole === "write")?.token;
-  return commandLine(baseUrl, token ?? usualToken, [`enable ${shellWord(id)}`]);
+  return commandLine(baseUrl, token ?? usualToken, [`enable ${toShellWord(id)}`]);
 }
 
 /** The command that lets something happen that the webhook watches. */
 export function eventCommand({ baseUrl, webhook }: { baseUrl: string; webhook: HubPageWebhook }): string {
-  return `HF_ENDPOINT=${shellWord(baseUrl)} \\\n  hub-webhooks trigger ${triggerWords(webhook).map(shellWord).join(" ")}`;
+  return `HF_ENDPOINT=${toShellWord(baseUrl)} \\\n  hub-webhooks trigger ${triggerWords(webhook).map(toShellWord).join(" ")}`;
 }
 
 function commandLine(baseUrl: string, token: string, words: readonly string[]): string {
   const line = [`hub-webhooks ${words[0]}`, ...words.slice(1)].join(" \\\n  ");
-  return `HF_ENDPOINT=${shellWord(baseUrl)} HF_TOKEN=${token} \\\n  ${line}`;
+  return `HF_ENDPOINT=${toShellWord(baseUrl)} HF_TOKEN=${token} \\\n  ${line}`;
 }

@@ -1,7 +1,7 @@
 import { hashAssets } from "../../console/assets.ts";
 import { copyScript } from "../../console/copy-script.ts";
 import { pageResponse } from "../../console/response.ts";
-import { showHidden } from "../../core/visible-text.ts";
+import { escapeHidden } from "../../core/escape.ts";
 import { renderDocument } from "./document.ts";
 import type { HubPageInfo } from "./info.ts";
 import { refreshScript } from "./refresh-script.ts";
@@ -24,7 +24,7 @@ const assets = hashAssets({ "styles.css": styles, "page.js": `${copyScript}\n${r
 export function hubPage(info: HubPageInfo, now: Date = new Date()): Response {
   const addresses = { styles: `_page/${assets.nameOf("styles.css")}`, script: `_page/${assets.nameOf("page.js")}` };
   // Over the whole page, so that no field can be forgotten: the markup itself holds none of these characters.
-  const page = showHidden(renderDocument(info, now, addresses));
+  const page = escapeHidden(renderDocument(info, now, addresses));
   return pageResponse(page, { frameAncestors: "'none'", connects: true });
 }
 

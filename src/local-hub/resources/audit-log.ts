@@ -1,6 +1,6 @@
 import { HTTPException } from "hono/http-exception";
 import type { Logger } from "../../core/logger.ts";
-import { suggest } from "../../core/suggest.ts";
+import { suggest } from "../../core/option-error.ts";
 import {
   type AuditLogEvent,
   auditLogTypes,

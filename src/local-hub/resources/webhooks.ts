@@ -1,4 +1,4 @@
-import { maskUrl } from "../../core/url-secrets.ts";
+import { maskUrl } from "../../core/urls.ts";
 import { suspendedAfterFailure } from "../../hub/contract/webhooks.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { Markup } from "../../console/markup.ts";
-import { timeUnits } from "../../core/duration-text.ts";
+import { timeUnits } from "../../core/duration.ts";
 
 /** A moment to the second, in UTC: `2026-09-01 10:03:20 UTC`. */
 export function moment(at: Date): Markup {

@@ -4,7 +4,7 @@ import { pageDocument } from "../../console/document.ts";
 import type { Markup } from "../../console/markup.ts";
 import { pageResponse } from "../../console/response.ts";
 import type { WebhookError } from "../../core/errors.ts";
-import { showHidden } from "../../core/visible-text.ts";
+import { escapeHidden } from "../../core/escape.ts";
 import { assetAddress, listAddress } from "./address.ts";
 import { type DeliveryView, deliveryMain, deliveryTitle } from "./delivery.ts";
 import { type ListView, listMain, listTitle } from "./list.ts";
@@ -63,5 +63,5 @@ function page(title: string, main: Markup, home: string): Response {
     main,
   });
   // Over the whole page, so that no field can be forgotten: the markup itself holds none of these characters.
-  return pageResponse(showHidden(document), { frameAncestors: "'none'", connects: true });
+  return pageResponse(escapeHidden(document), { frameAncestors: "'none'", connects: true });
 }

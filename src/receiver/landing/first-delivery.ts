@@ -1,4 +1,4 @@
-import { quoteWord } from "../../core/shell-word.ts";
+import { quoteShellWord } from "../../core/escape.ts";
 import { webhookPayload } from "../../payload/samples.ts";
 import { isKnownScope } from "../../payload/schema.ts";
 import type { LandingInfo } from "./info.ts";
@@ -15,10 +15,10 @@ export function firstDeliveryCommand({ endpoints, secretIsSet }: LandingInfo): s
   if (!endpoint) return undefined;
   const payload = webhookPayload(endpoint.scopes.find(isKnownScope) ?? "repo.content");
   return [
-    `curl ${quoteWord(endpoint.url)}`,
+    `curl ${quoteShellWord(endpoint.url)}`,
     `--header "Content-Type: application/json"`,
     ...(secretIsSet ? [`--header "X-Webhook-Secret: $WEBHOOK_SECRET"`] : []),
-    `--data ${quoteWord(writeJson(payload))}`,
+    `--data ${quoteShellWord(writeJson(payload))}`,
   ].join(" \\\n  ");
 }
 

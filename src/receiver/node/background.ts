@@ -1,6 +1,6 @@
 import { readEnvironment } from "../../core/environment.ts";
 import type { Logger } from "../../core/logger.ts";
-import { maskUrl } from "../../core/url-secrets.ts";
+import { maskUrl } from "../../core/urls.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
 import { defaultInboxUrl, openInbox } from "../../inbox/open-inbox.ts";
 import { isTestRun } from "../runtime.ts";

@@ -1,9 +1,9 @@
-import { readBaseAddress } from "../../core/base-address.ts";
 import { toMilliseconds } from "../../core/duration.ts";
 import { readEnvironment } from "../../core/environment.ts";
-import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { isLoopbackHost } from "../../core/loopback.ts";
+import { checkCount, checkPort, optionError } from "../../core/option-error.ts";
+import { readBaseUrl } from "../../core/urls.ts";
 import { dashboardPath } from "../dashboard/serve.ts";
 import { webhooksPath } from "../delivery-request.ts";
 import { webhookSettingsPage } from "../hub-pages.ts";
@@ -54,8 +54,7 @@ export async function launch(target: LaunchTarget, options: LaunchOptions): Prom
     fetch: target.fetch,
     deliver: target.deliver,
     host,
-    port:
-      options.port === undefined ? environmentPort() : checkedPort(options.port, `Option "port" is ${options.port}`),
+    port: options.port === undefined ? environmentPort() : checkPort(options.port),
     timeouts: listenTimeouts(options.timeouts ?? {}),
     limits: connectionLimits(options),
     log: () => target.refusals,
@@ -100,11 +99,10 @@ function givenPublicUrl(option: LaunchOptions["publicUrl"]): () => string | unde
   if (typeof option === "function") return option;
   const address = option ?? readEnvironment("PUBLIC_URL");
   if (address === undefined) return () => undefined;
-  const base = readBaseAddress(address);
+  const base = readBaseUrl(address);
   if (base === undefined) {
-    throw new WebhookError(
+    throw optionError(
       'The public address (option "publicUrl" or PUBLIC_URL) is not usable: give an http or https address without user name, password, query and fragment, such as https://bot.example.com.',
-      { code: "OPTION_INVALID" },
     );
   }
   return () => base;
@@ -153,12 +151,7 @@ function sayDashboard({ dashboard, log }: LaunchTarget, url: string): void {
 
 function environmentPort(): number {
   const text = readEnvironment("PORT") ?? "7860";
-  return checkedPort(text.trim() === "" ? Number.NaN : Number(text), `PORT is ${JSON.stringify(text)}`);
-}
-
-function checkedPort(port: number, setting: string): number {
-  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new WebhookError(`${setting}: give a number from 0 to 65535.`, { code: "OPTION_INVALID" });
+  return checkPort(text.trim() === "" ? Number.NaN : Number(text), { variable: "PORT", value: text });
 }
 
 /** The Hub gives up after 30 seconds, so no delivery takes longer. */
@@ -166,9 +159,8 @@ function listenTimeouts({ headers, request, keepAlive }: NonNullable<LaunchOptio
   const requestMs = toMilliseconds(request ?? "30s", "timeouts.request");
   const headersMs = toMilliseconds(headers ?? Math.min(15_000, requestMs), "timeouts.headers");
   if (headersMs > requestMs) {
-    throw new WebhookError(
+    throw optionError(
       `Option "timeouts.headers" is ${headersMs} ms, longer than "timeouts.request" (${requestMs} ms): headers are part of a request. Raise "timeouts.request" or lower "timeouts.headers".`,
-      { code: "OPTION_INVALID" },
     );
   }
   return { headersMs, requestMs, keepAliveMs: toMilliseconds(keepAlive ?? "10s", "timeouts.keepAlive") };
@@ -176,20 +168,16 @@ function listenTimeouts({ headers, request, keepAlive }: NonNullable<LaunchOptio
 
 function connectionLimits({ maxConnections, maxRequestsPerSocket, timeouts }: LaunchOptions): ConnectionLimits {
   return {
-    maxConnections: checkedLimit(maxConnections ?? defaultLimits.maxConnections, "maxConnections"),
-    maxRequestsPerSocket: checkedLimit(
+    maxConnections: checkCount(maxConnections ?? defaultLimits.maxConnections, "maxConnections", {
+      allowsInfinity: true,
+    }),
+    maxRequestsPerSocket: checkCount(
       maxRequestsPerSocket ?? defaultLimits.maxRequestsPerSocket,
       "maxRequestsPerSocket",
+      { allowsInfinity: true },
     ),
     writeMs: toMilliseconds(timeouts?.write ?? defaultLimits.writeMs, "timeouts.write"),
   };
-}
-
-function checkedLimit(limit: number, option: string): number {
-  if (limit === Number.POSITIVE_INFINITY || (Number.isSafeInteger(limit) && limit >= 1)) return limit;
-  throw new WebhookError(`Option "${option}" is ${limit}. Give a whole number of at least 1, or Infinity.`, {
-    code: "OPTION_INVALID",
-  });
 }
 
 /** What listens on every address is reached at this machine's own. */

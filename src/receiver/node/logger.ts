@@ -1,8 +1,8 @@
 import { pino } from "pino";
 import { readEnvironment } from "../../core/environment.ts";
-import { WebhookError } from "../../core/errors.ts";
+import { escapeHidden } from "../../core/escape.ts";
 import type { Logger } from "../../core/logger.ts";
-import { showHidden } from "../../core/visible-text.ts";
+import { optionError } from "../../core/option-error.ts";
 import { formatForTerminal } from "./terminal-log.ts";
 
 /**
@@ -12,14 +12,11 @@ import { formatForTerminal } from "./terminal-log.ts";
 export function createNodeLogger(redact: (line: string) => string = (line) => line): Logger {
   const level = readEnvironment("LOG_LEVEL") ?? "info";
   if (level !== "silent" && !Object.hasOwn(pino.levels.values, level.toLowerCase())) {
-    throw new WebhookError(
-      `LOG_LEVEL is "${level}": give one of ${Object.keys(pino.levels.values).join(", ")} or silent.`,
-      { code: "OPTION_INVALID" },
-    );
+    throw optionError(`LOG_LEVEL is "${level}": give one of ${Object.keys(pino.levels.values).join(", ")} or silent.`);
   }
   if (!process.stdout.isTTY) {
     const stdout = pino.destination(1);
-    const write = (line: string) => void stdout.write(isPlain(line) ? line : showHidden(line));
+    const write = (line: string) => void stdout.write(isPlain(line) ? line : escapeHidden(line));
     return pino({ level }, { write: (line) => write(redact(line)) });
   }
   return pino({ level }, { write: (line) => void process.stdout.write(formatForTerminal(redact(line))) });

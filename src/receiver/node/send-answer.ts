@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { hopByHopHeaders } from "../../core/hop-by-hop.ts";
+import { hopByHopHeaders } from "../../core/http-headers.ts";
 import { headersOf, type JsonAnswer } from "../answer.ts";
 
 /** What Hono's adapter sends where a `Response` names no type. */

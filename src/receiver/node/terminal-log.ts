@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { plainText } from "../../core/plain-text.ts";
+import { plainText } from "../../core/terminal-text.ts";
 
 const levels: Readonly<Record<number, { label: string; color: "gray" | "green" | "yellow" | "red" }>> = {
   20: { label: "debug", color: "gray" },

@@ -1,5 +1,5 @@
 import { readEnvironment } from "../../core/environment.ts";
-import { WebhookError } from "../../core/errors.ts";
+import { optionError } from "../../core/option-error.ts";
 import type { OpenTunnelOptions } from "../../tunnel/tunnel.ts";
 
 /**
@@ -13,8 +13,7 @@ export function readTunnelSetting(): boolean | Pick<OpenTunnelOptions, "provider
   if (value === "1" || value === "true") return true;
   if (value === "0" || value === "false") return false;
   if (value === "localtunnel" || value === "cloudflared" || value === "ngrok") return { provider: value };
-  throw new WebhookError(
+  throw optionError(
     "TUNNEL is not usable: give 1, localtunnel, cloudflared or ngrok, or 0 for none; the address of a tunnel of your own belongs into PUBLIC_URL.",
-    { code: "OPTION_INVALID" },
   );
 }

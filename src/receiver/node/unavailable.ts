@@ -3,6 +3,7 @@
  * "browser" field of package.json): bundling the real files would make `node:` modules a condition of loading anything.
  */
 import { WebhookError } from "../../core/errors.ts";
+import { optionError } from "../../core/option-error.ts";
 
 export { createConsoleLogger as createNodeLogger } from "../console-logger.ts";
 
@@ -27,9 +28,8 @@ export function openServerInbox(): never {
 
 /** @throws `OPTION_INVALID`, always. */
 export function openMetrics(): never {
-  throw new WebhookError(
+  throw optionError(
     "This runtime has no metrics, which need Node and prom-client: leave out the option `metrics`, and METRICS.",
-    { code: "OPTION_INVALID" },
   );
 }
 

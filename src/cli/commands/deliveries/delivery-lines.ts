@@ -1,4 +1,4 @@
-import { plainJson, plainText } from "../../../core/plain-text.ts";
+import { plainJson, plainText } from "../../../core/terminal-text.ts";
 import type { Output } from "../../output.ts";
 import { type DeliverySummary, deliveryColumns, deliveryRow } from "./delivery-result.ts";
 

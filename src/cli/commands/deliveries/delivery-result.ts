@@ -1,5 +1,5 @@
 import { summarizeEvent } from "../../../console/event-summary.ts";
-import { durationText } from "../../../core/duration-text.ts";
+import { formatDuration } from "../../../core/duration.ts";
 import type { ListOptions } from "../../../inbox/inbox.ts";
 import type { StoredDelivery } from "../../../inbox/stored-delivery.ts";
 import type { ServerInbox } from "../../../receiver/server-inbox.ts";
@@ -44,7 +44,7 @@ export const deliveryColumns: readonly Column[] = [
 export function deliveryRow(delivery: DeliverySummary): readonly string[] {
   const { id, endpoint, status, event = "", repo = "", receivedAt, attempts } = delivery;
   const durationMs = attempts.at(-1)?.durationMs;
-  const duration = durationMs === undefined ? "" : durationText(durationMs);
+  const duration = durationMs === undefined ? "" : formatDuration(durationMs);
   return [
     ...[id, endpoint, status, event, repo, receivedAt.toISOString()],
     ...[duration, String(attempts.length), noteOn(delivery)],

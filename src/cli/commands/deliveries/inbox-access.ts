@@ -1,7 +1,7 @@
-import { messageOf } from "../../../core/error-message.ts";
+import { messageOf } from "../../../core/describe-error.ts";
 import { WebhookError } from "../../../core/errors.ts";
 import type { Logger } from "../../../core/logger.ts";
-import { maskUrl, secretsInUrl } from "../../../core/url-secrets.ts";
+import { maskUrl, secretsInUrl } from "../../../core/urls.ts";
 import type { ServerInbox } from "../../../receiver/server-inbox.ts";
 import type { Shell } from "../../shell.ts";
 import { findInbox } from "./find-inbox.ts";

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { shellWord } from "../../../core/shell-word.ts";
+import { toShellWord } from "../../../core/escape.ts";
 import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
 import { examples } from "../../examples.ts";
 import {
@@ -54,7 +54,7 @@ export function addListDeliveries(deliveries: Command, { invocation, access }: D
         // The page may have been the last one, full to the brim.
         const { deliveries: more } = await inbox.list({ ...filter, cursor: found.next, limit: 1 });
         if (more.length > 0)
-          output.say(`There are more: add --cursor ${shellWord(found.next)}, or --all for all of them.`);
+          output.say(`There are more: add --cursor ${toShellWord(found.next)}, or --all for all of them.`);
       }),
     );
 }

@@ -1,5 +1,5 @@
-import { layOutJson } from "../../../core/json-layout.ts";
-import { plainJson } from "../../../core/plain-text.ts";
+import { indentJson } from "../../../core/indent-json.ts";
+import { plainJson } from "../../../core/terminal-text.ts";
 
 /**
  * A JSON text with a line for each value, which a terminal shows and does not obey; `undefined` where it is no JSON.
@@ -11,7 +11,7 @@ import { plainJson } from "../../../core/plain-text.ts";
  */
 export function prettyJson(text: string): string | undefined {
   if (!isJson(text)) return undefined;
-  return [...layOutJson(text)].map((part) => (part.startsWith('"') ? plainJson(JSON.parse(part)) : part)).join("");
+  return [...indentJson(text)].map((part) => (part.startsWith('"') ? plainJson(JSON.parse(part)) : part)).join("");
 }
 
 function isJson(text: string): boolean {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { WebhookError } from "../../../core/errors.ts";
-import { plainText } from "../../../core/plain-text.ts";
+import { plainText } from "../../../core/terminal-text.ts";
 import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
 import type { ServerInbox } from "../../../receiver/server-inbox.ts";
 import { canAsk, confirm } from "../../confirm.ts";

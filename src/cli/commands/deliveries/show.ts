@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { plainText } from "../../../core/plain-text.ts";
+import { plainText } from "../../../core/terminal-text.ts";
 import type { StoredDelivery } from "../../../inbox/stored-delivery.ts";
 import { examples } from "../../examples.ts";
 import type { Output } from "../../output.ts";

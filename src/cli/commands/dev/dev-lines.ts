@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
-import { plainText } from "../../../core/plain-text.ts";
-import { shellWord } from "../../../core/shell-word.ts";
+import { toShellWord } from "../../../core/escape.ts";
+import { plainText } from "../../../core/terminal-text.ts";
 import type { DevEndpoint, DevEvent, DevReady } from "../../../dev/dev-event.ts";
 import { formatForTerminal } from "../../../receiver/node/terminal-log.ts";
 import { framesOf } from "../../stack-frames.ts";
@@ -111,7 +111,7 @@ export class DevLines {
 
   #triggerCommand(hubUrl: string, words: readonly string[]): string {
     const elsewhere = hubUrl === this.#options.usualHub ? [] : ["--endpoint", hubUrl];
-    return ["npx hub-webhooks trigger", ...[...words, ...elsewhere].map(shellWord)].join(" ");
+    return ["npx hub-webhooks trigger", ...[...words, ...elsewhere].map(toShellWord)].join(" ");
   }
 
   #watchText({ watch }: DevEndpoint): string {

@@ -1,6 +1,6 @@
-import { durationText } from "../../../core/duration-text.ts";
-import { plainText } from "../../../core/plain-text.ts";
-import { deceptiveCharacters } from "../../../core/visible-text.ts";
+import { formatDuration } from "../../../core/duration.ts";
+import { deceptiveCharacters } from "../../../core/escape.ts";
+import { plainText } from "../../../core/terminal-text.ts";
 
 /** A line of a logger that writes JSON, as pino does. */
 export type LogLine = Readonly<Record<string, unknown>>;
@@ -69,7 +69,7 @@ function remark(
   if (duplicate === true) return "a duplicate, not run again";
   // What the handler threw stands below.
   if (typeof nextAttemptInMs === "number" && err !== undefined)
-    return `next attempt in ${durationText(nextAttemptInMs)}`;
+    return `next attempt in ${formatDuration(nextAttemptInMs)}`;
   if (bad) return typeof msg === "string" ? msg : String(code ?? "");
   return status === 202 && outcome === undefined ? "accepted" : undefined;
 }

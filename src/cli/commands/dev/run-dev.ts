@@ -1,7 +1,7 @@
 import { relative, resolve } from "node:path";
-import { messageOf } from "../../../core/error-message.ts";
+import { messageOf } from "../../../core/describe-error.ts";
 import { WebhookError } from "../../../core/errors.ts";
-import { plainJson } from "../../../core/plain-text.ts";
+import { plainJson } from "../../../core/terminal-text.ts";
 import type { DevEvent } from "../../../dev/dev-event.ts";
 import type { StartDevOptions } from "../../../dev/dev-options.ts";
 import { type DevSession, startDev } from "../../../dev/dev-session.ts";
@@ -124,7 +124,7 @@ function environmentPort({ shell }: Invocation): number | undefined {
   if (!text) return undefined;
   const port = readPort(text);
   if (port !== undefined) return port;
-  throw wrongUsage(`PORT is ${JSON.stringify(text)}: give a number from 0 to 65535.`);
+  throw wrongUsage(`PORT is ${JSON.stringify(text)}. Use a number from 0 to 65535.`);
 }
 
 /** Where there is none yet, one is written if that is wished for, or said so to the question on a terminal. */

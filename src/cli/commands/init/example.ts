@@ -1,5 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
-import { suggest } from "../../../core/suggest.ts";
+import { suggest } from "../../../core/option-error.ts";
 import { exampleFolder } from "../../own-package.ts";
 import { wrongUsage } from "../../wrong-usage.ts";
 import { joinReadme } from "./readme.ts";

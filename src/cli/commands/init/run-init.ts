@@ -1,6 +1,6 @@
 import { basename, resolve } from "node:path";
-import { plainText } from "../../../core/plain-text.ts";
-import { shellWord } from "../../../core/shell-word.ts";
+import { toShellWord } from "../../../core/escape.ts";
+import { plainText } from "../../../core/terminal-text.ts";
 import { canAsk } from "../../confirm.ts";
 import type { Invocation } from "../../invocation.ts";
 import { readVersion } from "../../own-package.ts";
@@ -142,7 +142,7 @@ function nextSteps({ path, directory, name, template, example, fileCount }: Made
     // What was made of the folder's name; of one that was given, it says nothing new.
     ...(name === basename(directory) ? [] : [`Its name in package.json: ${name}`]),
     "",
-    ...(directory === resolve() ? [] : [`  cd ${shellWord(plainText(path))}`]),
+    ...(directory === resolve() ? [] : [`  cd ${toShellWord(plainText(path))}`]),
     "  npm install",
     "  npm test",
     ...(example ? runExample(example) : runTemplate),

@@ -1,4 +1,4 @@
-import { plainText } from "../../../core/plain-text.ts";
+import { plainText } from "../../../core/terminal-text.ts";
 import type { RegistrationReport } from "../../../registration/reconcile.ts";
 import type { FieldChange, RegistrationStep } from "../../../registration/report.ts";
 import type { Output } from "../../output.ts";

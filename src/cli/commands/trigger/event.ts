@@ -1,4 +1,4 @@
-import { suggest } from "../../../core/suggest.ts";
+import { suggest } from "../../../core/option-error.ts";
 import { workOutEvent } from "../../../local-hub/events/event-payload.ts";
 import { type CheckedEvent, checkEvent } from "../../../local-hub/events/event-request.ts";
 import { newId, newSha } from "../../../local-hub/ids.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { toShellWord } from "../../../core/escape.ts";
 import { isLoopbackHost } from "../../../core/loopback.ts";
-import { shellWord } from "../../../core/shell-word.ts";
 import { developmentTokens } from "../../../local-hub/accounts.ts";
 import type { CheckedEvent } from "../../../local-hub/events/event-request.ts";
 import type { NotFired } from "../../../local-hub/events/trigger.ts";
@@ -174,13 +174,13 @@ export class LocalHubTarget implements TriggerTarget {
     const known = developmentTokens.filter(({ tokenRole }) => tokenRole === "write");
     const token = (known.find(({ user }) => user === owner) ?? known[0])?.token ?? "hf_local";
     const globals = ["--endpoint", this.#options.endpoint, "--token", token];
-    return ["npx hub-webhooks", name, ...[...words, ...globals].map(shellWord)].join(" ");
+    return ["npx hub-webhooks", name, ...[...words, ...globals].map(toShellWord)].join(" ");
   }
 
   /** A command that fires a webhook. */
   #trigger(webhook: Parameters<typeof triggerWords>[0]): string {
     const { endpoint } = this.#options;
     const words = [...triggerWords(webhook), ...(endpoint === defaultEndpoint ? [] : ["--endpoint", endpoint])];
-    return `npx hub-webhooks trigger ${words.map(shellWord).join(" ")}`;
+    return `npx hub-webhooks trigger ${words.map(toShellWord).join(" ")}`;
   }
 }

@@ -1,5 +1,5 @@
 import { shorten } from "../../../console/shorten.ts";
-import { plainText } from "../../../core/plain-text.ts";
+import { plainText } from "../../../core/terminal-text.ts";
 import type { Result } from "../../output.ts";
 import { isTaken, type TriggerSummary } from "./tally.ts";
 import type { TriggeredDelivery } from "./target.ts";

@@ -1,4 +1,4 @@
-import { maskUrl } from "../../../core/url-secrets.ts";
+import { maskUrl } from "../../../core/urls.ts";
 import { postDelivery } from "../../../local-hub/delivery/attempt.ts";
 import { Poster } from "../../../local-hub/delivery/http-sender.ts";
 import { triedDelivery } from "../../../local-hub/delivery/hub-delivery.ts";

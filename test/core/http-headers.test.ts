@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { wantsPage } from "../../src/core/wants-page.ts";
+import { wantsHtml } from "../../src/core/http-headers.ts";
 
 const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
@@ -12,6 +12,6 @@ describe("A request wants a page", () => {
     ["that accepts JSON", { method: "GET", accept: "application/json" }, false],
     ["that does not say", { method: "GET", accept: undefined }, false],
   ])("%s: %j", (_who, request, isWanted) => {
-    expect(wantsPage(request)).toBe(isWanted);
+    expect(wantsHtml(request)).toBe(isWanted);
   });
 });

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { Logger } from "../../src/core/logger.ts";
-import { safeLogger } from "../../src/core/safe-logger.ts";
+import { createRedactingLogger, createSafeLogger, type Logger } from "../../src/core/logger.ts";
+import { Redaction } from "../../src/core/redaction.ts";
 import { createConsoleLogger } from "../../src/receiver/console-logger.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { uninspectable } from "../support/uninspectable.ts";
@@ -14,7 +14,7 @@ const levels = ["debug", "info", "warn", "error"] as const;
 function createPino() {
   const lines: Record<string, unknown>[] = [];
   const logger = pino({ level: "debug" }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  return { lines, logger: safeLogger(logger) };
+  return { lines, logger: createSafeLogger(logger) };
 }
 
 /** A logger that throws, where it is not spared. */
@@ -30,13 +30,13 @@ function createFailing(spared: (given: readonly unknown[]) => boolean = () => fa
       throw new RangeError("no children");
     },
   };
-  return { written, logger: safeLogger(failing) };
+  return { written, logger: createSafeLogger(failing) };
 }
 
 describe("A safe logger", () => {
   test("passes every level, its fields and its children on as they are", () => {
     const memory = createMemoryLogger();
-    const logger = safeLogger(memory);
+    const logger = createSafeLogger(memory);
     const err = new Error("kept as it is");
     for (const level of levels) logger[level]({ err }, level);
     logger.child({ endpoint: "retrain" }).info("alone");
@@ -56,7 +56,7 @@ describe("A safe logger", () => {
 
   test.each(Object.entries(uninspectable()))("has the console write a line about %s", (_what, err) => {
     const onConsole = vi.spyOn(console, "error").mockImplementation(() => {});
-    safeLogger(createConsoleLogger()).error({ err, endpoint: "retrain" }, "failed");
+    createSafeLogger(createConsoleLogger()).error({ err, endpoint: "retrain" }, "failed");
     expect(onConsole).toHaveBeenCalledOnce();
     expect(JSON.parse(String(onConsole.mock.calls[0]?.[0]))).toMatchObject({ msg: "failed", endpoint: "retrain" });
   });
@@ -85,7 +85,7 @@ describe("A safe logger", () => {
     for (const level of levels) logger[level]({ endpoint: "retrain" }, "lost");
     logger.child({ deliveryId: "d-1" }).info("lost as well");
     expect(onConsole.mock.calls).toEqual([
-      ['The logger throws (RangeError), so log lines are lost. Check the "logger" option.'],
+      ['The logger throws (RangeError), and log lines are lost. Check the "logger" option.'],
     ]);
   });
 
@@ -95,7 +95,7 @@ describe("A safe logger", () => {
       throw new RangeError("planted-detail");
     };
     const failing: Logger = { ...{ debug: write, info: write, warn: write, error: write }, child: () => failing };
-    const logger = safeLogger(failing);
+    const logger = createSafeLogger(failing);
     for (const deliveryId of ["d-1", "d-2"]) logger.child({ deliveryId }).info("lost");
     logger.info("lost as well");
     expect(onConsole).toHaveBeenCalledOnce();
@@ -112,3 +112,31 @@ describe("A safe logger", () => {
 function raise(): never {
   throw new Error("This must not be looked at.");
 }
+
+const secret = "Planted-5ecret";
+
+function createLogger() {
+  const memory = createMemoryLogger();
+  const redaction = new Redaction();
+  redaction.add([secret]);
+  return { lines: memory.lines, logger: createRedactingLogger(memory, redaction) };
+}
+
+test.each(["debug", "info", "warn", "error"] as const)("No secret reaches a logger by %s()", (level) => {
+  const { lines, logger } = createLogger();
+  logger[level](`It is ${secret}.`);
+  logger[level]({ err: secret }, `It is ${secret}.`);
+  logger.child({ key: secret })[level]({ step: 1 });
+  expect(lines).toEqual([
+    { level, msg: "It is [redacted]." },
+    { level, msg: "It is [redacted].", err: "[redacted]" },
+    { level, msg: "", key: "[redacted]", step: 1 },
+  ]);
+});
+
+test("Fields without a secret reach a logger as they are", () => {
+  const { lines, logger } = createLogger();
+  const err = new Error("no");
+  logger.error({ err }, "failed");
+  expect(lines[0]?.err).toBe(err);
+});

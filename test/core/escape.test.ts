@@ -1,7 +1,8 @@
+import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { harmless } from "../../src/cli/commands/dev/log-line.ts";
-import { plainJson, plainText } from "../../src/core/plain-text.ts";
-import { deceptiveCharacters, showHidden } from "../../src/core/visible-text.ts";
+import { deceptiveCharacters, escapeHidden, quoteShellWord, toShellWord } from "../../src/core/escape.ts";
+import { plainJson, plainText } from "../../src/core/terminal-text.ts";
 import { formatForTerminal } from "../../src/receiver/node/terminal-log.ts";
 
 test.each([
@@ -13,17 +14,17 @@ test.each([
   { what: "a lone carriage return, which hides a line", text: "safe\revil", shown: "safe\\u000devil" },
   { what: "a message in tag characters", text: "\u{e0041}", shown: "\\udb40\\udc41" },
 ])("Shows $what", ({ text, shown }) => {
-  expect(showHidden(text)).toBe(shown);
+  expect(escapeHidden(text)).toBe(shown);
 });
 
 test("Leaves what can be seen as it is", () => {
   const text = "Ünï 日本 عربي 👩‍🔬\n\tline\r\n";
-  expect(showHidden(text)).toBe(text);
+  expect(escapeHidden(text)).toBe(text);
 });
 
 test("Leaves the meaning of a JSON as it is", () => {
   const value = { name: "\u202e\u200b\u{e0041}" };
-  expect(JSON.parse(showHidden(JSON.stringify(value)))).toEqual(value);
+  expect(JSON.parse(escapeHidden(JSON.stringify(value)))).toEqual(value);
 });
 
 const every = Array.from({ length: 0xe0100 }, (_, code) => code)
@@ -37,7 +38,7 @@ describe("No character that deceives the eye", () => {
     ["a line of a command", plainText],
     ["JSON that a command writes", (text: string) => plainJson({ [text]: text })],
     ["a line that the code of a user prints", harmless],
-    ["a page", showHidden],
+    ["a page", escapeHidden],
   ])("stands in %s", (_where, show) => {
     // Colours are our own.
     expect(show(deceptive).replace(/\u001b\[\d+m/g, "")).not.toMatch(deceptiveCharacters);
@@ -48,3 +49,16 @@ describe("No character that deceives the eye", () => {
     for (const character of kinds) expect(deceptive).toContain(character);
   });
 });
+
+test("What needs no quotes gets none", () => {
+  expect(toShellWord("http://127.0.0.1:5050")).toBe("http://127.0.0.1:5050");
+});
+
+test.each(["", "it's", "a b", "$(echo pwned)", "`echo pwned`", "a;b", "~", "a\nb", "\\", "*", "'; echo pwned; '"])(
+  "A shell reads “%s” back as one word",
+  (text) => {
+    for (const word of [toShellWord(text), quoteShellWord(text)]) {
+      expect(execFileSync("/bin/sh", ["-c", `printf '%s\\0' ${word}`], { encoding: "utf8" })).toBe(`${text}\0`);
+    }
+  },
+);

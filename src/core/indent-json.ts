@@ -1,24 +1,24 @@
-/** Deeper than this nothing moves further to the right: a deep text must not become quadratic. */
-const deepestIndent = 32;
+/** Deeper levels are not indented further: the output of a deeply nested text must not grow quadratically. */
+const maxIndent = 32;
 
 /**
- * The strings, signs and other values of a JSON text, with the line ends and the spaces that lay it out with a line for
- * each value. The text is not parsed, so that numbers keep their digits and objects every key; it may be cut off.
+ * Yields the tokens of a JSON text with line breaks and spaces between them, so that each value is on a line of its own. The
+ * text is not parsed: numbers keep their digits, objects keep duplicate keys, and the text may be truncated.
  *
  * @example
  * ```ts
- * [...layOutJson('{"a":[1,2.0]}')].join(""); // '{\n  "a": [\n    1,\n    2.0\n  ]\n}'
+ * [...indentJson('{"a":[1,2.0]}')].join(""); // '{\n  "a": [\n    1,\n    2.0\n  ]\n}'
  * ```
  */
-export function* layOutJson(json: string): Generator<string> {
+export function* indentJson(json: string): Generator<string> {
   let depth = 0;
   let before = "";
   for (const token of tokensOf(json)) {
     const opened = before === "{" || before === "[";
     const closes = token === "}" || token === "]";
     if (closes) depth -= 1;
-    // Nothing stands between the signs of what is empty.
-    if (opened !== closes || before === ",") yield `\n${"  ".repeat(Math.min(depth, deepestIndent))}`;
+    // Empty objects and lists stay on one line.
+    if (opened !== closes || before === ",") yield `\n${"  ".repeat(Math.min(depth, maxIndent))}`;
     yield token;
     if (token === ":") yield " ";
     if (token === "{" || token === "[") depth += 1;
@@ -26,7 +26,6 @@ export function* layOutJson(json: string): Generator<string> {
   }
 }
 
-/** The strings, signs and other values, without the space between them. */
 function* tokensOf(json: string): Generator<string> {
   const next = /[{}[\],:"]|[^{}[\],:"\s]+/g;
   for (let found = next.exec(json); found; found = next.exec(json)) {

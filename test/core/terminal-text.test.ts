@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { plainJson, plainText } from "../../src/core/plain-text.ts";
+import { plainJson, plainText } from "../../src/core/terminal-text.ts";
 
 describe("Plain text", () => {
   test.each([

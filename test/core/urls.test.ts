@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { maskUrl, secretsInUrl } from "../../src/core/url-secrets.ts";
+import { maskUrl, readBaseUrl, secretsInUrl } from "../../src/core/urls.ts";
 
 describe("A masked URL", () => {
   test.each([
@@ -24,4 +24,26 @@ describe("The secrets of a URL", () => {
   ])("of %s are %j", (url, secrets) => {
     expect(secretsInUrl(url)).toEqual(secrets);
   });
+});
+
+test.each([
+  ["https://bot.example.com", "https://bot.example.com"],
+  ["http://127.0.0.1:7860/", "http://127.0.0.1:7860"],
+  ["https://bot.example.com/hooks//", "https://bot.example.com/hooks"],
+  ["HTTPS://BOT.example.com", "https://bot.example.com"],
+])("The base URL %s is read as %s", (address, read) => {
+  expect(readBaseUrl(address)).toBe(read);
+});
+
+test.each([
+  "",
+  "bot.example.com",
+  "ftp://bot.example.com",
+  "javascript:alert(1)",
+  "https://me@bot.example.com",
+  "https://:secret@bot.example.com",
+  "https://bot.example.com?secret=x",
+  "https://bot.example.com/#top",
+])("%j is not a base URL", (address) => {
+  expect(readBaseUrl(address)).toBeUndefined();
 });
