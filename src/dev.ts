@@ -15,7 +15,5 @@ export type {
   UpdateStep,
 } from "./registration/report.ts";
 export type { FailedStep } from "./registration/step-runner.ts";
-export { createProbe, type Probe } from "./tunnel/probe.ts";
-export type { ProviderName } from "./tunnel/providers.ts";
-export { type OpenTunnelOptions, openTunnel, type Tunnel } from "./tunnel/tunnel.ts";
+export { type OpenTunnelOptions, openTunnel, type ProviderName, type Tunnel } from "./tunnel/tunnel.ts";
 export type { TunnelEvents, TunnelListener } from "./tunnel/tunnel-events.ts";

@@ -8,8 +8,8 @@ import { dashboardPath } from "../receiver/dashboard/serve.ts";
 import { webhooksPath } from "../receiver/delivery-request.ts";
 import type { TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
 import type { ServerDescription } from "../server-file/protocol.ts";
-import { createProbe } from "../tunnel/probe.ts";
-import { openTunnel, type Tunnel } from "../tunnel/tunnel.ts";
+import { createProbe, type Probe } from "../tunnel/probe.ts";
+import { type OpenTunnelOptions, openProbedTunnel, type Tunnel } from "../tunnel/tunnel.ts";
 import type { DevEvent, DevReady } from "./dev-event.ts";
 import { type DevHub, openDevHub, usualHubPort } from "./dev-hub.ts";
 import type { StartDevOptions } from "./dev-options.ts";
@@ -173,8 +173,9 @@ class Session implements DevSession {
     // Each of the three takes a while and needs none of the others; whichever fails first is told.
     const openingTunnel = this.#openTunnel(
       tunnelOptions === false
-        ? { publicUrl: publicUrl ?? door.url, port: door.port, probe }
-        : { ...tunnelOptions, port: door.publicPort, probe },
+        ? { publicUrl: publicUrl ?? door.url, port: door.port }
+        : { ...tunnelOptions, port: door.publicPort },
+      probe,
     );
     const openingWebhooks = this.#openWebhooks(hub, { url: `${door.url}${probe.path}`, answer: probe.answer });
     this.#opening.push(openingTunnel, openingWebhooks);
@@ -239,8 +240,8 @@ class Session implements DevSession {
     this.#closers.push(() => part.close());
   }
 
-  async #openTunnel(options: Parameters<typeof openTunnel>[0]): Promise<Tunnel> {
-    const tunnel = await openTunnel({ ...options, signal: this.#ending.signal });
+  async #openTunnel(options: OpenTunnelOptions, probe: Probe): Promise<Tunnel> {
+    const tunnel = await openProbedTunnel({ ...options, signal: this.#ending.signal }, { probe });
     await this.#opened("tunnel", tunnel);
     tunnel.on("down", (error) => this.#tell({ event: "down", reason: error.message }));
     tunnel.on("error", (error) => {

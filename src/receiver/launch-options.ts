@@ -12,7 +12,7 @@ export interface LaunchOptions {
    * `TUNNEL` says (`1` or the name of a provider), else off. Where no secret is set, one is made for the session and
    * printed. A `publicUrl` here is watched, and has to lead to the port of the server itself.
    */
-  tunnel?: boolean | Omit<OpenTunnelOptions, "port" | "probe">;
+  tunnel?: boolean | Omit<OpenTunnelOptions, "port">;
   /**
    * Where the Hub reaches this server, when something in front of it leads here: told in the log and on the landing
    * page. A function where it may change. Default `PUBLIC_URL`, else that of the Space or of the tunnel.

@@ -1,14 +1,14 @@
 import { setTimeout as wait } from "node:timers/promises";
 
-/** The time that a tunnel goes by. Tests bring one of their own. */
+/** The timers of a tunnel. Tests pass a manual clock. */
 export interface TunnelClock {
-  /** Waits for so many milliseconds, or until `signal` aborts. Never rejects. */
+  /** Waits, at most until `signal` aborts. Never rejects. */
   pause(milliseconds: number, signal: AbortSignal): Promise<void>;
-  /** A signal that aborts after so many milliseconds. */
+  /** Returns a signal that aborts after this time. */
   deadline(milliseconds: number): AbortSignal;
 }
 
-/** The time of this machine. */
+/** The clock of this machine. */
 export const systemClock: TunnelClock = {
   pause: (milliseconds, signal) => wait(milliseconds, undefined, { signal }).catch(() => {}),
   deadline: (milliseconds) => AbortSignal.timeout(milliseconds),

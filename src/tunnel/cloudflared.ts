@@ -1,30 +1,30 @@
-import { providerOf } from "./program.ts";
+import { createProgramProvider } from "./program.ts";
 
-/** Opens a tunnel of trycloudflare.com with the program `cloudflared`. It takes no account and chooses the name. */
-export const openCloudflared = providerOf({
+/** Opens a tunnel of trycloudflare.com with the program `cloudflared`. It needs no account, and its names are random. */
+export const openCloudflared = createProgramProvider({
   name: "cloudflared",
-  installation: "https://developers.cloudflare.com/cloudflare-one/connections/connect-networks/downloads/",
+  installUrl: "https://developers.cloudflare.com/cloudflare-one/connections/connect-networks/downloads/",
   argumentsFor: (port) => ["tunnel", "--no-autoupdate", "--url", `http://127.0.0.1:${port}`],
-  createReader() {
+  createLineParser() {
     let url: string | undefined;
     return (line) => {
-      // Its errors name the service's own address.
+      // Error lines contain the address of the API.
       url ??= /https:\/\/(?!api\.)[a-z0-9-]+\.trycloudflare\.com(?![\w.-])/.exec(line)?.[0];
-      // The name is printed before it exists. A resolver that was asked too early would deny it for a long time.
+      // The name is printed before it exists in DNS, and a resolver that is queried too early caches the failure.
       if (/\bregistered\b.*\bconnIndex=/i.test(line)) return { url };
-      return { hint: url === undefined ? hintIn(line) : notConnected };
+      return { hint: url === undefined ? findHint(line) : notConnected };
     };
   },
 });
 
-const notConnected = "It has a name, but no connection to Cloudflare yet: a firewall may block its port 7844.";
+const notConnected = "It has a name, but no connection to Cloudflare yet: a firewall may block port 7844.";
 
-function hintIn(line: string): string | undefined {
+function findHint(line: string): string | undefined {
   if (/429 Too Many Requests|error code: 1015/.test(line)) {
-    return "trycloudflare.com says that too many tunnels were asked for (429): wait for some minutes.";
+    return "trycloudflare.com rejected the tunnel because of too many requests (429): wait a few minutes.";
   }
   if (/failed to request quick Tunnel/i.test(line)) {
-    return "It got no tunnel from trycloudflare.com, which may be down or out of reach.";
+    return "trycloudflare.com did not provide a tunnel: it may be down or unreachable.";
   }
   return undefined;
 }

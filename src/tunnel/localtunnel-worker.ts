@@ -1,95 +1,95 @@
 /**
- * The process that carries a tunnel's connections, forked by `localtunnel.ts`. It is a process of its own because
- * localtunnel offers no way to stop it while it connects, and because the errors it throws would be the user's.
+ * The process that holds a tunnel's connections, forked by `localtunnel.ts`. It is a separate process because localtunnel
+ * cannot be stopped while it connects, and because its uncaught errors would crash the user's process.
  *
- * Only `TunnelCluster` of the package is used. Its outer class would register the tunnel itself: it hides every
- * failure and repeats for ever, so `localtunnel-registration.ts` does that part.
+ * Of the package, only `TunnelCluster` is used. Its outer class would register the tunnel itself, but hides every failure
+ * and retries forever, so `localtunnel.ts` registers the tunnel.
  */
 import { setDefaultResultOrder } from "node:dns";
 
-/** What this process is told to do, once, after it has reported `ready`. */
-export interface CarryOrder {
+/** The configuration of this process, which it receives once, after it has reported `ready`. */
+export interface WorkerConfig {
   remoteHost: string;
   remotePort: number;
   localPort: number;
   /** How many connections to keep open to the tunnel's server. */
   connections: number;
-  /** After how many milliseconds without a single connection the tunnel counts as lost. */
-  patience: number;
+  /** How long the tunnel may have no connection before it counts as lost. */
+  timeoutMs: number;
 }
 
 /**
- * What this process tells: the package is `missing`, it is `ready` for its order, a connection stands (`connected`),
- * the server has `refused` while none stands, or none has stood for too long (`lost`).
+ * A message of this process: the package is `missing`, the process is `ready` for its configuration, a connection is
+ * established (`connected`), the server `refused` while there was no connection, or there was none for too long (`lost`).
  */
-export type CarryReport = "missing" | "ready" | "connected" | "refused" | "lost";
+export type WorkerReport = "missing" | "ready" | "connected" | "refused" | "lost";
 
-// A server that closes every connection at once would otherwise be called again in a loop without a pause.
-const reopenDelay = 20;
+// Without a pause, a server that closes every connection immediately would cause a busy loop.
+const reopenDelayMs = 20;
 
-let lastReport: CarryReport | undefined;
+let lastReport: WorkerReport | undefined;
 
 process.once("disconnect", () => process.exit());
 if (!process.connected) process.exit(); // The parent may have died while this file was loading.
 
-// Ctrl-C reaches every process of the terminal. The parent may still have deliveries to finish, so it decides.
+// Ctrl+C reaches every process of the terminal. The parent decides when to stop: it may have deliveries to finish.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
 
-// localtunnel connects to "localhost". Where that is ::1 first, another program may be listening there on our port.
+// localtunnel connects to "localhost". If that resolves to ::1 first, another program may be listening there.
 setDefaultResultOrder("ipv4first");
 
 const loaded = await import("localtunnel/lib/TunnelCluster.js").catch(() => undefined);
 if (loaded) {
   const { default: TunnelCluster } = loaded;
-  process.once("message", (order: unknown) => {
-    if (isCarryOrder(order)) carry(order, TunnelCluster);
+  process.once("message", (config: unknown) => {
+    if (isWorkerConfig(config)) connectTunnel(config, TunnelCluster);
   });
   report("ready");
 } else {
   report("missing");
 }
 
-function carry(order: CarryOrder, TunnelCluster: NonNullable<typeof loaded>["default"]): void {
-  // No `local_host`: with it localtunnel rewrites the requests as text, which breaks bodies that are not ASCII.
+function connectTunnel(config: WorkerConfig, TunnelCluster: NonNullable<typeof loaded>["default"]): void {
+  // No `local_host`: with it, localtunnel rewrites requests as text, which breaks bodies that are not ASCII.
   const cluster = new TunnelCluster({
-    remote_host: order.remoteHost,
-    remote_port: order.remotePort,
-    local_port: order.localPort,
+    remote_host: config.remoteHost,
+    remote_port: config.remotePort,
+    local_port: config.localPort,
   });
-  let standing = 0;
-  // A failed attempt that was not refused (no route, no name) makes no sound in localtunnel: only the time tells.
-  let patience = setTimeout(report, order.patience, "lost");
+  let openConnections = 0;
+  // localtunnel reports only refused connections. Other failures (no route, no DNS entry) are detected by this timer.
+  let lossTimer = setTimeout(report, config.timeoutMs, "lost");
 
   cluster.on("open", (connection) => {
-    standing += 1;
-    clearTimeout(patience);
+    openConnections += 1;
+    clearTimeout(lossTimer);
     report("connected");
-    // Not localtunnel's own "dead": it forgets that when the local server resets, and would run out of connections.
+    // Not localtunnel's "dead" event: it is not emitted when the local server resets, and connections would run out.
     connection.once("close", () => {
-      standing -= 1;
-      if (standing === 0) patience = setTimeout(report, order.patience, "lost");
-      setTimeout(() => cluster.open(), reopenDelay);
+      openConnections -= 1;
+      if (openConnections === 0) lossTimer = setTimeout(report, config.timeoutMs, "lost");
+      setTimeout(() => cluster.open(), reopenDelayMs);
     });
   });
-  // Not tried again: a server that restarted may have given this port to someone else's tunnel.
+  // Not retried: a server that restarted may have assigned this port to another client.
   cluster.on("error", () => {
-    if (standing > 0) return;
-    clearTimeout(patience);
+    if (openConnections > 0) return;
+    clearTimeout(lossTimer);
     report("refused");
   });
-  for (let count = 0; count < order.connections; count += 1) cluster.open();
+  for (let count = 0; count < config.connections; count += 1) cluster.open();
 }
 
-function report(news: CarryReport): void {
-  if (news !== lastReport) process.send?.(news);
-  lastReport = news;
+function report(state: WorkerReport): void {
+  if (state !== lastReport) process.send?.(state);
+  lastReport = state;
 }
 
-function isCarryOrder(value: unknown): value is CarryOrder {
+function isWorkerConfig(value: unknown): value is WorkerConfig {
   if (typeof value !== "object" || value === null) return false;
   if (!("remoteHost" in value) || typeof value.remoteHost !== "string") return false;
   if (!("remotePort" in value) || typeof value.remotePort !== "number") return false;
   if (!("localPort" in value) || typeof value.localPort !== "number") return false;
   if (!("connections" in value) || typeof value.connections !== "number") return false;
-  return "patience" in value && typeof value.patience === "number";
+  return "timeoutMs" in value && typeof value.timeoutMs === "number";
 }

@@ -1,19 +1,19 @@
-import { providerOf } from "./program.ts";
+import { createProgramProvider } from "./program.ts";
 
-/** Opens a tunnel with the program `ngrok`, which needs an account: its token is in its settings or NGROK_AUTHTOKEN. */
-export const openNgrok = providerOf({
+/** Opens a tunnel with the program `ngrok`, which needs an account: set its token in its configuration or NGROK_AUTHTOKEN. */
+export const openNgrok = createProgramProvider({
   name: "ngrok",
-  installation: "https://ngrok.com/download",
+  installUrl: "https://ngrok.com/download",
   argumentsFor: (port) => ["http", `127.0.0.1:${port}`, "--log", "stdout", "--log-format", "json"],
-  createReader: () => (line) => {
+  createLineParser: () => (line) => {
     const [code] = /ERR_NGROK_\d{1,6}\b/.exec(line) ?? [];
-    const hint = code && `It says ${code}: see https://ngrok.com/docs/errors/${code.toLowerCase()}.`;
-    return { url: publicUrlIn(line), hint };
+    const hint = code && `It reported ${code}: see https://ngrok.com/docs/errors/${code.toLowerCase()}.`;
+    return { url: findPublicUrl(line), hint };
   },
 });
 
-/** The line "started tunnel" holds the URL; others hold those of ngrok's own services. */
-function publicUrlIn(line: string): string | undefined {
+/** Only the line "started tunnel" contains the public URL; other lines contain URLs of ngrok's own services. */
+function findPublicUrl(line: string): string | undefined {
   if (!line.includes("started tunnel")) return undefined;
   try {
     const entry: unknown = JSON.parse(line);

@@ -1,103 +1,84 @@
 import type { TunnelClock } from "./clock.ts";
-import { systemCode } from "./system-code.ts";
+import { systemCode } from "./provider.ts";
 
-/** After how many milliseconds a public URL that stays silent counts as one that does not answer. */
-const longestProbe = 10_000;
+/** How long a public URL may take to answer. */
+const probeTimeoutMs = 10_000;
 
 /**
- * A question that only the server behind the tunnel can answer. Whoever listens on the tunnel's port serves `answer` as
- * `text/plain` at `path`: a page of the tunnel's own service then never passes for the server.
+ * A request that only the server behind the tunnel can answer: it serves `answer` as `text/plain` at `path`. A page of
+ * the tunnel's own service is therefore never mistaken for the server.
  */
 export interface Probe {
-  /** Such as `/_hub-webhooks/probe/6f1c…`. Nobody can guess it. */
+  /** An unguessable path, such as `/_hub-webhooks/probe/6f1c…`. */
   readonly path: string;
-  /** Another text that nobody can guess. */
+  /** Another unguessable text. */
   readonly answer: string;
 }
 
-/**
- * Makes a {@link Probe}, another one each time.
- *
- * @example
- * ```ts
- * import { createServer } from "node:http";
- *
- * const probe = createProbe();
- * createServer((request, response) => {
- *   if (request.url === probe.path) response.setHeader("content-type", "text/plain").end(probe.answer);
- *   else response.writeHead(404).end();
- * }).listen(7860);
- * await using tunnel = await openTunnel({ port: 7860, probe });
- * ```
- */
+/** Creates a random {@link Probe}. */
 export function createProbe(): Probe {
   return { path: `/_hub-webhooks/probe/${randomText()}`, answer: randomText() };
 }
 
-/** Answers a request when it asks for the probe, and is `undefined` for every other one. */
+/** Answers the request of a probe; returns `undefined` for every other request. */
 export function answerProbe(probe: Probe, request: Request): Response | undefined {
   if (new URL(request.url).pathname !== probe.path) return undefined;
   return new Response(probe.answer, { headers: { "content-type": "text/plain", "cache-control": "no-store" } });
 }
 
-/** What {@link checkPublicUrl} needs besides the URL. */
-export interface CheckOptions {
-  /** What to ask. Without one, any answer with a status below 500 will do. */
-  probe: Probe | undefined;
-  /** Ends the check early. */
-  signal: AbortSignal;
-  clock: TunnelClock;
-}
-
 /**
- * Asks a public URL, over a connection of its own, whether it leads to the server.
+ * Requests a public URL over a new connection and checks that it points to the server. Without a probe, any status below
+ * 500 passes.
  *
- * @returns `undefined` when it does, or a sentence that says what is wrong. It holds no text of the answer.
+ * @returns `undefined` if it does, or a sentence about what is wrong. The sentence contains no text of the response.
  */
-export async function checkPublicUrl(url: string, { probe, signal, clock }: CheckOptions): Promise<string | undefined> {
-  const tooLate = clock.deadline(longestProbe);
+export async function checkPublicUrl(
+  url: string,
+  { probe, signal, clock }: { probe: Probe | undefined; signal: AbortSignal; clock: TunnelClock },
+): Promise<string | undefined> {
+  const deadline = clock.deadline(probeTimeoutMs);
   try {
     const response = await fetch(`${url}${probe?.path ?? "/"}`, {
       method: probe ? "GET" : "HEAD",
-      signal: AbortSignal.any([signal, tooLate]),
+      signal: AbortSignal.any([signal, deadline]),
       redirect: "manual",
       headers: {
-        // A connection that stands already may outlive a tunnel that takes no new ones.
+        // An existing connection may outlive a tunnel that accepts no new ones.
         connection: "close",
         "accept-encoding": "identity",
         "cache-control": "no-cache",
-        // These services show a browser a page of their own first.
+        // These services show browsers an interstitial page.
         "bypass-tunnel-reminder": "1",
         "ngrok-skip-browser-warning": "1",
       },
     });
-    return await faultOf(response, { url, probe });
+    return await findFault(response, { url, probe });
   } catch (error) {
-    return tooLate.aborted || signal.aborted
-      ? `${url} does not answer in time.`
-      : `${url} cannot be reached${systemCode(error)}.`;
+    return deadline.aborted || signal.aborted
+      ? `${url} did not answer in time.`
+      : `${url} is not reachable${systemCode(error)}.`;
   }
 }
 
-async function faultOf(
+async function findFault(
   response: Response,
   { url, probe }: { url: string; probe: Probe | undefined },
 ): Promise<string | undefined> {
   const { status } = response;
   if (probe === undefined) {
-    return status < 500 ? undefined : `${url} answers with status ${status}.`;
+    return status < 500 ? undefined : `${url} returned status ${status}.`;
   }
   if (status === 200) {
     const isAnswer = await hasText(response, probe.answer);
-    return isAnswer ? undefined : `${url} answers with something else than this server.`;
+    return isAnswer ? undefined : `${url} returned a response that is not from this server.`;
   }
-  await response.body?.cancel().catch(() => {}); // It may have been reset by now: the status is what counts.
+  await response.body?.cancel().catch(() => {}); // The body may have been reset. Only the status matters.
   return status >= 300 && status < 400
-    ? `${url} sends us elsewhere (status ${status}), which is not followed.`
-    : `${url} answers with status ${status} instead of this server's answer.`;
+    ? `${url} redirected (status ${status}). Redirects are not followed.`
+    : `${url} returned status ${status} instead of this server's answer.`;
 }
 
-/** Reads no more than it takes to tell: the answer may be a stranger's and never end. */
+/** Reads no more than necessary: an untrusted response may be endless. */
 async function hasText(response: Response, text: string): Promise<boolean> {
   const decoder = new TextDecoder();
   let read = "";

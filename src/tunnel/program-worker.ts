@@ -1,13 +1,13 @@
 /**
- * The process that runs a tunnel's program, forked by `program.ts`. Those programs do not notice that the process which
- * started them is gone, even when it was killed without a warning: this one does, and ends them.
+ * The process that runs a tunnel's program, forked by `program.ts`. The program does not notice when the process that
+ * started it dies, even by SIGKILL: this worker does, and stops the program.
  *
- * Its arguments are the program's file and the arguments for it. What the program prints goes where its own output goes.
+ * Its arguments are the program's file and the arguments for it. The program inherits its output streams.
  */
 import { spawn } from "node:child_process";
 
-/** How many milliseconds the program has to take leave of its server. */
-const leave = 1_000;
+/** How long the program may take to disconnect from its server. */
+const gracePeriodMs = 1_000;
 
 const [file, ...programArguments] = process.argv.slice(2);
 
@@ -17,8 +17,8 @@ if (process.connected && file !== undefined) {
   program.once("exit", (code) => process.exit(code ?? 1));
   process.once("disconnect", () => {
     program.kill("SIGTERM");
-    setTimeout(() => program.kill("SIGKILL"), leave);
+    setTimeout(() => program.kill("SIGKILL"), gracePeriodMs);
   });
-  // Those who wish the tunnel to end tell it by disconnecting. The parent may still have deliveries to finish.
+  // The parent decides when to stop, by disconnecting: it may still have deliveries to finish.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
 }

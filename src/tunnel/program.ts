@@ -1,133 +1,157 @@
 import { type ChildProcess, fork } from "node:child_process";
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, dirname, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { WebhookError } from "../core/errors.ts";
 import { programUrl } from "../core/package-files.ts";
-import { findProgram } from "./find-program.ts";
 import { otherTunnels, type Provider, type ProviderTunnel, tunnelFailure } from "./provider.ts";
 
-/** What is known of a program that carries tunnels. */
+/** A program that opens tunnels. */
 export interface TunnelProgram {
   name: string;
-  /** Where it says how to install it. */
-  installation: string;
+  /** The page with the installation instructions. */
+  installUrl: string;
   argumentsFor(port: number): readonly string[];
-  /** Makes a reader of the lines that one run of it prints. */
-  createReader(): (line: string) => ProgramNews;
+  /** Creates a parser for the lines that one run of the program prints. */
+  createLineParser(): (line: string) => ProgramOutput;
 }
 
 /**
- * What a line says. Nothing of the line itself may get into a hint but what has been checked: it may hold tokens and
- * escape codes.
+ * What a line of output means. A hint must not contain unchecked text of the line, which may hold tokens and escape
+ * codes.
  */
-export interface ProgramNews {
-  /** The public URL, told once deliveries can arrive there. */
+export interface ProgramOutput {
+  /** The public URL, once deliveries can arrive there. */
   url?: string | undefined;
-  /** What is wrong, or what it waits for, as a sentence of our own. */
+  /** A sentence about what is wrong or pending. */
   hint?: string | undefined;
 }
 
-/** Longer lines are no log lines: the rest of one is dropped. */
-const longestLine = 16_384;
+/** The rest of a longer line is dropped: it is not a log line. */
+const maxLineLength = 16_384;
 
-/** How many milliseconds the process that runs the program may take to end it. It gives the program one second. */
-const longestEnd = 3_000;
+/** How long the worker may take to stop the program. It sends SIGKILL after one second. */
+const stopTimeoutMs = 3_000;
 
-/** What a program needs to know: where things are, how to reach the internet, and its own settings. No other secret. */
-const neededVariables =
+/** The only environment variables that the program receives: paths, proxies and its own settings, but no other secrets. */
+const allowedVariables =
   /^(PATH|HOME|TMPDIR|TEMP|TMP|SYSTEMROOT|USERPROFILE|APPDATA|LOCALAPPDATA|SSL_CERT_(FILE|DIR)|((HTTPS?|ALL|NO)_PROXY)|(XDG|NGROK|TUNNEL)_.+)$/i;
 
 /**
- * Makes a provider of a program that the user has installed.
+ * Creates a provider from a program that the user has installed.
  *
- * Its process ends with the tunnel, and with ours: by SIGTERM, and a second later by SIGKILL.
+ * The program stops when the tunnel is closed or this process exits: with SIGTERM, and one second later with SIGKILL.
  */
-export function providerOf(program: TunnelProgram): Provider {
+export function createProgramProvider(program: TunnelProgram): Provider {
   const { name } = program;
-  const failure = (reason: string) => tunnelFailure(reason, remedyOf(program));
+  const remedy = `Check the network, run ${name} yourself to see its output, ${otherTunnels}.`;
 
   return async ({ port, signal }) => {
     const file = findProgram(name);
     if (file === undefined) throw notInstalled(program);
-    const child = startChild([file, ...program.argumentsFor(port)]);
-    const ended = untilEnd(child);
+    const worker = startWorker([file, ...program.argumentsFor(port)]);
+    const exited = waitForExit(worker);
     const lost = new AbortController();
     let hint: string | undefined;
     let closing: Promise<void> | undefined;
 
     const close = (): Promise<void> => {
-      closing ??= endChild(child, ended);
+      closing ??= stopWorker(worker, exited);
       return closing;
     };
-    const withHint = (reason: string) => failure(hint === undefined ? reason : `${reason} ${hint}`);
+    const failure = (reason: string) => tunnelFailure(hint === undefined ? reason : `${reason} ${hint}`, remedy);
 
     return new Promise<ProviderTunnel>((resolve, reject) => {
-      let opening = true;
-      const giveUp = (reason: string) => {
-        if (!opening) return;
-        opening = false;
-        close().then(() => reject(withHint(reason)));
+      let isOpening = true;
+      const fail = (reason: string) => {
+        if (!isOpening) return;
+        isOpening = false;
+        close().then(() => reject(failure(reason)));
       };
-      const read = program.createReader();
-      for (const stream of [child.stdout, child.stderr]) {
+      const parseLine = program.createLineParser();
+      for (const stream of [worker.stdout, worker.stderr]) {
         readLines(stream, (line) => {
-          const news = read(line);
-          hint = news.hint ?? hint;
-          if (news.url === undefined || !opening) return;
-          opening = false;
+          const output = parseLine(line);
+          hint = output.hint ?? hint;
+          if (output.url === undefined || !isOpening) return;
+          isOpening = false;
           hint = undefined;
-          resolve({ url: news.url, name: undefined, lost: lost.signal, close });
+          resolve({ url: output.url, name: undefined, lost: lost.signal, close });
         });
       }
-      ended.then((code) => {
-        giveUp(`${name} has ended${code === null ? "" : ` with code ${code}`} before it gave a URL.`);
-        if (closing === undefined) lost.abort(withHint(`${name} has ended.`));
+      exited.then((code) => {
+        fail(`${name} exited${code === null ? "" : ` with code ${code}`} before it printed a URL.`);
+        if (closing === undefined) lost.abort(failure(`${name} exited.`));
       });
-      signal.addEventListener("abort", () => giveUp(`${name} gives no URL in time.`), { once: true });
+      signal.addEventListener("abort", () => fail(`${name} did not print a URL in time.`), { once: true });
     });
   };
 }
 
-function startChild(programArguments: readonly string[]): ChildProcess {
-  return fork(programUrl("program-worker", import.meta.url), programArguments, {
-    env: Object.fromEntries(Object.entries(process.env).filter(([name]) => neededVariables.test(name))),
+/** Finds a program on `PATH`, or else in `node_modules/.bin` of the working directory and its parent folders. */
+function findProgram(name: string): string | undefined {
+  const file = process.platform === "win32" ? `${name}.exe` : name;
+  const onPath = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+  const installed = withParents(process.cwd()).map((folder) => join(folder, "node_modules", ".bin"));
+  return [...onPath, ...installed].map((folder) => resolve(folder, file)).find(isExecutable);
+}
+
+function withParents(folder: string): string[] {
+  const parent = dirname(folder);
+  return parent === folder ? [folder] : [folder, ...withParents(parent)];
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function startWorker(programArguments: readonly string[]): ChildProcess {
+  const file = programUrl("program-worker", import.meta.url);
+  return fork(file, programArguments, {
+    env: Object.fromEntries(Object.entries(process.env).filter(([name]) => allowedVariables.test(name))),
     execArgv: [],
-    // Nothing that it prints gets to the terminal, and Ctrl-C there does not get to it.
+    // Keeps the program's output off the terminal; `detached` keeps Ctrl+C from reaching it.
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
     windowsHide: true,
   });
 }
 
-/** Resolves with the exit code when the process and all its output have ended. */
-async function untilEnd(child: ChildProcess): Promise<number | null> {
+/** Resolves with the exit code once the process has exited and its output has ended. */
+async function waitForExit(child: ChildProcess): Promise<number | null> {
   const exited = new Promise<number | null>((resolve) => {
     child.once("exit", (code) => resolve(code));
     child.on("error", () => {
-      if (child.pid === undefined) resolve(null); // It could not even start.
+      if (child.pid === undefined) resolve(null); // It failed to start.
     });
   });
-  // Not the child's own "close": Node leaves that out after disconnect().
-  const silent = [child.stdout, child.stderr].map(
+  // Not the child's "close" event: Node does not emit it after disconnect().
+  const outputEnds = [child.stdout, child.stderr].map(
     (stream) => new Promise((resolve) => (stream ? stream.once("close", resolve) : resolve(undefined))),
   );
-  const [code] = await Promise.all([exited, ...silent]);
+  const [code] = await Promise.all([exited, ...outputEnds]);
   return code;
 }
 
-async function endChild(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
-  if (child.connected) child.disconnect();
-  const patience = setTimeout(() => killGroup(child), longestEnd);
-  await ended;
-  clearTimeout(patience);
+async function stopWorker(worker: ChildProcess, exited: Promise<unknown>): Promise<void> {
+  if (worker.connected) worker.disconnect();
+  const timer = setTimeout(() => killGroup(worker), stopTimeoutMs);
+  await exited;
+  clearTimeout(timer);
 }
 
-/** Being detached, the child leads a group of processes, to which the program belongs. */
+/** A detached worker leads a process group, which includes the program. */
 function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
     process.kill(process.platform === "win32" ? pid : -pid, "SIGKILL");
   } catch {
-    // It is gone already.
+    // It has already exited.
   }
 }
 
@@ -135,22 +159,18 @@ function readLines(stream: Readable | null, onLine: (line: string) => void): voi
   let line = "";
   stream?.setEncoding("utf8").on("data", (text: string) => {
     const [first = "", ...others] = text.split("\n");
-    line = (line + first).slice(0, longestLine);
+    line = (line + first).slice(0, maxLineLength);
     for (const next of others) {
       onLine(line);
-      line = next.slice(0, longestLine);
+      line = next.slice(0, maxLineLength);
     }
   });
   stream?.once("end", () => onLine(line));
 }
 
-function notInstalled({ name, installation }: TunnelProgram): WebhookError {
+function notInstalled({ name, installUrl }: TunnelProgram): WebhookError {
   return new WebhookError(
-    `${name} is found neither on PATH nor in node_modules/.bin: install it (${installation}), ${otherTunnels}.`,
+    `${name} was not found on PATH or in node_modules/.bin. Install it (${installUrl}), ${otherTunnels}.`,
     { code: "TUNNEL_FAILED" },
   );
-}
-
-function remedyOf({ name }: TunnelProgram): string {
-  return `Check the network and what ${name} says when you run it yourself, ${otherTunnels}.`;
 }

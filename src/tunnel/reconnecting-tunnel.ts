@@ -2,65 +2,77 @@ import { connect } from "node:net";
 import { exponentialBackoff } from "../core/backoff.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { TunnelClock } from "./clock.ts";
-import { checkPublicUrl } from "./probe.ts";
+import { checkPublicUrl, type Probe } from "./probe.ts";
 import type { ProviderTunnel } from "./provider.ts";
 import { type TunnelEvents, type TunnelListener, TunnelListeners } from "./tunnel-events.ts";
-import type { TunnelPlan } from "./tunnel-options.ts";
 
-/** Milliseconds between two probes while opening. */
-const probeInterval = 500;
-/** Between two attempts to open a lost tunnel again. */
-const backoff = { firstMs: 1_000, maxMs: 30_000 };
+/** How long to wait between two probes while opening. */
+const probeIntervalMs = 500;
+/** The delays before the attempts to reopen a lost tunnel. */
+const reconnectBackoff = { firstMs: 1_000, maxMs: 30_000 };
 
-/** After how many milliseconds a local port that neither takes nor refuses a connection counts as busy. */
-const longestLocalConnect = 1_000;
+/** A local port that neither accepts nor refuses a connection within this time counts as busy. */
+const localConnectTimeoutMs = 1_000;
 
-/** A tunnel takes one heartbeat that fails for an accident, and the second for a loss. */
-const heartbeatsToLose = 2;
+/** One failed heartbeat may be an accident. */
+const maxFailedHeartbeats = 2;
 
-/** What {@link TunnelKeeper.open} needs besides the plan. */
-export interface KeeperOptions {
-  clock: TunnelClock;
-  /** Gives up the first opening. */
-  signal: AbortSignal | undefined;
+/** The validated options of a tunnel. */
+export interface TunnelConfig {
+  port: number;
+  subdomain: string | undefined;
+  probe: Probe | undefined;
+  timeoutMs: number;
+  heartbeatMs: number;
+  /** Opens the tunnel and requests this name. */
+  open(request: { subdomain: string | undefined; signal: AbortSignal }): Promise<ProviderTunnel>;
+  /** Creates the error of this kind of tunnel, with the remedy. */
+  failure(reason: string): WebhookError;
 }
 
 /**
- * Keeps a tunnel: notices that it is lost, by its provider's word or by asking the public URL, and opens it again, with
- * the same name where the provider has names.
+ * A tunnel that detects its loss, through its provider or by polling the public URL, and reopens itself, with the same
+ * name if the provider supports names.
  */
-export class TunnelKeeper {
-  readonly #plan: TunnelPlan;
+export class ReconnectingTunnel {
+  readonly #config: TunnelConfig;
   readonly #clock: TunnelClock;
   readonly #listeners = new TunnelListeners();
   readonly #closing = new AbortController();
-  readonly #keeping: Promise<void>;
+  readonly #running: Promise<void>;
   #connection: ProviderTunnel;
   #status: "up" | "down" | "closed" = "up";
   #closed: Promise<void> | undefined;
 
-  /** Opens a tunnel for the first time. @throws `TUNNEL_FAILED`, or the reason of `signal`. */
-  static async open(plan: TunnelPlan, { clock, signal }: KeeperOptions): Promise<TunnelKeeper> {
+  /**
+   * Opens the tunnel for the first time. `signal` cancels this opening only.
+   *
+   * @throws `TUNNEL_FAILED`, or the reason of `signal`.
+   */
+  static async open(
+    config: TunnelConfig,
+    { clock, signal }: { clock: TunnelClock; signal: AbortSignal | undefined },
+  ): Promise<ReconnectingTunnel> {
     signal?.throwIfAborted();
-    const deadline = clock.deadline(plan.timeoutMs);
-    const ending = signal ? AbortSignal.any([signal, deadline]) : deadline;
+    const deadline = clock.deadline(config.timeoutMs);
+    const cancelled = signal ? AbortSignal.any([signal, deadline]) : deadline;
     try {
-      const connection = await plan.open({ subdomain: plan.subdomain, signal: ending });
-      if (plan.probe) await untilAnswered(connection, { plan, clock, signal: ending });
-      return new TunnelKeeper(plan, { clock, connection });
+      const connection = await config.open({ subdomain: config.subdomain, signal: cancelled });
+      if (config.probe) await waitUntilReachable(connection, { config, clock, signal: cancelled });
+      return new ReconnectingTunnel(config, { clock, connection });
     } catch (error) {
       signal?.throwIfAborted();
       throw error;
     }
   }
 
-  private constructor(plan: TunnelPlan, { clock, connection }: { clock: TunnelClock; connection: ProviderTunnel }) {
-    this.#plan = plan;
+  private constructor(config: TunnelConfig, { clock, connection }: { clock: TunnelClock; connection: ProviderTunnel }) {
+    this.#config = config;
     this.#clock = clock;
     this.#connection = connection;
-    // Whoever waits for the opening begins to listen only after it.
-    setImmediate(() => this.#tellOtherName());
-    this.#keeping = this.#keep();
+    // The caller can add listeners only after open() has resolved.
+    setImmediate(() => this.#reportOtherName());
+    this.#running = this.#run();
   }
 
   get url(): string {
@@ -78,7 +90,7 @@ export class TunnelKeeper {
   close(): Promise<void> {
     this.#status = "closed";
     this.#closing.abort();
-    this.#closed ??= Promise.all([this.#connection.close(), this.#keeping]).then(() => {});
+    this.#closed ??= Promise.all([this.#connection.close(), this.#running]).then(() => {});
     return this.#closed;
   }
 
@@ -90,159 +102,159 @@ export class TunnelKeeper {
     return this.#closing.signal.aborted;
   }
 
-  async #keep(): Promise<void> {
+  async #run(): Promise<void> {
     while (!this.#isClosed) {
-      const reason = await this.#untilLost();
+      const reason = await this.#waitUntilLost();
       if (reason === undefined) return;
       this.#status = "down";
-      this.#tell("error", reason);
-      this.#tell("down", reason);
-      await this.#openAgain();
+      this.#emit("error", reason);
+      this.#emit("down", reason);
+      await this.#reconnect();
     }
   }
 
-  /** Resolves with why the tunnel is lost, or with `undefined` when it was closed. */
-  async #untilLost(): Promise<WebhookError | undefined> {
+  /** Resolves with the reason of the loss, or with `undefined` if the tunnel was closed. */
+  async #waitUntilLost(): Promise<WebhookError | undefined> {
     const connection = this.#connection;
-    const ending = AbortSignal.any([this.#closing.signal, connection.lost]);
-    let missed = 0;
+    const ended = AbortSignal.any([this.#closing.signal, connection.lost]);
+    let failedHeartbeats = 0;
     let fault: WebhookError | undefined;
-    while (missed < heartbeatsToLose && !ending.aborted) {
-      await this.#clock.pause(this.#plan.heartbeatMs, ending);
-      if (!ending.aborted) fault = await this.#check();
-      missed = fault === undefined ? 0 : missed + 1;
+    while (failedHeartbeats < maxFailedHeartbeats && !ended.aborted) {
+      await this.#clock.pause(this.#config.heartbeatMs, ended);
+      if (!ended.aborted) fault = await this.#check();
+      failedHeartbeats = fault === undefined ? 0 : failedHeartbeats + 1;
     }
     if (this.#isClosed) return undefined;
-    return connection.lost.aborted ? lossOf(connection, this.#plan) : fault;
+    return connection.lost.aborted ? lossError(connection, this.#config) : fault;
   }
 
-  /** Tries until the tunnel is up or closed. */
-  async #openAgain(): Promise<void> {
-    let stands = !this.#connection.lost.aborted;
-    let insists = true;
+  /** Resolves when the tunnel is up or closed. */
+  async #reconnect(): Promise<void> {
+    let mayRecover = !this.#connection.lost.aborted;
+    let requiresName = true;
     for (let attempt = 1; !this.#isClosed; attempt += 1) {
-      await this.#clock.pause(exponentialBackoff(attempt, backoff), this.#closing.signal);
+      await this.#clock.pause(exponentialBackoff(attempt, reconnectBackoff), this.#closing.signal);
       if (this.#isClosed) return;
-      // It may have come back by itself, and opening another one could change the URL.
-      if (stands && (await this.#check()) === undefined) return this.#resume(this.#connection);
+      // The connection may have recovered, and a new one could change the URL.
+      if (mayRecover && (await this.#check()) === undefined) return this.#resume(this.#connection);
       try {
-        if (!(await isListening(this.#plan.port))) throw nothingListens(this.#plan.port);
-        stands = false;
+        if (!(await isListening(this.#config.port))) throw portNotListening(this.#config.port);
+        mayRecover = false;
         await this.#connection.close();
-        const wish = this.#plan.subdomain ?? this.#connection.name;
-        const next = await this.#openWith(wish);
-        if (wish === undefined || next.name === wish || !insists) return await this.#resume(next);
-        // Once: a server needs a moment to notice that the lost connections have left the name free.
-        insists = false;
+        const name = this.#config.subdomain ?? this.#connection.name;
+        const next = await this.#openWith(name);
+        if (name === undefined || next.name === name || !requiresName) return await this.#resume(next);
+        // Retried once: a server needs a moment to notice that the lost connections no longer use the name.
+        requiresName = false;
         await next.close();
-        throw nameHeld(wish, next.url);
+        throw nameStillHeld(name, next.url);
       } catch (error) {
         if (this.#isClosed) return;
-        this.#tell("error", WebhookError.isInstance(error) ? error : this.#plan.failure("The tunnel does not open."));
+        this.#emit("error", WebhookError.isInstance(error) ? error : this.#config.failure("The tunnel did not open."));
       }
     }
   }
 
   async #openWith(subdomain: string | undefined): Promise<ProviderTunnel> {
-    const { timeoutMs, open } = this.#plan;
+    const { timeoutMs, open } = this.#config;
     const signal = AbortSignal.any([this.#closing.signal, this.#clock.deadline(timeoutMs)]);
     const connection = await open({ subdomain, signal });
-    await untilAnswered(connection, { plan: this.#plan, clock: this.#clock, signal });
+    await waitUntilReachable(connection, { config: this.#config, clock: this.#clock, signal });
     return connection;
   }
 
   async #resume(connection: ProviderTunnel): Promise<void> {
     if (this.#isClosed) return connection.close();
-    const urlBefore = this.url;
+    const previousUrl = this.url;
     this.#connection = connection;
     this.#status = "up";
-    if (this.url !== urlBefore) {
-      this.#tell("urlChanged", this.url);
-      this.#tellOtherName();
+    if (this.url !== previousUrl) {
+      this.#emit("urlChanged", this.url);
+      this.#reportOtherName();
     }
-    this.#tell("up");
+    this.#emit("up");
   }
 
-  /** Says it when the name that was wished for belongs to somebody else. */
-  #tellOtherName(): void {
-    const { subdomain } = this.#plan;
+  /** Emits an error if the server assigned a name other than the requested one. */
+  #reportOtherName(): void {
+    const { subdomain } = this.#config;
     if (subdomain === undefined || this.#connection.name === subdomain) return;
-    this.#tell("error", nameTaken(subdomain, this.url));
+    this.#emit("error", nameTaken(subdomain, this.url));
   }
 
-  /** A listener may close the tunnel: the ones after it hear no more of it. */
-  #tell<Name extends keyof TunnelEvents>(event: Name, ...values: TunnelEvents[Name]): void {
-    if (!this.#isClosed) this.#listeners.tell(event, ...values);
+  /** A listener may close the tunnel: no events follow. */
+  #emit<Name extends keyof TunnelEvents>(event: Name, ...values: TunnelEvents[Name]): void {
+    if (!this.#isClosed) this.#listeners.emit(event, ...values);
   }
 
   async #check(): Promise<WebhookError | undefined> {
     const { url, lost } = this.#connection;
     const signal = AbortSignal.any([this.#closing.signal, lost]);
-    const fault = await checkPublicUrl(url, { probe: this.#plan.probe, signal, clock: this.#clock });
-    return fault === undefined ? undefined : blame(fault, this.#plan);
+    const fault = await checkPublicUrl(url, { probe: this.#config.probe, signal, clock: this.#clock });
+    return fault === undefined ? undefined : faultError(fault, this.#config);
   }
 }
 
-/** Resolves once the public URL leads to the server. Otherwise it closes the tunnel and rejects with the reason. */
-async function untilAnswered(
+/** Resolves once the public URL points to the server. Otherwise closes the tunnel and rejects with the reason. */
+async function waitUntilReachable(
   connection: ProviderTunnel,
-  { plan, clock, signal }: { plan: TunnelPlan; clock: TunnelClock; signal: AbortSignal },
+  { config, clock, signal }: { config: TunnelConfig; clock: TunnelClock; signal: AbortSignal },
 ): Promise<void> {
-  const ending = AbortSignal.any([signal, connection.lost]);
+  const ended = AbortSignal.any([signal, connection.lost]);
   let reason: string | undefined;
   for (;;) {
-    const fault = await checkPublicUrl(connection.url, { probe: plan.probe, signal: ending, clock });
+    const fault = await checkPublicUrl(connection.url, { probe: config.probe, signal: ended, clock });
     if (fault === undefined) return;
-    // What the end has cut short says less than the attempt before it.
-    if (reason === undefined || !ending.aborted) reason = fault;
-    if (!ending.aborted) await clock.pause(probeInterval, ending);
-    if (!ending.aborted) continue;
+    // The fault of an interrupted check is less specific than that of the check before it.
+    if (reason === undefined || !ended.aborted) reason = fault;
+    if (!ended.aborted) await clock.pause(probeIntervalMs, ended);
+    if (!ended.aborted) continue;
     await connection.close();
-    throw connection.lost.aborted ? lossOf(connection, plan) : await blame(reason, plan);
+    throw connection.lost.aborted ? lossError(connection, config) : await faultError(reason, config);
   }
 }
 
-function lossOf({ lost }: ProviderTunnel, plan: TunnelPlan): WebhookError {
+function lossError({ lost }: ProviderTunnel, config: TunnelConfig): WebhookError {
   const reason: unknown = lost.reason;
-  return WebhookError.isInstance(reason) ? reason : plan.failure("The tunnel is lost.");
+  return WebhookError.isInstance(reason) ? reason : config.failure("The tunnel was lost.");
 }
 
-/** A server that does not run is no fault of the tunnel, and opening another one would not help. */
-async function blame(fault: string, plan: TunnelPlan): Promise<WebhookError> {
-  return (await isListening(plan.port)) ? plan.failure(fault) : nothingListens(plan.port);
+/** If the local server is not running, the tunnel is not at fault and a new one would not help. */
+async function faultError(fault: string, config: TunnelConfig): Promise<WebhookError> {
+  return (await isListening(config.port)) ? config.failure(fault) : portNotListening(config.port);
 }
 
 function isListening(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: "127.0.0.1" });
-    const tell = (listens: boolean) => {
+    const settle = (isListening: boolean) => {
       socket.destroy();
-      resolve(listens);
+      resolve(isListening);
     };
-    socket.once("connect", () => tell(true));
-    socket.once("error", () => tell(false));
-    // Whoever does not even refuse is there, only busy.
-    socket.setTimeout(longestLocalConnect, () => tell(true));
+    socket.once("connect", () => settle(true));
+    socket.once("error", () => settle(false));
+    // A server that does not even refuse the connection is busy.
+    socket.setTimeout(localConnectTimeoutMs, () => settle(true));
   });
 }
 
-function nothingListens(port: number): WebhookError {
+function portNotListening(port: number): WebhookError {
   return new WebhookError(
-    `Nothing listens on port ${port} of this machine (127.0.0.1), where the tunnel leads: start the server there.`,
+    `No server is listening on 127.0.0.1:${port}, the local end of the tunnel. Start your server on this port.`,
     { code: "TUNNEL_FAILED", retryable: true },
   );
 }
 
-function nameHeld(wished: string, url: string): WebhookError {
+function nameStillHeld(name: string, url: string): WebhookError {
   return new WebhookError(
-    `The tunnel's server gives ${url} instead of the name ${wished}, which it may still hold for the lost connections: it is asked once more, and then any name will do.`,
+    `The tunnel's server assigned ${url} instead of the name ${name}, which it may still hold for the lost connections. The name is requested once more before another one is accepted.`,
     { code: "TUNNEL_FAILED", retryable: true },
   );
 }
 
-function nameTaken(wished: string, url: string): WebhookError {
+function nameTaken(name: string, url: string): WebhookError {
   return new WebhookError(
-    `The name ${wished} was wished for, but the tunnel's server gave ${url}: somebody else has the name. Use that URL, or close the tunnel and wish for another name (option "subdomain").`,
+    `The name ${name} is taken: the tunnel's server assigned ${url} instead. Use that URL, or close the tunnel and request another name (option "subdomain").`,
     { code: "TUNNEL_NAME_TAKEN", retryable: true },
   );
 }

@@ -1,34 +1,33 @@
 import { inspect } from "node:util";
 import type { WebhookError } from "../core/errors.ts";
 
-/** What a tunnel tells while it is open, and the values its listeners are given. */
+/** The events of an open tunnel, and the values that its listeners receive. */
 export interface TunnelEvents {
   /** Deliveries arrive again after a `down`. */
   up: [];
-  /** Deliveries do not arrive any more, and why. It is tried again until the tunnel is closed. */
+  /** Deliveries no longer arrive, and why. The tunnel reconnects until it is closed. */
   down: [error: WebhookError];
-  /** The public URL is another one now, told before `up`: webhooks that point at the old one need the new one. */
+  /** The public URL has changed. Emitted before `up`: update webhooks that point to the old URL. */
   urlChanged: [url: string];
   /**
-   * Something went wrong: the tunnel is lost, an attempt to open it again has failed (`TUNNEL_FAILED`), or the server
-   * gave another name than the one wished for (`TUNNEL_NAME_TAKEN`). Without a listener it is dropped; it never ends
-   * the process.
+   * The tunnel was lost or could not be reopened (`TUNNEL_FAILED`), or the server assigned a name other than the
+   * requested one (`TUNNEL_NAME_TAKEN`). Without a listener the error is dropped; it never ends the process.
    */
   error: [error: WebhookError];
 }
 
-/** A function that listens to one of {@link TunnelEvents}. */
+/** A listener for one of {@link TunnelEvents}. */
 export type TunnelListener<Name extends keyof TunnelEvents> = (...values: TunnelEvents[Name]) => void;
 
 /**
- * Who listens to a tunnel. Not an `EventEmitter`: that throws an "error" nobody listens to, and the whole process of
- * somebody who only wanted a tunnel would end.
+ * The listeners of a tunnel. Not an `EventEmitter`, which throws an "error" event without a listener and would end the
+ * process.
  *
  * @example
  * ```ts
  * const listeners = new TunnelListeners();
  * const stopListening = listeners.add("up", () => console.log("up again"));
- * listeners.tell("up");
+ * listeners.emit("up");
  * ```
  */
 export class TunnelListeners {
@@ -49,15 +48,15 @@ export class TunnelListeners {
   }
 
   /**
-   * Calls every listener of an event, in the order they were added. One that throws or rejects is reported by
-   * `process.emitWarning`, and the others are called all the same.
+   * Calls every listener of an event in the order of registration. A listener that throws or rejects is reported with
+   * `process.emitWarning`; the others are still called.
    */
-  tell<Name extends keyof TunnelEvents>(event: Name, ...values: TunnelEvents[Name]): void {
+  emit<Name extends keyof TunnelEvents>(event: Name, ...values: TunnelEvents[Name]): void {
     const warn = (reason: unknown) => {
-      process.emitWarning(`A listener of the tunnel's event "${event}" failed: ${inspect(reason)}`);
+      process.emitWarning(`A listener of the tunnel event "${event}" failed: ${inspect(reason)}`);
     };
     for (const listener of [...this.#listeners[event]]) {
-      // A listener may be an async function: its rejection would end the process.
+      // The listener may be async: an unhandled rejection would end the process.
       (async () => listener(...values))().catch(warn);
     }
   }

@@ -1,22 +1,71 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+import { type Duration, toMilliseconds } from "../core/duration.ts";
+import { isPort, optionError } from "../core/option-error.ts";
+import { readBaseUrl } from "../core/urls.ts";
 import { systemClock, type TunnelClock } from "./clock.ts";
-import { TunnelKeeper } from "./reconnecting-tunnel.ts";
+import { openCloudflared } from "./cloudflared.ts";
+import { isSubdomain, openLocaltunnel } from "./localtunnel.ts";
+import { openNgrok } from "./ngrok.ts";
+import type { Probe } from "./probe.ts";
+import { type Provider, type ProviderTunnel, tunnelFailure } from "./provider.ts";
+import { ReconnectingTunnel, type TunnelConfig } from "./reconnecting-tunnel.ts";
 import type { TunnelEvents, TunnelListener } from "./tunnel-events.ts";
-import { type OpenTunnelOptions, planTunnel } from "./tunnel-options.ts";
 
-export type { OpenTunnelOptions };
+/** The tunnel providers, with the default timeout for opening a tunnel. */
+const providers = {
+  localtunnel: { open: openLocaltunnel, timeout: "15s" },
+  // Its name is new, so DNS resolvers need time to learn it.
+  cloudflared: { open: openCloudflared, timeout: "30s" },
+  ngrok: { open: openNgrok, timeout: "15s" },
+} as const satisfies Record<string, { open: Provider; timeout: string }>;
 
-/** An open way from a public URL to a local port. It comes back by itself after a loss, until it is closed. */
+/** The name of a tunnel provider. */
+export type ProviderName = keyof typeof providers;
+
+/** The options of `openTunnel`. */
+export interface OpenTunnelOptions {
+  /**
+   * The tunnel provider. Default `"localtunnel"`, which needs the package of that name. `"cloudflared"` and `"ngrok"`
+   * need the program of that name on `PATH` or in `node_modules/.bin`; it is never downloaded.
+   */
+  provider?: ProviderName;
+  /**
+   * Your own http(s) address that already points to `port`, such as that of a named tunnel or a reverse proxy. No tunnel
+   * is started; the address is only polled. Excludes `provider`, `host` and `subdomain`.
+   */
+  publicUrl?: string;
+  /** The local port to expose, 1 to 65535. Listen on it, on 127.0.0.1 or on all addresses, before opening the tunnel. */
+  port: number;
+  /** The address of the localtunnel server. Default `LOCALTUNNEL_HOST`, or else `https://localtunnel.me`. */
+  host?: string;
+  /**
+   * The name to request in the public URL from localtunnel: 4 to 63 lowercase letters, digits and hyphens. If the name is
+   * taken, the server may assign another one: the tunnel then emits an `error` with the code `TUNNEL_NAME_TAKEN`.
+   * Default: the server chooses a name, which is requested again after a loss.
+   */
+  subdomain?: string;
+  /** Cancels the opening: the promise rejects with its reason. Has no effect on an open tunnel. */
+  signal?: AbortSignal;
+  /** How long opening may take. Default `"15s"`, and `"30s"` with cloudflared. */
+  timeout?: Duration;
+  /**
+   * How often to check that the public URL still points here: any status below 500 passes. Two failures in a row are a
+   * loss. Default `"15s"`.
+   */
+  heartbeat?: Duration;
+}
+
+/** An open tunnel from a public URL to a local port. It reconnects after a loss until it is closed. */
 export interface Tunnel {
   /**
-   * The public address without a slash at its end, such as `https://quiet-owl-12.loca.lt`. Read it again after
+   * The public address without a trailing slash, such as `https://quiet-owl-12.loca.lt`. Read it again after
    * `urlChanged`.
    */
   readonly url: string;
-  /** Whether deliveries arrive (`up`), do not (`down`), or the tunnel was closed. */
+  /** Whether deliveries arrive (`up`) or not (`down`), or the tunnel was closed. */
   readonly status: "up" | "down" | "closed";
   /**
-   * Listens to an event, and returns the function that stops listening.
+   * Adds a listener for an event and returns the function that removes it.
    *
    * @example
    * ```ts
@@ -24,30 +73,110 @@ export interface Tunnel {
    * ```
    */
   on<Name extends keyof TunnelEvents>(event: Name, listener: TunnelListener<Name>): () => void;
-  /** Closes the tunnel and resolves when nothing of it is left. Safe to call twice. */
+  /** Closes the tunnel and resolves when all its processes and connections have ended. Safe to call twice. */
   close(): Promise<void>;
   /** The same as {@link close}. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Makes a local port reachable from the internet, and keeps it so: when the tunnel is lost, it is opened again for as
- * long as it takes, after 1 second, 2, 4 and so on up to 30.
+ * Makes a local port reachable from the internet. A lost tunnel is reopened until it is closed, after 1 s, 2 s, 4 s and so
+ * on, up to 30 s.
  *
- * @throws `TUNNEL_FAILED` with the reason when there is no tunnel within `timeout`, `OPTION_INVALID` when an option
- * makes no sense, and the reason of `signal` when that aborts first.
+ * @throws `TUNNEL_FAILED` with the reason if there is no tunnel within `timeout`, `OPTION_INVALID` if an option is
+ * invalid, and the reason of `signal` if it aborts first.
  * @example
  * ```ts
  * await using tunnel = await openTunnel({ port: 7860 });
- * console.log(`Webhooks may point at ${tunnel.url}/webhooks/retrain`);
- * tunnel.on("urlChanged", (url) => console.log(`Now they have to point at ${url}/webhooks/retrain`));
+ * console.log(`Point your webhooks to ${tunnel.url}/webhooks/retrain`);
+ * tunnel.on("urlChanged", (url) => console.log(`Point your webhooks to ${url}/webhooks/retrain`));
  * ```
  */
-export function openTunnel(options: OpenTunnelOptions): Promise<Tunnel> {
-  return openTimedTunnel(options, systemClock);
+export async function openTunnel(options: OpenTunnelOptions): Promise<Tunnel> {
+  return openProbedTunnel(options, {});
 }
 
-/** What {@link openTunnel} does, by a clock of the caller's. */
-export async function openTimedTunnel(options: OpenTunnelOptions, clock: TunnelClock): Promise<Tunnel> {
-  return TunnelKeeper.open(planTunnel(options), { clock, signal: options.signal });
+/**
+ * Opens a tunnel that counts as open, and as up later on, only while the public URL returns the answer of the probe.
+ * Without a probe, opening does not wait for a response.
+ */
+export async function openProbedTunnel(
+  options: OpenTunnelOptions,
+  { probe, clock = systemClock }: { probe?: Probe | undefined; clock?: TunnelClock },
+): Promise<Tunnel> {
+  return ReconnectingTunnel.open(resolveTunnelConfig(options, probe), { clock, signal: options.signal });
+}
+
+/** @throws `OPTION_INVALID`. */
+export function resolveTunnelConfig(options: OpenTunnelOptions, probe?: Probe): TunnelConfig {
+  const { publicUrl, port, host, subdomain, heartbeat = "15s" } = options;
+  const provider = options.provider ?? "localtunnel";
+  checkProvider(provider);
+  checkPort(port);
+  checkSubdomain(subdomain);
+  checkExclusions(options);
+  const { open, timeout } = providers[provider];
+  const shared = {
+    port,
+    subdomain,
+    probe,
+    timeoutMs: toMilliseconds(options.timeout ?? timeout, "timeout"),
+    heartbeatMs: toMilliseconds(heartbeat, "heartbeat"),
+  };
+  if (publicUrl !== undefined) {
+    const url = readPublicUrl(publicUrl);
+    const remedy = `Check that the tunnel or proxy behind the public URL is running and points to port ${port} of this machine.`;
+    return {
+      ...shared,
+      open: async () => createExternalTunnel(url),
+      failure: (reason) => tunnelFailure(reason, remedy),
+    };
+  }
+  return { ...shared, open: (request) => open({ port, host, ...request }), failure: (reason) => tunnelFailure(reason) };
+}
+
+function checkProvider(provider: string): void {
+  if (Object.hasOwn(providers, provider)) return;
+  throw optionError({ option: "provider", value: provider, expected: Object.keys(providers).join(", ") });
+}
+
+function checkPort(port: number): void {
+  if (isPort(port, { min: 1 })) return;
+  throw optionError({ option: "port", value: port, expected: "the port your server listens on, 1 to 65535" });
+}
+
+function checkSubdomain(subdomain: string | undefined): void {
+  if (subdomain === undefined || isSubdomain(subdomain)) return;
+  const expected = "4 to 63 lowercase letters, digits and hyphens, without a hyphen at either end";
+  throw optionError({ option: "subdomain", value: subdomain, expected });
+}
+
+/** An option that would have no effect is an error. */
+function checkExclusions({ provider, publicUrl, host, subdomain }: OpenTunnelOptions): void {
+  const localtunnelOnly = Object.entries({ host, subdomain }).find(([, value]) => value !== undefined)?.[0];
+  if (publicUrl !== undefined) {
+    const excluded = provider === undefined ? localtunnelOnly : "provider";
+    if (excluded === undefined) return;
+    throw optionError(`Options "publicUrl" and "${excluded}" cannot be combined. Remove one of them.`);
+  }
+  if (provider === undefined || provider === "localtunnel" || localtunnelOnly === undefined) return;
+  throw optionError(
+    `Option "${localtunnelOnly}" is not supported with ${provider}, whose names belong to an account. Set up a named tunnel there, run it, and set its address as "publicUrl" instead of "provider".`,
+  );
+}
+
+/** Reads the address of the user's own tunnel, which may contain a path. */
+function readPublicUrl(address: string): string {
+  const url = readBaseUrl(address);
+  if (url !== undefined) return url;
+  throw optionError({
+    option: "publicUrl",
+    expected:
+      "the http(s) address that points to the port, such as https://hooks.example.com, without user name, query and fragment",
+  });
+}
+
+/** A tunnel that runs elsewhere: there is nothing to open or close. */
+function createExternalTunnel(url: string): ProviderTunnel {
+  return { url, name: undefined, lost: new AbortController().signal, close: async () => {} };
 }

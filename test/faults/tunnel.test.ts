@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from "vitest";
 import { WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { systemClock } from "../../src/tunnel/clock.ts";
-import { openTimedTunnel } from "../../src/tunnel/tunnel.ts";
+import { openProbedTunnel } from "../../src/tunnel/tunnel.ts";
 import { type Misbehaviour, startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { startLocalServer } from "../tunnel/local-server.ts";
@@ -22,10 +22,10 @@ const secret = "Planted-5ecret-9e1f";
 
 describe("A tunnel's server at fault", () => {
   test.each<[string, Misbehaviour, RegExp]>([
-    ["that is down", "refuse", /cannot be reached \(ECONNREFUSED\)/],
-    ["that is silent", "silent", /does not answer in time/],
-    ["that answers 403", "forbidden", /answers with status 403/],
-    ["that answers 500", "broken", /answers with status 500/],
+    ["that is down", "refuse", /is not reachable \(ECONNREFUSED\)/],
+    ["that is silent", "silent", /did not answer in time/],
+    ["that answers 403", "forbidden", /returned status 403/],
+    ["that answers 500", "broken", /returned status 500/],
     ["that answers with HTML", "html", /a web page \(HTML\) instead of a tunnel/],
   ])("T1: %s is told within 15 seconds, with what to do", async (_name, mode, reason) => {
     vi.stubEnv("HF_TOKEN", secret);
@@ -34,7 +34,7 @@ describe("A tunnel's server at fault", () => {
     const startedAt = performance.now();
     const address = `${host.url.replace("//", `//me:${secret}@`)}/?token=${secret}`;
 
-    const opening = openTimedTunnel({ port: 1, host: address }, clock).catch((error: unknown) => error);
+    const opening = openProbedTunnel({ port: 1, host: address }, { clock }).catch((error: unknown) => error);
     if (mode === "silent") {
       await expect.poll(() => host.registrations).toHaveLength(1);
       await clock.expire(15_000);
@@ -45,7 +45,7 @@ describe("A tunnel's server at fault", () => {
     expect(clock.deadlines).toEqual([15_000]);
     expect(performance.now() - startedAt).toBeLessThan(15_000);
     expect(error).toMatchObject({ code: "TUNNEL_FAILED", retryable: true, message: expect.stringMatching(reason) });
-    expect(String(error)).toMatch(/try again, give another server .* choose another provider .* "publicUrl"/);
+    expect(String(error)).toMatch(/try again, set another server .* choose another provider .* "publicUrl"/);
     expect(holdsSecret([error, inspect(error, { depth: 10 })], secret)).toBe(false);
     expect(runningWorkers()).toEqual([]);
   });

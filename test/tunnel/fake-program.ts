@@ -5,31 +5,31 @@ import { delimiter, join } from "node:path";
 import { vi } from "vitest";
 import { isRunning } from "../support/running-process.ts";
 
-/** A program that stands in for `cloudflared` or `ngrok`, first on PATH until the end of its scope. */
-export interface StandInProgram extends AsyncDisposable {
-  /** The ids of its processes so far, the newest last. */
+/** A fake `cloudflared` or `ngrok`, first on PATH until the end of its scope. */
+export interface FakeProgram extends AsyncDisposable {
+  /** The process ids so far, the newest last. */
   processes(): Promise<number[]>;
-  /** What it was started with: its arguments and the names of its environment. */
+  /** The arguments and the names of the environment variables of each start. */
   starts(): Promise<{ arguments: string[]; environment: string[] }[]>;
-  /** Whether one of its processes lives. */
+  /** Whether one of its processes is running. */
   isAlive(): Promise<boolean>;
-  /** Whether a process of it has come to the end of its body, and has printed all that is printed there. */
+  /** Whether a process has run its whole body, including its output. */
   hasRun(): boolean;
-  /** Whether its body has called `leave()`. */
-  hasLeft(): boolean;
-  /** Replaces what it does at its next start. */
+  /** Whether its body has called `markStopped()`. */
+  hasStopped(): boolean;
+  /** Replaces the body from the next start on. */
   become(body: string): Promise<void>;
 }
 
 /**
- * Puts an executable Node script of that name first on PATH, or into `folder`. `body` is what it does after it has noted
- * its start; without more it goes on living.
+ * Puts an executable Node script of this name first on PATH, or into `folder`. It records its start, runs `body` and then
+ * stays alive.
  */
-export async function installProgram(name: string, body: string, folder?: string): Promise<StandInProgram> {
+export async function installProgram(name: string, body: string, folder?: string): Promise<FakeProgram> {
   const home = await mkdtemp(join(tmpdir(), "stand-in-program-"));
   const target = folder ?? home;
   const log = join(home, "starts.log");
-  const farewell = join(home, "left");
+  const stopped = join(home, "left");
   const end = join(home, "run");
   await mkdir(target, { recursive: true });
   const become = async (next: string) => {
@@ -37,7 +37,7 @@ export async function installProgram(name: string, body: string, folder?: string
       join(target, name),
       `#!${process.execPath}
       require("node:fs").appendFileSync(${JSON.stringify(log)}, JSON.stringify({ pid: process.pid, arguments: process.argv.slice(2), environment: Object.keys(process.env) }) + "\\n");
-      const leave = () => require("node:fs").writeFileSync(${JSON.stringify(farewell)}, "");
+      const markStopped = () => require("node:fs").writeFileSync(${JSON.stringify(stopped)}, "");
       setInterval(() => {}, 1000);
       ${next}
       require("node:fs").writeFileSync(${JSON.stringify(end)}, "");`,
@@ -59,7 +59,7 @@ export async function installProgram(name: string, body: string, folder?: string
     processes,
     become,
     hasRun: () => existsSync(end),
-    hasLeft: () => existsSync(farewell),
+    hasStopped: () => existsSync(stopped),
     isAlive: async () => (await processes()).some(isRunning),
     async [Symbol.asyncDispose]() {
       vi.unstubAllEnvs();

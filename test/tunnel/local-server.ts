@@ -7,17 +7,17 @@ export interface LocalServer extends AsyncDisposable {
   readonly port: number;
 }
 
-/** Where a {@link LocalServer} listens, and who is given its connections. */
+/** The options of {@link startLocalServer}. */
 export interface LocalServerOptions {
   /** Default `127.0.0.1`. */
   host?: string;
-  /** Default: any free one. */
+  /** Default: any free port. */
   port?: number;
   onConnection?: (socket: Socket) => void;
 }
 
 /**
- * Starts a server for a tunnel to lead to.
+ * Starts the local server of a tunnel.
  *
  * @example
  * ```ts

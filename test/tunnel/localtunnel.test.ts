@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { registerLocaltunnel } from "../../src/tunnel/localtunnel-registration.ts";
+import { registerTunnel } from "../../src/tunnel/localtunnel.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { startLocalServer } from "./local-server.ts";
 
@@ -12,11 +12,11 @@ test.each([
   ["the address of a cloud's metadata", "169.254.169.254", "127.0.0.1"],
   ["an IPv6 address", "::1", "127.0.0.1"],
   ["a host name", "localhost", "127.0.0.1"],
-  ["no text", 7, "127.0.0.1"],
-])("a server that names %s as its own is met at %s -> %s", async (_name, ip, remoteHost) => {
+  ["a number", 7, "127.0.0.1"],
+])("a server that sends %s (%s) as its own address is contacted at %s", async (_name, ip, remoteHost) => {
   await using host = await startLocaltunnelServer({ answer: { ip } });
 
-  expect((await registerLocaltunnel(host.url, options)).remoteHost).toBe(remoteHost);
+  expect((await registerTunnel(host.url, options)).remoteHost).toBe(remoteHost);
 });
 
 test.each([
@@ -28,46 +28,46 @@ test.each([
 ])("a server that allows %s connections gets %s", async (max_conn_count, connections) => {
   await using host = await startLocaltunnelServer({ answer: { max_conn_count } });
 
-  expect((await registerLocaltunnel(host.url, options)).connections).toBe(connections);
+  expect((await registerTunnel(host.url, options)).connections).toBe(connections);
 });
 
 test.each([
-  ["its id", { id: "my-bot" }, "my-bot"],
-  ["the first part of its URL", { id: undefined, url: "https://quiet-owl.example.com" }, "quiet-owl"],
-  ["nothing, where the id is a path and the URL an address", { id: "../admin" }, undefined],
-  ["nothing, where the id is no text", { id: { length: 5 } }, undefined],
+  ["the id", { id: "my-bot" }, "my-bot"],
+  ["the first label of the URL", { id: undefined, url: "https://quiet-owl.example.com" }, "quiet-owl"],
+  ["undefined if the id is a path and the URL an IP address", { id: "../admin" }, undefined],
+  ["undefined if the id is not a string", { id: { length: 5 } }, undefined],
 ])("the name of a tunnel is %s", async (_name, answer, name) => {
   await using host = await startLocaltunnelServer({ answer });
 
-  expect((await registerLocaltunnel(host.url, options)).name).toBe(name);
+  expect((await registerTunnel(host.url, options)).name).toBe(name);
 });
 
 test.each([
-  ["never ends", "x".repeat(70_000), /at a length that no tunnel server needs/],
-  ["is a JSON text", `"https://example.com"`, /something else instead of a tunnel/],
-  ["is null", "null", /something else instead of a tunnel/],
-  ["is empty", "", /something else instead of a tunnel/],
-])("an answer that %s is no tunnel", async (_name, answer, reason) => {
+  ["never ends", "x".repeat(70_000), /more than 64 KiB/],
+  ["is a JSON string", `"https://example.com"`, /an unknown response instead of a tunnel/],
+  ["is null", "null", /an unknown response instead of a tunnel/],
+  ["is empty", "", /an unknown response instead of a tunnel/],
+])("a response that %s is rejected", async (_name, answer, reason) => {
   await using server = await startLocalServer((_request, response) => {
     response.write(answer);
     if (answer.length < 70_000) response.end();
   });
 
-  const registering = registerLocaltunnel(`http://127.0.0.1:${server.port}`, options);
+  const registering = registerTunnel(`http://127.0.0.1:${server.port}`, options);
 
   await expect(registering).rejects.toMatchObject({ code: "TUNNEL_FAILED", message: expect.stringMatching(reason) });
 });
 
-test("an answer that breaks off is told as such", async () => {
+test("a response that ends early is reported as such", async () => {
   await using server = await startLocalServer((_request, response) => {
     response.writeHead(200, { "content-length": 1_000 });
     response.write(`{ "url": `, () => response.destroy());
   });
 
-  const registering = registerLocaltunnel(`http://127.0.0.1:${server.port}`, options);
+  const registering = registerTunnel(`http://127.0.0.1:${server.port}`, options);
 
   await expect(registering).rejects.toMatchObject({
     code: "TUNNEL_FAILED",
-    message: expect.stringMatching(/breaks off in the middle of its answer/),
+    message: expect.stringMatching(/closed the connection before the end/),
   });
 });

@@ -1,19 +1,19 @@
 import { expect } from "vitest";
 import type { TunnelClock } from "../../src/tunnel/clock.ts";
 
-/** A clock whose time passes only when a test says so. */
+/** A clock that a test advances by hand. */
 export interface ManualClock extends TunnelClock {
   /** Every pause so far, in milliseconds. */
   readonly pauses: readonly number[];
   /** Every deadline so far, in milliseconds. */
   readonly deadlines: readonly number[];
-  /** Ends a pause of so many milliseconds, once somebody makes one. */
+  /** Waits for a pause of this length and ends it. */
   pass(milliseconds: number): Promise<void>;
-  /** Aborts the last deadline of so many milliseconds, once somebody has set as many as `count` of them. */
+  /** Waits until `count` deadlines of this length exist and aborts the last one. */
   expire(milliseconds: number, count?: number): Promise<void>;
 }
 
-/** Makes a clock that stands still. */
+/** Creates a clock that stands still. */
 export function createManualClock(): ManualClock {
   const pauses: number[] = [];
   const pending: { milliseconds: number; end: () => void }[] = [];

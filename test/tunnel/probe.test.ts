@@ -1,14 +1,14 @@
 import type { RequestListener } from "node:http";
 import { describe, expect, test } from "vitest";
 import { answerProbe, createProbe } from "../../src/tunnel/probe.ts";
-import { openTimedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
+import { openProbedTunnel } from "../../src/tunnel/tunnel.ts";
 import { freePort } from "../support/free-port.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { startProbedServer } from "./probed-server.ts";
 import { runningWorkers } from "./worker-processes.ts";
 
-test("a probe cannot be guessed, and is another one each time", () => {
+test("creates a new unguessable probe each time", () => {
   const { path, answer } = createProbe();
 
   expect(path).toMatch(/^\/_hub-webhooks\/probe\/[0-9a-f]{32}$/);
@@ -17,7 +17,7 @@ test("a probe cannot be guessed, and is another one each time", () => {
   expect(createProbe().path).not.toBe(path);
 });
 
-test("a probe is answered as plain text at its path alone", async () => {
+test("answers a probe as plain text, and only at its path", async () => {
   const probe = createProbe();
 
   const response = answerProbe(probe, new Request(`http://127.0.0.1${probe.path}`));
@@ -29,10 +29,10 @@ test("a probe is answered as plain text at its path alone", async () => {
 });
 
 describe("opening with a probe", () => {
-  test("asks through the public URL, and asks the services for no page in between", async () => {
+  test("requests the public URL and skips the interstitial page of the service", async () => {
     await using local = await startProbedServer();
     await using host = await startLocaltunnelServer();
-    await using _tunnel = await openTunnel({ port: local.port, host: host.url, probe: local.probe });
+    await using _tunnel = await openProbedTunnel({ port: local.port, host: host.url }, { probe: local.probe });
 
     expect(local.asked).toHaveLength(1);
     expect(local.asked[0]).toMatchObject({
@@ -42,12 +42,12 @@ describe("opening with a probe", () => {
     });
   });
 
-  test("waits until the answer comes", async () => {
+  test("waits until the answer arrives", async () => {
     const clock = createManualClock();
     await using local = await startProbedServer();
     await using host = await startLocaltunnelServer();
     local.answer((_request, response) => response.writeHead(503).end());
-    const opening = openTimedTunnel({ port: local.port, host: host.url, probe: local.probe }, clock);
+    const opening = openProbedTunnel({ port: local.port, host: host.url }, { probe: local.probe, clock });
 
     await clock.pass(500);
     await expect.poll(() => local.asked).toHaveLength(2);
@@ -60,15 +60,19 @@ describe("opening with a probe", () => {
   });
 
   const wrongAnswers: [name: string, reason: RegExp, answer: RequestListener][] = [
-    ["has another status", /answers with status 502 instead of/, (_request, response) => response.writeHead(502).end()],
+    ["has another status", /returned status 502 instead of/, (_request, response) => response.writeHead(502).end()],
     [
       "redirects",
-      /sends us elsewhere \(status 302\), which is not followed/,
+      /redirected \(status 302\)/,
       (_request, response) => response.writeHead(302, { location: "/" }).end(),
     ],
-    ["is a page", /something else than this server/, (_request, response) => response.end("<html>Friendly reminder")],
-    ["is empty", /something else than this server/, (_request, response) => response.end()],
-    ["breaks off", /cannot be reached/, (request) => request.socket.resetAndDestroy()],
+    [
+      "is a page",
+      /a response that is not from this server/,
+      (_request, response) => response.end("<html>Friendly reminder"),
+    ],
+    ["is empty", /a response that is not from this server/, (_request, response) => response.end()],
+    ["is interrupted", /is not reachable/, (request) => request.socket.resetAndDestroy()],
   ];
 
   test.each(wrongAnswers)(
@@ -78,7 +82,7 @@ describe("opening with a probe", () => {
       await using local = await startProbedServer();
       await using host = await startLocaltunnelServer();
       local.answer(answer);
-      const opening = openTimedTunnel({ port: local.port, host: host.url, probe: local.probe }, clock);
+      const opening = openProbedTunnel({ port: local.port, host: host.url }, { probe: local.probe, clock });
       const rejected = expect(opening).rejects.toMatchObject({
         code: "TUNNEL_FAILED",
         retryable: true,
@@ -93,13 +97,13 @@ describe("opening with a probe", () => {
     },
   );
 
-  test("fails when more comes after the answer, and does not wait for its end", async () => {
+  test("fails on a longer response without reading it to its end", async () => {
     const clock = createManualClock();
     await using local = await startProbedServer();
     await using host = await startLocaltunnelServer();
     local.answer((_request, response) => response.write(`${local.probe.answer}${"x".repeat(100_000)}`));
-    const opening = openTimedTunnel({ port: local.port, host: host.url, probe: local.probe }, clock);
-    const rejected = expect(opening).rejects.toThrow(/answers with something else than this server/);
+    const opening = openProbedTunnel({ port: local.port, host: host.url }, { probe: local.probe, clock });
+    const rejected = expect(opening).rejects.toThrow(/a response that is not from this server/);
 
     await expect.poll(() => clock.pauses).toHaveLength(1);
     await clock.expire(15_000);
@@ -107,13 +111,13 @@ describe("opening with a probe", () => {
     await rejected;
   });
 
-  test("fails with what was wrong, and not with the question that the end has cut short", async () => {
+  test("fails with the reason of the last complete check, not of the one that the deadline interrupted", async () => {
     const clock = createManualClock();
     await using local = await startProbedServer();
     await using host = await startLocaltunnelServer();
     local.answer((_request, response) => response.writeHead(502).end());
-    const opening = openTimedTunnel({ port: local.port, host: host.url, probe: local.probe }, clock);
-    const rejected = expect(opening).rejects.toThrow(/answers with status 502/);
+    const opening = openProbedTunnel({ port: local.port, host: host.url }, { probe: local.probe, clock });
+    const rejected = expect(opening).rejects.toThrow(/returned status 502/);
 
     await expect.poll(() => clock.pauses).toHaveLength(1);
     local.answer(() => {});
@@ -124,12 +128,12 @@ describe("opening with a probe", () => {
     await rejected;
   });
 
-  test("gives each question ten seconds, and asks again", async () => {
+  test("retries a check that takes longer than 10 s", async () => {
     const clock = createManualClock();
     await using local = await startProbedServer();
     await using host = await startLocaltunnelServer();
     local.answer(() => {});
-    const opening = openTimedTunnel({ port: local.port, host: host.url, probe: local.probe }, clock);
+    const opening = openProbedTunnel({ port: local.port, host: host.url }, { probe: local.probe, clock });
 
     await expect.poll(() => local.asked).toHaveLength(1);
     await clock.expire(10_000);
@@ -140,13 +144,13 @@ describe("opening with a probe", () => {
     expect(tunnel.status).toBe("up");
   });
 
-  test("says so when it is the local server that is missing", async () => {
+  test("fails with a distinct reason if the local server is not running", async () => {
     const clock = createManualClock();
     await using host = await startLocaltunnelServer();
-    const opening = openTimedTunnel({ port: await freePort(), host: host.url, probe: createProbe() }, clock);
+    const opening = openProbedTunnel({ port: await freePort(), host: host.url }, { probe: createProbe(), clock });
     const rejected = expect(opening).rejects.toMatchObject({
       code: "TUNNEL_FAILED",
-      message: expect.stringMatching(/^Nothing listens on port \d+ of this machine/),
+      message: expect.stringMatching(/^No server is listening on 127\.0\.0\.1:\d+/),
     });
 
     await clock.expire(10_000);

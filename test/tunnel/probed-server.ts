@@ -5,9 +5,9 @@ import { type LocalServer, startLocalServer } from "./local-server.ts";
 /** A server that answers a tunnel's probe. */
 export interface ProbedServer extends LocalServer {
   readonly probe: Probe;
-  /** The headers of every request that asked for the probe. */
+  /** The headers of every probe request. */
   readonly asked: readonly NodeJS.Dict<string | string[]>[];
-  /** Answers the probe in another way from now on; `undefined` for properly. */
+  /** Replaces the answer to the probe; `undefined` restores the correct one. */
   answer(listener: RequestListener | undefined): void;
 }
 

@@ -5,15 +5,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { openTimedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
+import { openProbedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
 import { watchTimers } from "../support/watched-timers.ts";
-import { installProgram, type StandInProgram } from "./fake-program.ts";
+import { type FakeProgram, installProgram } from "./fake-program.ts";
 import { startLocalServer } from "./local-server.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { recordEvents } from "./recorded-events.ts";
 import { newestWorker, runningWorkers } from "./worker-processes.ts";
 
-/** What cloudflared prints, on stderr, when it gets a tunnel. */
+/** The output of cloudflared on stderr when its tunnel opens. */
 const cloudflaredLines = (name = "quiet-owl-runs-far") => `
   for (const line of [
     "2026-01-12T15:41:13Z INF Thank you for trying Cloudflare Tunnel. Doing so, without a Cloudflare account, is a quick way to experiment and try it out. (https://www.cloudflare.com/website-terms/)",
@@ -27,7 +27,7 @@ const cloudflaredLines = (name = "quiet-owl-runs-far") => `
 
 const ngrokUrl = "https://1a2b-203-0-113-7.ngrok-free.app";
 
-/** What ngrok prints, on stdout, when it gets a tunnel. */
+/** The output of ngrok on stdout when its tunnel opens. */
 const ngrokLines = `
   for (const entry of [
     { lvl: "info", msg: "no configuration paths supplied" },
@@ -36,15 +36,15 @@ const ngrokLines = `
     { addr: "http://127.0.0.1:1", lvl: "info", msg: "started tunnel", name: "command_line", obj: "tunnels", url: "${ngrokUrl}" },
   ]) console.log(JSON.stringify(entry));`;
 
-/** What a hostile line holds. */
+/** A secret in hostile output: it must not appear in any error. */
 const planted = "planted-t0ken";
 const hostileLines = `console.log("\\u001b[2J<html>${planted}</html>"); console.error("\\u001b[2J<html>${planted}</html>");`;
 
-/** The time for a URL is over once the program has done all that it does; it may have ended before. */
-async function failureOf(provider: "cloudflared" | "ngrok", program?: StandInProgram): Promise<unknown> {
+/** Opens a tunnel that fails, at the latest by its timeout once the program has run. */
+async function failureOf(provider: "cloudflared" | "ngrok", program?: FakeProgram): Promise<unknown> {
   const clock = createManualClock();
   let hasFailed = false;
-  const failing = openTimedTunnel({ provider, port: 1 }, clock)
+  const failing = openProbedTunnel({ provider, port: 1 }, { clock })
     .then(
       () => new Error("The tunnel was opened."),
       (error: unknown) => error,
@@ -58,7 +58,7 @@ async function failureOf(provider: "cloudflared" | "ngrok", program?: StandInPro
 }
 
 describe("a tunnel of cloudflared", () => {
-  test("has the URL that the program prints, and the program knows the port", async () => {
+  test("has the URL that the program prints, and passes the port to the program", async () => {
     await using program = await installProgram("cloudflared", cloudflaredLines());
     await using tunnel = await openTunnel({ provider: "cloudflared", port: 7860 });
 
@@ -68,7 +68,7 @@ describe("a tunnel of cloudflared", () => {
     ]);
   });
 
-  test("is open with an older version of the program too", async () => {
+  test("supports the output of older versions", async () => {
     const lines = cloudflaredLines().replace("Registered tunnel connection", "Connection 6a1f-77 registered");
     await using _program = await installProgram("cloudflared", lines);
     await using tunnel = await openTunnel({ provider: "cloudflared", port: 7860 });
@@ -79,24 +79,24 @@ describe("a tunnel of cloudflared", () => {
   test.each([
     [
       `console.error('failed to request quick Tunnel: Post "https://api.trycloudflare.com/tunnel": dial tcp: lookup api.trycloudflare.com: no such host ${planted}'); process.exit(1)`,
-      /cloudflared has ended with code 1 before it gave a URL. It got no tunnel from trycloudflare.com/,
+      /cloudflared exited with code 1 before it printed a URL. trycloudflare.com did not provide a tunnel/,
     ],
     [
       `console.error('ERR Error unmarshaling QuickTunnel response: error code: 1015 status_code="429 Too Many Requests" ${planted}'); process.exit(1)`,
-      /has ended with code 1 .* too many tunnels were asked for \(429\): wait for some minutes/,
+      /exited with code 1 .* too many requests \(429\)/,
     ],
     [
       `console.error("https://x.trycloudflare.com.${planted}.example"); console.error("registered connIndex=0"); process.exit(3)`,
-      /has ended with code 3/,
+      /exited with code 3/,
     ],
-    [`process.kill(process.pid, "SIGSEGV")`, /has ended with code 1 before it gave a URL/],
+    [`process.kill(process.pid, "SIGSEGV")`, /exited with code 1 before it printed a URL/],
     [
       cloudflaredLines().replace("Registered", "Unregistered"),
-      /cloudflared gives no URL in time. It has a name, but no connection .* may block its port 7844/,
+      /cloudflared did not print a URL in time. It has a name, but no connection .* may block port 7844/,
     ],
-    [hostileLines, /cloudflared gives no URL in time/],
-    ["", /cloudflared gives no URL in time/],
-  ])("that is not given fails with the reason: %#", async (body, reason) => {
+    [hostileLines, /cloudflared did not print a URL in time/],
+    ["", /cloudflared did not print a URL in time/],
+  ])("fails with the reason if the program gets no tunnel: %#", async (body, reason) => {
     await using program = await installProgram("cloudflared", body);
 
     const error = await failureOf("cloudflared", program);
@@ -107,29 +107,29 @@ describe("a tunnel of cloudflared", () => {
       message: expect.stringMatching(reason),
     });
     expect(String(error)).toMatch(
-      /choose another provider \(.*TUNNEL=.*\), or run a tunnel of your own and give its address \(PUBLIC_URL/,
+      /choose another provider \(.*TUNNEL=.*\), or run your own tunnel and set its address \(PUBLIC_URL/,
     );
     expect(inspect(error)).not.toContain(planted);
     expect(await program.isAlive()).toBe(false);
   });
 
-  test("may take 30 seconds to open, where the others have 15", async () => {
+  test("may take 30 s to open, other providers 15 s", async () => {
     await using _cloudflared = await installProgram("cloudflared", cloudflaredLines());
     await using _ngrok = await installProgram("ngrok", ngrokLines);
     const clock = createManualClock();
     const timers = watchTimers();
 
-    await (await openTimedTunnel({ provider: "cloudflared", port: 1 }, clock)).close();
-    await (await openTimedTunnel({ provider: "ngrok", port: 1 }, clock)).close();
+    await (await openProbedTunnel({ provider: "cloudflared", port: 1 }, { clock })).close();
+    await (await openProbedTunnel({ provider: "ngrok", port: 1 }, { clock })).close();
 
     expect(clock.deadlines).toEqual([30_000, 15_000]);
-    // What would kill them three seconds later is not left.
+    // The timer that would kill the worker is cleared.
     expect(timers.of(3_000)).toMatchObject([{ cleared: 1 }, { cleared: 1 }]);
   });
 });
 
 describe("a tunnel of ngrok", () => {
-  test("has the URL of the tunnel that the program has started", async () => {
+  test("has the URL of the line that reports the tunnel", async () => {
     await using program = await installProgram("ngrok", ngrokLines);
     await using tunnel = await openTunnel({ provider: "ngrok", port: 7860 });
 
@@ -140,9 +140,9 @@ describe("a tunnel of ngrok", () => {
   });
 
   test.each([
-    ["ends", "process.exit(1)", /ngrok has ended with code 1 before it gave a URL/],
-    ["goes on trying", "", /ngrok gives no URL in time/],
-  ])("that is refused tells ngrok's code and nothing else when the program %s", async (_name, end, reason) => {
+    ["exits", "process.exit(1)", /ngrok exited with code 1 before it printed a URL/],
+    ["keeps retrying", "", /ngrok did not print a URL in time/],
+  ])("reports the error code of ngrok and nothing else of its output if the program %s", async (_name, end, reason) => {
     const entry = { err: `Your authtoken: ${planted}\r\n\r\nERR_NGROK_105\r\n`, lvl: "eror", msg: "failed to auth" };
     await using program = await installProgram(
       "ngrok",
@@ -152,7 +152,7 @@ describe("a tunnel of ngrok", () => {
     const error = await failureOf("ngrok", program);
 
     expect(error).toMatchObject({ code: "TUNNEL_FAILED", message: expect.stringMatching(reason) });
-    expect(String(error)).toContain("It says ERR_NGROK_105: see https://ngrok.com/docs/errors/err_ngrok_105.");
+    expect(String(error)).toContain("It reported ERR_NGROK_105: see https://ngrok.com/docs/errors/err_ngrok_105.");
     expect(inspect(error)).not.toContain(planted);
     expect(await program.isAlive()).toBe(false);
   });
@@ -163,16 +163,16 @@ describe("a tunnel of ngrok", () => {
     `started tunnel`,
     `"started tunnel"`,
     `null started tunnel`,
-  ])("takes nothing but an https address for its URL: not %s", async (line) => {
+  ])("accepts only an https URL: not %s", async (line) => {
     await using _program = await installProgram("ngrok", `console.log(${JSON.stringify(line)}); process.exit(0)`);
 
-    expect(String(await failureOf("ngrok"))).toContain("ngrok has ended with code 0 before it gave a URL.");
+    expect(String(await failureOf("ngrok"))).toContain("ngrok exited with code 0 before it printed a URL.");
   });
 });
 
 describe("a tunnel's program", () => {
   test.each(["cloudflared", "ngrok"] as const)(
-    "that is not installed is named, with where to get it: %s",
+    "that is not installed is reported with its download page: %s",
     async (name) => {
       vi.stubEnv("PATH", "/nowhere");
       const error = await failureOf(name);
@@ -182,13 +182,13 @@ describe("a tunnel's program", () => {
         code: "TUNNEL_FAILED",
         retryable: false,
         message: expect.stringMatching(
-          new RegExp(`^${name} is found neither on PATH nor in node_modules/.bin: install it \\(https://[a-z./_-]+\\)`),
+          new RegExp(`^${name} was not found on PATH or in node_modules/.bin. Install it \\(https://[a-z./_-]+\\)`),
         ),
       });
     },
   );
 
-  test("is found in node_modules/.bin above the working directory too", async () => {
+  test("is also found in node_modules/.bin of a parent folder", async () => {
     const project = await mkdtemp(join(tmpdir(), "project-"));
     onTestFinished(() => rm(project, { recursive: true, force: true }));
     await using program = await installProgram("ngrok", ngrokLines, join(project, "node_modules", ".bin"));
@@ -201,7 +201,7 @@ describe("a tunnel's program", () => {
     expect(await program.isAlive()).toBe(true);
   });
 
-  test("knows no secret of ours, but how to reach the internet and its own settings", async () => {
+  test("receives only paths, proxies and its own settings as environment", async () => {
     await using program = await installProgram("ngrok", ngrokLines);
     const wanted = ["HTTPS_PROXY", "no_proxy", "NGROK_AUTHTOKEN", "TUNNEL_TOKEN", "XDG_CONFIG_HOME"];
     const unwanted = [
@@ -221,9 +221,9 @@ describe("a tunnel's program", () => {
   });
 
   test.each([
-    ["is asked to leave", true, `process.on("SIGTERM", () => process.exit(leave()));`],
-    ["is killed when it does not leave", false, `process.on("SIGTERM", () => {});`],
-  ])("%s at the close", async (_name, leaves, body) => {
+    ["receives SIGTERM", true, `process.on("SIGTERM", () => process.exit(markStopped()));`],
+    ["is killed if it ignores SIGTERM", false, `process.on("SIGTERM", () => {});`],
+  ])("%s when the tunnel is closed", async (_name, leaves, body) => {
     await using program = await installProgram("cloudflared", `${body} ${cloudflaredLines()}`);
     const tunnel = await openTunnel({ provider: "cloudflared", port: 1 });
     const heard = recordEvents(tunnel);
@@ -232,11 +232,11 @@ describe("a tunnel's program", () => {
     await Promise.all([tunnel.close(), tunnel.close()]);
 
     expect(await program.isAlive()).toBe(false);
-    expect(program.hasLeft()).toBe(leaves);
+    expect(program.hasStopped()).toBe(leaves);
     expect(heard).toEqual([]);
   });
 
-  test("is ended when the opening is given up", async () => {
+  test("stops when the opening is cancelled", async () => {
     await using program = await installProgram("cloudflared", "");
     const controller = new AbortController();
     const reason = new Error("changed my mind");
@@ -251,9 +251,9 @@ describe("a tunnel's program", () => {
   });
 
   test.each([
-    ["also", ""],
-    ["even if it does not leave,", `process.on("SIGTERM", () => {});`],
-  ])("ends %s when our process is killed without a warning", async (_name, body) => {
+    ["", ""],
+    ["even if it ignores SIGTERM ", `process.on("SIGTERM", () => {});`],
+  ])("stops %swhen the parent process is killed with SIGKILL", async (_name, body) => {
     await using program = await installProgram("cloudflared", `${body} ${cloudflaredLines()}`);
     const script = `
       const { openTunnel } = await import(${JSON.stringify(new URL("../../src/tunnel/tunnel.ts", import.meta.url))});
@@ -270,7 +270,7 @@ describe("a tunnel's program", () => {
     await expect.poll(() => program.isAlive()).toBe(false);
   });
 
-  test("ends with the tunnel also when the process between it and ours was killed", async () => {
+  test("stops with the tunnel even if the worker was killed", async () => {
     await using program = await installProgram("cloudflared", cloudflaredLines());
     const tunnel = await openTunnel({ provider: "cloudflared", port: 1 });
     newestWorker().kill("SIGKILL");
@@ -282,14 +282,14 @@ describe("a tunnel's program", () => {
     await expect.poll(() => program.isAlive()).toBe(false);
   });
 
-  test("that dies is started again, and the URL is another one", async () => {
+  test("that dies is restarted with a new URL", async () => {
     await using local = await startLocalServer((_request, response) => response.end("pong"));
     await using program = await installProgram("cloudflared", cloudflaredLines("first-name"));
-    // The names lead nowhere: the requests to them are answered here.
+    // The names do not exist: answer the requests to them here.
     const fetch = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("pong"));
     onTestFinished(() => void fetch.mockRestore());
     const clock = createManualClock();
-    await using tunnel = await openTimedTunnel({ provider: "cloudflared", port: local.port }, clock);
+    await using tunnel = await openProbedTunnel({ provider: "cloudflared", port: local.port }, { clock });
     const heard = recordEvents(tunnel);
     await program.become(cloudflaredLines("second-name"));
 
@@ -299,7 +299,7 @@ describe("a tunnel's program", () => {
     await expect
       .poll(() => heard)
       .toEqual([
-        expect.stringMatching(/^error TUNNEL_FAILED: cloudflared has ended\./),
+        expect.stringMatching(/^error TUNNEL_FAILED: cloudflared exited\./),
         "down TUNNEL_FAILED",
         "urlChanged https://second-name.trycloudflare.com",
         "up",
@@ -312,11 +312,11 @@ describe("a tunnel's program", () => {
     ["cloudflared", "subdomain", { subdomain: "my-bot" }],
     ["ngrok", "host", { host: "https://localtunnel.me" }],
     ["ngrok", "subdomain", { subdomain: "my-bot" }],
-  ] as const)("%s takes no option %s, and says what to do instead", async (provider, name, options) => {
+  ] as const)("%s rejects the option %s", async (provider, name, options) => {
     await expect(openTunnel({ provider, port: 1, ...options })).rejects.toMatchObject({
       code: "OPTION_INVALID",
       message: expect.stringMatching(
-        new RegExp(`^Option "${name}" has no meaning for ${provider}.*give its address as`),
+        new RegExp(`^Option "${name}" is not supported with ${provider}.*set its address as`),
       ),
     });
   });

@@ -1,19 +1,21 @@
 import { describe, expect, test } from "vitest";
-import { openTimedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
+import { openProbedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
 import { startLocalServer } from "./local-server.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { startProbedServer } from "./probed-server.ts";
 import { recordEvents } from "./recorded-events.ts";
 import { tunnelWorkers } from "./worker-processes.ts";
 
-describe("a public URL of one's own", () => {
-  test("is probed, and nothing is started for it", async () => {
+describe("a tunnel with publicUrl", () => {
+  test("probes the URL and starts no process", async () => {
     await using local = await startProbedServer();
-    await using tunnel = await openTunnel({
-      publicUrl: `http://127.0.0.1:${local.port}/`,
-      port: local.port,
-      probe: local.probe,
-    });
+    await using tunnel = await openProbedTunnel(
+      {
+        publicUrl: `http://127.0.0.1:${local.port}/`,
+        port: local.port,
+      },
+      { probe: local.probe },
+    );
 
     expect(tunnel.url).toBe(`http://127.0.0.1:${local.port}`);
     expect(tunnel.status).toBe("up");
@@ -21,28 +23,30 @@ describe("a public URL of one's own", () => {
     expect(tunnelWorkers()).toEqual([]);
   });
 
-  test("keeps its path, for a proxy that leads from there", async () => {
+  test("keeps the path of the URL", async () => {
     await using local = await startProbedServer();
     const asked: (string | undefined)[] = [];
     await using proxy = await startLocalServer((request, response) => {
       asked.push(request.url);
       response.end(local.probe.answer);
     });
-    await using tunnel = await openTunnel({
-      publicUrl: `http://127.0.0.1:${proxy.port}/hooks/`,
-      port: local.port,
-      probe: local.probe,
-    });
+    await using tunnel = await openProbedTunnel(
+      {
+        publicUrl: `http://127.0.0.1:${proxy.port}/hooks/`,
+        port: local.port,
+      },
+      { probe: local.probe },
+    );
 
     expect(tunnel.url).toBe(`http://127.0.0.1:${proxy.port}/hooks`);
     expect(asked).toEqual([`/hooks${local.probe.path}`]);
   });
 
-  test("is down while it does not lead here, and up again by itself", async () => {
+  test("goes down while the URL points elsewhere, and up again by itself", async () => {
     const clock = createManualClock();
     await using local = await startProbedServer();
     const publicUrl = `http://127.0.0.1:${local.port}`;
-    await using tunnel = await openTimedTunnel({ publicUrl, port: local.port, probe: local.probe }, clock);
+    await using tunnel = await openProbedTunnel({ publicUrl, port: local.port }, { probe: local.probe, clock });
     const heard = recordEvents(tunnel);
     local.answer((_request, response) => response.writeHead(302, { location: "/" }).end());
 
@@ -51,9 +55,7 @@ describe("a public URL of one's own", () => {
     await expect
       .poll(() => heard)
       .toEqual([
-        expect.stringMatching(
-          /sends us elsewhere \(status 302\), which is not followed\. Check that the tunnel or proxy/,
-        ),
+        expect.stringMatching(/redirected \(status 302\).* Check that the tunnel or proxy/),
         "down TUNNEL_FAILED",
       ]);
     local.answer(undefined);
@@ -64,12 +66,12 @@ describe("a public URL of one's own", () => {
   });
 
   test.each([
-    ["no address", "hooks.example.com"],
-    ["no web address", "ftp://hooks.example.com"],
-    ["with a user and a password", "https://me:planted@hooks.example.com"],
-    ["with a query", "https://hooks.example.com/?token=planted"],
-    ["with a fragment", "https://hooks.example.com/#planted"],
-  ])("that is %s is refused without repeating it", async (_name, publicUrl) => {
+    ["not a URL", "hooks.example.com"],
+    ["not an http(s) URL", "ftp://hooks.example.com"],
+    ["a URL with credentials", "https://me:planted@hooks.example.com"],
+    ["a URL with a query", "https://hooks.example.com/?token=planted"],
+    ["a URL with a fragment", "https://hooks.example.com/#planted"],
+  ])("rejects %s without repeating it", async (_name, publicUrl) => {
     const error: unknown = await openTunnel({ publicUrl, port: 1 }).catch((error: unknown) => error);
 
     expect(error).toMatchObject({ code: "OPTION_INVALID", message: expect.stringContaining("publicUrl") });
@@ -81,7 +83,7 @@ describe("a public URL of one's own", () => {
     ["provider", { provider: "localtunnel" as const }],
     ["host", { host: "https://localtunnel.me" }],
     ["subdomain", { subdomain: "my-bot" }],
-  ])("excludes the option %s", async (name, options) => {
+  ])("cannot be combined with the option %s", async (name, options) => {
     const opening = openTunnel({ publicUrl: "https://hooks.example.com", port: 1, ...options });
 
     await expect(opening).rejects.toMatchObject({ code: "OPTION_INVALID", message: expect.stringContaining(name) });

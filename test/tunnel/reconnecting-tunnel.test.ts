@@ -1,9 +1,8 @@
 import type { Socket } from "node:net";
 import { describe, expect, test, vi } from "vitest";
 import { createProbe } from "../../src/tunnel/probe.ts";
-import { TunnelKeeper } from "../../src/tunnel/reconnecting-tunnel.ts";
-import { type OpenTunnelOptions, openTimedTunnel, type Tunnel } from "../../src/tunnel/tunnel.ts";
-import { planTunnel } from "../../src/tunnel/tunnel-options.ts";
+import { ReconnectingTunnel } from "../../src/tunnel/reconnecting-tunnel.ts";
+import { type OpenTunnelOptions, openProbedTunnel, resolveTunnelConfig, type Tunnel } from "../../src/tunnel/tunnel.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { startLocalServer } from "./local-server.ts";
 import { createManualClock } from "./manual-clock.ts";
@@ -13,12 +12,13 @@ import { newestWorker, runningWorkers } from "./worker-processes.ts";
 
 const heartbeat = 15_000;
 
-/** A tunnel through a stand-in server to a server that answers the probe, by a clock that stands still. */
-async function openHere(options: Partial<OpenTunnelOptions> = {}) {
+/** Opens a tunnel through a fake localtunnel server, with a manual clock, to a server that answers the probe. */
+async function openTestTunnel(options: Partial<OpenTunnelOptions> = {}, { hasProbe = true } = {}) {
   const clock = createManualClock();
   const local = await startProbedServer();
   const host = await startLocaltunnelServer();
-  const tunnel = await openTimedTunnel({ port: local.port, host: host.url, probe: local.probe, ...options }, clock);
+  const probe = hasProbe ? local.probe : undefined;
+  const tunnel = await openProbedTunnel({ port: local.port, host: host.url, ...options }, { probe, clock });
   return {
     clock,
     local,
@@ -39,8 +39,8 @@ async function pong(tunnel: Tunnel): Promise<string> {
 const isDown = [expect.stringMatching(/^error TUNNEL_FAILED: /), "down TUNNEL_FAILED"];
 
 describe("a tunnel whose server crashes", () => {
-  test("comes back at the same URL when the server does", async () => {
-    await using here = await openHere();
+  test("reconnects at the same URL when the server is back", async () => {
+    await using here = await openTestTunnel();
     const { clock, host, tunnel, heard } = here;
     const { url } = tunnel;
 
@@ -48,7 +48,7 @@ describe("a tunnel whose server crashes", () => {
     await expect.poll(() => heard).toEqual(isDown);
     expect(tunnel.status).toBe("down");
     await clock.pass(1_000);
-    await expect.poll(() => heard.at(-1)).toMatch(/^error TUNNEL_FAILED: .* cannot be reached/);
+    await expect.poll(() => heard.at(-1)).toMatch(/^error TUNNEL_FAILED: .* is not reachable/);
     host.comeBack();
     await clock.pass(2_000);
 
@@ -60,8 +60,8 @@ describe("a tunnel whose server crashes", () => {
     expect(runningWorkers()).toHaveLength(1);
   });
 
-  test("is tried again after 1 second, then twice as long each time up to 30, for ever", async () => {
-    await using here = await openHere();
+  test("is retried forever with a delay that doubles from 1 s to 30 s", async () => {
+    await using here = await openTestTunnel();
     const { clock, host, heard } = here;
     host.misbehave("forbidden");
     newestWorker().kill("SIGKILL");
@@ -78,8 +78,8 @@ describe("a tunnel whose server crashes", () => {
     expect(runningWorkers()).toEqual([]);
   });
 
-  test("tells the new URL before it is up, when somebody else has got its name meanwhile", async () => {
-    await using here = await openHere();
+  test("emits the new URL before `up` if another client has taken its name", async () => {
+    await using here = await openTestTunnel();
     const { clock, host, tunnel, heard } = here;
     const urlBefore = tunnel.url;
 
@@ -87,9 +87,7 @@ describe("a tunnel whose server crashes", () => {
     host.giveNamesAway();
     host.comeBack();
     await clock.pass(1_000);
-    await expect
-      .poll(() => heard.at(-1))
-      .toMatch(/^error TUNNEL_FAILED: .* instead of the name quiet-owl-12, .* once more/);
+    await expect.poll(() => heard.at(-1)).toMatch(/^error TUNNEL_FAILED: .* instead of the name quiet-owl-12/);
     expect(tunnel.url).toBe(urlBefore);
     await clock.pass(2_000);
 
@@ -99,8 +97,8 @@ describe("a tunnel whose server crashes", () => {
     expect(await pong(tunnel)).toBe("pong");
   });
 
-  test("asks for the name it was opened with, also after it had to take another", async () => {
-    await using here = await openHere({ subdomain: "my-bot" });
+  test("requests its original name again, even after another one was assigned", async () => {
+    await using here = await openTestTunnel({ subdomain: "my-bot" });
     const { clock, host, tunnel, heard } = here;
     await host.crash();
     host.giveNamesAway();
@@ -110,7 +108,7 @@ describe("a tunnel whose server crashes", () => {
     await expect.poll(() => tunnel.status).toBe("up");
     expect(heard.slice(3)).toEqual([
       `urlChanged ${tunnel.url}`,
-      expect.stringMatching(/^error TUNNEL_NAME_TAKEN: The name my-bot .* gave http/),
+      expect.stringMatching(/^error TUNNEL_NAME_TAKEN: The name my-bot is taken: .* assigned http/),
       "up",
     ]);
 
@@ -121,8 +119,8 @@ describe("a tunnel whose server crashes", () => {
   });
 });
 
-test("a tunnel whose process is killed comes back at the same URL", async () => {
-  await using here = await openHere();
+test("a tunnel whose worker is killed reconnects at the same URL", async () => {
+  await using here = await openTestTunnel();
   const { clock, tunnel, heard } = here;
   const { url } = tunnel;
 
@@ -134,8 +132,8 @@ test("a tunnel whose process is killed comes back at the same URL", async () => 
   expect(tunnel.url).toBe(url);
 });
 
-test("a tunnel that was given up is opened again, whatever answers at its URL meanwhile", async () => {
-  await using here = await openHere({ probe: undefined });
+test("a tunnel that was closed to reconnect is reopened even if its old URL responds", async () => {
+  await using here = await openTestTunnel({}, { hasProbe: false });
   const { clock, host, tunnel, heard } = here;
   host.stall();
   for (const count of [1, 2]) {
@@ -156,17 +154,17 @@ test("a tunnel that was given up is opened again, whatever answers at its URL me
   expect(await pong(tunnel)).toBe("pong");
 });
 
-describe("a wished name that is taken", () => {
-  test("is told as an error once the tunnel is open, with both names", async () => {
+describe("a requested name that is taken", () => {
+  test("is reported as an error once the tunnel is open, with the assigned URL", async () => {
     const local = await startProbedServer();
     await using host = await startLocaltunnelServer();
-    await using first = await openTimedTunnel(
+    await using first = await openProbedTunnel(
       { port: local.port, host: host.url, subdomain: "my-bot" },
-      createManualClock(),
+      { clock: createManualClock() },
     );
-    await using second = await openTimedTunnel(
+    await using second = await openProbedTunnel(
       { port: local.port, host: host.url, subdomain: "my-bot" },
-      createManualClock(),
+      { clock: createManualClock() },
     );
     await using _local = local;
     const heard = recordEvents(second);
@@ -174,14 +172,14 @@ describe("a wished name that is taken", () => {
     await expect
       .poll(() => heard)
       .toEqual([
-        `error TUNNEL_NAME_TAKEN: The name my-bot was wished for, but the tunnel's server gave ${second.url}: somebody else has the name. Use that URL, or close the tunnel and wish for another name (option "subdomain").`,
+        `error TUNNEL_NAME_TAKEN: The name my-bot is taken: the tunnel's server assigned ${second.url} instead. Use that URL, or close the tunnel and request another name (option "subdomain").`,
       ]);
     expect(second.url).not.toBe(first.url);
     expect(second.status).toBe("up");
   });
 
-  test("is not told when the name was given", async () => {
-    await using here = await openHere({ subdomain: "my-bot" });
+  test("is not reported if the name was assigned", async () => {
+    await using here = await openTestTunnel({ subdomain: "my-bot" });
 
     await new Promise((resolve) => setImmediate(resolve));
 
@@ -190,15 +188,15 @@ describe("a wished name that is taken", () => {
 });
 
 describe("the heartbeat", () => {
-  test("notices a server that has forgotten the tunnel while its connections stand", async () => {
-    await using here = await openHere();
+  test("detects a server that dropped the tunnel but kept its connections", async () => {
+    await using here = await openTestTunnel();
     const { clock, host, tunnel, heard } = here;
     host.forget();
     expect(host.connections).toBeGreaterThan(0);
 
     await clock.pass(heartbeat);
     await clock.pass(heartbeat);
-    await expect.poll(() => heard).toEqual([expect.stringMatching(/answers with status 404/), "down TUNNEL_FAILED"]);
+    await expect.poll(() => heard).toEqual([expect.stringMatching(/returned status 404/), "down TUNNEL_FAILED"]);
     await clock.pass(1_000);
 
     await expect.poll(() => tunnel.status).toBe("up");
@@ -207,8 +205,8 @@ describe("the heartbeat", () => {
     expect(runningWorkers()).toHaveLength(1);
   });
 
-  test("notices a server that takes visitors and leaves them waiting", async () => {
-    await using here = await openHere();
+  test("detects a server that accepts requests but never answers", async () => {
+    await using here = await openTestTunnel();
     const { clock, host, tunnel, heard } = here;
     host.stall();
     const asked = clock.deadlines.filter((milliseconds) => milliseconds === 10_000).length;
@@ -217,15 +215,15 @@ describe("the heartbeat", () => {
       await clock.pass(heartbeat);
       await clock.expire(10_000, asked + count);
     }
-    await expect.poll(() => heard).toEqual([expect.stringMatching(/does not answer in time/), "down TUNNEL_FAILED"]);
+    await expect.poll(() => heard).toEqual([expect.stringMatching(/did not answer in time/), "down TUNNEL_FAILED"]);
     await clock.pass(1_000);
     await clock.expire(10_000, asked + 3);
 
     await expect.poll(() => tunnel.status).toBe("up");
   });
 
-  test("takes a single failure for an accident", async () => {
-    await using here = await openHere();
+  test("ignores a single failure", async () => {
+    await using here = await openTestTunnel();
     const { clock, local, tunnel, heard } = here;
     for (const fails of [true, false, true, false]) {
       local.answer(fails ? (_request, response) => response.writeHead(502).end() : undefined);
@@ -239,19 +237,19 @@ describe("the heartbeat", () => {
     expect(tunnel.status).toBe("up");
   });
 
-  test("comes as often as the option says", async () => {
-    await using here = await openHere({ heartbeat: "2s" });
+  test("uses the interval of the option", async () => {
+    await using here = await openTestTunnel({ heartbeat: "2s" });
 
     expect(here.clock.pauses).toEqual([2_000]);
   });
 
-  test("leaves the tunnel as it is while nothing listens on the port, and says so", async () => {
+  test("keeps the tunnel while no server is listening on the port, and reports that", async () => {
     const clock = createManualClock();
     const probe = createProbe();
     const before = await startProbedServer({ probe });
     const { port } = before;
     await using host = await startLocaltunnelServer();
-    await using tunnel = await openTimedTunnel({ port, host: host.url, probe }, clock);
+    await using tunnel = await openProbedTunnel({ port, host: host.url }, { probe, clock });
     const { url } = tunnel;
     const heard = recordEvents(tunnel);
     await before[Symbol.asyncDispose]();
@@ -265,7 +263,7 @@ describe("the heartbeat", () => {
     await expect
       .poll(() => heard)
       .toEqual([
-        expect.stringMatching(/^error TUNNEL_FAILED: Nothing listens on port \d+ of this machine .* start the server/),
+        expect.stringMatching(/^error TUNNEL_FAILED: No server is listening on 127\.0\.0\.1:\d+/),
         "down TUNNEL_FAILED",
       ]);
     await clock.pass(1_000);
@@ -279,7 +277,7 @@ describe("the heartbeat", () => {
     expect(tunnel.url).toBe(url);
   });
 
-  test("takes any answer below 500 where there is no probe", async () => {
+  test("accepts any status below 500 without a probe", async () => {
     const clock = createManualClock();
     let status = 404;
     let asked = 0;
@@ -288,7 +286,7 @@ describe("the heartbeat", () => {
       response.writeHead(status).end();
     });
     const publicUrl = `http://127.0.0.1:${local.port}`;
-    await using tunnel = await openTimedTunnel({ port: local.port, publicUrl }, clock);
+    await using tunnel = await openProbedTunnel({ port: local.port, publicUrl }, { clock });
     const heard = recordEvents(tunnel);
 
     for (const count of [1, 2, 3]) {
@@ -300,17 +298,17 @@ describe("the heartbeat", () => {
     await clock.pass(heartbeat);
     await clock.pass(heartbeat);
 
-    await expect.poll(() => heard).toEqual([expect.stringMatching(/answers with status 500/), "down TUNNEL_FAILED"]);
+    await expect.poll(() => heard).toEqual([expect.stringMatching(/returned status 500/), "down TUNNEL_FAILED"]);
   });
 });
 
 describe("closing a tunnel that is down", () => {
   test.each([
     ["before the next attempt", undefined],
-    ["while the server is asked for a tunnel", "silent"],
+    ["while the server is asked for a new tunnel", "silent"],
     ["while the new tunnel is probed", "probe"],
-  ] as const)("%s ends it at once, leaves nothing and tells nothing", async (_name, moment) => {
-    await using here = await openHere();
+  ] as const)("%s takes effect immediately, leaves nothing behind and emits nothing", async (_name, moment) => {
+    await using here = await openTestTunnel();
     const { clock, host, local, tunnel, heard } = here;
     if (moment === "silent") host.misbehave("silent");
     if (moment === "probe") local.answer(() => {});
@@ -330,7 +328,7 @@ describe("closing a tunnel that is down", () => {
     expect(heard).toEqual(isDown);
   });
 
-  test("in the moment in which a new one stands closes the new one too", async () => {
+  test("just after it has reconnected closes the new connection too", async () => {
     const clock = createManualClock();
     const sockets: Socket[] = [];
     await using local = await startLocalServer((_request, response) => response.end(), {
@@ -342,32 +340,32 @@ describe("closing a tunnel that is down", () => {
     const first = { url, name: "first", lost: lost.signal, close: async () => void closed.push("first") };
     const second = {
       ...{ url, lost: new AbortController().signal, close: async () => void closed.push("second") },
-      // Read when it stands, just before it takes the place of the lost one.
+      // Read when it is open, just before it replaces the lost connection.
       get name() {
-        void keeper.close();
+        void tunnel.close();
         return "first";
       },
     };
     const connections = [first, second];
-    const plan = planTunnel({ port: local.port, publicUrl: url });
-    const open = async () => connections.shift() ?? Promise.reject(new Error("It was opened too often."));
-    const keeper = await TunnelKeeper.open({ ...plan, open }, { clock, signal: undefined });
-    const heard = recordEvents(keeper);
+    const plan = resolveTunnelConfig({ port: local.port, publicUrl: url });
+    const open = async () => connections.shift() ?? Promise.reject(new Error("It was opened too many times."));
+    const tunnel = await ReconnectingTunnel.open({ ...plan, open }, { clock, signal: undefined });
+    const heard = recordEvents(tunnel);
 
     lost.abort(plan.failure("The tunnel is lost."));
     await clock.pass(1_000);
     await expect.poll(() => closed).toContain("second");
-    await keeper.close();
+    await tunnel.close();
 
-    expect(keeper.status).toBe("closed");
+    expect(tunnel.status).toBe("closed");
     expect(connections).toEqual([]);
     expect(heard).toEqual(isDown);
-    // Not even the one that has only asked whether somebody listens.
+    // Including the socket that checked whether the port is listening.
     await expect.poll(() => sockets.map((socket) => socket.closed)).toEqual([true, true]);
   });
 
-  test("is possible in a listener", async () => {
-    await using here = await openHere();
+  test("works in a listener", async () => {
+    await using here = await openTestTunnel();
     const { clock, tunnel, heard } = here;
     tunnel.on("down", () => tunnel.close());
     tunnel.on("down", () => heard.push("the next listener"));
@@ -381,8 +379,8 @@ describe("closing a tunnel that is down", () => {
   });
 });
 
-test("a tunnel that a listener closes tells no later event", async () => {
-  await using here = await openHere();
+test("a tunnel that a listener closes emits no further event", async () => {
+  await using here = await openTestTunnel();
   const { tunnel, heard } = here;
   tunnel.on("error", () => tunnel.close());
 
@@ -394,9 +392,9 @@ test("a tunnel that a listener closes tells no later event", async () => {
 });
 
 describe("listeners that fail", () => {
-  test("keep neither the others nor the tunnel from going on, and are reported as a warning", async () => {
+  test("do not affect other listeners or the tunnel, and are reported as warnings", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
-    await using here = await openHere();
+    await using here = await openTestTunnel();
     const { clock, tunnel } = here;
     const heard: string[] = [];
     for (const event of ["error", "down", "up"] as const) {
@@ -416,7 +414,7 @@ describe("listeners that fail", () => {
     expect(tunnel.status).toBe("up");
     const warnings = warn.mock.calls.map(([warning]) => String(warning));
     expect(warnings).toHaveLength(6);
-    expect(warnings[0]).toMatch(/listener of the tunnel's event "error" failed: .*error throws/);
+    expect(warnings[0]).toMatch(/listener of the tunnel event "error" failed: .*error throws/);
     vi.restoreAllMocks();
   });
 });

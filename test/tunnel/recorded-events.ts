@@ -1,6 +1,6 @@
 import type { Tunnel } from "../../src/tunnel/tunnel.ts";
 
-/** Notes every event of a tunnel: errors with their code and what they say, the others with what they tell. */
+/** Records every event of a tunnel: errors with code and message, the others with their values. */
 export function recordEvents(tunnel: Tunnel): string[] {
   const heard: string[] = [];
   tunnel.on("error", ({ code, message }) => heard.push(`error ${code}: ${message}`));

@@ -1,15 +1,15 @@
 import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { CarryOrder } from "../../src/tunnel/localtunnel-worker.ts";
+import type { WorkerConfig } from "../../src/tunnel/localtunnel-worker.ts";
 import { openTunnel } from "../../src/tunnel/tunnel.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { startLocalServer } from "./local-server.ts";
 import { recordEvents } from "./recorded-events.ts";
 import { newestWorker, runningWorkers } from "./worker-processes.ts";
 
-describe("an open tunnel whose server dies", () => {
-  test("is down, and without a listener that is all that happens", async () => {
+describe("An open tunnel whose server dies", () => {
+  test("is down, and does not throw without a listener", async () => {
     const host = await startLocaltunnelServer();
     await using tunnel = await openTunnel({ port: 1, host: host.url });
 
@@ -19,7 +19,7 @@ describe("an open tunnel whose server dies", () => {
     await expect.poll(() => tunnel.status).toBe("down");
   });
 
-  test("tells its listeners the reason", async () => {
+  test("emits the reason", async () => {
     const host = await startLocaltunnelServer();
     await using tunnel = await openTunnel({ port: 1, host: host.url });
     const heard = recordEvents(tunnel);
@@ -28,12 +28,12 @@ describe("an open tunnel whose server dies", () => {
 
     await expect.poll(() => tunnel.status).toBe("down");
     expect(heard).toEqual([
-      expect.stringMatching(/^error TUNNEL_FAILED: .* refuses connections to port \d+/),
+      expect.stringMatching(/^error TUNNEL_FAILED: .* refused connections to port \d+/),
       "down TUNNEL_FAILED",
     ]);
   });
 
-  test("tells nothing to a listener that has stopped listening", async () => {
+  test("emits nothing to a removed listener", async () => {
     const host = await startLocaltunnelServer();
     await using tunnel = await openTunnel({ port: 1, host: host.url });
     const heard: string[] = [];
@@ -46,7 +46,7 @@ describe("an open tunnel whose server dies", () => {
     await expect.poll(() => heard).toEqual(["listening"]);
   });
 
-  test("can be closed and leaves nothing", async () => {
+  test("can be closed and leaves nothing behind", async () => {
     const host = await startLocaltunnelServer();
     const tunnel = await openTunnel({ port: 1, host: host.url });
     await host.close();
@@ -59,7 +59,7 @@ describe("an open tunnel whose server dies", () => {
   });
 });
 
-test("an open tunnel whose process is killed tells its listeners and is down", async () => {
+test("a tunnel whose worker is killed emits the reason and is down", async () => {
   await using host = await startLocaltunnelServer();
   await using tunnel = await openTunnel({ port: 1, host: host.url });
   const heard = recordEvents(tunnel);
@@ -68,12 +68,12 @@ test("an open tunnel whose process is killed tells its listeners and is down", a
 
   await expect.poll(() => tunnel.status).toBe("down");
   expect(heard).toEqual([
-    expect.stringMatching(/^error TUNNEL_FAILED: The process that carries the tunnel has ended/),
+    expect.stringMatching(/^error TUNNEL_FAILED: The tunnel's worker process exited/),
     "down TUNNEL_FAILED",
   ]);
 });
 
-test("the tunnel's process ends when its parent is killed without a warning", async () => {
+test("the worker exits when its parent is killed with SIGKILL", async () => {
   await using host = await startLocaltunnelServer();
   const script = `
     const { openTunnel } = await import(${JSON.stringify(new URL("../../src/tunnel/tunnel.ts", import.meta.url))});
@@ -90,16 +90,16 @@ test("the tunnel's process ends when its parent is killed without a warning", as
   await expect.poll(() => host.connections).toBe(0);
 });
 
-test("the tunnel's process reports a server that it cannot reach at all as lost", async () => {
+test("the worker reports an unreachable server as lost", async () => {
   const child = fork(new URL("../../src/tunnel/localtunnel-worker.ts", import.meta.url));
   const ready = await once(child, "message");
   expect(ready[0]).toBe("ready");
-  const order: CarryOrder = {
+  const order: WorkerConfig = {
     remoteHost: "nowhere.invalid",
     remotePort: 1,
     localPort: 1,
     connections: 1,
-    patience: 50,
+    timeoutMs: 50,
   };
 
   child.send(order);
@@ -110,26 +110,26 @@ test("the tunnel's process reports a server that it cannot reach at all as lost"
   await once(child, "exit");
 });
 
-test("the tunnel's process reports a loss only once no connection has stood for a while", async () => {
-  /** What is reported, where a loss is one after so many milliseconds without a connection. */
-  async function reportsWith(patience: number): Promise<unknown[]> {
+test("the worker reports a loss only after a time without a connection", async () => {
+  /** The reports of a worker with this timeout. */
+  async function reportsWith(timeoutMs: number): Promise<unknown[]> {
     await using server = await startLocalServer(() => {});
     const child = fork(new URL("../../src/tunnel/localtunnel-worker.ts", import.meta.url));
     onTestFinished(() => void child.kill("SIGKILL"));
     const reports: unknown[] = [];
     child.on("message", (report) => reports.push(report));
     await expect.poll(() => reports).toContain("ready");
-    const order: CarryOrder = {
+    const order: WorkerConfig = {
       remoteHost: "127.0.0.1",
       remotePort: server.port,
       localPort: 1,
       connections: 1,
-      patience,
+      timeoutMs,
     };
     child.send(order);
     await expect.poll(() => reports).toContain("connected");
     // Long enough that a loss would have been reported. Only the order counts: no time is too long.
-    await new Promise((resolve) => setTimeout(resolve, 2 * patience));
+    await new Promise((resolve) => setTimeout(resolve, 2 * timeoutMs));
     reports.push("cut off");
     await server[Symbol.asyncDispose]();
     const end = reports.length + 1;
@@ -137,12 +137,12 @@ test("the tunnel's process reports a loss only once no connection has stood for 
     return reports.slice(0, end);
   }
 
-  let patience = 50;
-  let reports = await reportsWith(patience);
+  let timeoutMs = 50;
+  let reports = await reportsWith(timeoutMs);
   // A busy machine may take longer than that to connect at all.
   while (reports[1] !== "connected") {
-    patience *= 4;
-    reports = await reportsWith(patience);
+    timeoutMs *= 4;
+    reports = await reportsWith(timeoutMs);
   }
   expect(reports).toEqual(["ready", "connected", "cut off", expect.stringMatching(/^(refused|lost)$/)]);
 });

@@ -7,8 +7,8 @@ import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { startLocalServer } from "./local-server.ts";
 import { newestWorker, runningWorkers, tunnelWorkers } from "./worker-processes.ts";
 
-describe("an open tunnel", () => {
-  test("carries a request to the local server byte for byte, and its answer back", async () => {
+describe("An open tunnel", () => {
+  test("forwards a request byte for byte, and the response back", async () => {
     const arrived: { method: string | undefined; url: string | undefined; body: Buffer }[] = [];
     await using local = await startLocalServer(async (request, response) => {
       arrived.push({ method: request.method, url: request.url, body: await buffer(request) });
@@ -28,7 +28,7 @@ describe("an open tunnel", () => {
     expect(arrived[0]?.body.equals(body)).toBe(true);
   });
 
-  test("carries a body that is no text, in the same packet as its headers", async () => {
+  test("forwards a binary body in the same packet as its headers", async () => {
     const arrived: { host: string | undefined; body: Buffer }[] = [];
     await using local = await startLocalServer(async (request, response) => {
       arrived.push({ host: request.headers.host, body: await buffer(request) });
@@ -46,7 +46,7 @@ describe("an open tunnel", () => {
     expect(arrived).toEqual([{ host: "quiet-owl.example", body }]);
   });
 
-  test("carries more requests than it has connections, at once and one after another", async () => {
+  test("forwards more requests than it has connections, in parallel and in sequence", async () => {
     await using local = await startLocalServer((request, response) =>
       response.setHeader("connection", "close").end(request.url),
     );
@@ -73,7 +73,7 @@ describe("an open tunnel", () => {
     expect(await (await fetch(tunnel.url)).text()).toBe("still here");
   });
 
-  test("leads to 127.0.0.1 even where another program has the same port on ::1", async (context) => {
+  test("points to 127.0.0.1 even if another program uses the same port on ::1", async (context) => {
     await using local = await startLocalServer((_request, response) => response.end("ours"));
     const elsewhere = await startLocalServer((_request, response) => response.end("not ours"), {
       host: "::1",
@@ -87,14 +87,14 @@ describe("an open tunnel", () => {
     expect(await (await fetch(tunnel.url)).text()).toBe("ours");
   });
 
-  test("keeps ten connections at most, whatever the server allows", async () => {
+  test("opens at most ten connections, even if the server allows more", async () => {
     await using host = await startLocaltunnelServer({ answer: { max_conn_count: 1_000_000 } });
     await using _tunnel = await openTunnel({ port: 1, host: host.url });
 
     await expect.poll(() => host.connections).toBe(10);
   });
 
-  test("gives only the origin of the server's URL", async () => {
+  test("has only the origin of the URL that the server assigned", async () => {
     await using host = await startLocaltunnelServer({
       answer: { url: "https://user:pass@Quiet-Owl.example/path?token=1#part" },
     });
@@ -103,7 +103,7 @@ describe("an open tunnel", () => {
     expect(tunnel.url).toBe("https://quiet-owl.example");
   });
 
-  test("ignores Ctrl-C in its own process, because the parent decides", async () => {
+  test("ignores Ctrl+C in its worker, because the parent decides when to stop", async () => {
     await using local = await startLocalServer((_request, response) => response.end("pong"));
     await using host = await startLocaltunnelServer();
     await using tunnel = await openTunnel({ port: local.port, host: host.url });
@@ -115,7 +115,7 @@ describe("an open tunnel", () => {
     expect(tunnel.status).toBe("up");
   });
 
-  test.skipIf(process.platform !== "linux")("shows no environment variable to localtunnel", async () => {
+  test.skipIf(process.platform !== "linux")("passes no environment variable to localtunnel", async () => {
     vi.stubEnv("HF_TOKEN", "hf_planted");
     await using host = await startLocaltunnelServer();
     await using _tunnel = await openTunnel({ port: 1, host: host.url });
@@ -127,8 +127,8 @@ describe("an open tunnel", () => {
   });
 });
 
-describe("the options", () => {
-  test("ask for a new tunnel without a subdomain, and for the subdomain when there is one", async () => {
+describe("The options", () => {
+  test("request a new tunnel, or the subdomain if it is set", async () => {
     await using host = await startLocaltunnelServer();
     await (await openTunnel({ port: 1, host: host.url })).close();
     await (await openTunnel({ port: 1, host: host.url, subdomain: "my-bot" })).close();
@@ -136,7 +136,7 @@ describe("the options", () => {
     expect(host.registrations).toEqual(["/?new", "/my-bot"]);
   });
 
-  test("take the host from LOCALTUNNEL_HOST when it is not given", async () => {
+  test("read the host from LOCALTUNNEL_HOST by default", async () => {
     await using host = await startLocaltunnelServer();
     vi.stubEnv("LOCALTUNNEL_HOST", host.url);
     await using _tunnel = await openTunnel({ port: 1 });
@@ -149,12 +149,12 @@ describe("the options", () => {
     ["a port of 0", { port: 0 }],
     ["a port of 65536", { port: 65_536 }],
     ["a port of 80.5", { port: 80.5 }],
-    ["a host that is no address", { port: 1, host: "localtunnel.me" }],
-    ["a host that is no web address", { port: 1, host: "file:///etc/passwd" }],
+    ["a host that is not a URL", { port: 1, host: "localtunnel.me" }],
+    ["a host that is not an http(s) URL", { port: 1, host: "file:///etc/passwd" }],
     ["a subdomain with a slash", { port: 1, subdomain: "../admin" }],
     ["a subdomain with a query", { port: 1, subdomain: "owl?new" }],
     ["a timeout of 0", { port: 1, timeout: 0 }],
-  ])("refuse %s before anything is started", async (_name, options) => {
+  ])("reject %s before anything is started", async (_name, options) => {
     const before = tunnelWorkers().length;
 
     await expect(openTunnel(options)).rejects.toMatchObject({ code: "OPTION_INVALID" });
@@ -162,8 +162,8 @@ describe("the options", () => {
   });
 });
 
-describe("closing", () => {
-  test("ends the process and its connections, is not reported as down, and can be repeated", async () => {
+describe("Closing", () => {
+  test("stops the worker and its connections, emits no `down`, and can be repeated", async () => {
     await using host = await startLocaltunnelServer();
     const tunnel = await openTunnel({ port: 1, host: host.url });
     const heard: string[] = [];
@@ -180,7 +180,7 @@ describe("closing", () => {
     await expect.poll(() => host.connections).toBe(0);
   });
 
-  test("happens by itself at the end of an `await using` scope", async () => {
+  test("happens automatically at the end of an `await using` scope", async () => {
     await using host = await startLocaltunnelServer();
     {
       await using tunnel = await openTunnel({ port: 1, host: host.url });
@@ -190,8 +190,8 @@ describe("closing", () => {
   });
 });
 
-describe("an AbortSignal", () => {
-  test("that has aborted starts nothing", async () => {
+describe("An AbortSignal", () => {
+  test("that has already aborted starts nothing", async () => {
     await using host = await startLocaltunnelServer();
     const before = tunnelWorkers().length;
     const reason = new Error("changed my mind");
@@ -203,21 +203,24 @@ describe("an AbortSignal", () => {
     expect(tunnelWorkers()).toHaveLength(before);
   });
 
-  test.each(["silent", "deaf-port"] as const)("ends the opening at a %s server and leaves nothing", async (mode) => {
-    await using host = await startLocaltunnelServer({ mode });
-    const controller = new AbortController();
-    const reason = new Error("changed my mind");
+  test.each(["silent", "deaf-port"] as const)(
+    "cancels the opening at a %s server and leaves nothing behind",
+    async (mode) => {
+      await using host = await startLocaltunnelServer({ mode });
+      const controller = new AbortController();
+      const reason = new Error("changed my mind");
 
-    const opening = openTunnel({ port: 1, host: host.url, signal: controller.signal });
-    const rejected = expect(opening).rejects.toBe(reason);
-    await expect.poll(() => host.registrations).toHaveLength(1);
-    controller.abort(reason);
+      const opening = openTunnel({ port: 1, host: host.url, signal: controller.signal });
+      const rejected = expect(opening).rejects.toBe(reason);
+      await expect.poll(() => host.registrations).toHaveLength(1);
+      controller.abort(reason);
 
-    await rejected;
-    expect(runningWorkers()).toEqual([]);
-  });
+      await rejected;
+      expect(runningWorkers()).toEqual([]);
+    },
+  );
 
-  test("does not touch a tunnel that is open", async () => {
+  test("has no effect on an open tunnel", async () => {
     await using host = await startLocaltunnelServer();
     const controller = new AbortController();
     await using tunnel = await openTunnel({ port: 1, host: host.url, signal: controller.signal });

@@ -8,26 +8,26 @@ subscribe("child_process", (message) => {
   if (message.process instanceof ChildProcess) started.push(message.process);
 });
 
-/** Every process that `openTunnel` has forked in this test file, the newest last. */
+/** Every worker that `openTunnel` has forked in this test file, the newest last. */
 export function tunnelWorkers(): ChildProcess[] {
   return started.filter((child) => child.spawnargs?.some((argument) => /(localtunnel|program)-worker/.test(argument)));
 }
 
-/** The newest process that `openTunnel` has forked. */
+/** The newest worker that `openTunnel` has forked. */
 export function newestWorker(): ChildProcess {
   const child = tunnelWorkers().at(-1);
   if (child === undefined) throw new Error("No process was forked.");
   return child;
 }
 
-/** The processes of this test file that live still, by their ids. It asks the system, not Node. */
+/** The process ids of the workers that are still running, according to the system. */
 export function runningWorkers(): (number | undefined)[] {
   return tunnelWorkers()
     .map(({ pid }) => pid)
-    .filter((pid) => pid !== undefined && isAlive(pid));
+    .filter((pid) => pid !== undefined && isRunning(pid));
 }
 
-function isAlive(pid: number): boolean {
+function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {

@@ -1,6 +1,6 @@
 import type { Logger } from "../../core/logger.ts";
 import { answerProbe, createProbe } from "../../tunnel/probe.ts";
-import { type OpenTunnelOptions, openTunnel, type Tunnel } from "../../tunnel/tunnel.ts";
+import { type OpenTunnelOptions, openProbedTunnel, openTunnel, type Tunnel } from "../../tunnel/tunnel.ts";
 import { webhooksPath } from "../delivery-request.ts";
 import { webhookSettingsPage } from "../hub-pages.ts";
 import type { SecretCheck } from "../secret.ts";
@@ -24,7 +24,7 @@ export interface PublicDoor {
 
 /** What {@link openPublicDoor} needs. */
 export interface PublicDoorOptions extends Pick<ListenOptions, "fetch" | "log"> {
-  tunnel: Omit<OpenTunnelOptions, "port" | "probe">;
+  tunnel: Omit<OpenTunnelOptions, "port">;
   secret: SecretCheck;
   /** Where what is refused before it is a request is logged. */
   refusals: Logger;
@@ -92,7 +92,7 @@ async function openTemporaryDoor({
   });
   let tunnel: Tunnel;
   try {
-    tunnel = await openTunnel({ ...options.tunnel, port: listener.port, probe });
+    tunnel = await openProbedTunnel({ ...options.tunnel, port: listener.port }, { probe });
   } catch (error) {
     await listener.close(graceMs);
     throw error;

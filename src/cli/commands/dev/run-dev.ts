@@ -7,7 +7,7 @@ import type { StartDevOptions } from "../../../dev/dev-options.ts";
 import { type DevSession, startDev } from "../../../dev/dev-session.ts";
 import type { WatchedThing } from "../../../payload/watch.ts";
 import { findServerFile } from "../../../server-file/find.ts";
-import type { ProviderName } from "../../../tunnel/providers.ts";
+import type { ProviderName } from "../../../tunnel/tunnel.ts";
 import { canAsk, confirm } from "../../confirm.ts";
 import type { Invocation } from "../../invocation.ts";
 import { readPort } from "../../port.ts";
