@@ -135,7 +135,7 @@ describe("hub-webhooks dev", () => {
     const { exitCode, stderr } = await command.ended;
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
-      stderr: expect.stringMatching(/^error: http:\/\/127\.0\.0\.1:1 cannot be reached/),
+      stderr: expect.stringMatching(/^error: http:\/\/127\.0\.0\.1:1 is not reachable/),
     });
     expect(await new HubClient({ endpoint: hub.url, token: "hf_local" }).webhooks.list()).toEqual([]);
   });

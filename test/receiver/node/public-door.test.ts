@@ -188,7 +188,7 @@ describe("A server launched with a tunnel", () => {
     const tunnel = { host: host.url, subdomain: "my-bot" };
     await server.launch({ port: 0, host: "127.0.0.1", tunnel });
     await vi.waitFor(
-      () => expect(said("warn")).toEqual([expect.stringMatching(/^The name my-bot was wished for/)]),
+      () => expect(said("warn")).toEqual([expect.stringMatching(/^The name my-bot is taken/)]),
       15_000,
     );
   });
@@ -226,7 +226,7 @@ describe("A server launched with a tunnel", () => {
     const tunnel = { host: host.url, timeout: "61s" } as const;
     await expect(server.launch({ port: 0, host: "127.0.0.1", tunnel })).rejects.toMatchObject({
       code: "TUNNEL_FAILED",
-      message: expect.stringMatching(/answers with something else than this server/),
+      message: expect.stringMatching(/a response that is not from this server/),
     });
   });
 
