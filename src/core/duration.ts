@@ -4,12 +4,17 @@ import { optionError } from "./option-error.ts";
 const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 type Unit = keyof typeof unitMs;
+type NonZeroDigit = "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
+
+// `${number}${Unit}` would accept "-5s", "25 s" and "1e3s". A `bigint` has no spaces and no exponent, and the first character
+// excludes a sign.
+type DurationText = (`${NonZeroDigit}${string}` | `0.${string}`) & (`${bigint}${Unit}` | `${bigint}.${number}${Unit}`);
 
 /**
- * A span of time above zero: a number of milliseconds, or a number with its unit (`ms`, `s`, `m`, `h`, `d`) as in
- * `"250ms"`, `"25s"`, `"1.5h"`. At most 24 days, the longest time that a timer can wait.
+ * A span of time above zero: a number of milliseconds, or a text with a unit (`ms`, `s`, `m`, `h`, `d`) such as `"250ms"`,
+ * `"25s"`, `"10m"`, `"1.5h"` or `"14d"`. At most 24 days, the longest time that a timer can wait.
  */
-export type Duration = number | `${number}${Unit}`;
+export type Duration = number | DurationText;
 
 /** A JavaScript timer that waits longer fires immediately: 2^31 - 1 ms, about 24.8 days. */
 export const maxTimerMs = 2_147_483_647;
@@ -34,7 +39,8 @@ export function toMilliseconds(duration: Duration, option: string): number {
 }
 
 function parseDuration(duration: unknown): number {
-  const [, count, unit] = (typeof duration === "string" && /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(duration)) || [];
+  const [, count, unit] =
+    (typeof duration === "string" && /^((?:0|[1-9]\d*)(?:\.\d+)?)(ms|s|m|h|d)$/.exec(duration)) || [];
   return isUnit(unit) ? Number(count) * unitMs[unit] : Number.NaN;
 }
 
