@@ -1,29 +1,154 @@
-import { z } from "@hono/zod-openapi";
-import "zod";
+import * as z from "zod";
+import "zod/v4/core";
 /**
- * The stable names of everything that can go wrong. Programs branch on these, never on a message.
+ * Every error code of this package, with its cause and fix. Branch on codes, never on messages.
  *
- * The first group is answered to whoever posted a delivery, the second is thrown at the developer, the third tells
- * what the Hub said, or that it did not.
+ * The value of a code is where it occurs: in the `response` to a delivery or to a browser, in an error that is `thrown` at
+ * you, or in a failed call of the `hub` API.
  */
-type WebhookErrorCode = "SECRET_MISSING" | "SECRET_INVALID" | "TOO_MANY_FAILURES" | "ENDPOINT_UNKNOWN" | "METHOD_NOT_ALLOWED" | "MEDIA_TYPE_UNSUPPORTED" | "ENCODING_UNSUPPORTED" | "BODY_TOO_LARGE" | "BODY_INCOMPLETE" | "BODY_NOT_JSON" | "BODY_TOO_DEEP" | "BODY_CONSUMED" | "PAYLOAD_INVALID" | "HANDLER_FAILED" | "HANDLER_TIMED_OUT" | "RESULT_NOT_JSON" | "OWNER_ONLY" | "CROSS_SITE_REFUSED" | "CLOSING" | "INBOX_FULL" | "INBOX_UNAVAILABLE" | "NOT_FOUND" | "INTERNAL" | "ENDPOINT_NAME_MISSING" | "ENDPOINT_NAME_INVALID" | "ENDPOINT_EXISTS" | "DECORATOR_INVALID" | "OPTION_INVALID" | "MIDDLEWARE_TOO_LATE" | "ENDPOINT_REQUIRED" | "PAYLOAD_MISSING" | "PORT_IN_USE" | "LISTEN_FAILED" | "TUNNEL_FAILED" | "TUNNEL_NAME_TAKEN" | "STATE_UNUSABLE" | "SERVER_FILE_INVALID" | "NODE_REQUIRED" | "FOLDER_UNUSABLE" | "INBOX_UNUSABLE" | "INBOX_IN_USE" | "DELIVERY_UNKNOWN" | "LEASE_LOST" | "NON_RETRIABLE" | "RETRY_LATER" | "RETRY_TIME_INVALID" | "NOT_SETTLED" | "ARGUMENT_INVALID" | "TOKEN_MISSING" | "TOKEN_INVALID" | "VALUE_UNREADABLE" | "HUB_REQUEST_INVALID" | "HUB_UNAUTHORIZED" | "HUB_FORBIDDEN" | "HUB_NOT_FOUND" | "HUB_RATE_LIMITED" | "HUB_REFUSED" | "HUB_FAILED" | "HUB_UNREACHABLE" | "HUB_TIMED_OUT" | "HUB_RESPONSE_INVALID";
-/** What a {@link WebhookError} is made of. */
+interface WebhookErrorCodes {
+  /** 401: the delivery has no secret. Set the secret of the webhook on the Hub to that of the server. */
+  SECRET_MISSING: "response";
+  /** 403: the delivery has another secret. Set the secret of the webhook on the Hub to that of the server. */
+  SECRET_INVALID: "response";
+  /** 429: a client sent many wrong secrets or passwords. Wait for the time in `Retry-After`. */
+  TOO_MANY_FAILURES: "response";
+  /** The server has no endpoint with this name. Check the URL of the webhook, or the option `endpoint`. */
+  ENDPOINT_UNKNOWN: "response" | "thrown";
+  /** 405: the request has another method than those in `Allow`. Send deliveries with POST. */
+  METHOD_NOT_ALLOWED: "response";
+  /** 415: the request does not declare JSON. Set `Content-Type: application/json`. */
+  MEDIA_TYPE_UNSUPPORTED: "response";
+  /** 415: the body is compressed. Send it without `Content-Encoding`. */
+  ENCODING_UNSUPPORTED: "response";
+  /** 413: the body is larger than the option `bodyLimit`. Raise the limit, or send less. */
+  BODY_TOO_LARGE: "response";
+  /** The connection closed or timed out before the whole body arrived. Send the delivery again. */
+  BODY_INCOMPLETE: "response";
+  /** The body is not valid JSON. Send the payload as JSON in UTF-8. */
+  BODY_NOT_JSON: "response" | "thrown";
+  /** The body nests more than 100 levels deep. Send a flatter payload. */
+  BODY_TOO_DEEP: "response" | "thrown";
+  /** 500: a body parser read the body before the server did. Mount the server before the body parser. */
+  BODY_CONSUMED: "response";
+  /** 422: the body is JSON, but not a payload that the endpoint accepts. Fix the paths in the message. */
+  PAYLOAD_INVALID: "response" | "thrown";
+  /** 500: the handler threw an error. See `cause` or the log of the server. */
+  HANDLER_FAILED: "response" | "thrown";
+  /** 504: the handler took longer than its `timeout`. Make it faster, or run it in the background. */
+  HANDLER_TIMED_OUT: "response" | "thrown";
+  /** 500: the handler returned a value that has no JSON. Return plain data, or nothing. */
+  RESULT_NOT_JSON: "response" | "thrown";
+  /** 403: the page is only for the owner of the server. Set `DASHBOARD_TOKEN`, and sign in with it. */
+  OWNER_ONLY: "response";
+  /** 403: a page of another site sent the request. Set a webhook secret, or open the page directly. */
+  CROSS_SITE_REFUSED: "response";
+  /** The server is shutting down. Send the delivery again: the next start accepts it. */
+  CLOSING: "response" | "thrown";
+  /** 503: too many deliveries of the endpoint are queued. Send it again later; raise `concurrency`. */
+  INBOX_FULL: "response" | "thrown";
+  /** 503: the inbox cannot store or read deliveries right now. Send it again; check the disk or the server of the inbox. */
+  INBOX_UNAVAILABLE: "response" | "thrown";
+  /** 404: no route has this path. Check the URL, and the option `basePath`. */
+  NOT_FOUND: "response";
+  /** An unexpected error. See `cause` or the log of the server. */
+  INTERNAL: "response" | "thrown";
+  /** An endpoint was registered without a name, and its handler has none. Name the endpoint or the function. */
+  ENDPOINT_NAME_MISSING: "thrown";
+  /** The name of an endpoint cannot be part of a URL. Use letters, digits, `-` and `_`. */
+  ENDPOINT_NAME_INVALID: "thrown";
+  /** Two endpoints have the same name. Rename one of them. */
+  ENDPOINT_EXISTS: "thrown";
+  /** `@webhook` decorates something other than a method of a class. Register other functions with `server.webhook()`. */
+  DECORATOR_INVALID: "thrown";
+  /** An option or environment variable has a wrong value. The message has its name and what is valid. */
+  OPTION_INVALID: "response" | "thrown" | "hub";
+  /** A middleware was added after a route that it should run before. Add it before the first endpoint. */
+  MIDDLEWARE_TOO_LATE: "thrown";
+  /** The server has several endpoints, and none was chosen. Pass the option `endpoint`. */
+  ENDPOINT_REQUIRED: "thrown";
+  /** `WEBHOOK_PAYLOAD` is not set. Run the file in a job of a webhook, or set the variable to a payload. */
+  PAYLOAD_MISSING: "thrown";
+  /** Another process listens on the port. Stop it, or choose another `port`. */
+  PORT_IN_USE: "thrown";
+  /** The server cannot listen on the host and port. See `cause`. */
+  LISTEN_FAILED: "thrown";
+  /** The tunnel could not be opened, or was lost. Follow the message, or try another provider. */
+  TUNNEL_FAILED: "thrown";
+  /** Another client has the requested tunnel name. Choose another `subdomain`. */
+  TUNNEL_NAME_TAKEN: "thrown";
+  /** The state file cannot be read or written. Fix or delete the file in the message. */
+  STATE_UNUSABLE: "thrown";
+  /** The server file does not exist, does not load, or exports no server. Fix it as the message says. */
+  SERVER_FILE_INVALID: "thrown";
+  /** The command needs a newer Node. Install the version in the message. */
+  NODE_REQUIRED: "thrown";
+  /** The folder cannot be created or written to. Choose another one, or fix its permissions. */
+  FOLDER_UNUSABLE: "thrown";
+  /** The inbox cannot be opened. Check `INBOX_URL`, and the file or server that it points to. */
+  INBOX_UNUSABLE: "response" | "thrown";
+  /** Another process uses the inbox file. Stop the server first. */
+  INBOX_IN_USE: "thrown";
+  /** The inbox has no such delivery, or no longer its body. Check the id and the endpoint. */
+  DELIVERY_UNKNOWN: "response" | "thrown";
+  /** The reason of a handler's aborted signal: another process took over its delivery. Stop working on it. */
+  LEASE_LOST: "thrown";
+  /** A `NonRetriableError` of a handler: the delivery is not retried. */
+  NON_RETRIABLE: "response" | "thrown";
+  /** A `RetryAfterError` of a handler: the delivery is retried at that time. */
+  RETRY_LATER: "response" | "thrown";
+  /** A handler asked for a retry at an invalid time. Pass a duration or a valid date to `RetryAfterError`. */
+  RETRY_TIME_INVALID: "response" | "thrown";
+  /** Deliveries were still queued or running when `settled()` timed out. Raise its `timeout`, or shorten `backoff`. */
+  NOT_SETTLED: "thrown";
+  /** An argument has a wrong value. The message and `fields` have its name. */
+  ARGUMENT_INVALID: "thrown" | "hub";
+  /** No access token was found. Set `HF_TOKEN`, or run `hf auth login`. */
+  TOKEN_MISSING: "response" | "hub";
+  /** The access token has a wrong format or is not accepted. Copy it again. */
+  TOKEN_INVALID: "response" | "hub";
+  /** The webhook has values that the Hub does not return, and an update would lose them. Pass them again. */
+  VALUE_UNREADABLE: "hub";
+  /** 400, 413 or 422: the Hub rejected the request as invalid. Fix the arguments in `fields`. */
+  HUB_REQUEST_INVALID: "hub";
+  /** 401: the Hub does not accept the token. Create a new one. */
+  HUB_UNAUTHORIZED: "hub";
+  /** 403: the token lacks a permission. Grant it in the settings of the token. */
+  HUB_FORBIDDEN: "hub";
+  /** 404: the Hub has no such resource, or the token cannot see it. Check its name or id. */
+  HUB_NOT_FOUND: "hub";
+  /** 429: too many requests. Wait for `retryAfterSeconds`. */
+  HUB_RATE_LIMITED: "hub";
+  /** Another 4xx status or a redirect. The message has the reason of the Hub. */
+  HUB_REFUSED: "hub";
+  /** 5xx: the Hub failed. Try again later. */
+  HUB_FAILED: "hub";
+  /** There was no connection to the Hub. Check the network and `HF_ENDPOINT`. */
+  HUB_UNREACHABLE: "hub";
+  /** The Hub took longer than `timeout` to respond. Try again, or raise `timeout`. */
+  HUB_TIMED_OUT: "hub";
+  /** The Hub sent a response with an unexpected format. Check `HF_ENDPOINT`, and update this package. */
+  HUB_RESPONSE_INVALID: "hub";
+}
+/** The stable name of an error: see {@link WebhookErrorCodes} for cause and fix of each. */
+type WebhookErrorCode = keyof WebhookErrorCodes;
+/** The options of a {@link WebhookError}. */
 interface WebhookErrorOptions {
   code: WebhookErrorCode;
-  /** The HTTP status that tells this error, where there is one. */
+  /** The HTTP status of the error, if it has one. */
   status?: number;
-  /** Whether the same thing may succeed when it is tried again. Default `false`. */
+  /** Whether trying again may succeed. Default `false`. */
   retryable?: boolean;
-  /** What caused it. Never sent to a stranger. */
+  /** The original error. Never sent to clients. */
   cause?: unknown;
-  /** Seconds after which to try again, sent as `Retry-After`. */
+  /** Seconds to wait before trying again, sent as `Retry-After`. */
   retryAfterSeconds?: number;
 }
 declare const brand: unique symbol;
 declare const hubBrand: unique symbol;
 /**
- * The one error of this package. `message` is written for the person who meets it and says what to do next;
- * `code` is written for programs and stays the same from release to release.
+ * The error class of this package. `message` is for people: what happened and what to do next. `code` is for programs, and
+ * does not change between releases.
  *
  * @example
  * ```ts
@@ -36,32 +161,32 @@ declare const hubBrand: unique symbol;
  */
 export declare class WebhookError extends Error {
   readonly name: string;
-  /** What went wrong, for programs. */
+  /** What went wrong, for programs: see {@link WebhookErrorCodes}. */
   readonly code: WebhookErrorCode;
-  /** The HTTP status that tells this error, where there is one. */
+  /** The HTTP status of the error, if it has one. */
   readonly status: number | undefined;
-  /** Whether the same thing may succeed when it is tried again. */
+  /** Whether trying again may succeed. */
   readonly retryable: boolean;
-  /** Seconds after which to try again, where that is known. */
+  /** Seconds to wait before trying again, if known. */
   readonly retryAfterSeconds: number | undefined;
   readonly [brand] = true;
   constructor(message: string, options: WebhookErrorOptions);
   /**
-   * Recognizes a `WebhookError` of any copy of this package, where `instanceof` knows only its own. Never throws:
-   * something whose fields cannot be read is no `WebhookError`.
+   * Recognizes a `WebhookError` of any installed copy of this package, unlike `instanceof`. Never throws, even for values
+   * whose fields cannot be read.
    */
   static isInstance(value: unknown): value is WebhookError;
 }
-/** What a {@link HubError} is made of. */
+/** The options of a {@link HubError}. */
 interface HubErrorOptions extends WebhookErrorOptions {
-  /** `X-Request-Id` of the answer: what to quote to the Hub's support. */
+  /** The `X-Request-Id` of the response: quote it to the Hub's support. */
   requestId?: string | undefined;
-  /** The arguments or values that the error is about, as in `watched[0].type`. */
+  /** The arguments that the error is about, as in `watched[0].type`. */
   fields?: readonly string[];
 }
 /**
- * A call of the Hub's REST API that failed: refused by the Hub, not answered, or not sent because an argument is
- * invalid. `status` is the Hub's, `code` is ours, and no message or cause holds a token or a secret.
+ * A failed call of the Hub's REST API: the Hub refused it, did not respond, or an argument was invalid and nothing was sent.
+ * `status` is that of the Hub. Messages and causes contain no tokens and secrets.
  *
  * @example
  * ```ts
@@ -74,54 +199,31 @@ interface HubErrorOptions extends WebhookErrorOptions {
  */
 export declare class HubError extends WebhookError {
   readonly name = "HubError";
-  /** `X-Request-Id` of the answer: what to quote to the Hub's support. */
+  /** The `X-Request-Id` of the response: quote it to the Hub's support. */
   readonly requestId: string | undefined;
-  /** The arguments or values that the error is about, as in `watched[0].type`; empty where it is about none. */
+  /** The arguments that the error is about, as in `watched[0].type`. */
   readonly fields: readonly string[];
   readonly [hubBrand] = true;
   constructor(message: string, options: HubErrorOptions);
-  /** Recognizes a `HubError` of any copy of this package. Never throws. */
+  /** Recognizes a `HubError` of any installed copy of this package. Never throws. */
   static isInstance(value: unknown): value is HubError;
 }
-/** What every call can be given. */
-interface CallOptions {
-  /** Ends the call, a wait between two attempts too: it rejects with the reason of the signal. */
-  signal?: AbortSignal | undefined;
-}
-/**
- * A span of time: a number of milliseconds, or a number with its unit (`ms`, `s`, `m`, `h`, `d`) as in `"500ms"`,
- * `"25s"`, `"1.5h"`.
- */
-type Duration = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
-/** One level of a {@link Logger}: fields and a message, or a message alone. */
-interface LogMethod {
-  (fields: object, message?: string): void;
-  (message: string): void;
-}
-/**
- * What this package needs of a logger: the shape of pino, which fits it as it is. `console` does not: it has no
- * `child`.
- *
- * @example
- * ```ts
- * import { pino } from "pino";
- * const server = new WebhooksServer({ logger: pino({ level: "debug" }) });
- * ```
- */
-interface Logger {
-  debug: LogMethod;
-  info: LogMethod;
-  warn: LogMethod;
-  error: LogMethod;
-  /** A logger that adds `bindings` to each of its lines. */
-  child(bindings: Record<string, unknown>): Logger;
-}
+/** The repository types known today; a payload may carry a newer one. */
+declare const repoTypes: readonly ["model", "dataset", "space", "bucket", "kernel"];
 /** One of the known values, or one that is newer than this release. Editors complete the known ones. */
 type Open<Known extends string> = Known | (string & {});
+/** A repository by name and type, as in `{ type: "dataset", name: "acme/data" }`. */
+type RepoId = {
+  /** `<owner>/<repo_name>`. */
+  name: string;
+  type: Open<(typeof repoTypes)[number]>;
+};
 /** The roles that every organization has; others are its own. */
 declare const organizationRoles: readonly ["admin", "write", "contributor", "read", "no_access"];
 /** A role in an organization or in a resource group: one of five, or the name of a custom one. */
 type OrganizationRole = (typeof organizationRoles)[number] | (string & {});
+/** What a program may ask for: each field may be left out. */
+type SearchOf<Query extends z.ZodType> = { [Name in keyof z.output<Query>]?: z.output<Query>[Name] | undefined; };
 /** The user that a token belongs to, and what the token allows. */
 declare const whoami: z.ZodObject<{
   email: z.ZodOptional<z.ZodNullable<z.ZodString>>;
@@ -181,8 +283,49 @@ declare const whoami: z.ZodObject<{
 }, z.core.$strict>;
 /** The user that a token belongs to, and what the token allows. */
 type Whoami = z.output<typeof whoami>;
-/** What a program may ask for: each field may be left out. */
-type SearchOf<Query extends z.ZodType> = { [Name in keyof z.output<Query>]?: z.output<Query>[Name] | undefined; };
+/** Milliseconds per unit of a {@link Duration}. */
+declare const unitMs: {
+  readonly ms: 1;
+  readonly s: 1000;
+  readonly m: 60000;
+  readonly h: 3600000;
+  readonly d: 86400000;
+};
+type Unit = keyof typeof unitMs;
+type NonZeroDigit = "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
+type DurationText = (`${NonZeroDigit}${string}` | `0.${string}`) & (`${bigint}${Unit}` | `${bigint}.${number}${Unit}`);
+/**
+ * A span of time above zero: a number of milliseconds, or a text with a unit (`ms`, `s`, `m`, `h`, `d`) such as `"250ms"`,
+ * `"25s"`, `"10m"`, `"1.5h"` or `"14d"`. At most 24 days, the longest time that a timer can wait.
+ */
+type Duration = number | DurationText;
+/** One level of a {@link Logger}: fields and a message, or a message alone. */
+interface LogMethod {
+  (fields: object, message?: string): void;
+  (message: string): void;
+}
+/**
+ * The logger interface of this package. A pino logger implements it; `console` does not, since it has no `child`.
+ *
+ * @example
+ * ```ts
+ * import { pino } from "pino";
+ * const server = new WebhooksServer({ logger: pino({ level: "debug" }) });
+ * ```
+ */
+interface Logger {
+  debug: LogMethod;
+  info: LogMethod;
+  warn: LogMethod;
+  error: LogMethod;
+  /** Creates a logger that adds `bindings` to each line. */
+  child(bindings: Record<string, unknown>): Logger;
+}
+/** What every call can be given. */
+interface CallOptions {
+  /** Ends the call, a wait between two attempts too: it rejects with the reason of the signal. */
+  signal?: AbortSignal | undefined;
+}
 /** What `new Headers()` takes. Its usual name, `HeadersInit`, is in the types of the DOM and not in those of Node. */
 type HeadersSource = ConstructorParameters<typeof Headers>[0];
 /** What `hub.fetch` can be given: the part of what `fetch` takes that can be sent a second time. */
@@ -278,14 +421,6 @@ declare class HubJobs {
    */
   hardware(options?: CallOptions): Promise<JobHardware[]>;
 }
-/** The repository types known today; a payload may carry a newer one. */
-declare const repoTypes: readonly ["model", "dataset", "space", "bucket", "kernel"];
-/** A repository by name and type, as in `{ type: "dataset", name: "acme/data" }`. */
-type RepoId = {
-  /** `<owner>/<repo_name>`. */
-  name: string;
-  type: Open<(typeof repoTypes)[number]>;
-};
 /** A notification; `type` tells which of the four it is. */
 declare const notification: z.ZodDiscriminatedUnion<[z.ZodObject<{
   updatedAt: z.ZodISODateTime;
@@ -504,6 +639,21 @@ declare class HubNotifications {
     read?: boolean | undefined;
   }, options?: CallOptions): Promise<void>;
 }
+/**
+ * A list that the Hub gives in pages: `for await` goes through all of it and asks for each page when it gets there.
+ *
+ * @example
+ * ```ts
+ * for await (const { user, role } of hub.organizations.members("acme")) console.log(user, role);
+ * ```
+ */
+declare class Pages<Item> implements AsyncIterable<Item> {
+  #private;
+  /** The items, one by one, from the first page on. */
+  [Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined>;
+  /** The pages, each as an array, from the first on. */
+  pages(): AsyncGenerator<Item[], void, undefined>;
+}
 /** The types of an event of the audit log. */
 declare const auditLogTypes: readonly ["billing.update_payment_method", "billing.create_customer", "billing.remove_payment_method", "billing.aws_add", "billing.aws_remove", "billing.gcp_add", "billing.gcp_remove", "billing.marketplace_approve", "billing.cancel_subscription", "billing.renew_subscription", "billing.start_subscription", "billing.un_cancel_subscription", "billing.update_subscription", "billing.update_subscription_plan", "collection.create", "collection.delete", "org.add_user", "org.change_role", "org.create", "org.delete", "org.restore", "org.invite_user", "org.invite.accept", "org.invite.email", "org.join.from_domain", "org.join.automatic", "org.leave", "org.remove_user", "org.rename", "org.rotate_token", "org.sso_login", "org.sso_join", "org.update_join_settings", "org.update_settings", "org.token_approval.enabled", "org.token_approval.disabled", "org.token_approval.authorization_request", "org.token_approval.authorization_request.authorized", "org.token_approval.authorization_request.revoked", "org.token_approval.authorization_request.denied", "org.custom_role.create", "org.custom_role.update", "org.custom_role.delete", "repo.add_secrets", "repo.remove_secrets", "repo.add_secret", "repo.update_secret", "repo.remove_secret", "repo.create", "repo.delete", "repo.disable", "repo.removeDisable", "repo.duplication", "repo.delete_doi", "repo.move", "repo.update_resource_group", "repo.update_settings", "repo.add_variable", "repo.update_variable", "repo.remove_variable", "repo.add_variables", "repo.remove_variables", "repo.delete_lfs_file", "spaces.add_storage", "spaces.remove_storage", "spaces.set_volumes", "spaces.remove_volumes", "spaces.update_hardware", "spaces.update_sleep_time", "resource_group.create", "resource_group.add_users", "resource_group.remove_users", "resource_group.change_role", "resource_group.settings", "resource_group.delete", "jobs.create", "jobs.cancel", "scheduled_job.create", "scheduled_job.delete", "scheduled_job.resume", "scheduled_job.suspend", "scheduled_job.run", "scheduled_job.update_schedule", "oauth.token", "collection.update_resource_group", "org.settings.regions", "org.settings.profile", "org.settings.resource_groups", "org.settings.publisher_gating", "org.settings.inference_providers", "org.settings.inference_providers.keys.add", "org.settings.inference_providers.keys.remove", "org.settings.inference_providers.usage", "org.settings.sso", "org.settings.sso.enable", "org.settings.sso.disable", "org.settings.security.repo_visibility", "org.settings.security.2fa.enable", "org.settings.security.2fa.disable", "org.settings.security.auto_join.enable", "org.settings.security.auto_join.disable", "org.settings.security.members_privacy.enable", "org.settings.security.members_privacy.disable", "org.settings.network", "org.settings.network.ip_restriction.enable", "org.settings.network.ip_restriction.disable", "org.settings.network.auth_enforcement.enable", "org.settings.network.auth_enforcement.disable", "repo.add_trusted_publisher", "repo.remove_trusted_publisher", "jobs.update_labels", "jobs.update_expose", "scheduled_job.update_labels", "org.service_account.create", "org.service_account.delete", "org.service_account.token.create", "org.service_account.token.delete", "org.service_account.token.rotate", "org.service_account.token.update"];
 /** Something that somebody did in an organization. */
@@ -628,6 +778,26 @@ declare const networkSecurityChange: z.ZodObject<{
 type NetworkSecurity = z.output<typeof networkSecurity>;
 /** What changes of an organization's network security; what is left out stays as it is. */
 type NetworkSecurityChange = z.input<typeof networkSecurityChange>;
+/** The network security of organizations: `hub.organizations.networkSecurity`. */
+declare class HubNetworkSecurity {
+  #private;
+  /** What is set at present. */
+  get(name: string, options?: CallOptions): Promise<NetworkSecurity>;
+  /**
+   * Changes what is given, leaves the rest, and returns the whole. Since 2026-05-04 the Hub lists `allowedContents` and
+   * `blockedContents`, before `allowedUrls` and `blockedUrls`. Where one of these is given, the settings are read first.
+   *
+   * @throws `ARGUMENT_INVALID`, before anything is changed, when the Hub uses the other names: it would ignore these.
+   * @example
+   * ```ts
+   * await hub.organizations.networkSecurity.update("acme", {
+   *   enforceIpRestriction: true,
+   *   ipRanges: ["192.0.2.0/24", "2001:db8::/32"],
+   * });
+   * ```
+   */
+  update(name: string, change: NetworkSecurityChange, options?: CallOptions): Promise<NetworkSecurity>;
+}
 /** Something that belongs to a resource group. */
 declare const resource: z.ZodDiscriminatedUnion<[z.ZodObject<{
   type: z.ZodEnum<{
@@ -773,6 +943,34 @@ type ResourceGroup = Omit<ReturnedResourceGroup, "resources"> & {
 };
 /** A resource group to create. */
 type ResourceGroupRequest = z.input<typeof resourceGroupRequest>;
+/** The resource groups of organizations: `hub.organizations.resourceGroups`. */
+declare class HubResourceGroups {
+  #private;
+  /** Those that you can access. */
+  list(name: string, options?: CallOptions): Promise<ResourceGroup[]>;
+  /**
+   * Creates one. It is repeated only where it cannot have happened.
+   *
+   * @example
+   * ```ts
+   * await hub.organizations.resourceGroups.create("acme", {
+   *   name: "vision",
+   *   users: [{ user: "ada", role: "write" }],
+   *   repos: [{ type: "dataset", name: "acme/images" }],
+   *   autoJoin: { enabled: true, role: "read" },
+   * });
+   * ```
+   */
+  create(name: string, request: ResourceGroupRequest, options?: CallOptions): Promise<ResourceGroup>;
+}
+/** Which token loses its access: by its id, or before 2026-08-12 by its raw value. */
+type RevokedToken = {
+  /** As the token settings of the organization and its audit log show it. */
+  tokenId: string;
+} | {
+  /** The raw token, for a Hub from before 2026-08-12. It appears in no error and no log. */
+  token: string;
+};
 /** What the SCIM interface of an organization can do. What else the answer holds is not shown, nor is what `sort` does. */
 declare const scimConfig: z.ZodObject<{
   schemas: z.ZodArray<z.ZodString>;
@@ -794,70 +992,8 @@ declare const scimConfig: z.ZodObject<{
   }, z.core.$strict>;
   sort: z.ZodObject<{}, z.core.$loose>;
 }, z.core.$loose>;
-/**
- * A user as an identity provider describes one: the attributes that the Hub supports, and no others (hub-api.md,
- * Authentication). An e-mail of SCIM may have a type; the Hub supports none, so it is refused here. What SCIM wraps
- * around every resource, `schemas` and `meta`, is no attribute of a user: take it off before.
- *
- * @example
- * ```ts
- * scimUser.parse({ userName: "ada", externalId: "00u1", emails: [{ value: "ada@acme.example" }], active: true });
- * ```
- */
-export declare const scimUser: z.ZodObject<{
-  userName: z.ZodOptional<z.ZodString>;
-  name: z.ZodOptional<z.ZodObject<{
-    givenName: z.ZodOptional<z.ZodString>;
-    familyName: z.ZodOptional<z.ZodString>;
-  }, z.core.$strict>>;
-  emails: z.ZodOptional<z.ZodArray<z.ZodObject<{
-    value: z.ZodEmail;
-    primary: z.ZodOptional<z.ZodBoolean>;
-  }, z.core.$strict>>>;
-  externalId: z.ZodOptional<z.ZodString>;
-  id: z.ZodOptional<z.ZodString>;
-  active: z.ZodOptional<z.ZodBoolean>;
-}, z.core.$strict>;
-/**
- * How the Hub knows that who signs in is who was provisioned: what the identity provider sends at single sign-on as
- * `samlAttribute` must be what it sends over SCIM as `scimKey`. The first that fits the provider counts.
- */
-export declare const scimMatching: readonly [{
-  readonly identityProvider: "Microsoft Entra ID";
-  readonly samlAttribute: "http://schemas.microsoft.com/identity/claims/objectidentifier";
-  readonly scimKey: "externalId";
-}, {
-  readonly identityProvider: "any other";
-  readonly samlAttribute: "NameID, or a unique identifier";
-  readonly scimKey: "externalId";
-}];
 /** What the SCIM interface of an organization can do. */
 type ScimConfig = z.output<typeof scimConfig>;
-/** A user as an identity provider describes one. */
-type ScimUser = z.output<typeof scimUser>;
-/** Which token loses its access: by its id, or before 2026-08-12 by its raw value. */
-type RevokedToken = {
-  /** As the token settings of the organization and its audit log show it. */
-  tokenId: string;
-} | {
-  /** The raw token, for a Hub from before 2026-08-12. It appears in no error and no log. */
-  token: string;
-};
-/**
- * A list that the Hub gives in pages: `for await` goes through all of it and asks for each page when it gets there.
- *
- * @example
- * ```ts
- * for await (const { user, role } of hub.organizations.members("acme")) console.log(user, role);
- * ```
- */
-declare class Pages<Item> implements AsyncIterable<Item> {
-  #private;
-  /** The items, one by one, from the first page on. */
-  [Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined>;
-  /** The pages, each as an array, from the first on. */
-  pages(): AsyncGenerator<Item[], void, undefined>;
-}
 /**
  * Organizations: `hub.organizations` (hub-api.md, Organizations). The first argument of every method is the name of the
  * organization; most of them need an admin of it, and a plan that has them.
@@ -913,46 +1049,6 @@ declare class HubOrganizations {
   setMemberRole(name: string, username: string, change: MemberRoleChange, options?: CallOptions): Promise<void>;
   /** What the SCIM interface of an organization can do. Enterprise Plus, for an owner whose token may write to it. */
   scimConfig(name: string, options?: CallOptions): Promise<ScimConfig>;
-}
-/** The resource groups of organizations: `hub.organizations.resourceGroups`. */
-declare class HubResourceGroups {
-  #private;
-  /** Those that you can access. */
-  list(name: string, options?: CallOptions): Promise<ResourceGroup[]>;
-  /**
-   * Creates one. It is repeated only where it cannot have happened.
-   *
-   * @example
-   * ```ts
-   * await hub.organizations.resourceGroups.create("acme", {
-   *   name: "vision",
-   *   users: [{ user: "ada", role: "write" }],
-   *   repos: [{ type: "dataset", name: "acme/images" }],
-   *   autoJoin: { enabled: true, role: "read" },
-   * });
-   * ```
-   */
-  create(name: string, request: ResourceGroupRequest, options?: CallOptions): Promise<ResourceGroup>;
-}
-/** The network security of organizations: `hub.organizations.networkSecurity`. */
-declare class HubNetworkSecurity {
-  #private;
-  /** What is set at present. */
-  get(name: string, options?: CallOptions): Promise<NetworkSecurity>;
-  /**
-   * Changes what is given, leaves the rest, and returns the whole. Since 2026-05-04 the Hub lists `allowedContents` and
-   * `blockedContents`, before `allowedUrls` and `blockedUrls`. Where one of these is given, the settings are read first.
-   *
-   * @throws `ARGUMENT_INVALID`, before anything is changed, when the Hub uses the other names: it would ignore these.
-   * @example
-   * ```ts
-   * await hub.organizations.networkSecurity.update("acme", {
-   *   enforceIpRestriction: true,
-   *   ipRanges: ["192.0.2.0/24", "2001:db8::/32"],
-   * });
-   * ```
-   */
-  update(name: string, change: NetworkSecurityChange, options?: CallOptions): Promise<NetworkSecurity>;
 }
 /** Which paper is claimed, as which of its authors, and for whom. */
 declare const paperClaim: z.ZodObject<{
@@ -1075,14 +1171,6 @@ declare class HubSettings {
    */
   updateWatch(change: WatchChange, options?: CallOptions): Promise<void>;
 }
-/** What a webhook can watch: a repository of a type, or all that belongs to a user or an organization. */
-declare const watchedTypes: readonly ["model", "dataset", "space", "bucket", "kernel", "user", "org"];
-/** What a webhook can watch. */
-type WatchedType = (typeof watchedTypes)[number];
-/** What a webhook can be told of: changes of the repository, or of its discussions. */
-declare const webhookDomains: readonly ["repo", "discussion"];
-/** What a webhook can be told of. */
-type WebhookDomain = (typeof webhookDomains)[number];
 /** A webhook as the Hub answers with it. */
 declare const webhook$1: z.ZodObject<{
   id: z.ZodString;
@@ -1341,4 +1429,12 @@ export declare class HubClient {
    */
   fetch(path: string, init?: HubFetchInit): Promise<Response>;
 }
-export type { AuditLogEvent, AuditLogSearch, AuditLogType, CallOptions, HubClientOptions, HubErrorOptions, HubFetchInit, HubJobs, HubNetworkSecurity, HubNotifications, HubOrganizations, HubPapers, HubResourceGroups, HubSettings, HubWebhooks, JobHardware, McpSettings, MemberRoleChange, MemberSearch, NetworkSecurity, NetworkSecurityChange, Notification, NotificationPage, NotificationSearch, NotificationSelection, NotificationSettingsChange, OrganizationMember, OrganizationRole, Pages, PaperClaim, PaperClaimResult, RepoId, Resource, ResourceGroup, ResourceGroupRequest, RevokedToken, ScimConfig, ScimUser, WatchChange, WatchItem, Watched, WatchedType, Webhook, WebhookChanges, WebhookDomain, WebhookErrorCode, WebhookErrorOptions, WebhookJob, WebhookJobRequest, WebhookRequest, Whoami };
+/** What a webhook can watch: a repository of a type, or all that belongs to a user or an organization. */
+declare const watchedTypes: readonly ["model", "dataset", "space", "bucket", "kernel", "user", "org"];
+/** What a webhook can watch. */
+type WatchedType = (typeof watchedTypes)[number];
+/** What a webhook can be told of: changes of the repository, or of its discussions. */
+declare const webhookDomains: readonly ["repo", "discussion"];
+/** What a webhook can be told of. */
+type WebhookDomain = (typeof webhookDomains)[number];
+export type { AuditLogEvent, AuditLogSearch, AuditLogType, CallOptions, HubClientOptions, HubErrorOptions, HubFetchInit, HubJobs, HubNetworkSecurity, HubNotifications, HubOrganizations, HubPapers, HubResourceGroups, HubSettings, HubWebhooks, JobHardware, McpSettings, MemberRoleChange, MemberSearch, NetworkSecurity, NetworkSecurityChange, Notification, NotificationPage, NotificationSearch, NotificationSelection, NotificationSettingsChange, OrganizationMember, OrganizationRole, Pages, PaperClaim, PaperClaimResult, RepoId, Resource, ResourceGroup, ResourceGroupRequest, RevokedToken, ScimConfig, WatchChange, WatchItem, Watched, WatchedType, Webhook, WebhookChanges, WebhookDomain, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookJob, WebhookJobRequest, WebhookRequest, Whoami };

@@ -2,28 +2,153 @@ import * as z from "zod";
 import { Hono } from "hono";
 import { StandardSchemaV1 } from "@standard-schema/spec";
 /**
- * The stable names of everything that can go wrong. Programs branch on these, never on a message.
+ * Every error code of this package, with its cause and fix. Branch on codes, never on messages.
  *
- * The first group is answered to whoever posted a delivery, the second is thrown at the developer, the third tells
- * what the Hub said, or that it did not.
+ * The value of a code is where it occurs: in the `response` to a delivery or to a browser, in an error that is `thrown` at
+ * you, or in a failed call of the `hub` API.
  */
-type WebhookErrorCode = "SECRET_MISSING" | "SECRET_INVALID" | "TOO_MANY_FAILURES" | "ENDPOINT_UNKNOWN" | "METHOD_NOT_ALLOWED" | "MEDIA_TYPE_UNSUPPORTED" | "ENCODING_UNSUPPORTED" | "BODY_TOO_LARGE" | "BODY_INCOMPLETE" | "BODY_NOT_JSON" | "BODY_TOO_DEEP" | "BODY_CONSUMED" | "PAYLOAD_INVALID" | "HANDLER_FAILED" | "HANDLER_TIMED_OUT" | "RESULT_NOT_JSON" | "OWNER_ONLY" | "CROSS_SITE_REFUSED" | "CLOSING" | "INBOX_FULL" | "INBOX_UNAVAILABLE" | "NOT_FOUND" | "INTERNAL" | "ENDPOINT_NAME_MISSING" | "ENDPOINT_NAME_INVALID" | "ENDPOINT_EXISTS" | "DECORATOR_INVALID" | "OPTION_INVALID" | "MIDDLEWARE_TOO_LATE" | "ENDPOINT_REQUIRED" | "PAYLOAD_MISSING" | "PORT_IN_USE" | "LISTEN_FAILED" | "TUNNEL_FAILED" | "TUNNEL_NAME_TAKEN" | "STATE_UNUSABLE" | "SERVER_FILE_INVALID" | "NODE_REQUIRED" | "FOLDER_UNUSABLE" | "INBOX_UNUSABLE" | "INBOX_IN_USE" | "DELIVERY_UNKNOWN" | "LEASE_LOST" | "NON_RETRIABLE" | "RETRY_LATER" | "RETRY_TIME_INVALID" | "NOT_SETTLED" | "ARGUMENT_INVALID" | "TOKEN_MISSING" | "TOKEN_INVALID" | "VALUE_UNREADABLE" | "HUB_REQUEST_INVALID" | "HUB_UNAUTHORIZED" | "HUB_FORBIDDEN" | "HUB_NOT_FOUND" | "HUB_RATE_LIMITED" | "HUB_REFUSED" | "HUB_FAILED" | "HUB_UNREACHABLE" | "HUB_TIMED_OUT" | "HUB_RESPONSE_INVALID";
-/** What a {@link WebhookError} is made of. */
+interface WebhookErrorCodes {
+  /** 401: the delivery has no secret. Set the secret of the webhook on the Hub to that of the server. */
+  SECRET_MISSING: "response";
+  /** 403: the delivery has another secret. Set the secret of the webhook on the Hub to that of the server. */
+  SECRET_INVALID: "response";
+  /** 429: a client sent many wrong secrets or passwords. Wait for the time in `Retry-After`. */
+  TOO_MANY_FAILURES: "response";
+  /** The server has no endpoint with this name. Check the URL of the webhook, or the option `endpoint`. */
+  ENDPOINT_UNKNOWN: "response" | "thrown";
+  /** 405: the request has another method than those in `Allow`. Send deliveries with POST. */
+  METHOD_NOT_ALLOWED: "response";
+  /** 415: the request does not declare JSON. Set `Content-Type: application/json`. */
+  MEDIA_TYPE_UNSUPPORTED: "response";
+  /** 415: the body is compressed. Send it without `Content-Encoding`. */
+  ENCODING_UNSUPPORTED: "response";
+  /** 413: the body is larger than the option `bodyLimit`. Raise the limit, or send less. */
+  BODY_TOO_LARGE: "response";
+  /** The connection closed or timed out before the whole body arrived. Send the delivery again. */
+  BODY_INCOMPLETE: "response";
+  /** The body is not valid JSON. Send the payload as JSON in UTF-8. */
+  BODY_NOT_JSON: "response" | "thrown";
+  /** The body nests more than 100 levels deep. Send a flatter payload. */
+  BODY_TOO_DEEP: "response" | "thrown";
+  /** 500: a body parser read the body before the server did. Mount the server before the body parser. */
+  BODY_CONSUMED: "response";
+  /** 422: the body is JSON, but not a payload that the endpoint accepts. Fix the paths in the message. */
+  PAYLOAD_INVALID: "response" | "thrown";
+  /** 500: the handler threw an error. See `cause` or the log of the server. */
+  HANDLER_FAILED: "response" | "thrown";
+  /** 504: the handler took longer than its `timeout`. Make it faster, or run it in the background. */
+  HANDLER_TIMED_OUT: "response" | "thrown";
+  /** 500: the handler returned a value that has no JSON. Return plain data, or nothing. */
+  RESULT_NOT_JSON: "response" | "thrown";
+  /** 403: the page is only for the owner of the server. Set `DASHBOARD_TOKEN`, and sign in with it. */
+  OWNER_ONLY: "response";
+  /** 403: a page of another site sent the request. Set a webhook secret, or open the page directly. */
+  CROSS_SITE_REFUSED: "response";
+  /** The server is shutting down. Send the delivery again: the next start accepts it. */
+  CLOSING: "response" | "thrown";
+  /** 503: too many deliveries of the endpoint are queued. Send it again later; raise `concurrency`. */
+  INBOX_FULL: "response" | "thrown";
+  /** 503: the inbox cannot store or read deliveries right now. Send it again; check the disk or the server of the inbox. */
+  INBOX_UNAVAILABLE: "response" | "thrown";
+  /** 404: no route has this path. Check the URL, and the option `basePath`. */
+  NOT_FOUND: "response";
+  /** An unexpected error. See `cause` or the log of the server. */
+  INTERNAL: "response" | "thrown";
+  /** An endpoint was registered without a name, and its handler has none. Name the endpoint or the function. */
+  ENDPOINT_NAME_MISSING: "thrown";
+  /** The name of an endpoint cannot be part of a URL. Use letters, digits, `-` and `_`. */
+  ENDPOINT_NAME_INVALID: "thrown";
+  /** Two endpoints have the same name. Rename one of them. */
+  ENDPOINT_EXISTS: "thrown";
+  /** `@webhook` decorates something other than a method of a class. Register other functions with `server.webhook()`. */
+  DECORATOR_INVALID: "thrown";
+  /** An option or environment variable has a wrong value. The message has its name and what is valid. */
+  OPTION_INVALID: "response" | "thrown" | "hub";
+  /** A middleware was added after a route that it should run before. Add it before the first endpoint. */
+  MIDDLEWARE_TOO_LATE: "thrown";
+  /** The server has several endpoints, and none was chosen. Pass the option `endpoint`. */
+  ENDPOINT_REQUIRED: "thrown";
+  /** `WEBHOOK_PAYLOAD` is not set. Run the file in a job of a webhook, or set the variable to a payload. */
+  PAYLOAD_MISSING: "thrown";
+  /** Another process listens on the port. Stop it, or choose another `port`. */
+  PORT_IN_USE: "thrown";
+  /** The server cannot listen on the host and port. See `cause`. */
+  LISTEN_FAILED: "thrown";
+  /** The tunnel could not be opened, or was lost. Follow the message, or try another provider. */
+  TUNNEL_FAILED: "thrown";
+  /** Another client has the requested tunnel name. Choose another `subdomain`. */
+  TUNNEL_NAME_TAKEN: "thrown";
+  /** The state file cannot be read or written. Fix or delete the file in the message. */
+  STATE_UNUSABLE: "thrown";
+  /** The server file does not exist, does not load, or exports no server. Fix it as the message says. */
+  SERVER_FILE_INVALID: "thrown";
+  /** The command needs a newer Node. Install the version in the message. */
+  NODE_REQUIRED: "thrown";
+  /** The folder cannot be created or written to. Choose another one, or fix its permissions. */
+  FOLDER_UNUSABLE: "thrown";
+  /** The inbox cannot be opened. Check `INBOX_URL`, and the file or server that it points to. */
+  INBOX_UNUSABLE: "response" | "thrown";
+  /** Another process uses the inbox file. Stop the server first. */
+  INBOX_IN_USE: "thrown";
+  /** The inbox has no such delivery, or no longer its body. Check the id and the endpoint. */
+  DELIVERY_UNKNOWN: "response" | "thrown";
+  /** The reason of a handler's aborted signal: another process took over its delivery. Stop working on it. */
+  LEASE_LOST: "thrown";
+  /** A `NonRetriableError` of a handler: the delivery is not retried. */
+  NON_RETRIABLE: "response" | "thrown";
+  /** A `RetryAfterError` of a handler: the delivery is retried at that time. */
+  RETRY_LATER: "response" | "thrown";
+  /** A handler asked for a retry at an invalid time. Pass a duration or a valid date to `RetryAfterError`. */
+  RETRY_TIME_INVALID: "response" | "thrown";
+  /** Deliveries were still queued or running when `settled()` timed out. Raise its `timeout`, or shorten `backoff`. */
+  NOT_SETTLED: "thrown";
+  /** An argument has a wrong value. The message and `fields` have its name. */
+  ARGUMENT_INVALID: "thrown" | "hub";
+  /** No access token was found. Set `HF_TOKEN`, or run `hf auth login`. */
+  TOKEN_MISSING: "response" | "hub";
+  /** The access token has a wrong format or is not accepted. Copy it again. */
+  TOKEN_INVALID: "response" | "hub";
+  /** The webhook has values that the Hub does not return, and an update would lose them. Pass them again. */
+  VALUE_UNREADABLE: "hub";
+  /** 400, 413 or 422: the Hub rejected the request as invalid. Fix the arguments in `fields`. */
+  HUB_REQUEST_INVALID: "hub";
+  /** 401: the Hub does not accept the token. Create a new one. */
+  HUB_UNAUTHORIZED: "hub";
+  /** 403: the token lacks a permission. Grant it in the settings of the token. */
+  HUB_FORBIDDEN: "hub";
+  /** 404: the Hub has no such resource, or the token cannot see it. Check its name or id. */
+  HUB_NOT_FOUND: "hub";
+  /** 429: too many requests. Wait for `retryAfterSeconds`. */
+  HUB_RATE_LIMITED: "hub";
+  /** Another 4xx status or a redirect. The message has the reason of the Hub. */
+  HUB_REFUSED: "hub";
+  /** 5xx: the Hub failed. Try again later. */
+  HUB_FAILED: "hub";
+  /** There was no connection to the Hub. Check the network and `HF_ENDPOINT`. */
+  HUB_UNREACHABLE: "hub";
+  /** The Hub took longer than `timeout` to respond. Try again, or raise `timeout`. */
+  HUB_TIMED_OUT: "hub";
+  /** The Hub sent a response with an unexpected format. Check `HF_ENDPOINT`, and update this package. */
+  HUB_RESPONSE_INVALID: "hub";
+}
+/** The stable name of an error: see {@link WebhookErrorCodes} for cause and fix of each. */
+type WebhookErrorCode = keyof WebhookErrorCodes;
+/** The options of a {@link WebhookError}. */
 interface WebhookErrorOptions {
   code: WebhookErrorCode;
-  /** The HTTP status that tells this error, where there is one. */
+  /** The HTTP status of the error, if it has one. */
   status?: number;
-  /** Whether the same thing may succeed when it is tried again. Default `false`. */
+  /** Whether trying again may succeed. Default `false`. */
   retryable?: boolean;
-  /** What caused it. Never sent to a stranger. */
+  /** The original error. Never sent to clients. */
   cause?: unknown;
-  /** Seconds after which to try again, sent as `Retry-After`. */
+  /** Seconds to wait before trying again, sent as `Retry-After`. */
   retryAfterSeconds?: number;
 }
 declare const brand: unique symbol;
 /**
- * The one error of this package. `message` is written for the person who meets it and says what to do next;
- * `code` is written for programs and stays the same from release to release.
+ * The error class of this package. `message` is for people: what happened and what to do next. `code` is for programs, and
+ * does not change between releases.
  *
  * @example
  * ```ts
@@ -36,19 +161,19 @@ declare const brand: unique symbol;
  */
 declare class WebhookError extends Error {
   readonly name: string;
-  /** What went wrong, for programs. */
+  /** What went wrong, for programs: see {@link WebhookErrorCodes}. */
   readonly code: WebhookErrorCode;
-  /** The HTTP status that tells this error, where there is one. */
+  /** The HTTP status of the error, if it has one. */
   readonly status: number | undefined;
-  /** Whether the same thing may succeed when it is tried again. */
+  /** Whether trying again may succeed. */
   readonly retryable: boolean;
-  /** Seconds after which to try again, where that is known. */
+  /** Seconds to wait before trying again, if known. */
   readonly retryAfterSeconds: number | undefined;
   readonly [brand] = true;
   constructor(message: string, options: WebhookErrorOptions);
   /**
-   * Recognizes a `WebhookError` of any copy of this package, where `instanceof` knows only its own. Never throws:
-   * something whose fields cannot be read is no `WebhookError`.
+   * Recognizes a `WebhookError` of any installed copy of this package, unlike `instanceof`. Never throws, even for values
+   * whose fields cannot be read.
    */
   static isInstance(value: unknown): value is WebhookError;
 }
@@ -527,59 +652,60 @@ type Outcome =
   readonly error: WebhookError;
   readonly retryAt?: Date;
 };
+/** Milliseconds per unit of a {@link Duration}. */
+declare const unitMs: {
+  readonly ms: 1;
+  readonly s: 1000;
+  readonly m: 60000;
+  readonly h: 3600000;
+  readonly d: 86400000;
+};
+type Unit = keyof typeof unitMs;
+type NonZeroDigit = "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
+type DurationText = (`${NonZeroDigit}${string}` | `0.${string}`) & (`${bigint}${Unit}` | `${bigint}.${number}${Unit}`);
 /**
- * A span of time: a number of milliseconds, or a number with its unit (`ms`, `s`, `m`, `h`, `d`) as in `"500ms"`,
- * `"25s"`, `"1.5h"`.
+ * A span of time above zero: a number of milliseconds, or a text with a unit (`ms`, `s`, `m`, `h`, `d`) such as `"250ms"`,
+ * `"25s"`, `"10m"`, `"1.5h"` or `"14d"`. At most 24 days, the longest time that a timer can wait.
  */
-type Duration = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
-/**
- * A question that only the server behind the tunnel can answer. Whoever listens on the tunnel's port serves `answer` as
- * `text/plain` at `path`: a page of the tunnel's own service then never passes for the server.
- */
-interface Probe {
-  /** Such as `/_hub-webhooks/probe/6f1c…`. Nobody can guess it. */
-  readonly path: string;
-  /** Another text that nobody can guess. */
-  readonly answer: string;
-}
-/** What a provider is asked for: a public URL for a local port. */
+type Duration = number | DurationText;
+/** The public URL that a provider is to open for a local port. */
 interface ProviderRequest {
   /** The local port, 1 to 65535. */
   port: number;
-  /** The address of the provider's server; its own default when left out. */
+  /** The address of the provider's server. Default: the provider's own. */
   host: string | undefined;
-  /** The name wished for in the public URL. */
+  /** The requested name in the public URL. */
   subdomain: string | undefined;
-  /** Ends the opening, at the deadline or because the caller wishes so. Has no meaning once the tunnel is open. */
+  /** Cancels the opening, at the deadline or on behalf of the caller. Has no effect once the tunnel is open. */
   signal: AbortSignal;
 }
-/** What a provider gives back once deliveries can arrive. */
+/** A tunnel that one provider has opened, once deliveries can arrive. */
 interface ProviderTunnel {
-  /** The public address without a slash at its end, such as `https://quiet-owl-12.loca.lt`. */
+  /** The public address without a trailing slash, such as `https://quiet-owl-12.loca.lt`. */
   readonly url: string;
-  /** The name to wish for in order to get this URL again; `undefined` where there is no such thing. */
+  /** The name to request in order to get this URL again; `undefined` if the provider has no such names. */
   readonly name: string | undefined;
   /**
-   * Aborts with a {@link WebhookError} when the provider has lost the tunnel, not when it is closed. It does not come
-   * back by itself: close it and open another.
+   * Aborts with a {@link WebhookError} when the provider has lost the tunnel, not when it is closed. A lost tunnel does
+   * not recover: close it and open another.
    */
   readonly lost: AbortSignal;
-  /** Ends the tunnel; resolves when nothing of it is left. Safe to call twice. */
+  /** Closes the tunnel and resolves when all its processes and connections have ended. Safe to call twice. */
   close(): Promise<void>;
 }
 /**
- * Opens one tunnel with one provider. One file per provider; `providers.ts` lists them.
+ * Opens one tunnel with one provider. There is one file per provider.
  *
- * It leaves nothing behind when it rejects, and it rejects as soon as `request.signal` aborts.
+ * When it rejects, it leaves nothing behind, and it rejects as soon as `request.signal` aborts.
  */
 type Provider = (request: ProviderRequest) => Promise<ProviderTunnel>;
 /**
- * Opens a tunnel with the package `localtunnel`, in a child process that can be ended at any moment.
+ * Opens a tunnel with the package `localtunnel`, in a worker process that can be stopped at any time.
  *
- * @throws `TUNNEL_FAILED` with the reason, `OPTION_INVALID` when `request.host` is no address.
+ * @throws `TUNNEL_FAILED` with the reason, `OPTION_INVALID` when `request.host` is not an address.
  */
 declare function openLocaltunnel(request: ProviderRequest): Promise<ProviderTunnel>;
-/** Who can carry a tunnel, and how long each may take to open one when nobody says otherwise. */
+/** The tunnel providers, with the default timeout for opening a tunnel. */
 declare const providers: {
   readonly localtunnel: {
     readonly open: typeof openLocaltunnel;
@@ -594,43 +720,38 @@ declare const providers: {
     readonly timeout: "15s";
   };
 };
-/** Who carries a tunnel. */
+/** The name of a tunnel provider. */
 type ProviderName = keyof typeof providers;
 /** The options of `openTunnel`. */
 interface OpenTunnelOptions {
   /**
-   * Who carries the tunnel. Default `"localtunnel"`, which needs the package of that name. `"cloudflared"` and
-   * `"ngrok"` need the program of that name, which is found on `PATH` or in `node_modules/.bin` and never downloaded.
+   * The tunnel provider. Default `"localtunnel"`, which needs the package of that name. `"cloudflared"` and `"ngrok"`
+   * need the program of that name on `PATH` or in `node_modules/.bin`; it is never downloaded.
    */
   provider?: ProviderName;
   /**
-   * An http(s) address of your own that leads to `port` already, such as that of a named tunnel or a reverse proxy.
-   * Nothing is started: it is only asked from time to time. Excludes `provider`, `host` and `subdomain`.
+   * Your own http(s) address that already points to `port`, such as that of a named tunnel or a reverse proxy. No tunnel
+   * is started; the address is only polled. Excludes `provider`, `host` and `subdomain`.
    */
   publicUrl?: string;
-  /** The local port to make public, 1 to 65535. Listen on it, on 127.0.0.1 or on all addresses, before opening. */
+  /** The local port to expose, 1 to 65535. Listen on it, on 127.0.0.1 or on all addresses, before opening the tunnel. */
   port: number;
-  /**
-   * The address of the tunnel's server, for localtunnel alone. Default: `LOCALTUNNEL_HOST`, or else
-   * `https://localtunnel.me`.
-   */
+  /** The address of the localtunnel server. Default `LOCALTUNNEL_HOST`, or else `https://localtunnel.me`. */
   host?: string;
   /**
-   * The name wished for in the public URL, for localtunnel alone: 4 to 63 lower-case letters, digits and hyphens. A
-   * server may give another name when this one is taken: an `error` with the code `TUNNEL_NAME_TAKEN` tells it.
-   * Default: the server chooses, and is asked for the same name again after a loss.
+   * The name to request in the public URL from localtunnel: 4 to 63 lowercase letters, digits and hyphens. If the name is
+   * taken, the server may assign another one: the tunnel then emits an `error` with the code `TUNNEL_NAME_TAKEN`.
+   * Default: the server chooses a name, which is requested again after a loss.
    */
   subdomain?: string;
-  /** Gives up opening: the promise rejects with its reason. An open tunnel is not touched by it. */
+  /** Cancels the opening: the promise rejects with its reason. Has no effect on an open tunnel. */
   signal?: AbortSignal;
-  /** How long opening may take, the probe included. Default `"15s"`, and `"30s"` with cloudflared. */
+  /** How long opening may take. Default `"15s"`, and `"30s"` with cloudflared. */
   timeout?: Duration;
   /**
-   * What the server on `port` answers: the tunnel is open only once it came back through the public URL. Default:
-   * opening does not wait for an answer, and later on any with a status below 500 will do.
+   * How often to check that the public URL still points here: any status below 500 passes. Two failures in a row are a
+   * loss. Default `"15s"`.
    */
-  probe?: Probe;
-  /** How often the public URL is asked whether it still leads here. Two failures in a row are a loss. Default `"15s"`. */
   heartbeat?: Duration;
 }
 /** How to launch a server. */
@@ -644,7 +765,7 @@ interface LaunchOptions {
    * `TUNNEL` says (`1` or the name of a provider), else off. Where no secret is set, one is made for the session and
    * printed. A `publicUrl` here is watched, and has to lead to the port of the server itself.
    */
-  tunnel?: boolean | Omit<OpenTunnelOptions, "port" | "probe">;
+  tunnel?: boolean | Omit<OpenTunnelOptions, "port">;
   /**
    * Where the Hub reaches this server, when something in front of it leads here: told in the log and on the landing
    * page. A function where it may change. Default `PUBLIC_URL`, else that of the Space or of the tunnel.
@@ -954,8 +1075,7 @@ interface LogMethod {
   (message: string): void;
 }
 /**
- * What this package needs of a logger: the shape of pino, which fits it as it is. `console` does not: it has no
- * `child`.
+ * The logger interface of this package. A pino logger implements it; `console` does not, since it has no `child`.
  *
  * @example
  * ```ts
@@ -968,7 +1088,7 @@ interface Logger {
   info: LogMethod;
   warn: LogMethod;
   error: LogMethod;
-  /** A logger that adds `bindings` to each of its lines. */
+  /** Creates a logger that adds `bindings` to each line. */
   child(bindings: Record<string, unknown>): Logger;
 }
 /** A repository as `type:name`. `*` stands for anything but a slash, `**` for anything, in both parts. */

@@ -1,28 +1,152 @@
-import { z } from "@hono/zod-openapi";
-import * as z$1 from "zod";
+import * as z from "zod";
 /**
- * The stable names of everything that can go wrong. Programs branch on these, never on a message.
+ * Every error code of this package, with its cause and fix. Branch on codes, never on messages.
  *
- * The first group is answered to whoever posted a delivery, the second is thrown at the developer, the third tells
- * what the Hub said, or that it did not.
+ * The value of a code is where it occurs: in the `response` to a delivery or to a browser, in an error that is `thrown` at
+ * you, or in a failed call of the `hub` API.
  */
-type WebhookErrorCode = "SECRET_MISSING" | "SECRET_INVALID" | "TOO_MANY_FAILURES" | "ENDPOINT_UNKNOWN" | "METHOD_NOT_ALLOWED" | "MEDIA_TYPE_UNSUPPORTED" | "ENCODING_UNSUPPORTED" | "BODY_TOO_LARGE" | "BODY_INCOMPLETE" | "BODY_NOT_JSON" | "BODY_TOO_DEEP" | "BODY_CONSUMED" | "PAYLOAD_INVALID" | "HANDLER_FAILED" | "HANDLER_TIMED_OUT" | "RESULT_NOT_JSON" | "OWNER_ONLY" | "CROSS_SITE_REFUSED" | "CLOSING" | "INBOX_FULL" | "INBOX_UNAVAILABLE" | "NOT_FOUND" | "INTERNAL" | "ENDPOINT_NAME_MISSING" | "ENDPOINT_NAME_INVALID" | "ENDPOINT_EXISTS" | "DECORATOR_INVALID" | "OPTION_INVALID" | "MIDDLEWARE_TOO_LATE" | "ENDPOINT_REQUIRED" | "PAYLOAD_MISSING" | "PORT_IN_USE" | "LISTEN_FAILED" | "TUNNEL_FAILED" | "TUNNEL_NAME_TAKEN" | "STATE_UNUSABLE" | "SERVER_FILE_INVALID" | "NODE_REQUIRED" | "FOLDER_UNUSABLE" | "INBOX_UNUSABLE" | "INBOX_IN_USE" | "DELIVERY_UNKNOWN" | "LEASE_LOST" | "NON_RETRIABLE" | "RETRY_LATER" | "RETRY_TIME_INVALID" | "NOT_SETTLED" | "ARGUMENT_INVALID" | "TOKEN_MISSING" | "TOKEN_INVALID" | "VALUE_UNREADABLE" | "HUB_REQUEST_INVALID" | "HUB_UNAUTHORIZED" | "HUB_FORBIDDEN" | "HUB_NOT_FOUND" | "HUB_RATE_LIMITED" | "HUB_REFUSED" | "HUB_FAILED" | "HUB_UNREACHABLE" | "HUB_TIMED_OUT" | "HUB_RESPONSE_INVALID";
-/** What a {@link WebhookError} is made of. */
+interface WebhookErrorCodes {
+  /** 401: the delivery has no secret. Set the secret of the webhook on the Hub to that of the server. */
+  SECRET_MISSING: "response";
+  /** 403: the delivery has another secret. Set the secret of the webhook on the Hub to that of the server. */
+  SECRET_INVALID: "response";
+  /** 429: a client sent many wrong secrets or passwords. Wait for the time in `Retry-After`. */
+  TOO_MANY_FAILURES: "response";
+  /** The server has no endpoint with this name. Check the URL of the webhook, or the option `endpoint`. */
+  ENDPOINT_UNKNOWN: "response" | "thrown";
+  /** 405: the request has another method than those in `Allow`. Send deliveries with POST. */
+  METHOD_NOT_ALLOWED: "response";
+  /** 415: the request does not declare JSON. Set `Content-Type: application/json`. */
+  MEDIA_TYPE_UNSUPPORTED: "response";
+  /** 415: the body is compressed. Send it without `Content-Encoding`. */
+  ENCODING_UNSUPPORTED: "response";
+  /** 413: the body is larger than the option `bodyLimit`. Raise the limit, or send less. */
+  BODY_TOO_LARGE: "response";
+  /** The connection closed or timed out before the whole body arrived. Send the delivery again. */
+  BODY_INCOMPLETE: "response";
+  /** The body is not valid JSON. Send the payload as JSON in UTF-8. */
+  BODY_NOT_JSON: "response" | "thrown";
+  /** The body nests more than 100 levels deep. Send a flatter payload. */
+  BODY_TOO_DEEP: "response" | "thrown";
+  /** 500: a body parser read the body before the server did. Mount the server before the body parser. */
+  BODY_CONSUMED: "response";
+  /** 422: the body is JSON, but not a payload that the endpoint accepts. Fix the paths in the message. */
+  PAYLOAD_INVALID: "response" | "thrown";
+  /** 500: the handler threw an error. See `cause` or the log of the server. */
+  HANDLER_FAILED: "response" | "thrown";
+  /** 504: the handler took longer than its `timeout`. Make it faster, or run it in the background. */
+  HANDLER_TIMED_OUT: "response" | "thrown";
+  /** 500: the handler returned a value that has no JSON. Return plain data, or nothing. */
+  RESULT_NOT_JSON: "response" | "thrown";
+  /** 403: the page is only for the owner of the server. Set `DASHBOARD_TOKEN`, and sign in with it. */
+  OWNER_ONLY: "response";
+  /** 403: a page of another site sent the request. Set a webhook secret, or open the page directly. */
+  CROSS_SITE_REFUSED: "response";
+  /** The server is shutting down. Send the delivery again: the next start accepts it. */
+  CLOSING: "response" | "thrown";
+  /** 503: too many deliveries of the endpoint are queued. Send it again later; raise `concurrency`. */
+  INBOX_FULL: "response" | "thrown";
+  /** 503: the inbox cannot store or read deliveries right now. Send it again; check the disk or the server of the inbox. */
+  INBOX_UNAVAILABLE: "response" | "thrown";
+  /** 404: no route has this path. Check the URL, and the option `basePath`. */
+  NOT_FOUND: "response";
+  /** An unexpected error. See `cause` or the log of the server. */
+  INTERNAL: "response" | "thrown";
+  /** An endpoint was registered without a name, and its handler has none. Name the endpoint or the function. */
+  ENDPOINT_NAME_MISSING: "thrown";
+  /** The name of an endpoint cannot be part of a URL. Use letters, digits, `-` and `_`. */
+  ENDPOINT_NAME_INVALID: "thrown";
+  /** Two endpoints have the same name. Rename one of them. */
+  ENDPOINT_EXISTS: "thrown";
+  /** `@webhook` decorates something other than a method of a class. Register other functions with `server.webhook()`. */
+  DECORATOR_INVALID: "thrown";
+  /** An option or environment variable has a wrong value. The message has its name and what is valid. */
+  OPTION_INVALID: "response" | "thrown" | "hub";
+  /** A middleware was added after a route that it should run before. Add it before the first endpoint. */
+  MIDDLEWARE_TOO_LATE: "thrown";
+  /** The server has several endpoints, and none was chosen. Pass the option `endpoint`. */
+  ENDPOINT_REQUIRED: "thrown";
+  /** `WEBHOOK_PAYLOAD` is not set. Run the file in a job of a webhook, or set the variable to a payload. */
+  PAYLOAD_MISSING: "thrown";
+  /** Another process listens on the port. Stop it, or choose another `port`. */
+  PORT_IN_USE: "thrown";
+  /** The server cannot listen on the host and port. See `cause`. */
+  LISTEN_FAILED: "thrown";
+  /** The tunnel could not be opened, or was lost. Follow the message, or try another provider. */
+  TUNNEL_FAILED: "thrown";
+  /** Another client has the requested tunnel name. Choose another `subdomain`. */
+  TUNNEL_NAME_TAKEN: "thrown";
+  /** The state file cannot be read or written. Fix or delete the file in the message. */
+  STATE_UNUSABLE: "thrown";
+  /** The server file does not exist, does not load, or exports no server. Fix it as the message says. */
+  SERVER_FILE_INVALID: "thrown";
+  /** The command needs a newer Node. Install the version in the message. */
+  NODE_REQUIRED: "thrown";
+  /** The folder cannot be created or written to. Choose another one, or fix its permissions. */
+  FOLDER_UNUSABLE: "thrown";
+  /** The inbox cannot be opened. Check `INBOX_URL`, and the file or server that it points to. */
+  INBOX_UNUSABLE: "response" | "thrown";
+  /** Another process uses the inbox file. Stop the server first. */
+  INBOX_IN_USE: "thrown";
+  /** The inbox has no such delivery, or no longer its body. Check the id and the endpoint. */
+  DELIVERY_UNKNOWN: "response" | "thrown";
+  /** The reason of a handler's aborted signal: another process took over its delivery. Stop working on it. */
+  LEASE_LOST: "thrown";
+  /** A `NonRetriableError` of a handler: the delivery is not retried. */
+  NON_RETRIABLE: "response" | "thrown";
+  /** A `RetryAfterError` of a handler: the delivery is retried at that time. */
+  RETRY_LATER: "response" | "thrown";
+  /** A handler asked for a retry at an invalid time. Pass a duration or a valid date to `RetryAfterError`. */
+  RETRY_TIME_INVALID: "response" | "thrown";
+  /** Deliveries were still queued or running when `settled()` timed out. Raise its `timeout`, or shorten `backoff`. */
+  NOT_SETTLED: "thrown";
+  /** An argument has a wrong value. The message and `fields` have its name. */
+  ARGUMENT_INVALID: "thrown" | "hub";
+  /** No access token was found. Set `HF_TOKEN`, or run `hf auth login`. */
+  TOKEN_MISSING: "response" | "hub";
+  /** The access token has a wrong format or is not accepted. Copy it again. */
+  TOKEN_INVALID: "response" | "hub";
+  /** The webhook has values that the Hub does not return, and an update would lose them. Pass them again. */
+  VALUE_UNREADABLE: "hub";
+  /** 400, 413 or 422: the Hub rejected the request as invalid. Fix the arguments in `fields`. */
+  HUB_REQUEST_INVALID: "hub";
+  /** 401: the Hub does not accept the token. Create a new one. */
+  HUB_UNAUTHORIZED: "hub";
+  /** 403: the token lacks a permission. Grant it in the settings of the token. */
+  HUB_FORBIDDEN: "hub";
+  /** 404: the Hub has no such resource, or the token cannot see it. Check its name or id. */
+  HUB_NOT_FOUND: "hub";
+  /** 429: too many requests. Wait for `retryAfterSeconds`. */
+  HUB_RATE_LIMITED: "hub";
+  /** Another 4xx status or a redirect. The message has the reason of the Hub. */
+  HUB_REFUSED: "hub";
+  /** 5xx: the Hub failed. Try again later. */
+  HUB_FAILED: "hub";
+  /** There was no connection to the Hub. Check the network and `HF_ENDPOINT`. */
+  HUB_UNREACHABLE: "hub";
+  /** The Hub took longer than `timeout` to respond. Try again, or raise `timeout`. */
+  HUB_TIMED_OUT: "hub";
+  /** The Hub sent a response with an unexpected format. Check `HF_ENDPOINT`, and update this package. */
+  HUB_RESPONSE_INVALID: "hub";
+}
+/** The stable name of an error: see {@link WebhookErrorCodes} for cause and fix of each. */
+type WebhookErrorCode = keyof WebhookErrorCodes;
+/** The options of a {@link WebhookError}. */
 interface WebhookErrorOptions {
   code: WebhookErrorCode;
-  /** The HTTP status that tells this error, where there is one. */
+  /** The HTTP status of the error, if it has one. */
   status?: number;
-  /** Whether the same thing may succeed when it is tried again. Default `false`. */
+  /** Whether trying again may succeed. Default `false`. */
   retryable?: boolean;
-  /** What caused it. Never sent to a stranger. */
+  /** The original error. Never sent to clients. */
   cause?: unknown;
-  /** Seconds after which to try again, sent as `Retry-After`. */
+  /** Seconds to wait before trying again, sent as `Retry-After`. */
   retryAfterSeconds?: number;
 }
 declare const brand: unique symbol;
 /**
- * The one error of this package. `message` is written for the person who meets it and says what to do next;
- * `code` is written for programs and stays the same from release to release.
+ * The error class of this package. `message` is for people: what happened and what to do next. `code` is for programs, and
+ * does not change between releases.
  *
  * @example
  * ```ts
@@ -35,19 +159,19 @@ declare const brand: unique symbol;
  */
 export declare class WebhookError extends Error {
   readonly name: string;
-  /** What went wrong, for programs. */
+  /** What went wrong, for programs: see {@link WebhookErrorCodes}. */
   readonly code: WebhookErrorCode;
-  /** The HTTP status that tells this error, where there is one. */
+  /** The HTTP status of the error, if it has one. */
   readonly status: number | undefined;
-  /** Whether the same thing may succeed when it is tried again. */
+  /** Whether trying again may succeed. */
   readonly retryable: boolean;
-  /** Seconds after which to try again, where that is known. */
+  /** Seconds to wait before trying again, if known. */
   readonly retryAfterSeconds: number | undefined;
   readonly [brand] = true;
   constructor(message: string, options: WebhookErrorOptions);
   /**
-   * Recognizes a `WebhookError` of any copy of this package, where `instanceof` knows only its own. Never throws:
-   * something whose fields cannot be read is no `WebhookError`.
+   * Recognizes a `WebhookError` of any installed copy of this package, unlike `instanceof`. Never throws, even for values
+   * whose fields cannot be read.
    */
   static isInstance(value: unknown): value is WebhookError;
 }
@@ -158,54 +282,64 @@ interface LogEntry {
   error: string | null;
 }
 /** What a local Hub is told to let happen: which repository, what, and any field of the payload. */
-declare const eventRequest: z$1.ZodObject<{
-  repo: z$1.ZodObject<{
-    name: z$1.ZodString;
-    type: z$1.ZodType<"bucket" | "dataset" | "kernel" | "model" | "space", Open<"bucket" | "dataset" | "kernel" | "model" | "space">, z$1.core.$ZodTypeInternals<"bucket" | "dataset" | "kernel" | "model" | "space", Open<"bucket" | "dataset" | "kernel" | "model" | "space">>>;
-    private: z$1.ZodOptional<z$1.ZodBoolean>;
-  }, z$1.core.$loose>;
-  event: z$1.ZodObject<{
-    scope: z$1.ZodString;
-    action: z$1.ZodString;
-  }, z$1.core.$loose>;
-  movedTo: z$1.ZodOptional<z$1.ZodObject<{
-    name: z$1.ZodString;
-  }, z$1.core.$loose>>;
-  discussion: z$1.ZodOptional<z$1.ZodObject<{
-    num: z$1.ZodOptional<z$1.ZodNumber>;
-  }, z$1.core.$loose>>;
-  updatedConfig: z$1.ZodOptional<z$1.ZodObject<{
-    private: z$1.ZodOptional<z$1.ZodBoolean>;
-  }, z$1.core.$loose>>;
-  updatedRefs: z$1.ZodOptional<z$1.ZodArray<z$1.ZodObject<{
-    ref: z$1.ZodString;
-    newSha: z$1.ZodNullable<z$1.ZodString>;
-  }, z$1.core.$loose>>>;
-  edits: z$1.ZodOptional<z$1.ZodArray<z$1.ZodObject<{
-    path: z$1.ZodString;
-    value: z$1.ZodOptional<z$1.ZodUnknown>;
-    remove: z$1.ZodOptional<z$1.ZodLiteral<true>>;
-  }, z$1.core.$strict>>>;
-}, z$1.core.$loose>;
+declare const eventRequest: z.ZodObject<{
+  repo: z.ZodObject<{
+    name: z.ZodString;
+    type: z.ZodType<"bucket" | "dataset" | "kernel" | "model" | "space", Open<"bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "kernel" | "model" | "space", Open<"bucket" | "dataset" | "kernel" | "model" | "space">>>;
+    private: z.ZodOptional<z.ZodBoolean>;
+  }, z.core.$loose>;
+  event: z.ZodObject<{
+    scope: z.ZodString;
+    action: z.ZodString;
+  }, z.core.$loose>;
+  movedTo: z.ZodOptional<z.ZodObject<{
+    name: z.ZodString;
+  }, z.core.$loose>>;
+  discussion: z.ZodOptional<z.ZodObject<{
+    num: z.ZodOptional<z.ZodNumber>;
+  }, z.core.$loose>>;
+  updatedConfig: z.ZodOptional<z.ZodObject<{
+    private: z.ZodOptional<z.ZodBoolean>;
+  }, z.core.$loose>>;
+  updatedRefs: z.ZodOptional<z.ZodArray<z.ZodObject<{
+    ref: z.ZodString;
+    newSha: z.ZodNullable<z.ZodString>;
+  }, z.core.$loose>>>;
+  edits: z.ZodOptional<z.ZodArray<z.ZodObject<{
+    path: z.ZodString;
+    value: z.ZodOptional<z.ZodUnknown>;
+    remove: z.ZodOptional<z.ZodLiteral<true>>;
+  }, z.core.$strict>>>;
+}, z.core.$loose>;
 /**
  * Something that happens on a repository: its `repo {type, name}`, its `event {scope, action}`, and any further field
  * of the payload; what is left out is filled from what the local Hub knows. `edits` are applied to the payload last of
  * all, also to what the local Hub decides, and change nothing else: not what happens, and not who is told.
  */
-type HubEvent = z$1.input<typeof eventRequest>;
+type HubEvent = z.input<typeof eventRequest>;
+/** Milliseconds per unit of a {@link Duration}. */
+declare const unitMs: {
+  readonly ms: 1;
+  readonly s: 1000;
+  readonly m: 60000;
+  readonly h: 3600000;
+  readonly d: 86400000;
+};
+type Unit = keyof typeof unitMs;
+type NonZeroDigit = "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
+type DurationText = (`${NonZeroDigit}${string}` | `0.${string}`) & (`${bigint}${Unit}` | `${bigint}.${number}${Unit}`);
 /**
- * A span of time: a number of milliseconds, or a number with its unit (`ms`, `s`, `m`, `h`, `d`) as in `"500ms"`,
- * `"25s"`, `"1.5h"`.
+ * A span of time above zero: a number of milliseconds, or a text with a unit (`ms`, `s`, `m`, `h`, `d`) such as `"250ms"`,
+ * `"25s"`, `"10m"`, `"1.5h"` or `"14d"`. At most 24 days, the longest time that a timer can wait.
  */
-type Duration = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
+type Duration = number | DurationText;
 /** One level of a {@link Logger}: fields and a message, or a message alone. */
 interface LogMethod {
   (fields: object, message?: string): void;
   (message: string): void;
 }
 /**
- * What this package needs of a logger: the shape of pino, which fits it as it is. `console` does not: it has no
- * `child`.
+ * The logger interface of this package. A pino logger implements it; `console` does not, since it has no `child`.
  *
  * @example
  * ```ts
@@ -218,7 +352,7 @@ interface Logger {
   info: LogMethod;
   warn: LogMethod;
   error: LogMethod;
-  /** A logger that adds `bindings` to each of its lines. */
+  /** Creates a logger that adds `bindings` to each line. */
   child(bindings: Record<string, unknown>): Logger;
 }
 /** How to start a local Hub. */

@@ -1,6 +1,6 @@
 /**
  * Compares the contract of the client and the local Hub with an OpenAPI document that the Hub has published, and lists
- * every difference that `src/hub/contract/hub-changes.ts` does not explain: operations, parameters, and the fields,
+ * every difference that `src/hub/hub-changes.ts` does not explain: operations, parameters, and the fields,
  * types, values and bounds of requests and answers. Refusals, headers and descriptions are not compared.
  *
  *     npm run contract:diff -- PATH
@@ -8,8 +8,8 @@
  * Exit code 0: none. 1: differences. 2: wrong usage, or no such document.
  */
 import { readFileSync } from "node:fs";
-import { hubDocument } from "../src/hub/contract/document.ts";
-import { publishedOn } from "../src/hub/contract/hub-changes.ts";
+import { publishedOn } from "../src/hub/hub-changes.ts";
+import { hubDocument } from "../src/local-hub/routes/document.ts";
 import { formatDifference, reportOn } from "./contract-diff/report.ts";
 import { asObject, type JsonObject } from "./contract-diff/schema-facts.ts";
 

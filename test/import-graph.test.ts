@@ -108,7 +108,7 @@ describe("What is loaded with the helpers for tests", () => {
 describe("What is loaded with the client", () => {
   test("is the contract, and nothing of Node, so that it runs in a worker too", async () => {
     const loaded = loadedWith("src/client.ts", await graphOf("src/client.ts"));
-    expect(loaded).toContain("src/hub/contract/webhooks.ts");
+    expect(loaded).toContain("src/hub/webhooks/schemas.ts");
     expect(loaded.filter((path) => /^(node:|src\/(receiver|local-hub|cli|console)\/)/.test(path))).toEqual([]);
   });
 });

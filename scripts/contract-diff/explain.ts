@@ -1,4 +1,4 @@
-import { type ChangedPart, contractRules, hubChanges } from "../../src/hub/contract/hub-changes.ts";
+import { type ChangedPart, contractRules, hubChanges } from "../../src/hub/hub-changes.ts";
 import type { Difference } from "./compare.ts";
 
 const parts: readonly ChangedPart[] = [...hubChanges, ...contractRules].flatMap((row) => row.parts);

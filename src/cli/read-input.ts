@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { WebhookError } from "../core/errors.ts";
-import type { WebhookJobRequest } from "../hub/contract/jobs.ts";
+import type { WebhookJobRequest } from "../hub/jobs.ts";
 import type { InputStream, Shell } from "./shell.ts";
 import { wrongUsage } from "./wrong-usage.ts";
 
@@ -41,13 +41,13 @@ export async function readSecret(shell: Shell): Promise<string> {
 export async function readJob({ file, shell }: { file: string; shell: Shell }): Promise<WebhookJobRequest> {
   const advice = "give the job as the Hub takes it";
   const job = await readJson({ option: "--job", file, advice, shell });
-  const [{ webhookJobRequest }, { fieldProblems }, { acceptNewer }] = await Promise.all([
-    import("../hub/contract/jobs.ts"),
-    import("../hub/contract/problems.ts"),
-    import("../hub/newer-values.ts"),
+  const [{ webhookJobRequest }, { fieldProblems }, { acceptUnknown }] = await Promise.all([
+    import("../hub/jobs.ts"),
+    import("../hub/arguments.ts"),
+    import("../hub/lenient.ts"),
   ]);
   // What this release does not list stays: the client sends it with a warning.
-  const result = acceptNewer(webhookJobRequest).safeParse(job);
+  const result = acceptUnknown(webhookJobRequest).safeParse(job);
   if (result.success) return result.data;
   const problems = fieldProblems(result.error, { name: "the whole" })
     .slice(0, problemsNamed)

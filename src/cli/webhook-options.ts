@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
-import type { Watched, WebhookDomain, WebhookRequest } from "../hub/contract/webhooks.ts";
+import type { Watched, WebhookRequest } from "../hub/webhooks/schemas.ts";
+import type { WebhookDomain } from "../payload/watch.ts";
 import { readJob, readSecret } from "./read-input.ts";
 import type { Shell } from "./shell.ts";
 import { collectDomain, collectWatched, watchedTypeNames } from "./watched.ts";

@@ -1,5 +1,5 @@
 import { maskUrl } from "../core/urls.ts";
-import type { Webhook } from "../hub/contract/webhooks.ts";
+import type { Webhook } from "../hub/webhooks/schemas.ts";
 import type { Column, Output, Result } from "./output.ts";
 
 const stateColors: Readonly<Record<string, "green" | "yellow" | "red">> = {

@@ -2,17 +2,17 @@ import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { HubError, WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { formatWrongOption } from "../core/option-error.ts";
-import type { CallOptions } from "./call-options.ts";
-import { accountRoutes, type Whoami } from "./contract/account.ts";
+import { accountOperations, type Whoami } from "./account.ts";
 import type { HubFetchInit } from "./fetch.ts";
 import { HubJobs } from "./jobs.ts";
 import { HubNotifications } from "./notifications.ts";
-import { HubOrganizations } from "./organizations.ts";
+import type { CallOptions } from "./operation.ts";
+import { HubOrganizations } from "./organizations/organizations.ts";
 import { HubPapers } from "./papers.ts";
 import { HubSettings } from "./settings.ts";
 import { findEndpoint, findToken } from "./token.ts";
 import { Transport } from "./transport.ts";
-import { HubWebhooks } from "./webhooks.ts";
+import { HubWebhooks } from "./webhooks/webhooks.ts";
 
 /** What a {@link HubClient} can be given. */
 export interface HubClientOptions {
@@ -104,7 +104,7 @@ export class HubClient {
    * ```
    */
   whoami(options?: CallOptions): Promise<Whoami> {
-    return this.#transport.call(accountRoutes.whoami, {}, options);
+    return this.#transport.call(accountOperations.whoami, {}, options);
   }
 
   /**

@@ -1,5 +1,5 @@
 import { argumentInvalid } from "./arguments.ts";
-import type { CallOptions } from "./call-options.ts";
+import type { CallOptions } from "./operation.ts";
 import { createRedact, secretsIn } from "./redaction.ts";
 import type { HubRequest } from "./request.ts";
 

@@ -57,3 +57,16 @@ export function secretsIn(value: unknown, isSecret = false): string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, part]) => secretsIn(part, isSecret || secretName.test(name)));
 }
+
+/** The error of a `fetch`, told again: the original may hold the request with its headers. */
+export function sanitizeError(error: unknown, redact: Redact): Error {
+  const chain = [error, error instanceof Error ? error.cause : undefined].filter((part) => part instanceof Error);
+  const message = chain.map((part) => part.message || codeOf(part)).filter((part) => part !== "");
+  const code = chain.map(codeOf).find((part) => part !== "");
+  const copy = new Error(redact(message.join(": ")) || "no reason given");
+  return code ? Object.assign(copy, { code: redact(code) }) : copy;
+}
+
+function codeOf(error: Error): string {
+  return "code" in error && typeof error.code === "string" ? error.code : "";
+}

@@ -1,7 +1,7 @@
 import { HubError, type WebhookErrorCode } from "../core/errors.ts";
 import { readOwnField } from "../core/read-field.ts";
-import { isWebPage, readText } from "./answer-text.ts";
 import type { Redact } from "./redaction.ts";
+import { isWebPage, readText } from "./response-body.ts";
 import { askedSeconds, longestAskedSeconds } from "./retry.ts";
 
 /** No error of the Hub needs more, in bytes. */

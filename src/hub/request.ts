@@ -1,9 +1,9 @@
-import { z } from "@hono/zod-openapi";
-import { argumentInvalid, checkArgument } from "./arguments.ts";
-import { fieldProblems } from "./contract/problems.ts";
-import type { ContractRoute } from "./contract-route.ts";
-import { acceptNewer, type NewerPart, newerParts } from "./newer-values.ts";
+import * as z from "zod";
+import { argumentInvalid, checkArgument, fieldProblems } from "./arguments.ts";
+import { acceptUnknown } from "./lenient.ts";
+import type { Operation } from "./operation.ts";
 import { createRedact, type Redact, secretsIn } from "./redaction.ts";
+import { findUnknownParts, type UnknownPart } from "./unknown-parts.ts";
 
 /** A request that is ready to be sent, any number of times. */
 export interface HubRequest {
@@ -15,7 +15,7 @@ export interface HubRequest {
   init: { method: string; headers: Record<string, string>; body?: string };
   redact: Redact;
   /** What the caller gave and this release does not list. */
-  newer: readonly NewerPart[];
+  newer: readonly UnknownPart[];
 }
 
 /** An input whose types nobody has to believe. */
@@ -42,12 +42,12 @@ export interface PrepareOptions {
  *
  * @throws `ARGUMENT_INVALID`; what `readToken` throws.
  */
-export async function prepareRequest(route: ContractRoute, options: PrepareOptions): Promise<HubRequest> {
+export async function prepareRequest(route: Operation, options: PrepareOptions): Promise<HubRequest> {
   const { endpoint, input, bodyIsChecked, readToken } = options;
   const path = pathOf(route, input.params);
   const query = options.query ?? queryOf(route, input.query);
   const body = bodyIsChecked ? input.body : bodyOf(route, input.body);
-  const newer = options.query || !route.request?.query ? [] : newerParts(route.request.query, input.query);
+  const newer = options.query || !route.request?.query ? [] : findUnknownParts(route.request.query, input.query);
   const token = await readToken();
   return {
     operation: route.operationId,
@@ -63,17 +63,17 @@ export async function prepareRequest(route: ContractRoute, options: PrepareOptio
       ...(body !== undefined && { body: JSON.stringify(body) }),
     },
     redact: createRedact([token, ...secretsIn(body)]),
-    newer: bodyIsChecked ? newer : [...newer, ...newerBodyParts(route, input.body)],
+    newer: bodyIsChecked ? newer : [...newer, ...unknownBodyParts(route, input.body)],
   };
 }
 
 /** What an operation does, as it follows "Could not": `list your webhooks`. */
-export function actionOf({ summary }: ContractRoute): string {
+export function actionOf({ summary }: Operation): string {
   return `${summary.slice(0, 1).toLowerCase()}${summary.slice(1)}`;
 }
 
 /** Puts the parts into the path: each stays one part of it, whatever its characters. */
-function pathOf({ path, request }: ContractRoute, value: unknown): string {
+function pathOf({ path, request }: Operation, value: unknown): string {
   if (!request?.params) return path;
   const params = checkArgument(request.params, { name: "params", value });
   const unusable = Object.entries(params).filter(
@@ -89,10 +89,10 @@ function pathOf({ path, request }: ContractRoute, value: unknown): string {
 }
 
 /** The query as texts. What is left out stays out: its default is the Hub's to fill in. */
-function queryOf({ request }: ContractRoute, value: Record<string, unknown> | undefined): URLSearchParams {
+function queryOf({ request }: Operation, value: Record<string, unknown> | undefined): URLSearchParams {
   const query = new URLSearchParams();
   if (!request?.query || value === undefined) return query;
-  const { data, error } = z.safeEncode(acceptNewer(request.query.partial()), value);
+  const { data, error } = z.safeEncode(acceptUnknown(request.query.partial()), value);
   if (error) throw argumentInvalid(fieldProblems(error, { name: "search" }));
   for (const [name, part] of Object.entries(data)) {
     // A parameter that this release does not list has no codec that would have written it as a string.
@@ -101,11 +101,11 @@ function queryOf({ request }: ContractRoute, value: Record<string, unknown> | un
   return query;
 }
 
-function newerBodyParts({ request }: ContractRoute, value: unknown): NewerPart[] {
-  return request?.body ? newerParts(request.body.content["application/json"].schema, value) : [];
+function unknownBodyParts({ request }: Operation, value: unknown): UnknownPart[] {
+  return request?.body ? findUnknownParts(request.body.content["application/json"].schema, value) : [];
 }
 
-function bodyOf({ request }: ContractRoute, value: unknown): unknown {
+function bodyOf({ request }: Operation, value: unknown): unknown {
   if (!request?.body || (value === undefined && !request.body.required)) return undefined;
   return checkArgument(request.body.content["application/json"].schema, { name: "request", value });
 }

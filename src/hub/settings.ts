@@ -1,11 +1,110 @@
-import type { CallOptions } from "./call-options.ts";
-import {
-  type McpSettings,
-  type NotificationSettingsChange,
-  settingsRoutes,
-  type WatchChange,
-} from "./contract/settings.ts";
+import * as z from "zod";
+import type { CallOptions, Operations } from "./operation.ts";
+import { jsonBody } from "./operation.ts";
+import { requestEnum, timestamp, undocumentedBody } from "./schemas.ts";
 import type { Transport } from "./transport.ts";
+
+const isOn = z.boolean().optional();
+
+/** What a user is notified of. What is left out stays as it is. */
+export const notificationSettings = z.object({
+  announcements: isOn,
+  arxiv_paper_activity: isOn,
+  daily_papers_digest: isOn,
+  discussions_participating: isOn,
+  discussions_watched: isOn,
+  gated_user_access_request: isOn,
+  inference_endpoint_status: isOn,
+  launch_autonlp: isOn,
+  launch_spaces: isOn,
+  launch_prepaid_credits: isOn,
+  launch_training_cluster: isOn,
+  org_request: isOn,
+  org_suggestions: isOn,
+  org_verified_suggestions: isOn,
+  org_suggestions_to_create: isOn,
+  posts_participating: isOn,
+  user_follows: isOn,
+  secret_detected: isOn,
+  web_discussions_participating: isOn,
+  web_discussions_watched: isOn,
+  web_posts_participating: isOn,
+  api_inference_sunset: isOn,
+  locked_out: isOn,
+  job_status: isOn,
+  repo_release: isOn,
+  product_updates_after: timestamp.optional(),
+});
+
+/** What changes in a user's notification settings. */
+export const notificationSettingsChange = z
+  .object({
+    notifications: notificationSettings,
+    /** The Hub asks for it where `launch_prepaid_credits` is enabled. */
+    prepaidAmount: z.string().max(24).optional(),
+  })
+  .refine((change) => change.notifications.launch_prepaid_credits !== true || change.prepaidAmount !== undefined, {
+    path: ["prepaidAmount"],
+    error: 'enabling "launch_prepaid_credits" needs an amount',
+  })
+  .meta({
+    anyOf: [
+      { required: ["prepaidAmount"] },
+      {
+        properties: {
+          notifications: { properties: { launch_prepaid_credits: { not: { const: true } } } },
+        },
+      },
+    ],
+  });
+
+/** Something whose discussions a user wants to hear of. */
+export const watchItem = z.object({ id: z.string(), type: requestEnum(["org", "user", "repo"]) });
+
+/** What a user begins to watch, and what no longer. */
+export const watchChange = z.object({ add: z.array(watchItem).default([]), delete: z.array(watchItem).default([]) });
+
+/** What a user's own tools of the Hub's MCP server are. */
+export const mcpSettings = z.strictObject({
+  builtInTools: z.array(z.string()),
+  spaceTools: z.array(z.strictObject({ _id: z.string(), name: z.string(), emoji: z.string(), subdomain: z.string() })),
+});
+
+/** What changes in your notification settings: 25 switches and a date, and an amount that one switch asks for. */
+export type NotificationSettingsChange = z.input<typeof notificationSettingsChange>;
+/** Something whose discussions you want to hear of, by its id. */
+export type WatchItem = z.input<typeof watchItem>;
+/** What you begin to watch, and what no longer. */
+export type WatchChange = z.input<typeof watchChange>;
+/** The tools that the Hub's MCP server offers you. */
+export type McpSettings = z.output<typeof mcpSettings>;
+
+/** The operations on a user's settings (hub-api.md, Settings). */
+export const settingsOperations = {
+  mcp: {
+    method: "get",
+    path: "/api/settings/mcp",
+    operationId: "getMcpSettings",
+    summary: "Read your MCP tools",
+    response: mcpSettings,
+  },
+  updateNotifications: {
+    method: "patch",
+    path: "/api/settings/notifications",
+    operationId: "updateNotificationSettings",
+    summary: "Update your notification settings",
+    request: { body: jsonBody(notificationSettingsChange) },
+    response: undocumentedBody,
+  },
+  updateWatch: {
+    method: "patch",
+    path: "/api/settings/watch",
+    operationId: "updateWatchSettings",
+    summary: "Update your watch settings",
+    request: { body: jsonBody(watchChange) },
+    response: undocumentedBody,
+  },
+} as const satisfies Operations;
 
 /**
  * The settings of the user whose token it is: `hub.settings` (hub-api.md, Settings).
@@ -20,7 +119,7 @@ export class HubSettings {
 
   /** The tools that the Hub's MCP server offers you. */
   mcp(options?: CallOptions): Promise<McpSettings> {
-    return this.#transport.call(settingsRoutes.mcp, {}, options);
+    return this.#transport.call(settingsOperations.mcp, {}, options);
   }
 
   /**
@@ -33,7 +132,7 @@ export class HubSettings {
    * ```
    */
   async updateNotifications(change: NotificationSettingsChange, options?: CallOptions): Promise<void> {
-    await this.#transport.call(settingsRoutes.updateNotifications, { body: change }, options);
+    await this.#transport.call(settingsOperations.updateNotifications, { body: change }, options);
   }
 
   /**
@@ -45,6 +144,6 @@ export class HubSettings {
    * ```
    */
   async updateWatch(change: WatchChange, options?: CallOptions): Promise<void> {
-    await this.#transport.call(settingsRoutes.updateWatch, { body: change }, options);
+    await this.#transport.call(settingsOperations.updateWatch, { body: change }, options);
   }
 }

@@ -1,23 +1,20 @@
-import type { z } from "@hono/zod-openapi";
+import type * as z from "zod";
 import { HubError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import { isWebPage, readText, untilAborted } from "./answer-text.ts";
-import type { CallOptions } from "./call-options.ts";
-import { notShown } from "./contract/values.ts";
-import type { AnswerOf, AnswerSchema, ContractRoute, InputOf } from "./contract-route.ts";
-import { readElements, SilentAnswerError } from "./element-stream.ts";
 import { type HubFetchInit, isIdempotent, prepareFetch } from "./fetch.ts";
 import { JsonArrayError } from "./json-array.ts";
 import { lenient } from "./lenient.ts";
-import type { NewerPart } from "./newer-values.ts";
-import { NewerWarnings } from "./newer-warnings.ts";
+import type { CallOptions, InputOf, Operation, ResponseOf } from "./operation.ts";
 import { packageVersion } from "./package-version.ts";
 import { nextQuery } from "./pages.ts";
-import { createRedact, secretsIn } from "./redaction.ts";
+import { createRedact, sanitizeError, secretsIn } from "./redaction.ts";
 import { readRefusal } from "./refusal.ts";
 import { actionOf, type HubRequest, prepareRequest, type UncheckedInput } from "./request.ts";
-import { retell } from "./retell.ts";
+import { isWebPage, readElements, readText, SilentAnswerError, untilAborted } from "./response-body.ts";
 import { longestAskedSeconds, neverConnected, wait, waitBefore } from "./retry.ts";
+import { undocumentedBody } from "./schemas.ts";
+import type { UnknownPart } from "./unknown-parts.ts";
+import { UnknownPartWarnings } from "./unknown-parts.ts";
 
 /** A full list of the Hub is far smaller, in bytes. */
 const maxResponseBytes = 50_000_000;
@@ -57,7 +54,7 @@ interface Prepared extends HubRequest {
 /** An answer of an operation, and what is known of it. */
 interface Answered {
   prepared: Prepared;
-  route: ContractRoute;
+  route: Operation;
   signal: AbortSignal;
 }
 
@@ -70,26 +67,26 @@ type Read<Answer> = (response: Response, signal: AbortSignal) => Promise<Answer>
 /** Calls operations of the contract over HTTP: checks what goes out, repeats what may be repeated, reads what comes. */
 export class Transport {
   readonly #settings: Required<Omit<TransportSettings, "logger">>;
-  readonly #warnings: NewerWarnings;
+  readonly #warnings: UnknownPartWarnings;
   #token: Promise<string> | undefined;
 
   constructor({ logger, ...settings }: TransportSettings) {
     this.#settings = { wait, random: Math.random, now: Date.now, ...settings };
-    this.#warnings = new NewerWarnings(logger);
+    this.#warnings = new UnknownPartWarnings(logger);
   }
 
   /**
    * @throws `ARGUMENT_INVALID`, `TOKEN_MISSING` and `TOKEN_INVALID` before anything is sent, the `HUB_…` codes after;
    * the reason of the signal when it is aborted.
    */
-  async call<Route extends ContractRoute>(
+  async call<Route extends Operation>(
     route: Route,
     input: InputOf<Route>,
     options: OperationOptions = {},
-  ): Promise<AnswerOf<Route>> {
+  ): Promise<ResponseOf<Route>> {
     options.signal?.throwIfAborted();
     const prepared = await this.#prepare(route, { input, options });
-    const schema = lenient<AnswerSchema<Route>>(route.responses[200].content["application/json"].schema);
+    const schema = lenient<Route["response"]>(route.response);
     const answer = await this.#repeat(prepared, options.signal, (response, signal) =>
       this.#readJson(response, { prepared, route, signal }),
     );
@@ -101,12 +98,12 @@ export class Transport {
    *
    * @throws as {@link call} does.
    */
-  async *pages<Route extends ContractRoute>(
+  async *pages<Route extends Operation>(
     route: Route,
     input: InputOf<Route>,
     options: CallOptions = {},
-  ): AsyncGenerator<AnswerOf<Route>, void, undefined> {
-    const schema = lenient<AnswerSchema<Route>>(route.responses[200].content["application/json"].schema);
+  ): AsyncGenerator<ResponseOf<Route>, void, undefined> {
+    const schema = lenient<Route["response"]>(route.response);
     const asked = new Set<string>();
     let query: URLSearchParams | undefined;
     do {
@@ -132,7 +129,7 @@ export class Transport {
    * @throws as {@link call} does.
    */
   async *stream<Item extends z.ZodType>(
-    route: ContractRoute,
+    route: Operation,
     { item, ...input }: UncheckedInput & { item: Item },
     options: CallOptions = {},
   ): AsyncGenerator<z.output<Item>, void, undefined> {
@@ -175,13 +172,13 @@ export class Transport {
   }
 
   /** Warns of parts of what the caller gave that this release does not list; its secrets are redacted. */
-  warn(parts: readonly NewerPart[], route: ContractRoute, given: unknown): void {
+  warn(parts: readonly UnknownPart[], route: Operation, given: unknown): void {
     const redact = createRedact(secretsIn(given));
     this.#warnings.warn(parts, { operation: route.operationId, action: actionOf(route), redact });
   }
 
   async #prepare(
-    route: ContractRoute,
+    route: Operation,
     {
       input,
       options,
@@ -285,9 +282,8 @@ export class Transport {
     try {
       return JSON.parse(text);
     } catch {
-      const { schema } = route.responses[200].content["application/json"];
       // Nobody knows what is to stand there, only that it is no page of another site.
-      if (schema === notShown && !isWebPage(text)) return {};
+      if (route.response === undocumentedBody && !isWebPage(text)) return {};
       // Without the parser's message: it quotes the answer.
       throw this.#answerInvalid(
         prepared,
@@ -315,7 +311,7 @@ export class Transport {
   #unreachable(prepared: Prepared, error: unknown, maybeProcessed: boolean): HubError {
     const { endpoint } = this.#settings;
     const caution = maybeProcessed ? retryWarning(prepared) : "";
-    const cause = retell(error, prepared.redact);
+    const cause = sanitizeError(error, prepared.redact);
     return new HubError(
       `Could not ${prepared.action}: the Hub cannot be reached (${cause.message}). Check the connection and the address (HF_ENDPOINT, now ${endpoint}).${caution}`,
       { code: "HUB_UNREACHABLE", retryable: true, cause },

@@ -1,5 +1,5 @@
 import { HTTPException } from "hono/http-exception";
-import type { OrganizationRole } from "../hub/contract/organizations/role.ts";
+import type { OrganizationRole } from "../hub/schemas.ts";
 import { accountKind, type Caller, localUser, organizationNames, type Plan, planOf, plans } from "./accounts.ts";
 import type { Store } from "./store/store.ts";
 

@@ -5,7 +5,7 @@ import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { createSafeLogger } from "../core/logger.ts";
 import { checkCount, checkPort } from "../core/option-error.ts";
-import type { Job } from "../hub/contract/jobs.ts";
+import type { Job } from "../hub/jobs.ts";
 import { type Listener, type ListenOptions, listen } from "../receiver/node/listen.ts";
 import { createHubApp } from "./app.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";

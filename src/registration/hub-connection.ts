@@ -1,4 +1,4 @@
-import type { HubWebhooks } from "../hub/webhooks.ts";
+import type { HubWebhooks } from "../hub/webhooks/webhooks.ts";
 
 /** The Hub on which webhooks are registered: a `HubClient`. */
 export interface HubConnection {

@@ -1,4 +1,4 @@
-import type { Webhook } from "../hub/contract/webhooks.ts";
+import type { Webhook } from "../hub/webhooks/schemas.ts";
 import type { HubState, KnownWebhook, PendingWebhook } from "./state.ts";
 import { sameUrl, sameWatched, targetOf } from "./target.ts";
 

@@ -1,6 +1,6 @@
 import { maskUrl } from "../core/urls.ts";
-import type { Webhook } from "../hub/contract/webhooks.ts";
-import { hidesSecret } from "../hub/hidden-secret.ts";
+import { hidesSecret } from "../hub/webhooks/changes.ts";
+import type { Webhook } from "../hub/webhooks/schemas.ts";
 import type { EnableStep, FieldChange, LeftAlone, RegistrationStep, SecretChange } from "./report.ts";
 import type { KnownWebhook, NotedSecret } from "./state.ts";
 import { type DesiredWebhook, sameSet, sameUrl, sameWatched, watchedTexts } from "./target.ts";

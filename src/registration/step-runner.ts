@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { HubError } from "../core/errors.ts";
-import type { Webhook, WebhookRequest } from "../hub/contract/webhooks.ts";
+import type { Webhook, WebhookRequest } from "../hub/webhooks/schemas.ts";
 import type { HubConnection } from "./hub-connection.ts";
 import type { CreateStep, RegistrationStep, UpdateStep } from "./report.ts";
 import type { SecretHashes } from "./secret-hash.ts";

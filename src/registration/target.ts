@@ -1,4 +1,4 @@
-import type { Webhook } from "../hub/contract/webhooks.ts";
+import type { Webhook } from "../hub/webhooks/schemas.ts";
 import type { WatchedThing, WebhookDomain } from "../payload/watch.ts";
 import type { WebhookTarget } from "./state.ts";
 

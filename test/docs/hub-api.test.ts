@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
-import { hubChanges } from "../../src/hub/contract/hub-changes.ts";
-import { operations } from "../../src/hub/contract/operations.ts";
-import { auditLogTypes } from "../../src/hub/contract/organizations/audit-log.ts";
+import { hubChanges } from "../../src/hub/hub-changes.ts";
+import { auditLogTypes } from "../../src/hub/organizations/audit-log.ts";
+import { operations } from "../../src/local-hub/routes/document.ts";
 import { LocalHub } from "../../src/local-hub.ts";
 import { data, SpokenHub } from "../local-hub/hub.ts";
 import { organizationRequests, ownRequests } from "../local-hub/organizations/requests.ts";

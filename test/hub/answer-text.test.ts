@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
-import { readText } from "../../src/hub/answer-text.ts";
+import { readText } from "../../src/hub/response-body.ts";
 
 const { signal } = new AbortController();
 

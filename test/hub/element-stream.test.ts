@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { readElements, SilentAnswerError } from "../../src/hub/element-stream.ts";
+import { readElements, SilentAnswerError } from "../../src/hub/response-body.ts";
 import { watchTimers } from "../support/watched-timers.ts";
 import { allOf, rejectionOf } from "./scripted-hub.ts";
 

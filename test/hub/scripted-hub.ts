@@ -3,11 +3,11 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { HubNotifications } from "../../src/hub/notifications.ts";
-import { HubOrganizations } from "../../src/hub/organizations.ts";
+import { HubOrganizations } from "../../src/hub/organizations/organizations.ts";
 import { HubPapers } from "../../src/hub/papers.ts";
 import { HubSettings } from "../../src/hub/settings.ts";
 import { Transport, type TransportSettings } from "../../src/hub/transport.ts";
-import { HubWebhooks } from "../../src/hub/webhooks.ts";
+import { HubWebhooks } from "../../src/hub/webhooks/webhooks.ts";
 
 /** One answer: a value becomes JSON, a text goes out as it is. A function does with the connection what it likes. */
 export type ScriptedAnswer =

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { HubWebhooks } from "../../src/hub/webhooks.ts";
+import type { HubWebhooks } from "../../src/hub/webhooks/webhooks.ts";
 import { jobWebhook, sourceWebhook, urlWebhook } from "./answers.ts";
 import { connect, openHub, rejectionOf, type ScriptedHub } from "./scripted-hub.ts";
 

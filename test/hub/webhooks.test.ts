@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { WebhookRequest } from "../../src/client.ts";
-import type { HubWebhooks } from "../../src/hub/webhooks.ts";
+import type { HubWebhooks } from "../../src/hub/webhooks/webhooks.ts";
 import { jobWebhook, sourceWebhook, urlWebhook } from "./answers.ts";
 import { connect, openHub, rejectionOf, token } from "./scripted-hub.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { job } from "../../src/hub/contract/jobs.ts";
+import { job } from "../../src/hub/jobs.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { data, openLocalHub, pushed } from "./hub.ts";
 import { openTarget, silence } from "./target.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { hardwareFlavors, jobHardware } from "../../src/hub/contract/jobs.ts";
+import { hardwareFlavors, jobHardware } from "../../src/hub/jobs.ts";
 import { openLocalHub } from "./hub.ts";
 
 test("The hardware for jobs is listed by its flavor, with a price of each", async () => {

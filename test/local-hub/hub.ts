@@ -1,8 +1,8 @@
 import { expect, onTestFinished, vi } from "vitest";
 import * as z from "zod";
-import { operations } from "../../src/hub/contract/operations.ts";
-import { notShown } from "../../src/hub/contract/values.ts";
-import { type Webhook, webhook } from "../../src/hub/contract/webhooks.ts";
+import { undocumentedBody } from "../../src/hub/schemas.ts";
+import { type Webhook, webhook } from "../../src/hub/webhooks/schemas.ts";
+import { operations } from "../../src/local-hub/routes/document.ts";
 import { type HubEvent, LocalHub, type LocalHubOptions } from "../../src/local-hub.ts";
 import { createMemoryLogger, type MemoryLogger } from "../support/memory-logger.ts";
 
@@ -172,7 +172,7 @@ function checkAnswer(line: string, { status, body, text }: Answer): void {
   if (!operation || status === 302) return;
   expect(Object.keys(operation.responses), `${line}: ${text}`).toContain(String(status));
   const { schema } = operation.responses[200].content["application/json"];
-  const expected = status !== 200 ? refused : schema === notShown ? z.strictObject({}) : schema;
+  const expected = status !== 200 ? refused : schema === undocumentedBody ? z.strictObject({}) : schema;
   expect(expected.safeParse(body).error, `${line}: ${text.slice(0, 500)}`).toBeUndefined();
 }
 

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Notification, type NotificationPage, notificationPage } from "../../src/hub/contract/notifications.ts";
+import { type Notification, type NotificationPage, notificationPage } from "../../src/hub/notifications.ts";
 import type { Ask, SpokenHub } from "./hub.ts";
 
 type As = Pick<Ask, "token">;

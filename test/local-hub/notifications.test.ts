@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Notification } from "../../src/hub/contract/notifications.ts";
+import type { Notification } from "../../src/hub/notifications.ts";
 import { openLocalHub, type SpokenHub } from "./hub.ts";
 import { allOf, idOf, isOf, pageOf, participantsOf } from "./notification-pages.ts";
 

@@ -1,5 +1,5 @@
 import { expect, vi } from "vitest";
-import { type Job, job } from "../../src/hub/contract/jobs.ts";
+import { type Job, job } from "../../src/hub/jobs.ts";
 import type { SpokenHub } from "./hub.ts";
 
 /** The jobs of a local Hub, newest first. */

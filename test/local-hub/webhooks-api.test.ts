@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { webhook } from "../../src/hub/contract/webhooks.ts";
+import { webhook } from "../../src/hub/webhooks/schemas.ts";
 import { data, openLocalHub, pushed } from "./hub.ts";
 import { openTarget } from "./target.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { whoami } from "../../src/hub/contract/account.ts";
+import { whoami } from "../../src/hub/account.ts";
 import { developmentTokens, tokenIdOf } from "../../src/local-hub/accounts.ts";
 import { openLocalHub, type SpokenHub } from "./hub.ts";
 

@@ -18,7 +18,7 @@ import type {
   WebhookRequest,
   Whoami,
 } from "../../src/client.ts";
-import type { hardwareFlavors } from "../../src/hub/contract/jobs.ts";
+import type { hardwareFlavors } from "../../src/hub/jobs.ts";
 
 type Flavor = (typeof hardwareFlavors)[number];
 

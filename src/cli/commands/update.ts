@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
-import type { WebhookJob, WebhookJobRequest } from "../../hub/contract/jobs.ts";
-import type { WebhookChanges } from "../../hub/webhook-changes.ts";
+import type { WebhookJob, WebhookJobRequest } from "../../hub/jobs.ts";
+import type { WebhookChanges } from "../../hub/webhooks/changes.ts";
 import { examples } from "../examples.ts";
 import type { Invocation } from "../invocation.ts";
 import { addWebhookOptions, readWebhookOptions, type WebhookOptions } from "../webhook-options.ts";

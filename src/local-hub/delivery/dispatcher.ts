@@ -1,7 +1,7 @@
 import { exponentialBackoff } from "../../core/backoff.ts";
 import { maxTimerMs } from "../../core/duration.ts";
 import type { Logger } from "../../core/logger.ts";
-import { suspendedAfterFailure } from "../../hub/contract/webhooks.ts";
+import { suspendedAfterFailure } from "../../hub/webhooks/schemas.ts";
 import type { JobRunner } from "../jobs/job-runner.ts";
 import { targetUrl } from "../resources/webhooks.ts";
 import type { DueDelivery } from "../store/delivery-store.ts";

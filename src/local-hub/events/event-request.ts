@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { WebhookError } from "../../core/errors.ts";
-import { fieldProblems } from "../../hub/contract/problems.ts";
-import { repoId } from "../../hub/contract/repositories.ts";
+import { fieldProblems } from "../../hub/arguments.ts";
+import { repoId } from "../../hub/schemas.ts";
 import { isEditPath } from "../../payload/edit.ts";
 
 const edit = z

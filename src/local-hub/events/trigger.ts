@@ -1,5 +1,5 @@
 import type { Logger } from "../../core/logger.ts";
-import type { RepoId } from "../../hub/contract/repositories.ts";
+import type { RepoId } from "../../hub/schemas.ts";
 import { actions, isKnownScope } from "../../payload/schema.ts";
 import { coversScope } from "../../payload/scope.ts";
 import { canReadPrivate } from "../access.ts";

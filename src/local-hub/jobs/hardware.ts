@@ -1,4 +1,4 @@
-import type { hardwareFlavors, JobHardware } from "../../hub/contract/jobs.ts";
+import type { hardwareFlavors, JobHardware } from "../../hub/jobs.ts";
 
 interface Hardware {
   flavor: (typeof hardwareFlavors)[number];

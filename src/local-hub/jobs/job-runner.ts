@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Logger } from "../../core/logger.ts";
-import type { Job, JobStage } from "../../hub/contract/jobs.ts";
+import type { Job, JobStage } from "../../hub/jobs.ts";
 import { accountId } from "../accounts.ts";
 import type { JobStore } from "../store/job-store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";

@@ -1,11 +1,7 @@
 import { HTTPException } from "hono/http-exception";
 import type { Logger } from "../../core/logger.ts";
 import { suggest } from "../../core/option-error.ts";
-import {
-  type AuditLogEvent,
-  auditLogTypes,
-  type SpecifiedAuditLogType,
-} from "../../hub/contract/organizations/audit-log.ts";
+import { type AuditLogEvent, auditLogTypes, type SpecifiedAuditLogType } from "../../hub/organizations/audit-log.ts";
 import { coversScope } from "../../payload/scope.ts";
 import { accountId, type Caller, localUser, ownerOf, planOf } from "../accounts.ts";
 import type { CheckedEvent } from "../events/event-request.ts";

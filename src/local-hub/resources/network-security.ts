@@ -1,4 +1,4 @@
-import type { NetworkSecurity } from "../../hub/contract/organizations/network-security.ts";
+import type { NetworkSecurity } from "../../hub/organizations/network-security.ts";
 import type { Store } from "../store/store.ts";
 
 /** What an organization has that has not changed any of it. */

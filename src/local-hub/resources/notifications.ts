@@ -4,9 +4,9 @@ import {
   type Notification,
   type NotificationPage,
   type NotificationSearch,
-} from "../../hub/contract/notifications.ts";
-import type { WatchItem } from "../../hub/contract/settings.ts";
-import { objectId } from "../../hub/contract/values.ts";
+} from "../../hub/notifications.ts";
+import { objectId } from "../../hub/schemas.ts";
+import type { WatchItem } from "../../hub/settings.ts";
 import { coversScope } from "../../payload/scope.ts";
 import { canReadPrivate } from "../access.ts";
 import { accountId, accountKind, ownerOf, tokenUsers, userOfId } from "../accounts.ts";

@@ -1,5 +1,5 @@
-import type { ReturnedResourceGroup } from "../../hub/contract/organizations/resource-groups.ts";
-import type { RepoId } from "../../hub/contract/repositories.ts";
+import type { ReturnedResourceGroup } from "../../hub/organizations/resource-groups.ts";
+import type { RepoId } from "../../hub/schemas.ts";
 import { accountId, fullNameOf, ownerOf } from "../accounts.ts";
 import type { KeyedRecord, StoredResourceGroup } from "../store/records.ts";
 import type { StoredRepository } from "../store/repository-store.ts";

@@ -1,4 +1,4 @@
-import type { McpSettings } from "../../hub/contract/settings.ts";
+import type { McpSettings } from "../../hub/settings.ts";
 import { objectIdOf } from "../ids.ts";
 import type { StoredSettings } from "../store/records.ts";
 import type { Store } from "../store/store.ts";

@@ -1,5 +1,5 @@
 import { maskUrl } from "../../core/urls.ts";
-import { suspendedAfterFailure } from "../../hub/contract/webhooks.ts";
+import { suspendedAfterFailure } from "../../hub/webhooks/schemas.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 
 /** A webhook for people to look at, without any secret. */

@@ -1,4 +1,4 @@
-import type { Whoami } from "../../hub/contract/account.ts";
+import type { Whoami } from "../../hub/account.ts";
 import { accountId, type Caller, fullNameOf, organizationNames, type Plan, planOf } from "../accounts.ts";
 import type { Store } from "../store/store.ts";
 import { avatarUrlOf } from "./avatars.ts";

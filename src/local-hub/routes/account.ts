@@ -1,8 +1,19 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { accountRoutes } from "../../hub/contract/account.ts";
+import { createRoute } from "@hono/zod-openapi";
+import { accountOperations } from "../../hub/account.ts";
 import { whoamiOf } from "../resources/whoami.ts";
 import type { Store } from "../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
+import { jsonAnswer, refusals, routeOf } from "./openapi.ts";
+
+/** The routes of the operations, as the document describes them. */
+export const accountRoutes = {
+  whoami: createRoute({
+    ...routeOf(accountOperations.whoami),
+    tags: ["auth"],
+    responses: { 200: jsonAnswer("The user.", accountOperations.whoami.response), ...refusals.unauthorized },
+  }),
+} as const;
 
 /** What the route of accounts needs. */
 export interface AccountRoutesOptions {

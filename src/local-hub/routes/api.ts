@@ -1,7 +1,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
-import { fieldProblems } from "../../hub/contract/problems.ts";
+import { fieldProblems } from "../../hub/arguments.ts";
 import { type Caller, callerOf, developmentTokens } from "../accounts.ts";
 
 /** What a route of the API is told of a request. */

@@ -1,7 +1,18 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { jobRoutes } from "../../hub/contract/jobs.ts";
+import { createRoute } from "@hono/zod-openapi";
+import { jobOperations } from "../../hub/jobs.ts";
 import { hardware } from "../jobs/hardware.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
+import { jsonAnswer, refusals, routeOf } from "./openapi.ts";
+
+/** The routes of the operations, as the document describes them. */
+export const jobRoutes = {
+  hardware: createRoute({
+    ...routeOf(jobOperations.hardware),
+    tags: ["jobs"],
+    responses: { 200: jsonAnswer("The hardware.", jobOperations.hardware.response), ...refusals.unauthorized },
+  }),
+} as const;
 
 /** The operation on jobs. A job itself is started by a webhook, never by a request. */
 export function jobApi(): OpenAPIHono<ApiEnvironment> {

@@ -1,8 +1,47 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { notificationRoutes } from "../../hub/contract/notifications.ts";
+import { createRoute } from "@hono/zod-openapi";
+import { notificationOperations } from "../../hub/notifications.ts";
 import { deleteNotifications, markNotifications, notificationPage } from "../resources/notifications.ts";
 import type { Store } from "../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
+import { jsonAnswer, refusals, routeOf } from "./openapi.ts";
+
+const tags = ["notifications"];
+
+/** The routes of the operations, as the document describes them. */
+export const notificationRoutes = {
+  list: createRoute({
+    ...routeOf(notificationOperations.list),
+    tags,
+    responses: {
+      200: jsonAnswer("A page of them, the latest first.", notificationOperations.list.response),
+      ...refusals.invalid,
+      ...refusals.unauthorized,
+    },
+  }),
+  delete: createRoute({
+    ...routeOf(notificationOperations.delete),
+    tags,
+    responses: {
+      200: jsonAnswer("They are gone.", notificationOperations.delete.response),
+      ...refusals.invalid,
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.body,
+    },
+  }),
+  markAsRead: createRoute({
+    ...routeOf(notificationOperations.markAsRead),
+    tags,
+    responses: {
+      200: jsonAnswer("They are marked.", notificationOperations.markAsRead.response),
+      ...refusals.invalid,
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.body,
+    },
+  }),
+} as const;
 
 /** What the routes of notifications need. */
 export interface NotificationRoutesOptions {

@@ -1,10 +1,28 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import { createRoute } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
-import { paperRoutes } from "../../hub/contract/papers.ts";
+import { paperOperations } from "../../hub/papers.ts";
 import { accountId, fullNameOf, userOfId } from "../accounts.ts";
 import type { StoredPaper } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
+import { jsonAnswer, refusals, routeOf } from "./openapi.ts";
+
+/** The routes of the operations, as the document describes them. */
+export const paperRoutes = {
+  claim: createRoute({
+    ...routeOf(paperOperations.claim),
+    tags: ["papers"],
+    responses: {
+      200: jsonAnswer("Whether it is claimed.", paperOperations.claim.response),
+      ...refusals.invalid,
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.notFound,
+      ...refusals.body,
+    },
+  }),
+} as const;
 
 /** The operations on papers (hub-api.md, Papers). */
 export function paperApi({ store }: { store: Store }): OpenAPIHono<ApiEnvironment> {

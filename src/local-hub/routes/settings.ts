@@ -1,8 +1,41 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { settingsRoutes } from "../../hub/contract/settings.ts";
+import { createRoute } from "@hono/zod-openapi";
+import { settingsOperations } from "../../hub/settings.ts";
 import { mcpTools, updateNotificationSettings, updateWatchSettings } from "../resources/settings.ts";
 import type { Store } from "../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
+import { jsonAnswer, refusals, routeOf } from "./openapi.ts";
+
+/** The routes of the operations, as the document describes them. */
+export const settingsRoutes = {
+  mcp: createRoute({
+    ...routeOf(settingsOperations.mcp),
+    tags: ["mcp"],
+    responses: { 200: jsonAnswer("The tools.", settingsOperations.mcp.response), ...refusals.unauthorized },
+  }),
+  updateNotifications: createRoute({
+    ...routeOf(settingsOperations.updateNotifications),
+    tags: ["notifications"],
+    responses: {
+      200: jsonAnswer("It is changed.", settingsOperations.updateNotifications.response),
+      ...refusals.invalid,
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.body,
+    },
+  }),
+  updateWatch: createRoute({
+    ...routeOf(settingsOperations.updateWatch),
+    tags: ["notifications"],
+    responses: {
+      200: jsonAnswer("It is changed.", settingsOperations.updateWatch.response),
+      ...refusals.invalid,
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.body,
+    },
+  }),
+} as const;
 
 /** The operations on a user's settings (hub-api.md, Settings). */
 export function settingsApi({ store }: { store: Store }): OpenAPIHono<ApiEnvironment> {

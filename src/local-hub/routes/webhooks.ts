@@ -1,12 +1,89 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import { createRoute } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
-import { type Webhook, webhookRoutes } from "../../hub/contract/webhooks.ts";
+import type { Webhook } from "../../hub/webhooks/schemas.ts";
+import { webhookOperations } from "../../hub/webhooks/schemas.ts";
 import type { Caller } from "../accounts.ts";
 import type { Dispatcher } from "../delivery/dispatcher.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
+import { jsonAnswer, refusals, routeOf } from "./openapi.ts";
 import { completeForPythonClient } from "./python-client.ts";
+
+const tags = ["webhooks"];
+const oneWebhook = jsonAnswer("The webhook.", webhookOperations.get.response);
+
+/** The routes of the operations, as the document describes them. */
+export const webhookRoutes = {
+  list: createRoute({
+    ...routeOf(webhookOperations.list),
+    tags,
+    responses: {
+      200: jsonAnswer("Your webhooks.", webhookOperations.list.response),
+      ...refusals.unauthorized,
+    },
+  }),
+  create: createRoute({
+    ...routeOf(webhookOperations.create),
+    tags,
+    responses: {
+      200: oneWebhook,
+      ...refusals.invalid,
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.body,
+    },
+  }),
+  get: createRoute({
+    ...routeOf(webhookOperations.get),
+    tags,
+    responses: { 200: oneWebhook, ...refusals.unauthorized, ...refusals.notFound },
+  }),
+  update: createRoute({
+    ...routeOf(webhookOperations.update),
+    tags,
+    responses: {
+      200: oneWebhook,
+      ...refusals.invalid,
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.notFound,
+      ...refusals.body,
+    },
+  }),
+  delete: createRoute({
+    ...routeOf(webhookOperations.delete),
+    tags,
+    responses: {
+      200: jsonAnswer("It is gone.", webhookOperations.delete.response),
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.notFound,
+    },
+  }),
+  setState: createRoute({
+    ...routeOf(webhookOperations.setState),
+    tags,
+    responses: {
+      200: oneWebhook,
+      ...refusals.invalid,
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.notFound,
+    },
+  }),
+  replay: createRoute({
+    ...routeOf(webhookOperations.replay),
+    tags,
+    responses: {
+      200: jsonAnswer("The HTTP status of the replayed delivery.", webhookOperations.replay.response),
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.notFound,
+    },
+  }),
+} as const;
 
 /** What the routes of webhooks need. */
 export interface WebhookRoutesOptions {

@@ -1,4 +1,4 @@
-import type { NetworkSecurity } from "../../hub/contract/organizations/network-security.ts";
+import type { NetworkSecurity } from "../../hub/organizations/network-security.ts";
 import { localUser, organizationNames, otherUser } from "../accounts.ts";
 import { objectIdOf } from "../ids.ts";
 import { initialNetworkSecurity } from "../resources/network-security.ts";

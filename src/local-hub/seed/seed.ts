@@ -1,4 +1,4 @@
-import type { KnownRepoId } from "../../hub/contract/repositories.ts";
+import type { KnownRepoId } from "../../hub/schemas.ts";
 import { accountId, fullNameOf, localUser, otherUser } from "../accounts.ts";
 import { discussionId } from "../events/event-payload.ts";
 import { objectIdOf } from "../ids.ts";

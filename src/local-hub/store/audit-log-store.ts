@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
-import { auditLogEvent, auditLogTypes } from "../../hub/contract/organizations/audit-log.ts";
+import { auditLogEvent, auditLogTypes } from "../../hub/organizations/audit-log.ts";
 
 const { data, location, userAgent, token, oauth } = auditLogEvent.shape;
 

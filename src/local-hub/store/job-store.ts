@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
-import { type Job, job } from "../../hub/contract/jobs.ts";
+import { type Job, job } from "../../hub/jobs.ts";
 
 /** Older jobs are dropped beyond this many. */
 const jobsKept = 1_000;

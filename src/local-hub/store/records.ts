@@ -1,11 +1,10 @@
 import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
-import { discussionStatus } from "../../hub/contract/notifications.ts";
-import { networkSecurity } from "../../hub/contract/organizations/network-security.ts";
-import { autoJoin, resource } from "../../hub/contract/organizations/resource-groups.ts";
-import { organizationRole } from "../../hub/contract/organizations/role.ts";
-import { repoId } from "../../hub/contract/repositories.ts";
-import { notificationSettings, watchItem } from "../../hub/contract/settings.ts";
+import { discussionStatus } from "../../hub/notifications.ts";
+import { networkSecurity } from "../../hub/organizations/network-security.ts";
+import { autoJoin, resource } from "../../hub/organizations/resource-groups.ts";
+import { organizationRole, repoId } from "../../hub/schemas.ts";
+import { notificationSettings, watchItem } from "../../hub/settings.ts";
 
 /** Milliseconds since the epoch. */
 const time = z.number();

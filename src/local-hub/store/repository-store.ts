@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
-import { type RepoId, repoType } from "../../hub/contract/repositories.ts";
+import { type RepoId, repoType } from "../../hub/schemas.ts";
 
 const record = z.object({
   type: repoType,

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import * as z from "zod";
-import { suspendedAfterFailure, webhookRequest } from "../../hub/contract/webhooks.ts";
+import { suspendedAfterFailure, webhookRequest } from "../../hub/webhooks/schemas.ts";
 
 const record = z.object({
   id: z.string(),

@@ -1,12 +1,11 @@
-import { notification, notificationPage } from "../../../src/hub/contract/notifications.ts";
-import { auditLogEvent } from "../../../src/hub/contract/organizations/audit-log.ts";
-import { organizationAvatar } from "../../../src/hub/contract/organizations/avatar.ts";
-import { organizationMember } from "../../../src/hub/contract/organizations/members.ts";
-import { networkSecurity } from "../../../src/hub/contract/organizations/network-security.ts";
-import { resourceGroup } from "../../../src/hub/contract/organizations/resource-groups.ts";
-import { scimConfig } from "../../../src/hub/contract/organizations/scim.ts";
-import { paperClaimResult } from "../../../src/hub/contract/papers.ts";
-import { mcpSettings } from "../../../src/hub/contract/settings.ts";
+import { notification, notificationPage } from "../../../src/hub/notifications.ts";
+import { auditLogEvent } from "../../../src/hub/organizations/audit-log.ts";
+import { organizationMember } from "../../../src/hub/organizations/members.ts";
+import { networkSecurity } from "../../../src/hub/organizations/network-security.ts";
+import { organizationAvatar, scimConfig } from "../../../src/hub/organizations/organizations.ts";
+import { resourceGroup } from "../../../src/hub/organizations/resource-groups.ts";
+import { paperClaimResult } from "../../../src/hub/papers.ts";
+import { mcpSettings } from "../../../src/hub/settings.ts";
 import type { BoundTable } from "./bound-table.ts";
 import {
   notificationBodies,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { memberRoutes } from "../../../src/hub/contract/organizations/members.ts";
+import { memberRoutes } from "../../../src/local-hub/routes/organizations/members.ts";
 import { answerTables } from "./answer-tables.ts";
 import { documentSchema } from "./document-schemas.ts";
 import type { JsonObject } from "./read-bodies.ts";

@@ -22,7 +22,7 @@ const inPath = (name: string, schema: object = text) => ({ in: "path" as const, 
 const inQuery = (name: string, schema: object = text) => ({ in: "query" as const, name, schema });
 const component = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const list = (name: string) => ({ type: "array", items: component(name) });
-const notShown = {};
+const undocumentedBody = {};
 
 function exactly(properties: Record<string, object>): object {
   const required = Object.keys(properties);
@@ -108,7 +108,7 @@ const userOperations: DocumentedOperation[] = [
     tag: "notifications",
     parameters: [...search, applyToAll],
     body: { component: "NotificationDeletion", required: false },
-    answer: notShown,
+    answer: undocumentedBody,
     refusals: [400, 401, 403, 413, 415],
   },
   {
@@ -117,7 +117,7 @@ const userOperations: DocumentedOperation[] = [
     tag: "notifications",
     parameters: [...search, applyToAll],
     body: { component: "NotificationMark", required: true },
-    answer: notShown,
+    answer: undocumentedBody,
     refusals: [400, 401, 403, 413, 415],
   },
   {
@@ -134,7 +134,7 @@ const userOperations: DocumentedOperation[] = [
     tag: "notifications",
     parameters: [],
     body: { component: "NotificationSettingsChange", required: true },
-    answer: notShown,
+    answer: undocumentedBody,
     refusals: [400, 401, 403, 413, 415],
   },
   {
@@ -143,7 +143,7 @@ const userOperations: DocumentedOperation[] = [
     tag: "notifications",
     parameters: [],
     body: { component: "WatchChange", required: true },
-    answer: notShown,
+    answer: undocumentedBody,
     refusals: [400, 401, 403, 413, 415],
   },
   {
@@ -166,7 +166,7 @@ const organizationOperations: DocumentedOperation[] = [
     tag: "orgs",
     parameters: [inPath("name")],
     body: { component: "TokenRevocation", required: true },
-    answer: notShown,
+    answer: undocumentedBody,
     refusals: [400, 401, 403, 404, 413, 415],
   },
   {
@@ -250,7 +250,7 @@ const organizationOperations: DocumentedOperation[] = [
     tag: "orgs",
     parameters: [inPath("name"), inPath("username")],
     body: { component: "MemberRoleChange", required: true },
-    answer: notShown,
+    answer: undocumentedBody,
     refusals: [400, 401, 403, 404, 413, 415],
   },
   {
@@ -270,7 +270,7 @@ const laterOperations: DocumentedOperation[] = [
     path: `${organization}/settings/tokens/{tokenId}/revoke`,
     tag: "orgs",
     parameters: [inPath("name"), inPath("tokenId")],
-    answer: notShown,
+    answer: undocumentedBody,
     refusals: [401, 403, 404],
   },
   { method: "get", path: "/api/whoami-v2", tag: "auth", parameters: [], answer: component("Whoami"), refusals: [401] },

@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
-import { hubDocument } from "../../../src/hub/contract/document.ts";
+import { hubDocument } from "../../../src/local-hub/routes/document.ts";
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 formats.default(ajv);

@@ -1,7 +1,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
-import { hubDocument } from "../../../src/hub/contract/document.ts";
-import { webhook, webhookRequest } from "../../../src/hub/contract/webhooks.ts";
+import { webhook, webhookRequest } from "../../../src/hub/webhooks/schemas.ts";
+import { hubDocument } from "../../../src/local-hub/routes/document.ts";
 import { answerTables } from "./answer-tables.ts";
 import { documentedOperations } from "./document-operations.ts";
 import { documentSchema } from "./document-schemas.ts";

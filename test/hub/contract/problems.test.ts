@@ -1,9 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { describe, expect, test } from "vitest";
-import { memberRoutes } from "../../../src/hub/contract/organizations/members.ts";
-import { fieldProblems } from "../../../src/hub/contract/problems.ts";
-import { wholeNumber } from "../../../src/hub/contract/query.ts";
-import { timestamp } from "../../../src/hub/contract/values.ts";
+import { fieldProblems } from "../../../src/hub/arguments.ts";
+import { timestamp, wholeNumber } from "../../../src/hub/schemas.ts";
+import { memberRoutes } from "../../../src/local-hub/routes/organizations/members.ts";
 
 /** What is told of a value. */
 function told(schema: z.ZodType, value: unknown) {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { hubDocument } from "../../../src/hub/contract/document.ts";
-import { operations } from "../../../src/hub/contract/operations.ts";
+import { hubDocument, operations } from "../../../src/local-hub/routes/document.ts";
 import { namedFields } from "./bounds.ts";
 import { documentSchema } from "./document-schemas.ts";
 import { type QueryTable, queryTables } from "./query-bounds.ts";

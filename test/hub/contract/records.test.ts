@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { hardwareFlavors, job } from "../../../src/hub/contract/jobs.ts";
-import { repoId } from "../../../src/hub/contract/repositories.ts";
+import { hardwareFlavors, job } from "../../../src/hub/jobs.ts";
+import { repoId } from "../../../src/hub/schemas.ts";
 import { casesOf, namedFields } from "./bounds.ts";
 import { addedFlavors, flavors } from "./job-bounds.ts";
 import { readBodies } from "./read-bodies.ts";

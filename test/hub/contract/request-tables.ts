@@ -1,10 +1,10 @@
-import { notificationDeletion, notificationMark } from "../../../src/hub/contract/notifications.ts";
-import { memberRoleChange } from "../../../src/hub/contract/organizations/members.ts";
-import { networkSecurityChange } from "../../../src/hub/contract/organizations/network-security.ts";
-import { resourceGroupRequest } from "../../../src/hub/contract/organizations/resource-groups.ts";
-import { tokenRevocation } from "../../../src/hub/contract/organizations/tokens.ts";
-import { paperClaim } from "../../../src/hub/contract/papers.ts";
-import { notificationSettingsChange, watchChange } from "../../../src/hub/contract/settings.ts";
+import { notificationDeletion, notificationMark } from "../../../src/hub/notifications.ts";
+import { memberRoleChange } from "../../../src/hub/organizations/members.ts";
+import { networkSecurityChange } from "../../../src/hub/organizations/network-security.ts";
+import { tokenRevocation } from "../../../src/hub/organizations/organizations.ts";
+import { resourceGroupRequest } from "../../../src/hub/organizations/resource-groups.ts";
+import { paperClaim } from "../../../src/hub/papers.ts";
+import { notificationSettingsChange, watchChange } from "../../../src/hub/settings.ts";
 import type { RequestTable } from "./bound-table.ts";
 import { notificationDeletionBounds, notificationMarkBounds } from "./notification-bounds.ts";
 import { memberRoleBody, memberRoleBounds } from "./organizations/member-bounds.ts";

@@ -1,8 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  auditLogTypes as ourAuditLogTypes,
-  specifiedAuditLogTypes,
-} from "../../../src/hub/contract/organizations/audit-log.ts";
+import { auditLogTypes as ourAuditLogTypes, specifiedAuditLogTypes } from "../../../src/hub/organizations/audit-log.ts";
 import { answerTables } from "./answer-tables.ts";
 import type { BoundTable } from "./bound-table.ts";
 import { casesOf, namedFields } from "./bounds.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { webhookRequest } from "../../../src/hub/contract/webhooks.ts";
+import { webhookRequest } from "../../../src/hub/webhooks/schemas.ts";
 import { documentSchema } from "./document-schemas.ts";
 import { addedFlavors, flavors } from "./job-bounds.ts";
 import type { JsonObject } from "./read-bodies.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { fieldProblems } from "../../../src/hub/contract/problems.ts";
-import { webhook, webhookRequest } from "../../../src/hub/contract/webhooks.ts";
+import { fieldProblems } from "../../../src/hub/arguments.ts";
+import { webhook, webhookRequest } from "../../../src/hub/webhooks/schemas.ts";
 import { namedFields } from "./bounds.ts";
 import { readBodies } from "./read-bodies.ts";
 import { requestCases, webhookCases } from "./webhook-cases.ts";

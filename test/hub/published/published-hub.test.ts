@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { reportOn } from "../../../scripts/contract-diff/report.ts";
 import { HubClient } from "../../../src/client.ts";
-import { hubDocument } from "../../../src/hub/contract/document.ts";
 import { tokenIdOf } from "../../../src/local-hub/accounts.ts";
+import { hubDocument } from "../../../src/local-hub/routes/document.ts";
 import { LocalHub } from "../../../src/local-hub.ts";
 import { openTarget } from "../../local-hub/target.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";

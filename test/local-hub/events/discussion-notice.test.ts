@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import type { NotificationSettingsChange, WatchItem } from "../../../src/hub/contract/settings.ts";
+import type { NotificationSettingsChange, WatchItem } from "../../../src/hub/settings.ts";
 import { accountId } from "../../../src/local-hub/accounts.ts";
 import type { HubEvent } from "../../../src/local-hub.ts";
 import { openLocalHub, pushed, type SpokenHub } from "../hub.ts";

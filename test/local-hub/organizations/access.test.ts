@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { operations } from "../../../src/hub/contract/operations.ts";
 import { developmentTokens } from "../../../src/local-hub/accounts.ts";
+import { operations } from "../../../src/local-hub/routes/document.ts";
 import { openLocalHub, secret } from "../hub.ts";
 import { restart, stateFile } from "../state-file.ts";
 import { organizationRequests, ownRequests } from "./requests.ts";

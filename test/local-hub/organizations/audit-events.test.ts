@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { AuditLogType } from "../../../src/hub/contract/organizations/audit-log.ts";
+import type { AuditLogType } from "../../../src/hub/organizations/audit-log.ts";
 import type { HubEvent } from "../../../src/local-hub.ts";
 import { openLocalHub, type SpokenHub } from "../hub.ts";
 import { restart, stateFile } from "../state-file.ts";

@@ -1,10 +1,6 @@
 import { expect } from "vitest";
 import * as z from "zod";
-import {
-  type AuditLogEvent,
-  type AuditLogType,
-  auditLogEvent,
-} from "../../../src/hub/contract/organizations/audit-log.ts";
+import { type AuditLogEvent, type AuditLogType, auditLogEvent } from "../../../src/hub/organizations/audit-log.ts";
 import type { SpokenHub } from "../hub.ts";
 
 /** The events of a type in the audit log of an organization, the newest first. */

@@ -5,7 +5,7 @@ import {
   auditLogEvent,
   auditLogTypes,
   specifiedAuditLogTypes,
-} from "../../../src/hub/contract/organizations/audit-log.ts";
+} from "../../../src/hub/organizations/audit-log.ts";
 import { openLocalHub, type SpokenHub } from "../hub.ts";
 
 const now = Date.parse("2026-11-21T10:00:00.000Z");

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { organizationMember } from "../../../src/hub/contract/organizations/members.ts";
-import { resourceGroup } from "../../../src/hub/contract/organizations/resource-groups.ts";
+import { organizationMember } from "../../../src/hub/organizations/members.ts";
+import { resourceGroup } from "../../../src/hub/organizations/resource-groups.ts";
 import { openLocalHub, type SpokenHub } from "../hub.ts";
 import { openTarget } from "../target.ts";
 import { auditEvents } from "./audit-events.ts";

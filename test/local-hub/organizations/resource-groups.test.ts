@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { type ReturnedResourceGroup, resourceGroup } from "../../../src/hub/contract/organizations/resource-groups.ts";
-import type { RepoId } from "../../../src/hub/contract/repositories.ts";
+import { type ReturnedResourceGroup, resourceGroup } from "../../../src/hub/organizations/resource-groups.ts";
+import type { RepoId } from "../../../src/hub/schemas.ts";
 import { type Ask, openLocalHub, type SpokenHub } from "../hub.ts";
 import { restart, stateFile } from "../state-file.ts";
 import { auditEvents } from "./audit-events.ts";

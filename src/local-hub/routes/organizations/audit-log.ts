@@ -1,10 +1,32 @@
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import type { Logger } from "../../../core/logger.ts";
-import { auditLogRoutes } from "../../../hub/contract/organizations/audit-log.ts";
+import { auditLogOperations } from "../../../hub/organizations/audit-log.ts";
 import { admit } from "../../access.ts";
 import { exportAuditLog, readAuditQuery } from "../../resources/audit-log.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "../api.ts";
+import { jsonAnswer, refusals, routeOf } from "../openapi.ts";
+
+/** The routes of the operations, as the document describes them. */
+export const auditLogRoutes = {
+  export: createRoute({
+    ...routeOf(auditLogOperations.export),
+    description: "The newest 100,000 events. Team or Enterprise.",
+    tags: ["orgs"],
+    responses: {
+      200: {
+        headers: {
+          "Content-Disposition": { description: "The name of the exported file.", schema: { type: "string" } },
+        },
+        ...jsonAnswer("The events, the newest first.", auditLogOperations.export.response),
+      },
+      ...refusals.invalid,
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.notFound,
+    },
+  }),
+} as const;
 
 /** What the routes of audit logs need. */
 export interface AuditLogRoutesOptions {

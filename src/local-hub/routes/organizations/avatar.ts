@@ -1,9 +1,39 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { avatarRoutes } from "../../../hub/contract/organizations/avatar.ts";
+import { createRoute, z } from "@hono/zod-openapi";
+import { avatarOperations } from "../../../hub/organizations/organizations.ts";
 import { admit } from "../../access.ts";
 import { avatarUrlOf } from "../../resources/avatars.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "../api.ts";
+import { jsonAnswer, refusals, routeOf } from "../openapi.ts";
+
+/** The routes of the operations, as the document describes them. */
+export const avatarRoutes = {
+  get: createRoute({
+    ...routeOf(avatarOperations.get),
+    request: {
+      ...avatarOperations.get.request,
+      query: z.object({
+        redirect: z.string().optional().openapi({ description: "Redirects to the picture, whatever its value." }),
+      }),
+      headers: z.object({
+        "sec-fetch-dest": z.string().optional().openapi({ description: "`image` redirects to the picture." }),
+      }),
+    },
+    tags: ["orgs"],
+    responses: {
+      200: jsonAnswer("Where it is.", avatarOperations.get.response),
+      302: {
+        description: "To the picture.",
+        headers: { Location: { description: "Where it is.", schema: { type: "string" } } },
+      },
+      ...refusals.invalid,
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.notFound,
+    },
+  }),
+} as const;
 
 /** What the route of avatars needs. */
 export interface AvatarRoutesOptions {

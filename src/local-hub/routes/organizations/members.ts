@@ -1,10 +1,8 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import { createRoute } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
-import {
-  type MemberRoleChange,
-  memberRoutes,
-  type OrganizationMember,
-} from "../../../hub/contract/organizations/members.ts";
+import type { MemberRoleChange, OrganizationMember } from "../../../hub/organizations/members.ts";
+import { memberOperations } from "../../../hub/organizations/members.ts";
 import { type Admission, admit, hasPlan } from "../../access.ts";
 import { accountId, fullNameOf } from "../../accounts.ts";
 import type { AuditEntry, AuditLog } from "../../resources/audit-log.ts";
@@ -13,6 +11,40 @@ import { accessibleGroups, type KeyedResourceGroup } from "../../resources/resou
 import type { KeyedRecord, StoredMember } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp, requestOf } from "../api.ts";
+import { jsonAnswer, refusals, routeOf } from "../openapi.ts";
+
+/** The routes of the operations, as the document describes them. */
+export const memberRoutes = {
+  list: createRoute({
+    ...routeOf(memberOperations.list),
+    tags: ["orgs"],
+    responses: {
+      200: {
+        headers: {
+          Link: { description: 'The address of the next page, as rel="next".', schema: { type: "string" } },
+        },
+        ...jsonAnswer("A page of them.", memberOperations.list.response),
+      },
+      ...refusals.invalid,
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.notFound,
+    },
+  }),
+  setRole: createRoute({
+    ...routeOf(memberOperations.setRole),
+    description: "Needs a paid plan.",
+    tags: ["orgs"],
+    responses: {
+      200: jsonAnswer("It is changed.", memberOperations.setRole.response),
+      ...refusals.invalid,
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.notFound,
+      ...refusals.body,
+    },
+  }),
+} as const;
 
 /** What the routes of members need. */
 export interface MemberRoutesOptions {

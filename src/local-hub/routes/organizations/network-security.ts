@@ -1,12 +1,36 @@
 import { isDeepStrictEqual } from "node:util";
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
-import { jsonBody } from "../../../hub/contract/json.ts";
-import { networkSecurityChange, networkSecurityRoutes } from "../../../hub/contract/organizations/network-security.ts";
+import { jsonBody } from "../../../hub/operation.ts";
+import { networkSecurityChange, networkSecurityOperations } from "../../../hub/organizations/network-security.ts";
 import { admit } from "../../access.ts";
 import type { AuditLog } from "../../resources/audit-log.ts";
 import { networkSecurityOf } from "../../resources/network-security.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp, requestOf } from "../api.ts";
+import { jsonAnswer, refusals, routeOf } from "../openapi.ts";
+
+const settings = jsonAnswer("The settings.", networkSecurityOperations.get.response);
+
+/** The routes of the operations, as the document describes them. */
+export const networkSecurityRoutes = {
+  get: createRoute({
+    ...routeOf(networkSecurityOperations.get),
+    tags: ["orgs"],
+    responses: { 200: settings, ...refusals.unauthorized, ...refusals.forbidden, ...refusals.notFound },
+  }),
+  update: createRoute({
+    ...routeOf(networkSecurityOperations.update),
+    tags: ["orgs"],
+    responses: {
+      200: settings,
+      ...refusals.invalid,
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.notFound,
+      ...refusals.body,
+    },
+  }),
+} as const;
 
 /** What the routes of network security need. */
 export interface NetworkSecurityRoutesOptions {

@@ -1,5 +1,7 @@
 import type { OpenAPIHono, z } from "@hono/zod-openapi";
-import { type resourceGroupRequest, resourceGroupRoutes } from "../../../hub/contract/organizations/resource-groups.ts";
+import { createRoute } from "@hono/zod-openapi";
+import type { resourceGroupRequest } from "../../../hub/organizations/resource-groups.ts";
+import { resourceGroupOperations } from "../../../hub/organizations/resource-groups.ts";
 import { admit } from "../../access.ts";
 import { ownerOf } from "../../accounts.ts";
 import type { AuditLog } from "../../resources/audit-log.ts";
@@ -12,6 +14,35 @@ import {
 } from "../../resources/resource-groups.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp, invalid, requestOf } from "../api.ts";
+import { jsonAnswer, refusals, routeOf } from "../openapi.ts";
+
+/** The routes of the operations, as the document describes them. */
+export const resourceGroupRoutes = {
+  list: createRoute({
+    ...routeOf(resourceGroupOperations.list),
+    description: "Enterprise only.",
+    tags: ["resource-groups"],
+    responses: {
+      200: jsonAnswer("The groups.", resourceGroupOperations.list.response),
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.notFound,
+    },
+  }),
+  create: createRoute({
+    ...routeOf(resourceGroupOperations.create),
+    description: "Enterprise only.",
+    tags: ["resource-groups"],
+    responses: {
+      200: jsonAnswer("The new group.", resourceGroupOperations.create.response),
+      ...refusals.invalid,
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.notFound,
+      ...refusals.body,
+    },
+  }),
+} as const;
 
 /** What the routes of resource groups need. */
 export interface ResourceGroupRoutesOptions {

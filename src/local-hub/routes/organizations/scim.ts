@@ -1,8 +1,25 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { scimRoutes } from "../../../hub/contract/organizations/scim.ts";
+import { createRoute } from "@hono/zod-openapi";
+import { scimOperations } from "../../../hub/organizations/organizations.ts";
 import { admit } from "../../access.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "../api.ts";
+import { jsonAnswer, refusals, routeOf } from "../openapi.ts";
+
+/** The routes of the operations, as the document describes them. */
+export const scimRoutes = {
+  config: createRoute({
+    ...routeOf(scimOperations.config),
+    description: "Enterprise Plus only, for an owner of the organization whose token may write to it.",
+    tags: ["scim"],
+    responses: {
+      200: jsonAnswer("What it can do.", scimOperations.config.response),
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.notFound,
+    },
+  }),
+} as const;
 
 /** What the route of SCIM needs. */
 export interface ScimRoutesOptions {

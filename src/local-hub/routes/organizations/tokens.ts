@@ -1,12 +1,42 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import { createRoute } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
-import { tokenRoutes } from "../../../hub/contract/organizations/tokens.ts";
+import { tokenOperations } from "../../../hub/organizations/organizations.ts";
 import { admit } from "../../access.ts";
 import { type Caller, callerOf, callerOfTokenId } from "../../accounts.ts";
 import type { AuditLog } from "../../resources/audit-log.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp, requestOf } from "../api.ts";
+import { jsonAnswer, refusals, routeOf } from "../openapi.ts";
+
+/** The routes of the operations, as the document describes them. */
+export const tokenRoutes = {
+  revoke: createRoute({
+    ...routeOf(tokenOperations.revoke),
+    description: "The token itself stays, and works outside the organization. Enterprise only.",
+    tags: ["orgs"],
+    responses: {
+      200: jsonAnswer("It has no access any more.", tokenOperations.revoke.response),
+      ...refusals.invalid,
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.notFound,
+      ...refusals.body,
+    },
+  }),
+  revokeById: createRoute({
+    ...routeOf(tokenOperations.revokeById),
+    description: "The token itself stays, and works outside the organization. Enterprise only. Since 2026-08-12.",
+    tags: ["orgs"],
+    responses: {
+      200: jsonAnswer("It has no access any more.", tokenOperations.revokeById.response),
+      ...refusals.unauthorized,
+      ...refusals.forbidden,
+      ...refusals.notFound,
+    },
+  }),
+} as const;
 
 /** What the route of tokens needs. */
 export interface TokenRoutesOptions {

@@ -1,8 +1,6 @@
-import { createRoute, z } from "@hono/zod-openapi";
-import { jsonAnswer } from "./json.ts";
-import { openEnum } from "./open.ts";
-import { organizationRole } from "./organizations/role.ts";
-import { bearer, objectId, refusals, timestamp } from "./values.ts";
+import * as z from "zod";
+import type { Operations } from "./operation.ts";
+import { objectId, openEnum, organizationRole, timestamp } from "./schemas.ts";
 
 const billing = {
   email: z.string().nullable().optional(),
@@ -59,40 +57,36 @@ const accessToken = z.strictObject({
 });
 
 /** The user that a token belongs to, and what the token allows. */
-export const whoami = z
-  .strictObject({
-    type: z.literal("user"),
-    id: z.string(),
-    /** The user name. */
-    name: z.string(),
-    fullname: z.string(),
-    avatarUrl: z.string(),
-    ...billing,
-    emailVerified: z.boolean().optional(),
-    isPro: z.boolean(),
-    orgs: z.array(organization),
-    auth: z.strictObject({
-      /** How the request was authenticated, such as `access_token`. */
-      type: z.string(),
-      accessToken: accessToken.optional(),
-      expiresAt: timestamp.optional(),
-      resource: z.strictObject({ sub: z.string() }).optional(),
-    }),
-  })
-  .openapi("Whoami");
+export const whoami = z.strictObject({
+  type: z.literal("user"),
+  id: z.string(),
+  /** The user name. */
+  name: z.string(),
+  fullname: z.string(),
+  avatarUrl: z.string(),
+  ...billing,
+  emailVerified: z.boolean().optional(),
+  isPro: z.boolean(),
+  orgs: z.array(organization),
+  auth: z.strictObject({
+    /** How the request was authenticated, such as `access_token`. */
+    type: z.string(),
+    accessToken: accessToken.optional(),
+    expiresAt: timestamp.optional(),
+    resource: z.strictObject({ sub: z.string() }).optional(),
+  }),
+});
 
 /** The user that a token belongs to, and what the token allows. */
 export type Whoami = z.output<typeof whoami>;
 
 /** The operation on accounts. The specification lists none; the Hub publishes it since 2026-08-17 at the latest. */
-export const accountRoutes = {
-  whoami: createRoute({
+export const accountOperations = {
+  whoami: {
     method: "get",
     path: "/api/whoami-v2",
     operationId: "whoami",
     summary: "Read the owner of the token",
-    tags: ["auth"],
-    security: bearer,
-    responses: { 200: jsonAnswer("The user.", whoami), ...refusals.unauthorized },
-  }),
-} as const;
+    response: whoami,
+  },
+} as const satisfies Operations;

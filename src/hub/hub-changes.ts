@@ -1,4 +1,5 @@
-import { addedAuditLogTypes, addedFlavors } from "./added-values.ts";
+import { addedFlavors } from "./jobs.ts";
+import { addedAuditLogTypes } from "./organizations/audit-log.ts";
 
 /*
  * How the Hub of today differs from hub-api.md, which describes the Hub of late April 2026, and where this contract

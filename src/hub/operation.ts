@@ -1,10 +1,16 @@
-import type { z } from "@hono/zod-openapi";
-import type { SearchOf } from "./contract/query.ts";
+import type * as z from "zod";
+import type { SearchOf } from "./schemas.ts";
+
+/** What every call can be given. */
+export interface CallOptions {
+  /** Ends the call, a wait between two attempts too: it rejects with the reason of the signal. */
+  signal?: AbortSignal | undefined;
+}
 
 type Json<Schema> = { readonly content: { readonly "application/json": { readonly schema: Schema } } };
 
 /** An operation of the contract, as `createRoute` makes it. */
-export interface ContractRoute {
+export interface Operation {
   readonly method: string;
   readonly path: string;
   readonly operationId: string;
@@ -15,7 +21,7 @@ export interface ContractRoute {
     readonly query?: z.ZodObject<z.ZodRawShape, z.core.$ZodObjectConfig>;
     readonly body?: Json<z.ZodType> & { readonly required: boolean };
   };
-  readonly responses: { readonly 200: Json<z.ZodType> };
+  readonly response: z.ZodType;
 }
 
 type ParamsOf<Route> = Route extends { request: { params: infer Schema extends z.ZodType } }
@@ -36,11 +42,15 @@ type BodyOf<Route> = Route extends {
   : { body?: undefined };
 
 /** What an operation is given: the parts of its path, its query and its body, where it has them. */
-export type InputOf<Route extends ContractRoute> = ParamsOf<Route> & QueryOf<Route> & BodyOf<Route>;
+export type InputOf<Route extends Operation> = ParamsOf<Route> & QueryOf<Route> & BodyOf<Route>;
 
 /** What an operation answers with. */
-export type AnswerOf<Route extends ContractRoute> = z.output<AnswerSchema<Route>>;
+export type ResponseOf<Route extends Operation> = z.output<Route["response"]>;
 
-/** The schema of what an operation answers with. */
-export type AnswerSchema<Route extends ContractRoute> =
-  Route["responses"][200]["content"]["application/json"]["schema"];
+/** The operations of one resource. */
+export type Operations = Readonly<Record<string, Operation>>;
+
+/** A body of JSON that must be sent: for the `request` of a route. */
+export function jsonBody<Schema extends z.ZodType>(schema: Schema) {
+  return { content: { "application/json": { schema } }, required: true } as const;
+}

@@ -1,7 +1,7 @@
-import type { CallOptions } from "./call-options.ts";
-import { type Webhook, type WebhookRequest, webhookRoutes } from "./contract/webhooks.ts";
-import type { Transport } from "./transport.ts";
-import { checkChanges, mergeChanges, type WebhookChanges } from "./webhook-changes.ts";
+import type { CallOptions } from "../operation.ts";
+import type { Transport } from "../transport.ts";
+import { checkChanges, mergeChanges, type WebhookChanges } from "./changes.ts";
+import { type Webhook, type WebhookRequest, webhookOperations } from "./schemas.ts";
 
 /**
  * The webhooks of the user whose token it is: `hub.webhooks`.
@@ -19,12 +19,12 @@ export class HubWebhooks {
 
   /** All your webhooks. */
   list(options?: CallOptions): Promise<Webhook[]> {
-    return this.#transport.call(webhookRoutes.list, {}, options);
+    return this.#transport.call(webhookOperations.list, {}, options);
   }
 
   /** @throws `HUB_NOT_FOUND` when there is no such webhook, as every method that takes an id does. */
   async get(webhookId: string, options?: CallOptions): Promise<Webhook> {
-    const { webhook } = await this.#transport.call(webhookRoutes.get, { params: { webhookId } }, options);
+    const { webhook } = await this.#transport.call(webhookOperations.get, { params: { webhookId } }, options);
     return webhook;
   }
 
@@ -42,7 +42,7 @@ export class HubWebhooks {
    * ```
    */
   async create(request: WebhookRequest, options?: CallOptions): Promise<Webhook> {
-    const { webhook } = await this.#transport.call(webhookRoutes.create, { body: request }, options);
+    const { webhook } = await this.#transport.call(webhookOperations.create, { body: request }, options);
     return webhook;
   }
 
@@ -59,10 +59,10 @@ export class HubWebhooks {
    */
   async update(webhookId: string, changes: WebhookChanges, options?: CallOptions): Promise<Webhook> {
     const { checked, newer } = checkChanges(changes);
-    this.#transport.warn(newer, webhookRoutes.update, changes);
+    this.#transport.warn(newer, webhookOperations.update, changes);
     const body = mergeChanges(await this.get(webhookId, options), checked);
     const { webhook } = await this.#transport.call(
-      webhookRoutes.update,
+      webhookOperations.update,
       { params: { webhookId }, body },
       { ...options, idempotent: true, bodyIsChecked: true },
     );
@@ -81,7 +81,7 @@ export class HubWebhooks {
 
   /** Removes it for good. */
   async delete(webhookId: string, options?: CallOptions): Promise<void> {
-    await this.#transport.call(webhookRoutes.delete, { params: { webhookId } }, options);
+    await this.#transport.call(webhookOperations.delete, { params: { webhookId } }, options);
   }
 
   /**
@@ -89,7 +89,7 @@ export class HubWebhooks {
    * receiver answered. Ids of the log are found in the Activity tab of the webhook's page on the Hub.
    */
   replay(webhookId: string, logId: string, options?: CallOptions): Promise<{ status: number }> {
-    return this.#transport.call(webhookRoutes.replay, { params: { webhookId, logId } }, options);
+    return this.#transport.call(webhookOperations.replay, { params: { webhookId, logId } }, options);
   }
 
   async #setState(
@@ -97,7 +97,7 @@ export class HubWebhooks {
     options: CallOptions | undefined,
   ): Promise<Webhook> {
     const { webhook } = await this.#transport.call(
-      webhookRoutes.setState,
+      webhookOperations.setState,
       { params },
       { ...options, idempotent: true },
     );

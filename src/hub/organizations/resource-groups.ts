@@ -1,10 +1,9 @@
-import { createRoute, z } from "@hono/zod-openapi";
-import { repoTypes } from "../../../payload/schema.ts";
-import { jsonAnswer, jsonBody } from "../json.ts";
-import { openEnum, requestEnum } from "../open.ts";
-import { repoId } from "../repositories.ts";
-import { bearer, objectId, refusals } from "../values.ts";
-import { organizationName, organizationRole } from "./role.ts";
+import * as z from "zod";
+import { repoTypes } from "../../payload/schema.ts";
+import type { CallOptions, Operations } from "../operation.ts";
+import { jsonBody } from "../operation.ts";
+import { objectId, openEnum, organizationName, organizationRole, repoId, requestEnum } from "../schemas.ts";
+import type { Transport } from "../transport.ts";
 
 const scopes = ["all", "read_plus"] as const;
 const isAutomatic = { enabled: z.literal(true), role: organizationRole };
@@ -76,19 +75,17 @@ export const resourceGroup = z
     path: ["resources"],
     error: "it is missing",
   })
-  .openapi("ResourceGroup", { anyOf: [{ required: ["resources"] }, { required: ["repos"] }] });
+  .meta({ anyOf: [{ required: ["resources"] }, { required: ["repos"] }] });
 
 /** A resource group to create. */
-export const resourceGroupRequest = z
-  .object({
-    name: z.string().min(1).max(200),
-    description: z.string().max(500).optional(),
-    /** By the name of the user. */
-    users: z.array(z.object({ user: z.string(), role: organizationRole })).default([]),
-    repos: z.array(repoId).default([]),
-    autoJoin: autoJoin.optional(),
-  })
-  .openapi("ResourceGroupRequest");
+export const resourceGroupRequest = z.object({
+  name: z.string().min(1).max(200),
+  description: z.string().max(500).optional(),
+  /** By the name of the user. */
+  users: z.array(z.object({ user: z.string(), role: organizationRole })).default([]),
+  repos: z.array(repoId).default([]),
+  autoJoin: autoJoin.optional(),
+});
 
 /** Something that belongs to a resource group; `type` tells what it is. A newer Hub may return further types. */
 export type Resource = z.output<typeof resource>;
@@ -105,39 +102,60 @@ export type ResourceGroupRequest = z.input<typeof resourceGroupRequest>;
 const path = "/api/organizations/{name}/resource-groups";
 
 /** The operations on the resource groups of an organization (hub-api.md, Organizations). */
-export const resourceGroupRoutes = {
-  list: createRoute({
+export const resourceGroupOperations = {
+  list: {
     method: "get",
     path,
     operationId: "listResourceGroups",
     summary: "List the resource groups that you can access",
-    description: "Enterprise only.",
-    tags: ["resource-groups"],
-    security: bearer,
     request: { params: organizationName },
-    responses: {
-      200: jsonAnswer("The groups.", z.array(resourceGroup)),
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
-    },
-  }),
-  create: createRoute({
+    response: z.array(resourceGroup),
+  },
+  create: {
     method: "post",
     path,
     operationId: "createResourceGroup",
     summary: "Create a resource group",
-    description: "Enterprise only.",
-    tags: ["resource-groups"],
-    security: bearer,
     request: { params: organizationName, body: jsonBody(resourceGroupRequest) },
-    responses: {
-      200: jsonAnswer("The new group.", resourceGroup),
-      ...refusals.invalid,
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
-      ...refusals.body,
-    },
-  }),
-} as const;
+    response: resourceGroup,
+  },
+} as const satisfies Operations;
+
+/** The resource groups of organizations: `hub.organizations.resourceGroups`. */
+export class HubResourceGroups {
+  readonly #transport: Transport;
+
+  /** @internal */
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Those that you can access. */
+  async list(name: string, options?: CallOptions): Promise<ResourceGroup[]> {
+    const groups = await this.#transport.call(resourceGroupOperations.list, { params: { name } }, options);
+    return groups.map(withResources);
+  }
+
+  /**
+   * Creates one. It is repeated only where it cannot have happened.
+   *
+   * @example
+   * ```ts
+   * await hub.organizations.resourceGroups.create("acme", {
+   *   name: "vision",
+   *   users: [{ user: "ada", role: "write" }],
+   *   repos: [{ type: "dataset", name: "acme/images" }],
+   *   autoJoin: { enabled: true, role: "read" },
+   * });
+   * ```
+   */
+  async create(name: string, request: ResourceGroupRequest, options?: CallOptions): Promise<ResourceGroup> {
+    const input = { params: { name }, body: request };
+    return withResources(await this.#transport.call(resourceGroupOperations.create, input, options));
+  }
+}
+
+/** Before 2026-07-01 the Hub returned the repositories of a group as `repos`, and nothing else of it. */
+function withResources(group: ReturnedResourceGroup): ResourceGroup {
+  return { ...group, resources: group.resources ?? group.repos ?? [] };
+}

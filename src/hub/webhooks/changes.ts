@@ -1,12 +1,14 @@
-import { z } from "@hono/zod-openapi";
-import { HubError } from "../core/errors.ts";
-import { argumentInvalid, checkArgument } from "./arguments.ts";
-import { type WebhookJob, type WebhookJobRequest, webhookJob, webhookJobRequest } from "./contract/jobs.ts";
-import { type Webhook, type WebhookUpdate, webhookUpdate } from "./contract/webhooks.ts";
-import { hidesSecret } from "./hidden-secret.ts";
-import { lenient } from "./lenient.ts";
-import { type NewerPart, newerParts } from "./newer-values.ts";
-import { createRedact } from "./redaction.ts";
+import * as z from "zod";
+import { HubError } from "../../core/errors.ts";
+import { argumentInvalid, checkArgument } from "../arguments.ts";
+import type { WebhookJob, WebhookJobRequest } from "../jobs.ts";
+import { webhookJob, webhookJobRequest } from "../jobs.ts";
+import { lenient } from "../lenient.ts";
+import { createRedact } from "../redaction.ts";
+import type { UnknownPart } from "../unknown-parts.ts";
+import { findUnknownParts } from "../unknown-parts.ts";
+import type { Webhook, WebhookUpdate } from "./schemas.ts";
+import { webhookUpdate } from "./schemas.ts";
 
 const field = webhookUpdate.shape;
 const jobField = webhookJobRequest.shape;
@@ -60,10 +62,10 @@ type JobChanges = z.input<typeof jobChanges>;
  *
  * @throws `ARGUMENT_INVALID`, naming the fields; also when nothing at all is to change.
  */
-export function checkChanges(changes: unknown): { checked: WebhookChanges; newer: NewerPart[] } {
+export function checkChanges(changes: unknown): { checked: WebhookChanges; newer: UnknownPart[] } {
   const checked = checkArgument(webhookChanges, { name: "changes", value: changes });
   if (Object.values(checked).some((value) => value !== undefined)) {
-    return { checked, newer: newerParts(webhookChanges, changes) };
+    return { checked, newer: findUnknownParts(webhookChanges, changes) };
   }
   throw argumentInvalid([{ field: "changes", problem: "give at least one" }]);
 }
@@ -84,10 +86,10 @@ export function mergeChanges(webhook: Webhook, changes: WebhookChanges): Webhook
   ];
   if (unreadable.length > 0) throw valueUnreadable(unreadable);
 
-  const newerFields = Object.entries(changes).filter(([name]) => !Object.hasOwn(field, name));
+  const unknownFields = Object.entries(changes).filter(([name]) => !Object.hasOwn(field, name));
   const secret = changes.secret === undefined ? webhook.secret : changes.secret;
   return {
-    ...Object.fromEntries(newerFields),
+    ...Object.fromEntries(unknownFields),
     watched: changes.watched ?? webhook.watched.map(({ type, name }) => ({ type, name })),
     domains: changes.domains ?? webhook.domains,
     ...(job ? { job: changedJob(job, changes.job ?? {}) } : target),
@@ -151,4 +153,10 @@ function valueUnreadable(fields: readonly string[]): HubError {
     `Nothing was written: the Hub does not tell ${shown} of this webhook, and an update without would remove it. Give each in the changes, with its value or, where there is to be none, null.`,
     { code: "VALUE_UNREADABLE", fields },
   );
+}
+
+/** Whether a webhook has a secret that a read does not tell: it tells by `hasSecret` that there is one, or masks it. */
+export function hidesSecret(webhook: Webhook): boolean {
+  if (webhook.secret !== undefined) return /^[*•]+$|[*•]{3}/.test(webhook.secret);
+  return webhook.hasSecret === true;
 }

@@ -1,9 +1,9 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import * as z from "zod";
 import { watchedTypes, webhookDomains } from "../../payload/watch.ts";
-import { webhookJob, webhookJobRequest } from "./jobs.ts";
-import { jsonAnswer, jsonBody } from "./json.ts";
-import { openEnum, requestEnum } from "./open.ts";
-import { bearer, objectId, refusals, timestamp } from "./values.ts";
+import { webhookJob, webhookJobRequest } from "../jobs.ts";
+import type { Operations } from "../operation.ts";
+import { jsonBody } from "../operation.ts";
+import { objectId, openEnum, requestEnum, timestamp } from "../schemas.ts";
 
 /** What a webhook becomes after failing for too long; it delivers again once it is enabled. */
 export const suspendedAfterFailure = "suspended-after-failure";
@@ -19,29 +19,27 @@ const targetUrl = z
   .string()
   .regex(httpUri, { error: expectedUrl, abort: true })
   .refine((url) => URL.canParse(url), expectedUrl)
-  .openapi({ format: "uri" });
+  .meta({ format: "uri" });
 
 /** Printable ASCII and the one character after it, as the Hub has it; HTTP cannot carry all of them. */
 const secret = z.string().regex(/^[\x20-\x7F]*$/, "expected printable ASCII characters");
 
 /** A webhook as the Hub answers with it. */
-export const webhook = z
-  .strictObject({
-    id: objectId,
-    url: z.url().optional(),
-    job: webhookJob.optional(),
-    jobSourceId: z.string().optional(),
-    disabled: z.union([z.boolean(), openEnum([suspendedAfterFailure])]),
-    watched: z.array(
-      z.strictObject({ name: z.string(), type: openEnum(watchedTypes), avatarUrl: z.string().optional() }),
-    ),
-    /** Whether it has a secret. A Hub from before 2026-08-17 may return the secret instead. */
-    hasSecret: z.boolean().optional(),
-    secret: z.string().optional(),
-    domains: z.array(openEnum(webhookDomains)),
-    lastTriggerAt: timestamp.optional(),
-  })
-  .openapi("Webhook");
+export const webhook = z.strictObject({
+  id: objectId,
+  url: z.url().optional(),
+  job: webhookJob.optional(),
+  jobSourceId: z.string().optional(),
+  disabled: z.union([z.boolean(), openEnum([suspendedAfterFailure])]),
+  watched: z.array(
+    z.strictObject({ name: z.string(), type: openEnum(watchedTypes), avatarUrl: z.string().optional() }),
+  ),
+  /** Whether it has a secret. A Hub from before 2026-08-17 may return the secret instead. */
+  hasSecret: z.boolean().optional(),
+  secret: z.string().optional(),
+  domains: z.array(openEnum(webhookDomains)),
+  lastTriggerAt: timestamp.optional(),
+});
 
 const targets = ["url", "job", "jobSourceId"] as const;
 
@@ -70,7 +68,7 @@ export const webhookRequest = z
     path: ["url"],
     error: 'give exactly one of "url", "job" and "jobSourceId"',
   })
-  .openapi("WebhookRequest", { oneOf: targets.map((target) => ({ required: [target] })) });
+  .meta({ oneOf: targets.map((target) => ({ required: [target] })) });
 
 /** What update accepts: the whole webhook, but for the target, which stays as it is where it is left out. */
 export const webhookUpdate = z
@@ -79,7 +77,7 @@ export const webhookUpdate = z
     path: ["url"],
     error: 'give at most one of "url", "job" and "jobSourceId"',
   })
-  .openapi("WebhookUpdate", {
+  .meta({
     not: {
       anyOf: [
         ["url", "job"],
@@ -97,113 +95,65 @@ export type WebhookRequest = z.input<typeof webhookRequest>;
 export type Watched = WebhookRequest["watched"][number];
 /** What update accepts: the whole webhook; without a target, the one that it has stays. */
 export type WebhookUpdate = z.input<typeof webhookUpdate>;
-export type { WatchedType, WebhookDomain } from "../../payload/watch.ts";
 
-const tags = ["webhooks"];
 const webhookId = z.object({ webhookId: z.string() });
-const oneWebhook = jsonAnswer("The webhook.", z.strictObject({ webhook }));
+const oneWebhook = z.strictObject({ webhook });
 
 /** The operations on webhooks (hub-api.md, Webhooks). */
-export const webhookRoutes = {
-  list: createRoute({
+export const webhookOperations = {
+  list: {
     method: "get",
     path: "/api/settings/webhooks",
     operationId: "listWebhooks",
     summary: "List your webhooks",
-    tags,
-    security: bearer,
-    responses: {
-      200: jsonAnswer("Your webhooks.", z.array(webhook)),
-      ...refusals.unauthorized,
-    },
-  }),
-  create: createRoute({
+    response: z.array(webhook),
+  },
+  create: {
     method: "post",
     path: "/api/settings/webhooks",
     operationId: "createWebhook",
     summary: "Create a webhook",
-    tags,
-    security: bearer,
     request: { body: jsonBody(webhookRequest) },
-    responses: {
-      200: oneWebhook,
-      ...refusals.invalid,
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.body,
-    },
-  }),
-  get: createRoute({
+    response: oneWebhook,
+  },
+  get: {
     method: "get",
     path: "/api/settings/webhooks/{webhookId}",
     operationId: "getWebhook",
     summary: "Read a webhook",
-    tags,
-    security: bearer,
     request: { params: webhookId },
-    responses: { 200: oneWebhook, ...refusals.unauthorized, ...refusals.notFound },
-  }),
-  update: createRoute({
+    response: oneWebhook,
+  },
+  update: {
     method: "post",
     path: "/api/settings/webhooks/{webhookId}",
     operationId: "updateWebhook",
     summary: "Update a webhook",
-    tags,
-    security: bearer,
     request: { params: webhookId, body: jsonBody(webhookUpdate) },
-    responses: {
-      200: oneWebhook,
-      ...refusals.invalid,
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
-      ...refusals.body,
-    },
-  }),
-  delete: createRoute({
+    response: oneWebhook,
+  },
+  delete: {
     method: "delete",
     path: "/api/settings/webhooks/{webhookId}",
     operationId: "deleteWebhook",
     summary: "Delete a webhook",
-    tags,
-    security: bearer,
     request: { params: webhookId },
-    responses: {
-      200: jsonAnswer("It is gone.", z.strictObject({})),
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
-    },
-  }),
-  setState: createRoute({
+    response: z.strictObject({}),
+  },
+  setState: {
     method: "post",
     path: "/api/settings/webhooks/{webhookId}/{action}",
     operationId: "setWebhookState",
     summary: "Enable or disable a webhook",
-    tags,
-    security: bearer,
     request: { params: webhookId.extend({ action: z.enum(["enable", "disable"]) }) },
-    responses: {
-      200: oneWebhook,
-      ...refusals.invalid,
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
-    },
-  }),
-  replay: createRoute({
+    response: oneWebhook,
+  },
+  replay: {
     method: "post",
     path: "/api/settings/webhooks/{webhookId}/replay/{logId}",
     operationId: "replayWebhookDelivery",
     summary: "Replay a delivery",
-    tags,
-    security: bearer,
     request: { params: webhookId.extend({ logId: z.string() }) },
-    responses: {
-      200: jsonAnswer("The HTTP status of the replayed delivery.", z.strictObject({ status: z.number() })),
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
-    },
-  }),
-} as const;
+    response: z.strictObject({ status: z.number() }),
+  },
+} as const satisfies Operations;

@@ -1,19 +1,10 @@
 import { z } from "@hono/zod-openapi";
-import { jsonAnswer } from "./json.ts";
+import type { Operation } from "../../hub/operation.ts";
 
-/** A 24-character lower-case hexadecimal id. */
-export const objectId = z.string().regex(/^[0-9a-f]{24}$/, "expected 24 lower-case hexadecimal digits");
-
-/** The same as some requests take it: in either case. */
-export const objectIdInEitherCase = z.string().regex(/^[0-9a-fA-F]{24}$/, "expected 24 hexadecimal digits");
-
-/** A date and time in UTC, ISO 8601, that ends in `Z`; the fraction of a second is optional. */
-export const timestamp = z.iso
-  .datetime("expected a time in UTC that ends in Z, as in 2026-01-31T09:15:27Z")
-  .openapi({ pattern: "^\\S+Z$" });
-
-/** The body of an answer that hub-api.md does not show: nobody may rely on what stands there. */
-export const notShown = z.unknown();
+/** An answer of JSON: for the `responses` of a route. */
+export function jsonAnswer<Schema extends z.ZodType>(description: string, schema: Schema) {
+  return { description, content: { "application/json": { schema } } };
+}
 
 /** The body of every refusal. */
 const errorBody = z.object({ error: z.string() }).openapi("Error");
@@ -44,3 +35,8 @@ export const refusals = {
 
 /** Every operation asks for a bearer token (hub-api.md, Authentication). */
 export const bearer = [{ bearer: [] }];
+
+/** What a route takes from its operation: all but the response, which is documented beside the error responses. */
+export function routeOf<Described extends Operation>({ response: _response, ...request }: Described) {
+  return { ...request, security: bearer };
+}
