@@ -5,9 +5,9 @@ FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json tsdown.config.ts ./
 COPY src src
-RUN npm run build
+RUN npm run build:js
 
 FROM node:24-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=7860

@@ -57,7 +57,7 @@ export default defineConfig({
     expect: { poll: { timeout: 15_000 } },
     unstubEnvs: true,
     projects: [
-      { extends: true, test: { name: "together", isolate: false, include: together, exclude: [...apart, ...left] } },
+      { extends: true, test: { name: "unit", isolate: false, include: together, exclude: [...apart, ...left] } },
       { extends: true, test: { name: "apart", include: apart, exclude: left } },
       {
         extends: true,

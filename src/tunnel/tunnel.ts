@@ -1,4 +1,3 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { isPort, optionError } from "../core/option-error.ts";
 import { readBaseUrl } from "../core/urls.ts";

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deliveryRequest, webhookPayload } from "hub-webhooks/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { buildImage, type Image } from "../../scripts/dockerfile/build.ts";
-import { type Container, startContainer } from "../../scripts/dockerfile/container.ts";
+import { buildImage, type Image } from "../support/dockerfile/build.ts";
+import { type Container, startContainer } from "../support/dockerfile/container.ts";
 import { freePort } from "../support/free-port.ts";
 import { dependOn, pack } from "./pack.ts";
 import { root } from "./root.ts";
@@ -105,6 +105,8 @@ async function spaceWithPackedPackage(folder: string): Promise<string> {
 }
 
 async function developmentDependencies(folder: string): Promise<string[]> {
-  const manifest: { devDependencies: object } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
-  return Object.keys(manifest.devDependencies);
+  const { devDependencies, peerDependencies }: { devDependencies: object; peerDependencies: object } = JSON.parse(
+    await readFile(join(folder, "package.json"), "utf8"),
+  );
+  return Object.keys(devDependencies).filter((name) => !Object.hasOwn(peerDependencies, name));
 }

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deliveryRequest, webhookPayload } from "hub-webhooks/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runProgram, startProgram } from "../../scripts/dockerfile/program.ts";
 import { exampleNames, examples } from "../../src/cli/commands/init/example.ts";
 import { templateNames } from "../../src/cli/commands/init/template.ts";
 import { freePort } from "../support/free-port.ts";
+import { runProgram, startProgram } from "../support/program.ts";
 import { type AnsweringHub, startAnsweringHub } from "./answering-hub.ts";
 import { dependOn, pack } from "./pack.ts";
 

@@ -2,11 +2,11 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startProgram } from "../../scripts/dockerfile/program.ts";
 import { HubClient } from "../../src/hub/client.ts";
 import { LocalHub } from "../../src/local-hub/local-hub.ts";
 import { expectFree } from "../support/free-port.ts";
 import { type LocaltunnelServer, startLocaltunnelServer } from "../support/localtunnel-server.ts";
+import { startProgram } from "../support/program.ts";
 import { pack } from "./pack.ts";
 import { root } from "./root.ts";
 

@@ -1,10 +1,12 @@
+import { existsSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { runProgram } from "../../scripts/dockerfile/program.ts";
+import { runProgram } from "../support/program.ts";
 import { root } from "./root.ts";
 
 /** Packs this package as for the registry. Returns the path of the tarball in `folder`. */
 export async function pack(folder: string): Promise<string> {
+  if (!existsSync(join(root, "dist/index.d.ts"))) throw new Error('dist has no declarations. Run "npm run build".');
   const { code, output } = await runProgram(["npm", "pack", "--pack-destination", folder], { cwd: root });
   const tarball = (await readdir(folder)).find((name) => name.endsWith(".tgz"));
   if (code !== 0 || tarball === undefined) throw new Error(`npm pack ended with ${code}:\n${output}`);

@@ -2,8 +2,8 @@ import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { runProgram, startProgram } from "../../scripts/dockerfile/program.ts";
 import { freePort } from "../support/free-port.ts";
+import { runProgram, startProgram } from "../support/program.ts";
 import { exampleEnvironment, startAnsweringHub } from "./answering-hub.ts";
 import { pack } from "./pack.ts";
 import { root } from "./root.ts";

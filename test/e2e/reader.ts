@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { type ProgramResult, startProgram } from "../../scripts/dockerfile/program.ts";
 import { type Block, commandsOf } from "../docs/doc-page.ts";
+import { type ProgramResult, startProgram } from "../support/program.ts";
 
 /** What runs until it is ended, and what it writes once it is ready. */
 const runningOn: readonly { command: RegExp; ready: RegExp }[] = [

@@ -2,7 +2,6 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { runProgram } from "../../scripts/dockerfile/program.ts";
 import { HubClient } from "../../src/hub/client.ts";
 import { NonRetriableError, WebhooksServer } from "../../src/index.ts";
 import { LocalHub } from "../../src/local-hub/local-hub.ts";
@@ -11,6 +10,7 @@ import { type Block, pages, projectOf, readBlocks, shellLanguages } from "../doc
 import { expectFree } from "../support/free-port.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { type PackageRegistry, startPackageRegistry } from "../support/package-registry.ts";
+import { runProgram } from "../support/program.ts";
 import { pack } from "./pack.ts";
 import { Reader } from "./reader.ts";
 import { root } from "./root.ts";

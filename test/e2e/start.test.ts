@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
-import { runProgram, startProgram } from "../../scripts/dockerfile/program.ts";
 import { freePort } from "../support/free-port.ts";
+import { runProgram, startProgram } from "../support/program.ts";
 import { root } from "./root.ts";
 
 const start = [process.execPath, "examples/hello/start.ts"];

@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/prom
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runProgram } from "../../scripts/dockerfile/program.ts";
+import { runProgram } from "../support/program.ts";
 import { root } from "./root.ts";
 
 describe("templates/space, copied somewhere else", () => {

@@ -1,9 +1,9 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runProgram } from "../../scripts/dockerfile/program.ts";
 import { pack } from "../e2e/pack.ts";
 import { root } from "../e2e/root.ts";
+import { runProgram } from "../support/program.ts";
 import { pnpm, refusedCommands, runtimeCases } from "./cases.ts";
 import { type Check, runCase } from "./run-case.ts";
 

@@ -1,9 +1,9 @@
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { startProgram } from "../../scripts/dockerfile/program.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { freePort } from "../support/free-port.ts";
+import { startProgram } from "../support/program.ts";
 import type { RuntimeCase } from "./cases.ts";
 import { listeningPorts } from "./listening-sockets.ts";
 

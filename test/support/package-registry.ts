@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdir, readFile, symlink } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { runProgram } from "../../scripts/dockerfile/program.ts";
+import { runProgram } from "./program.ts";
 
 /** A registry of npm that has one package more than the usual one. */
 export interface PackageRegistry extends AsyncDisposable {

@@ -187,10 +187,7 @@ describe("A server launched with a tunnel", () => {
     await using server = serverWithSecret("s3cret-of-ours");
     const tunnel = { host: host.url, subdomain: "my-bot" };
     await server.launch({ port: 0, host: "127.0.0.1", tunnel });
-    await vi.waitFor(
-      () => expect(said("warn")).toEqual([expect.stringMatching(/^The name my-bot is taken/)]),
-      15_000,
-    );
+    await vi.waitFor(() => expect(said("warn")).toEqual([expect.stringMatching(/^The name my-bot is taken/)]), 15_000);
   });
 
   test("leaves no timer of its 72 hours behind when it is closed", async () => {

@@ -2,10 +2,10 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { buildImage } from "../../scripts/dockerfile/build.ts";
-import { startContainer } from "../../scripts/dockerfile/container.ts";
-import { parseDockerIgnore } from "../../scripts/dockerfile/ignore.ts";
-import { parseDockerfile } from "../../scripts/dockerfile/parse.ts";
+import { buildImage } from "../support/dockerfile/build.ts";
+import { startContainer } from "../support/dockerfile/container.ts";
+import { parseDockerIgnore } from "../support/dockerfile/ignore.ts";
+import { parseDockerfile } from "../support/dockerfile/parse.ts";
 import { freePort } from "../support/free-port.ts";
 
 describe("The runner of Dockerfiles refuses", () => {

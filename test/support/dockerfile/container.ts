@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { runProgram, startProgram } from "../program.ts";
 import { homeOf, type Image } from "./build.ts";
-import { runProgram, startProgram } from "./program.ts";
 
 /** A running image: its `CMD`, as its user. */
 export interface Container {

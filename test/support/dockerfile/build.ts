@@ -1,11 +1,11 @@
 import { chmod, chown, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { runProgram } from "../program.ts";
 import { createBaseImage } from "./base.ts";
 import { copyContext, copyInto } from "./copy.ts";
 import { parseDockerIgnore } from "./ignore.ts";
 import { type Instruction, parseDockerfile } from "./parse.ts";
-import { runProgram } from "./program.ts";
 
 /** A stage that was built: its file system is a folder, and there is nothing around it. */
 export interface Image {
