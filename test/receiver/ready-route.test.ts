@@ -171,4 +171,13 @@ describe("GET /ready", () => {
     await server.ready();
     expect(await ready(server)).toMatchObject({ status: 200 });
   });
+
+  test("is 200 again once the server is launched again after close()", async () => {
+    const server = openServer({ background: false });
+    const options = { port: 0, host: "127.0.0.1", ownsProcess: false };
+    await server.launch(options);
+    await server.close();
+    const { url } = await server.launch(options);
+    expect((await fetch(`${url}/ready`)).status).toBe(200);
+  });
 });
