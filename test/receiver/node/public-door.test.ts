@@ -28,6 +28,14 @@ function launchThrough(server: WebhooksServer, host: LocaltunnelServer) {
   return server.launch({ port: 0, host: "127.0.0.1", tunnel: { host: host.url, timeout: "15s" } });
 }
 
+/** Lets a tunnel that is lost be opened again at once. */
+function shortenWaits(): void {
+  const { pause } = systemClock;
+  vi.spyOn(systemClock, "pause").mockImplementation((milliseconds, signal) =>
+    pause(milliseconds < 15_000 ? 10 : milliseconds, signal),
+  );
+}
+
 function said(level: string): string[] {
   return logger.lines.filter((line) => line.level === level).map(({ msg }) => msg);
 }
@@ -159,10 +167,7 @@ describe("A server launched with a tunnel", () => {
   });
 
   test("says loudly that the address is another one now, and leads there", async () => {
-    const { pause } = systemClock;
-    vi.spyOn(systemClock, "pause").mockImplementation((milliseconds, signal) =>
-      pause(milliseconds < 15_000 ? 10 : milliseconds, signal),
-    );
+    shortenWaits();
     await using host = await startLocaltunnelServer();
     await using server = serverWithSecret("s3cret-of-ours");
     const launched = await launchThrough(server, host);
@@ -180,6 +185,26 @@ describe("A server launched with a tunnel", () => {
       msg: expect.stringMatching(/ANOTHER ADDRESS NOW: a webhook that points at the old one gets nothing until/),
     });
     expect((await deliver(launched.publicUrl, "s3cret-of-ours")).status).toBe(200);
+  });
+
+  test("logs the address before with each change of it", async () => {
+    shortenWaits();
+    await using host = await startLocaltunnelServer();
+    await using server = serverWithSecret("s3cret-of-ours");
+    const launched = await launchThrough(server, host);
+    const urls = [launched.publicUrl];
+    for (const changes of [1, 2]) {
+      await host.crash();
+      host.giveNamesAway();
+      host.comeBack();
+      await vi.waitFor(() => expect(said("warn")).toHaveLength(changes), 15_000);
+      urls.push(launched.publicUrl);
+    }
+    expect(new Set(urls).size).toBe(3);
+    expect(logger.lines.filter(({ level }) => level === "warn")).toMatchObject([
+      { urlBefore: urls[0], url: urls[1] },
+      { urlBefore: urls[1], url: urls[2] },
+    ]);
   });
 
   test("says it when the name that was wished for is somebody else's", async () => {
