@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, mkdtempSync, renameSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -79,6 +79,20 @@ describe("A page of a large file that is damaged", () => {
       { outcome: "abandoned" },
       { outcome: "succeeded" },
     ]);
+  });
+
+  test("is no problem any more once another file was put in its place", async () => {
+    const file = largeFile();
+    damage(file, pagesWith(file, { name: "deliveries_queued", kind: "leaf", text: "bad" }).slice(0, 1));
+    const { inbox } = openInbox({ file });
+    work(inbox, () => succeeded, { endpoint: "bad", concurrency: 20 });
+    await waitFor(async () => expect(await inbox.problems()).toMatchObject([{ code: "INBOX_DAMAGED" }]));
+    const another = inboxFile();
+    await openInbox({ file: another }).inbox.close(0);
+    // It has indexes of its own.
+    renameSync(another, file);
+    await waitFor(async () => expect(await inbox.problems()).toEqual([]));
+    await waitFor(async () => expect((await inbox.counts()).bad).toMatchObject({ succeeded: waiting }));
   });
 
   test("aborts no handler whose delivery is on it, only one that another process has taken over", async () => {
