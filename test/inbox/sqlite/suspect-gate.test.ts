@@ -133,6 +133,25 @@ describe("A suspect", () => {
     expect(running).toMatchObject([{ id: "first" }, { id: "second" }]);
   });
 
+  test("holds others back for no longer than at first, once the one before it is gone", () => {
+    const { gate, clock, suspects } = openGate();
+    const lookAt = (now: number) => {
+      clock.now = now;
+      gate.look();
+    };
+    suspects.push({ id: "first", dueAt: 0 });
+    gate.enter();
+    // Others are held back for one second, and later for two.
+    for (const now of [0, 1_000, 2_000, 4_000]) lookAt(now);
+    suspects.pop();
+    lookAt(6_000);
+    suspects.push({ id: "second", dueAt: 0 });
+    lookAt(6_000);
+    expect(gate.enter()).toBe(false);
+    lookAt(6_000 + firstHoldMs);
+    expect(gate.enter()).toBe(true);
+  });
+
   test("that cannot be taken is tried again at the next look only", async () => {
     const { gate, suspects, running, woken } = openGate();
     suspects.push({ id: "s", dueAt: 0 });
