@@ -178,6 +178,23 @@ export function describeServerHealth(
       await vi.waitFor(async () => expect(await body()).toBeUndefined(), { timeout: 15_000 });
     });
 
+    test("are forgotten after the retention that it had, which a prune stores again where it is gone", async () => {
+      const { inbox, url } = await open();
+      work(inbox, () => succeeded, { retentionMs: hourMs });
+      await inbox.accept(arrival("done"));
+      await reached(inbox, "done", "succeeded");
+      const registry = rawQueue(url, "#endpoints");
+      const readEntry = () => registry.getJob(jobIdOf("retrain"));
+      await vi.waitFor(async () => expect((await readEntry())?.data).toMatchObject({ retentionMs: hourMs }), {
+        timeout: 15_000,
+      });
+      await (await readEntry())?.updateData({ id: "retrain", body: "" });
+      expect(await inbox.prune()).toBe(0);
+      await inbox.close(0);
+      const { inbox: after } = await open({ url, now: () => Date.now() + 2 * hourMs });
+      expect(await after.prune()).toBe(1);
+    });
+
     test("are forgotten after 14 days where its retention is unknown", async () => {
       const { url, later } = await leftBehind({ retentionMs: 1 });
       const entry = await rawQueue(url, "#endpoints").getJob(jobIdOf("retrain"));
