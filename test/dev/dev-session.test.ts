@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -140,6 +140,16 @@ describe("A session with a local Hub", () => {
     expect(JSON.stringify(events)).not.toContain(made);
     await session.close();
     expect(findSessionSecret(url)).toBeUndefined();
+  });
+
+  test("leaves nothing behind in the temporary folder", async () => {
+    const project = await openProject();
+    vi.stubEnv("TMPDIR", project.path);
+    const { session } = await startIn(project);
+    const passing = () => readdirSync(project.path).filter((name) => name.startsWith("hub-webhooks-dev-"));
+    expect(passing()).toHaveLength(1);
+    await session.close();
+    expect(passing()).toEqual([]);
   });
 
   test.each([
