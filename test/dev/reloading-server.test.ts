@@ -203,6 +203,22 @@ describe.concurrent("A server that is loaded anew", () => {
   });
 });
 
+test("A change takes the place of a restart that is due", async (context) => {
+  await using project = await makeProject(files);
+  const timers = watchTimers();
+  const restartAfterMs = 765;
+  const { deliver, until } = startIn(project, context, { restartAfterMs });
+  await deliver("word");
+  await new Promise((resolve) => setTimeout(resolve, restartAfterMs + 10));
+  await expect(deliver("die")).rejects.toThrow();
+  await until("restarts: The server's process has ended by itself");
+  await project.write("server.ts", serverFile("two"));
+  await expect.poll(() => deliver("word"), patience).toEqual(["two", "first"]);
+  const restarts = timers.of(restartAfterMs);
+  expect(restarts).toHaveLength(1);
+  expect(restarts.filter(({ cleared }) => cleared === 0)).toEqual([]);
+});
+
 describe("What watches sources", () => {
   test("takes one whose folder is gone, and watches the others", async () => {
     await using project = await makeProject({ "lib/a.ts": "" });
