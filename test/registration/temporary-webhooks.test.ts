@@ -274,6 +274,23 @@ describe("What a session leaves behind", () => {
     expect(deadlines).toEqual([5_000]);
   });
 
+  test("is deleted at once where the answer is longer than expected and does not end", async () => {
+    const scene = await openScene();
+    const url = await listenWith((_request, response) => void response.write("it lives and lives"));
+    const of = { id: "former", alive: { url, answer: "it lives" } };
+    await (await TemporaryWebhooks.open({ hub: scene.client, state: scene.state, session: of })).sync(wish);
+    const deadlines: AbortSignal[] = [];
+    const { timeout } = AbortSignal;
+    vi.spyOn(AbortSignal, "timeout").mockImplementation((milliseconds) => {
+      const deadline = timeout(milliseconds);
+      deadlines.push(deadline);
+      return deadline;
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    expect(await cleanUp(scene)).toHaveLength(2);
+    expect(deadlines).toMatchObject([{ aborted: false }]);
+  });
+
   test("stays noted when the Hub does not list its webhooks, which is reported", async () => {
     const scene = await openScene();
     await notePending(scene);
