@@ -1,27 +1,27 @@
 import type { WebhookError } from "../core/errors.ts";
 import type { WebhookPayload } from "./schema.ts";
 
-/** One message of the Hub to one endpoint, free of how it came: over HTTP, as a job or out of a test. */
+/** A webhook delivery to one endpoint, independent of its transport: HTTP, a job or a test. */
 export interface Delivery<Payload = WebhookPayload> {
-  /** The `Webhook-Id`, which the Hub keeps on retries and replays; made here when none came. */
+  /** The `Webhook-Id`, which stays the same when the Hub retries or replays it; generated if the request has none. */
   readonly id: string;
-  /** Name of the endpoint it is for. */
+  /** The name of the endpoint. */
   readonly endpoint: string;
-  /** The body exactly as it arrived. */
+  /** The body exactly as it was received. */
   readonly body: string;
-  /** The body, parsed and checked. */
+  /** The parsed and validated body. */
   readonly payload: Payload;
-  /** When it came in. */
+  /** When it was first received. */
   readonly receivedAt: Date;
-  /** Counts from 1. */
+  /** The number of this attempt, from 1. */
   readonly attempt: number;
 }
 
-/** How the run of a handler on a delivery ended. */
+/** The result of running a handler on a delivery. */
 export type Outcome =
-  /** What the handler returned. */
+  /** The handler returned `result`. */
   | { readonly status: "succeeded"; readonly result: unknown }
-  /** Why the filter did not want it. */
+  /** The filter did not match. */
   | { readonly status: "ignored"; readonly reason: string }
-  /** What went wrong, and when it is tried again where the handler asked for a time. */
+  /** The handler failed. `retryAt` is set if it asked for a retry at a certain time. */
   | { readonly status: "failed"; readonly error: WebhookError; readonly retryAt?: Date };

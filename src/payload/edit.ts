@@ -1,26 +1,25 @@
 import { WebhookError } from "../core/errors.ts";
 
-/** One change of a payload: a value that is put at a path, or what stands there taken away. */
+/** One change of a payload: sets or removes the value at a path. */
 export interface PayloadEdit {
-  /** Keys with dots between them; numbers count the items of a list from 0: `updatedRefs.0.ref`. */
+  /** Keys separated by dots; numbers are list indexes from 0: `updatedRefs.0.ref`. */
   path: string;
   /** Any JSON value. */
   value?: unknown;
-  /** Takes away what stands there, in place of a `value`. */
+  /** Removes the value at the path. */
   remove?: true | undefined;
 }
 
-/** Whether a text is a path of {@link PayloadEdit}: keys with dots between them, none of them empty. */
+/** Whether a text is a path of {@link PayloadEdit}: keys separated by dots, none of them empty. */
 export function isEditPath(text: string): boolean {
   return text.split(".").every((key) => key !== "");
 }
 
 /**
- * Applies edits to a payload, one after another, and returns the payload that comes of it; the one that was given stays
- * as it is. Objects and lists on the way are made where there is nothing or `null`; a list may grow by one item at a
- * time. To take away what is not there changes nothing, and so does any path with `__proto__` in it.
+ * Applies edits to a copy of a payload, in order. Creates missing objects and lists on the path; a list grows by one item at
+ * a time. Removing a missing value changes nothing, and neither does a path with `__proto__`.
  *
- * @throws `ARGUMENT_INVALID` when a path leads into a text, a number or a truth value, or beside the items of a list.
+ * @throws `ARGUMENT_INVALID` when a path continues below a text, number or boolean, or skips items of a list.
  * @example
  * ```ts
  * editPayload(payload, [{ path: "repo.private", value: true }, { path: "repo.tags", remove: true }]);
@@ -30,65 +29,87 @@ export function editPayload(payload: object, edits: readonly PayloadEdit[]): Rec
   let edited: Record<string, unknown> = { ...payload };
   for (const edit of edits) {
     const keys = edit.path.split(".");
-    if (!keys.includes("__proto__")) edited = changedObject(edited, { edit, keys, depth: 0 });
+    if (!keys.includes("__proto__")) edited = editObject(edited, { edit, keys, depth: 0 });
   }
   return edited;
 }
 
-/** An edit on its way down: `keys[depth]` is the next to be taken. */
+/** The position of an edit while it descends: `keys[depth]` is next. */
 interface Step {
   edit: PayloadEdit;
   keys: readonly string[];
   depth: number;
 }
 
-function changed(value: unknown, step: Step): unknown {
+function editValue(value: unknown, step: Step): unknown {
   const { edit, keys, depth } = step;
   if (depth === keys.length) return edit.value;
-  if (Array.isArray(value)) return changedList(value, step);
-  if (typeof value === "object" && value !== null) return changedObject({ ...value }, step);
+  if (Array.isArray(value)) return editList(value, step);
+  if (typeof value === "object" && value !== null) return editObject({ ...value }, step);
   if (edit.remove) return value;
-  if (value !== undefined && value !== null) throw wrongPath(step, `there is no object or list but a ${typeof value}`);
-  return /^\d+$/.test(keys[depth] ?? "") ? changedList([], step) : changedObject({}, step);
+  if (value !== undefined && value !== null) throw wrongPath(step, `is a ${typeof value}, not an object or a list`);
+  return /^\d+$/.test(keys[depth] ?? "") ? editList([], step) : editObject({}, step);
 }
 
-function changedObject(object: Record<string, unknown>, step: Step): Record<string, unknown> {
+function editObject(object: Record<string, unknown>, step: Step): Record<string, unknown> {
   const key = step.keys[step.depth] ?? "";
-  // What every object inherits, such as "constructor", is no field of it.
+  // Inherited names such as "constructor" are not fields of the payload.
   const isThere = Object.hasOwn(object, key);
   if (!isThere && step.edit.remove) return object;
-  if (isRemoved(step)) {
+  if (isRemoval(step)) {
     const { [key]: _removed, ...rest } = object;
     return rest;
   }
-  return { ...object, [key]: changed(isThere ? object[key] : undefined, deeper(step)) };
+  return { ...object, [key]: editValue(isThere ? object[key] : undefined, descend(step)) };
 }
 
-function changedList(list: readonly unknown[], step: Step): readonly unknown[] {
+function editList(list: readonly unknown[], step: Step): readonly unknown[] {
   const key = step.keys[step.depth] ?? "";
   const index = /^\d+$/.test(key) ? Number(key) : Number.POSITIVE_INFINITY;
   if (index < list.length) {
-    return isRemoved(step)
+    return isRemoval(step)
       ? list.toSpliced(index, 1)
-      : list.map((item, at) => (at === index ? changed(item, deeper(step)) : item));
+      : list.map((item, at) => (at === index ? editValue(item, descend(step)) : item));
   }
   if (step.edit.remove) return list;
-  if (index > list.length) throw wrongPath(step, `there is a list, whose next item would be ${list.length}`);
-  return [...list, changed(undefined, deeper(step))];
+  if (index > list.length) throw wrongPath(step, `is a list, and its next item is ${list.length}`);
+  return [...list, editValue(undefined, descend(step))];
 }
 
-/** Whether this key is the last one of what is to be taken away. */
-function isRemoved({ edit, keys, depth }: Step): boolean {
+/** Whether the edit removes this key. */
+function isRemoval({ edit, keys, depth }: Step): boolean {
   return edit.remove === true && depth === keys.length - 1;
 }
 
-function deeper({ edit, keys, depth }: Step): Step {
+function descend({ edit, keys, depth }: Step): Step {
   return { edit, keys, depth: depth + 1 };
 }
 
 function wrongPath({ edit, keys, depth }: Step, found: string): WebhookError {
   const place = keys.slice(0, depth).join(".");
-  return new WebhookError(`The payload cannot be edited at "${edit.path}": at "${place}" ${found}.`, {
+  return new WebhookError(`Cannot edit "${edit.path}": the value at "${place}" ${found}.`, {
     code: "ARGUMENT_INVALID",
   });
+}
+
+/**
+ * Merges `changes` into a copy of `base`: objects key by key, everything else as a whole. `undefined` removes a key.
+ */
+export function deepMerge(base: object, changes: object): Record<string, unknown> {
+  const merged: Record<string, unknown> = { ...base };
+  for (const [key, change] of Object.entries(changes)) {
+    // Assigning it would set the prototype.
+    if (key === "__proto__") continue;
+    if (change === undefined) delete merged[key];
+    else merged[key] = isRecord(change) ? deepMerge(asRecord(merged[key]), change) : change;
+  }
+  return merged;
+}
+
+function asRecord(value: unknown): object {
+  return isRecord(value) ? value : {};
+}
+
+function isRecord(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -6,18 +6,19 @@ import {
   type RepoType,
   repoTypes,
   type Scope,
+  scopes,
   type WebhookPayload,
 } from "./schema.ts";
 import { actionOf, coversScope, hasShapeOf } from "./scope.ts";
 
-/** A repository as `type:name`. `*` stands for anything but a slash, `**` for anything, in both parts. */
+/** Repositories as `type:name`. In both parts, `*` matches anything except a slash, and `**` matches anything. */
 export type RepoPattern = `${RepoType}:${string}`;
 
-/** Which deliveries an endpoint wants. Each field takes one value or several; all fields that are given must match. */
+/** Which deliveries an endpoint receives. Each field takes one value or a list; all fields must match. */
 export interface FilterOptions {
   /**
-   * Scopes, each with all narrower ones: `"repo"` takes `repo.content` and any `repo.*` to come. A narrower scope that
-   * is not known yet counts as an `update` of the broader one.
+   * Scopes, each including narrower ones: `"repo"` matches `repo.content` and any future `repo.*`. A narrower scope that
+   * this release does not know counts as an `update` of the broader one.
    */
   scope?: Scope | readonly Scope[];
   /** Actions: `create`, `delete`, `update`, `move`. */
@@ -25,23 +26,23 @@ export interface FilterOptions {
   /** Repositories as `type:name` with globs: `"dataset:me/data"`, `"model:me/*"`, `"*:acme/**"`. */
   repo?: RepoPattern | readonly RepoPattern[];
   /**
-   * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`: at least one of `updatedRefs` must match. The
-   * Hub also fires for `refs/pr/N` and `refs/convert/parquet`.
+   * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`: at least one of `updatedRefs` must match. The Hub
+   * also sends updates of `refs/pr/N` and `refs/convert/parquet`.
    */
   ref?: string | readonly string[];
 }
 
-/** Says why a payload is not wanted, or nothing when it is. */
+/** Returns why a payload does not match, or `undefined` if it does. */
 export type Filter = (payload: WebhookPayload) => string | undefined;
 
 /**
- * Turns filter options into one function.
+ * Creates a filter function; `undefined` if no option is set.
  *
- * @throws `OPTION_INVALID` when a field is empty or a repository is not written as `type:name`.
+ * @throws `OPTION_INVALID` when a field is empty or a repository has another form than `type:name`.
  * @example
  * ```ts
  * const filter = createFilter({ scope: "repo.content", repo: "dataset:me/*" });
- * filter(payload); // undefined, or for instance "repo model:me/net is not dataset:me/*"
+ * filter(payload); // undefined, or a reason such as "repo model:me/net is not dataset:me/*"
  * ```
  */
 export function createFilter(options: FilterOptions): Filter | undefined {
@@ -62,26 +63,26 @@ export function createFilter(options: FilterOptions): Filter | undefined {
 }
 
 /**
- * Says what looks like a slip in filter options: a value that the Hub does not send today. It may do so tomorrow, so
- * it is no error, but a filter that nothing passes is a silence that takes long to understand.
+ * Warns of filter values that the Hub does not send today. A filter that never matches is hard to debug, but the Hub may add
+ * values at any time, so these are no errors.
  */
-export function doubtsAbout({ scope, action, repo, ref }: FilterOptions): string[] {
+export function lintFilter({ scope, action, repo, ref }: FilterOptions): string[] {
   const unknown = (option: string, values: readonly string[], known: (value: string) => boolean, hint: string) =>
     values
       .filter((value) => !known(value) && !value.includes("*"))
-      .map((value) => `Option "${option}" is "${value}", which the Hub does not send today: ${hint}.`);
+      .map((value) => `Option "${option}" is "${value}", which the Hub does not send today. ${hint}.`);
   const all = (value: string | readonly string[] | undefined) => (typeof value === "string" ? [value] : (value ?? []));
   const isOneOf = (known: readonly string[]) => (value: string) => known.includes(value);
   return [
-    ...unknown("scope", all(scope), isKnownScope, "scopes are repo, repo.content, discussion and the like"),
-    ...unknown("action", all(action), isOneOf(actions), `actions are ${actions.join(", ")}`),
+    ...unknown("scope", all(scope), isKnownScope, `Known scopes: ${scopes.join(", ")}`),
+    ...unknown("action", all(action), isOneOf(actions), `Known actions: ${actions.join(", ")}`),
     ...unknown(
       "repo",
       all(repo).map((pattern) => pattern.split(":")[0] ?? ""),
       isOneOf(repoTypes),
-      `types are ${repoTypes.join(", ")}`,
+      `Known types: ${repoTypes.join(", ")}`,
     ),
-    ...unknown("ref", all(ref), (value) => value.startsWith("refs/"), 'write it in full, as in "refs/heads/main"'),
+    ...unknown("ref", all(ref), (value) => value.startsWith("refs/"), 'Use full refs such as "refs/heads/main"'),
   ];
 }
 
@@ -90,7 +91,7 @@ function scopeFilter(wanted: readonly string[]): Filter {
     const covering = wanted.filter((scope) => coversScope(scope, payload.event.scope));
     if (covering.length === 0) return `scope ${payload.event.scope} is not ${wanted.join(" or ")}`;
     if (covering.some((scope) => hasShapeOf(scope, payload))) return undefined;
-    return `scope ${payload.event.scope} does not have what ${covering.join(" or ")} promises`;
+    return `scope ${payload.event.scope} lacks fields of ${covering.join(" or ")}`;
   };
 }
 
@@ -105,9 +106,11 @@ function repoFilter(wanted: readonly string[]): Filter {
   const patterns = wanted.map((pattern) => {
     const colon = pattern.indexOf(":");
     if (colon < 1 || colon === pattern.length - 1) {
-      throw optionError(
-        `Option "repo" is ${JSON.stringify(pattern)}: write the type too, as in "dataset:${pattern.replaceAll(":", "") || "me/data"}", or "*:" for every type.`,
-      );
+      throw optionError({
+        option: "repo",
+        value: pattern,
+        expected: `type:name, as in "dataset:${pattern.replaceAll(":", "") || "me/data"}", or "*:" for all types`,
+      });
     }
     return globToRegExp(pattern);
   });
@@ -117,12 +120,12 @@ function repoFilter(wanted: readonly string[]): Filter {
   };
 }
 
-/** Far beyond what the Hub takes for one. A glob with two stars takes the square of it in steps. */
-const longestRef = 512;
+/** The Hub allows far less. Matching a glob with several stars takes quadratic time. */
+const maxRefLength = 512;
 
 function refFilter(wanted: readonly string[]): Filter {
   const patterns = wanted.map(globToRegExp);
-  const isWanted = (ref: string) => ref.length <= longestRef && patterns.some((pattern) => pattern.test(ref));
+  const isWanted = (ref: string) => ref.length <= maxRefLength && patterns.some((pattern) => pattern.test(ref));
   return (payload) => {
     const updated = payload.updatedRefs?.some(({ ref }) => isWanted(ref));
     return updated ? undefined : `no updated ref is ${wanted.join(" or ")}`;
@@ -132,10 +135,9 @@ function refFilter(wanted: readonly string[]): Filter {
 function listOf(option: string, value: string | readonly string[]): readonly string[] {
   const list = typeof value === "string" ? [value] : value;
   if (list.length > 0 && list.every((item) => typeof item === "string" && item !== "")) return list;
-  throw optionError(`Option "${option}" is empty: give at least one value, or leave it out to take everything.`);
+  throw optionError(`Option "${option}" is empty. Set at least one value, or leave it out to match everything.`);
 }
 
-/** `**` is anything, `*` anything but a slash, every other character itself. */
 function globToRegExp(glob: string): RegExp {
   const source = glob
     .split(/(\*{1,2})/)

@@ -2,20 +2,19 @@ import { WebhookError } from "../core/errors.ts";
 import { readOwnField } from "../core/read-field.ts";
 import { schemaOf, type WebhookPayload } from "./schema.ts";
 
-/** How many problems an answer names: enough to mend the sender, too few to be a burden. */
-const problemsNamed = 3;
+/** Enough to fix the sender, and a short response. */
+const maxListedProblems = 3;
 
-/** One thing that is wrong with a value: the shape shared by zod and every other Standard Schema. */
+/** A validation issue, as zod and every other Standard Schema report it. */
 interface Problem {
   readonly message: string;
   readonly path?: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined;
 }
 
 /**
- * Checks that a value is a payload of the Hub, version 3, and returns that same value: fields that no schema knows
- * stay in place.
+ * Validates a payload of the Hub, version 3, and returns the same value: unknown fields are kept.
  *
- * @throws `PAYLOAD_INVALID` (422), naming the first few paths that are wrong and never what stands there.
+ * @throws `PAYLOAD_INVALID` (422), with the first invalid paths but never their values.
  * @example
  * ```ts
  * const payload = parsePayload(JSON.parse(process.env.WEBHOOK_PAYLOAD ?? ""));
@@ -32,7 +31,7 @@ function assertPayload(value: unknown): asserts value is WebhookPayload {
   if (!result.success) throw payloadInvalid(result.error.issues);
 }
 
-/** Reads the two fields that decide which schema counts, out of a value that may be anything. */
+/** The two fields that choose the schema. */
 function scopeAndType(value: unknown): { scope: unknown; type: unknown } {
   return {
     scope: readOwnField(readOwnField(value, "event"), "scope"),
@@ -40,12 +39,12 @@ function scopeAndType(value: unknown): { scope: unknown; type: unknown } {
   };
 }
 
-/** The refusal of a payload, with the first few of its problems. */
+/** The error of an invalid payload, with its first problems. */
 export function payloadInvalid(problems: readonly Problem[]): WebhookError {
   const named = problems
-    .slice(0, problemsNamed)
+    .slice(0, maxListedProblems)
     .map((problem) => `${pathOf(problem) || "payload"}: ${problem.message.slice(0, 120)}`);
-  const more = problems.length > problemsNamed ? ` (and ${problems.length - problemsNamed} more)` : "";
+  const more = problems.length > maxListedProblems ? ` (and ${problems.length - maxListedProblems} more)` : "";
   return new WebhookError(`Invalid payload: ${named.join("; ")}${more}.`, { code: "PAYLOAD_INVALID", status: 422 });
 }
 

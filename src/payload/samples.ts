@@ -1,8 +1,8 @@
-import { overlay } from "./overlay.ts";
+import { deepMerge } from "./edit.ts";
 import type { KnownScope, WebhookPayload } from "./schema.ts";
 import type { PayloadOf } from "./scope.ts";
 
-/** Any part of a payload, to be laid over a sample of it. Lists are replaced whole. */
+/** Any part of a payload, to merge into a sample. Lists are replaced as a whole. */
 export type DeepPartial<Value> = Value extends string | readonly unknown[]
   ? Value
   : Value extends object
@@ -22,8 +22,8 @@ const oldSha = "ce9a4674fa833a68d5a73ec355f0ea95eedd60b7";
 const newSha = "575db8b7a51b6f85eb06eee540738584589f131c";
 
 /**
- * A payload of the Hub as it really looks, for tests: complete for its scope, with `changes` laid over it. A bucket's
- * `repo.content` lists files, every other one refs; URLs follow the repository's name.
+ * Creates a realistic payload of the Hub for tests: complete for its scope, with `changes` merged into it. The `repo.content`
+ * of a bucket lists files, that of other repositories refs. URLs match the name of the repository.
  *
  * @example
  * ```ts
@@ -39,30 +39,30 @@ export function webhookPayload<
   const type = changes?.repo?.type ?? "dataset";
   const name = changes?.repo?.name ?? "acme/data";
   const sample = samplePayload({ scope, type, name, baseUrl: "https://huggingface.co", discussion });
-  return overlay(sample, changes ?? {}) as PayloadOf<Scope, TypeIn<Changes>>;
+  return deepMerge(sample, changes ?? {}) as PayloadOf<Scope, TypeIn<Changes>>;
 }
 
-/** What a sample is made of. */
+/** The values in a sample. */
 export interface SampleSubject {
   scope: KnownScope;
   type: string;
   name: string;
-  /** What its URLs begin with, without a trailing slash. */
+  /** The prefix of its URLs, without a trailing slash. */
   baseUrl: string;
-  /** Its discussion, on the scopes that have one. */
+  /** The discussion, for scopes that have one. */
   discussion: { num: number; id: string; commentId: string; authorId: string };
 }
 
-/** A payload that is complete for its scope. */
+/** Creates a payload that is complete for its scope. */
 export function samplePayload(subject: SampleSubject): Record<string, unknown> {
-  return { ...common(subject), ...furtherKeys(subject) };
+  return { ...commonFields(subject), ...scopeFields(subject) };
 }
 
 function webPath({ type, name }: SampleSubject): string {
   return type === "model" ? name : `${type}s/${name}`;
 }
 
-function common(subject: SampleSubject) {
+function commonFields(subject: SampleSubject) {
   const { scope, type, name, baseUrl } = subject;
   const isRepoScope = scope.startsWith("repo");
   return {
@@ -82,7 +82,7 @@ function common(subject: SampleSubject) {
   };
 }
 
-function furtherKeys(subject: SampleSubject) {
+function scopeFields(subject: SampleSubject) {
   const { scope, type } = subject;
   switch (scope) {
     case "repo":
@@ -95,11 +95,11 @@ function furtherKeys(subject: SampleSubject) {
       return { updatedConfig: { private: false } };
     case "discussion":
     case "discussion.comment":
-      return discussionKeys(subject);
+      return discussionFields(subject);
   }
 }
 
-function discussionKeys(subject: SampleSubject) {
+function discussionFields(subject: SampleSubject) {
   const { type, name, baseUrl, discussion } = subject;
   const path = `discussions/${discussion.num}`;
   const web = `${baseUrl}/${webPath(subject)}/${path}`;

@@ -1,36 +1,36 @@
 import * as z from "zod";
 
 /*
- * What a delivery says, version 3 of the payload. A schema asks for what a handler may rely on and leaves everything
- * else alone: the Hub adds fields, scopes, actions and repository types without notice and counts every refusal
- * against the webhook. A handler gets the payload as it was sent, so a field that no schema knows is still there.
+ * The payload of a delivery, version 3. The schemas require only the fields that handlers rely on: the Hub adds fields,
+ * scopes, actions and repository types without notice, and counts every error response against the webhook. Handlers get the
+ * payload as it was sent, including unknown fields.
  */
 
-/** The repository types known today; a payload may carry a newer one. */
+/** The repository types of today; a payload may have a newer one. */
 export const repoTypes = ["model", "dataset", "space", "bucket", "kernel"] as const;
-/** The actions known today; a payload may carry a newer one. */
+/** The actions of today; a payload may have a newer one. */
 export const actions = ["create", "delete", "update", "move"] as const;
-/** The states of a discussion known today; a payload may carry a newer one. */
+/** The states of a discussion of today; a payload may have a newer one. */
 export const discussionStatuses = ["draft", "open", "closed", "merged"] as const;
 
-/** Names and ids end up in log lines and answers: a megabyte of them is no name. The Hub's own stay below 200. */
-const longestName = 512;
-const name = z.string().max(longestName);
+/** Names and IDs are part of log lines and responses, so they must be short. Those of the Hub are below 200 characters. */
+const maxNameLength = 512;
+const name = z.string().max(maxNameLength);
 
-/** Any name, with the known ones kept in the type so that editors complete them. */
+/** Any name. The type keeps the known ones, so that editors complete them. */
 function openEnum<const Known extends readonly string[]>(_known: Known) {
   return z.custom<Known[number] | (string & {})>(
-    (value) => typeof value === "string" && value.length <= longestName,
-    `expected a string of at most ${longestName} characters`,
+    (value) => typeof value === "string" && value.length <= maxNameLength,
+    `expected a string of at most ${maxNameLength} characters`,
   );
 }
 
-/** How many broken items of one list are looked at: a list of a hundred thousand must not cost a second and 60 MB. */
-const problemsPerList = 3;
+/** Validating a list with a hundred thousand invalid items would take a second and 60 MB. */
+const maxProblemsPerList = 3;
 
 /**
- * A list whose check gives up after a few broken items. Not a transform of `z.array`, which would cost more than the rest
- * of a payload: nobody asks for the list that zod builds.
+ * A list whose validation stops after a few invalid items. `z.array` would also build a copy of the list, which costs more
+ * than the rest of the validation.
  */
 function listOf<Item extends z.ZodType>(item: Item) {
   return z.custom<z.output<Item>[]>().check(({ value, issues }) => {
@@ -38,15 +38,15 @@ function listOf<Item extends z.ZodType>(item: Item) {
       issues.push({ code: "invalid_type", expected: "array", input: value });
       return;
     }
-    let broken = 0;
+    let invalid = 0;
     for (const [index, input] of value.entries()) {
       const result = item.safeParse(input);
       if (result.success) continue;
-      for (const issue of result.error.issues.slice(0, problemsPerList)) {
+      for (const issue of result.error.issues.slice(0, maxProblemsPerList)) {
         issues.push({ code: "custom", message: issue.message, path: [index, ...issue.path], input });
       }
-      broken += 1;
-      if (broken === problemsPerList) break;
+      invalid += 1;
+      if (invalid === maxProblemsPerList) break;
     }
   });
 }
@@ -60,9 +60,9 @@ const repo = z.object({
   private: z.boolean(),
   url: z.object({ web: z.string(), api: z.string().optional() }),
   owner: z.object({ id: z.string() }),
-  /** Commit at the head of the main branch; on scopes of the `repo` family only, and never on a bucket. */
+  /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
   headSha: z.string().optional(),
-  /** Of a Space: the first label of its host name. */
+  /** The first label of the host name of a Space. */
   subdomain: z.string().optional(),
   tags: listOf(z.string()).optional(),
 });
@@ -88,7 +88,7 @@ const updatedFile = z.object({
 });
 
 const updatedConfig = z.object({
-  /** Absent when what changed is not something that the Hub reports. */
+  /** Missing if the Hub does not report the change. */
   private: z.boolean().optional(),
 });
 
@@ -103,7 +103,7 @@ const discussion = z.object({
   author: z.object({ id: z.string() }),
   url: z.object({ web: z.string(), api: z.string() }),
   pinned: z.boolean().optional(),
-  /** Of a pull request. */
+  /** Only on pull requests. */
   changes: z.object({ base: z.string(), mergeCommitId: z.string().optional() }).optional(),
 });
 
@@ -112,7 +112,7 @@ const comment = z.object({
   author: z.object({ id: z.string() }),
   hidden: z.boolean(),
   url: z.object({ web: z.string() }),
-  /** Absent while the comment is hidden. */
+  /** Missing while the comment is hidden. */
   content: z.string().optional(),
 });
 
@@ -139,31 +139,30 @@ const anyRepoPayload = contentPayload.extend({
 const anyPayload = anyRepoPayload.extend({ discussion: discussion.optional(), comment: comment.optional() });
 
 /**
- * The body of a delivery of any scope, version 3. `event`, `repo` and `webhook` are always there; the rest depends on
- * `event.scope`: narrow it with {@link isScope} or with the `scope` option of an endpoint. What has been checked are
- * those three and the fields that belong to the scope, so of a scope that this release does not know only those three.
- * An optional field of another scope (`comment` on `repo.content`, say) is passed on as it came: its type says what the
- * Hub sends, and nobody has looked at it.
+ * The payload of a delivery of any scope, version 3. `event`, `repo` and `webhook` are always present; the other fields
+ * depend on `event.scope`: narrow the type with {@link isScope} or with the `scope` option of an endpoint. Only these three
+ * and the fields of the scope are validated, and only these three for an unknown scope. Optional fields of other scopes (such
+ * as `comment` on `repo.content`) are not validated.
  */
 export type WebhookPayload = z.output<typeof anyPayload>;
 /**
- * A delivery of scope `repo` or any narrower one: `repo.content`, `repo.config` and those to come. Its optional fields
- * have been checked on the scope that they belong to, and on no other: see {@link WebhookPayload}.
+ * A payload of scope `repo` or any narrower one: `repo.content`, `repo.config` and future ones. Optional fields are validated
+ * only on their own scope: see {@link WebhookPayload}.
  */
 export type RepoPayload = z.output<typeof anyRepoPayload>;
-/** A delivery of scope `repo.content`: `updatedRefs` of a git repository, `updatedFiles` of a bucket. */
+/** A payload of scope `repo.content`: `updatedRefs` for git repositories, `updatedFiles` for buckets. */
 export type RepoContentPayload = z.output<typeof contentPayload>;
-/** A delivery of scope `repo.content` of a model, a dataset or a Space. */
+/** A payload of scope `repo.content` of a model, a dataset or a Space. */
 export type GitContentPayload = z.output<typeof gitContentPayload>;
-/** A delivery of scope `repo.content` of a bucket. Above 10,000 entries the Hub cuts `updatedFiles`. */
+/** A payload of scope `repo.content` of a bucket. The Hub truncates `updatedFiles` to 10,000 entries. */
 export type BucketContentPayload = z.output<typeof bucketContentPayload>;
-/** A delivery of scope `repo.config`. `updatedConfig` is `{}` when the Hub does not report what changed. */
+/** A payload of scope `repo.config`. `updatedConfig` is `{}` when the Hub does not report what changed. */
 export type RepoConfigPayload = z.output<typeof repoConfigPayload>;
-/** A delivery of scope `discussion` or narrower; `comment` comes with a new discussion. */
+/** A payload of scope `discussion` or narrower; `comment` comes with a new discussion. */
 export type DiscussionPayload = z.output<typeof discussionPayload>;
-/** A delivery of scope `discussion.comment`. */
+/** A payload of scope `discussion.comment`. */
 export type DiscussionCommentPayload = z.output<typeof discussionCommentPayload>;
-/** What every payload has, whatever its scope. */
+/** The fields of every payload. */
 export type CommonPayload = z.output<typeof common>;
 
 const schemas = {
@@ -173,26 +172,25 @@ const schemas = {
   "discussion.comment": discussionCommentPayload,
 } as const;
 
-/** The scopes known today; a payload may carry a newer, narrower one such as `repo.config.dois`. */
+/** The scopes of today; a payload may have a newer, narrower one such as `repo.config.dois`. */
 export const scopes = ["repo", "repo.content", "repo.config", "discussion", "discussion.comment"] as const;
-/** A scope known today. */
+/** A scope of today. */
 export type KnownScope = (typeof scopes)[number];
-/** A scope: a known one, which editors complete, or one to come. */
+/** A scope: a known one, which editors complete, or a future one. */
 export type Scope = KnownScope | (string & {});
-/** A repository type: a known one, which editors complete, or one to come. */
+/** A repository type: a known one, which editors complete, or a future one. */
 export type RepoType = (typeof repoTypes)[number] | (string & {});
-/** What happened: a known action, which editors complete, or one to come. */
+/** What happened: a known action, which editors complete, or a future one. */
 export type Action = (typeof actions)[number] | (string & {});
 
-/** Whether this release knows the scope, and so what its payload must hold. */
+/** Whether this release has a schema for the scope. */
 export function isKnownScope(scope: string): scope is KnownScope {
   return (scopes as readonly string[]).includes(scope);
 }
 
 /**
- * The schema of what a payload of `scope` must hold. Which of the two lists `repo.content` carries depends on the
- * repository type: a bucket has files, a git repository refs, and of the other types (kernels) nothing is known.
- * A scope that is not known needs only what all have.
+ * The schema of a scope. The list in `repo.content` depends on the repository type: files for buckets, refs for git
+ * repositories, either for others (kernels). Unknown scopes need only the common fields.
  */
 export function schemaOf(scope: unknown, repoType: unknown): z.ZodType<CommonPayload> {
   if (typeof scope !== "string" || !isKnownScope(scope)) return common;
@@ -203,7 +201,7 @@ export function schemaOf(scope: unknown, repoType: unknown): z.ZodType<CommonPay
 
 const none: readonly string[] = [];
 
-/** The names in a payload that this release does not know: a new scope, action, repository type or version. */
+/** Unknown names in a payload: a new scope, action, repository type or version. */
 export function unknownNames({ event, repo, webhook }: WebhookPayload): readonly string[] {
   const known =
     isKnownScope(event.scope) &&

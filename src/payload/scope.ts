@@ -22,8 +22,8 @@ interface PayloadByScope {
 }
 
 /**
- * The payload type of a scope. `RepoType` narrows `repo.content` further: a bucket has `updatedFiles`, a model, a
- * dataset and a Space have `updatedRefs`.
+ * The payload type of a scope. `RepoType` narrows `repo.content` further: buckets have `updatedFiles`; models, datasets and
+ * Spaces have `updatedRefs`.
  */
 export type PayloadOf<Scope extends string, RepoType extends string = string> = Scope extends KnownScope
   ? Scope extends "repo.content"
@@ -38,30 +38,27 @@ type ContentPayloadOf<RepoType extends string> = RepoType extends "bucket"
     : RepoContentPayload;
 
 /**
- * Whether `scope` is `wanted` or narrower: the Hub's scopes are a hierarchy, so `repo` covers `repo.content` and a
- * `repo.config.dois` that does not exist yet.
+ * Whether `scope` is `wanted` or narrower. The Hub's scopes are a hierarchy: `repo` covers `repo.content` and future scopes
+ * such as `repo.config.dois`.
  */
 export function coversScope(wanted: string, scope: string): boolean {
   return scope === wanted || scope.startsWith(`${wanted}.`);
 }
 
-/**
- * The action to act upon. The Hub's rule for a scope that is not known yet: take it as an `update` of the broader one.
- */
+/** The action of a payload. By the Hub's rule, an unknown narrower scope counts as an `update` of the broader one. */
 export function actionOf(payload: WebhookPayload): Action {
   const { scope, action } = payload.event;
   return scope.includes(".") && !isKnownScope(scope) ? "update" : action;
 }
 
-/** Keeps a payload whose scope is any string from passing for a narrowed one, so that what is left is not `never`. */
+/** Keeps the type of the `else` branch of {@link isScope} from becoming `never`. */
 interface Scoped<Wanted extends string> {
   event: { scope: Wanted | `${Wanted}.${string}` };
 }
 
 /**
- * Whether a delivery is of `scope` or a narrower one, which narrows its type as well: TypeScript does not do so by
- * comparing the nested `event.scope`. A narrower scope that is not known yet counts only when it has what the broader
- * one promises.
+ * Whether a payload has `scope` or a narrower one. Narrows its type, which a comparison of the nested `event.scope` does not.
+ * An unknown narrower scope counts only if the payload has the fields of the broader one.
  *
  * @example
  * ```ts
@@ -77,7 +74,7 @@ export function isScope<Wanted extends KnownScope>(
   return coversScope(scope, payload.event.scope) && hasShapeOf(scope, payload);
 }
 
-/** A known scope was checked on arrival; a newer, narrower one has to be held against the one it stands in for. */
+/** Payloads of known scopes were validated on arrival; unknown, narrower ones are validated against the broader scope. */
 export function hasShapeOf(scope: string, payload: WebhookPayload): boolean {
   return isKnownScope(payload.event.scope) || schemaOf(scope, payload.repo.type).safeParse(payload).success;
 }

@@ -7,7 +7,7 @@ import type { QueueOptions } from "../inbox/inbox.ts";
 import { defaultRetentionMs } from "../inbox/retention.ts";
 import { type Backoff, createRetryPolicy } from "../inbox/retry-policy.ts";
 import type { Delivery } from "../payload/delivery.ts";
-import { createFilter, doubtsAbout, type Filter, type FilterOptions } from "../payload/filter.ts";
+import { createFilter, type Filter, type FilterOptions, lintFilter } from "../payload/filter.ts";
 import { parsePayload, payloadInvalid } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
 import type { PayloadOf } from "../payload/scope.ts";
@@ -99,8 +99,8 @@ export type PayloadFor<Options extends EndpointOptions> = Options extends { sche
 /** A route and all that stands behind it. */
 export interface Endpoint {
   readonly name: string;
-  /** What looks like a slip in its options. */
-  readonly doubts: readonly string[];
+  /** Warnings about its options, logged at startup. */
+  readonly warnings: readonly string[];
   /** The scopes that its filter takes; empty: all of them. */
   readonly scopes: readonly string[];
   /** Its filter for repositories, as it was written; empty: every one. */
@@ -167,7 +167,7 @@ export function createEndpoint(declaration: {
   );
   return {
     name: checkedName(name),
-    doubts: [...doubtsAbout(options), ...doubtsAboutTime({ background: options.background, timeoutMs })],
+    warnings: [...lintFilter(options), ...timeoutWarnings({ background: options.background, timeoutMs })],
     scopes,
     repos: listOf(options.repo),
     watch: readWatch(options.watch),
@@ -184,7 +184,7 @@ export function createEndpoint(declaration: {
 }
 
 /** A job may take its time; whoever answers the Hub may not. */
-function doubtsAboutTime({ background, timeoutMs }: { background: boolean | undefined; timeoutMs: number }): string[] {
+function timeoutWarnings({ background, timeoutMs }: { background: boolean | undefined; timeoutMs: number }): string[] {
   if (background || timeoutMs <= hubPatienceMs) return [];
   return [
     `Option "timeout" is ${timeoutMs / 1000} seconds, but the Hub gives up after 30, and counts that as a failure: add background: true, or leave the option out. Only in a job it is of use as it is.`,

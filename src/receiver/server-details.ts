@@ -20,7 +20,7 @@ export interface EndpointDetails {
   readonly scopes: readonly string[];
   readonly background: boolean;
   /** What looks like a slip in its options. */
-  readonly doubts: readonly string[];
+  readonly warnings: readonly string[];
 }
 
 /** A delivery that came with a job: nobody has to be checked, and nobody waits for an answer. */

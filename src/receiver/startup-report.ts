@@ -31,7 +31,7 @@ export class StartupReport {
     if (this.#told) return;
     this.#told = true;
     const { endpoints, secret, redaction, log } = this.#options;
-    for (const endpoint of endpoints.values()) this.#tellDoubts(endpoint);
+    for (const endpoint of endpoints.values()) this.#logWarnings(endpoint);
     for (const { call } of this.#unapplied) this.#warnUnapplied(call);
     for (const warning of secret.warnings(bindings)) log().warn(warning);
     if (redaction.shortNames.length > 0) {
@@ -61,7 +61,7 @@ export class StartupReport {
 
   /** Says of an endpoint that comes later what would have been said of it at the start. */
   added(endpoint: Endpoint): void {
-    if (this.#told) this.#tellDoubts(endpoint);
+    if (this.#told) this.#logWarnings(endpoint);
   }
 
   /**
@@ -84,7 +84,7 @@ export class StartupReport {
       );
   }
 
-  #tellDoubts({ name, doubts }: Endpoint): void {
-    for (const doubt of doubts) this.#options.log().warn({ endpoint: name }, doubt);
+  #logWarnings({ name, warnings }: Endpoint): void {
+    for (const warning of warnings) this.#options.log().warn({ endpoint: name }, warning);
   }
 }

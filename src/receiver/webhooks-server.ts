@@ -266,8 +266,8 @@ export class WebhooksServer {
   [serverDetails](): ServerDetails {
     const secret = this.#secret;
     return {
-      endpoints: [...this.#endpoints.values()].map(({ name, watch, domains, repos, scopes, background, doubts }) => ({
-        ...{ name, watch, domains, repos, scopes, doubts },
+      endpoints: [...this.#endpoints.values()].map(({ name, watch, domains, repos, scopes, background, warnings }) => ({
+        ...{ name, watch, domains, repos, scopes, warnings },
         background: background !== undefined,
       })),
       // Read when it is asked for: a job asks for none, and an unusable one must not end it.

@@ -15,7 +15,7 @@ export const serverDescription = z.object({
       scopes: z.array(z.string()).readonly(),
       background: z.boolean(),
       /** Likely mistakes in its options. An older copy of the package does not send them. */
-      doubts: z.array(z.string()).readonly().default([]),
+      warnings: z.array(z.string()).readonly().default([]),
     }),
   ),
   /** The first secret that the server accepts. */

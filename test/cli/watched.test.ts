@@ -23,12 +23,12 @@ describe("What --watch takes", () => {
     ["datset:me/data", 'Did you mean "dataset"?'],
     ["models:me/m", 'Did you mean "model"?'],
     ["Space:me/s", 'Did you mean "space"?'],
-    ["organisation:acme", "Types are model, dataset, space, bucket, kernel, user, org."],
-    ["constructor:x", "cannot be watched"],
-    [":me/data", "cannot be watched"],
-    ["me/data", "Give it as type:name"],
+    ["organisation:acme", "Valid types: model, dataset, space, bucket, kernel, user, org."],
+    ["constructor:x", "Unknown type"],
+    [":me/data", "Unknown type"],
+    ["me/data", "Use type:name"],
     ["654bbbc16f2ec14d77f109cc", "put that before --watch"],
-    ["org:", 'The name is missing: give it as "org:name".'],
+    ["org:", 'The name is missing. Use "org:name".'],
   ])("is refused with the remedy when it is %s", (text, remedy) => {
     expect(() => collectWatched(text, undefined)).toThrow(remedy);
   });

@@ -64,10 +64,10 @@ describe("An edit", () => {
   });
 
   test.each([
-    ["repo.name.first", '"repo.name" there is no object or list but a string'],
-    ["updatedRefs.2", '"updatedRefs" there is a list, whose next item would be 1'],
-    ["updatedRefs.first", '"updatedRefs" there is a list, whose next item would be 1'],
-    ["updatedRefs.-1", '"updatedRefs" there is a list'],
+    ["repo.name.first", '"repo.name" is a string, not an object or a list'],
+    ["updatedRefs.2", '"updatedRefs" is a list, and its next item is 1'],
+    ["updatedRefs.first", '"updatedRefs" is a list, and its next item is 1'],
+    ["updatedRefs.-1", '"updatedRefs" is a list'],
   ])("that leads nowhere is refused: %s", (path, told) => {
     expect(() => edited({ path, value: 1 })).toThrow(
       expect.objectContaining({ code: "ARGUMENT_INVALID", message: expect.stringContaining(told) }),

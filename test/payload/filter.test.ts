@@ -50,9 +50,7 @@ describe("The scope of a filter", () => {
 
   test("leaves out a narrower one without what the wanted one promises its handler", () => {
     const payload = parsePayload(readFixture("config-dois-unknown"));
-    expect(reason({ scope: "repo.config" }, payload)).toBe(
-      "scope repo.config.dois does not have what repo.config promises",
-    );
+    expect(reason({ scope: "repo.config" }, payload)).toBe("scope repo.config.dois lacks fields of repo.config");
     expect(reason({ scope: ["repo.config", "repo"] }, payload)).toBeUndefined();
   });
 });
@@ -207,7 +205,7 @@ describe("Options that make no sense", () => {
     expect(() => createFilter(options)).toThrow(
       expect.objectContaining({
         code: "OPTION_INVALID",
-        message: `Option "${field}" is empty: give at least one value, or leave it out to take everything.`,
+        message: `Option "${field}" is empty. Set at least one value, or leave it out to match everything.`,
       }),
     );
   });
@@ -229,7 +227,7 @@ describe("Options that make no sense", () => {
     expect(() => createFilter({ repo: "acme/data" })).toThrow(
       expect.objectContaining({
         code: "OPTION_INVALID",
-        message: expect.stringContaining('as in "dataset:acme/data", or "*:" for every type'),
+        message: expect.stringContaining('as in "dataset:acme/data", or "*:" for all types'),
       }),
     );
   });

@@ -17,14 +17,14 @@ describe("What can be watched", () => {
 
   test.each([
     ["datset:me/data", 'Did you mean "dataset"?'],
-    ["organisation:acme", "Types are model, dataset, space, bucket, kernel, user, org."],
-    ["toString:x", "cannot be watched"],
-    ["me/data", "Give it as type:name"],
+    ["organisation:acme", "Valid types: model, dataset, space, bucket, kernel, user, org."],
+    ["toString:x", "Unknown type"],
+    ["me/data", "Use type:name"],
     ["org:acme/data", 'The name of an org has no "/"'],
     ["user:me/data", 'The name of a user has no "/"'],
-    ["model:me/a,model:me/b", "Give several one by one"],
-    ["dataset:me/*", 'without "*"'],
-    ["dataset:", 'give it as "dataset:name"'],
+    ["model:me/a,model:me/b", "List several separately"],
+    ["dataset:me/*", 'no "*"'],
+    ["dataset:", 'Use "dataset:name"'],
   ])("is not %s: what to write instead is said", (text, remedy) => {
     expect(parseWatch(text)).toEqual({ problem: expect.stringContaining(remedy) });
   });

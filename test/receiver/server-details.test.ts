@@ -26,7 +26,7 @@ describe("What tools are told of a server", () => {
     expect(server[serverDetails]().endpoints).toEqual([
       {
         ...{ name: "second", watch: [{ type: "dataset", name: "me/data" }], domains: ["repo"] },
-        ...{ scopes: ["repo.config"], repos: ["dataset:me/*"], background: true, doubts: [] },
+        ...{ scopes: ["repo.config"], repos: ["dataset:me/*"], background: true, warnings: [] },
       },
       {
         name: "first",
@@ -35,7 +35,7 @@ describe("What tools are told of a server", () => {
         scopes: [],
         repos: [],
         background: false,
-        doubts: [],
+        warnings: [],
       },
     ]);
   });
@@ -117,10 +117,10 @@ describe("What an endpoint's webhook watches", () => {
 
   test.each<[string, object, string]>([
     ["a mistyped type", { watch: "datset:me/data" }, 'Did you mean "dataset"?'],
-    ["no type", { watch: ["org:acme", "me/data"] }, "Give it as type:name"],
+    ["no type", { watch: ["org:acme", "me/data"] }, "Use type:name"],
     ["a repository of an organization", { watch: "org:acme/data" }, 'has no "/"'],
     ["nothing", { watch: [] }, 'Option "watch" is empty'],
-    ["no text", { watch: { type: "org", name: "acme" } }, "Give it as type:name"],
+    ["no text", { watch: { type: "org", name: "acme" } }, "Use type:name"],
     ["a mistyped domain", { domains: ["discusion"] }, 'Did you mean "discussion"?'],
     ["no domain", { domains: [] }, 'Option "domains" is empty'],
     ["a domain of which the scope takes nothing", { scope: "repo.content", domains: ["discussion"] }, "give repo."],

@@ -23,7 +23,7 @@ describe.concurrent("The server of a file", () => {
           repos: [],
           scopes: [],
           background: false,
-          doubts: [],
+          warnings: [],
         },
         {
           name: "all",
@@ -35,7 +35,7 @@ describe.concurrent("The server of a file", () => {
           repos: ["dataset:me/*", "model:acme/x"],
           scopes: ["discussion.comment"],
           background: true,
-          doubts: [],
+          warnings: [],
         },
       ],
     });

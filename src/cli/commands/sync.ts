@@ -54,8 +54,8 @@ async function sync(
   const { describeServerFile } = await import("../../server-file/server-process.ts");
   const { registerSource } = await import("../../registration/register.ts");
   const source = await describeServerFile(findServerFile({ file }), { publicUrl: baseUrl });
-  for (const { name, doubts } of source.endpoints) {
-    for (const doubt of doubts) output.say(`note: Endpoint ${name}: ${doubt}`);
+  for (const { name, warnings } of source.endpoints) {
+    for (const warning of warnings) output.say(`note: Endpoint ${name}: ${warning}`);
   }
   if (source.endpoints.length > 0 && !(secret ?? source.secret)) {
     output.say(

@@ -1,6 +1,5 @@
 import { WebhookError } from "../../core/errors.ts";
-import { editPayload } from "../../payload/edit.ts";
-import { overlay } from "../../payload/overlay.ts";
+import { deepMerge, editPayload } from "../../payload/edit.ts";
 import { samplePayload } from "../../payload/samples.ts";
 import { isKnownScope, type KnownScope } from "../../payload/schema.ts";
 import { accountId, localUser, ownerOf } from "../accounts.ts";
@@ -109,7 +108,7 @@ export function happen(options: HappenOptions): EventOutcome {
   // A change that the event does not name is one that the Hub does not report.
   const unreported = known === "repo.config" && { updatedConfig: {} };
   const given = { ...event, webhook: undefined, edits: undefined };
-  const payload = overlay(overlay(sample, facts), { ...unreported, ...given });
+  const payload = deepMerge(deepMerge(sample, facts), { ...unreported, ...given });
   return { payload, repository: scope === "repo" && action === "delete" ? undefined : after };
 }
 

@@ -366,7 +366,7 @@ describe("Wrong usage of trigger", () => {
     ["a repository behind --set", ["--set", "a=1", ...toData], "put that before --set"],
     ["a repository behind --unset", ["--unset", "a", ...toData], "put that before --unset"],
     ["a value for --unset", [...toData, "--unset", "a=1"], "Give the path alone"],
-    ["a path that leads nowhere", [...toData, "--set", "repo.name.x=1"], 'at "repo.name" there is no object'],
+    ["a path that leads nowhere", [...toData, "--set", "repo.name.x=1"], 'at "repo.name" is a string'],
     ["a file that is not there", [...toData, "--file", "/nonexistent.json"], "cannot be read (ENOENT)"],
     ["a folder as file", [...toData, "--file", "/"], "cannot be read (EISDIR)"],
     ["no repetition", [...toData, "--repeat", "0"], "Give a number from 1 to 10000."],

@@ -1,5 +1,4 @@
-import { isEditPath, type PayloadEdit } from "../../../payload/edit.ts";
-import { overlay } from "../../../payload/overlay.ts";
+import { deepMerge, isEditPath, type PayloadEdit } from "../../../payload/edit.ts";
 import { schemaOf } from "../../../payload/schema.ts";
 import { readJson } from "../../read-input.ts";
 import type { Shell } from "../../shell.ts";
@@ -58,7 +57,7 @@ export function textAt(fields: Fields, outer: string, inner: string): string | u
 
 /** The fields for another repository: without what belongs to the one that they name. */
 export function withoutIdentity(fields: Fields): Fields {
-  return isFields(fields.repo) ? { ...fields, repo: overlay(fields.repo, identity) } : fields;
+  return isFields(fields.repo) ? { ...fields, repo: deepMerge(fields.repo, identity) } : fields;
 }
 
 /** The edits that turn any payload into a recorded one, but for its `webhook`. */
