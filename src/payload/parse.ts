@@ -1,6 +1,10 @@
+import { en } from "zod/locales";
 import { WebhookError } from "../core/errors.ts";
 import { readOwnField } from "../core/read-field.ts";
 import { schemaOf, type WebhookPayload } from "./schema.ts";
+
+// zod/mini, which keeps bundles small, has no messages of its own.
+const { localeError } = en();
 
 /** Enough to fix the sender, and a short response. */
 const maxListedProblems = 3;
@@ -27,7 +31,7 @@ export function parsePayload(value: unknown): WebhookPayload {
 
 function assertPayload(value: unknown): asserts value is WebhookPayload {
   const { scope, type } = scopeAndType(value);
-  const result = schemaOf(scope, type).safeParse(value);
+  const result = schemaOf(scope, type).safeParse(value, { error: localeError });
   if (!result.success) throw payloadInvalid(result.error.issues);
 }
 

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 
 /*
  * The payload of a delivery, version 3. The schemas require only the fields that handlers rely on: the Hub adds fields,
@@ -15,7 +15,7 @@ export const discussionStatuses = ["draft", "open", "closed", "merged"] as const
 
 /** Names and IDs are part of log lines and responses, so they must be short. Those of the Hub are below 200 characters. */
 const maxNameLength = 512;
-const name = z.string().max(maxNameLength);
+const name = z.string().check(z.maxLength(maxNameLength));
 
 /** Any name. The type keeps the known ones, so that editors complete them. */
 function openEnum<const Known extends readonly string[]>(_known: Known) {
@@ -32,7 +32,7 @@ const maxProblemsPerList = 3;
  * A list whose validation stops after a few invalid items. `z.array` would also build a copy of the list, which costs more
  * than the rest of the validation.
  */
-function listOf<Item extends z.ZodType>(item: Item) {
+function listOf<Item extends z.ZodMiniType>(item: Item) {
   return z.custom<z.output<Item>[]>().check(({ value, issues }) => {
     if (!Array.isArray(value)) {
       issues.push({ code: "invalid_type", expected: "array", input: value });
@@ -58,13 +58,13 @@ const repo = z.object({
   name,
   id: name,
   private: z.boolean(),
-  url: z.object({ web: z.string(), api: z.string().optional() }),
+  url: z.object({ web: z.string(), api: z.optional(z.string()) }),
   owner: z.object({ id: z.string() }),
   /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
-  headSha: z.string().optional(),
+  headSha: z.optional(z.string()),
   /** The first label of the host name of a Space. */
-  subdomain: z.string().optional(),
-  tags: listOf(z.string()).optional(),
+  subdomain: z.optional(z.string()),
+  tags: z.optional(listOf(z.string())),
 });
 
 const webhook = z.object({ id: name, version: z.number() });
@@ -73,23 +73,23 @@ const updatedRef = z.object({
   /** Such as `refs/heads/main`, `refs/pr/1` or `refs/convert/parquet`. */
   ref: z.string(),
   /** `null` when the ref was created. */
-  oldSha: z.string().nullable(),
+  oldSha: z.nullable(z.string()),
   /** `null` when the ref was deleted. */
-  newSha: z.string().nullable(),
+  newSha: z.nullable(z.string()),
 });
 
 const updatedFile = z.object({
   path: z.string(),
   /** An overwritten file is an `add`. */
   action: openEnum(["add", "delete"]),
-  xetHash: z.string().optional(),
+  xetHash: z.optional(z.string()),
   /** In bytes. */
-  size: z.number().optional(),
+  size: z.optional(z.number()),
 });
 
 const updatedConfig = z.object({
   /** Missing if the Hub does not report the change. */
-  private: z.boolean().optional(),
+  private: z.optional(z.boolean()),
 });
 
 const movedTo = z.object({ name: z.string(), owner: z.object({ id: z.string() }) });
@@ -102,9 +102,9 @@ const discussion = z.object({
   isPullRequest: z.boolean(),
   author: z.object({ id: z.string() }),
   url: z.object({ web: z.string(), api: z.string() }),
-  pinned: z.boolean().optional(),
+  pinned: z.optional(z.boolean()),
   /** Only on pull requests. */
-  changes: z.object({ base: z.string(), mergeCommitId: z.string().optional() }).optional(),
+  changes: z.optional(z.object({ base: z.string(), mergeCommitId: z.optional(z.string()) })),
 });
 
 const comment = z.object({
@@ -113,30 +113,30 @@ const comment = z.object({
   hidden: z.boolean(),
   url: z.object({ web: z.string() }),
   /** Missing while the comment is hidden. */
-  content: z.string().optional(),
+  content: z.optional(z.string()),
 });
 
 const common = z.object({ event, repo, webhook });
 const updatedRefs = listOf(updatedRef);
 const updatedFiles = listOf(updatedFile);
-const updatedFilesTruncated = z.boolean().optional();
+const updatedFilesTruncated = z.optional(z.boolean());
 
-const repoPayload = common.extend({ movedTo: movedTo.optional() });
-const gitContentPayload = common.extend({ updatedRefs });
-const bucketContentPayload = common.extend({ updatedFiles, updatedFilesTruncated });
-const contentPayload = common.extend({
-  updatedRefs: updatedRefs.optional(),
-  updatedFiles: updatedFiles.optional(),
+const repoPayload = z.extend(common, { movedTo: z.optional(movedTo) });
+const gitContentPayload = z.extend(common, { updatedRefs });
+const bucketContentPayload = z.extend(common, { updatedFiles, updatedFilesTruncated });
+const contentPayload = z.extend(common, {
+  updatedRefs: z.optional(updatedRefs),
+  updatedFiles: z.optional(updatedFiles),
   updatedFilesTruncated,
 });
-const repoConfigPayload = common.extend({ updatedConfig });
-const discussionPayload = common.extend({ discussion, comment: comment.optional() });
-const discussionCommentPayload = common.extend({ discussion, comment });
-const anyRepoPayload = contentPayload.extend({
-  movedTo: movedTo.optional(),
-  updatedConfig: updatedConfig.optional(),
+const repoConfigPayload = z.extend(common, { updatedConfig });
+const discussionPayload = z.extend(common, { discussion, comment: z.optional(comment) });
+const discussionCommentPayload = z.extend(common, { discussion, comment });
+const anyRepoPayload = z.extend(contentPayload, {
+  movedTo: z.optional(movedTo),
+  updatedConfig: z.optional(updatedConfig),
 });
-const anyPayload = anyRepoPayload.extend({ discussion: discussion.optional(), comment: comment.optional() });
+const anyPayload = z.extend(anyRepoPayload, { discussion: z.optional(discussion), comment: z.optional(comment) });
 
 /**
  * The payload of a delivery of any scope, version 3. `event`, `repo` and `webhook` are always present; the other fields
@@ -192,7 +192,7 @@ export function isKnownScope(scope: string): scope is KnownScope {
  * The schema of a scope. The list in `repo.content` depends on the repository type: files for buckets, refs for git
  * repositories, either for others (kernels). Unknown scopes need only the common fields.
  */
-export function schemaOf(scope: unknown, repoType: unknown): z.ZodType<CommonPayload> {
+export function schemaOf(scope: unknown, repoType: unknown): z.ZodMiniType<CommonPayload> {
   if (typeof scope !== "string" || !isKnownScope(scope)) return common;
   if (scope !== "repo.content") return schemas[scope];
   if (repoType === "bucket") return bucketContentPayload;

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { WebhookError } from "../../core/errors.ts";
 import { answerError } from "../answer.ts";
 import { parseJson, readBody } from "../body.ts";
@@ -102,7 +102,7 @@ export class Dashboard {
 
   async #act<Request>(
     context: Context,
-    schema: z.ZodType<Request>,
+    schema: z.ZodMiniType<Request>,
     act: (request: Request) => Promise<number>,
   ): Promise<Response> {
     try {
