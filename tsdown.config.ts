@@ -14,6 +14,7 @@ const programs = [
 
 /** What only Node can load, and the file that the "browser" field of package.json puts in its place. */
 const nodeOnly = [
+  "receiver/dashboard/dashboard",
   "receiver/inbox-support",
   "receiver/metrics",
   "receiver/node/background",

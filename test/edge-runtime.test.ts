@@ -54,6 +54,13 @@ const script = `
     const response = await other.fetch(new Request("https://worker.example/metrics", { headers }));
     return (await response.json()).code;
   }
+  export async function dashboard() {
+    const other = new WebhooksServer({ inbox: {}, dashboardToken: "t0ken" });
+    other.webhook("later", { background: true }, () => {});
+    const headers = { authorization: "Basic " + btoa("owner:t0ken") };
+    const response = await other.fetch(new Request("https://worker.example/_deliveries", { headers }));
+    return { status: response.status, code: (await response.json()).code };
+  }
   export async function launch() {
     return server.launch().then(
       () => "launched",
@@ -184,6 +191,11 @@ describe("In a runtime without Node", () => {
   test("metrics are refused, which need Node", async () => {
     const { run } = createWorker();
     expect(await run("worker.metrics()")).toBe("OPTION_INVALID");
+  });
+
+  test("the dashboard is left out, which would be a sixth of the bundle", async () => {
+    const { run } = createWorker();
+    expect(await run("worker.dashboard()")).toEqual({ status: 404, code: "NOT_FOUND" });
   });
 
   test.each([

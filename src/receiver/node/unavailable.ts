@@ -5,6 +5,8 @@
 import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/option-error.ts";
 
+import { answerError } from "../answer.ts";
+
 export { createConsoleLogger as createNodeLogger } from "../console-logger.ts";
 
 /** @throws `LISTEN_FAILED`, always. */
@@ -30,6 +32,24 @@ export function openServerInbox(): never {
 export function openMetrics(): never {
   throw optionError(
     "This runtime has no metrics, which need Node and prom-client: leave out the option `metrics`, and METRICS.",
+  );
+}
+
+/** The dashboard: 9 kB of a compressed bundle, for a runtime whose endpoints run inline. */
+export class Dashboard {
+  page = refuseDashboard;
+  body = refuseDashboard;
+  asset = refuseDashboard;
+  replay = refuseDashboard;
+  replayDead = refuseDashboard;
+}
+
+function refuseDashboard(): Response {
+  return answerError(
+    new WebhookError("The dashboard needs Node, Bun or Deno. Call server.inbox.list() to list deliveries here.", {
+      code: "NOT_FOUND",
+      status: 404,
+    }),
   );
 }
 
