@@ -3,25 +3,24 @@ import type { OrganizationRole } from "../hub/schemas.ts";
 import { accountKind, type Caller, localUser, organizationNames, type Plan, planOf, plans } from "./accounts.ts";
 import type { Store } from "./store/store.ts";
 
-/** What an operation on an organization asks of whoever calls it. */
+/** What an operation requires of its caller. */
 export interface Requirement {
-  /** Anyone who has a token, a member, or an admin: an owner of the organization. */
+  /** Any authenticated user, a member, or an admin of the organization. */
   as: "anyone" | "member" | "admin";
-  /** The cheapest plan of the organization that has it. Default: every plan. */
+  /** The cheapest plan that includes the operation. Default `free`. */
   plan?: Plan;
-  /** The token must be one that may write to the organization. Default `false`. */
+  /** Whether the token must have write access to the organization. Default `false`. */
   write?: boolean;
 }
 
-/** What an organization has been found to be, and the caller in it. */
+/** The access of a caller to an organization. */
 export interface Admission {
   organization: string;
   plan: Plan;
-  /** `undefined` for one who is no member. */
+  /** `undefined` if the caller is not a member. */
   role: OrganizationRole | undefined;
-  /** With a role that allows anything. */
+  /** Whether the caller has a role other than `no_access`. */
   isMember: boolean;
-  /** An owner of the organization. */
   isAdmin: boolean;
 }
 
@@ -33,46 +32,46 @@ const planNames: Readonly<Record<Plan, string>> = {
 };
 
 /**
- * Lets a caller into an organization, or not (hub-api.md, Authentication).
+ * Checks the access of a caller to an organization (hub-api.md, Authentication).
  *
- * @throws HTTPException 404 for an unknown organization; 403 for a token, a role or a plan that does not do.
+ * @throws HTTPException 404 for an unknown organization; 403 if the token, the role or the plan is not sufficient.
  */
 export function admit(
   { store, caller, organization }: { store: Store; caller: Caller; organization: string },
   { as, plan: needed = "free", write = false }: Requirement,
 ): Admission {
   const plan = planOf(organization);
-  if (plan === undefined) throw new HTTPException(404, { message: `There is no organization ${organization}.` });
+  if (plan === undefined) throw new HTTPException(404, { message: `Organization "${organization}" does not exist.` });
   if (store.revocations.get({ owner: organization, id: caller.tokenId })) {
-    throw forbidden(`The access of this token to ${organization} is revoked: use another one.`);
+    throw forbidden(`The access of this token to ${organization} is revoked. Use another token.`);
   }
   const role = store.members.get({ owner: organization, id: caller.user })?.role;
   const isMember = role !== undefined && role !== "no_access";
   const isAdmin = role === "admin";
   if (as === "member" && !isMember) {
-    throw forbidden(`Only members of ${organization} may do this: use the token of one.`);
+    throw forbidden(`Only members of ${organization} can do this. Use the token of a member.`);
   }
   if (as === "admin" && !isAdmin) {
-    throw forbidden(`Only an admin of ${organization} may do this: use the token of one.`);
+    throw forbidden(`Only admins of ${organization} can do this. Use the token of an admin.`);
   }
   if (write && caller.tokenRole !== "write") {
-    throw forbidden(`This token may not write to ${organization}: hf_local may.`);
+    throw forbidden(`This token cannot write to ${organization}. Use hf_local.`);
   }
   if (!hasPlan(plan, needed)) {
     const examples = organizationNames.filter((name) => hasPlan(planOf(name) ?? "free", needed)).join(" or ");
     throw forbidden(
-      `This needs the plan ${planNames[needed]}, and ${organization} has ${planNames[plan]}: try it with ${examples}.`,
+      `This requires the ${planNames[needed]} plan, but ${organization} has the ${planNames[plan]} plan. Use ${examples}.`,
     );
   }
   return { organization, plan, role, isMember, isAdmin };
 }
 
-/** Whether a plan has what `needed` has. */
+/** Whether a plan includes the features of the plan `needed`. */
 export function hasPlan(plan: Plan, needed: Plan): boolean {
   return plans.indexOf(plan) >= plans.indexOf(needed);
 }
 
-/** Whether a user may read the private repositories of `owner`. Whatever nobody else owns is the developer's. */
+/** Whether a user can read the private repositories of `owner`. The developer can read those of unknown owners. */
 export function canReadPrivate(store: Store, { user, owner }: { user: string; owner: string }): boolean {
   if (user === owner) return true;
   const role = store.members.get({ owner, id: user })?.role;

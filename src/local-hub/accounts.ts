@@ -1,35 +1,32 @@
 import { objectIdOf } from "./ids.ts";
 import type { Store } from "./store/store.ts";
 
-/** Who a request comes from. */
+/** The user and token of a request. */
 export interface Caller {
   /** Name of the user. */
   user: string;
-  /**
-   * What the token allows: `read` may only read; `fineGrained` may write what is the user's own, and only read
-   * organizations.
-   */
+  /** `fineGrained` tokens can write to the resources of the user, and only read those of organizations. */
   tokenRole: "read" | "write" | "fineGrained";
-  /** Names the token, and does not tell it. */
+  /** Identifies the token without revealing it. */
   tokenId: string;
 }
 
-/** What an organization pays for, the cheapest first: each has what those before it have. */
+/** Plans of organizations, cheapest first: each includes the features of those before it. */
 export const plans = ["free", "team", "enterprise", "enterprise-plus"] as const;
-/** What an organization pays for. */
+/** The plan of an organization. */
 export type Plan = (typeof plans)[number];
 
-/** The user to whom a local Hub belongs: the developer. */
+/** The developer who runs the local Hub. */
 export const localUser = "local-user";
-/** Somebody else, to see what others see. */
+/** A second user, to test what other users can see. */
 export const otherUser = "other-user";
 
-/** The tokens that a local Hub knows. They open nothing anywhere else. */
+/** The tokens of a local Hub. They are not valid on the real Hub. */
 export const developmentTokens: readonly (Omit<Caller, "tokenId"> & { token: string; meaning: string })[] = [
-  { token: "hf_local", user: localUser, tokenRole: "write", meaning: "may write; owner of every organization" },
-  { token: "hf_read", user: localUser, tokenRole: "read", meaning: "may only read" },
-  { token: "hf_fine", user: localUser, tokenRole: "fineGrained", meaning: "may write, but to no organization" },
-  { token: "hf_other", user: otherUser, tokenRole: "write", meaning: "may write; a plain member of acme" },
+  { token: "hf_local", user: localUser, tokenRole: "write", meaning: "can write; owns every organization" },
+  { token: "hf_read", user: localUser, tokenRole: "read", meaning: "can only read" },
+  { token: "hf_fine", user: localUser, tokenRole: "fineGrained", meaning: "can write, except to organizations" },
+  { token: "hf_other", user: otherUser, tokenRole: "write", meaning: "can write; member of acme" },
 ];
 
 const callers: ReadonlyMap<string, Caller> = new Map(
@@ -43,54 +40,54 @@ const organizations: ReadonlyMap<string, Plan> = new Map<string, Plan>([
   ["free-org", "free"],
 ]);
 
-/** The names of the organizations of a local Hub. */
+/** The organizations of a local Hub. */
 export const organizationNames: readonly string[] = [...organizations.keys()];
 
-/** The caller that a token stands for, if there is such a token. */
+/** Returns the caller of a token; `undefined` for an unknown token. */
 export function callerOf(token: string): Caller | undefined {
   return callers.get(token);
 }
 
-/** The caller that a token of this id stands for, if there is such a token. */
+/** Returns the caller of the token with this id; `undefined` for an unknown id. */
 export function callerOfTokenId(id: string): Caller | undefined {
   return [...callers.values()].find(({ tokenId }) => tokenId === id);
 }
 
-/** What an organization pays for; `undefined` where there is none of this name. */
+/** Returns the plan of an organization; `undefined` for an unknown organization. */
 export function planOf(organization: string): Plan | undefined {
   return organizations.get(organization);
 }
 
-/** What a name belongs to; undefined for a name that nobody has: it may be a user's or an organization's. */
+/** Returns whether a name belongs to a user or an organization; `undefined` for an unknown name. */
 export function accountKind(name: string): "user" | "org" | undefined {
   if (organizations.has(name)) return "org";
   return name === localUser || name === otherUser ? "user" : undefined;
 }
 
-/** The name of the user or organization to whom a repository belongs. */
+/** Returns the user or organization that owns a repository. */
 export function ownerOf({ name }: { name: string }): string {
   return name.slice(0, name.indexOf("/"));
 }
 
-/** The id of a user or an organization: made from the name, so that it is the same in every local Hub. */
+/** Derives the id of a user or an organization from the name: it is the same in every local Hub. */
 export function accountId(name: string): string {
   return objectIdOf(`account ${name}`);
 }
 
-/** The name of a user as one writes it: `Ada Lovelace` of `ada-lovelace`. */
+/** Derives the full name of a user: `Ada Lovelace` for `ada-lovelace`. */
 export function fullNameOf(user: string): string {
   return user.replace(/(^|-)([a-z])/g, (_, dash: string, letter: string) => (dash && " ") + letter.toUpperCase());
 }
 
-/** The id of a token, from which the token cannot be told. */
+/** Derives the id of a token, which does not reveal the token. */
 export function tokenIdOf(token: string): string {
   return objectIdOf(`token ${token}`);
 }
 
-/** Everybody who has a token of a local Hub. */
+/** The users who have a token of the local Hub. */
 export const tokenUsers: readonly string[] = [...new Set(developmentTokens.map(({ user }) => user))];
 
-/** The name of the user who has this id: somebody with a token, or a member of an organization. */
+/** Returns the user with this id: a user with a token, or a member of an organization. */
 export function userOfId(store: Store, id: string): string | undefined {
   const hasId = (user: string) => accountId(user) === id;
   const found = tokenUsers.find(hasId);

@@ -6,7 +6,7 @@ import { isLoopbackHost } from "../core/loopback.ts";
 import { developmentTokens, tokenIdOf } from "./accounts.ts";
 import { hubPage, hubPageAsset } from "./page/page.ts";
 import { readPageInfo } from "./page-info.ts";
-import { avatarPicture } from "./resources/avatars.ts";
+import { avatarResponse } from "./resources/avatars.ts";
 import { accountApi } from "./routes/account.ts";
 import { type ApiEnvironment, authenticate, refusal } from "./routes/api.ts";
 import { type ControlRoutesOptions, controlApi } from "./routes/control.ts";
@@ -96,7 +96,7 @@ export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
         .join(""),
     ),
   );
-  app.get("/avatars/:file", (context) => avatarPicture(context.req.param("file")) ?? context.notFound());
+  app.get("/avatars/:file", (context) => avatarResponse(context.req.param("file")) ?? context.notFound());
   app.get("/_page/:name", (context) => hubPageAsset(context.req.param("name")) ?? context.notFound());
 
   app.notFound((context) => {

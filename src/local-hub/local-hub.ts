@@ -8,9 +8,9 @@ import type { Job } from "../hub/jobs.ts";
 import { type Listener, type ListenOptions, listen } from "../receiver/node/listen.ts";
 import { createHubApp } from "./app.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
-import { Poster } from "./delivery/http-sender.ts";
+import { HttpSender } from "./delivery/http-sender.ts";
 import type { HubDelivery, LogEntry } from "./delivery/hub-delivery.ts";
-import { checkEvent, type HubEvent } from "./events/event-request.ts";
+import { type HubEvent, parseEvent } from "./events/event-request.ts";
 import { type TriggerContext, triggerEvent } from "./events/trigger.ts";
 import { newId, newSha } from "./ids.ts";
 import { JobRunner } from "./jobs/job-runner.ts";
@@ -19,35 +19,35 @@ import type { ApiEnvironment } from "./routes/api.ts";
 import { seedStore } from "./seed/seed.ts";
 import { openStore, type Store } from "./store/store.ts";
 
-/** How to start a local Hub. */
+/** Options of {@link LocalHub.launch}. */
 export interface LocalHubOptions {
-  /** Default 0: any free one. */
+  /** Default 0: any free port. */
   port?: number;
-  /** A SQLite file in which everything survives a restart. Default: in memory, and gone with the process. */
+  /** SQLite file that keeps all data across restarts. Default: in memory. */
   state?: string;
   /** Runs the commands of jobs as local processes. Default `false`: jobs are only recorded. */
   runJobs?: boolean;
-  /** Delivers to other machines too. Default `false`: to this one only. */
+  /** Delivers to other machines too. Default `false`: only to this one. */
   allowRemote?: boolean;
-  /** How often a delivery is tried. Default 3. */
+  /** Attempts per delivery. Default 3. */
   attempts?: number;
-  /** What passes before the second attempt; it doubles with each further one. Default `"500ms"`. */
+  /** Time before the second attempt, doubled before each further one. Default `"500ms"`. */
   backoff?: Duration;
-  /** How long a receiver may take for a whole answer. Default `"30s"`, as on the Hub. */
+  /** Time for the whole response of a receiver. Default `"30s"`, as on the Hub. */
   timeout?: Duration;
-  /** How many deliveries in a row may fail, each with all its attempts, until the webhook is suspended. Default 5. */
+  /** Consecutive failed deliveries after which a webhook is suspended. Default 5. */
   suspendAfter?: number;
-  /** How often a webhook fires in 24 hours. Default 1000, as on the Hub; `Infinity` for no limit. */
+  /** Triggers of a webhook per 24 hours. Default 1000, as on the Hub; `Infinity` for no limit. */
   triggersPerDay?: number;
-  /** Told of each delivery. Default: nobody is. */
+  /** Logs each delivery. Default: no log. */
   logger?: Logger;
 }
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
 
 /**
- * A Hub of your own, on this machine: it serves the Hub's API, lets events happen and delivers them, without
- * an account and without the internet.
+ * A Hub on this machine: it serves the webhooks API, triggers events and delivers them, without an account and without
+ * internet access.
  *
  * @example
  * ```ts
@@ -58,12 +58,11 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: ()
  * ```
  */
 export class LocalHub {
-  /** Its address, without a trailing slash: what `HF_ENDPOINT` is to be. */
+  /** Address without a trailing slash, for `HF_ENDPOINT`. */
   readonly url: string;
-  /** The port of that address. */
   readonly port: number;
   readonly #parts: Parts;
-  #ended: Promise<void> | undefined;
+  #closed: Promise<void> | undefined;
 
   private constructor(parts: Parts) {
     this.#parts = parts;
@@ -95,13 +94,13 @@ export class LocalHub {
     });
     const store = await openStoreOrClose(options.state, listener);
     const baseUrl = `http://127.0.0.1:${listener.port}`;
-    const poster = new Poster({ allowRemote });
-    const jobs = new JobRunner({ store: store.jobs, runs: runJobs, now, newId, log });
-    const dispatcher = new Dispatcher({ store, poster, jobs, limits, baseUrl, now, newId, log });
+    const sender = new HttpSender({ allowRemote });
+    const jobs = new JobRunner({ store: store.jobs, runJobs, now, newId, log });
+    const dispatcher = new Dispatcher({ store, sender, jobs, limits, baseUrl, now, newId, log });
     seedStore(store, { now: now() });
     const auditLog = new AuditLog({ store: store.auditLog, newId, now });
     const trigger = { store, dispatcher, auditLog, baseUrl, newId, newSha, now, log };
-    const hub = new LocalHub({ trigger, listener, poster, jobs });
+    const hub = new LocalHub({ trigger, listener, sender, jobs });
     app = createHubApp({
       ...trigger,
       runsJobs: runJobs,
@@ -113,82 +112,81 @@ export class LocalHub {
   }
 
   /**
-   * Lets somebody push to a repository, which is made if there is none, and waits until every delivery of that has
-   * succeeded or is given up. `fields` are laid over the payload.
+   * Triggers a push to a repository and waits until every delivery has succeeded or failed its last attempt. Creates
+   * the repository if necessary. `fields` override fields of the payload.
    *
-   * @throws `ARGUMENT_INVALID`; `CLOSING` once it is closed.
+   * @throws `ARGUMENT_INVALID`; `CLOSING` after it was closed.
    */
   async push(repo: HubEvent["repo"], fields: Omit<Partial<HubEvent>, "repo" | "event"> = {}): Promise<HubDelivery[]> {
     return this.trigger({ ...fields, repo, event: { scope: "repo.content", action: "update" } });
   }
 
   /**
-   * Lets any event happen, and waits until every delivery of it has succeeded or is given up. Its `edits` change the
-   * payload alone, as it is sent.
+   * Triggers an event and waits until every delivery has succeeded or failed its last attempt.
    *
-   * @throws `ARGUMENT_INVALID`; `CLOSING` once it is closed.
+   * @throws `ARGUMENT_INVALID`; `CLOSING` after it was closed.
    * @example
    * ```ts
    * await hub.trigger({ repo: { type: "model", name: "me/net" }, event: { scope: "discussion", action: "create" } });
    * ```
    */
   async trigger(event: HubEvent): Promise<HubDelivery[]> {
-    const checked = checkEvent(event);
-    const trigger = this.#open();
-    const { deliveries } = triggerEvent(trigger, checked);
-    return Promise.all(deliveries.map((delivery) => trigger.dispatcher.settled(delivery)));
+    const parsed = parseEvent(event);
+    const context = this.#context();
+    const { deliveries } = triggerEvent(context, parsed);
+    return Promise.all(deliveries.map((delivery) => context.dispatcher.waitUntilSettled(delivery)));
   }
 
-  /** The log of a webhook, newest first: its latest hundred attempts. */
+  /** Returns the latest 100 attempts of a webhook, newest first. */
   deliveries(webhookId: string): LogEntry[] {
-    return this.#open().store.deliveries.entries(webhookId);
+    return this.#context().store.deliveries.entries(webhookId);
   }
 
-  /** The jobs that webhooks have started, newest first. */
+  /** Returns the jobs that webhooks have started, newest first. */
   jobs(): Job[] {
-    return this.#open().store.jobs.all();
+    return this.#context().store.jobs.all();
   }
 
-  /** Forgets all that has happened since it was new: webhooks, deliveries, jobs, and every change. */
+  /** Restores the initial state: deletes webhooks, deliveries, jobs and all changes. */
   reset(): void {
-    const { store, dispatcher, now } = this.#open();
-    for (const { id } of store.webhooks.all()) dispatcher.drop(id);
+    const { store, dispatcher, now } = this.#context();
+    for (const { id } of store.webhooks.all()) dispatcher.cancel(id);
     store.clear();
     seedStore(store, { now: now() });
   }
 
-  /** Stops serving and delivering and ends the jobs that run. What is still to be delivered is kept in the state file. */
+  /** Stops serving and delivering, and cancels running jobs. A state file keeps the pending deliveries. */
   close(): Promise<void> {
-    this.#ended ??= end(this.#parts);
-    return this.#ended;
+    this.#closed ??= close(this.#parts);
+    return this.#closed;
   }
 
-  /** The same as {@link close}. */
+  /** Calls {@link close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  #open(): TriggerContext {
-    if (this.#ended === undefined) return this.#parts.trigger;
-    throw new WebhookError("This local Hub is closed: start another one with LocalHub.launch().", { code: "CLOSING" });
+  #context(): TriggerContext {
+    if (this.#closed === undefined) return this.#parts.trigger;
+    throw new WebhookError("This local Hub is closed. Launch another one with LocalHub.launch().", { code: "CLOSING" });
   }
 }
 
 interface Parts {
   trigger: TriggerContext;
   listener: Listener;
-  poster: Poster;
+  sender: HttpSender;
   jobs: JobRunner;
 }
 
-/** How long requests in work may take when it is closed, in milliseconds. */
-const closingGraceMs = 5_000;
+/** Time for open requests to finish during {@link LocalHub.close}. */
+const closeGraceMs = 5_000;
 
-async function end({ trigger, listener, poster, jobs }: Parts): Promise<void> {
-  const served = listener.close(closingGraceMs);
+async function close({ trigger, listener, sender, jobs }: Parts): Promise<void> {
+  const listenerClosed = listener.close(closeGraceMs);
   await Promise.all([trigger.dispatcher.close(), jobs.close()]);
-  await served;
-  poster.close();
+  await listenerClosed;
+  sender.close();
   trigger.store.close();
 }
 
@@ -201,14 +199,14 @@ async function listenOn(
     return await listen({ fetch, host: "127.0.0.1", port, timeouts, log: () => log });
   } catch (error) {
     if (!WebhookError.isInstance(error) || error.code !== "PORT_IN_USE") throw error;
-    throw new WebhookError(`Port ${port} is taken: end the program that listens there, or choose another port.`, {
+    throw new WebhookError(`Port ${port} is in use. Stop the program that listens there, or choose another port.`, {
       code: "PORT_IN_USE",
       cause: error,
     });
   }
 }
 
-/** After the port, so that a state file is not made for a Hub that cannot listen. */
+/** Runs after listening, so that a failed launch creates no state file. */
 async function openStoreOrClose(file: string | undefined, listener: Listener): Promise<Store> {
   try {
     return openStore({ file });

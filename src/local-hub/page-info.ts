@@ -2,7 +2,7 @@ import type { HubPageInfo } from "./page/info.ts";
 import { summarizeWebhook } from "./resources/webhooks.ts";
 import type { Store } from "./store/store.ts";
 
-/** What {@link readPageInfo} reads from. */
+/** What {@link readPageInfo} needs. */
 export interface PageSource {
   store: Store;
   baseUrl: string;
@@ -11,10 +11,10 @@ export interface PageSource {
   startedAt: Date;
 }
 
-/** Entries of a webhook's log that the page shows. */
-const entriesShown = 30;
+/** Log entries per webhook. */
+const maxEntries = 30;
 
-/** Reads from the store what the page shows, without any secret. */
+/** Reads the data of the page from the store, with secrets masked. */
 export function readPageInfo(source: PageSource, { theme }: { theme: string | undefined }): HubPageInfo {
   const { store, baseUrl, runsJobs, allowsRemote, startedAt } = source;
   return {
@@ -25,7 +25,7 @@ export function readPageInfo(source: PageSource, { theme }: { theme: string | un
     ...((theme === "light" || theme === "dark") && { theme }),
     webhooks: store.webhooks.all().map((webhook) => ({
       ...summarizeWebhook(webhook),
-      log: store.deliveries.entries(webhook.id, { most: entriesShown }),
+      log: store.deliveries.entries(webhook.id, { limit: maxEntries }),
     })),
   };
 }

@@ -48,7 +48,7 @@ describe("A receiver that does not do as it should", () => {
       what: "breaks off in the middle of its answer",
       answer: (request: IncomingMessage) =>
         void request.socket.end("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
-      reason: /broke off/,
+      reason: /ended early/,
     },
     {
       what: "wants to speak another protocol",

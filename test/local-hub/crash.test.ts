@@ -76,7 +76,10 @@ describe("A local Hub that is killed", () => {
     await kill();
     const second = await openLocalHub({ state });
     const failed = (message: string) => ({ status: { stage: "ERROR", message } });
-    const [waited, ran] = [failed("the local Hub ended before it ran"), failed("the local Hub ended while it ran")];
+    const [waited, ran] = [
+      failed("the local Hub stopped before the job ran"),
+      failed("the local Hub stopped while the job ran"),
+    ];
     expect(second.hub.jobs()).toMatchObject([waited, waited, ran, ran, ran, ran]);
   });
 

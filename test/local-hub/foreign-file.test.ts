@@ -7,7 +7,7 @@ import { openLocalHub } from "./hub.ts";
 import { openFolder, restart, stateFile } from "./state-file.ts";
 
 describe("A file that is no state file", () => {
-  const refused = { code: "STATE_UNUSABLE", message: expect.stringMatching(/choose|move|end/) };
+  const refused = { code: "STATE_UNUSABLE", message: expect.stringMatching(/Choose|Stop/) };
 
   /** Every byte in a folder. */
   function contentOf(folder: string): unknown[] {
@@ -83,7 +83,7 @@ describe("A file that is no state file", () => {
     const made = await hub.create({ url: "http://127.0.0.1:1/" });
     await expect(LocalHub.launch({ state })).rejects.toMatchObject({
       ...refused,
-      message: expect.stringContaining("another program"),
+      message: expect.stringContaining("another process"),
     });
     expect((await hub.ask("GET /api/settings/webhooks")).body).toEqual([made]);
     await hub.update(made.id, { url: "http://127.0.0.1:2/" });

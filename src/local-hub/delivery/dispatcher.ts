@@ -4,36 +4,41 @@ import type { Logger } from "../../core/logger.ts";
 import { suspendedAfterFailure } from "../../hub/webhooks/schemas.ts";
 import type { JobRunner } from "../jobs/job-runner.ts";
 import { targetUrl } from "../resources/webhooks.ts";
-import type { DueDelivery } from "../store/delivery-store.ts";
+import type { ScheduledDelivery } from "../store/delivery-store.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import { type AttemptContext, attemptDelivery } from "./attempt.ts";
-import type { Poster } from "./http-sender.ts";
-import type { LogEntry } from "./hub-delivery.ts";
-import { droppedDelivery, type HubDelivery, triedDelivery, untriedDelivery } from "./hub-delivery.ts";
-import { Lanes } from "./webhook-queues.ts";
+import type { HttpSender } from "./http-sender.ts";
+import {
+  describeAttempted,
+  describeCanceled,
+  describePending,
+  type HubDelivery,
+  type LogEntry,
+} from "./hub-delivery.ts";
+import { WebhookQueues } from "./webhook-queues.ts";
 
-/** How a local Hub delivers. */
+/** Attempts and limits of deliveries. */
 export interface DeliveryLimits {
-  /** How often a delivery is tried. */
+  /** Attempts per delivery. */
   attempts: number;
-  /** Milliseconds before the second attempt; they double with each further one. */
+  /** Milliseconds before the second attempt, doubled before each further one. */
   backoffMs: number;
-  /** Milliseconds for one attempt, the whole answer included. */
+  /** Milliseconds per attempt, until the response is complete. */
   timeoutMs: number;
-  /** Deliveries that fail in a row, each with all its attempts, before the webhook is suspended. */
+  /** Consecutive failed deliveries after which the webhook is suspended. */
   suspendAfter: number;
-  /** How often a webhook fires in 24 hours. */
+  /** Triggers of a webhook per 24 hours. */
   triggersPerDay: number;
 }
 
-/** What a {@link Dispatcher} is made from. */
+/** What a {@link Dispatcher} needs. */
 export interface DispatcherOptions {
   store: Store;
-  poster: Poster;
+  sender: HttpSender;
   jobs: JobRunner;
   limits: DeliveryLimits;
-  /** Where the local Hub is, without a trailing slash. */
+  /** URL of the local Hub, without a trailing slash. */
   baseUrl: string;
   /** Milliseconds since the epoch. */
   now: () => number;
@@ -41,8 +46,8 @@ export interface DispatcherOptions {
   log: Logger;
 }
 
-/** Attempts of one webhook under way at the same time; what is more waits, so that a flood opens no flood of sockets. */
-const attemptsAtOnce = 16;
+/** Concurrent attempts per webhook: a burst of events must not open a socket for each delivery. */
+const maxConcurrentAttempts = 16;
 const dayMs = 24 * 60 * 60 * 1000;
 
 interface Waiter {
@@ -50,85 +55,85 @@ interface Waiter {
   resolve: (delivery: HubDelivery) => void;
 }
 
-/** Delivers: to URLs and to jobs, with retries, suspension and a log. */
+/** Delivers to URLs and jobs, retries failed deliveries, suspends failing webhooks and writes the delivery log. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #lanes = new Lanes({ atOnce: attemptsAtOnce });
+  readonly #queues = new WebhookQueues({ maxConcurrent: maxConcurrentAttempts });
   readonly #timers = new Map<string, NodeJS.Timeout>();
   readonly #waiters = new Map<string, Waiter>();
   readonly #closing = new AbortController();
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    for (const due of options.store.deliveries.allDue()) this.#schedule(due);
+    for (const scheduled of options.store.deliveries.allScheduled()) this.#schedule(scheduled);
   }
 
   /**
-   * Fires webhooks: notes one delivery for each and begins to send. `body` makes the payload of a webhook. Webhooks
-   * that have used up their triggers of the day are left out.
+   * Fires webhooks: stores a delivery for each and starts sending. `body` serializes the payload for a webhook. Skips
+   * webhooks that have reached their daily limit.
    */
   fire(webhooks: readonly StoredWebhook[], body: (webhook: StoredWebhook) => string): HubDelivery[] {
     const { store, newId, now, baseUrl } = this.#options;
     const dueAt = now();
     const deliveries: HubDelivery[] = [];
-    store.atOnce(() => {
+    store.transaction(() => {
       for (const webhook of webhooks) {
-        if (!this.#takeTrigger(webhook, dueAt)) continue;
+        if (!this.#countTrigger(webhook, dueAt)) continue;
         const ids = { webhookId: webhook.id, deliveryId: newId(), logId: newId() };
         store.deliveries.putPending({ ...ids, attempt: 1, dueAt, body: body(webhook) });
-        deliveries.push(untriedDelivery({ ...ids, url: targetUrl(webhook, { baseUrl }) }));
+        deliveries.push(describePending({ ...ids, url: targetUrl(webhook, { baseUrl }) }));
       }
     });
     for (const delivery of deliveries) this.#enqueue(delivery);
     return deliveries;
   }
 
-  /** Whether a webhook has a trigger left today. */
+  /** Whether a webhook is below its daily limit. */
   canFire(webhook: StoredWebhook): boolean {
     return this.#triggersToday(webhook, this.#options.now()) < this.#options.limits.triggersPerDay;
   }
 
-  /** Resolves when a delivery that was just fired has succeeded or will not be tried again. */
-  settled(delivery: HubDelivery): Promise<HubDelivery> {
+  /** Resolves when a delivery that was just fired has succeeded, has failed its last attempt or was canceled. */
+  waitUntilSettled(delivery: HubDelivery): Promise<HubDelivery> {
     return new Promise((resolve) => this.#waiters.set(delivery.deliveryId, { delivery, resolve }));
   }
 
-  /** Sends a delivery of the log again, once, to where the webhook points now. */
+  /** Sends a logged delivery again, once, to the current target of the webhook. */
   async replay(webhook: StoredWebhook, { deliveryId, request }: LogEntry): Promise<LogEntry> {
     const { store, newId } = this.#options;
     const delivery = { deliveryId, logId: newId(), attempt: 1, body: request.body };
     const { entry } = await attemptDelivery(this.#attemptContext(), { webhook, delivery });
-    if (store.webhooks.get(webhook.id)) this.#note(webhook.id, entry);
+    if (store.webhooks.get(webhook.id)) this.#logAttempt(webhook.id, entry);
     return entry;
   }
 
-  /** Gives up what is still to be sent to a webhook that was deleted or stopped. */
-  drop(webhookId: string): void {
+  /** Cancels the pending deliveries of a webhook. */
+  cancel(webhookId: string): void {
     const { store, log } = this.#options;
-    const dropped = store.deliveries.pendingOf(webhookId);
-    for (const deliveryId of dropped) {
+    const canceled = store.deliveries.pendingOf(webhookId);
+    for (const deliveryId of canceled) {
       clearTimeout(this.#timers.get(deliveryId));
       this.#timers.delete(deliveryId);
       store.deliveries.deletePending(deliveryId);
       this.#settle(deliveryId);
     }
-    if (dropped.length > 0) log.warn({ webhook: webhookId, deliveries: dropped.length }, "deliveries given up");
+    if (canceled.length > 0) log.warn({ webhook: webhookId, deliveries: canceled.length }, "deliveries canceled");
   }
 
-  /** Gives up what is under way, keeps what is to come in the store, and sends nothing more. */
+  /** Aborts running attempts and sends nothing more. Pending deliveries stay in the store. */
   async close(): Promise<void> {
     this.#closing.abort();
     for (const timer of this.#timers.values()) clearTimeout(timer);
-    await this.#lanes.stop();
+    await this.#queues.stop();
     for (const deliveryId of this.#waiters.keys()) this.#settle(deliveryId);
   }
 
-  /** Counts a trigger, unless the day's are used up. */
-  #takeTrigger(webhook: StoredWebhook, at: number): boolean {
+  /** Counts a trigger. Returns `false` if the webhook has reached its daily limit. */
+  #countTrigger(webhook: StoredWebhook, at: number): boolean {
     const { store, limits, log } = this.#options;
     const triggersToday = this.#triggersToday(webhook, at);
     if (triggersToday >= limits.triggersPerDay) {
-      log.warn({ webhook: webhook.id }, `not fired: its ${limits.triggersPerDay} triggers a day are used up`);
+      log.warn({ webhook: webhook.id, triggersPerDay: limits.triggersPerDay }, "not fired: daily limit reached");
       return false;
     }
     const dayBeganAt = isSameDay(webhook, at) ? webhook.dayBeganAt : at;
@@ -140,22 +145,22 @@ export class Dispatcher {
     return isSameDay(webhook, at) ? webhook.triggersToday : 0;
   }
 
-  #schedule(due: DueDelivery): void {
-    const waitMs = Math.max(0, due.dueAt - this.#options.now());
-    const wake = () => {
-      this.#timers.delete(due.deliveryId);
-      if (waitMs > maxTimerMs) this.#schedule(due);
-      else this.#enqueue(due);
+  #schedule(scheduled: ScheduledDelivery): void {
+    const waitMs = Math.max(0, scheduled.dueAt - this.#options.now());
+    const onTimer = () => {
+      this.#timers.delete(scheduled.deliveryId);
+      if (waitMs > maxTimerMs) this.#schedule(scheduled);
+      else this.#enqueue(scheduled);
     };
-    this.#timers.set(due.deliveryId, setTimeout(wake, Math.min(waitMs, maxTimerMs)));
+    this.#timers.set(scheduled.deliveryId, setTimeout(onTimer, Math.min(waitMs, maxTimerMs)));
   }
 
   #enqueue({ deliveryId, webhookId }: { deliveryId: string; webhookId: string }): void {
-    this.#lanes.run(webhookId, () =>
+    this.#queues.add(webhookId, () =>
       this.#deliver(deliveryId).catch((error: unknown) => {
         this.#options.log.error(
           { err: error, deliveryId },
-          "A delivery could not be worked on; with a state file the next start tries it again.",
+          "Cannot process a delivery. With a state file, the next start tries again.",
         );
       }),
     );
@@ -168,11 +173,11 @@ export class Dispatcher {
     if (!pending || !webhook) return;
     const { entry, retryable } = await attemptDelivery(this.#attemptContext(), { webhook, delivery: pending });
     const succeeded = entry.error === null;
-    // What was cut off by closing is sent again after the next start.
+    // The next start sends a delivery again whose attempt was aborted by closing.
     if (this.#closing.signal.aborted && !succeeded) return;
     if (!store.deliveries.getPending(deliveryId)) {
-      // Dropped meanwhile: that it was tried is told, unless the log went with the webhook.
-      if (store.webhooks.get(webhook.id)) this.#note(webhook.id, entry);
+      // Canceled during the attempt. A deleted webhook has no log any more.
+      if (store.webhooks.get(webhook.id)) this.#logAttempt(webhook.id, entry);
       return;
     }
     const next =
@@ -183,31 +188,31 @@ export class Dispatcher {
             attempt: pending.attempt + 1,
             dueAt: now() + exponentialBackoff(pending.attempt, { firstMs: limits.backoffMs }),
           };
-    const noted = store.atOnce(() => {
-      const kept = this.#note(webhook.id, entry);
+    const logged = store.transaction(() => {
+      const stored = this.#logAttempt(webhook.id, entry);
       if (next) store.deliveries.putPending(next);
       else {
         store.deliveries.deletePending(deliveryId);
-        this.#count(webhook.id, succeeded);
+        this.#countResult(webhook.id, succeeded);
       }
-      return kept;
+      return stored;
     });
     if (next) this.#schedule({ deliveryId, webhookId: webhook.id, dueAt: next.dueAt });
-    else this.#settle(deliveryId, noted);
+    else this.#settle(deliveryId, logged);
   }
 
-  /** Tells who waits for it how its latest attempt ended, if it was tried at all. */
+  /** Resolves {@link waitUntilSettled} with the latest attempt, if there was one. */
   #settle(deliveryId: string, latest?: LogEntry): void {
     const waiter = this.#waiters.get(deliveryId);
     if (!waiter) return;
     this.#waiters.delete(deliveryId);
     const entry = latest ?? this.#options.store.deliveries.latestEntry(deliveryId);
     const { delivery } = waiter;
-    waiter.resolve(entry ? triedDelivery(delivery.webhookId, entry) : droppedDelivery(delivery));
+    waiter.resolve(entry ? describeAttempted(delivery.webhookId, entry) : describeCanceled(delivery));
   }
 
-  /** Counts a delivery as succeeded or failed, and suspends its webhook after too many failures in a row. */
-  #count(webhookId: string, succeeded: boolean): void {
+  /** Counts consecutive failed deliveries, and suspends the webhook at the limit. */
+  #countResult(webhookId: string, succeeded: boolean): void {
     const { store, limits, log } = this.#options;
     const webhook = store.webhooks.get(webhookId);
     const failures = succeeded ? 0 : (webhook?.failures ?? 0) + 1;
@@ -215,14 +220,14 @@ export class Dispatcher {
     const isSuspended = failures >= limits.suspendAfter && webhook.disabled === false;
     store.webhooks.put({ ...webhook, failures, ...(isSuspended && { disabled: suspendedAfterFailure }) });
     if (!isSuspended) return;
-    log.warn({ webhook: webhookId }, `suspended: ${failures} deliveries in a row have failed`);
-    this.drop(webhookId);
+    log.warn({ webhook: webhookId, failures }, "webhook suspended: too many failed deliveries in a row");
+    this.cancel(webhookId);
   }
 
-  #note(webhookId: string, attempted: LogEntry): LogEntry {
+  #logAttempt(webhookId: string, attempted: LogEntry): LogEntry {
     const { store, log } = this.#options;
     const { deliveryId } = attempted;
-    // Counted only now: a replay may have come between an attempt and its retry.
+    // Numbered only now: a replay may have run between an attempt and its retry.
     const latest = store.deliveries.latestEntry(deliveryId)?.attempt ?? 0;
     const entry = { ...attempted, attempt: Math.max(attempted.attempt, latest + 1) };
     store.deliveries.addEntry(webhookId, entry);
@@ -234,8 +239,8 @@ export class Dispatcher {
   }
 
   #attemptContext(): AttemptContext {
-    const { poster, jobs, limits, baseUrl, now } = this.#options;
-    return { poster, jobs, baseUrl, now, timeoutMs: limits.timeoutMs, signal: this.#closing.signal };
+    const { sender, jobs, limits, baseUrl, now } = this.#options;
+    return { sender, jobs, baseUrl, now, timeoutMs: limits.timeoutMs, signal: this.#closing.signal };
   }
 }
 

@@ -1,54 +1,52 @@
-interface Lane {
-  waiting: Queue<() => Promise<void>>;
-  underWay: number;
-}
-
-/**
- * Runs tasks in lanes, each with a bound of its own: what waits behind a slow one in its lane does not hold up the
- * others.
- */
-export class Lanes {
-  readonly #lanes = new Map<string, Lane>();
-  readonly #atOnce: number;
+/** Runs deliveries in one queue per webhook, so that a slow receiver does not hold up the other webhooks. */
+export class WebhookQueues {
+  readonly #queues = new Map<string, WebhookQueue>();
+  readonly #maxConcurrent: number;
   #running = 0;
-  /** Resolved when no task runs any more, once it is stopped. */
   #stopped: PromiseWithResolvers<void> | undefined;
 
-  /** `atOnce`: how many tasks of a lane run at the same time. */
-  constructor({ atOnce }: { atOnce: number }) {
-    this.#atOnce = atOnce;
+  /** `maxConcurrent`: how many tasks of one webhook run at the same time. */
+  constructor({ maxConcurrent }: { maxConcurrent: number }) {
+    this.#maxConcurrent = maxConcurrent;
   }
 
-  /** Runs a task, at once or when those before it in the lane have ended. It must not reject. */
-  run(name: string, task: () => Promise<void>): void {
-    const lane = this.#lanes.get(name) ?? { waiting: new Queue(), underWay: 0 };
-    this.#lanes.set(name, lane);
-    lane.waiting.push(task);
-    this.#proceed(name, lane);
+  /** Adds a task to the queue of a webhook. The task must not reject. */
+  add(webhookId: string, task: Task): void {
+    const queue = this.#queues.get(webhookId) ?? { waiting: new Queue(), running: 0 };
+    this.#queues.set(webhookId, queue);
+    queue.waiting.push(task);
+    this.#runNext(webhookId, queue);
   }
 
-  /** Begins no further task, and waits for those that run. */
+  /** Starts no further task. Resolves when the running ones have ended. */
   stop(): Promise<void> {
     this.#stopped ??= Promise.withResolvers();
     if (this.#running === 0) this.#stopped.resolve();
     return this.#stopped.promise;
   }
 
-  #proceed(name: string, lane: Lane): void {
-    while (lane.underWay < this.#atOnce && !this.#stopped) {
-      const task = lane.waiting.shift();
+  #runNext(webhookId: string, queue: WebhookQueue): void {
+    while (queue.running < this.#maxConcurrent && !this.#stopped) {
+      const task = queue.waiting.shift();
       if (!task) break;
-      lane.underWay += 1;
+      queue.running += 1;
       this.#running += 1;
       void task().finally(() => {
-        lane.underWay -= 1;
+        queue.running -= 1;
         this.#running -= 1;
-        this.#proceed(name, lane);
+        this.#runNext(webhookId, queue);
         if (this.#running === 0) this.#stopped?.resolve();
       });
     }
-    if (lane.underWay === 0) this.#lanes.delete(name);
+    if (queue.running === 0) this.#queues.delete(webhookId);
   }
+}
+
+type Task = () => Promise<void>;
+
+interface WebhookQueue {
+  waiting: Queue<Task>;
+  running: number;
 }
 
 interface Link<Item> {
@@ -56,8 +54,8 @@ interface Link<Item> {
   next?: Link<Item>;
 }
 
-/** First in, first out. The `shift` of a long array moves all that is left in it; this one does not. */
-export class Queue<Item> {
+/** A linked list, because `shift` of a long array moves every remaining item. */
+class Queue<Item> {
   #first: Link<Item> | undefined;
   #last: Link<Item> | undefined;
 

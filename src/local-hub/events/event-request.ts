@@ -6,13 +6,13 @@ import { isEditPath } from "../../payload/edit.ts";
 
 const edit = z
   .strictObject({
-    path: z.string().max(1_000).refine(isEditPath, 'expected keys with dots between them, as in "repo.private"'),
+    path: z.string().max(1_000).refine(isEditPath, 'expected keys separated by dots, such as "repo.private"'),
     value: z.unknown().optional(),
     remove: z.literal(true).optional(),
   })
   .refine((given) => "value" in given !== (given.remove === true), 'give either a "value" or "remove": true');
 
-/** What a local Hub is told to let happen: which repository, what, and any field of the payload. */
+/** An event to trigger: the repository, the event, and any further field of the payload. */
 export const eventRequest = z
   .looseObject({
     repo: z.looseObject({ ...repoId.shape, private: z.boolean().optional() }),
@@ -30,28 +30,28 @@ export const eventRequest = z
   })
   .refine(({ event, movedTo }) => event.scope !== "repo" || event.action !== "move" || movedTo !== undefined, {
     path: ["movedTo"],
-    error: 'a move needs { "name": "owner/name" }',
+    error: 'required for a move: { "name": "owner/name" }',
   });
 
 /**
- * Something that happens on a repository: its `repo {type, name}`, its `event {scope, action}`, and any further field
- * of the payload; what is left out is filled from what the local Hub knows. `edits` are applied to the payload last of
- * all, also to what the local Hub decides, and change nothing else: not what happens, and not who is told.
+ * An event on a repository: its `repo {type, name}`, its `event {scope, action}`, and any further field of the payload.
+ * The local Hub fills in the fields that you leave out. `edits` are applied to the payload last, over everything else;
+ * they change neither the repository nor which webhooks fire.
  */
 export type HubEvent = z.input<typeof eventRequest>;
 
-/** An event that was checked. */
-export type CheckedEvent = z.output<typeof eventRequest>;
+/** A valid event. */
+export type ParsedEvent = z.output<typeof eventRequest>;
 
 /**
- * Checks that an event can happen.
+ * Validates an event.
  *
- * @throws `ARGUMENT_INVALID`, naming the fields that are wrong.
+ * @throws `ARGUMENT_INVALID`, naming the invalid fields.
  */
-export function checkEvent(event: unknown): CheckedEvent {
-  const checked = eventRequest.safeParse(event);
-  if (checked.success) return checked.data;
-  const problems = fieldProblems(checked.error, { name: "event" });
-  const named = problems.map(({ field, problem }) => `${field}: ${problem}`).join("; ");
-  throw new WebhookError(`This event cannot happen. Correct ${named}.`, { code: "ARGUMENT_INVALID" });
+export function parseEvent(event: unknown): ParsedEvent {
+  const parsed = eventRequest.safeParse(event);
+  if (parsed.success) return parsed.data;
+  const problems = fieldProblems(parsed.error, { name: "event" });
+  const list = problems.map(({ field, problem }) => `${field}: ${problem}`).join("; ");
+  throw new WebhookError(`Invalid event. Correct these fields: ${list}.`, { code: "ARGUMENT_INVALID" });
 }

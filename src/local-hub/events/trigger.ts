@@ -6,175 +6,173 @@ import { canReadPrivate } from "../access.ts";
 import { accountKind, ownerOf } from "../accounts.ts";
 import type { Dispatcher } from "../delivery/dispatcher.ts";
 import type { HubDelivery } from "../delivery/hub-delivery.ts";
-import type { AuditLog } from "../resources/audit-log.ts";
-import { auditEntriesOf } from "../resources/audit-log.ts";
-import { followInNotifications, noticeDiscussion } from "../resources/notifications.ts";
-import { followInGroups } from "../resources/resource-groups.ts";
-import { stateOf, targetUrl } from "../resources/webhooks.ts";
+import { type AuditLog, repositoryAuditEntries } from "../resources/audit-log.ts";
+import { notifyWatchers, syncNotifications } from "../resources/notifications.ts";
+import { syncResourceGroups } from "../resources/resource-groups.ts";
+import { targetUrl, webhookState } from "../resources/webhooks.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
-import { type WorkedOutEvent, workOutEvent } from "./event-payload.ts";
-import type { CheckedEvent } from "./event-request.ts";
+import { type ResolvedEvent, resolveEvent } from "./event-payload.ts";
+import type { ParsedEvent } from "./event-request.ts";
 
-/** What {@link triggerEvent} needs of the local Hub. */
+/** What {@link triggerEvent} needs. */
 export interface TriggerContext {
   store: Store;
   dispatcher: Dispatcher;
   auditLog: AuditLog;
-  /** Where the local Hub is, without a trailing slash. */
+  /** URL of the local Hub, without a trailing slash. */
   baseUrl: string;
   newId: () => string;
-  /** Makes the id of a commit. */
+  /** Creates the id of a commit. */
   newSha: () => string;
   /** Milliseconds since the epoch. */
   now: () => number;
   log: Logger;
 }
 
-/** A webhook that watches the repository of an event and was not fired by it all the same. */
-export interface NotFired {
+/**
+ * Why a webhook that watches the repository does not fire: its `domains` exclude the event, the repository is `private`
+ * and its owner cannot read it, a user `disabled` it, or failures `suspended` it.
+ */
+export type SkipReason = "domain" | "private" | "disabled" | "suspended";
+
+/** A webhook that watches the repository of an event but did not fire. */
+export interface SkippedWebhook {
   webhookId: string;
-  /** Where its deliveries go, without a secret. */
+  /** Target URL with its secrets masked. */
   url: string;
-  /** `used-up`: it has fired as often as it may in a day. */
-  reason: Silence | "used-up";
+  /** `used-up`: it reached its daily limit. */
+  reason: SkipReason | "used-up";
 }
 
-/** What an event has led to. */
-export interface Triggered {
+/** The result of an event. */
+export interface TriggerResult {
   deliveries: HubDelivery[];
-  notFired: NotFired[];
-  /** The names of the users whom a notification tells of it. */
+  notFired: SkippedWebhook[];
+  /** Names of the users who got a notification. */
   notified: string[];
 }
 
-/** What an event would lead to. */
-export interface Previewed {
-  /** As the first of `webhooks` would get it; where there is none, for a webhook that there is not. */
+/** The result that an event would have. */
+export interface TriggerPreview {
+  /** As the first of `webhooks` would get it; without any, with the id of a webhook that does not exist. */
   payload: unknown;
-  /** Those that would fire. */
+  /** The webhooks that would fire. */
   webhooks: { webhookId: string; url: string }[];
-  notFired: NotFired[];
+  notFired: SkippedWebhook[];
 }
 
 /**
- * Lets an event happen and fires the webhooks that watch it. Its repository is made where there is none. Returns what
- * is delivered because of it.
+ * Triggers an event: applies it to the repository, creating that if necessary, and fires the webhooks that watch it.
  *
- * @throws `ARGUMENT_INVALID` when the event is nested too deeply to be sent, or its edits do not fit.
+ * @throws `ARGUMENT_INVALID` if the event is nested too deeply, or its edits do not fit the payload.
  */
-export function triggerEvent(context: TriggerContext, event: CheckedEvent): Triggered {
+export function triggerEvent(context: TriggerContext, event: ParsedEvent): TriggerResult {
   const { store, dispatcher, auditLog, log } = context;
   const { type, name } = event.repo;
   const { scope, action } = event.event;
   const isNew = !store.repositories.get(event.repo);
-  const outcome = workOut(context, event);
-  const { before, after, payload, bodyFor } = outcome;
-  const notified = store.atOnce(() => {
-    for (const entry of auditEntriesOf({ event, isNew, before, after })) auditLog.record(entry);
-    followInGroups(store, { before, after });
-    followInNotifications(store, { before, after });
+  const resolved = resolve(context, event);
+  const { before, after, payload, bodyFor } = resolved;
+  const notified = store.transaction(() => {
+    for (const entry of repositoryAuditEntries({ event, isNew, before, after })) auditLog.record(entry);
+    syncResourceGroups(store, { before, after });
+    syncNotifications(store, { before, after });
     if (after?.name !== name) store.repositories.delete({ type, name });
     if (!after) return [];
     store.repositories.put(after);
-    return noticeDiscussion(context, { scope, action, repository: after, payload });
+    return notifyWatchers(context, { scope, action, repository: after, payload });
   });
   const fields = { repo: `${type}:${name}`, scope, action };
   if (!isKnownScope(scope) || !actions.some((known) => known === action)) {
-    log.warn(fields, "the Hub is not known to have events of this scope or action: it is sent as it is");
+    log.warn(fields, "unknown scope or action: the Hub does not document it");
   }
-  const { awake, silent } = listeners(context, { event, outcome });
-  if (awake.length === 0) log.info(fields, "nothing to deliver: no enabled webhook watches this");
-  const deliveries = dispatcher.fire(awake, ({ id }) => bodyFor(id));
+  const { enabled, skipped } = selectWebhooks(context, { event, resolved });
+  if (enabled.length === 0) log.info(fields, "nothing to deliver: no enabled webhook watches this event");
+  const deliveries = dispatcher.fire(enabled, ({ id }) => bodyFor(id));
   const fired = new Set(deliveries.map(({ webhookId }) => webhookId));
-  const notFired = [...silent, ...usedUp(context, { awake, hasFired: ({ id }) => fired.has(id) })];
-  return { deliveries, notFired, notified };
+  const limited = enabled.filter(({ id }) => !fired.has(id));
+  return { deliveries, notFired: [...skipped, ...describeLimited(context, limited)], notified };
 }
 
 /**
- * Says what an event would lead to, and lets nothing happen.
+ * Computes what {@link triggerEvent} would do, without doing it.
  *
  * @throws `ARGUMENT_INVALID` as {@link triggerEvent} does.
  */
-export function previewEvent(context: TriggerContext, event: CheckedEvent): Previewed {
+export function previewEvent(context: TriggerContext, event: ParsedEvent): TriggerPreview {
   const { newId, baseUrl, dispatcher } = context;
-  const outcome = workOut(context, event);
-  const { awake, silent } = listeners(context, { event, outcome });
-  const firing = awake.filter((webhook) => dispatcher.canFire(webhook));
+  const resolved = resolve(context, event);
+  const { enabled, skipped } = selectWebhooks(context, { event, resolved });
+  const firing = enabled.filter((webhook) => dispatcher.canFire(webhook));
+  const limited = enabled.filter((webhook) => !firing.includes(webhook));
   return {
-    payload: JSON.parse(outcome.bodyFor(firing[0]?.id ?? newId())),
+    payload: JSON.parse(resolved.bodyFor(firing[0]?.id ?? newId())),
     webhooks: firing.map((webhook) => ({ webhookId: webhook.id, url: targetUrl(webhook, { baseUrl }) })),
-    notFired: [...silent, ...usedUp(context, { awake, hasFired: (webhook) => firing.includes(webhook) })],
+    notFired: [...skipped, ...describeLimited(context, limited)],
   };
 }
 
-function workOut(context: TriggerContext, event: CheckedEvent): WorkedOutEvent {
+function resolve(context: TriggerContext, event: ParsedEvent): ResolvedEvent {
   const { store, baseUrl, newId, newSha } = context;
-  return workOutEvent({ event, repository: store.repositories.get(event.repo), baseUrl, newId, newSha });
+  return resolveEvent({ event, repository: store.repositories.get(event.repo), baseUrl, newId, newSha });
 }
 
-/** The webhooks that watch the repository, oldest first: those to fire, and those that have a reason not to. */
-function listeners(
+/** Splits the webhooks that watch the repository, oldest first, into those to fire and those to skip. */
+function selectWebhooks(
   { store, baseUrl }: TriggerContext,
-  { event, outcome }: { event: CheckedEvent; outcome: WorkedOutEvent },
-): { awake: StoredWebhook[]; silent: NotFired[] } {
+  { event, resolved }: { event: ParsedEvent; resolved: ResolvedEvent },
+): { enabled: StoredWebhook[]; skipped: SkippedWebhook[] } {
   const { type, name } = event.repo;
-  const { before, after } = outcome;
+  const { before, after } = resolved;
   const isPrivate = (after ?? before).private;
-  const occurrence = {
+  const repositoryEvent = {
     repo: { type, name },
     isReadableBy: (user: string) => !isPrivate || canReadPrivate(store, { user, owner: ownerOf({ name }) }),
     scope: event.event.scope,
   };
-  const awake: StoredWebhook[] = [];
-  const silent: NotFired[] = [];
+  const enabled: StoredWebhook[] = [];
+  const skipped: SkippedWebhook[] = [];
   for (const webhook of store.webhooks.all()) {
-    if (!isWatching(webhook, occurrence)) continue;
-    const reason = silenceOf(webhook, occurrence);
-    if (reason === undefined) awake.push(webhook);
-    else silent.push({ webhookId: webhook.id, url: targetUrl(webhook, { baseUrl }), reason });
+    if (!isWatching(webhook, repositoryEvent)) continue;
+    const reason = findSkipReason(webhook, repositoryEvent);
+    if (reason === undefined) enabled.push(webhook);
+    else skipped.push({ webhookId: webhook.id, url: targetUrl(webhook, { baseUrl }), reason });
   }
-  return { awake, silent };
+  return { enabled, skipped };
 }
 
-function usedUp(
-  { baseUrl }: TriggerContext,
-  { awake, hasFired }: { awake: readonly StoredWebhook[]; hasFired: (webhook: StoredWebhook) => boolean },
-): NotFired[] {
-  return awake
-    .filter((webhook) => !hasFired(webhook))
-    .map((webhook) => ({ webhookId: webhook.id, url: targetUrl(webhook, { baseUrl }), reason: "used-up" }));
+function describeLimited({ baseUrl }: TriggerContext, webhooks: readonly StoredWebhook[]): SkippedWebhook[] {
+  return webhooks.map((webhook) => ({
+    webhookId: webhook.id,
+    url: targetUrl(webhook, { baseUrl }),
+    reason: "used-up",
+  }));
 }
 
-/** What happened, as far as it decides who is told. */
-export interface Occurrence {
+/** The parts of an event that decide which webhooks fire. */
+export interface RepositoryEvent {
   repo: RepoId;
   isReadableBy: (user: string) => boolean;
   /** Such as `repo.content`. */
   scope: string;
 }
 
-/**
- * Why a webhook is silent about a repository that it watches: the domain is none of its, the repository is private and
- * its owner cannot read that, or it was stopped, by a person or after failures.
- */
-export type Silence = "domain" | "private" | "disabled" | "suspended";
-
-/** Whether a webhook watches the repository, or the user or organization to whom that belongs. */
-export function isWatching({ definition }: StoredWebhook, { repo }: Pick<Occurrence, "repo">): boolean {
+/** Whether a webhook watches the repository or its owner. */
+export function isWatching({ definition }: StoredWebhook, { repo }: Pick<RepositoryEvent, "repo">): boolean {
   const owner = ownerOf(repo);
   return definition.watched.some(({ type, name }) => {
     if (type !== "user" && type !== "org") return type === repo.type && name === repo.name;
-    // A name that nobody has here may be either.
+    // An unknown name could belong to a user or to an organization.
     return name === owner && type === (accountKind(owner) ?? type);
   });
 }
 
-/** Why a webhook does not fire, of those that watch the repository; `undefined` when it does. */
-export function silenceOf(webhook: StoredWebhook, occurrence: Occurrence): Silence | undefined {
-  const { scope, isReadableBy } = occurrence;
+/** Returns why a webhook that watches the repository does not fire; `undefined` if it does. */
+export function findSkipReason(webhook: StoredWebhook, event: RepositoryEvent): SkipReason | undefined {
+  const { scope, isReadableBy } = event;
   if (!webhook.definition.domains.some((domain) => coversScope(domain, scope))) return "domain";
   if (!isReadableBy(webhook.owner)) return "private";
-  const state = stateOf(webhook);
+  const state = webhookState(webhook);
   return state === "enabled" ? undefined : state;
 }

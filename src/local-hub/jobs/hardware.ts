@@ -5,14 +5,14 @@ interface Hardware {
   prettyName: string;
   vcpus: number;
   ramGb: number;
-  /** How many, their model, and the memory of all of them in GB, as in `4 L40S 192`. */
+  /** Count, model and total memory in GB, such as `4 L40S 192`. */
   gpus?: string;
-  /** Price of a minute. */
+  /** Price per minute. */
   microUsd: number;
 }
 
-/** What a local Hub offers. The names are the Hub's; sizes and prices are examples of the same order. */
-const offered: readonly Hardware[] = [
+/** The names are those of the Hub; sizes and prices are approximate. */
+const flavors: readonly Hardware[] = [
   { flavor: "cpu-basic", prettyName: "CPU Basic", vcpus: 2, ramGb: 16, microUsd: 167 },
   { flavor: "cpu-upgrade", prettyName: "CPU Upgrade", vcpus: 8, ramGb: 32, microUsd: 500 },
   { flavor: "cpu-performance", prettyName: "CPU Performance", vcpus: 32, ramGb: 256, microUsd: 31_667 },
@@ -97,20 +97,20 @@ const offered: readonly Hardware[] = [
   },
 ];
 
-/** The hardware for jobs, as the Hub describes it. */
-export const hardware: readonly JobHardware[] = offered.map(({ flavor, prettyName, vcpus, ramGb, gpus, microUsd }) => ({
+/** Hardware for jobs, in the format of the Hub. */
+export const hardware: readonly JobHardware[] = flavors.map(({ flavor, prettyName, vcpus, ramGb, gpus, microUsd }) => ({
   name: flavor,
   prettyName,
   cpu: `${vcpus} vCPU`,
   ram: `${ramGb} GB`,
   ephemeralStorage: "50 GB",
-  accelerator: gpus === undefined ? null : acceleratorOf(gpus),
+  accelerator: gpus === undefined ? null : parseAccelerator(gpus),
   unitCostMicroUSD: microUsd,
   unitCostUSD: microUsd / 1_000_000,
   unitLabel: "minute",
 }));
 
-function acceleratorOf(gpus: string): JobHardware["accelerator"] {
+function parseAccelerator(gpus: string): JobHardware["accelerator"] {
   const [, quantity = "", model = "", gb = ""] = /^(\d+) (.+) (\d+)$/.exec(gpus) ?? [];
   return { type: "gpu", model, quantity, vram: `${gb} GB`, manufacturer: "Nvidia" };
 }

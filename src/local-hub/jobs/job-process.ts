@@ -2,24 +2,24 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { maxTimerMs } from "../../core/duration.ts";
 
-/** How long a process may take to end after it was asked to, before it is made to. */
+/** Time between SIGTERM and SIGKILL. */
 const killAfterMs = 5_000;
-/** How long its output is waited for once it has ended: what it started may still hold the pipes. */
-const outputAfterMs = 500;
-/** Of a line that it writes, this many characters are told. */
-const longestLine = 2_000;
-/** What a process gets of this one's environment: not all of it, since a developer's holds tokens. */
-const inherited = ["PATH", "HOME", "USER", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"];
+/** Time to read the remaining output after the process exits. Its child processes can keep the pipes open. */
+const outputTimeoutMs = 500;
+/** Longer lines of output are cut. */
+const maxLineLength = 2_000;
+/** Not the whole environment, because that of a developer contains tokens. */
+const inheritedVariables = ["PATH", "HOME", "USER", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 
-/** One run of the command of a job. */
+/** What {@link runJobProcess} needs. */
 export interface JobProcessOptions {
   command: readonly string[];
   environment: Readonly<Record<string, string>>;
-  /** `null`: no limit. */
+  /** `null` for no limit. */
   timeoutSeconds: number | null;
-  /** Ends the process and all that it has started. */
+  /** Stops the process and its child processes. */
   signal: AbortSignal;
-  /** Told of each line that it writes, a long one cut. */
+  /** Called with each line of output. */
   onOutput: (line: string) => void;
 }
 
@@ -29,7 +29,7 @@ function killRunning(): void {
   for (const child of running) signalGroup(child, "SIGKILL");
 }
 
-/** Whatever ends this process ends what its jobs have started. One listener for all of them: Node warns above ten. */
+/** Kills the jobs when this process exits. One listener for all jobs: Node warns about more than ten. */
 function addRunning(child: ChildProcess): void {
   if (running.size === 0) process.on("exit", killRunning);
   running.add(child);
@@ -40,7 +40,7 @@ function removeRunning(child: ChildProcess): void {
   if (running.size === 0) process.off("exit", killRunning);
 }
 
-/** Runs the command of a job as a local process. Resolves with `undefined` when it ended with 0, else with why not. */
+/** Runs the command of a job as a local process. Resolves with why it failed; `undefined` if it exited with 0. */
 export function runJobProcess(options: JobProcessOptions): Promise<string | undefined> {
   const { signal, timeoutSeconds, onOutput } = options;
   return new Promise((resolve) => {
@@ -49,38 +49,38 @@ export function runJobProcess(options: JobProcessOptions): Promise<string | unde
     if (typeof child === "string") return resolve(child);
     let reason: string | undefined;
     let killTimer: NodeJS.Timeout | undefined;
-    const end = (because: string) => {
-      reason ??= because;
+    const stop = (why: string) => {
+      reason ??= why;
       signalGroup(child, "SIGTERM");
       killTimer ??= setTimeout(kill, killAfterMs);
     };
     const kill = () => signalGroup(child, "SIGKILL");
-    const cancel = () => end("canceled");
-    const limit =
+    const cancel = () => stop("canceled");
+    const timeout =
       timeoutSeconds === null
         ? undefined
-        : setTimeout(() => end(`not done within ${timeoutSeconds} s`), Math.min(timeoutSeconds * 1000, maxTimerMs));
+        : setTimeout(() => stop(`timed out after ${timeoutSeconds} s`), Math.min(timeoutSeconds * 1000, maxTimerMs));
     signal.addEventListener("abort", cancel, { once: true });
     addRunning(child);
     const streams = [child.stdout, child.stderr].filter((stream) => stream !== null);
-    for (const stream of streams) tellLines(stream, onOutput);
+    for (const stream of streams) readLines(stream, onOutput);
     const finish = (outcome: string | undefined) => {
-      clearTimeout(limit);
+      clearTimeout(timeout);
       clearTimeout(killTimer);
       signal.removeEventListener("abort", cancel);
       removeRunning(child);
       resolve(reason ?? outcome);
     };
-    child.on("error", (error) => finish(describe(error)));
+    child.on("error", (error) => finish(describeStartError(error)));
     child.on("exit", () => {
       setTimeout(() => {
         for (const stream of streams) stream.destroy();
-      }, outputAfterMs).unref();
+      }, outputTimeoutMs).unref();
     });
     child.on("close", (code, killedBy) => {
-      // Its group may have outlived it.
+      // Its child processes may still run.
       kill();
-      finish(code === 0 ? undefined : killedBy ? `ended by ${killedBy}` : `exit code ${code}`);
+      finish(code === 0 ? undefined : killedBy ? `killed by ${killedBy}` : `exit code ${code}`);
     });
   });
 }
@@ -90,28 +90,28 @@ function start({ command: [program = "", ...values], environment }: JobProcessOp
     return spawn(program, values, {
       env: { ...inheritedEnvironment(), ...environment },
       stdio: ["ignore", "pipe", "pipe"],
-      // A group of its own, so that what it starts ends with it.
+      // A process group of its own, to kill its child processes with it.
       detached: true,
     });
   } catch (error) {
-    return describe(error);
+    return describeStartError(error);
   }
 }
 
-/** Splits an output into lines and keeps no more of one than is told: a line without an end must not fill the memory. */
-function tellLines(stream: Readable, tell: (line: string) => void): void {
+/** Splits the output into lines. Keeps only the start of a long line, which could otherwise fill the memory. */
+function readLines(stream: Readable, onLine: (line: string) => void): void {
   let line = "";
   stream.setEncoding("utf8");
   stream.on("data", (text: string) => {
     const [first = "", ...further] = text.split("\n");
-    line += first.slice(0, longestLine - line.length);
+    line += first.slice(0, maxLineLength - line.length);
     for (const next of further) {
-      tell(line);
-      line = next.slice(0, longestLine);
+      onLine(line);
+      line = next.slice(0, maxLineLength);
     }
   });
   stream.on("close", () => {
-    if (line !== "") tell(line);
+    if (line !== "") onLine(line);
   });
 }
 
@@ -120,19 +120,21 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-child.pid, signal);
   } catch {
-    // It has ended meanwhile.
+    // It has already exited.
   }
 }
 
 function inheritedEnvironment(): Record<string, string> {
-  return Object.fromEntries(inherited.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+  return Object.fromEntries(
+    inheritedVariables.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
+  );
 }
 
-function describe(error: unknown): string {
+function describeStartError(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "ENOENT") return "the program is not installed on this machine";
   if (code === "E2BIG") return "the payload is too large for an environment variable";
-  // Node's own words would quote the value, and it may be a secret.
-  if (code === "ERR_INVALID_ARG_VALUE") return "the command, an argument or a variable holds a NUL character";
-  return `the program could not be started (${String(code ?? "unknown error")})`;
+  // The message of Node quotes the value, which could be a secret.
+  if (code === "ERR_INVALID_ARG_VALUE") return "the command, an argument or a variable contains a NUL character";
+  return `cannot start the program (${String(code ?? "unknown error")})`;
 }

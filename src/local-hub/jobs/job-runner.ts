@@ -6,19 +6,19 @@ import type { JobStore } from "../store/job-store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import { runJobProcess } from "./job-process.ts";
 
-/** A payload that was edited may lack what every other one has: its job is made all the same. */
-const payload = z.object({
+/** Edits can remove fields that every payload has. The job still starts. */
+const editedPayload = z.object({
   repo: z.object({ name: z.string().catch(""), type: z.string().catch("") }).catch({ name: "", type: "" }),
 });
 
-/** Processes that run at the same time; further jobs wait. */
-const processesAtOnce = 4;
+/** Further jobs wait. */
+const maxConcurrentProcesses = 4;
 
-/** What a {@link JobRunner} is made from. */
+/** What a {@link JobRunner} needs. */
 export interface JobRunnerOptions {
   store: JobStore;
-  /** Whether commands are run as local processes; else jobs are only recorded. */
-  runs: boolean;
+  /** Whether to run commands as local processes. Otherwise, jobs are only recorded. */
+  runJobs: boolean;
   /** Milliseconds since the epoch. */
   now: () => number;
   newId: () => string;
@@ -33,19 +33,18 @@ export interface JobDelivery {
   body: string;
 }
 
-/** What a job is told to do: the part of its record that is known before it is made, and what a record hides. */
-interface JobOrder {
-  fixed: Omit<Job, "id" | "createdAt" | "owner" | "createdBy" | "status" | "secrets">;
+/** The definition of a job, whether from its webhook or from an earlier job. */
+interface JobTemplate {
+  record: Omit<Job, "id" | "createdAt" | "owner" | "createdBy" | "status" | "secrets">;
   secretValues: Readonly<Record<string, string>>;
 }
 
-/** What a process is given and a record does not hold, or holds among other things. */
-interface Hidden {
+interface ProcessEnvironment {
   secrets: Readonly<Record<string, string>>;
   variables: Readonly<Record<string, string>>;
 }
 
-/** Makes the jobs of webhooks and, where it is told to, runs their commands here. */
+/** Creates the jobs of webhooks and optionally runs their commands. */
 export class JobRunner {
   readonly #options: JobRunnerOptions;
   readonly #closing = new AbortController();
@@ -56,28 +55,28 @@ export class JobRunner {
     this.#options = options;
     for (const job of options.store.all()) {
       const { stage, message } = job.status;
-      // One that is recorded only says so, and waits for nothing.
-      const waited = stage === "SCHEDULING" && message === null;
-      if (stage === "RUNNING" || waited) {
-        const reason = `the local Hub ended ${waited ? "before" : "while"} it ran`;
-        options.store.update(at(job, { stage: "ERROR", message: reason }));
+      // A job that is only recorded has a message, and never starts.
+      const isWaiting = stage === "SCHEDULING" && message === null;
+      if (stage === "RUNNING" || isWaiting) {
+        const reason = `the local Hub stopped ${isWaiting ? "before" : "while"} the job ran`;
+        options.store.update(withStatus(job, { stage: "ERROR", message: reason }));
       }
     }
   }
 
-  /** Makes the job of a delivery and has it run, later than this returns. */
+  /** Creates the job of a delivery. Its process starts later. */
   start({ webhook, deliveryId, body }: JobDelivery): Job {
-    const { store, now, newId, runs } = this.#options;
+    const { store, now, newId, runJobs } = this.#options;
     const account = { id: accountId(webhook.owner), name: webhook.owner };
     const made = { id: newId(), createdAt: new Date(now()).toISOString(), owner: account, createdBy: account };
-    const order = this.#orderOf(webhook);
-    if (!order) {
-      const reason = `there is no job ${webhook.definition.jobSourceId} to run again`;
+    const template = this.#templateOf(webhook);
+    if (!template) {
+      const reason = `job "${webhook.definition.jobSourceId}" does not exist`;
       const job: Job = { ...made, environment: {}, flavor: "cpu-basic", status: { stage: "ERROR", message: reason } };
       store.add(job, {});
       return job;
     }
-    const { repo } = payload.parse(JSON.parse(body));
+    const { repo } = editedPayload.parse(JSON.parse(body));
     const variables = {
       WEBHOOK_PAYLOAD: body,
       WEBHOOK_REPO_ID: repo.name,
@@ -85,38 +84,38 @@ export class JobRunner {
       WEBHOOK_ID: deliveryId,
     };
     const { secret } = webhook.definition;
-    const secrets = { ...order.secretValues, ...(secret !== undefined && { WEBHOOK_SECRET: secret }) };
+    const secrets = { ...template.secretValues, ...(secret !== undefined && { WEBHOOK_SECRET: secret }) };
     const job: Job = {
       ...made,
-      ...order.fixed,
-      environment: { ...order.fixed.environment, ...variables },
-      ...(Object.keys(secrets).length > 0 && { secrets: hidden(secrets) }),
+      ...template.record,
+      environment: { ...template.record.environment, ...variables },
+      ...(Object.keys(secrets).length > 0 && { secrets: hideValues(secrets) }),
       status: {
         stage: "SCHEDULING",
-        message: runs ? null : "recorded only: start the local Hub with --run-jobs to run it here",
+        message: runJobs ? null : "only recorded: start the local Hub with --run-jobs to run jobs",
       },
     };
     store.add(job, secrets);
-    if (runs) this.#schedule(() => this.#run(job, { secrets, variables }));
+    if (runJobs) this.#schedule(() => this.#run(job, { secrets, variables }));
     return job;
   }
 
-  /** Cancels what runs and what waits. */
+  /** Cancels running and waiting jobs. */
   async close(): Promise<void> {
     this.#closing.abort();
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
-  #orderOf({ definition }: StoredWebhook): JobOrder | undefined {
-    if (definition.job) return orderOfDefinition(definition.job);
+  #templateOf({ definition }: StoredWebhook): JobTemplate | undefined {
+    if (definition.job) return templateOfDefinition(definition.job);
     const source = this.#options.store.get(definition.jobSourceId ?? "");
-    return source && orderOfJob(source, this.#options.store.secretsOf(source.id));
+    return source && templateOfJob(source, this.#options.store.secretsOf(source.id));
   }
 
   #schedule(task: () => Promise<void>): void {
-    if (this.#running.size >= processesAtOnce) return void this.#waiting.push(task);
+    if (this.#running.size >= maxConcurrentProcesses) return void this.#waiting.push(task);
     const running = task()
-      .catch((error: unknown) => this.#options.log.error({ err: error }, "A job could not be run."))
+      .catch((error: unknown) => this.#options.log.error({ err: error }, "Cannot run a job."))
       .finally(() => {
         this.#running.delete(running);
         const next = this.#waiting.shift();
@@ -125,39 +124,39 @@ export class JobRunner {
     this.#running.add(running);
   }
 
-  async #run(job: Job, { secrets, variables }: Hidden): Promise<void> {
+  async #run(job: Job, { secrets, variables }: ProcessEnvironment): Promise<void> {
     const { store, log } = this.#options;
     const signal = this.#closing.signal;
     const lines = log.child({ job: job.id });
     const command = [...(job.command ?? []), ...(job.arguments ?? [])];
-    const reach = (stage: JobStage, message: string | null, failureCount: number) => {
-      store.update(at(job, { stage, message, failureCount }));
+    const setStage = (stage: JobStage, message: string | null, failureCount: number) => {
+      store.update(withStatus(job, { stage, message, failureCount }));
       lines.info({ stage, ...(message !== null && { reason: message }) }, "job");
     };
     if (command.length === 0) {
-      return reach("ERROR", "it has no command, and what its image would run is not known here", 0);
+      return setStage("ERROR", "it has no command: the local Hub cannot run the default command of an image", 0);
     }
     for (let failures = 0; ; failures += 1) {
-      if (!signal.aborted) reach("RUNNING", null, failures);
+      if (!signal.aborted) setStage("RUNNING", null, failures);
       const reason = await runJobProcess({
         command,
-        // The variables last: a secret of the same name must not stand for them.
+        // The variables take precedence over secrets of the same name.
         environment: { ...job.environment, ...secrets, ...variables },
         timeoutSeconds: job.timeout ?? null,
         signal,
-        onOutput: (line) => lines.info({ line: masked(line, secrets) }, "job output"),
+        onOutput: (line) => lines.info({ line: maskSecrets(line, secrets) }, "job output"),
       });
-      if (reason === undefined) return reach("COMPLETED", null, failures);
-      if (signal.aborted) return reach("CANCELED", "the local Hub was closed", failures);
-      if (failures >= (job.retry ?? 0)) return reach("ERROR", reason, failures + 1);
+      if (reason === undefined) return setStage("COMPLETED", null, failures);
+      if (signal.aborted) return setStage("CANCELED", "the local Hub was closed", failures);
+      if (failures >= (job.retry ?? 0)) return setStage("ERROR", reason, failures + 1);
     }
   }
 }
 
-function orderOfDefinition(definition: NonNullable<StoredWebhook["definition"]["job"]>): JobOrder {
+function templateOfDefinition(definition: NonNullable<StoredWebhook["definition"]["job"]>): JobTemplate {
   const { labels, attempts, timeoutSeconds, secrets = {}, ssh: _ssh, ...same } = definition;
   return {
-    fixed: {
+    record: {
       ...same,
       retry: attempts - 1,
       ...(timeoutSeconds !== null && { timeout: timeoutSeconds }),
@@ -167,23 +166,23 @@ function orderOfDefinition(definition: NonNullable<StoredWebhook["definition"]["
   };
 }
 
-/** A job that ran before, to run again. The secret of the webhook that started it was that webhook's own. */
-function orderOfJob(job: Job, { WEBHOOK_SECRET: _secret, ...secretValues }: Record<string, string>): JobOrder {
-  const { id: _id, createdAt: _at, owner: _owner, createdBy: _by, status: _status, secrets: _names, ...fixed } = job;
-  return { fixed, secretValues };
+/** Drops the secret of the webhook that started the earlier job. */
+function templateOfJob(job: Job, { WEBHOOK_SECRET: _secret, ...secretValues }: Record<string, string>): JobTemplate {
+  const { id: _id, createdAt: _at, owner: _owner, createdBy: _by, status: _status, secrets: _names, ...record } = job;
+  return { record, secretValues };
 }
 
-function hidden(secretValues: Readonly<Record<string, string>>): Record<string, null> {
+function hideValues(secretValues: Readonly<Record<string, string>>): Record<string, null> {
   return Object.fromEntries(Object.keys(secretValues).map((name) => [name, null]));
 }
 
-/** A job may print what it was given: no secret gets into a log. */
-function masked(line: string, secrets: Readonly<Record<string, string>>): string {
+/** Jobs can print their secrets, which must not be logged. */
+function maskSecrets(line: string, secrets: Readonly<Record<string, string>>): string {
   return Object.values(secrets)
     .filter((value) => value !== "")
-    .reduce((text, value) => text.replaceAll(value, "***"), line);
+    .reduce((masked, value) => masked.replaceAll(value, "***"), line);
 }
 
-function at(job: Job, status: Job["status"]): Job {
+function withStatus(job: Job, status: Job["status"]): Job {
   return { ...job, status };
 }

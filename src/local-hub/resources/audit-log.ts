@@ -4,26 +4,26 @@ import { suggest } from "../../core/option-error.ts";
 import { type AuditLogEvent, auditLogTypes, type SpecifiedAuditLogType } from "../../hub/organizations/audit-log.ts";
 import { coversScope } from "../../payload/scope.ts";
 import { accountId, type Caller, localUser, ownerOf, planOf } from "../accounts.ts";
-import type { CheckedEvent } from "../events/event-request.ts";
-import { type AuditFilter, type AuditLogStore, hubItself, type StoredAuditEvent } from "../store/audit-log-store.ts";
+import type { ParsedEvent } from "../events/event-request.ts";
+import { type AuditFilter, type AuditLogStore, type StoredAuditEvent, systemAuthor } from "../store/audit-log-store.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import { avatarUrlOf } from "./avatars.ts";
 
-/** Something that was done, as an audit log is told of it. */
+/** An action to record in an audit log. */
 export interface AuditEntry {
-  /** Where it was done. Only organizations have an audit log: what is done elsewhere is passed over. */
+  /** Name of the organization; entries for a user are ignored, because only organizations have an audit log. */
   organization: string;
   type: SpecifiedAuditLogType;
-  /** Name of the user who did it. */
+  /** Name of the user. */
   author: string;
-  /** What was done, in a sentence. */
+  /** What the author did, as a sentence. */
   message: string;
   data?: Record<string, unknown>;
-  /** How it came in, where that was a request to the API. */
+  /** The API request that caused the action. */
   request?: { caller: Caller; userAgent: string | undefined };
 }
 
-/** Writes down what is done in organizations. */
+/** Records actions in the audit logs of organizations. */
 export class AuditLog {
   readonly #options: { store: AuditLogStore; newId: () => string; now: () => number };
 
@@ -42,7 +42,7 @@ export class AuditLog {
       at: now(),
       message,
       ...(data && { data }),
-      // Nobody else can reach a local Hub.
+      // The local Hub only listens on loopback.
       ip: "127.0.0.1",
       location: { formatted: "This machine" },
       ...(request?.userAgent !== undefined && { userAgent: request.userAgent }),
@@ -58,22 +58,22 @@ export class AuditLog {
   }
 }
 
-/** What has happened to a repository. */
+/** A repository before and after an event. */
 export interface RepositoryChange {
-  event: Pick<CheckedEvent, "event" | "updatedConfig">;
-  /** Whether the repository was there before. */
+  event: Pick<ParsedEvent, "event" | "updatedConfig">;
+  /** Whether the event created the repository. */
   isNew: boolean;
   before: StoredRepository;
-  /** `undefined`: it is deleted. */
+  /** `undefined` if the event deleted the repository. */
   after: StoredRepository | undefined;
 }
 
 /**
- * What the audit logs are told of an event on a repository: that it came to be, also by an event that says nothing of
- * that; that it moved (to the log of both owners), was deleted or got other settings. Of contents and discussions they
- * tell nothing.
+ * Returns the audit entries of an event: creating, moving and deleting a repository and changing its settings are
+ * recorded, changes to contents and discussions are not. A move is recorded for both owners. Any event creates its
+ * repository if necessary.
  */
-export function auditEntriesOf({ event, isNew, before, after }: RepositoryChange): AuditEntry[] {
+export function repositoryAuditEntries({ event, isNew, before, after }: RepositoryChange): AuditEntry[] {
   const { scope, action } = event.event;
   const { type, name } = before;
   const repo = `${type} ${name}`;
@@ -103,23 +103,23 @@ export function auditEntriesOf({ event, isNew, before, after }: RepositoryChange
 }
 
 /**
- * Reads the terms of an audit log's `q`, such as `author:ada type:repo.create`: of those of one kind any may match, of
- * different kinds all must.
+ * Parses the `q` parameter of an audit log, such as `author:ada type:repo.create`: an event must match one term of each
+ * kind.
  *
- * @throws HTTPException 400 for a type that there is not.
+ * @throws HTTPException 400 for an unknown type.
  */
-export function readAuditQuery(q: string): AuditFilter {
-  const types = valuesOf("type", q);
+export function parseAuditQuery(q: string): AuditFilter {
+  const types = termValues("type", q);
   for (const type of types) {
     if (auditLogTypes.some((known) => known === type)) continue;
     throw new HTTPException(400, {
-      message: `q: behind "type:" expected a type of the audit log, such as org.change_role.${suggest(type, auditLogTypes)}`,
+      message: `q: unknown type "${type}". Use a type of the audit log, such as org.change_role.${suggest(type, auditLogTypes)}`,
     });
   }
-  return { authors: valuesOf("author", q), ips: valuesOf("ip", q), types };
+  return { authors: termValues("author", q), ips: termValues("ip", q), types };
 }
 
-function valuesOf(kind: "author" | "ip" | "type", q: string): string[] {
+function termValues(kind: "author" | "ip" | "type", q: string): string[] {
   const prefix = `${kind}:`;
   return q
     .split(/\s+/)
@@ -127,42 +127,42 @@ function valuesOf(kind: "author" | "ip" | "type", q: string): string[] {
     .map((term) => term.slice(prefix.length));
 }
 
-/** How many events an export holds at most: the newest of those that were asked for (hub-api.md, Limits). */
-const mostExported = 100_000;
-/** How many of them are in memory at a time. */
+/** The newest events are exported (hub-api.md, Limits). */
+const maxExportedEvents = 100_000;
+/** Events that are in memory at a time. */
 const pageSize = 500;
 
-/** What is exported, and from where. */
+/** What {@link exportAuditLog} needs. */
 export interface AuditLogExportOptions {
   store: AuditLogStore;
   organization: string;
   filter: AuditFilter;
-  /** Where the local Hub is, without a trailing slash. */
+  /** URL of the local Hub, without a trailing slash. */
   baseUrl: string;
   log: Logger;
 }
 
 /**
- * The events of an organization as a JSON array, the newest first. A page of them is read when the reader asks for
- * more, so that a slow reader costs no memory and one who goes away costs nothing. What happens meanwhile is not in it.
- * Where the store fails in the middle of it, the array is left without its end: it is no JSON then.
+ * Streams the events of an organization as a JSON array, newest first. Reads a page when the reader asks for more, so
+ * that slow readers need no memory. Events that are recorded during the export are not included. If the store fails
+ * during the export, the array stays unclosed, so that the reader notices invalid JSON.
  */
 export function exportAuditLog(options: AuditLogExportOptions): ReadableStream<Uint8Array<ArrayBuffer>> {
   const { organization, log } = options;
   const encoder = new TextEncoder();
-  const parts = partsOf(options);
-  // The first page is read at once: what cannot be read at all is then a refusal, and not the half of an answer.
-  let part = parts.next();
+  const pages = jsonPages(options);
+  // Reads the first page before the response starts: its error can still be answered with a status.
+  let page = pages.next();
   return new ReadableStream(
     {
       pull(controller) {
-        if (part.done) return controller.close();
-        controller.enqueue(encoder.encode(part.value));
+        if (page.done) return controller.close();
+        controller.enqueue(encoder.encode(page.value));
         try {
-          part = parts.next();
+          page = pages.next();
         } catch (error) {
-          // An error of the stream would be written into the answer by the adapter, as if it belonged there.
-          log.error({ err: error, organization }, "the export of an audit log was cut short");
+          // The adapter would write a stream error into the response body.
+          log.error({ err: error, organization }, "audit log export failed: the response is incomplete");
           controller.close();
         }
       },
@@ -171,24 +171,23 @@ export function exportAuditLog(options: AuditLogExportOptions): ReadableStream<U
   );
 }
 
-/** The pages, each as a part of the array. */
-function* partsOf(options: AuditLogExportOptions): Generator<string, void> {
+function* jsonPages(options: AuditLogExportOptions): Generator<string, void> {
   const { store, organization, filter } = options;
-  let left = mostExported;
+  let remaining = maxExportedEvents;
   let before: number | undefined;
   do {
-    const page = store.page({ organization, filter, before, most: Math.min(pageSize, left) });
-    const begin = left === mostExported ? "[" : page.events.length > 0 ? "," : "";
-    yield begin + page.events.map((event) => JSON.stringify(toAnswer(event, options))).join(",");
-    left -= page.events.length;
+    const page = store.page({ organization, filter, before, limit: Math.min(pageSize, remaining) });
+    const separator = remaining === maxExportedEvents ? "[" : page.events.length > 0 ? "," : "";
+    yield separator + page.events.map((event) => JSON.stringify(toAuditLogEvent(event, options))).join(",");
+    remaining -= page.events.length;
     before = page.before;
-  } while (before !== undefined && left > 0);
+  } while (before !== undefined && remaining > 0);
   yield "]";
 }
 
-function toAnswer(event: StoredAuditEvent, { baseUrl }: Pick<AuditLogExportOptions, "baseUrl">): AuditLogEvent {
+function toAuditLogEvent(event: StoredAuditEvent, { baseUrl }: Pick<AuditLogExportOptions, "baseUrl">): AuditLogEvent {
   const { id, at, organization: _organization, author, isAuthorDeleted, ...same } = event;
-  const user = author ?? hubItself;
+  const user = author ?? systemAuthor;
   return {
     _id: id,
     createdAt: new Date(at).toISOString(),

@@ -1,20 +1,20 @@
 import { html } from "hono/html";
 import { accountId } from "../accounts.ts";
 
-/** Nobody's picture may load or run anything, not even opened as a page of its own. */
+/** The image must not load or run anything, even when opened as a document. */
 const contentSecurityPolicy =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
 /**
- * The picture of a user or an organization: the initial of the name, on a colour that is the name's own. `undefined`
- * for a file name that does not end in `.svg`.
+ * Responds with the avatar of a user or an organization: the initial of the name on a color derived from it. Returns
+ * `undefined` for a file name that does not end in `.svg`.
  *
  * @example
  * ```ts
- * app.get("/avatars/:file", (context) => avatarPicture(context.req.param("file")) ?? context.notFound());
+ * app.get("/avatars/:file", (context) => avatarResponse(context.req.param("file")) ?? context.notFound());
  * ```
  */
-export function avatarPicture(file: string): Response | undefined {
+export function avatarResponse(file: string): Response | undefined {
   const [, name] = /^(.+)\.svg$/s.exec(file) ?? [];
   if (name === undefined) return undefined;
   return new Response(draw(name), {
@@ -28,7 +28,7 @@ export function avatarPicture(file: string): Response | undefined {
 }
 
 function draw(name: string): string {
-  // What XML cannot hold.
+  // XML cannot represent these characters.
   const title = name.toWellFormed().replace(/[\p{Cc}\uFFFE\uFFFF]/gu, "\uFFFD");
   const [initial = ""] = title.toUpperCase();
   const hue = Number.parseInt(accountId(name).slice(0, 6), 16) % 360;
@@ -39,7 +39,7 @@ function draw(name: string): string {
 `}`;
 }
 
-/** Where the picture of a user or an organization is. */
+/** Returns the URL of the avatar of a user or an organization. */
 export function avatarUrlOf(name: string, { baseUrl }: { baseUrl: string }): string {
   return `${baseUrl}/avatars/${encodeURIComponent(name)}.svg`;
 }

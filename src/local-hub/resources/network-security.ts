@@ -1,13 +1,13 @@
 import type { NetworkSecurity } from "../../hub/organizations/network-security.ts";
 import type { Store } from "../store/store.ts";
 
-/** What an organization has that has not changed any of it. */
-export const initialNetworkSecurity: NetworkSecurity = {
+/** The settings of a new organization. */
+export const defaultNetworkSecurity: NetworkSecurity = {
   enforceAuth: false,
   enforceIpRestriction: false,
   highRateLimits: false,
   ipRanges: [],
-  // Both names of both lists. How the Hub translates one into the other is not published, so each keeps what it is given.
+  // Each list has two names. The Hub does not document how it converts between them, so each keeps its own values.
   blockedContents: [],
   allowedContents: [],
   keepReposMetadataVisible: false,
@@ -15,11 +15,11 @@ export const initialNetworkSecurity: NetworkSecurity = {
   allowedUrls: [],
 };
 
-/** The network security of an organization. */
+/** Returns the network security settings of an organization. */
 export function networkSecurityOf(store: Pick<Store, "networkSecurity">, organization: string): NetworkSecurity {
-  // A state file of an earlier release lacks the newer fields.
+  // State files of earlier releases lack newer fields.
   return {
-    ...initialNetworkSecurity,
+    ...defaultNetworkSecurity,
     ...store.networkSecurity.get({ owner: organization, id: "network-security" }),
   };
 }

@@ -16,104 +16,98 @@ import type { Store } from "../store/store.ts";
 import { avatarUrlOf } from "./avatars.ts";
 import { settingsOf } from "./settings.ts";
 
-/** How many notifications a page has. */
 const notificationsPerPage = 20;
 
-/** Whose notifications, and where they are kept. */
-export interface NotificationsOf {
+interface UserOptions {
   store: Store;
   user: string;
 }
 
-/** Which notifications are to be changed. */
-export interface NotificationChoice {
-  /** The ids of their discussions. */
+/** The notifications to change. */
+export interface NotificationSelection {
+  /** Ids of their discussions. */
   discussionIds: readonly string[];
-  /** Takes all that match the search in their place, on whatever page they are. */
+  /** Selects everything that matches `search`, on every page, instead of `discussionIds`. */
   applyToAll: boolean;
   search: NotificationSearch;
 }
 
-type Kept = KeyedRecord<StoredNotification>;
+type KeyedNotification = KeyedRecord<StoredNotification>;
 
-/** Lets notifications follow a repository that moves, and go with one that is deleted. */
-export function followInNotifications(
-  store: Store,
-  { before, after }: { before: StoredRepository; after: StoredRepository | undefined },
-): void {
-  if (after?.name === before.name) return;
-  for (const kept of tokenUsers.flatMap((user) => store.notifications.of(user))) {
-    const { about } = kept.record;
-    if (about.type !== "repo" || about.repo.type !== before.type || about.repo.name !== before.name) continue;
-    if (!after) store.notifications.delete(kept);
-    else {
-      const moved = { ...about, repo: { ...about.repo, name: after.name } };
-      store.notifications.put({ ...kept, record: { ...kept.record, about: moved } });
-    }
-  }
-}
-
-/** A page of a user's notifications, the latest first, as it is answered. */
-export function notificationPage(
-  { store, user, baseUrl }: NotificationsOf & { baseUrl: string },
+/** Returns a page of the notifications of a user, newest first. */
+export function listNotifications(
+  { store, user, baseUrl }: UserOptions & { baseUrl: string },
   { p = 0, ...search }: NotificationSearch,
 ): NotificationPage {
-  const all = visible({ store, user });
-  const view = all
-    .filter((kept) => matches(kept, { search, store }))
+  const all = readableNotifications({ store, user });
+  const matching = all
+    .filter((notification) => matches(notification, { search, store }))
     .sort((one, other) => other.record.updatedAt - one.record.updatedAt);
   const start = p * notificationsPerPage;
   return {
-    notifications: view.slice(start, start + notificationsPerPage).map((kept) => toAnswer(kept, { baseUrl })),
-    count: { view: view.length, unread: all.filter(({ record }) => !record.read).length, all: all.length },
+    notifications: matching
+      .slice(start, start + notificationsPerPage)
+      .map((notification) => toNotification(notification, { baseUrl })),
+    count: { view: matching.length, unread: all.filter(({ record }) => !record.read).length, all: all.length },
     start,
   };
 }
 
-/** Marks notifications of a user as read, or as unread. */
+/** Marks notifications of a user as read or unread. */
 export function markNotifications(
-  of: NotificationsOf,
-  { read, ...choice }: NotificationChoice & { read: boolean },
+  options: UserOptions,
+  { read, ...selection }: NotificationSelection & { read: boolean },
 ): void {
-  const marked = chosen(of, choice).map((kept) => ({ ...kept, record: { ...kept.record, read } }));
-  of.store.notifications.put(...marked);
+  const marked = select(options, selection).map((notification) => ({
+    ...notification,
+    record: { ...notification.record, read },
+  }));
+  options.store.notifications.put(...marked);
 }
 
 /** Deletes notifications of a user. */
-export function deleteNotifications(of: NotificationsOf, choice: NotificationChoice): void {
-  const { notifications, atOnce } = of.store;
-  const gone = chosen(of, choice);
-  atOnce(() => {
-    for (const kept of gone) notifications.delete(kept);
+export function deleteNotifications(options: UserOptions, selection: NotificationSelection): void {
+  const { notifications, transaction } = options.store;
+  const selected = select(options, selection);
+  transaction(() => {
+    for (const notification of selected) notifications.delete(notification);
   });
 }
 
-function chosen({ store, user }: NotificationsOf, { discussionIds, applyToAll, search }: NotificationChoice): Kept[] {
-  const listed = new Set(discussionIds);
-  return visible({ store, user }).filter((kept) =>
-    applyToAll ? matches(kept, { search, store }) : listed.has(kept.id),
+function select(
+  { store, user }: UserOptions,
+  { discussionIds, applyToAll, search }: NotificationSelection,
+): KeyedNotification[] {
+  const ids = new Set(discussionIds);
+  return readableNotifications({ store, user }).filter((notification) =>
+    applyToAll ? matches(notification, { search, store }) : ids.has(notification.id),
   );
 }
 
-/** A user's notifications, but for those on repositories that have become private to others since. */
-function visible({ store, user }: NotificationsOf): Kept[] {
+/** Leaves out notifications of repositories that have become private to other users. */
+function readableNotifications({ store, user }: UserOptions): KeyedNotification[] {
   return store.notifications.of(user).filter(({ record: { about } }) => {
     if (about.type !== "repo" || !store.repositories.get(about.repo)?.private) return true;
     return canReadPrivate(store, { user, owner: ownerOf(about.repo) });
   });
 }
 
-/** Whether a notification is all that a search asks for. */
-function matches(kept: Kept, { search, store }: { search: NotificationSearch; store: Store }): boolean {
+function matches(
+  notification: KeyedNotification,
+  { search, store }: { search: NotificationSearch; store: Store },
+): boolean {
   const { readStatus, repoType, repoName, postAuthor, paperId, articleId, mention, lastUpdate } = search;
-  const { owner: user, record } = kept;
+  const { owner: user, record } = notification;
   const { about } = record;
   if (readStatus === "unread" && record.read) return false;
   if (repoType !== undefined && !(about.type === "repo" && about.repo.type === repoType)) return false;
   if (repoName !== undefined && !(about.type === "repo" && about.repo.name === repoName)) return false;
   if (postAuthor !== undefined && !(about.type === "post" && about.authorName === postAuthor)) return false;
   if (paperId !== undefined && !(about.type === "paper" && isPaper(about.paper._id, { paperId, store }))) return false;
-  if (articleId !== undefined && !(about.type === "community_blog" && [kept.id, about.slug].includes(articleId))) {
+  if (
+    articleId !== undefined &&
+    !(about.type === "community_blog" && [notification.id, about.slug].includes(articleId))
+  ) {
     return false;
   }
   if (mention === "participating" && !record.participating.includes(user)) return false;
@@ -121,12 +115,12 @@ function matches(kept: Kept, { search, store }: { search: NotificationSearch; st
   return lastUpdate === undefined || record.updatedAt <= Date.parse(lastUpdate);
 }
 
-/** Whether a paper is meant: by its own id, or by that of its preprint. */
+/** Papers have two ids: their own, and that of the preprint. */
 function isPaper(objectId: string, { paperId, store }: { paperId: string; store: Store }): boolean {
   return objectId === paperId || store.papers.get({ owner: "", id: paperId })?.objectId === objectId;
 }
 
-function toAnswer({ id, record }: Kept, { baseUrl }: { baseUrl: string }): Notification {
+function toNotification({ id, record }: KeyedNotification, { baseUrl }: { baseUrl: string }): Notification {
   const { about, updatedAt, read, discussionEventId } = record;
   const common = {
     updatedAt: new Date(updatedAt).toISOString(),
@@ -159,19 +153,26 @@ function toAnswer({ id, record }: Kept, { baseUrl }: { baseUrl: string }): Notif
   }
 }
 
-/** An event on a repository, of whatever scope. */
-export interface NoticedEvent {
-  scope: string;
-  action: string;
-  repository: StoredRepository;
-  /** What is delivered of it. */
-  payload: Record<string, unknown>;
+/** Updates notifications after a repository was moved, and deletes them after it was deleted. */
+export function syncNotifications(
+  store: Store,
+  { before, after }: { before: StoredRepository; after: StoredRepository | undefined },
+): void {
+  if (after?.name === before.name) return;
+  for (const notification of tokenUsers.flatMap((user) => store.notifications.of(user))) {
+    const { about } = notification.record;
+    if (about.type !== "repo" || about.repo.type !== before.type || about.repo.name !== before.name) continue;
+    if (!after) store.notifications.delete(notification);
+    else {
+      const moved = { ...about, repo: { ...about.repo, name: after.name } };
+      store.notifications.put({ ...notification, record: { ...notification.record, about: moved } });
+    }
+  }
 }
 
 const author = z.object({ id: z.string() });
 
-/** What a notification needs of a payload. */
-const noticed = z.object({
+const discussionPayload = z.object({
   discussion: z.object({
     id: objectId,
     num: z.number(),
@@ -184,18 +185,21 @@ const noticed = z.object({
 });
 
 /**
- * Notifies everybody who watches a repository, or whoever it belongs to, of what happens to a discussion there: by a
- * new notification, or by the one of that discussion, which is then unread again. It is gone with the discussion.
- * Returns the names of the users.
+ * Notifies the users who watch a repository or its owner of an event on a discussion. Each discussion has one
+ * notification per user: a further event marks it unread again, and deleting the discussion deletes it. Returns the
+ * names of the notified users.
  */
-export function noticeDiscussion({ store, now }: { store: Store; now: () => number }, event: NoticedEvent): string[] {
+export function notifyWatchers(
+  { store, now }: { store: Store; now: () => number },
+  event: { scope: string; action: string; repository: StoredRepository; payload: Record<string, unknown> },
+): string[] {
   const { scope, action, repository, payload } = event;
   if (!coversScope("discussion", scope)) return [];
-  // An event may be told to say anything, also what no notification can.
-  const said = noticed.safeParse(payload).data;
-  if (!said) return [];
-  const { author: opener, id, ...discussion } = said.discussion;
-  const { comment } = said;
+  // A custom event may lack what a notification needs.
+  const parsed = discussionPayload.safeParse(payload).data;
+  if (!parsed) return [];
+  const { author: opener, id, ...discussion } = parsed.discussion;
+  const { comment } = parsed;
   const notified: string[] = [];
   for (const user of tokenUsers) {
     const key = { owner: user, id };
@@ -203,18 +207,18 @@ export function noticeDiscussion({ store, now }: { store: Store; now: () => numb
       store.notifications.delete(key);
       continue;
     }
-    if (!isTold(store, { user, repository })) continue;
+    if (!shouldNotify(store, { user, repository })) continue;
     const before = store.notifications.get(key);
-    const speakers = [opener, ...(comment ? [comment.author] : [])].map((speaker) => userOfId(store, speaker.id));
+    const participants = [opener, ...(comment ? [comment.author] : [])]
+      .map((participant) => userOfId(store, participant.id))
+      .filter((name) => name !== undefined);
     const discussionEventId = comment?.id ?? before?.discussionEventId;
     store.notifications.put({
       ...key,
       record: {
         updatedAt: now(),
         read: false,
-        participating: [
-          ...new Set([...(before?.participating ?? []), ...speakers.filter((name) => name !== undefined)]),
-        ],
+        participating: [...new Set([...(before?.participating ?? []), ...participants])],
         mentions: before?.mentions === true || isMentioned(user, comment?.content ?? ""),
         ...(discussionEventId !== undefined && { discussionEventId }),
         about: { type: "repo", repo: { type: repository.type, name: repository.name }, discussion },
@@ -225,18 +229,17 @@ export function noticeDiscussion({ store, now }: { store: Store; now: () => numb
   return notified;
 }
 
-function isTold(store: Store, { user, repository }: { user: string; repository: StoredRepository }): boolean {
+function shouldNotify(store: Store, { user, repository }: { user: string; repository: StoredRepository }): boolean {
   const { notifications, watched } = settingsOf({ store, user });
   if (notifications.web_discussions_watched === false) return false;
-  if (!watched.some((item) => isMeant(item, repository))) return false;
+  if (!watched.some((item) => isWatchItemOf(item, repository))) return false;
   return !repository.private || canReadPrivate(store, { user, owner: ownerOf(repository) });
 }
 
-/** Whether a watched item is the repository or its owner. */
-function isMeant({ type, id }: WatchItem, repository: StoredRepository): boolean {
+function isWatchItemOf({ type, id }: WatchItem, repository: StoredRepository): boolean {
   if (type === "repo") return id === repository.id;
   const owner = ownerOf(repository);
-  // A name that nobody has here may be either.
+  // An unknown name could belong to a user or to an organization.
   return id === accountId(owner) && type === (accountKind(owner) ?? type);
 }
 

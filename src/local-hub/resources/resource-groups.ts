@@ -6,15 +6,15 @@ import type { StoredRepository } from "../store/repository-store.ts";
 import type { Store } from "../store/store.ts";
 import { avatarUrlOf } from "./avatars.ts";
 
-/** A resource group, and where it is stored. */
+/** A resource group with its key. */
 export type KeyedResourceGroup = KeyedRecord<StoredResourceGroup>;
 
-/** The resource groups of an organization, the oldest first. */
+/** Returns the resource groups of an organization, oldest first. */
 export function resourceGroupsOf(store: Pick<Store, "resourceGroups">, organization: string): KeyedResourceGroup[] {
   return store.resourceGroups.of(organization).sort((left, right) => left.record.createdAt - right.record.createdAt);
 }
 
-/** Those that a member can access: an admin all, others those in which they may do anything. */
+/** Returns the groups that a user can access: all for an admin, for others those in which they have a role. */
 export function accessibleGroups(
   store: Pick<Store, "resourceGroups">,
   { organization, user, isAdmin }: { organization: string; user: string; isAdmin: boolean },
@@ -24,25 +24,27 @@ export function accessibleGroups(
   );
 }
 
-/** Whether a repository is in a group. */
-export function holdsRepository({ record }: KeyedResourceGroup, { type, name }: RepoId): boolean {
+/** Whether a group contains a repository. */
+export function hasRepository({ record }: KeyedResourceGroup, { type, name }: RepoId): boolean {
   return record.repos.some((held) => held.type === type && held.name === name);
 }
 
-/** Lets the groups of an organization follow a repository that moves within it, and forget one that is gone from it. */
-export function followInGroups(
+/**
+ * Updates the groups of an organization after a repository was moved within it, deleted, or moved to another owner.
+ */
+export function syncResourceGroups(
   store: Pick<Store, "resourceGroups">,
   { before, after }: { before: StoredRepository; after: StoredRepository | undefined },
 ): void {
   if (after?.name === before.name) return;
-  // What was there under the new name is no more.
+  // A move replaces the repository that had the new name.
   if (after) replaceInGroup(store, { repo: after, by: [] });
   const stays = after !== undefined && ownerOf(after) === ownerOf(before);
   replaceInGroup(store, { repo: before, by: stays ? [after.name] : [] });
 }
 
 function replaceInGroup(store: Pick<Store, "resourceGroups">, { repo, by }: { repo: RepoId; by: string[] }): void {
-  const group = store.resourceGroups.of(ownerOf(repo)).find((candidate) => holdsRepository(candidate, repo));
+  const group = store.resourceGroups.of(ownerOf(repo)).find((candidate) => hasRepository(candidate, repo));
   if (!group) return;
   const repos = group.record.repos.flatMap((held) =>
     held.type === repo.type && held.name === repo.name ? by.map((name) => ({ ...held, name })) : [held],
@@ -50,8 +52,8 @@ function replaceInGroup(store: Pick<Store, "resourceGroups">, { repo, by }: { re
   store.resourceGroups.put({ ...group, record: { ...group.record, repos } });
 }
 
-/** A group as it is answered: whether its repositories are private is looked up, so that it is always true. */
-export function toAnswer(
+/** Converts a group to its API representation. Looks up whether its repositories are private. */
+export function toResourceGroup(
   { id, record }: KeyedResourceGroup,
   { store, baseUrl }: { store: Pick<Store, "repositories">; baseUrl: string },
 ): ReturnedResourceGroup {
@@ -73,7 +75,7 @@ export function toAnswer(
       avatarUrl: avatarUrlOf(user, { baseUrl }),
       ...same,
     })),
-    // The name of today, and the one from before 2026-07-01, under which repositories alone are listed.
+    // `repos` is the name from before 2026-07-01. It lists only repositories.
     resources: [...repos, ...others],
     repos,
   };

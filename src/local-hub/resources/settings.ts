@@ -5,41 +5,40 @@ import type { Store } from "../store/store.ts";
 
 type WatchedItem = StoredSettings["watched"][number];
 
-/** Whose settings, and where they are kept. */
-export interface SettingsOf {
+interface UserOptions {
   store: Store;
   user: string;
 }
 
-const id = "settings";
+const settingsId = "settings";
 
-/** The settings of a user, who may not have set any yet. */
-export function settingsOf({ store, user }: SettingsOf): StoredSettings {
-  return store.settings.get({ owner: user, id }) ?? { notifications: {}, watched: [] };
+/** Returns the settings of a user; empty ones if the user has changed none. */
+export function settingsOf({ store, user }: UserOptions): StoredSettings {
+  return store.settings.get({ owner: user, id: settingsId }) ?? { notifications: {}, watched: [] };
 }
 
-/** Changes what a user is notified of. What is left out stays as it is. */
+/** Updates the notification settings of a user. Omitted settings keep their values. */
 export function updateNotificationSettings(
-  of: SettingsOf,
+  options: UserOptions,
   { notifications, prepaidAmount }: Pick<StoredSettings, "notifications" | "prepaidAmount">,
 ): void {
-  const before = settingsOf(of);
-  save(of, {
+  const before = settingsOf(options);
+  save(options, {
     ...before,
     notifications: { ...before.notifications, ...notifications },
     ...(prepaidAmount !== undefined && { prepaidAmount }),
   });
 }
 
-/** Changes what a user watches. An item that is both added and deleted is not watched afterwards. */
-export function updateWatchSettings(of: SettingsOf, change: { add: WatchedItem[]; delete: WatchedItem[] }): void {
-  const before = settingsOf(of);
+/** Adds and deletes watched items of a user. An item in both lists is deleted. */
+export function updateWatchSettings(options: UserOptions, change: { add: WatchedItem[]; delete: WatchedItem[] }): void {
+  const before = settingsOf(options);
   const watched = new Map([...before.watched, ...change.add].map((item) => [keyOf(item), item]));
   for (const item of change.delete) watched.delete(keyOf(item));
-  save(of, { ...before, watched: [...watched.values()] });
+  save(options, { ...before, watched: [...watched.values()] });
 }
 
-/** The tools of the Hub's MCP server. A local Hub has none that one could call: this is what everybody's look like. */
+/** Example tools of the Hub's MCP server. The local Hub has no MCP server: these cannot be called. */
 export const mcpTools: McpSettings = {
   builtInTools: ["hub_repo_details", "hub_repo_search", "paper_search", "space_search"],
   spaceTools: [
@@ -58,10 +57,10 @@ export const mcpTools: McpSettings = {
   ],
 };
 
-function save({ store, user }: SettingsOf, record: StoredSettings): void {
-  store.settings.put({ owner: user, id, record });
+function save({ store, user }: UserOptions, record: StoredSettings): void {
+  store.settings.put({ owner: user, id: settingsId, record });
 }
 
-function keyOf({ type, id: watchedId }: WatchedItem): string {
-  return `${type} ${watchedId}`;
+function keyOf({ type, id }: WatchedItem): string {
+  return `${type} ${id}`;
 }

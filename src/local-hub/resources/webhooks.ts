@@ -2,7 +2,7 @@ import { maskUrl } from "../../core/urls.ts";
 import { suspendedAfterFailure } from "../../hub/webhooks/schemas.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 
-/** A webhook for people to look at, without any secret. */
+/** A webhook with its secrets masked, for pages, logs and the control API. */
 export interface WebhookSummary {
   id: string;
   /** Name of the user. */
@@ -16,14 +16,14 @@ export interface WebhookSummary {
   lastTriggerAt?: string;
 }
 
-/** Says what a person wants to know of a webhook. */
+/** Summarizes a webhook without its secrets. */
 export function summarizeWebhook(webhook: StoredWebhook): WebhookSummary {
   const { id, owner, definition, lastTriggerAt } = webhook;
   return {
     id,
     owner,
-    target: targetOf(webhook),
-    state: stateOf(webhook),
+    target: describeTarget(webhook),
+    state: webhookState(webhook),
     watched: definition.watched,
     domains: definition.domains,
     secretIsSet: definition.secret !== undefined,
@@ -31,28 +31,25 @@ export function summarizeWebhook(webhook: StoredWebhook): WebhookSummary {
   };
 }
 
-/** Whether a webhook fires, and if not, whether a person or its failures have stopped it. */
-export function stateOf({ disabled }: StoredWebhook): WebhookSummary["state"] {
+/** Returns whether a webhook is enabled, was disabled by a user, or was suspended after failures. */
+export function webhookState({ disabled }: StoredWebhook): WebhookSummary["state"] {
   if (disabled === suspendedAfterFailure) return "suspended";
   return disabled ? "disabled" : "enabled";
 }
 
-/** Where the deliveries of a webhook go, without a secret; for a job, where the local Hub lists the jobs. */
+/** Returns the target URL with its secrets masked; for a job, the URL under which the local Hub lists jobs. */
 export function targetUrl({ definition }: StoredWebhook, { baseUrl }: { baseUrl: string }): string {
   return definition.url === undefined ? `${baseUrl}/_local/jobs` : maskUrl(definition.url);
 }
 
-function targetOf({ definition: { url, job, jobSourceId } }: StoredWebhook): WebhookSummary["target"] {
+function describeTarget({ definition: { url, job, jobSourceId } }: StoredWebhook): WebhookSummary["target"] {
   if (url !== undefined) return { kind: "url", url: maskUrl(url) };
   if (job) return { kind: "job", description: [...(job.command ?? []), ...(job.arguments ?? [])].join(" ") };
   return { kind: "jobSource", id: jobSourceId ?? "" };
 }
 
-/**
- * What `hub-webhooks trigger` is given for an event that a webhook hears: a repository that it watches, and a scope
- * where the usual one is none of its.
- */
-export function triggerWords({ watched, domains }: Pick<WebhookSummary, "watched" | "domains">): readonly string[] {
+/** Returns arguments of `hub-webhooks trigger` that fire a webhook: a repository that it watches, and its domain. */
+export function triggerArguments({ watched, domains }: Pick<WebhookSummary, "watched" | "domains">): readonly string[] {
   const { type, name } = watched[0] ?? { type: "dataset", name: "me/data" };
   const repo = type === "user" || type === "org" ? `dataset:${name}/data` : `${type}:${name}`;
   return [repo, ...(domains.includes("repo") ? [] : ["--scope", "discussion"])];

@@ -4,11 +4,11 @@ import type { Store } from "../store/store.ts";
 import { avatarUrlOf } from "./avatars.ts";
 import { accessibleGroups } from "./resource-groups.ts";
 
-/** What {@link whoamiOf} reads from. */
+/** What {@link whoamiOf} needs. */
 export interface WhoamiSource {
   store: Store;
   baseUrl: string;
-  /** When the local Hub was started: its tokens are as old. */
+  /** Start of the local Hub, which is also the creation date of its tokens. */
   startedAt: Date;
 }
 
@@ -19,7 +19,7 @@ const plans: Readonly<Record<Plan, "team" | "enterprise" | "plus" | undefined>> 
   "enterprise-plus": "plus",
 };
 
-/** The user of a request, the organizations of that user, and the token. */
+/** Returns the user of a request with organizations and token. */
 export function whoamiOf(caller: Caller, source: WhoamiSource): Whoami {
   const { user, tokenRole } = caller;
   return {
@@ -71,7 +71,7 @@ function organizationOf(name: string, caller: Caller, { store, baseUrl }: Whoami
   ];
 }
 
-/** It may write what is the user's own. */
+/** A fine-grained token can write to the resources of the user, not to those of organizations. */
 function fineGrainedOf(user: string): NonNullable<NonNullable<Whoami["auth"]["accessToken"]>["fineGrained"]> {
   const entity = { _id: accountId(user), name: user, type: "user" } as const;
   return {

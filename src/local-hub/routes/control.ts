@@ -62,7 +62,7 @@ export function controlApi(options: ControlRoutesOptions): OpenAPIHono<ApiEnviro
     if (dryRun === "true") return context.json(previewEvent(options, event), 200);
     const { deliveries: fired, ...further } = triggerEvent(options, event);
     const deliveries =
-      wait === "true" ? await Promise.all(fired.map((delivery) => dispatcher.settled(delivery))) : fired;
+      wait === "true" ? await Promise.all(fired.map((delivery) => dispatcher.waitUntilSettled(delivery))) : fired;
     return context.json({ deliveries, ...further }, 200);
   });
 

@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { createRoute } from "@hono/zod-openapi";
 import { notificationOperations } from "../../hub/notifications.ts";
-import { deleteNotifications, markNotifications, notificationPage } from "../resources/notifications.ts";
+import { deleteNotifications, listNotifications, markNotifications } from "../resources/notifications.ts";
 import type { Store } from "../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
 import { jsonAnswer, refusals, routeOf } from "./openapi.ts";
@@ -56,7 +56,7 @@ export function notificationApi({ store, baseUrl }: NotificationRoutesOptions): 
 
   app.openapi(notificationRoutes.list, (context) => {
     const { user } = context.var.caller;
-    return context.json(notificationPage({ store, user, baseUrl }, context.req.valid("query")), 200);
+    return context.json(listNotifications({ store, user, baseUrl }, context.req.valid("query")), 200);
   });
 
   app.openapi(notificationRoutes.delete, (context) => {

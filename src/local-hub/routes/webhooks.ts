@@ -144,8 +144,8 @@ export function webhookApi({ store, dispatcher, newId }: WebhookRoutesOptions): 
   app.openapi(webhookRoutes.delete, (context) => {
     const { webhookId } = context.req.valid("param");
     const { id } = own({ id: webhookId, caller: context.var.caller });
-    dispatcher.drop(id);
-    store.atOnce(() => {
+    dispatcher.cancel(id);
+    store.transaction(() => {
       webhooks.delete(id);
       deliveries.deleteEntries(id);
     });
@@ -157,7 +157,7 @@ export function webhookApi({ store, dispatcher, newId }: WebhookRoutesOptions): 
     const before = own({ id: webhookId, caller: context.var.caller });
     const updated = { ...before, disabled: action === "disable", failures: 0 };
     webhooks.put(updated);
-    if (updated.disabled) dispatcher.drop(updated.id);
+    if (updated.disabled) dispatcher.cancel(updated.id);
     return context.json({ webhook: toAnswer(updated) }, 200);
   });
 

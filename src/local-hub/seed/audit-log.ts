@@ -1,14 +1,19 @@
 import { type SpecifiedAuditLogType, specifiedAuditLogTypes } from "../../hub/organizations/audit-log.ts";
 import { localUser, organizationNames, otherUser } from "../accounts.ts";
 import type { StoredAuditEvent } from "../store/audit-log-store.ts";
-import { busyOrganization, memberName } from "./organizations.ts";
+import { mainOrganization, memberName } from "./organizations.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
-/** How long ago the first thing was done, in milliseconds. */
+/** Age of the oldest event. */
 const periodMs = 90 * dayMs;
 
-/** What is done again and again. */
-const everyday = ["org.sso_login", "jobs.create", "repo.update_settings", "org.add_user", "scheduled_job.run"] as const;
+const frequentTypes = [
+  "org.sso_login",
+  "jobs.create",
+  "repo.update_settings",
+  "org.add_user",
+  "scheduled_job.run",
+] as const;
 
 const formerUser = "former-user";
 const authors = [localUser, memberName(0), memberName(1), otherUser, formerUser];
@@ -20,7 +25,7 @@ const oregon = { formatted: "Boardman, Oregon, United States", country: "US", ci
 const browser = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
 const script = "huggingface_hub/1.2.0; python/3.13.1";
 
-/** From where things are done, on addresses that are nobody's (RFC 5737, RFC 3849), with tokens that are none. */
+/** Addresses reserved for documentation (RFC 5737, RFC 3849), and tokens that do not exist. */
 const origins: readonly Origin[] = [
   { ip: "192.0.2.10", location: paris, userAgent: browser },
   { ip: "198.51.100.23", location: oregon, userAgent: script, token: accessToken("a1", "write", { last4: "kQ7d" }) },
@@ -40,10 +45,10 @@ function accessToken(
   return { type: "access_token", id, deleted, role, ...(last4 !== undefined && { last4 }) };
 }
 
-/** What has been done in the organizations before a local Hub starts, the oldest first. */
+/** Example events of all organizations, oldest first. */
 export function seedAuditLog({ now }: { now: number }): StoredAuditEvent[] {
-  const others = organizationNames.filter((name) => name !== busyOrganization);
-  return [...others.flatMap((name) => foundingOf(name, now)), ...logOfBusy(now)].map((event, number) => ({
+  const others = organizationNames.filter((name) => name !== mainOrganization);
+  return [...others.flatMap((name) => foundingEvents(name, now)), ...mainEvents(now)].map((event, number) => ({
     ...event,
     id: number.toString(16).padStart(24, "6a0c2f4e1b7d93a5c8e0f000"),
   }));
@@ -51,7 +56,7 @@ export function seedAuditLog({ now }: { now: number }): StoredAuditEvent[] {
 
 type NewEvent = Omit<StoredAuditEvent, "id">;
 
-function foundingOf(organization: string, now: number): NewEvent[] {
+function foundingEvents(organization: string, now: number): NewEvent[] {
   const event = { organization, author: localUser, at: now - periodMs, ...origins[0] };
   return [
     { ...event, type: "org.create", message: "Created the organization", data: { name: organization } },
@@ -64,45 +69,48 @@ function foundingOf(organization: string, now: number): NewEvent[] {
   ];
 }
 
-/** Everything that there is once, and what is done every day in between. */
-function logOfBusy(now: number): NewEvent[] {
-  const story: [SpecifiedAuditLogType, Happening][] = [];
+/** One event of each type, with frequent events in between. */
+function mainEvents(now: number): NewEvent[] {
+  const events: [SpecifiedAuditLogType, ExampleEvent][] = [];
   for (const [index, type] of specifiedAuditLogTypes.entries()) {
-    story.push([type, happenings[type]]);
-    const often = everyday[index % (everyday.length + 1)];
-    if (often !== undefined) story.push([often, again(often, index)]);
+    events.push([type, exampleEvents[type]]);
+    const frequentType = frequentTypes[index % (frequentTypes.length + 1)];
+    if (frequentType !== undefined) events.push([frequentType, repeatEvent(frequentType, index)]);
   }
-  return story.map(([type, happening], index) => ({
-    organization: busyOrganization,
+  return events.map(([type, event], index) => ({
+    organization: mainOrganization,
     type,
-    at: now - periodMs + Math.floor(((index + 1) * periodMs) / (story.length + 1)),
-    ...described(happening, index),
+    at: now - periodMs + Math.floor(((index + 1) * periodMs) / (events.length + 1)),
+    ...describeOrigin(event, index),
   }));
 }
 
-function again(type: SpecifiedAuditLogType, number: number): Happening {
-  if (type !== "org.add_user") return happenings[type];
+function repeatEvent(type: SpecifiedAuditLogType, number: number): ExampleEvent {
+  if (type !== "org.add_user") return exampleEvents[type];
   const user = memberName(number);
   return { message: `Added ${user}`, data: { user, role: "read" } };
 }
 
-function described({ bySystem, ...told }: Happening, index: number): Omit<NewEvent, "organization" | "type" | "at"> {
-  if (bySystem) return told;
-  // Seven origins to five authors: each of them is seen with each of those.
+function describeOrigin(
+  { bySystem, ...event }: ExampleEvent,
+  index: number,
+): Omit<NewEvent, "organization" | "type" | "at"> {
+  if (bySystem) return event;
+  // Seven origins and five authors: every combination occurs.
   const author = authors[index % authors.length];
   return {
-    ...told,
+    ...event,
     author,
     ...(author === formerUser && { isAuthorDeleted: true }),
     ...origins[index % origins.length],
   };
 }
 
-/** Something that has been done in an organization: a sentence, and what belongs to it. */
-export interface Happening {
+/** An event without author and time. */
+interface ExampleEvent {
   message: string;
   data?: Record<string, unknown>;
-  /** Done by the Hub itself. Default: by a user. */
+  /** Whether the Hub itself is the author. Default: a user. */
   bySystem?: true;
 }
 
@@ -114,8 +122,8 @@ const group = { id: "6a0c2f4e1b7d93a5c8e0f216", name: "Reviews" };
 const reviewer = { name: "reviewer", permissions: ["repo.content.read", "discussion.write"] };
 const scheduled = { scheduledJobId: "6a0c2f4e1b7d93a5c8e0f2a1" };
 
-/** One thing of each type, in the order in which they came about. */
-export const happenings: Readonly<Record<SpecifiedAuditLogType, Happening>> = {
+/** One event of each type, oldest first. */
+const exampleEvents: Readonly<Record<SpecifiedAuditLogType, ExampleEvent>> = {
   "org.create": { message: "Created the organization", data: { name: "acme-labs" } },
   "org.rename": { message: "Renamed the organization to acme", data: { from: "acme-labs", to: "acme" } },
   "billing.create_customer": { message: "Created the billing account", bySystem: true },

@@ -1,7 +1,7 @@
 import type { NetworkSecurity } from "../../hub/organizations/network-security.ts";
 import { localUser, organizationNames, otherUser } from "../accounts.ts";
 import { objectIdOf } from "../ids.ts";
-import { initialNetworkSecurity } from "../resources/network-security.ts";
+import { defaultNetworkSecurity } from "../resources/network-security.ts";
 import type { KeyedResourceGroup } from "../resources/resource-groups.ts";
 import type { KeyedRecord, StoredMember, StoredResourceGroup } from "../store/records.ts";
 
@@ -14,13 +14,13 @@ const lastNames =
     " ",
   );
 
-/** Three pages of the usual 500. */
-const membersOfAcme = 1_200;
+/** Three pages with the default limit of 500. */
+const memberCount = 1_200;
 
-/** The organization that everything is in; the others are for their plans. */
-export const busyOrganization = "acme";
+/** The organization with example data. The others only differ in their plans. */
+export const mainOrganization = "acme";
 
-/** A member, who is somebody else for each number from 0 up. */
+/** Returns a different name for each number from 0. */
 export function memberName(number: number): string {
   const first = firstNames[number % firstNames.length];
   const round = Math.floor(number / firstNames.length);
@@ -29,15 +29,15 @@ export function memberName(number: number): string {
   return `${first}-${last}${namesakes > 0 ? namesakes + 1 : ""}`;
 }
 
-/** The members with whom a local Hub starts: the developer owns every organization, and acme is a large one. */
+/** The developer owns every organization; acme has many members. */
 export function seedMembers(): KeyedRecord<StoredMember>[] {
   const owners = organizationNames.map((owner) => ({ owner, id: localUser, record: member("admin") }));
-  const others = Array.from({ length: membersOfAcme - 2 }, (_, number) => ({
-    owner: busyOrganization,
+  const others = Array.from({ length: memberCount - 2 }, (_, number) => ({
+    owner: mainOrganization,
     id: memberName(number),
     record: member(roleOf(number), { isExternalCollaborator: number % 50 === 7 }),
   }));
-  return [...owners, { owner: busyOrganization, id: otherUser, record: member("read") }, ...others];
+  return [...owners, { owner: mainOrganization, id: otherUser, record: member("read") }, ...others];
 }
 
 function member(role: string, { isExternalCollaborator = false } = {}): StoredMember {
@@ -54,13 +54,13 @@ function roleOf(number: number): string {
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** The resource groups with which a local Hub starts: one of them has the other user in it, and one no repositories. */
+/** One group includes the other user, one has no repositories. */
 export function seedResourceGroups({ now }: { now: number }): KeyedResourceGroup[] {
   const [ada = "", alan = "", barbara = "", bjarne = ""] = [0, 1, 2, 3].map(memberName);
   return [
-    group(busyOrganization, {
+    group(mainOrganization, {
       name: "Reviews",
-      description: "What customers write, and what is learnt from it.",
+      description: "Customer reviews and models trained on them.",
       autoJoin: { enabled: true, role: "read" },
       createdAt: now - 60 * dayMs,
       users: [
@@ -74,7 +74,7 @@ export function seedResourceGroups({ now }: { now: number }): KeyedResourceGroup
         { type: "model", name: "acme/sentiment", addedBy: ada },
       ],
     }),
-    group(busyOrganization, {
+    group(mainOrganization, {
       name: "People",
       description: "For those who pay the salaries.",
       autoJoin: { enabled: false },
@@ -85,7 +85,7 @@ export function seedResourceGroups({ now }: { now: number }): KeyedResourceGroup
       ],
       repos: [{ type: "dataset", name: "acme/salaries", addedBy: ada }],
     }),
-    group(busyOrganization, {
+    group(mainOrganization, {
       name: "Experiments",
       createdAt: now - 20 * dayMs,
       users: [{ user: bjarne, role: "write", addedBy: localUser }],
@@ -119,8 +119,8 @@ function group(owner: string, record: StoredResourceGroup): KeyedResourceGroup {
   return { owner, id: objectIdOf(`resource group ${owner} ${record.name}`), record };
 }
 
-/** What one of the organizations has set before a local Hub starts: it waits for what it has asked for. */
+/** One organization has requested high rate limits. */
 export function seedNetworkSecurity(): KeyedRecord<NetworkSecurity>[] {
-  const record: NetworkSecurity = { ...initialNetworkSecurity, highRateLimits: "pending" };
-  return [{ owner: busyOrganization, id: "network-security", record }];
+  const record: NetworkSecurity = { ...defaultNetworkSecurity, highRateLimits: "pending" };
+  return [{ owner: mainOrganization, id: "network-security", record }];
 }

@@ -8,11 +8,11 @@ import type { Store } from "../store/store.ts";
 import { seedAuditLog } from "./audit-log.ts";
 import { memberName, seedMembers, seedNetworkSecurity, seedResourceGroups } from "./organizations.ts";
 
-/** Fills the store of a local Hub that has nothing in it yet; one that has something is left alone. */
+/** Fills an empty store with example data. Does nothing for any other store. */
 export function seedStore(store: Store, { now }: { now: number }): void {
-  // An organization never loses its last owner.
+  // An organization always has an owner.
   if (store.members.get({ owner: "acme", id: "local-user" })) return;
-  store.atOnce(() => {
+  store.transaction(() => {
     store.members.put(...seedMembers());
     store.networkSecurity.put(...seedNetworkSecurity());
     store.notifications.put(...seedNotifications({ now }));
@@ -36,18 +36,18 @@ const repositories: readonly (KnownRepoId & { discussions: number; private?: tru
   { type: "model", name: "local-user/drafts", discussions: 0, private: true },
 ];
 
-/** The repositories with which a local Hub starts: every type, some private, and one of acme that is in no group. */
-export function seedRepositories(): StoredRepository[] {
+/** Every type of repository, some private, and one of acme without a resource group. */
+function seedRepositories(): StoredRepository[] {
   return repositories.map(({ type, name, discussions, private: isPrivate = false }) => {
     const id = seededRepositoryId({ type, name });
     const repository = { type, name, id, private: isPrivate, discussions };
-    // A bucket has no commits.
+    // Buckets have no commits.
     return type === "bucket" ? repository : { ...repository, headSha: `${objectIdOf(`head ${id}`)}${id}`.slice(0, 40) };
   });
 }
 
-/** The id of one of these repositories: the same in every local Hub. */
-export function seededRepositoryId({ type, name }: KnownRepoId): string {
+/** The ids are the same in every local Hub. */
+function seededRepositoryId({ type, name }: KnownRepoId): string {
   return objectIdOf(`repository ${type}:${name}`);
 }
 
@@ -81,8 +81,8 @@ const papers: readonly { id: string; title: string; authors: readonly Authorship
   },
 ];
 
-/** The papers with which a local Hub starts: some of their authors are claimed, of one all. */
-export function seedPapers(): KeyedRecord<StoredPaper>[] {
+/** Some authorships are claimed; for one paper, all of them. */
+function seedPapers(): KeyedRecord<StoredPaper>[] {
   return papers.map(({ id, title, authors }) => ({
     owner: "",
     id,
@@ -99,30 +99,29 @@ export function seedPapers(): KeyedRecord<StoredPaper>[] {
 }
 
 type About = StoredNotification["about"];
-type Of<Type extends About["type"]> = Extract<About, { type: Type }>;
+type AboutOf<Type extends About["type"]> = Extract<About, { type: Type }>;
 
-/** What a notification is about, and the id of that discussion. */
+/** The subject of a notification, with the id of its discussion. */
 interface Subject {
   id: string;
   about: About;
 }
 
-/** Milliseconds between one notification and the next. */
-const spacing = 7 * 3_600_000;
+const notificationIntervalMs = 7 * 3_600_000;
 
-/** The notifications with which a local Hub starts: two pages of all types for the developer, and some for another. */
-export function seedNotifications(options: { now: number }): KeyedRecord<StoredNotification>[] {
+/** Two pages of notifications of all types for the developer, and some for the other user. */
+function seedNotifications(options: { now: number }): KeyedRecord<StoredNotification>[] {
   const all = subjects();
   return [...notify(localUser, all, options), ...notify(otherUser, all.slice(0, 6), options)];
 }
 
-/** The latest first. Who takes part, who is mentioned and what is read goes round, so that every mixture is there. */
+/** Newest first. Alternates participation, mentions and read status, so that every combination occurs. */
 function notify(owner: string, about: Subject[], { now }: { now: number }): KeyedRecord<StoredNotification>[] {
   return about.map((subject, index) => ({
     owner,
     id: subject.id,
     record: {
-      updatedAt: now - (index + 1) * spacing,
+      updatedAt: now - (index + 1) * notificationIntervalMs,
       read: index % 3 === 2,
       participating: [memberName(index), ...(index % 4 < 2 ? [owner] : [])],
       mentions: index % 5 === 1,
@@ -153,7 +152,7 @@ function subjects(): Subject[] {
     discussion(rotary, { num: 3, title: "Build for older cards", status: "merged", isPullRequest: true }),
     paper("2512.11873"),
     discussion(uploads, { num: 1, title: "Please sort these by month", status: "open" }),
-    discussion(reviews, { num: 11, title: "Mend the column names", status: "merged", isPullRequest: true }),
+    discussion(reviews, { num: 11, title: "Fix the column names", status: "merged", isPullRequest: true }),
     post({ slug: "a-month-of-notes", title: "A month of notes", authorName: localUser }),
     blog({ slug: "kernels-by-hand", title: "Kernels by hand", canonical: false }),
     discussion(notes, { num: 5, title: "A licence, perhaps?", status: "open" }),
@@ -176,7 +175,7 @@ function subjects(): Subject[] {
 
 function discussion(
   repo: KnownRepoId,
-  facts: { num: number; title: string; status: Of<"repo">["discussion"]["status"]; isPullRequest?: true },
+  facts: { num: number; title: string; status: AboutOf<"repo">["discussion"]["status"]; isPullRequest?: true },
 ): Subject {
   const id = discussionId({ repositoryId: seededRepositoryId(repo), num: facts.num });
   return { id, about: { type: "repo", repo, discussion: { isPullRequest: false, ...facts } } };
@@ -186,7 +185,7 @@ function paperSubjects(): (preprint: string, options?: { thread?: number }) => S
   const papers = new Map(seedPapers().map(({ id, record }) => [id, record]));
   return (preprint, { thread = 1 } = {}) => {
     const known = papers.get(preprint);
-    if (!known) throw new Error(`No paper ${preprint} among the seeds.`);
+    if (!known) throw new Error(`Unknown paper "${preprint}".`);
     return {
       id: objectIdOf(`paper discussion ${preprint} ${thread}`),
       about: { type: "paper", paper: { _id: known.objectId, title: known.title } },
@@ -194,16 +193,16 @@ function paperSubjects(): (preprint: string, options?: { thread?: number }) => S
   };
 }
 
-function post(facts: Omit<Of<"post">, "type">): Subject {
+function post(facts: Omit<AboutOf<"post">, "type">): Subject {
   return { id: objectIdOf(`post ${facts.slug}`), about: { type: "post", ...facts } };
 }
 
-function blog(facts: Omit<Of<"community_blog">, "type">): Subject {
+function blog(facts: Omit<AboutOf<"community_blog">, "type">): Subject {
   return { id: objectIdOf(`blog ${facts.slug}`), about: { type: "community_blog", ...facts } };
 }
 
-/** The settings with which a local Hub starts: the developer watches a dataset, so that its discussions are told. */
-export function seedSettings(): KeyedRecord<StoredSettings>[] {
+/** The developer watches a dataset and so gets notifications of its discussions. */
+function seedSettings(): KeyedRecord<StoredSettings>[] {
   return [
     {
       owner: localUser,

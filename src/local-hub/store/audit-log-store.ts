@@ -8,9 +8,9 @@ const record = z.object({
   id: z.string(),
   organization: z.string(),
   type: z.enum(auditLogTypes),
-  /** Name of the user who did it; left out where it was the Hub itself. */
+  /** Name of the user; omitted for an action of the Hub itself. */
   author: z.string().optional(),
-  /** Whether that user is no more. */
+  /** Whether the user was deleted. */
   isAuthorDeleted: z.boolean().optional(),
   ip: z.string().optional(),
   /** Milliseconds since the epoch. */
@@ -23,27 +23,27 @@ const record = z.object({
   oauth,
 });
 
-/** The name under which the Hub itself is found as an author. */
-export const hubItself = "system";
+/** Author name of actions of the Hub itself. */
+export const systemAuthor = "system";
 
-/** Something that was done in an organization. */
+/** An event in the audit log of an organization. */
 export type StoredAuditEvent = z.output<typeof record>;
 
-/** Which events: of each list, one of its values, authors and addresses in any case; an empty list asks for nothing. */
+/** Matches events that have a value of each list, ignoring the case of authors and IP addresses. Empty lists match all. */
 export interface AuditFilter {
   authors: readonly string[];
   ips: readonly string[];
   types: readonly string[];
 }
 
-/** A part of an audit log: the newest events that come before the one of the number `before`. */
+/** A page of an audit log, newest first. */
 export interface AuditPage {
   events: StoredAuditEvent[];
-  /** Where the next page begins; `undefined` after the last one. */
+  /** Pass it to get the next page; `undefined` on the last page. */
   before: number | undefined;
 }
 
-/** The audit logs of the organizations of a local Hub. Nothing in them ever changes. */
+/** The append-only audit logs of the organizations. */
 export class AuditLogStore {
   readonly #database: DatabaseSync;
 
@@ -51,9 +51,9 @@ export class AuditLogStore {
     this.#database = database;
   }
 
-  /** Adds events, the oldest first. */
+  /** Adds events, oldest first. */
   add(...events: StoredAuditEvent[]): void {
-    // Not by SQLite's own JSON, which is not nested as deeply as what an event may be about.
+    // Not with the JSON functions of SQLite: events can be nested deeper than those allow.
     const insert = this.#database.prepare(
       "INSERT INTO audit_log (organization, author, ip, type, record) VALUES (?, ?, ?, ?, ?)",
     );
@@ -63,30 +63,30 @@ export class AuditLogStore {
     }
   }
 
-  /** The newest events of an organization, in pages: so that an export of all of them is never in memory whole. */
-  page(options: { organization: string; filter: AuditFilter; before?: number | undefined; most: number }): AuditPage {
-    const { organization, filter, before = Number.MAX_SAFE_INTEGER, most } = options;
+  /** Returns the newest events of an organization, page by page. */
+  page(options: { organization: string; filter: AuditFilter; before?: number | undefined; limit: number }): AuditPage {
+    const { organization, filter, before = Number.MAX_SAFE_INTEGER, limit } = options;
     const rows = this.#database
       .prepare(
         `SELECT sequence, record FROM audit_log
           WHERE organization = :organization AND sequence < :before
-            AND (:authors = '[]' OR coalesce(author, :hubItself) COLLATE NOCASE IN (SELECT value FROM json_each(:authors)))
+            AND (:authors = '[]' OR coalesce(author, :systemAuthor) COLLATE NOCASE IN (SELECT value FROM json_each(:authors)))
             AND (:ips = '[]' OR ip COLLATE NOCASE IN (SELECT value FROM json_each(:ips)))
             AND (:types = '[]' OR type IN (SELECT value FROM json_each(:types)))
-          ORDER BY sequence DESC LIMIT :most`,
+          ORDER BY sequence DESC LIMIT :limit`,
       )
       .all({
         organization,
         before,
-        hubItself,
+        systemAuthor,
         authors: JSON.stringify(filter.authors),
         ips: JSON.stringify(filter.ips),
         types: JSON.stringify(filter.types),
-        most,
+        limit,
       });
     return {
       events: rows.map((row) => record.parse(JSON.parse(String(row.record)))),
-      before: rows.length < most ? undefined : Number(rows.at(-1)?.sequence),
+      before: rows.length < limit ? undefined : Number(rows.at(-1)?.sequence),
     };
   }
 }

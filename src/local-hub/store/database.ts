@@ -5,13 +5,13 @@ import { messageOf } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { makePrivateFolder } from "../../core/private-folder.ts";
 
-/** Tells our files from those of other programs, in which a version of 1 is common: "hwlh". */
+/** "hwlh": distinguishes state files from databases of other programs. */
 const applicationId = 0x68776c68;
-/** Raised when a table changes; a file of another version is refused, never rewritten. */
+/** Increase it when a table changes. Files with another version are rejected, never migrated. */
 const schemaVersion = 2;
 
-/** In bytes: one page of the smallest size. */
-const shortestDatabase = 512;
+/** One page of the smallest size. */
+const minDatabaseBytes = 512;
 
 const schema = `
   CREATE TABLE webhooks (
@@ -71,10 +71,10 @@ const schema = `
 `;
 
 /**
- * Opens the database of a local Hub: in memory where no file is named. A file is made when there is none, readable by
- * its owner alone, since it holds the secrets of webhooks; nobody else can open it meanwhile.
+ * Opens the database of a local Hub, in memory without a file. Creates a missing file, readable only by its owner
+ * because it contains the secrets of webhooks, and locks it against other processes.
  *
- * @throws `STATE_UNUSABLE`; the file is left as it is.
+ * @throws `STATE_UNUSABLE`; the file stays unchanged.
  */
 export function openDatabase(file: string | undefined): DatabaseSync {
   if (file === undefined) {
@@ -87,13 +87,13 @@ export function openDatabase(file: string | undefined): DatabaseSync {
     makePrivateFolder(dirname(resolve(file)), "STATE_UNUSABLE");
     closeSync(openSync(file, "a", 0o600));
     const { size } = statSync(file);
-    // SQLite takes what is too short to be a database for an empty one, and writes over it.
-    if (size > 0 && size < shortestDatabase) throw new Error("file is not a database");
+    // SQLite treats a file that is too short for a database as empty, and overwrites it.
+    if (size > 0 && size < minDatabaseBytes) throw new Error("file is not a database");
     database = new DatabaseSync(file);
     database.exec("PRAGMA locking_mode = EXCLUSIVE;");
     const isNew = checkIsNew(database, file);
-    // Only now: this writes to the file. What is committed outlives the process, also when that is killed; that it
-    // outlives a power cut would cost a third of the deliveries a second, and nothing here is worth that.
+    // These write to the file, so they run after the check. Commits survive a killed process, but not a power failure:
+    // syncing each commit would cost a third of the throughput.
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;");
     if (isNew) database.exec(`BEGIN; ${schema} COMMIT;`);
     return database;
@@ -110,20 +110,20 @@ function checkIsNew(database: DatabaseSync, file: string): boolean {
   const isEmpty = database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined;
   if (!isOurs && isEmpty && read("user_version") === 0) return true;
   throw new WebhookError(
-    `"${file}" is a database, but none that this version of the local Hub can read: choose another file, or move this one away.`,
+    `"${file}" is not a state file of this version of the local Hub. Choose another file, or move this one away.`,
     { code: "STATE_UNUSABLE" },
   );
 }
 
-/** What to say of a file that could not be used. */
+/** Creates the error for a state file that cannot be used. */
 export function stateUnusable(file: string, cause: unknown): WebhookError {
   const reason = messageOf(cause);
   const remedy = /locked|busy/.test(reason)
-    ? "another program has it open: end that one, or choose another file"
+    ? "another process has opened it. Stop that process, or choose another file"
     : /not a database|malformed/.test(reason)
-      ? "it is no state file of the local Hub, or it is damaged: choose another file, or move this one away"
-      : `${reason}: choose a file that can be read and written`;
-  return new WebhookError(`Cannot keep the state of the local Hub in "${file}": ${remedy}.`, {
+      ? "it is damaged or not a state file of the local Hub. Choose another file, or move this one away"
+      : `${reason}. Choose a file that you can read and write`;
+  return new WebhookError(`Cannot open the state file "${file}": ${remedy}.`, {
     code: "STATE_UNUSABLE",
     cause,
   });

@@ -2,25 +2,25 @@ import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
 import type { LogEntry } from "../delivery/hub-delivery.ts";
 
-/** Entries of the log kept for each webhook. */
-const entriesKept = 100;
+/** Log entries per webhook. Older ones are deleted. */
+const maxEntries = 100;
 
-/** A delivery that is to be sent, or sent again. */
+/** A delivery that waits for its first attempt or a retry. */
 export interface PendingDelivery {
   deliveryId: string;
   webhookId: string;
-  /** The log entry that its next attempt will make. */
+  /** Id of the log entry of the next attempt. */
   logId: string;
-  /** Number of its next attempt, from 1. */
+  /** Number of the next attempt, from 1. */
   attempt: number;
   /** Milliseconds since the epoch. */
   dueAt: number;
-  /** The payload, as it is sent. */
+  /** The serialized payload. */
   body: string;
 }
 
-/** When a delivery is to be sent, without what it says. */
-export type DueDelivery = Pick<PendingDelivery, "deliveryId" | "webhookId" | "dueAt">;
+/** A pending delivery without its payload. */
+export type ScheduledDelivery = Pick<PendingDelivery, "deliveryId" | "webhookId" | "dueAt">;
 
 const logRecord = z.object({
   attempt: z.number(),
@@ -35,7 +35,7 @@ const logRecord = z.object({
   error: z.string().nullable(),
 });
 
-/** The deliveries of a local Hub: those to come, and the log of those that were. */
+/** The pending deliveries and the delivery log. */
 export class DeliveryStore {
   readonly #database: DatabaseSync;
   readonly #statements: ReturnType<typeof prepareStatements>;
@@ -45,7 +45,7 @@ export class DeliveryStore {
     this.#statements = prepareStatements(database);
   }
 
-  /** Notes a delivery that is to be sent, or when it is to be sent again. */
+  /** Adds a pending delivery, or replaces it for its next attempt. */
   putPending({ deliveryId, webhookId, logId, attempt, dueAt, body }: PendingDelivery): void {
     this.#statements.putPending.run(deliveryId, webhookId, logId, attempt, dueAt, body);
   }
@@ -55,16 +55,16 @@ export class DeliveryStore {
     return row && toPending(row);
   }
 
-  /** When all that is to be sent is due, soonest first. */
-  allDue(): DueDelivery[] {
-    return this.#statements.allDue.all().map((row) => ({
+  /** Returns all pending deliveries, next due first. */
+  allScheduled(): ScheduledDelivery[] {
+    return this.#statements.allScheduled.all().map((row) => ({
       deliveryId: String(row.delivery_id),
       webhookId: String(row.webhook_id),
       dueAt: Number(row.due_at),
     }));
   }
 
-  /** Ids of what is to be sent to a webhook. */
+  /** Returns the ids of the pending deliveries of a webhook. */
   pendingOf(webhookId: string): string[] {
     return this.#statements.pendingOf.all(webhookId).map((row) => String(row.delivery_id));
   }
@@ -73,16 +73,16 @@ export class DeliveryStore {
     this.#statements.deletePending.run(deliveryId);
   }
 
-  /** Adds to the log of a webhook, and drops what is older than the latest hundred entries. */
+  /** Adds a log entry, and deletes the entries of the webhook beyond the limit. */
   addEntry(webhookId: string, { logId, deliveryId, request, ...entry }: LogEntry): void {
     const record = JSON.stringify({ ...entry, requestHeaders: request.headers });
     this.#statements.addEntry.run(logId, deliveryId, webhookId, record, request.body);
-    this.#statements.dropEntries.run(webhookId, webhookId, entriesKept);
+    this.#statements.deleteOldEntries.run(webhookId, webhookId, maxEntries);
   }
 
-  /** The log of a webhook, newest first; all that is kept of it, or the latest so many. */
-  entries(webhookId: string, { most = entriesKept }: { most?: number } = {}): LogEntry[] {
-    return this.#statements.entries.all(webhookId, most).map(toEntry);
+  /** Returns the log of a webhook, newest first. */
+  entries(webhookId: string, { limit = maxEntries }: { limit?: number } = {}): LogEntry[] {
+    return this.#statements.entries.all(webhookId, limit).map(toEntry);
   }
 
   entry(webhookId: string, logId: string): LogEntry | undefined {
@@ -90,13 +90,13 @@ export class DeliveryStore {
     return row && toEntry(row);
   }
 
-  /** The latest entry of a delivery, if it was tried. */
+  /** Returns the latest attempt of a delivery; `undefined` before the first one. */
   latestEntry(deliveryId: string): LogEntry | undefined {
     const row = this.#statements.latestEntry.get(deliveryId);
     return row && toEntry(row);
   }
 
-  /** Forgets the log of a webhook. */
+  /** Deletes the log of a webhook. */
   deleteEntries(webhookId: string): void {
     this.#database.prepare("DELETE FROM log WHERE webhook_id = ?").run(webhookId);
   }
@@ -112,13 +112,13 @@ function prepareStatements(database: DatabaseSync) {
       "INSERT OR REPLACE INTO pending (delivery_id, webhook_id, log_id, attempt, due_at, body) VALUES (?, ?, ?, ?, ?, ?)",
     ),
     getPending: database.prepare("SELECT * FROM pending WHERE delivery_id = ?"),
-    allDue: database.prepare("SELECT delivery_id, webhook_id, due_at FROM pending ORDER BY due_at"),
+    allScheduled: database.prepare("SELECT delivery_id, webhook_id, due_at FROM pending ORDER BY due_at"),
     pendingOf: database.prepare("SELECT delivery_id FROM pending WHERE webhook_id = ?"),
     deletePending: database.prepare("DELETE FROM pending WHERE delivery_id = ?"),
     addEntry: database.prepare(
       "INSERT INTO log (log_id, delivery_id, webhook_id, record, body) VALUES (?, ?, ?, ?, ?)",
     ),
-    dropEntries: database.prepare(
+    deleteOldEntries: database.prepare(
       `DELETE FROM log WHERE webhook_id = ? AND sequence <=
         (SELECT sequence FROM log WHERE webhook_id = ? ORDER BY sequence DESC LIMIT 1 OFFSET ?)`,
     ),

@@ -2,12 +2,12 @@ import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
 import { type Job, job } from "../../hub/jobs.ts";
 
-/** Older jobs are dropped beyond this many. */
-const jobsKept = 1_000;
+/** Older jobs are deleted. */
+const maxJobs = 1_000;
 
 const secretValues = z.record(z.string(), z.string());
 
-/** The jobs that webhooks of a local Hub have started. */
+/** The jobs that webhooks have started. */
 export class JobStore {
   readonly #database: DatabaseSync;
 
@@ -15,7 +15,7 @@ export class JobStore {
     this.#database = database;
   }
 
-  /** All of them, newest first. */
+  /** Returns all jobs, newest first. */
   all(): Job[] {
     const rows = this.#database.prepare("SELECT record FROM jobs ORDER BY sequence DESC").all();
     return rows.map((row) => job.parse(JSON.parse(String(row.record))));
@@ -26,7 +26,7 @@ export class JobStore {
     return row && job.parse(JSON.parse(String(row.record)));
   }
 
-  /** The values of a job's secrets, which its record does not hold. */
+  /** Returns the values of the secrets of a job, which its record does not contain. */
   secretsOf(id: string): Record<string, string> {
     const row = this.#database.prepare("SELECT secrets FROM jobs WHERE id = ?").get(id);
     return row ? secretValues.parse(JSON.parse(String(row.secrets))) : {};
@@ -36,10 +36,10 @@ export class JobStore {
     this.#database
       .prepare("INSERT INTO jobs (id, record, secrets) VALUES (?, ?, ?)")
       .run(added.id, JSON.stringify(added), JSON.stringify(secrets));
-    this.#database.prepare("DELETE FROM jobs WHERE sequence <= (SELECT max(sequence) FROM jobs) - ?").run(jobsKept);
+    this.#database.prepare("DELETE FROM jobs WHERE sequence <= (SELECT max(sequence) FROM jobs) - ?").run(maxJobs);
   }
 
-  /** Writes over the one of the same id; one that was forgotten stays forgotten. */
+  /** Replaces a job. Does nothing if the job was deleted. */
   update(job: Job): void {
     this.#database.prepare("UPDATE jobs SET record = ? WHERE id = ?").run(JSON.stringify(job), job.id);
   }

@@ -10,13 +10,13 @@ import { notificationSettings, watchItem } from "../../hub/settings.ts";
 const time = z.number();
 const userName = z.string();
 
-/** A notification of a user: its owner is the user, its id that of the discussion. */
+/** A notification: its owner is the user, its id that of the discussion. */
 export const storedNotification = z.object({
   updatedAt: time,
   read: z.boolean(),
-  /** Who takes part in the discussion. */
+  /** Participants of the discussion. */
   participating: z.array(userName),
-  /** Whether the user is mentioned in it. */
+  /** Whether the discussion mentions the user. */
   mentions: z.boolean(),
   discussionEventId: z.string().optional(),
   about: z.discriminatedUnion("type", [
@@ -49,16 +49,16 @@ export const storedSettings = z.object({
   watched: z.array(watchItem),
 });
 
-/** A paper: it belongs to nobody, its owner is empty, and its id is that of the preprint. */
+/** A paper: its owner is empty, its id that of the preprint. */
 export const storedPaper = z.object({
-  /** As notifications name it. */
+  /** Its id in notifications. */
   objectId: z.string(),
   title: z.string(),
   authors: z.array(
     z.object({
       id: z.string(),
       name: z.string(),
-      /** The id of the user who has claimed to be this one. */
+      /** Id of the user who claimed this authorship. */
       claimedBy: z.string().optional(),
     }),
   ),
@@ -83,7 +83,7 @@ export const storedResourceGroup = z.object({
   others: z.array(resource).optional(),
 });
 
-/** A token that has lost its access: its owner is the organization, its id that of the token. */
+/** The revoked access of a token: its owner is the organization, its id that of the token. */
 const storedRevocation = z.object({ at: time });
 
 /** A notification of a user. */
@@ -97,7 +97,7 @@ export type StoredMember = z.output<typeof storedMember>;
 /** A resource group of an organization. */
 export type StoredResourceGroup = z.output<typeof storedResourceGroup>;
 
-/** The records of a local Hub, by kind. */
+/** Opens the record stores of all kinds. */
 export function openRecords(database: DatabaseSync) {
   return {
     notifications: new RecordStore(database, { kind: "notification", schema: storedNotification }),
@@ -105,25 +105,25 @@ export function openRecords(database: DatabaseSync) {
     papers: new RecordStore(database, { kind: "paper", schema: storedPaper }),
     members: new RecordStore(database, { kind: "member", schema: storedMember }),
     resourceGroups: new RecordStore(database, { kind: "resource-group", schema: storedResourceGroup }),
-    /** As it is answered: its owner is the organization, its id `network-security`. */
+    /** Its owner is the organization, its id `network-security`. */
     networkSecurity: new RecordStore(database, { kind: "network-security", schema: networkSecurity }),
     revocations: new RecordStore(database, { kind: "revocation", schema: storedRevocation }),
   };
 }
 
-/** Where a record is: whose it is, and which of theirs. */
+/** The key of a record. */
 export interface RecordKey {
   /** The name of a user or an organization. */
   owner: string;
   id: string;
 }
 
-/** A record and where it is. */
+/** A record with its key. */
 export interface KeyedRecord<Record> extends RecordKey {
   record: Record;
 }
 
-/** Records of one kind, each under an owner and an id. */
+/** Records of one kind, each with an owner and an id. */
 export class RecordStore<Schema extends z.ZodType> {
   readonly #database: DatabaseSync;
   readonly #kind: string;
@@ -142,7 +142,7 @@ export class RecordStore<Schema extends z.ZodType> {
     return row && this.#schema.parse(JSON.parse(String(row.record)));
   }
 
-  /** Those of an owner, in the order of their ids. */
+  /** Returns the records of an owner, ordered by id. */
   of(owner: string): KeyedRecord<z.output<Schema>>[] {
     const rows = this.#database
       .prepare("SELECT id, record FROM records WHERE kind = ? AND owner = ? ORDER BY id")
@@ -154,9 +154,9 @@ export class RecordStore<Schema extends z.ZodType> {
     }));
   }
 
-  /** Adds them, or writes over those of the same owner and id. */
+  /** Adds records, or replaces those with the same owner and id. */
   put(...records: KeyedRecord<z.input<Schema>>[]): void {
-    // One statement for a thousand of them: a statement each would cost a start some milliseconds.
+    // One statement for all records: one per record would slow down the start by milliseconds.
     this.#database
       .prepare(
         `INSERT INTO records (kind, owner, id, record)

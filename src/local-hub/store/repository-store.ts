@@ -7,16 +7,16 @@ const record = z.object({
   name: z.string(),
   id: z.string(),
   private: z.boolean(),
-  /** Commit at the head of the main branch; a bucket has none. */
+  /** Head commit of the main branch. Buckets have none. */
   headSha: z.string().optional(),
-  /** Discussions and pull requests so far: the number of the latest. */
+  /** Number of the latest discussion or pull request. */
   discussions: z.number(),
 });
 
-/** A repository of a local Hub. */
+/** A repository. */
 export type StoredRepository = z.output<typeof record>;
 
-/** The repositories of a local Hub. */
+/** The repositories. */
 export class RepositoryStore {
   readonly #database: DatabaseSync;
 
@@ -29,13 +29,13 @@ export class RepositoryStore {
     return row && record.parse(JSON.parse(String(row.record)));
   }
 
-  /** All of them, in the order of their types and names. */
+  /** Returns all repositories, ordered by type and name. */
   all(): StoredRepository[] {
     const rows = this.#database.prepare("SELECT record FROM repositories ORDER BY type, name").all();
     return rows.map((row) => record.parse(JSON.parse(String(row.record))));
   }
 
-  /** Adds it, or writes over the one of the same type and name. */
+  /** Adds a repository, or replaces the one with the same type and name. */
   put(repository: StoredRepository): void {
     this.#database
       .prepare("INSERT OR REPLACE INTO repositories (type, name, record) VALUES (?, ?, ?)")

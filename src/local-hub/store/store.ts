@@ -7,42 +7,42 @@ import { openRecords } from "./records.ts";
 import { RepositoryStore } from "./repository-store.ts";
 import { WebhookStore } from "./webhook-store.ts";
 
-/** Everything that a local Hub knows, in memory or in a SQLite file. */
+/** The data of a local Hub, in memory or in a SQLite file. */
 export interface Store extends ReturnType<typeof openRecords> {
   webhooks: WebhookStore;
   repositories: RepositoryStore;
   deliveries: DeliveryStore;
   jobs: JobStore;
   auditLog: AuditLogStore;
-  /** Runs `change` so that all of what it writes is there after a crash, or none. */
-  atOnce<Result>(change: () => Result): Result;
-  /** Forgets everything. */
+  /** Runs `change` in a transaction. */
+  transaction<Result>(change: () => Result): Result;
+  /** Deletes everything. */
   clear(): void;
   close(): void;
 }
 
 /**
- * Opens the store of a local Hub: in memory where no `file` is given.
+ * Opens the store of a local Hub, in memory without a `file`.
  *
  * @throws `STATE_UNUSABLE`.
  */
 export function openStore({ file }: { file?: string | undefined }): Store {
   const database = openDatabase(file);
   try {
-    return storeOn(database);
+    return createStore(database);
   } catch (error) {
     database.close();
-    // A record in it that no release has written.
+    // A record that no release has written.
     throw stateUnusable(file ?? ":memory:", error);
   }
 }
 
-function storeOn(database: DatabaseSync): Store {
+function createStore(database: DatabaseSync): Store {
   const webhooks = new WebhookStore(database);
   const repositories = new RepositoryStore(database);
   const deliveries = new DeliveryStore(database);
   const jobs = new JobStore(database);
-  // What cannot be read is told now, when nobody relies on it yet.
+  // Fails now for unreadable records.
   jobs.all();
   const store: Store = {
     webhooks,
@@ -51,7 +51,7 @@ function storeOn(database: DatabaseSync): Store {
     jobs,
     auditLog: new AuditLogStore(database),
     ...openRecords(database),
-    atOnce(change) {
+    transaction(change) {
       database.exec("BEGIN");
       try {
         const result = change();
@@ -64,7 +64,7 @@ function storeOn(database: DatabaseSync): Store {
       }
     },
     clear() {
-      store.atOnce(() => {
+      store.transaction(() => {
         for (const part of [webhooks, repositories, deliveries, jobs]) part.clear();
         database.exec("DELETE FROM records; DELETE FROM audit_log");
       });

@@ -4,24 +4,24 @@ import { suspendedAfterFailure, webhookRequest } from "../../hub/webhooks/schema
 
 const record = z.object({
   id: z.string(),
-  /** The name of the user to whom it belongs. */
+  /** Name of the user. */
   owner: z.string(),
-  /** What create or update was given. */
+  /** The latest create or update request. */
   definition: webhookRequest,
   disabled: z.union([z.boolean(), z.literal(suspendedAfterFailure)]),
   /** Milliseconds since the epoch. */
   lastTriggerAt: z.number().optional(),
-  /** Deliveries that failed in a row, each with all its attempts. */
+  /** Consecutive failed deliveries. */
   failures: z.number(),
-  /** What was triggered since the day began, which is counted from the first trigger (ms since the epoch). */
+  /** First trigger of the current 24 hours (milliseconds since the epoch). */
   dayBeganAt: z.number(),
   triggersToday: z.number(),
 });
 
-/** A webhook, with what only the Hub knows of it. */
+/** A webhook with its state. */
 export type StoredWebhook = z.output<typeof record>;
 
-/** The webhooks of a local Hub. They are few and looked through at each event, so they are kept parsed. */
+/** The webhooks, cached in memory because every event reads all of them. */
 export class WebhookStore {
   readonly #database: DatabaseSync;
   readonly #putStatement: StatementSync;
@@ -35,7 +35,7 @@ export class WebhookStore {
     this.reload();
   }
 
-  /** Reads all of them again: after a rollback the database no longer has what is kept here. */
+  /** Reloads the cache from the database, as after a rollback. */
   reload(): void {
     this.#webhooks.clear();
     for (const row of this.#database.prepare("SELECT record FROM webhooks ORDER BY sequence").all()) {
@@ -44,7 +44,7 @@ export class WebhookStore {
     }
   }
 
-  /** All of them, oldest first. */
+  /** Returns all webhooks, oldest first. */
   all(): readonly StoredWebhook[] {
     return [...this.#webhooks.values()];
   }
@@ -53,7 +53,7 @@ export class WebhookStore {
     return this.#webhooks.get(id);
   }
 
-  /** Adds it, or writes over the one of the same id. */
+  /** Adds a webhook, or replaces the one with the same id. */
   put(webhook: StoredWebhook): void {
     this.#putStatement.run(webhook.id, JSON.stringify(webhook));
     this.#webhooks.set(webhook.id, webhook);

@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { Poster, type PostResult } from "../../../src/local-hub/delivery/http-sender.ts";
+import { type HttpResult, HttpSender } from "../../../src/local-hub/delivery/http-sender.ts";
 
-/** A receiver, and a poster that posts to it once. Its connections stay open unless one of the two closes them. */
+/** A receiver, and a sender that posts to it once. Its connections stay open unless one of the two closes them. */
 async function openReceiver(listener: RequestListener) {
   const sockets: Socket[] = [];
   const closed: Promise<unknown>[] = [];
@@ -14,27 +14,27 @@ async function openReceiver(listener: RequestListener) {
     closed.push(new Promise((resolve) => socket.once("close", resolve)));
   });
   await once(server, "listening");
-  const poster = new Poster({ allowRemote: false });
+  const sender = new HttpSender({ allowRemote: false });
   onTestFinished(async () => {
-    poster.close();
+    sender.close();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
   const address = server.address();
   if (typeof address !== "object" || address === null) throw new Error("The server has no port.");
   const url = `http://127.0.0.1:${address.port}/`;
-  const post = (): Promise<PostResult> =>
-    poster.post({ url, headers: {}, body: "{}", timeoutMs: 10_000, signal: new AbortController().signal });
-  return { poster, post, sockets, closed };
+  const post = (): Promise<HttpResult> =>
+    sender.send({ url, headers: {}, body: "{}", timeoutMs: 10_000, signal: new AbortController().signal });
+  return { sender, post, sockets, closed };
 }
 
 describe("The connection of a delivery", () => {
   test("is used for the next one, and closed with the local Hub", async () => {
-    const { poster, post, sockets, closed } = await openReceiver((_request, response) => response.end());
+    const { sender, post, sockets, closed } = await openReceiver((_request, response) => response.end());
     await post();
     await post();
     expect(sockets.map(({ closed: isClosed }) => isClosed)).toEqual([false]);
-    poster.close();
+    sender.close();
     await closed[0];
   });
 
@@ -62,7 +62,7 @@ describe("The connection of a delivery", () => {
     const { post, closed } = await openReceiver((_request, response) => {
       response.write("x".repeat(64 * 1024 + 1));
     });
-    expect(await post()).toMatchObject({ answer: { truncated: true, body: "x".repeat(64 * 1024) } });
+    expect(await post()).toMatchObject({ response: { truncated: true, body: "x".repeat(64 * 1024) } });
     await closed[0];
   });
 
@@ -70,7 +70,7 @@ describe("The connection of a delivery", () => {
     const { post, sockets } = await openReceiver((_request, response) => {
       response.end("x".repeat(64 * 1024));
     });
-    expect(await post()).toMatchObject({ answer: { truncated: false, body: "x".repeat(64 * 1024) } });
+    expect(await post()).toMatchObject({ response: { truncated: false, body: "x".repeat(64 * 1024) } });
     expect(sockets.map(({ closed }) => closed)).toEqual([false]);
   });
 });

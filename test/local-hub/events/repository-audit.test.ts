@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
-import { auditEntriesOf } from "../../../src/local-hub/resources/audit-log.ts";
+import { repositoryAuditEntries } from "../../../src/local-hub/resources/audit-log.ts";
 
 const before = { type: "model", name: "acme/net", id: "1", private: false, discussions: 0 } as const;
 const after = before;
-const typesOf = (change: Parameters<typeof auditEntriesOf>[0]) => auditEntriesOf(change).map(({ type }) => type);
+const typesOf = (change: Parameters<typeof repositoryAuditEntries>[0]) =>
+  repositoryAuditEntries(change).map(({ type }) => type);
 
 test("A repository that is deleted before anyone had heard of it never came to be", () => {
   const event = { event: { scope: "repo", action: "delete" } };
@@ -19,13 +20,18 @@ test("A repository that comes to be by its move was created first", () => {
 test("A repository that moves to another owner is told of to both", () => {
   const event = { event: { scope: "repo", action: "move" } };
   const moved = { ...after, name: "other/net" };
-  const entries = auditEntriesOf({ event, isNew: false, before, after: moved });
+  const entries = repositoryAuditEntries({ event, isNew: false, before, after: moved });
   expect(entries.map(({ organization }) => organization)).toEqual(["acme", "other"]);
 });
 
 test("A change of settings that the Hub does not report is one all the same, of a narrower scope too", () => {
   for (const scope of ["repo.config", "repo.config.dois"]) {
-    const [entry] = auditEntriesOf({ event: { event: { scope, action: "update" } }, isNew: false, before, after });
+    const [entry] = repositoryAuditEntries({
+      event: { event: { scope, action: "update" } },
+      isNew: false,
+      before,
+      after,
+    });
     expect(entry).toEqual({
       organization: "acme",
       author: "local-user",

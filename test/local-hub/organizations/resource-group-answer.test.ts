@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { toAnswer } from "../../../src/local-hub/resources/resource-groups.ts";
+import { toResourceGroup } from "../../../src/local-hub/resources/resource-groups.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 
 test("A resource group does not show a repository that is not there", () => {
@@ -9,7 +9,7 @@ test("A resource group does not show a repository that is not there", () => {
   store.repositories.put({ ...there, id: "a".repeat(24), private: true, discussions: 0 });
   const repos = [{ type: "model", name: "acme/gone" } as const, there];
   const group = { owner: "acme", id: "b".repeat(24), record: { name: "Some", createdAt: 0, users: [], repos } };
-  expect(toAnswer(group, { store, baseUrl: "http://127.0.0.1" })).toEqual({
+  expect(toResourceGroup(group, { store, baseUrl: "http://127.0.0.1" })).toEqual({
     id: group.id,
     name: "Some",
     users: [],

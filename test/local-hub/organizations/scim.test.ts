@@ -47,7 +47,7 @@ describe("What the SCIM interface of an organization can do", () => {
       const { status, body } = await hub.ask(`GET ${pathOf(organization)}`);
       expect({ status, body }).toEqual({
         status: 403,
-        body: { error: expect.stringMatching(/Enterprise Plus.*: try it with acme\.$/) },
+        body: { error: expect.stringMatching(/Enterprise Plus.* Use acme\.$/) },
       });
     }
     expect((await hub.ask(`GET ${pathOf("nobody")}`)).status).toBe(404);

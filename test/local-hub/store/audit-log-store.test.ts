@@ -19,7 +19,7 @@ describe("The store of audit logs", () => {
     const log = openLog();
     log.add(...[0, 1, 2, 3, 4].map((number) => event(number)));
     const idsFrom = (before: number | undefined) => {
-      const page = log.page({ organization: "acme", filter: everything, before, most: 2 });
+      const page = log.page({ organization: "acme", filter: everything, before, limit: 2 });
       return { ids: page.events.map(({ id }) => id), before: page.before };
     };
     const first = idsFrom(undefined);
@@ -34,7 +34,7 @@ describe("The store of audit logs", () => {
     const log = openLog();
     log.add(event(0, { type: "org.rename" }), ...Array.from({ length: 50 }, (_, number) => event(number + 1)));
     const filter = { ...everything, types: ["org.rename"] };
-    const { events } = log.page({ organization: "acme", filter, most: 2 });
+    const { events } = log.page({ organization: "acme", filter, limit: 2 });
     expect(events.map(({ id }) => id)).toEqual(["0"]);
   });
 
@@ -51,14 +51,14 @@ describe("The store of audit logs", () => {
       oauth: { clientId: "app" },
     });
     log.add(whole, event(2, { organization: "team-org" }));
-    expect(log.page({ organization: "acme", filter: everything, most: 10 }).events).toEqual([whole]);
+    expect(log.page({ organization: "acme", filter: everything, limit: 10 }).events).toEqual([whole]);
   });
 
   test("finds authors and addresses in any case, and the Hub itself as system", () => {
     const log = openLog();
     log.add(event(1, { author: "Ada", ip: "2001:DB8::1" }), event(2));
     const found = (filter: Partial<AuditFilter>) =>
-      log.page({ organization: "acme", filter: { ...everything, ...filter }, most: 10 }).events.map(({ id }) => id);
+      log.page({ organization: "acme", filter: { ...everything, ...filter }, limit: 10 }).events.map(({ id }) => id);
     expect(found({ authors: ["aDA"] })).toEqual(["1"]);
     expect(found({ authors: ["system"] })).toEqual(["2"]);
     expect(found({ authors: ["system", "ada"] })).toEqual(["2", "1"]);

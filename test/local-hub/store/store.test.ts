@@ -22,10 +22,10 @@ const repository = {
 test("A transaction that throws leaves nothing behind, and the next one works", () => {
   const store = openStore({});
   onTestFinished(() => store.close());
-  store.atOnce(() => store.webhooks.put(webhook));
+  store.transaction(() => store.webhooks.put(webhook));
 
   const failed = () =>
-    store.atOnce(() => {
+    store.transaction(() => {
       store.webhooks.put({ ...webhook, failures: 1 });
       store.webhooks.put({ ...webhook, id: "another" });
       store.repositories.put(repository);
@@ -35,6 +35,6 @@ test("A transaction that throws leaves nothing behind, and the next one works", 
   expect(store.webhooks.all()).toEqual([webhook]);
   expect(store.repositories.all()).toEqual([]);
 
-  store.atOnce(() => store.repositories.put(repository));
+  store.transaction(() => store.repositories.put(repository));
   expect(store.repositories.all()).toEqual([repository]);
 });

@@ -1,6 +1,6 @@
 import { suggest } from "../../../core/option-error.ts";
-import { workOutEvent } from "../../../local-hub/events/event-payload.ts";
-import { type CheckedEvent, checkEvent } from "../../../local-hub/events/event-request.ts";
+import { resolveEvent } from "../../../local-hub/events/event-payload.ts";
+import { type ParsedEvent, parseEvent } from "../../../local-hub/events/event-request.ts";
 import { newId, newSha } from "../../../local-hub/ids.ts";
 import { editPayload, type PayloadEdit } from "../../../payload/edit.ts";
 import { actions, isKnownScope, type KnownScope, repoTypes, scopes } from "../../../payload/schema.ts";
@@ -27,7 +27,7 @@ export interface DescribeOptions {
 
 /** An event that can be sent. */
 export interface EventDescription {
-  event: CheckedEvent;
+  event: ParsedEvent;
   /** What looks like a slip, since the Hub is not known to send it; each a sentence. */
   doubts: readonly string[];
 }
@@ -72,7 +72,7 @@ export function describeEvent(words: EventWords, { hasWebhooks }: DescribeOption
   const isOfAnother = !isSameRepo && recorded.name !== undefined;
   const fields = isOfAnother ? withoutIdentity(file) : file;
   const moves = scope === "repo" && action === "move";
-  const event = checkEvent({
+  const event = parseEvent({
     ...fields,
     ...(moves && { movedTo: destination(fields, words.edits) }),
     repo: { ...partOf(fields, "repo"), ...repo },
@@ -81,7 +81,7 @@ export function describeEvent(words: EventWords, { hasWebhooks }: DescribeOption
     edits,
   });
   // Edits that do not fit are told before anybody is asked for anything.
-  workOutEvent({ event, baseUrl: hubUrl, newId, newSha });
+  resolveEvent({ event, baseUrl: hubUrl, newId, newSha });
   return { event, doubts: doubtsAbout({ type: repo.type, scope, action }) };
 }
 

@@ -2,9 +2,9 @@ import * as z from "zod";
 import { toShellWord } from "../../../core/escape.ts";
 import { isLoopbackHost } from "../../../core/loopback.ts";
 import { developmentTokens } from "../../../local-hub/accounts.ts";
-import type { CheckedEvent } from "../../../local-hub/events/event-request.ts";
-import type { NotFired } from "../../../local-hub/events/trigger.ts";
-import { triggerWords } from "../../../local-hub/resources/webhooks.ts";
+import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
+import type { SkippedWebhook } from "../../../local-hub/events/trigger.ts";
+import { triggerArguments } from "../../../local-hub/resources/webhooks.ts";
 import { ask, defaultEndpoint, gone, notALocalHub, notLocal } from "./local-hub-request.ts";
 import { isRefusal } from "./tally.ts";
 import type { TriggerOutcome, TriggerPreview, TriggerTarget } from "./target.ts";
@@ -53,7 +53,7 @@ const webhookList = z.array(
 export interface LocalHubTargetOptions {
   /** The address of the local Hub, without a trailing slash. */
   endpoint: string;
-  event: CheckedEvent;
+  event: ParsedEvent;
 }
 
 /** A local Hub, all of whose webhooks fire that watch what happens. */
@@ -91,7 +91,7 @@ export class LocalHubTarget implements TriggerTarget {
     return { payload, receivers: webhooks, notFired };
   }
 
-  explainSilence(notFired: readonly NotFired[]): readonly string[] {
+  explainSilence(notFired: readonly SkippedWebhook[]): readonly string[] {
     const { endpoint, event } = this.#options;
     const what = `${event.repo.type}:${event.repo.name}, scope ${event.event.scope}`;
     if (this.#webhooks.length === 0) {
@@ -139,7 +139,7 @@ export class LocalHubTarget implements TriggerTarget {
     return ask({ endpoint, path: `/_local/events?${query}`, schema, signal, unanswered, body: JSON.stringify(event) });
   }
 
-  #explain({ webhookId, url, reason }: NotFired): string {
+  #explain({ webhookId, url, reason }: SkippedWebhook): string {
     const which = `Webhook ${webhookId} (${url})`;
     const webhook = this.#webhooks.find(({ id }) => id === webhookId);
     const enable = this.#command("enable", [webhookId], webhook?.owner);
@@ -178,9 +178,9 @@ export class LocalHubTarget implements TriggerTarget {
   }
 
   /** A command that fires a webhook. */
-  #trigger(webhook: Parameters<typeof triggerWords>[0]): string {
+  #trigger(webhook: Parameters<typeof triggerArguments>[0]): string {
     const { endpoint } = this.#options;
-    const words = [...triggerWords(webhook), ...(endpoint === defaultEndpoint ? [] : ["--endpoint", endpoint])];
+    const words = [...triggerArguments(webhook), ...(endpoint === defaultEndpoint ? [] : ["--endpoint", endpoint])];
     return `npx hub-webhooks trigger ${words.map(toShellWord).join(" ")}`;
   }
 }

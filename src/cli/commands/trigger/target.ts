@@ -1,5 +1,5 @@
 import type { HubDelivery } from "../../../local-hub/delivery/hub-delivery.ts";
-import type { NotFired } from "../../../local-hub/events/trigger.ts";
+import type { SkippedWebhook } from "../../../local-hub/events/trigger.ts";
 
 /** A delivery that was sent; what only a Hub knows of it is there where it went through one. */
 export type TriggeredDelivery = Omit<HubDelivery, "webhookId" | "logId"> &
@@ -9,7 +9,7 @@ export type TriggeredDelivery = Omit<HubDelivery, "webhookId" | "logId"> &
 export interface TriggerOutcome {
   deliveries: readonly TriggeredDelivery[];
   /** Webhooks that watch the repository and were silent all the same. */
-  notFired: readonly NotFired[];
+  notFired: readonly SkippedWebhook[];
   /** The names of the users whom a notification of the local Hub tells of it. */
   notified: readonly string[];
 }
@@ -24,7 +24,7 @@ export interface TriggerPreview {
   payload: unknown;
   /** Who would get it. */
   receivers: readonly { url: string; webhookId?: string }[];
-  notFired: readonly NotFired[];
+  notFired: readonly SkippedWebhook[];
 }
 
 /** Where `trigger` sends: to the webhooks of a local Hub, or straight to a URL. */
@@ -38,7 +38,7 @@ export interface TriggerTarget {
   /** Works out what would be sent, and sends nothing. */
   preview(): Promise<TriggerPreview>;
   /** Why nothing at all was sent, and what to do about it; each a line. */
-  explainSilence(notFired: readonly NotFired[]): readonly string[];
+  explainSilence(notFired: readonly SkippedWebhook[]): readonly string[];
   /** What to do about deliveries that failed, and about webhooks that were silent beside them; each a line. */
   advise(outcome: TriggerOutcome): readonly string[];
   close(): void;

@@ -1,9 +1,9 @@
 import { maskUrl } from "../../../core/urls.ts";
 import { postDelivery } from "../../../local-hub/delivery/attempt.ts";
-import { Poster } from "../../../local-hub/delivery/http-sender.ts";
-import { triedDelivery } from "../../../local-hub/delivery/hub-delivery.ts";
-import { workOutEvent } from "../../../local-hub/events/event-payload.ts";
-import type { CheckedEvent } from "../../../local-hub/events/event-request.ts";
+import { HttpSender } from "../../../local-hub/delivery/http-sender.ts";
+import { describeAttempted } from "../../../local-hub/delivery/hub-delivery.ts";
+import { resolveEvent } from "../../../local-hub/events/event-payload.ts";
+import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
 import { newId, newSha } from "../../../local-hub/ids.ts";
 import { wrongUsage } from "../../wrong-usage.ts";
 import { hubUrl } from "./event.ts";
@@ -14,7 +14,7 @@ import type { TriggerOutcome, TriggerPreview, TriggerTarget } from "./target.ts"
 export interface UrlTargetOptions {
   url: string;
   secret: string | undefined;
-  event: CheckedEvent;
+  event: ParsedEvent;
 }
 
 /** As long as the Hub waits for a whole answer. */
@@ -24,7 +24,7 @@ const timeoutMs = 30_000;
 export class UrlTarget implements TriggerTarget {
   readonly #options: UrlTargetOptions;
   readonly #webhookId = newId();
-  readonly #poster = new Poster({ allowRemote: true });
+  readonly #sender = new HttpSender({ allowRemote: true });
 
   /** @throws `ARGUMENT_INVALID` when the URL or the secret cannot be used. */
   constructor(options: UrlTargetOptions) {
@@ -36,10 +36,10 @@ export class UrlTarget implements TriggerTarget {
   async trigger(signal: AbortSignal): Promise<TriggerOutcome> {
     const { url, secret } = this.#options;
     const delivery = { deliveryId: newId(), logId: newId(), attempt: 1, body: this.#body() };
-    const context = { poster: this.#poster, timeoutMs, now: () => performance.timeOrigin + performance.now(), signal };
+    const context = { sender: this.#sender, timeoutMs, now: () => performance.timeOrigin + performance.now(), signal };
     const { entry } = await postDelivery(context, { url, secret, delivery });
     signal.throwIfAborted();
-    const { webhookId: _webhookId, logId: _logId, ...told } = triedDelivery(this.#webhookId, entry);
+    const { webhookId: _webhookId, logId: _logId, ...told } = describeAttempted(this.#webhookId, entry);
     return { deliveries: [{ ...told, durationMs: Math.round(entry.durationMs) }], notFired: [], notified: [] };
   }
 
@@ -65,7 +65,7 @@ export class UrlTarget implements TriggerTarget {
   }
 
   close(): void {
-    this.#poster.close();
+    this.#sender.close();
   }
 
   #adviseSecret(): string {
@@ -76,7 +76,7 @@ export class UrlTarget implements TriggerTarget {
 
   #body(): string {
     const { event } = this.#options;
-    return workOutEvent({ event, baseUrl: hubUrl, newId, newSha }).bodyFor(this.#webhookId);
+    return resolveEvent({ event, baseUrl: hubUrl, newId, newSha }).bodyFor(this.#webhookId);
   }
 }
 

@@ -2,7 +2,7 @@ import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import type { Logger } from "../../../core/logger.ts";
 import { auditLogOperations } from "../../../hub/organizations/audit-log.ts";
 import { admit } from "../../access.ts";
-import { exportAuditLog, readAuditQuery } from "../../resources/audit-log.ts";
+import { exportAuditLog, parseAuditQuery } from "../../resources/audit-log.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "../api.ts";
 import { jsonAnswer, refusals, routeOf } from "../openapi.ts";
@@ -60,7 +60,7 @@ export function auditLogApi({ store, baseUrl, now, log }: AuditLogRoutesOptions)
     const { q = "" } = context.req.valid("query");
     const { caller } = context.var;
     const { organization } = admit({ store, caller, organization: name }, { as: "admin", plan: "team" });
-    const filter = readAuditQuery(q);
+    const filter = parseAuditQuery(q);
     return context.body(exportAuditLog({ store: store.auditLog, organization, filter, baseUrl, log }), 200, {
       "content-type": "application/json",
       "content-disposition": `attachment; filename="${fileName(organization, now())}"`,

@@ -103,7 +103,7 @@ export function memberApi({ store, auditLog, baseUrl }: MemberRoutesOptions): Op
         author: caller.user,
         request: requestOf(context),
       });
-    store.atOnce(() => {
+    store.transaction(() => {
       if (member.role !== role) {
         store.members.put({ owner: organization, id: user, record: { ...member, role } });
         const data = { user, from: member.role, to: role };

@@ -69,7 +69,7 @@ export function networkSecurityApi({ store, auditLog }: NetworkSecurityRoutesOpt
       ([field, value]) => !isDeepStrictEqual(value, Reflect.get(before, field)),
     );
     if (changed.length > 0) {
-      store.atOnce(() => {
+      store.transaction(() => {
         store.networkSecurity.put({ owner: organization, id: "network-security", record: after });
         auditLog.record({
           organization,

@@ -7,10 +7,10 @@ import { ownerOf } from "../../accounts.ts";
 import type { AuditLog } from "../../resources/audit-log.ts";
 import {
   accessibleGroups,
-  holdsRepository,
+  hasRepository,
   type KeyedResourceGroup,
   resourceGroupsOf,
-  toAnswer,
+  toResourceGroup,
 } from "../../resources/resource-groups.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp, invalid, requestOf } from "../api.ts";
@@ -66,7 +66,7 @@ export function resourceGroupApi(options: ResourceGroupRoutesOptions): OpenAPIHo
     const admission = admit({ store, caller, organization: name }, { as: "member", plan: "enterprise" });
     const groups = accessibleGroups(store, { ...admission, user: caller.user });
     return context.json(
-      groups.map((group) => toAnswer(group, { store, baseUrl })),
+      groups.map((group) => toResourceGroup(group, { store, baseUrl })),
       200,
     );
   });
@@ -98,7 +98,7 @@ export function resourceGroupApi(options: ResourceGroupRoutesOptions): OpenAPIHo
       request: requestOf(context),
     };
     const reference = { id: group.id, name: record.name };
-    store.atOnce(() => {
+    store.transaction(() => {
       store.resourceGroups.put(group);
       auditLog.record({
         ...entry,
@@ -115,7 +115,7 @@ export function resourceGroupApi(options: ResourceGroupRoutesOptions): OpenAPIHo
         });
       }
     });
-    return context.json(toAnswer(group, { store, baseUrl }), 200);
+    return context.json(toResourceGroup(group, { store, baseUrl }), 200);
   });
 
   return app;
@@ -152,7 +152,7 @@ function problemsOf(
   for (const [index, repo] of repos.entries()) {
     const field = `repos[${index}].name`;
     const key = `${repo.type}:${repo.name}`;
-    const group = others.find((other) => holdsRepository(other, repo));
+    const group = others.find((other) => hasRepository(other, repo));
     if (seenRepos.has(key)) problems.push(`${field}: this ${repo.type} is there twice: leave one out`);
     else if (ownerOf(repo) !== organization)
       problems.push(`${field}: this ${repo.type} does not belong to ${organization}`);

@@ -60,7 +60,7 @@ export function tokenApi({ store, auditLog, now }: TokenRoutesOptions): OpenAPIH
     }
     const key = { owner: organization, id: revoked.tokenId };
     if (store.revocations.get(key)) return;
-    store.atOnce(() => {
+    store.transaction(() => {
       store.revocations.put({ ...key, record: { at: now() } });
       auditLog.record({
         organization,
