@@ -22,6 +22,8 @@ const nodeOnly = [
   "receiver/node/logger",
   "receiver/node/signals",
   "receiver/node/unavailable",
+  "registration/register-endpoints",
+  "registration/register-unavailable",
 ];
 
 export default defineConfig({

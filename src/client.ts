@@ -40,3 +40,17 @@ export type { WebhookChanges } from "./hub/webhooks/changes.ts";
 export type { Watched, Webhook, WebhookRequest } from "./hub/webhooks/schemas.ts";
 export type { HubWebhooks } from "./hub/webhooks/webhooks.ts";
 export type { WatchedType, WebhookDomain } from "./payload/watch.ts";
+export { register } from "./registration/register.ts";
+export type { RegisterOptions } from "./registration/register-endpoints.ts";
+export type {
+  CreateStep,
+  DeleteStep,
+  EnableStep,
+  FailedStep,
+  FieldChange,
+  RegistrationReport,
+  RegistrationStep,
+  SkippedWebhook,
+  UpdateStep,
+} from "./registration/report.ts";
+export type { HubConnection } from "./registration/step-runner.ts";

@@ -18,9 +18,8 @@ import type { Replayed } from "./passed-delivery.ts";
 import { ReloadingServer } from "./reloading-server.ts";
 import { devInboxUrl, planSession, type SessionPlan } from "./session-plan.ts";
 import { noteSessionSecret } from "./session-secret.ts";
-import { openSessionWebhooks } from "./session-webhooks.ts";
 import { suggestTrigger } from "./suggested-trigger.ts";
-import { type WantedWebhooks, WebhookKeeper } from "./webhook-reconciler.ts";
+import { type DesiredWebhooks, openSessionWebhooks, WebhookReconciler } from "./webhook-reconciler.ts";
 
 /** A server file that runs, is loaded anew when it changes, and is registered, until it is closed. */
 export interface DevSession extends AsyncDisposable {
@@ -80,7 +79,7 @@ interface Parts {
   hub: DevHub;
   server: ReloadingServer;
   tunnel: Tunnel;
-  keeper: WebhookKeeper;
+  keeper: WebhookReconciler;
 }
 
 class Session implements DevSession {
@@ -180,13 +179,13 @@ class Session implements DevSession {
     this.#opening.push(openingTunnel, openingWebhooks);
     const [tunnel, webhooks] = await Promise.all([openingTunnel, openingWebhooks, this.#firstServing.promise]);
     server.setPublicUrl(tunnel.url);
-    const keeper = new WebhookKeeper({
+    const keeper = new WebhookReconciler({
       webhooks,
       onSteps: (steps) => this.#tell({ event: "webhooks", steps }),
       onProblem: (error) => this.#tellProblem(error),
     });
     await this.#opened("keeper", keeper);
-    await keeper.begin(this.#wantedWebhooks(tunnel));
+    await keeper.start(this.#desiredWebhooks(tunnel));
     if (this.#closed) throw closedMeanwhile();
     const repairs = setInterval(() => void keeper.repair(), repairMs);
     this.#closers.push(async () => clearInterval(repairs));
@@ -283,10 +282,10 @@ class Session implements DevSession {
   /** A Hub that cannot be reached just now is tried again: this never rejects. */
   async #keepWebhooks(): Promise<void> {
     const { keeper, tunnel } = this.#parts;
-    if (keeper && tunnel) await keeper.keep(this.#wantedWebhooks(tunnel));
+    if (keeper && tunnel) await keeper.update(this.#desiredWebhooks(tunnel));
   }
 
-  #wantedWebhooks(tunnel: Tunnel): WantedWebhooks {
+  #desiredWebhooks(tunnel: Tunnel): DesiredWebhooks {
     return {
       endpoints: this.#description.endpoints
         .map((endpoint) => ({ name: endpoint.name, watched: this.#watchOf(endpoint), domains: endpoint.domains }))

@@ -1,76 +1,88 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { messageOf } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
-import type { RegistrationReport } from "../registration/reconcile.ts";
-import { stepText } from "../registration/step-text.ts";
-import type { TemporaryEndpoint, TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
+import type { HubClient } from "../hub/client.ts";
+import type { FieldChange, RegistrationReport, RegistrationStep } from "../registration/report.ts";
+import { deleteStaleWebhooks } from "../registration/sessions.ts";
+import { formatWatched } from "../registration/target.ts";
+import { type TemporaryEndpoint, TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
 
-/** What the webhooks of a session are to be. */
-export interface WantedWebhooks {
+/** The webhooks that a session needs. */
+export interface DesiredWebhooks {
   endpoints: readonly TemporaryEndpoint[];
-  /** Where they deliver to, without a trailing slash. */
+  /** The public address of the server, without a trailing slash. */
   baseUrl: string;
-  /** `null`: the server asks for none. */
+  /** `null` if the server requires no secret. */
   secret: string | null;
 }
 
-/** What a {@link WebhookKeeper} needs. */
-export interface WebhookKeeperOptions {
-  webhooks: TemporaryWebhooks;
-  /** Told of what was done, in words. */
+/** Receives what happens to the webhooks of a session. */
+export interface WebhookListeners {
+  /** Receives the completed steps as text. */
   onSteps: (steps: readonly string[]) => void;
-  /** Told of what fails, and, once, of what stands in the way. */
+  /** Receives each failure, and each skipped webhook once. */
   onProblem: (problem: { code: string; message: string }) => void;
-  /** The waits between tries, in milliseconds; the last one for good. Default 2, 5, 15 and 30 seconds. */
-  retryAfterMs?: readonly number[];
 }
 
-/** Keeps the webhooks of a session as they are to be, and tries again where the Hub does not let it. */
-export class WebhookKeeper {
-  readonly #options: WebhookKeeperOptions;
+/** Keeps the webhooks of a session in sync, and retries if the Hub fails. */
+export class WebhookReconciler {
+  readonly #webhooks: TemporaryWebhooks;
+  readonly #listeners: WebhookListeners;
+  readonly #retryDelaysMs: readonly number[];
   readonly #closing = new AbortController();
-  readonly #toldLeft = new Set<string>();
-  #wanted: WantedWebhooks | undefined;
+  readonly #reportedSkips = new Set<string>();
+  #desired: DesiredWebhooks | undefined;
   #retrying: Promise<void> | undefined;
 
-  constructor(options: WebhookKeeperOptions) {
-    this.#options = options;
+  /** @param options `retryDelaysMs` are the delays before retries; the last one repeats. */
+  constructor({
+    webhooks,
+    retryDelaysMs = [2_000, 5_000, 15_000, 30_000],
+    ...listeners
+  }: WebhookListeners & { webhooks: TemporaryWebhooks; retryDelaysMs?: readonly number[] }) {
+    this.#webhooks = webhooks;
+    this.#listeners = listeners;
+    this.#retryDelaysMs = retryDelaysMs;
   }
 
   /**
-   * Brings the webhooks in step for the first time. What was done is not told: all of it is new.
+   * Creates the webhooks. Unlike later changes, this is not reported as steps.
    *
-   * @throws `HubError` when the Hub cannot be asked, or refuses every one of them; what it refuses of several is told.
+   * @throws `HubError` if the Hub is not reachable, or rejects every webhook. If it rejects only some, they are reported.
    */
-  async begin(wanted: WantedWebhooks): Promise<void> {
-    this.#wanted = wanted;
-    const { failed, left } = await this.#options.webhooks.sync({ ...wanted, signal: this.#closing.signal });
+  async start(desired: DesiredWebhooks): Promise<void> {
+    this.#desired = desired;
+    const { failed, skipped } = await this.#webhooks.sync({ ...desired, signal: this.#closing.signal });
     const [first] = failed;
-    if (first && failed.length === wanted.endpoints.length) throw first.error;
-    this.#tell({ done: [], failed, left });
+    if (first && failed.length === desired.endpoints.length) throw first.error;
+    this.#report({ done: [], failed, skipped });
     if (failed.some(({ error }) => error.retryable)) this.#retryLater();
   }
 
-  /** Brings the webhooks in step. What fails is told, and tried again in the background. */
-  async keep(wanted: WantedWebhooks): Promise<void> {
-    this.#wanted = wanted;
+  /** Updates the webhooks. Failures are reported and retried in the background. */
+  async update(desired: DesiredWebhooks): Promise<void> {
+    this.#desired = desired;
     await this.repair();
   }
 
-  /** Looks whether the webhooks are still what they are to be, and mends them. */
+  /** Reverts changes that others made to the webhooks. */
   async repair(): Promise<void> {
     if (this.#closing.signal.aborted || (await this.#sync())) return;
     this.#retryLater();
   }
 
-  /** Deletes the webhooks of the session. Those that cannot be deleted now are at the next start. */
+  /** Deletes the webhooks. The next session deletes those that cannot be deleted now. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#retrying;
     try {
-      await this.#options.webhooks.close();
+      await this.#webhooks.close();
     } catch (error) {
-      this.#options.onProblem(asWebhookError(error));
+      this.#listeners.onProblem(toWebhookError(error));
     }
   }
 
@@ -81,47 +93,105 @@ export class WebhookKeeper {
   }
 
   async #retry(): Promise<void> {
-    const { retryAfterMs = [2_000, 5_000, 15_000, 30_000] } = this.#options;
-    for (let tries = 0; ; tries += 1) {
-      const ms = retryAfterMs[Math.min(tries, retryAfterMs.length - 1)];
-      await wait(ms, undefined, { signal: this.#closing.signal }).catch(() => {});
+    for (let attempt = 0; ; attempt += 1) {
+      const delayMs = this.#retryDelaysMs[Math.min(attempt, this.#retryDelaysMs.length - 1)];
+      await wait(delayMs, undefined, { signal: this.#closing.signal }).catch(() => {});
       if (this.#closing.signal.aborted || (await this.#sync())) return;
     }
   }
 
-  /** Whether all of it is as wanted now. */
+  /** Returns whether a retry is unnecessary. */
   async #sync(): Promise<boolean> {
-    if (!this.#wanted) return true;
+    if (!this.#desired) return true;
     try {
-      const report = await this.#options.webhooks.sync({ ...this.#wanted, signal: this.#closing.signal });
-      this.#tell(report);
+      const report = await this.#webhooks.sync({ ...this.#desired, signal: this.#closing.signal });
+      this.#report(report);
       return !report.failed.some(({ error }) => error.retryable);
     } catch (error) {
-      const problem = asWebhookError(error);
-      // Closed meanwhile: there is nothing left to keep.
       if (this.#closing.signal.aborted) return true;
-      this.#options.onProblem(problem);
+      const problem = toWebhookError(error);
+      this.#listeners.onProblem(problem);
       return !problem.retryable;
     }
   }
 
-  #tell({ done, failed, left }: Pick<RegistrationReport, "done" | "failed" | "left">): void {
-    const { onSteps, onProblem } = this.#options;
-    if (done.length > 0) onSteps(done.map(stepText));
+  #report({ done, failed, skipped }: Pick<RegistrationReport, "done" | "failed" | "skipped">): void {
+    const { onSteps, onProblem } = this.#listeners;
+    if (done.length > 0) onSteps(done.map(formatStep));
     for (const { error } of failed) onProblem(error);
-    for (const { reason, message } of left) {
-      if (this.#toldLeft.has(message)) continue;
-      this.#toldLeft.add(message);
+    for (const { reason, message } of skipped) {
+      if (this.#reportedSkips.has(message)) continue;
+      this.#reportedSkips.add(message);
       onProblem({ code: reason, message });
     }
   }
 }
 
-function asWebhookError(error: unknown): WebhookError {
+/**
+ * Opens the temporary webhooks of a session, and returns the function that releases their state file. On the real Hub, it
+ * first deletes webhooks that earlier sessions have left behind. A local Hub ends with the session, so its state file is
+ * temporary too.
+ *
+ * @throws `STATE_UNUSABLE`, and the reason of the signal.
+ */
+export async function openSessionWebhooks({
+  hub,
+  isReal,
+  state,
+  alive,
+  signal,
+  onSteps,
+  onProblem,
+}: WebhookListeners & {
+  hub: HubClient;
+  /** Whether the Hub outlives the session. */
+  isReal: boolean;
+  state: string | undefined;
+  /** How other sessions check whether this one is running. */
+  alive: { url: string; answer: string };
+  signal: AbortSignal;
+}): Promise<{ webhooks: TemporaryWebhooks; release(): Promise<void> }> {
+  const session = { id: randomUUID(), alive };
+  if (!isReal) {
+    const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-dev-"));
+    const webhooks = await TemporaryWebhooks.open({ hub, state: join(folder, "registrations.json"), session });
+    return { webhooks, release: () => rm(folder, { recursive: true, force: true }) };
+  }
+  const deleted = await deleteStaleWebhooks({ hub, state, signal, onFailed: ({ error }) => onProblem(error) });
+  if (deleted.length > 0) {
+    onSteps(deleted.map(({ id, endpoint }) => `deleted webhook ${id} of ${endpoint}, left by an earlier session`));
+  }
+  return { webhooks: await TemporaryWebhooks.open({ hub, state, session }), release: async () => {} };
+}
+
+/** Formats a completed step on one line: `created webhook … for retrain: dataset:me/data (repo) to …`. */
+function formatStep(step: RegistrationStep): string {
+  const { endpoint, id } = step;
+  switch (step.action) {
+    case "create": {
+      const watched = formatWatched(step.watched).join(", ");
+      return `created webhook ${id ?? ""} for ${endpoint}: ${watched} (${step.domains.join(", ")}) to ${step.url}`;
+    }
+    case "update":
+      return `${step.isAdopted ? "adopted" : "updated"} webhook ${id} of ${endpoint}: ${formatChanges(step.changes)}`;
+    case "enable":
+      return `enabled webhook ${id} of ${endpoint}: ${step.reason}`;
+    case "re-enable":
+      return `re-enabled webhook ${id} of ${endpoint}: ${step.reason}. ${step.remedy ?? ""}`.trimEnd();
+    case "delete":
+      return `deleted webhook ${id} of ${endpoint}: ${step.reason}`;
+  }
+}
+
+function formatChanges(changes: readonly FieldChange[]): string {
+  const texts = changes.map((change) =>
+    change.field === "secret" ? `secret ${change.change}` : `${change.field} ${change.before} -> ${change.after}`,
+  );
+  return texts.length === 0 ? "unchanged" : texts.join("; ");
+}
+
+function toWebhookError(error: unknown): WebhookError {
   if (WebhookError.isInstance(error)) return error;
-  const reason = messageOf(error);
-  return new WebhookError(`The webhooks of this session cannot be looked after (${reason}): start the session again.`, {
-    code: "INTERNAL",
-    cause: error,
-  });
+  const message = `The webhooks of this session cannot be updated (${messageOf(error)}). Restart the session.`;
+  return new WebhookError(message, { code: "INTERNAL", cause: error });
 }

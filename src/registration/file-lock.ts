@@ -2,41 +2,41 @@ import { closeSync, existsSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 
-const retryMs = 20;
-
-/** What {@link withFileLock} needs. */
-export interface FileLockOptions {
-  /** The lock itself: a file for nothing else, in a folder that is there. */
-  file: string;
-  /** How long to wait for others, in milliseconds. */
-  waitMs: number;
-  signal?: AbortSignal | undefined;
-}
+const retryDelayMs = 20;
 
 /**
- * Runs `work` while no other process, and nobody else in this one, holds the same lock; `undefined` when it was not to
- * be had in time. The lock is one of the system (by way of SQLite), so it never outlives the process that holds it: there
- * is none that is stale.
+ * Runs `work` while holding an exclusive lock, across processes and within this one. Returns `undefined` if the lock was
+ * not available in time. SQLite provides a lock of the operating system, which never outlives its process: there are no
+ * stale locks.
  *
- * @throws what opening the file throws, and the reason of the signal.
+ * @throws errors of opening the file, and the reason of the signal.
  */
 export async function withFileLock<Result>(
-  { file, waitMs, signal }: FileLockOptions,
+  {
+    file,
+    timeoutMs,
+    signal,
+  }: {
+    /** The lock file. It has no other use, and its folder exists. */
+    file: string;
+    timeoutMs: number;
+    signal?: AbortSignal | undefined;
+  },
   work: () => Result | Promise<Result>,
 ): Promise<{ result: Result } | undefined> {
   const startedAt = performance.now();
-  // Only where there is none: closing a file gives up, on most systems, every lock that the process has on it.
+  // Only if it is missing: on most systems, closing a file releases all locks of the process on it.
   if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
     while (!tryLock(database)) {
-      if (performance.now() - startedAt > waitMs) return undefined;
-      await sleep(retryMs, undefined, { signal }).catch(() => {});
+      if (performance.now() - startedAt > timeoutMs) return undefined;
+      await sleep(retryDelayMs, undefined, { signal }).catch(() => {});
       signal?.throwIfAborted();
     }
     return { result: await work() };
   } finally {
-    // It ends what was begun, and with it the lock.
+    // Ends the transaction, which releases the lock.
     database.close();
   }
 }

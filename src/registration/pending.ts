@@ -1,20 +1,21 @@
 import type { Webhook } from "../hub/webhooks/schemas.ts";
-import type { HubState, KnownWebhook, PendingWebhook } from "./state.ts";
-import { sameUrl, sameWatched, targetOf } from "./target.ts";
+import type { HubState, ManagedWebhook, PendingWebhook } from "./state-file.ts";
+import { isSameUrl, isSameWatched, targetOf } from "./target.ts";
 
-/** A request that was under way when its process died is done by then, or never. */
-const longestCreationMs = 10 * 60_000;
+/** After this time, the request of a process that died has been completed or never will be. */
+const maxCreationMs = 10 * 60_000;
 
-/** A webhook that was about to be made, and what has become of it. */
-export interface Resolved {
+/** The outcome of an interrupted creation. */
+export interface ResolvedCreation {
   pending: PendingWebhook;
-  /** The webhook on the Hub; absent where it was never made. */
-  made?: KnownWebhook;
+  /** The webhook on the Hub; absent if it was never created. */
+  created?: ManagedWebhook;
 }
 
 /**
- * Finds out what has become of webhooks that were about to be made when whoever made them ended: a webhook with that URL
- * that watches the same, and was not there before, is the one. One that is not there yet may still come for a while.
+ * Finds the outcome of creations that were interrupted, for example because their process died. The created webhook is
+ * the one with the same URL and the same watched things that did not exist before. A missing webhook may still appear for
+ * some minutes and is not resolved until then.
  */
 export function resolvePending({
   pending,
@@ -23,39 +24,42 @@ export function resolvePending({
   now,
 }: {
   pending: readonly PendingWebhook[];
-  /** All that is known: what is one of these is none of the others. */
+  /** Webhooks that are already managed are not candidates. */
   state: HubState;
   listed: readonly Webhook[];
   /** Milliseconds since the epoch. */
   now: number;
-}): Resolved[] {
-  const taken = new Set(state.webhooks.map(({ id }) => id));
-  const resolved: Resolved[] = [];
+}): ResolvedCreation[] {
+  const assigned = new Set(state.webhooks.map(({ id }) => id));
+  const resolved: ResolvedCreation[] = [];
   for (const entry of pending) {
-    const webhook = listed.find((candidate) => !taken.has(candidate.id) && isMadeFrom(entry, candidate));
+    const webhook = listed.find((candidate) => !assigned.has(candidate.id) && isCreatedFrom(entry, candidate));
     if (webhook) {
-      taken.add(webhook.id);
+      assigned.add(webhook.id);
       const { endpoint, secret, written, session } = entry;
-      const made = { id: webhook.id, endpoint, secret, written, answered: targetOf(webhook) };
-      resolved.push({ pending: entry, made: session ? { ...made, session } : made });
-    } else if (now - Date.parse(entry.notedAt) > longestCreationMs) {
+      const created = { id: webhook.id, endpoint, secret, written, returned: targetOf(webhook) };
+      resolved.push({ pending: entry, created: session ? { ...created, session } : created });
+    } else if (now - Date.parse(entry.startedAt) > maxCreationMs) {
       resolved.push({ pending: entry });
     }
   }
   return resolved;
 }
 
-/** Puts what was found out into the state. */
-export function noteResolved(state: HubState, resolved: readonly Resolved[]): void {
+/** Applies resolved creations to the state. */
+export function applyResolved(state: HubState, resolved: readonly ResolvedCreation[]): void {
   const keys = new Set(resolved.map(({ pending }) => pending.key));
   state.pending = state.pending.filter(({ key }) => !keys.has(key));
-  for (const { made } of resolved) {
-    if (made && !state.webhooks.some(({ id }) => id === made.id)) state.webhooks.push(made);
+  for (const { created } of resolved) {
+    if (created && !state.webhooks.some(({ id }) => id === created.id)) state.webhooks.push(created);
   }
 }
 
-function isMadeFrom({ written, before }: PendingWebhook, { id, url, watched }: Webhook): boolean {
+function isCreatedFrom({ written, existingIds }: PendingWebhook, { id, url, watched }: Webhook): boolean {
   return (
-    !before.includes(id) && url !== undefined && sameUrl(url, written.url) && sameWatched(watched, written.watched)
+    !existingIds.includes(id) &&
+    url !== undefined &&
+    isSameUrl(url, written.url) &&
+    isSameWatched(watched, written.watched)
   );
 }

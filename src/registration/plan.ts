@@ -1,254 +1,276 @@
 import { maskUrl } from "../core/urls.ts";
 import { hidesSecret } from "../hub/webhooks/changes.ts";
 import type { Webhook } from "../hub/webhooks/schemas.ts";
-import type { EnableStep, FieldChange, LeftAlone, RegistrationStep, SecretChange } from "./report.ts";
-import type { KnownWebhook, NotedSecret } from "./state.ts";
-import { type DesiredWebhook, sameSet, sameUrl, sameWatched, watchedTexts } from "./target.ts";
+import type {
+  DesiredWebhook,
+  EnableStep,
+  FieldChange,
+  RegistrationReport,
+  RegistrationStep,
+  SecretChange,
+  SkippedWebhook,
+} from "./report.ts";
+import type { ManagedWebhook, SecretHash } from "./state-file.ts";
+import { formatWatched, isSameSet, isSameUrl, isSameWatched } from "./target.ts";
 
-/** What a plan is made from. */
+/** The input of {@link planRegistration}. */
 export interface PlanInput {
-  /** A webhook for each endpoint that says what to watch. */
+  /** One webhook for each endpoint that declares what to watch. */
   desired: readonly DesiredWebhook[];
   /** The names of the other endpoints. */
-  notWatching: readonly string[];
-  /** The secret that each webhook is to have; `undefined` leaves each with the one it has. */
+  withoutWatch: readonly string[];
+  /** The secret of all webhooks; `undefined` keeps the secret of each. */
   secret: string | undefined;
-  /** Whether to remove the secret that a webhook has. Default `false`. */
+  /** Whether to remove existing secrets. Default `false`. */
   removeSecret?: boolean;
-  /** What the Hub lists, but for webhooks that are made for a while only and are not meant here. */
+  /** The webhooks on the Hub, without the temporary ones of other sessions. */
   listed: readonly Webhook[];
-  /** The webhooks that are ours. Those that are gone on the Hub do not count. */
-  known: readonly KnownWebhook[];
-  /** The ids of those of which we know that they were given this very secret. */
-  secretIsNoted: ReadonlySet<string>;
-  /** Whether to delete what is ours and no endpoint's any more. */
+  /** The managed webhooks of the state file. Those that no longer exist on the Hub are ignored. */
+  managed: readonly ManagedWebhook[];
+  /** The ids of the managed webhooks whose stored hash matches `secret`. */
+  matchingSecretIds: ReadonlySet<string>;
+  /** Whether to delete managed webhooks that no endpoint needs. */
   prune: boolean;
-  /** Whether to take over what is not ours and delivers to an endpoint. */
+  /** Whether to adopt webhooks that were created elsewhere and deliver to an endpoint. */
   adopt: boolean;
-  /** Whether the webhooks are made for a while only. Default `false`. */
+  /** Whether the webhooks are temporary. Default `false`. */
   isTemporary?: boolean;
 }
 
-/** What is to be done, and what not. */
-export interface Plan {
+type Plan = {
   steps: RegistrationStep[];
-  left: LeftAlone[];
-  unchanged: { endpoint: string; id: string }[];
-}
+  skipped: SkippedWebhook[];
+  unchanged: RegistrationReport["unchanged"][number][];
+};
 
-/** A webhook that is ours, as we know it and as the Hub tells it. */
-interface Own {
-  known: KnownWebhook;
+/** A managed webhook: its entry in the state file, and how the Hub lists it. */
+interface Existing {
+  entry: ManagedWebhook;
   webhook: Webhook;
 }
 
 /**
- * Says what is to be done so that the Hub has what is desired. It does nothing, and asks nobody.
+ * Plans the steps that bring the Hub in sync with the desired webhooks. This function has no side effects.
  *
- * What differs from what is desired is updated, unless it was written like that and only the Hub puts it in other words.
+ * A field that differs is updated, unless the same value was written before and the Hub has only normalized it.
  */
 export function planRegistration(input: PlanInput): Plan {
-  const { desired, notWatching, listed, known } = input;
-  const plan: Plan = { steps: [], left: [], unchanged: [] };
-  const own = known.flatMap((entry) => {
+  const { desired, withoutWatch, listed, managed } = input;
+  const plan: Plan = { steps: [], skipped: [], unchanged: [] };
+  const existing = managed.flatMap((entry) => {
     const webhook = listed.find(({ id }) => id === entry.id);
-    return webhook ? [{ known: entry, webhook }] : [];
+    return webhook ? [{ entry, webhook }] : [];
   });
-  const foreign = listed.filter(({ id }) => !known.some((entry) => entry.id === id));
+  const unmanaged = listed.filter(({ id }) => !managed.some((entry) => entry.id === id));
 
   for (const wanted of desired) {
-    const strangers = foreign.filter(({ url }) => url !== undefined && sameUrl(url, wanted.url));
-    const [mine, ...surplus] = own.filter((candidate) => candidate.known.endpoint === wanted.endpoint);
-    if (mine) planExisting(plan, { wanted, own: mine, input, isAdopted: false });
-    else planMissing(plan, { wanted, strangers, input });
-    if (mine) strangers.forEach((stranger) => void plan.left.push(deliversToo(stranger, wanted)));
-    for (const { webhook } of surplus) {
-      planNeedless(plan, {
-        ...{ endpoint: wanted.endpoint, id: webhook.id, input },
-        ...{ reason: "surplus", why: `the endpoint has webhook ${mine?.webhook.id} already` },
+    const atSameUrl = unmanaged.filter(({ url }) => url !== undefined && isSameUrl(url, wanted.url));
+    const [first, ...duplicates] = existing.filter(({ entry }) => entry.endpoint === wanted.endpoint);
+    if (first) {
+      planUpdate(plan, { wanted, existing: first, input, isAdopted: false });
+      for (const other of atSameUrl) plan.skipped.push(alsoDelivers(other, wanted));
+    } else {
+      planCreation(plan, { wanted, atSameUrl, input });
+    }
+    for (const { webhook } of duplicates) {
+      planDeletion(plan, {
+        ...{ endpoint: wanted.endpoint, id: webhook.id, input, skipReason: "duplicate" },
+        reason: `the endpoint already has webhook ${first?.webhook.id}`,
       });
     }
   }
-  for (const endpoint of notWatching) plan.left.push(notWatched(endpoint));
-  for (const { known: entry } of own) {
+  for (const endpoint of withoutWatch) plan.skipped.push(noWatch(endpoint));
+  for (const { entry } of existing) {
     if (desired.some(({ endpoint }) => endpoint === entry.endpoint)) continue;
-    const isThere = notWatching.includes(entry.endpoint);
-    planNeedless(plan, {
-      ...{ endpoint: entry.endpoint, id: entry.id, input, reason: "endpoint-gone" },
-      why: isThere ? "the endpoint no longer says what to watch" : "the endpoint is gone",
+    planDeletion(plan, {
+      ...{ endpoint: entry.endpoint, id: entry.id, input, skipReason: "endpoint-removed" },
+      reason: withoutWatch.includes(entry.endpoint)
+        ? "the endpoint no longer declares what to watch"
+        : "the endpoint no longer exists",
     });
   }
   return plan;
 }
 
-function planMissing(
+function planCreation(
   plan: Plan,
-  { wanted, strangers, input }: { wanted: DesiredWebhook; strangers: readonly Webhook[]; input: PlanInput },
+  { wanted, atSameUrl, input }: { wanted: DesiredWebhook; atSameUrl: readonly Webhook[]; input: PlanInput },
 ): void {
-  const [first, ...others] = strangers;
+  const [first, ...others] = atSameUrl;
   if (first === undefined) {
     plan.steps.push({ action: "create", ...wanted, secretIsSet: input.secret !== undefined });
     return;
   }
   if (!input.adopt) {
-    for (const stranger of strangers) plan.left.push(notOurs(stranger, wanted, input));
+    for (const webhook of atSameUrl) plan.skipped.push(notManaged(webhook, wanted, input));
     return;
   }
-  const taken = { id: first.id, endpoint: wanted.endpoint };
-  planExisting(plan, { wanted, own: { known: taken, webhook: first }, input, isAdopted: true });
-  for (const stranger of others) plan.left.push(deliversToo(stranger, wanted));
+  const entry = { id: first.id, endpoint: wanted.endpoint };
+  planUpdate(plan, { wanted, existing: { entry, webhook: first }, input, isAdopted: true });
+  for (const webhook of others) plan.skipped.push(alsoDelivers(webhook, wanted));
 }
 
-function planExisting(
+function planUpdate(
   plan: Plan,
-  { wanted, own, input, isAdopted }: { wanted: DesiredWebhook; own: Own; input: PlanInput; isAdopted: boolean },
+  {
+    wanted,
+    existing,
+    input,
+    isAdopted,
+  }: { wanted: DesiredWebhook; existing: Existing; input: PlanInput; isAdopted: boolean },
 ): void {
   const { endpoint } = wanted;
-  const { id } = own.webhook;
-  const changes = [...targetChanges(own, wanted), ...secretChanges(own, input)];
+  const { id } = existing.webhook;
+  const changes = [...findTargetChanges(existing, wanted), ...findSecretChanges(existing, input)];
   if (changes.length > 0 || isAdopted) plan.steps.push({ action: "update", endpoint, id, changes, isAdopted });
-  const enabling = enableStep({ endpoint, webhook: own.webhook, changes });
+  const enabling = planEnabling({ endpoint, webhook: existing.webhook, changes });
   if (enabling) plan.steps.push(enabling);
-  if (input.secret === undefined && !input.removeSecret && hasSecret(own)) plan.left.push(secretKept(own, wanted));
+  if (input.secret === undefined && !input.removeSecret && hasSecret(existing)) {
+    plan.skipped.push(secretKept(existing, wanted));
+  }
   if (changes.length === 0 && !isAdopted && !enabling) plan.unchanged.push({ endpoint, id });
 }
 
-function planNeedless(
+function planDeletion(
   plan: Plan,
-  needless: {
-    endpoint: string;
-    id: string;
-    input: PlanInput;
-    reason: "endpoint-gone" | "surplus";
-    why: string;
-  },
+  {
+    endpoint,
+    id,
+    input,
+    skipReason,
+    reason,
+  }: { endpoint: string; id: string; input: PlanInput; skipReason: SkippedWebhook["reason"]; reason: string },
 ): void {
-  const { endpoint, id, input, reason, why } = needless;
-  if (input.prune) plan.steps.push({ action: "delete", endpoint, id, why });
-  else {
-    const message = `Webhook ${id} was made for endpoint "${endpoint}", and ${why}: it is left as it is. Delete it with --prune (prune: true in code).`;
-    plan.left.push({ reason, endpoint, id, message });
+  if (input.prune) {
+    plan.steps.push({ action: "delete", endpoint, id, reason });
+    return;
   }
+  const message = `Webhook ${id} of endpoint "${endpoint}" is not needed: ${reason}. Delete it with --prune (prune: true in code).`;
+  plan.skipped.push({ reason: skipReason, endpoint, id, message });
 }
 
-function targetChanges({ known, webhook }: Own, wanted: DesiredWebhook): FieldChange[] {
-  const { written, answered } = known;
-  const url = webhook.url ?? "";
-  const isUrlKept =
-    sameUrl(url, wanted.url) || (written?.url === wanted.url && answered !== undefined && answered.url === url);
-  const isWatchedKept =
-    sameWatched(webhook.watched, wanted.watched) ||
-    (written !== undefined &&
-      answered !== undefined &&
-      sameWatched(written.watched, wanted.watched) &&
-      sameWatched(answered.watched, webhook.watched));
-  const areDomainsKept =
-    sameSet(webhook.domains, wanted.domains) ||
-    (written !== undefined &&
-      answered !== undefined &&
-      sameSet(written.domains, wanted.domains) &&
-      sameSet(answered.domains, webhook.domains));
-  return [
-    ...(isUrlKept ? [] : [changed("url", url === "" ? "none: it runs a job" : maskUrl(url), wanted.url)]),
-    ...(isWatchedKept
-      ? []
-      : [changed("watched", list(watchedTexts(webhook.watched)), list(watchedTexts(wanted.watched)))]),
-    ...(areDomainsKept ? [] : [changed("domains", list(webhook.domains), list(wanted.domains))]),
-  ];
-}
-
-function changed(field: "url" | "watched" | "domains", before: string, after: string): FieldChange {
-  return { field, before, after };
-}
-
-function list(texts: readonly string[]): string {
-  return [...texts].sort().join(", ");
-}
-
-function secretChanges(own: Own, input: PlanInput): FieldChange[] {
-  const change = secretChange(own, input);
-  return change === undefined ? [] : [{ field: "secret", change }];
-}
-
-function secretChange(own: Own, { secret, removeSecret, secretIsNoted }: PlanInput): SecretChange | undefined {
-  const stored = storedSecret(own.webhook, own.known.secret);
-  if (secret === undefined) return removeSecret && stored !== "none" ? "removed" : undefined;
-  if (stored === "none") return "set";
-  const isSame = stored === "readable" ? own.webhook.secret === secret : secretIsNoted.has(own.known.id);
-  return isSame ? undefined : "changed";
-}
-
-function hasSecret({ webhook, known }: Own): boolean {
-  return ["readable", "hidden"].includes(storedSecret(webhook, known.secret));
-}
-
-/**
- * Returns whether a webhook has a secret on the Hub, and whether a read returns it. For a Hub that returns nothing about
- * secrets, what was written last counts.
- *
- * @param noted what was written last; `undefined` where that is unknown.
- */
-export function storedSecret(
-  webhook: Webhook,
-  noted: NotedSecret | undefined,
-): "none" | "readable" | "hidden" | "unknown" {
-  if (hidesSecret(webhook)) return "hidden";
-  if (webhook.secret !== undefined) return webhook.secret === "" ? "none" : "readable";
-  if (webhook.hasSecret === false || noted === null) return "none";
-  return noted === undefined ? "unknown" : "hidden";
-}
-
-function enableStep({
+function planEnabling({
   endpoint,
-  webhook,
+  webhook: { id, disabled },
   changes,
 }: {
   endpoint: string;
   webhook: Webhook;
   changes: readonly FieldChange[];
 }): EnableStep | undefined {
-  const { id, disabled } = webhook;
   if (disabled === false) return undefined;
-  if (disabled === true) return { action: "enable", endpoint, id, why: "it was disabled" };
+  if (disabled === true) return { action: "enable", endpoint, id, reason: "it was disabled" };
   const causes = changes.flatMap((change) => {
-    if (change.field === "url") return [`they went to ${change.before}`];
-    return change.field === "secret" ? ["they had another secret"] : [];
+    if (change.field === "url") return [`its URL was ${change.before}`];
+    return change.field === "secret" ? ["it had another secret"] : [];
   });
-  const probably = causes.length > 0 ? `, probably since ${causes.join(" and ")}` : "";
+  const cause = causes.length > 0 ? `, probably because ${causes.join(" and ")}` : "";
   return {
     ...{ action: "re-enable", endpoint, id },
-    why: `the Hub has suspended it, since its deliveries failed for too long${probably}`,
-    remedy: `See that endpoint "${endpoint}" answers with 2xx: its log says what failed, and so does the Activity tab of the webhook's page on the Hub.`,
+    reason: `the Hub suspended it after too many failed deliveries${cause}`,
+    remedy: `Check that endpoint "${endpoint}" returns a 2xx status: see the log of the server, or the Activity tab of the webhook on the Hub.`,
   };
 }
 
-function notOurs({ id }: Webhook, { endpoint, url }: DesiredWebhook, { isTemporary }: PlanInput): LeftAlone {
+function findTargetChanges({ entry: { written, returned }, webhook }: Existing, wanted: DesiredWebhook): FieldChange[] {
+  const url = webhook.url ?? "";
+  const isUrlInSync =
+    isSameUrl(url, wanted.url) || (written?.url === wanted.url && returned !== undefined && returned.url === url);
+  const isWatchedInSync =
+    isSameWatched(webhook.watched, wanted.watched) ||
+    (written !== undefined &&
+      returned !== undefined &&
+      isSameWatched(written.watched, wanted.watched) &&
+      isSameWatched(returned.watched, webhook.watched));
+  const areDomainsInSync =
+    isSameSet(webhook.domains, wanted.domains) ||
+    (written !== undefined &&
+      returned !== undefined &&
+      isSameSet(written.domains, wanted.domains) &&
+      isSameSet(returned.domains, webhook.domains));
+  const changes: (FieldChange | false)[] = [
+    !isUrlInSync && { field: "url", before: url === "" ? "none (it runs a job)" : maskUrl(url), after: wanted.url },
+    !isWatchedInSync && {
+      field: "watched",
+      before: formatList(formatWatched(webhook.watched)),
+      after: formatList(formatWatched(wanted.watched)),
+    },
+    !areDomainsInSync && {
+      field: "domains",
+      before: formatList(webhook.domains),
+      after: formatList(wanted.domains),
+    },
+  ];
+  return changes.filter((change) => change !== false);
+}
+
+function formatList(texts: readonly string[]): string {
+  return [...texts].sort().join(", ");
+}
+
+function findSecretChanges(existing: Existing, input: PlanInput): FieldChange[] {
+  const change = findSecretChange(existing, input);
+  return change === undefined ? [] : [{ field: "secret", change }];
+}
+
+function findSecretChange(
+  { webhook, entry }: Existing,
+  { secret, removeSecret, matchingSecretIds }: PlanInput,
+): SecretChange | undefined {
+  const visibility = secretVisibility(webhook, entry.secret);
+  if (secret === undefined) return removeSecret && visibility !== "none" ? "removed" : undefined;
+  if (visibility === "none") return "set";
+  const isSame = visibility === "readable" ? webhook.secret === secret : matchingSecretIds.has(entry.id);
+  return isSame ? undefined : "changed";
+}
+
+function hasSecret({ webhook, entry }: Existing): boolean {
+  return ["readable", "hidden"].includes(secretVisibility(webhook, entry.secret));
+}
+
+/**
+ * Returns whether a webhook has a secret on the Hub, and whether the Hub returns it. If the Hub returns nothing about
+ * secrets, the stored hash decides.
+ *
+ * @param stored the hash of the last secret that was written; `undefined` if unknown.
+ */
+export function secretVisibility(
+  webhook: Webhook,
+  stored: SecretHash | undefined,
+): "none" | "readable" | "hidden" | "unknown" {
+  if (hidesSecret(webhook)) return "hidden";
+  if (webhook.secret !== undefined) return webhook.secret === "" ? "none" : "readable";
+  if (webhook.hasSecret === false || stored === null) return "none";
+  return stored === undefined ? "unknown" : "hidden";
+}
+
+function notManaged({ id }: Webhook, { endpoint, url }: DesiredWebhook, { isTemporary }: PlanInput): SkippedWebhook {
   const remedy = isTemporary
-    ? `What it delivers is accepted only if it has the secret that the server asks for now. If it is not needed: hub-webhooks delete ${id}`
-    : `Take it over with --adopt (adopt: true in code), or delete it: hub-webhooks delete ${id}`;
+    ? `Its deliveries are only accepted with the current secret of the server. If you do not need it, run hub-webhooks delete ${id}`
+    : `Adopt it with --adopt (adopt: true in code), or run hub-webhooks delete ${id}`;
   return {
-    ...{ reason: "not-ours", endpoint, id },
-    message: `Webhook ${id} delivers to ${url} already, and was not made here: no second one is made, which would deliver everything twice. ${remedy}`,
+    ...{ reason: "not-managed", endpoint, id },
+    message: `Webhook ${id} was created elsewhere and already delivers to ${url}. No second webhook was created, because every delivery would arrive twice. ${remedy}`,
   };
 }
 
-function deliversToo({ id }: Webhook, { endpoint, url }: DesiredWebhook): LeftAlone {
+function alsoDelivers({ id }: Webhook, { endpoint, url }: DesiredWebhook): SkippedWebhook {
   return {
-    ...{ reason: "not-ours", endpoint, id },
-    message: `Webhook ${id}, which was not made here, delivers to ${url} too, so that deliveries may come twice. If it is not needed: hub-webhooks delete ${id}`,
+    ...{ reason: "not-managed", endpoint, id },
+    message: `Webhook ${id} was created elsewhere and also delivers to ${url}: deliveries may arrive twice. If you do not need it, run hub-webhooks delete ${id}`,
   };
 }
 
-function secretKept({ webhook: { id } }: Own, { endpoint }: DesiredWebhook): LeftAlone {
+function secretKept({ webhook: { id } }: Existing, { endpoint }: DesiredWebhook): SkippedWebhook {
   return {
     ...{ reason: "secret-kept", endpoint, id },
-    message: `Webhook ${id} has a secret on the Hub, and the server has none: the secret is kept. Set WEBHOOK_SECRET for the server and for sync, or remove the secret from the Hub with --remove-secret (removeSecret: true in code).`,
+    message: `Webhook ${id} keeps its secret on the Hub, but the server has none. Set WEBHOOK_SECRET for the server and for sync, or remove the secret from the Hub with --remove-secret (removeSecret: true in code).`,
   };
 }
 
-function notWatched(endpoint: string): LeftAlone {
+function noWatch(endpoint: string): SkippedWebhook {
   return {
-    ...{ reason: "not-watching", endpoint },
-    message: `Endpoint "${endpoint}" does not say what to watch, so no webhook is made for it: give it the option watch, as in { watch: "dataset:me/data" }.`,
+    ...{ reason: "no-watch", endpoint },
+    message: `Endpoint "${endpoint}" has no webhook because it does not declare what to watch. Set its option watch, as in { watch: "dataset:me/data" }.`,
   };
 }

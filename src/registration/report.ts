@@ -1,64 +1,100 @@
-import type { DesiredWebhook } from "./target.ts";
+import type { HubError } from "../core/errors.ts";
+import type { WatchedThing, WebhookDomain } from "../payload/watch.ts";
 
-/** What becomes of a secret; the secret itself is never told. */
-export type SecretChange = "set" | "changed" | "removed";
+/** The result of a registration, or its preview in a dry run. */
+export interface RegistrationReport {
+  /** Address of the Hub. */
+  readonly hub: string;
+  /** Public address of the server. */
+  readonly baseUrl: string;
+  /** The differences between the endpoints and the Hub, as steps in the order of execution. Empty if all is in sync. */
+  readonly steps: readonly RegistrationStep[];
+  /** The steps that succeeded. Empty in a dry run. */
+  readonly done: readonly RegistrationStep[];
+  /** The steps that failed, with the reason. Later steps for the same webhook were not tried. */
+  readonly failed: readonly FailedStep[];
+  /** The endpoints and webhooks that were not changed although they need your attention. */
+  readonly skipped: readonly SkippedWebhook[];
+  /** The webhooks that are in sync. */
+  readonly unchanged: readonly { readonly endpoint: string; readonly id: string }[];
+}
 
-/** A field of a webhook that is to be another. URLs are shown without what is secret in them. */
-export type FieldChange =
-  | { readonly field: "url" | "watched" | "domains"; readonly before: string; readonly after: string }
-  | { readonly field: "secret"; readonly change: SecretChange };
+/** One change on the Hub. */
+export type RegistrationStep = CreateStep | UpdateStep | EnableStep | DeleteStep;
 
-/** A webhook that is to be made. */
+/** A webhook as its endpoint declares it. */
+export interface DesiredWebhook {
+  /** Name of the endpoint. */
+  endpoint: string;
+  url: string;
+  watched: readonly WatchedThing[];
+  domains: readonly WebhookDomain[];
+}
+
+/** Creates a webhook. */
 export interface CreateStep extends DesiredWebhook {
   readonly action: "create";
-  /** Whether it gets a secret. */
+  /** Whether the webhook gets a secret. */
   readonly secretIsSet: boolean;
-  /** Its id, once it is made. */
+  /** Its id, once it is created. */
   readonly id?: string;
 }
 
-/** A webhook that is to be written anew, and what differs. */
+/** Updates a webhook. */
 export interface UpdateStep {
   readonly action: "update";
   readonly endpoint: string;
   readonly id: string;
   readonly changes: readonly FieldChange[];
-  /** Whether somebody else has made it, and it is taken over. */
+  /** Whether the webhook was created elsewhere and is adopted with this update. */
   readonly isAdopted: boolean;
 }
 
-/** A webhook that is to deliver again: one that was disabled, or one that the Hub has suspended. */
+/** Enables a webhook that was disabled, or re-enables one that the Hub has suspended. */
 export interface EnableStep {
   readonly action: "enable" | "re-enable";
   readonly endpoint: string;
   readonly id: string;
-  /** Why it does not deliver. */
-  readonly why: string;
-  /** What to look at, so that it does not happen again. */
+  /** Why the webhook does not deliver. */
+  readonly reason: string;
+  /** What to check so that the Hub does not suspend it again. */
   readonly remedy?: string;
 }
 
-/** A webhook that is to be deleted for good. */
+/** Deletes a webhook. */
 export interface DeleteStep {
   readonly action: "delete";
   readonly endpoint: string;
   readonly id: string;
-  readonly why: string;
+  readonly reason: string;
 }
 
-/** One thing to do on the Hub. */
-export type RegistrationStep = CreateStep | UpdateStep | EnableStep | DeleteStep;
+/** What happens to a secret. The secret itself is in no report. */
+export type SecretChange = "set" | "changed" | "removed";
 
-/** What is left as it is, and told. */
-export interface LeftAlone {
+/** A field of a webhook that an update changes. Secrets in URLs are masked. */
+export type FieldChange =
+  | { readonly field: "url" | "watched" | "domains"; readonly before: string; readonly after: string }
+  | { readonly field: "secret"; readonly change: SecretChange };
+
+/** A step that failed, and why. The other steps were still tried. */
+export interface FailedStep {
+  readonly step: RegistrationStep;
+  readonly error: HubError;
+}
+
+/** An endpoint or a webhook that was not changed although it needs your attention. */
+export interface SkippedWebhook {
   /**
-   * `not-watching`: the endpoint does not say what to watch. `not-ours`: somebody else's webhook delivers to the
-   * endpoint. `endpoint-gone`: the webhook is ours, and its endpoint is gone. `surplus`: the endpoint has another one.
-   * `secret-kept`: the webhook has a secret on the Hub, and none was given.
+   * - `no-watch`: the endpoint does not declare what to watch.
+   * - `not-managed`: a webhook that was created elsewhere delivers to the endpoint.
+   * - `endpoint-removed`: the endpoint of a managed webhook no longer exists, or no longer declares what to watch.
+   * - `duplicate`: the endpoint has more than one managed webhook.
+   * - `secret-kept`: the webhook has a secret on the Hub, but none was given.
    */
-  readonly reason: "not-watching" | "not-ours" | "endpoint-gone" | "surplus" | "secret-kept";
+  readonly reason: "no-watch" | "not-managed" | "endpoint-removed" | "duplicate" | "secret-kept";
   readonly endpoint: string;
-  /** Id of the webhook, where there is one. */
+  /** Id of the webhook, if there is one. */
   readonly id?: string;
   /** What it means, and what to do. */
   readonly message: string;

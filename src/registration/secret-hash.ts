@@ -1,50 +1,50 @@
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
-import type { NotedSecret } from "./state.ts";
+import type { SecretHash } from "./state-file.ts";
 
-const derive = promisify<string, Buffer, number, Buffer>(scrypt);
+const deriveKey = promisify<string, Buffer, number, Buffer>(scrypt);
 const saltBytes = 16;
 const hashBytes = 32;
 
 /**
- * Notes secrets so that one can be recognised, and not be read: a slow hash with a salt. What was reckoned once is kept,
- * since a server's webhooks mostly share a secret, and each hash takes about 50 ms.
+ * Hashes a secret for the state file, and checks whether a stored hash is of this secret. Hashes are cached: each takes
+ * about 50 ms, and the webhooks of a server usually share a secret.
  */
-export class SecretHashes {
+export class SecretHasher {
   readonly #secret: string | undefined;
   readonly #hashes = new Map<string, Promise<Buffer>>();
-  #noted: Promise<NotedSecret> | undefined;
+  #stored: Promise<SecretHash> | undefined;
 
-  /** @param secret the one that is wanted; `undefined` for none. */
+  /** @param secret `undefined` for no secret. */
   constructor(secret: string | undefined) {
     this.#secret = secret;
   }
 
-  /** What is to be noted of it. */
-  note(): Promise<NotedSecret> {
-    this.#noted ??= this.#note();
-    return this.#noted;
+  /** Returns the salted hash to store; `null` for no secret. */
+  hash(): Promise<SecretHash> {
+    this.#stored ??= this.#hashNew();
+    return this.#stored;
   }
 
-  /** Whether it is the one that was noted; not known where nothing was. */
-  async isNoted(noted: NotedSecret | undefined): Promise<boolean> {
-    if (noted === undefined || noted === null || this.#secret === undefined) {
-      return noted === null && this.#secret === undefined;
+  /** Whether the stored hash is of this secret. `undefined`, an unknown secret, never matches. */
+  async matches(stored: SecretHash | undefined): Promise<boolean> {
+    if (stored === undefined || stored === null || this.#secret === undefined) {
+      return stored === null && this.#secret === undefined;
     }
-    const hash = Buffer.from(noted.hash, "hex");
-    const own = await this.#hash(this.#secret, noted.salt);
-    return own.length === hash.length && timingSafeEqual(own, hash);
+    const expected = Buffer.from(stored.hash, "hex");
+    const actual = await this.#derive(this.#secret, stored.salt);
+    return actual.length === expected.length && timingSafeEqual(actual, expected);
   }
 
-  async #note(): Promise<NotedSecret> {
+  async #hashNew(): Promise<SecretHash> {
     if (this.#secret === undefined) return null;
     const salt = randomBytes(saltBytes).toString("hex");
-    return { salt, hash: (await this.#hash(this.#secret, salt)).toString("hex") };
+    return { salt, hash: (await this.#derive(this.#secret, salt)).toString("hex") };
   }
 
-  #hash(secret: string, salt: string): Promise<Buffer> {
-    const known = this.#hashes.get(salt) ?? derive(secret, Buffer.from(salt, "hex"), hashBytes);
-    this.#hashes.set(salt, known);
-    return known;
+  #derive(secret: string, salt: string): Promise<Buffer> {
+    const hash = this.#hashes.get(salt) ?? deriveKey(secret, Buffer.from(salt, "hex"), hashBytes);
+    this.#hashes.set(salt, hash);
+    return hash;
   }
 }

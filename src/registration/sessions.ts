@@ -1,103 +1,150 @@
 import { HubError } from "../core/errors.ts";
-import type { HubConnection } from "./hub-connection.ts";
-import { noteResolved, resolvePending } from "./pending.ts";
-import { isAlive } from "./session.ts";
-import type { KnownWebhook, PendingWebhook, RegistrationSession } from "./state.ts";
-import { StateFile } from "./state-file.ts";
-import { deleteWebhook } from "./step-runner.ts";
+import { isLoopbackHost } from "../core/loopback.ts";
+import { optionError } from "../core/option-error.ts";
+import { applyResolved, resolvePending } from "./pending.ts";
+import { type ManagedWebhook, type PendingWebhook, type RegistrationSession, StateFile } from "./state-file.ts";
+import { deleteWebhook, type HubConnection } from "./step-runner.ts";
+
+/** A process on this machine answers immediately. */
+const aliveTimeoutMs = 5_000;
 
 /** A webhook that was deleted. */
-export interface RemovedWebhook {
+export interface DeletedWebhook {
   readonly id: string;
-  /** Name of the endpoint that it was made for. */
+  /** Name of its endpoint. */
   readonly endpoint: string;
   readonly url: string;
 }
 
-/** A webhook that could not be deleted, or, without an id, those of which the Hub did not tell. It stays noted. */
-export interface FailedRemoval {
+/** A webhook that could not be deleted; without an id, the Hub did not list the webhooks. It stays in the state file. */
+export interface FailedDeletion {
   readonly id?: string;
   readonly error: HubError;
 }
 
-/** What {@link cleanUpTemporary} needs. */
-export interface CleanUpOptions {
+/** The options of {@link deleteStaleWebhooks}. */
+export interface DeleteStaleOptions {
   hub: HubConnection;
   /** Path of the state file. Default `.hub-webhooks/registrations.json` in the working directory. */
   state?: string | undefined;
-  /** Deletes also those of sessions that still run. Default `false`. */
+  /** Also deletes the webhooks of running sessions. Default `false`. */
   force?: boolean;
-  /** Only tells which would be deleted. Default `false`. */
+  /** Reports the webhooks without deleting them. Default `false`. */
   dryRun?: boolean;
-  /** Told of each that could not be deleted. Default: nobody is. */
-  onFailed?: (failed: FailedRemoval) => void;
+  /** Receives each webhook that could not be deleted. */
+  onFailed?: (failed: FailedDeletion) => void;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Deletes the webhooks that sessions have made for themselves and left behind, on this Hub. Those of a session that still
- * runs stay, and so do those on other Hubs; what cannot be deleted is kept for the next time.
+ * Deletes the temporary webhooks that sessions have left behind on this Hub. Webhooks of running sessions and on other Hubs
+ * are kept; webhooks that cannot be deleted stay in the state file for the next time.
  *
  * @throws `STATE_UNUSABLE`, and the reason of the signal.
  * @example
  * ```ts
- * const removed = await cleanUpTemporary({ hub: new HubClient() });
+ * const deleted = await deleteStaleWebhooks({ hub: new HubClient() });
  * ```
  */
-export async function cleanUpTemporary(options: CleanUpOptions): Promise<RemovedWebhook[]> {
+export async function deleteStaleWebhooks(options: DeleteStaleOptions): Promise<DeletedWebhook[]> {
   const { hub, force = false } = options;
   const state = new StateFile({ path: options.state, hub: hub.endpoint });
   const { webhooks, pending } = state.read();
   const sessions = new Map<string, RegistrationSession>();
   for (const { session } of [...webhooks, ...pending]) if (session) sessions.set(session.id, session);
-  const over = await Promise.all(
-    [...sessions.values()].map(async (session) => (force || !(await isAlive(session)) ? [session.id] : [])),
+  const stale = await Promise.all(
+    [...sessions.values()].map(async (session) => (force || !(await isRunning(session)) ? [session.id] : [])),
   );
   options.signal?.throwIfAborted();
-  return removeSessions({ ...options, state, ids: new Set(over.flat()) });
+  return deleteSessionWebhooks({ ...options, state, sessionIds: new Set(stale.flat()) });
 }
 
-/** Deletes the webhooks of these sessions, also those that were about to be made. */
-export async function removeSessions({
+/** Deletes the webhooks of these sessions, including those whose creation was interrupted. */
+export async function deleteSessionWebhooks({
   hub,
   state,
-  ids,
+  sessionIds,
   dryRun = false,
   onFailed,
   signal,
-}: Omit<CleanUpOptions, "state" | "force"> & { state: StateFile; ids: ReadonlySet<string> }): Promise<
-  RemovedWebhook[]
+}: Omit<DeleteStaleOptions, "state" | "force"> & { state: StateFile; sessionIds: ReadonlySet<string> }): Promise<
+  DeletedWebhook[]
 > {
-  const isOver = ({ session }: KnownWebhook | PendingWebhook) => session !== undefined && ids.has(session.id);
-  const noted = state.read();
-  const pending = noted.pending.filter(isOver);
+  const isSelected = ({ session }: ManagedWebhook | PendingWebhook) =>
+    session !== undefined && sessionIds.has(session.id);
+  const recorded = state.read();
+  const pending = recorded.pending.filter(isSelected);
   if (pending.length > 0) {
     const listed = await hub.webhooks.list({ signal }).catch((error: unknown) => {
-      const failed = { error: hubErrorIn(error) };
+      const failed = { error: requireHubError(error) };
       onFailed?.(failed);
     });
-    const resolved = listed ? resolvePending({ pending, state: noted, listed, now: Date.now() }) : [];
-    noteResolved(noted, resolved);
-    if (!dryRun && resolved.length > 0) await state.change((noting) => noteResolved(noting, resolved));
+    const resolved = listed ? resolvePending({ pending, state: recorded, listed, now: Date.now() }) : [];
+    applyResolved(recorded, resolved);
+    if (!dryRun && resolved.length > 0) await state.change((draft) => applyResolved(draft, resolved));
   }
-  const removed = await Promise.all(
-    noted.webhooks.filter(isOver).map(async ({ id, endpoint, answered, written }) => {
-      const webhook = { id, endpoint, url: answered?.url ?? written?.url ?? "" };
+  const deleted = await Promise.all(
+    recorded.webhooks.filter(isSelected).map(async ({ id, endpoint, returned, written }) => {
+      const webhook = { id, endpoint, url: returned?.url ?? written?.url ?? "" };
       try {
         if (!dryRun) await deleteWebhook({ hub, state, signal }, id);
         return [webhook];
       } catch (error) {
-        const failed = { id, error: hubErrorIn(error) };
+        const failed = { id, error: requireHubError(error) };
         onFailed?.(failed);
         return [];
       }
     }),
   );
-  return removed.flat();
+  return deleted.flat();
 }
 
-/** @throws every other error, such as the reason of the signal. Not within `onFailed?.(…)`, which may not evaluate it. */
-function hubErrorIn(error: unknown): HubError {
+/** Rethrows other errors, such as the reason of the signal. Not inside `onFailed?.(…)`, which may not be evaluated. */
+function requireHubError(error: unknown): HubError {
   if (HubError.isInstance(error)) return error;
   throw error;
+}
+
+/**
+ * Validates a session before it is recorded.
+ *
+ * @throws `OPTION_INVALID` if its `alive.url` is not on this machine.
+ */
+export function validateSession({ id, alive }: RegistrationSession): RegistrationSession {
+  if (id !== "" && alive.answer !== "" && isOnThisMachine(alive.url)) return { id, alive };
+  throw optionError(
+    'The session needs an id, and an "alive" URL on this machine with its answer, such as { url: "http://127.0.0.1:7860/alive", answer: "…" }.',
+  );
+}
+
+/**
+ * Whether a session is still running. Its URL must return its unguessable answer: another process may have taken over the
+ * process id or the port.
+ */
+async function isRunning({ alive: { url, answer } }: RegistrationSession): Promise<boolean> {
+  // Another user may have written the state file: it must not cause requests to other machines.
+  if (!isOnThisMachine(url)) return false;
+  const signal = AbortSignal.timeout(aliveTimeoutMs);
+  try {
+    const response = await fetch(url, { redirect: "manual", signal });
+    return response.ok && (await hasBody(response, answer));
+  } catch {
+    return false;
+  }
+}
+
+/** Reads no more than necessary. */
+async function hasBody({ body }: Response, text: string): Promise<boolean> {
+  const expected = Buffer.from(text);
+  let read = Buffer.alloc(0);
+  for await (const chunk of body ?? []) {
+    read = Buffer.concat([read, chunk]);
+    if (read.length > expected.length) return false;
+  }
+  return read.equals(expected);
+}
+
+function isOnThisMachine(address: string): boolean {
+  const url = URL.parse(address);
+  return url !== null && url.protocol === "http:" && isLoopbackHost(url.hostname);
 }

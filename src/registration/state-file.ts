@@ -1,59 +1,107 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import * as z from "zod";
 import { messageOf } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
 import { checkPrivateFolder, makePrivateFolder, syncFolder } from "../core/private-folder.ts";
 import { withFileLock } from "./file-lock.ts";
-import { type HubState, type RegistrationState, registrationState } from "./state.ts";
 
-/** Where it is unless it is said, from the working directory. */
-const defaultStateFile = join(".hub-webhooks", "registrations.json");
+/** `null` for no secret. The hash recognizes a secret without storing it. */
+const secretHash = z.union([z.null(), z.strictObject({ salt: z.string(), hash: z.string() })]);
 
-/** Whoever holds it only reads and writes a small file. */
-const longestChangeMs = 10_000;
+const watched = z.array(z.strictObject({ type: z.string(), name: z.string() }));
 
-/** What a {@link StateFile} is made from. */
-export interface StateFileOptions {
-  /** Its path. Default: `.hub-webhooks/registrations.json` in the working directory. */
-  path?: string | undefined;
-  /** The Hub whose webhooks are meant: its address. */
-  hub: string;
-}
+/** The fields of a webhook that define what is delivered where. */
+const webhookTarget = z.strictObject({ url: z.string(), watched, domains: z.array(z.string()) });
+
+/** The process that owns a temporary webhook. */
+const registrationSession = z.strictObject({
+  id: z.string().min(1),
+  /** A GET of `url`, on this machine, returns `answer` as long as the session is running. */
+  alive: z.strictObject({ url: z.string(), answer: z.string().min(1) }),
+});
+
+const managedWebhook = z.strictObject({
+  id: z.string().min(1),
+  endpoint: z.string(),
+  /** Absent if unknown, as for a webhook that was created elsewhere. */
+  secret: secretHash.optional(),
+  /** The last target that was written, and how the Hub returned it: it may normalize a URL. */
+  written: webhookTarget.optional(),
+  returned: webhookTarget.optional(),
+  session: registrationSession.optional(),
+});
+
+const pendingWebhook = z.strictObject({
+  /** Identifies this entry. */
+  key: z.string().min(1),
+  endpoint: z.string(),
+  secret: secretHash,
+  written: webhookTarget,
+  /** The webhooks that existed before: the created one is not among them. */
+  existingIds: z.array(z.string()),
+  startedAt: z.iso.datetime(),
+  session: registrationSession.optional(),
+});
+
+const hubState = z.strictObject({ webhooks: z.array(managedWebhook), pending: z.array(pendingWebhook) });
+
+const registrationState = z.strictObject({ version: z.literal(1), hubs: z.record(z.string(), hubState) });
+
+export type SecretHash = z.output<typeof secretHash>;
+/** A webhook that this package has created or adopted. */
+export type ManagedWebhook = z.output<typeof managedWebhook>;
+/** A webhook that is being created. */
+export type PendingWebhook = z.output<typeof pendingWebhook>;
+export type RegistrationSession = z.output<typeof registrationSession>;
+export type WebhookTarget = z.output<typeof webhookTarget>;
+/** The managed webhooks on one Hub. */
+export type HubState = z.output<typeof hubState>;
+type RegistrationState = z.output<typeof registrationState>;
+
+const defaultPath = join(".hub-webhooks", "registrations.json");
+
+/** A change only reads and writes a small file. */
+const changeTimeoutMs = 10_000;
+const exclusiveTimeoutMs = 60_000;
 
 /**
- * The file that says which webhooks on a Hub are ours. It holds no secret, only what one can be recognised by.
+ * The file that records which webhooks on a Hub are managed by this package. It stores hashes instead of secrets.
  *
- * Several processes may use one file at the same time: each change reads it anew, under a lock, and writes it whole.
+ * Several processes can use one file at the same time: each change reads and writes the whole file under a lock.
  */
 export class StateFile {
   readonly path: string;
   readonly #hub: string;
 
-  constructor({ path = defaultStateFile, hub }: StateFileOptions) {
+  /**
+   * @param options the path, by default `.hub-webhooks/registrations.json` in the working directory, and the address of
+   * the Hub.
+   */
+  constructor({ path = defaultPath, hub }: { path?: string | undefined; hub: string }) {
     this.path = resolve(path);
     this.#hub = hub;
   }
 
   /**
-   * What is known of the webhooks on this Hub. Where there is no file, it makes none.
+   * Reads the state of this Hub. Does not create the file.
    *
-   * @throws `STATE_UNUSABLE`; the file is left as it is.
+   * @throws `STATE_UNUSABLE`.
    */
   read(): HubState {
-    return this.#of(this.#readAll());
+    return this.#select(this.#readAll());
   }
 
   /**
-   * Changes what is known of this Hub, on the disk when it resolves. What `change` does with the state it is given is
-   * written.
+   * Applies `change` to the state of this Hub. The state is on disk when the promise resolves.
    *
-   * @throws `STATE_UNUSABLE`; the file is left as it is.
+   * @throws `STATE_UNUSABLE`; the file is not changed.
    */
   async change<Result>(change: (state: HubState) => Result): Promise<Result> {
-    return this.#locked({ name: "lock", waitMs: longestChangeMs }, () => {
+    return this.#withLock({ name: "lock", timeoutMs: changeTimeoutMs }, () => {
       const all = this.#readAll();
-      const state = this.#of(all);
+      const state = this.#select(all);
       const result = change(state);
       const hubs = { ...all.hubs, [this.#hub]: state };
       if (state.webhooks.length + state.pending.length === 0) delete hubs[this.#hub];
@@ -63,38 +111,41 @@ export class StateFile {
   }
 
   /**
-   * Does something long that nobody else may do with the same file at the same time, such as registering a server; the
-   * file can be changed meanwhile.
+   * Runs long work, such as the registration of a server, that must not run twice at the same time for one file. Changes
+   * of the file are possible meanwhile.
    *
-   * @throws `STATE_UNUSABLE` when others do it for longer than a minute.
+   * @throws `STATE_UNUSABLE` if other processes hold the lock for more than one minute.
    */
-  alone<Result>(work: () => Promise<Result>, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<Result> {
-    return this.#locked({ name: "turn", waitMs: 60_000, signal }, work);
+  runExclusive<Result>(
+    work: () => Promise<Result>,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<Result> {
+    return this.#withLock({ name: "exclusive", timeoutMs: exclusiveTimeoutMs, signal }, work);
   }
 
-  async #locked<Result>(
-    { name, waitMs, signal }: { name: string; waitMs: number; signal?: AbortSignal | undefined },
+  async #withLock<Result>(
+    { name, timeoutMs, signal }: { name: string; timeoutMs: number; signal?: AbortSignal | undefined },
     work: () => Result | Promise<Result>,
   ): Promise<Result> {
     let isWorking = false;
     try {
       makePrivateFolder(dirname(this.path), "STATE_UNUSABLE");
-      const done = await withFileLock({ file: `${this.path}.${name}`, waitMs, signal }, () => {
+      const done = await withFileLock({ file: `${this.path}.${name}`, timeoutMs, signal }, () => {
         isWorking = true;
         return work();
       });
       if (done) return done.result;
     } catch (error) {
       if (isWorking || signal?.aborted || WebhookError.isInstance(error)) throw error;
-      throw unusable(this.path, error);
+      throw stateUnusable(this.path, error);
     }
     throw new WebhookError(
-      `Another process works with "${this.path}" and does not come to an end: end that one, or name another file (--state, or "state" in code).`,
+      `Another process holds the lock of the state file "${this.path}". Stop that process, or use another file (--state, or "state" in code).`,
       { code: "STATE_UNUSABLE" },
     );
   }
 
-  #of({ hubs }: RegistrationState): HubState {
+  #select({ hubs }: RegistrationState): HubState {
     const state = Object.hasOwn(hubs, this.#hub) ? hubs[this.#hub] : undefined;
     return state ?? { webhooks: [], pending: [] };
   }
@@ -102,18 +153,18 @@ export class StateFile {
   #readAll(): RegistrationState {
     checkPrivateFolder(dirname(this.path), "STATE_UNUSABLE");
     if (!existsSync(this.path)) return { version: 1, hubs: {} };
-    const read = parse(readText(this.path));
-    const checked = registrationState.safeParse(read);
-    if (checked.success) return checked.data;
+    const json = parseJson(readText(this.path));
+    const parsed = registrationState.safeParse(json);
+    if (parsed.success) return parsed.data;
     throw new WebhookError(
-      isNewer(read)
-        ? `"${this.path}" was written by a newer release of hub-webhooks: update this one.`
-        : `"${this.path}" is not what hub-webhooks has written there, or it is damaged: name another file (--state, or "state" in code), or move it away. It says which webhooks were registered; without it, compare with hub-webhooks list.`,
+      isNewerVersion(json)
+        ? `The state file "${this.path}" was written by a newer version of hub-webhooks. Update hub-webhooks.`
+        : `The state file "${this.path}" is damaged or was not written by hub-webhooks. Use another file (--state, or "state" in code), or move it away. It records which webhooks are registered: without it, find them with hub-webhooks list.`,
       { code: "STATE_UNUSABLE" },
     );
   }
 
-  /** Whole or not at all, also when the power fails meanwhile. */
+  /** Atomic, even if the power fails. */
   #write(state: RegistrationState): void {
     const temporary = `${this.path}.${randomUUID()}`;
     try {
@@ -128,7 +179,7 @@ export class StateFile {
       syncFolder(dirname(this.path));
     } catch (error) {
       rmSync(temporary, { force: true });
-      throw unusable(this.path, error);
+      throw stateUnusable(this.path, error);
     }
   }
 }
@@ -137,11 +188,11 @@ function readText(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    throw unusable(path, error);
+    throw stateUnusable(path, error);
   }
 }
 
-function parse(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -149,14 +200,13 @@ function parse(text: string): unknown {
   }
 }
 
-function isNewer(read: unknown): boolean {
-  return typeof read === "object" && read !== null && "version" in read && Number(read.version) > 1;
+function isNewerVersion(json: unknown): boolean {
+  return typeof json === "object" && json !== null && "version" in json && Number(json.version) > 1;
 }
 
-function unusable(path: string, cause: unknown): WebhookError {
-  const reason = messageOf(cause);
+function stateUnusable(path: string, cause: unknown): WebhookError {
   return new WebhookError(
-    `The state of the registration cannot be kept in "${path}" (${reason}): name a file that can be read and written (--state, or "state" in code).`,
+    `The state file "${path}" cannot be read or written (${messageOf(cause)}). Use another file (--state, or "state" in code).`,
     { code: "STATE_UNUSABLE", cause },
   );
 }

@@ -1,40 +1,39 @@
 import { randomUUID } from "node:crypto";
 import { HubError } from "../core/errors.ts";
 import type { Webhook, WebhookRequest } from "../hub/webhooks/schemas.ts";
-import type { HubConnection } from "./hub-connection.ts";
-import type { CreateStep, RegistrationStep, UpdateStep } from "./report.ts";
-import type { SecretHashes } from "./secret-hash.ts";
-import type { HubState, KnownWebhook, RegistrationSession } from "./state.ts";
-import type { StateFile } from "./state-file.ts";
-import { type DesiredWebhook, targetOf } from "./target.ts";
+import type { HubWebhooks } from "../hub/webhooks/webhooks.ts";
+import type { CreateStep, DesiredWebhook, FailedStep, RegistrationStep, UpdateStep } from "./report.ts";
+import type { SecretHasher } from "./secret-hash.ts";
+import type { HubState, ManagedWebhook, RegistrationSession, StateFile } from "./state-file.ts";
+import { targetOf } from "./target.ts";
 
-/** A step that failed, and why. The others were tried all the same. */
-export interface FailedStep {
-  readonly step: RegistrationStep;
-  readonly error: HubError;
+/** The Hub on which webhooks are registered: a `HubClient`. */
+export interface HubConnection {
+  /** Its address, which identifies the Hub in the state file. */
+  readonly endpoint: string;
+  readonly webhooks: Pick<HubWebhooks, "list" | "create" | "update" | "enable" | "delete">;
 }
 
-/** What a {@link StepRunner} needs. */
-export interface StepRunnerOptions {
+interface StepRunnerOptions {
   hub: HubConnection;
   state: StateFile;
-  /** The secret to write; `undefined` keeps what each webhook has, unless `removeSecret` is set. */
+  /** The secret to write; `undefined` keeps the secret of each webhook, unless `removeSecret` is set. */
   secret: string | undefined;
   removeSecret: boolean;
   /** The ids of the webhooks whose secret the Hub does not return. */
   hiddenSecrets: ReadonlySet<string>;
-  hashes: SecretHashes;
+  hasher: SecretHasher;
   desired: readonly DesiredWebhook[];
-  /** The ids of the webhooks that the Hub has. */
-  before: readonly string[];
-  /** For whom the webhooks are made; absent where they are to stay. */
+  /** The ids of the webhooks on the Hub. */
+  existingIds: readonly string[];
+  /** The owner of temporary webhooks; absent for permanent ones. */
   session: RegistrationSession | undefined;
   signal: AbortSignal | undefined;
   /** Milliseconds since the epoch. */
   now: () => number;
 }
 
-/** Carries out what was planned, and notes what is ours: before a webhook is made, and after each change. */
+/** Executes planned steps and records managed webhooks: before a webhook is created, and after each change. */
 export class StepRunner {
   readonly done: RegistrationStep[] = [];
   readonly failed: FailedStep[] = [];
@@ -45,18 +44,18 @@ export class StepRunner {
   }
 
   /**
-   * Carries out one step after the other. What the Hub refuses is kept in `failed`, and of the same webhook nothing more
-   * is done.
+   * Executes the steps in order. A step that the Hub rejects is added to `failed`, and the remaining steps for the same
+   * webhook are skipped.
    *
-   * @throws `STATE_UNUSABLE` and the reason of the signal: then nothing more is done at all.
+   * @throws `STATE_UNUSABLE` and the reason of the signal, which stop all remaining steps.
    */
   async run(steps: readonly RegistrationStep[]): Promise<void> {
     for (const step of steps) {
       this.#options.signal?.throwIfAborted();
-      // A webhook that could not be mended is not enabled either.
+      // A webhook that could not be updated must not be enabled.
       if (step.id !== undefined && this.failed.some((failure) => failure.step.id === step.id)) continue;
       try {
-        this.done.push(await this.#carryOut(step));
+        this.done.push(await this.#execute(step));
       } catch (error) {
         if (!HubError.isInstance(error)) throw error;
         this.failed.push({ step, error });
@@ -64,7 +63,7 @@ export class StepRunner {
     }
   }
 
-  async #carryOut(step: RegistrationStep): Promise<RegistrationStep> {
+  async #execute(step: RegistrationStep): Promise<RegistrationStep> {
     const { hub, state, signal } = this.#options;
     switch (step.action) {
       case "create":
@@ -83,46 +82,48 @@ export class StepRunner {
   }
 
   async #create(step: CreateStep): Promise<string> {
-    const { hub, state, hashes, secret, before, session, signal, now } = this.#options;
+    const { hub, state, hasher, secret, existingIds, session, signal, now } = this.#options;
     const key = randomUUID();
     const written = targetOf(step);
-    const noted = { endpoint: step.endpoint, secret: await hashes.note(), written, ...(session && { session }) };
-    const notedAt = new Date(now()).toISOString();
-    await state.change(({ pending }) => void pending.push({ key, ...noted, before: [...before], notedAt }));
+    const entry = { endpoint: step.endpoint, secret: await hasher.hash(), written, ...(session && { session }) };
+    const startedAt = new Date(now()).toISOString();
+    await state.change(({ pending }) => {
+      pending.push({ key, ...entry, existingIds: [...existingIds], startedAt });
+    });
     let webhook: Webhook;
     try {
-      webhook = await hub.webhooks.create({ ...requestOf(step), ...(secret !== undefined && { secret }) }, { signal });
+      webhook = await hub.webhooks.create({ ...toRequest(step), ...(secret !== undefined && { secret }) }, { signal });
     } catch (error) {
-      if (isRefusal(error)) await state.change((noting) => forget(noting, { key }));
+      if (isRejection(error)) await state.change((draft) => removePending(draft, { key }));
       throw error;
     }
-    await state.change((noting) => {
-      forget(noting, { key });
-      note(noting, { id: webhook.id, ...noted, answered: targetOf(webhook) });
+    await state.change((draft) => {
+      removePending(draft, { key });
+      putWebhook(draft, { id: webhook.id, ...entry, returned: targetOf(webhook) });
     });
     return webhook.id;
   }
 
   async #update({ id, endpoint }: UpdateStep): Promise<void> {
-    const { hub, state, hashes, secret, removeSecret, hiddenSecrets, desired, session, signal } = this.#options;
+    const { hub, state, hasher, secret, removeSecret, hiddenSecrets, desired, session, signal } = this.#options;
     const wanted = desired.find((candidate) => candidate.endpoint === endpoint);
     if (!wanted) return;
-    const isKept = secret === undefined && !removeSecret;
-    if (isKept && hiddenSecrets.has(id)) throw secretUnreadable(id);
-    // The Hub writes a webhook whole: without a secret here, the client sends back the one that it has read.
-    const changes = { ...requestOf(wanted), ...(!isKept && { secret: secret ?? null }) };
+    const keepsSecret = secret === undefined && !removeSecret;
+    if (keepsSecret && hiddenSecrets.has(id)) throw secretUnreadable(id);
+    // The Hub replaces the whole webhook: without a secret here, the client sends back the one it has read.
+    const changes = { ...toRequest(wanted), ...(!keepsSecret && { secret: secret ?? null }) };
     const webhook = await hub.webhooks.update(id, changes, { signal });
-    const noted = { id, endpoint, written: targetOf(wanted), answered: targetOf(webhook), ...(session && { session }) };
-    const written = isKept ? {} : { secret: await hashes.note() };
-    await state.change((noting) => {
-      const before = noting.webhooks.find((entry) => entry.id === id)?.secret;
-      note(noting, { ...(before !== undefined && { secret: before }), ...noted, ...written });
+    const entry = { id, endpoint, written: targetOf(wanted), returned: targetOf(webhook), ...(session && { session }) };
+    const newSecret = keepsSecret ? {} : { secret: await hasher.hash() };
+    await state.change((draft) => {
+      const previous = draft.webhooks.find((managed) => managed.id === id)?.secret;
+      putWebhook(draft, { ...(previous !== undefined && { secret: previous }), ...entry, ...newSecret });
     });
   }
 }
 
 /**
- * Deletes a webhook of ours and forgets it. One that is gone already is only forgotten.
+ * Deletes a managed webhook and its entry in the state file. If it is already gone, only the entry is deleted.
  *
  * @throws `HubError`, `STATE_UNUSABLE`.
  */
@@ -135,32 +136,32 @@ export async function deleteWebhook(
   } catch (error) {
     if (!HubError.isInstance(error) || error.code !== "HUB_NOT_FOUND") throw error;
   }
-  await state.change((noting) => {
-    noting.webhooks = noting.webhooks.filter(({ id }) => id !== webhookId);
+  await state.change((draft) => {
+    draft.webhooks = draft.webhooks.filter(({ id }) => id !== webhookId);
   });
 }
 
-function requestOf({ url, watched, domains }: DesiredWebhook): Pick<WebhookRequest, "url" | "watched" | "domains"> {
+function toRequest({ url, watched, domains }: DesiredWebhook): Pick<WebhookRequest, "url" | "watched" | "domains"> {
   return { url, watched: watched.map(({ type, name }) => ({ type, name })), domains: [...domains] };
 }
 
-function note(state: HubState, webhook: KnownWebhook): void {
+function putWebhook(state: HubState, webhook: ManagedWebhook): void {
   state.webhooks = [...state.webhooks.filter(({ id }) => id !== webhook.id), webhook];
 }
 
-function forget(state: HubState, { key }: { key: string }): void {
+function removePending(state: HubState, { key }: { key: string }): void {
   state.pending = state.pending.filter((entry) => entry.key !== key);
 }
 
 function secretUnreadable(id: string): HubError {
   return new HubError(
-    `Nothing was written: webhook ${id} has a secret that the Hub does not return, and an update without it would remove it. Set WEBHOOK_SECRET, give the secret with --secret-stdin, or remove it with --remove-secret (removeSecret: true in code).`,
+    `Webhook ${id} was not updated: the Hub does not return its secret, and an update without it would remove it. Set WEBHOOK_SECRET, pass the secret with --secret-stdin, or remove it with --remove-secret (removeSecret: true in code).`,
     { code: "VALUE_UNREADABLE", fields: ["secret"] },
   );
 }
 
-/** Whether nothing can have been made: of any other failure, the answer alone may be lost. */
-function isRefusal(error: unknown): boolean {
+/** Whether the Hub has certainly not created anything. After any other failure, only the response may be lost. */
+function isRejection(error: unknown): boolean {
   if (!HubError.isInstance(error)) return false;
   if (error.status !== undefined) return error.status >= 400 && error.status <= 499;
   return ["ARGUMENT_INVALID", "TOKEN_MISSING", "TOKEN_INVALID"].includes(error.code);

@@ -1,45 +1,35 @@
 import type { Webhook } from "../hub/webhooks/schemas.ts";
-import type { WatchedThing, WebhookDomain } from "../payload/watch.ts";
-import type { WebhookTarget } from "./state.ts";
+import type { DesiredWebhook } from "./report.ts";
+import type { WebhookTarget } from "./state-file.ts";
 
-/** What is watched, in whosever words. */
 type Watched = readonly { readonly type: string; readonly name: string }[];
 
-/** A webhook as an endpoint wants it. */
-export interface DesiredWebhook {
-  /** Name of the endpoint. */
-  endpoint: string;
-  url: string;
-  watched: readonly WatchedThing[];
-  domains: readonly WebhookDomain[];
-}
-
-/** Where a webhook delivers and what it hears, as the Hub tells it; one that runs a job has no URL. */
+/** Returns the fields of a webhook that define what is delivered where. A webhook that runs a job has no URL. */
 export function targetOf({ url = "", watched, domains }: Webhook | DesiredWebhook): WebhookTarget {
   return { url, watched: watched.map(({ type, name }) => ({ type, name })), domains: [...domains] };
 }
 
-/** Whether two URLs lead to the same place, however they are written. */
-export function sameUrl(one: string, other: string): boolean {
-  return one === other || (URL.canParse(one) && URL.canParse(other) && written(one) === written(other));
+/** Whether two URLs are equal apart from their notation. */
+export function isSameUrl(one: string, other: string): boolean {
+  return one === other || (URL.canParse(one) && URL.canParse(other) && normalize(one) === normalize(other));
 }
 
-function written(url: string): string {
+function normalize(url: string): string {
   const { origin, pathname, search } = new URL(url);
   return `${origin}${pathname.replace(/\/+$/, "")}${search}`;
 }
 
-/** Whether both watch the same, in whatever order. */
-export function sameWatched(one: Watched, other: Watched): boolean {
-  return sameSet(watchedTexts(one), watchedTexts(other));
+/** Whether both lists watch the same things, in any order. */
+export function isSameWatched(one: Watched, other: Watched): boolean {
+  return isSameSet(formatWatched(one), formatWatched(other));
 }
 
-/** Whether both hold the same, in whatever order and however often. */
-export function sameSet(one: readonly string[], other: readonly string[]): boolean {
+/** Whether both lists hold the same values, in any order and with any duplicates. */
+export function isSameSet(one: readonly string[], other: readonly string[]): boolean {
   return one.every((text) => other.includes(text)) && other.every((text) => one.includes(text));
 }
 
-/** What is watched, as `type:name`. */
-export function watchedTexts(watched: Watched): readonly string[] {
+/** Formats watched things as `type:name`. */
+export function formatWatched(watched: Watched): readonly string[] {
   return watched.map(({ type, name }) => `${type}:${name}`);
 }

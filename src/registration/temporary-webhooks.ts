@@ -1,48 +1,34 @@
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import type { WatchedThing, WebhookDomain } from "../payload/watch.ts";
-import type { HubConnection } from "./hub-connection.ts";
-import { bringInStep, type RegistrationReport } from "./reconcile.ts";
-import { checkSession } from "./session.ts";
-import { type FailedRemoval, removeSessions } from "./sessions.ts";
-import type { RegistrationSession } from "./state.ts";
-import { StateFile } from "./state-file.ts";
-import { checkBaseUrl, checkSecret } from "./validate.ts";
+import { reconcile } from "./reconcile.ts";
+import type { RegistrationReport } from "./report.ts";
+import { deleteSessionWebhooks, type FailedDeletion, validateSession } from "./sessions.ts";
+import { type RegistrationSession, StateFile } from "./state-file.ts";
+import type { HubConnection } from "./step-runner.ts";
+import { validateBaseUrl, validateSecret } from "./validate.ts";
 
-export { cleanUpTemporary } from "./sessions.ts";
-export type { RegistrationSession } from "./state.ts";
-
-/** An endpoint that is to have a webhook for as long as the session lasts. */
+/** An endpoint with a temporary webhook. */
 export interface TemporaryEndpoint {
   readonly name: string;
   readonly watched: readonly WatchedThing[];
   readonly domains: readonly WebhookDomain[];
 }
 
-/** What the webhooks of a session are to be. */
-export interface TemporaryWish {
-  endpoints: readonly TemporaryEndpoint[];
-  /** The public address of the server. */
-  baseUrl: string;
-  /** The secret of each webhook; `null` or `undefined` for none. */
-  secret: string | null | undefined;
-  signal?: AbortSignal | undefined;
-}
-
-/** How to make webhooks for a while. */
+/** The options of {@link TemporaryWebhooks.open}. */
 export interface TemporaryWebhooksOptions {
   hub: HubConnection;
   /** Path of the state file. Default `.hub-webhooks/registrations.json` in the working directory. */
   state?: string | undefined;
-  /** Whose webhooks they are: unique to this run. A GET of `alive.url`, on this machine, answers `alive.answer`. */
+  /** The owner of the webhooks, unique to this run. A GET of `alive.url`, on this machine, returns `alive.answer`. */
   session: RegistrationSession;
-  /** Told of what was done. Default: nobody is. */
+  /** Logs each step. */
   log?: Logger;
 }
 
 /**
- * Webhooks that live as long as a session. Each is noted in the state file before it is made, so that it is found and
- * deleted later on ({@link cleanUpTemporary}) where the session cannot do so any more. Those of the user are not touched.
+ * Webhooks that exist as long as a session. Each is recorded in the state file before it is created, so that
+ * `deleteStaleWebhooks` can delete it if the session crashes. The user's own webhooks are not touched.
  *
  * @example
  * ```ts
@@ -62,12 +48,12 @@ export class TemporaryWebhooks {
   private constructor({ hub, state, session, log }: TemporaryWebhooksOptions) {
     this.#hub = hub;
     this.#state = new StateFile({ path: state, hub: hub.endpoint });
-    this.#session = checkSession(session);
+    this.#session = validateSession(session);
     this.#log = log;
   }
 
   /**
-   * Begins a session, and finds out whether its webhooks can be noted.
+   * Starts a session, and checks that the state file is writable.
    *
    * @throws `STATE_UNUSABLE`; `OPTION_INVALID`.
    */
@@ -78,24 +64,36 @@ export class TemporaryWebhooks {
   }
 
   /**
-   * Brings the webhooks of this session in step: makes what is missing, updates what differs, enables what is suspended
-   * and deletes what is of an endpoint that is gone. One call is worked on after the other.
+   * Reconciles the webhooks of this session: creates, updates and enables them, and deletes those of removed endpoints.
+   * Calls run one after the other.
    *
-   * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` when the webhooks cannot even be listed; `CLOSING` once it is
-   * closed; the reason of the signal. What fails for one webhook is in `failed` of the report.
+   * @param target the endpoints, the public address of the server, and the secret of all webhooks (`null` or `undefined`
+   * for none).
+   * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; `CLOSING` once it is closed;
+   * the reason of the signal. Failures of single webhooks are in `failed` of the report.
    */
-  sync({ endpoints, baseUrl, secret, signal }: TemporaryWish): Promise<RegistrationReport> {
+  sync({
+    endpoints,
+    baseUrl,
+    secret,
+    signal,
+  }: {
+    endpoints: readonly TemporaryEndpoint[];
+    baseUrl: string;
+    secret: string | null | undefined;
+    signal?: AbortSignal | undefined;
+  }): Promise<RegistrationReport> {
     if (this.#closed) {
-      const message = "The webhooks of this session are deleted: open another session.";
+      const message = "The webhooks of this session were deleted. Open another session.";
       return Promise.reject(new WebhookError(message, { code: "CLOSING" }));
     }
-    return this.#inTurn(async () => {
-      const report = await bringInStep({
+    return this.#enqueue(async () => {
+      const report = await reconcile({
         ...{ hub: this.#hub, state: this.#state, session: this.#session, prune: true, signal },
         endpoints: endpoints.map(({ name, watched, domains }) => ({ name, watch: watched, domains })),
-        baseUrl: checkBaseUrl(baseUrl, { hub: this.#hub.endpoint }),
-        secret: checkSecret(secret ?? undefined),
-        // They belong to the session alone: what it wants is what they have.
+        baseUrl: validateBaseUrl(baseUrl, { hub: this.#hub.endpoint }),
+        secret: validateSecret(secret ?? undefined),
+        // Unlike a user's webhooks, these have no secret from elsewhere that must be kept.
         removeSecret: (secret ?? undefined) === undefined,
       });
       for (const { action, endpoint, id } of report.done) this.#log?.info({ endpoint, webhook: id }, action);
@@ -104,13 +102,13 @@ export class TemporaryWebhooks {
   }
 
   /**
-   * Deletes the webhooks of this session; safe to call twice.
+   * Deletes the webhooks of this session. Safe to call twice.
    *
-   * @throws the error of the Hub, once all were tried, when some could not be deleted: they stay noted, for
-   * {@link cleanUpTemporary}. `STATE_UNUSABLE`.
+   * @throws `STATE_UNUSABLE`; an error with the code of the Hub if some webhooks could not be deleted, after all were
+   * tried. They stay in the state file.
    */
   close(): Promise<void> {
-    this.#closed ??= this.#inTurn(() => this.#remove());
+    this.#closed ??= this.#enqueue(() => this.#deleteAll());
     return this.#closed;
   }
 
@@ -119,25 +117,25 @@ export class TemporaryWebhooks {
     return this.close();
   }
 
-  async #remove(): Promise<void> {
-    const failed: FailedRemoval[] = [];
-    const removed = await removeSessions({
-      ...{ hub: this.#hub, state: this.#state, ids: new Set([this.#session.id]) },
+  async #deleteAll(): Promise<void> {
+    const failed: FailedDeletion[] = [];
+    const deleted = await deleteSessionWebhooks({
+      ...{ hub: this.#hub, state: this.#state, sessionIds: new Set([this.#session.id]) },
       onFailed: (failure) => void failed.push(failure),
     });
-    for (const { id, endpoint } of removed) this.#log?.info({ endpoint, webhook: id }, "delete");
+    for (const { id, endpoint } of deleted) this.#log?.info({ endpoint, webhook: id }, "delete");
     const [first] = failed;
     if (first === undefined) return;
-    const which = failed.map(({ id }) => id ?? "those under way").join(", ");
+    const ids = failed.map(({ id }) => id ?? "those being created").join(", ");
     throw new WebhookError(
-      `Not every webhook of this session could be deleted (${which}). They are noted, and deleted at the next start of hub-webhooks dev, or by hub-webhooks sync --clean. ${first.error.message}`,
+      `Some webhooks of this session could not be deleted (${ids}). The next start of hub-webhooks dev deletes them, or run hub-webhooks sync --clean. ${first.error.message}`,
       { code: first.error.code, retryable: first.error.retryable, cause: first.error },
     );
   }
 
-  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const done = this.#last.then(work, work);
-    this.#last = done.catch(() => {});
-    return done;
+  #enqueue<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#last.then(work, work);
+    this.#last = result.catch(() => {});
+    return result;
   }
 }

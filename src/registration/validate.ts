@@ -3,35 +3,35 @@ import { optionError } from "../core/option-error.ts";
 import { readBaseUrl } from "../core/urls.ts";
 
 /**
- * Reads the public address of a server, without a trailing slash.
+ * Validates the public address of a server and returns it without a trailing slash.
  *
- * @throws `OPTION_INVALID` when it is no http(s) address, holds more than a host and a path, or when the Hub is elsewhere
- * and the address leads to this machine alone.
+ * @throws `OPTION_INVALID` if it is not an http(s) address with at most a host and a path, or if a Hub on another machine
+ * could not reach it.
  */
-export function checkBaseUrl(baseUrl: string, { hub }: { hub: string }): string {
-  const read = readBaseUrl(baseUrl);
-  if (read === undefined) {
+export function validateBaseUrl(baseUrl: string, { hub }: { hub: string }): string {
+  const url = readBaseUrl(baseUrl);
+  if (url === undefined) {
     throw optionError(
-      "The public address of the server (--base-url, baseUrl in code) is not usable: give an http or https address without user name, password, query and fragment, such as https://me-bot.hf.space.",
+      "The public address of the server (--base-url, baseUrl in code) is invalid. Use an http or https address without user name, password, query and fragment, such as https://me-bot.hf.space.",
     );
   }
-  const { origin, hostname } = new URL(read);
+  const { origin, hostname } = new URL(url);
   if (isLoopbackHost(hostname) && !isLoopbackHost(new URL(hub).hostname)) {
     throw optionError(
-      `The Hub at ${hub} cannot reach ${origin}, which is this machine and nothing else: give the public address of the server, or use hub-webhooks dev, which opens a tunnel.`,
+      `The Hub at ${hub} cannot reach ${origin}, which is only reachable from this machine. Set the public address of the server, or use hub-webhooks dev, which opens a tunnel.`,
     );
   }
-  return read;
+  return url;
 }
 
 /**
- * Checks that a delivery can carry the secret.
+ * Validates that a secret can be sent as an HTTP header.
  *
- * @throws `OPTION_INVALID`, which does not show it.
+ * @throws `OPTION_INVALID`, without the secret in its message.
  */
-export function checkSecret(secret: string | undefined): string | undefined {
+export function validateSecret(secret: string | undefined): string | undefined {
   if (secret === undefined || /^[!-~]([ -~]*[!-~])?$/.test(secret)) return secret;
   throw optionError(
-    "The secret cannot be carried by HTTP: give printable ASCII characters, without white space at its ends, here and to the server.",
+    "The secret cannot be sent as an HTTP header. Use printable ASCII characters without leading or trailing white space, for both the webhooks and the server.",
   );
 }

@@ -13,7 +13,7 @@ import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { freePort } from "../support/free-port.ts";
 import { isRunning } from "../support/running-process.ts";
 import { openProject, optionsIn, secret, serverFile, startIn, stateOf, watchingFile } from "./dev-project.ts";
-import { openHubBetween } from "./failing-hub.ts";
+import { openFailingHub } from "./failing-hub.ts";
 
 /** A Hub that outlives the sessions, and what they are started with. */
 async function openHub() {
@@ -72,7 +72,7 @@ describe("A session with the real Hub", () => {
     const project = await openProject();
     const { hub, options } = await openHub();
     const secrets: string[] = [];
-    const endpoint = await openHubBetween(hub.url, ({ method, body }) => {
+    const endpoint = await openFailingHub(hub.url, ({ method, body }) => {
       if (method === "POST") secrets.push(JSON.parse(body).secret);
       return undefined;
     });
@@ -150,7 +150,7 @@ describe("A session with the real Hub", () => {
     const { hub, urls, options } = await openHub();
     const making = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();
-    const endpoint = await openHubBetween(hub.url, async ({ method }) => {
+    const endpoint = await openFailingHub(hub.url, async ({ method }) => {
       if (method !== "POST") return undefined;
       making.resolve();
       await goOn.promise;
@@ -207,7 +207,7 @@ describe("A session with the real Hub", () => {
     const project = await openProject();
     const { hub, webhooks, options } = await openHub();
     let isDown = false;
-    const endpoint = await openHubBetween(hub.url, () => (isDown ? 403 : undefined));
+    const endpoint = await openFailingHub(hub.url, () => (isDown ? 403 : undefined));
     const { session, until } = await startIn(project, { ...options, endpoint, repairInterval: "100ms" });
     isDown = true;
     await project.write("server.ts", watchingFile.replace("dataset:me/data", "org:acme"));
@@ -223,7 +223,7 @@ describe("A session with the real Hub", () => {
     const project = await openProject();
     const { hub, urls, options } = await openHub();
     let refuses = true;
-    const endpoint = await openHubBetween(hub.url, ({ method }) => (refuses && method === "DELETE" ? 403 : undefined));
+    const endpoint = await openFailingHub(hub.url, ({ method }) => (refuses && method === "DELETE" ? 403 : undefined));
     const first = await startIn(project, { ...options, endpoint });
     await first.session.close();
     expect(await first.until("problem")).toMatchObject({ message: expect.stringContaining("sync --clean") });

@@ -2,19 +2,19 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { onTestFinished } from "vitest";
 
-/** What may happen to a request on its way to a Hub; `undefined` passes it on. */
-export type OnTheWay = (request: {
+/** Returns the status to answer a request with, or `undefined` to forward it. */
+export type Intercept = (request: {
   method: string;
   path: string;
   body: string;
 }) => Promise<number | undefined> | number | undefined;
 
-/** An address that leads to a Hub, unless something happens on the way: a status is answered in its place. */
-export async function openHubBetween(hubUrl: string, onTheWay: OnTheWay): Promise<string> {
+/** Opens a proxy in front of a Hub that can fail requests, and returns its address. */
+export async function openFailingHub(hubUrl: string, intercept: Intercept): Promise<string> {
   const server = createServer(async (incoming, outgoing) => {
     const { method = "GET", url: path = "/", headers } = incoming;
     const body = Buffer.concat(await incoming.toArray());
-    const status = await onTheWay({ method, path, body: body.toString() });
+    const status = await intercept({ method, path, body: body.toString() });
     if (status !== undefined) return void outgoing.writeHead(status).end("{}");
     const { authorization = "" } = headers;
     const answer = await fetch(`${hubUrl}${path}`, {

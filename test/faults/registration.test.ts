@@ -3,8 +3,9 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openTunnel } from "../../src/dev.ts";
-import { cleanUpTemporary, TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
-import { openScene, type Scene, secret, serverOf, urlOf } from "../registration/test-hub.ts";
+import { deleteStaleWebhooks } from "../../src/registration/sessions.ts";
+import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
+import { openTestHub, secret, serverOf, type TestHub, urlOf } from "../registration/test-hub.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { holdsSecret } from "./leak.ts";
 import { packageEnvironment } from "./on-built-package.ts";
@@ -15,10 +16,10 @@ countRows("registration");
 const script = fileURLToPath(new URL("../registration/session-process.ts", import.meta.url));
 
 /** Runs a session in a process of its own until it is killed: by itself at a moment, or from outside while it runs. */
-async function killSession(scene: Scene, moment: "noted" | "created" | "running"): Promise<string> {
+async function killSession(testHub: TestHub, moment: "recorded" | "created" | "running"): Promise<string> {
   inOwnProcess();
   const child = spawn(process.execPath, [script], {
-    env: { PATH: process.env.PATH, HUB: scene.hub.url, STATE: scene.state, DIE: moment, ...packageEnvironment },
+    env: { PATH: process.env.PATH, HUB: testHub.hub.url, STATE: testHub.state, DIE: moment, ...packageEnvironment },
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
@@ -40,58 +41,58 @@ const retrain = { name: "retrain", watched: [{ type: "dataset", name: "me/data" 
 const alive = { url: "http://127.0.0.1:9/alive", answer: "it lives" };
 
 describe("A process that is killed while a webhook points at its tunnel", () => {
-  test.each(["noted", "created", "running"] as const)(
+  test.each(["recorded", "created", "running"] as const)(
     "T6: when its webhook is %s: it is gone at the next start, and nothing of the user's is touched",
     async (moment) => {
-      const scene = await openScene();
+      const testHub = await openTestHub();
       const registered = serverOf({ kept: { watch: "org:acme" } });
-      await scene.register(registered);
-      await scene.create({ url: urlOf("by_hand"), secret: "theirs" });
-      const before = await scene.webhooks();
+      await testHub.register(registered);
+      await testHub.create({ url: urlOf("by_hand"), secret: "theirs" });
+      const before = await testHub.webhooks();
 
-      const output = await killSession(scene, moment);
-      expect(await scene.webhooks()).toHaveLength(before.length + (moment === "noted" ? 0 : 1));
-      const removed = await cleanUpTemporary({ hub: scene.client, state: scene.state });
-      expect(removed).toHaveLength(moment === "noted" ? 0 : 1);
-      expect(await scene.webhooks()).toEqual(before);
-      expect((await scene.register(registered)).steps).toEqual([]);
-      expect(holdsSecret([output, scene.stateText(), removed], secret)).toBe(false);
+      const output = await killSession(testHub, moment);
+      expect(await testHub.webhooks()).toHaveLength(before.length + (moment === "recorded" ? 0 : 1));
+      const removed = await deleteStaleWebhooks({ hub: testHub.client, state: testHub.state });
+      expect(removed).toHaveLength(moment === "recorded" ? 0 : 1);
+      expect(await testHub.webhooks()).toEqual(before);
+      expect((await testHub.register(registered)).steps).toEqual([]);
+      expect(holdsSecret([output, testHub.stateText(), removed], secret)).toBe(false);
     },
   );
 
   test("T6: again and again: nothing is left over, and nothing is lost", async () => {
-    const scene = await openScene();
-    for (const moment of ["created", "noted", "running"] as const) await killSession(scene, moment);
-    expect(await scene.webhooks()).toHaveLength(2);
-    expect(await cleanUpTemporary({ hub: scene.client, state: scene.state })).toHaveLength(2);
-    expect(await scene.webhooks()).toEqual([]);
+    const testHub = await openTestHub();
+    for (const moment of ["created", "recorded", "running"] as const) await killSession(testHub, moment);
+    expect(await testHub.webhooks()).toHaveLength(2);
+    expect(await deleteStaleWebhooks({ hub: testHub.client, state: testHub.state })).toHaveLength(2);
+    expect(await testHub.webhooks()).toEqual([]);
   });
 });
 
 describe("A tunnel that is lost and comes back at another address", () => {
   test("T2: its webhooks are led there, and enabled again where the Hub had suspended them", async () => {
-    const scene = await openScene({ suspendAfter: 1 });
+    const testHub = await openTestHub({ suspendAfter: 1 });
     const server = serverOf({ retrain: {} });
     await using _closed = server;
     const { port } = await server.launch({ port: 0, handleSignals: false });
     await using host = await startLocaltunnelServer();
     await using tunnel = await openTunnel({ port, host: host.url });
     const webhooks = await TemporaryWebhooks.open({
-      hub: scene.client,
-      state: scene.state,
+      hub: testHub.client,
+      state: testHub.state,
       session: { id: "it", alive },
     });
     const sync = () => webhooks.sync({ endpoints: [retrain], baseUrl: tunnel.url, secret });
     await sync();
-    expect(await scene.hub.push({ type: "dataset", name: "me/data" })).toMatchObject([{ status: 200 }]);
+    expect(await testHub.hub.push({ type: "dataset", name: "me/data" })).toMatchObject([{ status: 200 }]);
 
     const changed = Promise.withResolvers<void>();
     tunnel.on("urlChanged", () => changed.resolve());
     const before = tunnel.url;
     await host.crash();
-    const [missed] = await scene.hub.push({ type: "dataset", name: "me/data" });
+    const [missed] = await testHub.hub.push({ type: "dataset", name: "me/data" });
     expect(missed?.status).not.toBe(200);
-    expect(await scene.webhooks()).toMatchObject([{ disabled: "suspended-after-failure" }]);
+    expect(await testHub.webhooks()).toMatchObject([{ disabled: "suspended-after-failure" }]);
     host.giveNamesAway();
     host.comeBack();
     await changed.promise;
@@ -104,9 +105,9 @@ describe("A tunnel that is lost and comes back at another address", () => {
       },
       { action: "re-enable", why: expect.stringContaining("probably since they went to") },
     ]);
-    expect(await scene.hub.push({ type: "dataset", name: "me/data" })).toMatchObject([{ status: 200 }]);
+    expect(await testHub.hub.push({ type: "dataset", name: "me/data" })).toMatchObject([{ status: 200 }]);
     await webhooks.close();
-    expect(await scene.webhooks()).toEqual([]);
-    expect(holdsSecret([done, scene.stateText()], secret)).toBe(false);
+    expect(await testHub.webhooks()).toEqual([]);
+    expect(holdsSecret([done, testHub.stateText()], secret)).toBe(false);
   });
 });

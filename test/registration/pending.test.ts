@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Webhook } from "../../src/client.ts";
-import { noteResolved, resolvePending } from "../../src/registration/pending.ts";
-import type { HubState, PendingWebhook } from "../../src/registration/state.ts";
+import { applyResolved, resolvePending } from "../../src/registration/pending.ts";
+import type { HubState, PendingWebhook } from "../../src/registration/state-file.ts";
 import { urlOf } from "./addresses.ts";
 
 const [users, made, later] = ["654bbbc16f2ec14d77f109c1", "654bbbc16f2ec14d77f109c2", "654bbbc16f2ec14d77f109c3"];
@@ -13,8 +13,8 @@ const noted = Date.parse("2026-11-21T10:00:00Z");
 
 function pendingOf(fields: Partial<PendingWebhook> = {}): PendingWebhook {
   return {
-    ...{ key: "first", endpoint: "retrain", secret: null, before: [users] },
-    ...{ written: { url: urlOf("retrain"), watched, domains: ["repo"] }, notedAt: new Date(noted).toISOString() },
+    ...{ key: "first", endpoint: "retrain", secret: null, existingIds: [users] },
+    ...{ written: { url: urlOf("retrain"), watched, domains: ["repo"] }, startedAt: new Date(noted).toISOString() },
     ...fields,
   };
 }
@@ -26,16 +26,16 @@ function webhook(id: string, fields: Partial<Webhook> = {}): Webhook {
 function resolve(listed: readonly Webhook[], state: Partial<HubState> = {}, now = noted + 1_000) {
   const whole = { webhooks: [], pending: [pendingOf()], ...state };
   const resolved = resolvePending({ pending: whole.pending, state: whole, listed, now });
-  noteResolved(whole, resolved);
+  applyResolved(whole, resolved);
   return { ids: whole.webhooks.map(({ id }) => id), keys: whole.pending.map(({ key }) => key) };
 }
 
-describe("A webhook that was about to be made", () => {
-  test("is the one of that URL that watches the same, in whatever order", () => {
+describe("An interrupted creation", () => {
+  test("finds the webhook with the same URL and watched things, in any order", () => {
     expect(resolve([webhook(made, { watched: watched.toReversed() })])).toEqual({ ids: [made], keys: [] });
   });
 
-  test("is never one that was there before, though it looks the same: that is the user's", () => {
+  test("never finds a webhook that existed before, even if it is identical", () => {
     expect(resolve([webhook(users)])).toEqual({ ids: [], keys: ["first"] });
     expect(resolve([webhook(users), webhook(made)])).toEqual({ ids: [made], keys: [] });
   });
@@ -44,22 +44,22 @@ describe("A webhook that was about to be made", () => {
     ["delivers elsewhere", { url: urlOf("other") }],
     ["watches more", { watched: [...watched, { type: "user", name: "me" }] }],
     ["watches less", { watched: watched.slice(1) }],
-  ])("is none that %s", (_what, fields) => {
+  ])("ignores a webhook that %s", (_what, fields) => {
     expect(resolve([webhook(made, fields)])).toEqual({ ids: [], keys: ["first"] });
   });
 
-  test("is none that is known already", () => {
+  test("ignores a webhook that is already managed", () => {
     const known = { id: made, endpoint: "retrain", secret: null };
     expect(resolve([webhook(made)], { webhooks: [known] })).toEqual({ ids: [made], keys: ["first"] });
   });
 
-  test("is another one for each of two that were to be made", () => {
+  test("finds a different webhook for each of two creations", () => {
     const pending = [pendingOf(), pendingOf({ key: "second" })];
     expect(resolve([webhook(made), webhook(later)], { pending })).toEqual({ ids: [made, later], keys: [] });
     expect(resolve([webhook(made)], { pending })).toEqual({ ids: [made], keys: ["second"] });
   });
 
-  test("may still come for ten minutes, and is given up then", () => {
+  test("is given up after ten minutes", () => {
     expect(resolve([], {}, noted + 600_000).keys).toEqual(["first"]);
     expect(resolve([], {}, noted + 600_001).keys).toEqual([]);
   });

@@ -14,11 +14,11 @@ function webhook(fields: Partial<Webhook> = {}): Webhook {
 function plan(input: Partial<PlanInput> = {}) {
   return planRegistration({
     desired: [{ endpoint: "retrain", url, watched, domains: ["repo"] }],
-    notWatching: [],
+    withoutWatch: [],
     secret: undefined,
     listed: [webhook()],
-    known: [{ id: first, endpoint: "retrain", secret: null }],
-    secretIsNoted: new Set([first]),
+    managed: [{ id: first, endpoint: "retrain", secret: null }],
+    matchingSecretIds: new Set([first]),
     prune: false,
     adopt: false,
     ...input,
@@ -26,74 +26,79 @@ function plan(input: Partial<PlanInput> = {}) {
 }
 
 describe("The plan of a registration", () => {
-  test("has no step where all is in step", () => {
-    expect(plan()).toEqual({ steps: [], left: [], unchanged: [{ endpoint: "retrain", id: first }] });
+  test("has no steps if everything is in sync", () => {
+    expect(plan()).toEqual({ steps: [], skipped: [], unchanged: [{ endpoint: "retrain", id: first }] });
   });
 
-  test("tells what is secret in a URL to nobody", () => {
+  test("masks secrets in URLs", () => {
     const { steps } = plan({ listed: [webhook({ url: "https://me:horse@old.example/?secret=battery" })] });
     expect(steps).toMatchObject([{ changes: [{ field: "url", before: "https://me:***@old.example/?secret=***" }] }]);
   });
 
-  test("makes of a webhook that somebody lets run a job one that delivers again", () => {
+  test("updates a webhook that runs a job to deliver to the endpoint", () => {
     const { url: _url, ...job } = webhook({ jobSourceId: "6563" });
     expect(plan({ listed: [job] }).steps).toMatchObject([
-      { action: "update", changes: [{ field: "url", before: "none: it runs a job", after: url }] },
+      { action: "update", changes: [{ field: "url", before: "none (it runs a job)", after: url }] },
     ]);
   });
 
-  test("keeps one of two webhooks that are an endpoint's, and deletes the other only when asked to", () => {
+  test("keeps one of two webhooks of an endpoint, and deletes the other only with prune", () => {
     const both = {
       listed: [webhook(), webhook({ id: second })],
-      known: [first, second].map((id) => ({ id, endpoint: "retrain", secret: null })),
+      managed: [first, second].map((id) => ({ id, endpoint: "retrain", secret: null })),
     };
-    expect(plan(both)).toMatchObject({ steps: [], left: [{ reason: "surplus", id: second }], unchanged: [{}] });
+    expect(plan(both)).toMatchObject({ steps: [], skipped: [{ reason: "duplicate", id: second }], unchanged: [{}] });
     expect(plan({ ...both, prune: true }).steps).toMatchObject([{ action: "delete", id: second }]);
   });
 
   test.each<[string, Partial<Webhook> & { hasSecret?: boolean }, Partial<PlanInput>, string | undefined]>([
-    ["shown, and the one", { secret: "s" }, { secret: "s" }, undefined],
-    ["shown, and another", { secret: "x" }, { secret: "s" }, "changed"],
-    ["shown, and to be removed", { secret: "x" }, { removeSecret: true }, "removed"],
-    ["shown, and not given", { secret: "x" }, {}, undefined],
-    ["shown as empty, and not wanted", { secret: "" }, {}, undefined],
-    ["said to be none", { hasSecret: false }, { secret: "s" }, "set"],
-    ["said to be there, and to be removed", { hasSecret: true }, { removeSecret: true }, "removed"],
-    ["said to be there, and not given", { hasSecret: true }, {}, undefined],
-    ["said to be none, and to be removed", { hasSecret: false }, { removeSecret: true }, undefined],
-    ["masked, and noted", { secret: "\u2022\u2022\u2022\u2022" }, { secret: "s" }, undefined],
-    ["not told, and noted", {}, { secret: "s", known: [{ id: first, endpoint: "retrain", secret: hash }] }, undefined],
-    ["not told, and noted as none", {}, { secret: "s", secretIsNoted: new Set() }, "set"],
+    ["readable and equal", { secret: "s" }, { secret: "s" }, undefined],
+    ["readable and different", { secret: "x" }, { secret: "s" }, "changed"],
+    ["readable and to be removed", { secret: "x" }, { removeSecret: true }, "removed"],
+    ["readable and not given", { secret: "x" }, {}, undefined],
+    ["readable, empty and not given", { secret: "" }, {}, undefined],
+    ["reported as absent", { hasSecret: false }, { secret: "s" }, "set"],
+    ["reported as present and to be removed", { hasSecret: true }, { removeSecret: true }, "removed"],
+    ["reported as present and not given", { hasSecret: true }, {}, undefined],
+    ["reported as absent and to be removed", { hasSecret: false }, { removeSecret: true }, undefined],
+    ["masked, with a matching hash", { secret: "\u2022\u2022\u2022\u2022" }, { secret: "s" }, undefined],
     [
-      "not told, of a webhook taken over",
+      "not reported, with a matching hash",
       {},
-      { removeSecret: true, secretIsNoted: new Set(), known: [{ id: first, endpoint: "retrain" }] },
+      { secret: "s", managed: [{ id: first, endpoint: "retrain", secret: hash }] },
+      undefined,
+    ],
+    ["not reported, and recorded as none", {}, { secret: "s", matchingSecretIds: new Set() }, "set"],
+    [
+      "not reported, of an adopted webhook",
+      {},
+      { removeSecret: true, matchingSecretIds: new Set(), managed: [{ id: first, endpoint: "retrain" }] },
       "removed",
     ],
-  ])("has a secret that is %s", (_what, fields, input, change) => {
+  ])("handles a secret that is %s", (_what, fields, input, change) => {
     const { steps } = plan({ listed: [{ ...webhook(), ...fields }], ...input });
     expect(steps).toMatchObject(change === undefined ? [] : [{ changes: [{ field: "secret", change }] }]);
   });
 
   test.each<[string, Partial<Webhook>, Partial<PlanInput>]>([
-    ["shown", { secret: "x" }, {}],
+    ["readable", { secret: "x" }, {}],
     ["masked", { secret: "********" }, {}],
-    ["said to be there", { hasSecret: true }, {}],
-    ["noted", {}, { known: [{ id: first, endpoint: "retrain", secret: hash }] }],
-  ])("warns that a secret is kept that is %s, where the server has none", (_how, fields, input) => {
+    ["reported as present", { hasSecret: true }, {}],
+    ["recorded", {}, { managed: [{ id: first, endpoint: "retrain", secret: hash }] }],
+  ])("reports a kept secret that is %s if the server has none", (_how, fields, input) => {
     expect(plan({ listed: [webhook(fields)], ...input })).toMatchObject({
       steps: [],
-      left: [{ reason: "secret-kept", endpoint: "retrain", id: first }],
+      skipped: [{ reason: "secret-kept", endpoint: "retrain", id: first }],
       unchanged: [{ id: first }],
     });
-    expect(plan({ listed: [webhook(fields)], ...input, removeSecret: true }).left).toEqual([]);
+    expect(plan({ listed: [webhook(fields)], ...input, removeSecret: true }).skipped).toEqual([]);
   });
 
-  test("says that another secret is probably why a webhook was suspended", () => {
+  test("names another secret as the probable cause of a suspension", () => {
     const { steps } = plan({ secret: "s", listed: [webhook({ disabled: "suspended-after-failure", secret: "x" })] });
     expect(steps).toMatchObject([
       { action: "update" },
-      { action: "re-enable", why: expect.stringContaining("since they had another secret") },
+      { action: "re-enable", reason: expect.stringContaining("it had another secret") },
     ]);
   });
 });

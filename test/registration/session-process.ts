@@ -4,8 +4,8 @@ import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts"
 import { baseUrl } from "./addresses.ts";
 
 /**
- * A session in a process of its own, which dies at once when the Hub is asked to make its webhook (`DIE=noted`) or has
- * made it (`DIE=created`), and otherwise says so and stays until it is killed.
+ * Runs a session that kills itself just before (`DIE=recorded`) or after (`DIE=created`) its webhook is created. Otherwise
+ * it prints `synced` and runs until it is killed.
  */
 const { HUB = "", STATE = "", DIE, ALIVE = "http://127.0.0.1:9/alive" } = process.env;
 
@@ -14,7 +14,7 @@ const hub = new HubClient({
   token: "hf_local",
   fetch: async (input, init) => {
     const request = new Request(input, init);
-    if (request.method === "POST" && DIE === "noted") process.kill(process.pid, "SIGKILL");
+    if (request.method === "POST" && DIE === "recorded") process.kill(process.pid, "SIGKILL");
     const answer = await fetch(request);
     if (request.method === "POST" && DIE === "created") process.kill(process.pid, "SIGKILL");
     return answer;

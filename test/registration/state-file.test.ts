@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { makePrivateFolder } from "../../src/core/private-folder.ts";
 import { withFileLock } from "../../src/registration/file-lock.ts";
-import { SecretHashes } from "../../src/registration/secret-hash.ts";
+import { SecretHasher } from "../../src/registration/secret-hash.ts";
 import { StateFile } from "../../src/registration/state-file.ts";
 import { openFolder } from "./test-hub.ts";
 
@@ -21,24 +21,24 @@ function openState({ path = statePath(), address = hub }: { path?: string; addre
   return new StateFile({ path, hub: address });
 }
 
-function known(id: string) {
+function managed(id: string) {
   return { id, endpoint: "retrain", secret: null };
 }
 
 async function add(state: StateFile, id: string): Promise<void> {
-  await state.change(({ webhooks }) => void webhooks.push(known(id)));
+  await state.change(({ webhooks }) => void webhooks.push(managed(id)));
 }
 
 describe("The state file", () => {
-  test("keeps what is known of each Hub apart", async () => {
+  test("separates the webhooks of each Hub", async () => {
     const state = openState();
     await add(state, "a");
     const other = openState({ path: state.path, address: "https://other.example" });
     await add(other, "b");
-    expect([state.read().webhooks, other.read().webhooks]).toEqual([[known("a")], [known("b")]]);
+    expect([state.read().webhooks, other.read().webhooks]).toEqual([[managed("a")], [managed("b")]]);
   });
 
-  test("is for its owner alone, in a folder that stays out of the repository", async () => {
+  test("is only readable by its owner, in a folder that Git ignores", async () => {
     const state = openState();
     await add(state, "a");
     const folder = dirname(state.path);
@@ -47,7 +47,7 @@ describe("The state file", () => {
     expect(readFileSync(join(folder, ".gitignore"), "utf8")).toBe("*\n");
   });
 
-  test("is written whole: nothing else stays behind, and a file readable by others becomes private", async () => {
+  test("is replaced atomically, leaves no other files, and becomes private if it was readable by others", async () => {
     const state = openState();
     await add(state, "a");
     chmodSync(state.path, 0o644);
@@ -61,7 +61,7 @@ describe("The state file", () => {
   });
 
   test.each([true, false])(
-    "is on the disk before it replaces the old one, and then its folder (which can be synced: %s)",
+    "is synced before it replaces the old file, and its folder after (which supports sync: %s)",
     async (canSync) => {
       const state = openState();
       await add(state, "a");
@@ -97,10 +97,10 @@ describe("The state file", () => {
     },
   );
 
-  test("leaves no temporary file behind when it cannot be written", async () => {
+  test("leaves no temporary file behind if it cannot be written", async () => {
     const state = openState();
     const failing = state.change(({ webhooks }) => {
-      webhooks.push(known("a"));
+      webhooks.push(managed("a"));
       // No file can take the name of a folder.
       mkdirSync(state.path);
     });
@@ -112,23 +112,23 @@ describe("The state file", () => {
     ]);
   });
 
-  test("is not made by whoever only looks", () => {
+  test("is not created by reading", () => {
     const state = openState();
     expect(state.read()).toEqual({ webhooks: [], pending: [] });
     expect(() => statSync(dirname(state.path))).toThrow("ENOENT");
   });
 
   test.each([
-    ["is no JSON", "{", "it is damaged"],
-    ["is empty", "", "it is damaged"],
-    ["is of another program", '{"name": "x"}', "is not what hub-webhooks has written"],
+    ["is no JSON", "{", "is damaged"],
+    ["is empty", "", "is damaged"],
+    ["is of another program", '{"name": "x"}', "was not written by hub-webhooks"],
     [
       "has an entry of another shape",
       '{"version": 1, "hubs": {"h": {"webhooks": [{}], "pending": []}}}',
-      "is not what",
+      "was not written by hub-webhooks",
     ],
-    ["is of a newer release", '{"version": 2, "hubs": {}}', "newer release of hub-webhooks: update this one"],
-  ])("that %s is refused with the remedy, and left as it is", async (_what, text, remedy) => {
+    ["is of a newer release", '{"version": 2, "hubs": {}}', "newer version of hub-webhooks. Update"],
+  ])("that %s is rejected with the remedy, and not changed", async (_what, text, remedy) => {
     const state = openState();
     mkdirSync(dirname(state.path));
     writeFileSync(state.path, text);
@@ -138,7 +138,7 @@ describe("The state file", () => {
     expect(readFileSync(state.path, "utf8")).toBe(text);
   });
 
-  test("that cannot be made is told with its path", async () => {
+  test("that cannot be created is reported with its path", async () => {
     const folder = openFolder();
     writeFileSync(join(folder, "file"), "");
     const state = openState({ path: join(folder, "file", "registrations.json") });
@@ -148,9 +148,9 @@ describe("The state file", () => {
     });
   });
 
-  test("loses nothing when many change it at the same time, in two processes and within one", async () => {
+  test("loses no change of concurrent processes", async () => {
     const state = openState();
-    const script = fileURLToPath(new URL("noting-process.ts", import.meta.url));
+    const script = fileURLToPath(new URL("state-process.ts", import.meta.url));
     const children = ["left", "right"].map((name) =>
       spawn(process.execPath, [script, state.path, hub, name, "25"], { stdio: ["ignore", "ignore", "inherit"] }),
     );
@@ -164,13 +164,13 @@ describe("The state file", () => {
     expect(new Set(ids).size).toBe(75);
   });
 
-  test("is free again when a process dies that had locked it", async () => {
+  test("is unlocked when the process that locked it dies", async () => {
     const state = openState();
     await add(state, "a");
-    const script = fileURLToPath(new URL("locking-process.ts", import.meta.url));
+    const script = fileURLToPath(new URL("lock-process.ts", import.meta.url));
     const child = spawn(process.execPath, [script, `${state.path}.lock`], { stdio: ["ignore", "pipe", "inherit"] });
     await once(child.stdout, "data");
-    const free = await withFileLock({ file: `${state.path}.lock`, waitMs: 0 }, () => "mine");
+    const free = await withFileLock({ file: `${state.path}.lock`, timeoutMs: 0 }, () => "mine");
     expect(free).toBeUndefined();
     const added = add(state, "b");
     child.kill("SIGKILL");
@@ -179,58 +179,58 @@ describe("The state file", () => {
   });
 });
 
-describe("Doing something alone", () => {
-  test("keeps nobody from changing the file meanwhile", async () => {
+describe("Exclusive work", () => {
+  test("does not block changes of the file", async () => {
     const state = openState();
-    await state.alone(() => add(state, "a"));
+    await state.runExclusive(() => add(state, "a"));
     expect(state.read().webhooks).toHaveLength(1);
   });
 
-  test("is waited for, until the signal says that it is enough", async () => {
+  test("is waited for until the signal aborts", async () => {
     const state = openState();
     const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const first = state.alone(async () => {
+    const first = state.runExclusive(async () => {
       begun.resolve();
       await end.promise;
       return "first";
     });
     await begun.promise;
     const controller = new AbortController();
-    const second = state.alone(async () => "second", { signal: controller.signal });
-    const third = state.alone(async () => "third");
+    const second = state.runExclusive(async () => "second", { signal: controller.signal });
+    const third = state.runExclusive(async () => "third");
     controller.abort(new Error("enough"));
     await expect(second).rejects.toThrow("enough");
     end.resolve();
     expect(await Promise.all([first, third])).toEqual(["first", "third"]);
   });
 
-  test("fails with the error of what was done", async () => {
+  test("rejects with the error of the work", async () => {
     const broken = () => Promise.reject(new Error("broken"));
-    await expect(openState().alone(broken)).rejects.toThrow("broken");
+    await expect(openState().runExclusive(broken)).rejects.toThrow("broken");
   });
 });
 
-describe("A secret that is noted", () => {
-  test("is recognised, and is not to be found in the note", async () => {
-    const note = await new SecretHashes("horse battery").note();
+describe("A stored secret", () => {
+  test("is recognized by its hash, which does not contain it", async () => {
+    const note = await new SecretHasher("horse battery").hash();
     expect(JSON.stringify(note)).not.toMatch(/horse|battery/);
     expect(note).toMatchObject({
       salt: expect.stringMatching(/^[0-9a-f]{32}$/),
       hash: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
-    expect(await new SecretHashes("horse battery").isNoted(note)).toBe(true);
-    expect(await new SecretHashes("horse batterY").isNoted(note)).toBe(false);
-    expect(await new SecretHashes(undefined).isNoted(note)).toBe(false);
+    expect(await new SecretHasher("horse battery").matches(note)).toBe(true);
+    expect(await new SecretHasher("horse batterY").matches(note)).toBe(false);
+    expect(await new SecretHasher(undefined).matches(note)).toBe(false);
   });
 
-  test("has another salt each time", async () => {
-    expect(await new SecretHashes("horse").note()).not.toEqual(await new SecretHashes("horse").note());
+  test("has a different salt each time", async () => {
+    expect(await new SecretHasher("horse").hash()).not.toEqual(await new SecretHasher("horse").hash());
   });
 
-  test("may be none, or unknown", async () => {
-    expect(await new SecretHashes(undefined).note()).toBeNull();
-    expect(await new SecretHashes(undefined).isNoted(null)).toBe(true);
-    expect(await new SecretHashes("horse").isNoted(null)).toBe(false);
-    expect(await new SecretHashes(undefined).isNoted(undefined)).toBe(false);
+  test("may be absent or unknown", async () => {
+    expect(await new SecretHasher(undefined).hash()).toBeNull();
+    expect(await new SecretHasher(undefined).matches(null)).toBe(true);
+    expect(await new SecretHasher("horse").matches(null)).toBe(false);
+    expect(await new SecretHasher(undefined).matches(undefined)).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 import { StateFile } from "../../src/registration/state-file.ts";
 
-/** A process that notes some webhooks in a state file, one after the other. */
+/** Adds webhooks to a state file, one after the other. */
 const [path = "", hub = "", name, count] = process.argv.slice(2);
 const state = new StateFile({ path, hub });
 for (let index = 0; index < Number(count); index += 1) {

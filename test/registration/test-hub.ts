@@ -2,39 +2,44 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { HubClient, type Webhook, type WebhookRequest } from "../../src/client.ts";
+import {
+  HubClient,
+  type RegisterOptions,
+  type RegistrationReport,
+  register,
+  type Webhook,
+  type WebhookRequest,
+} from "../../src/client.ts";
 import type { EndpointOptions } from "../../src/index.ts";
 import { WebhooksServer } from "../../src/index.ts";
 import { LocalHub, type LocalHubOptions } from "../../src/local-hub.ts";
-import type { RegistrationReport } from "../../src/registration/reconcile.ts";
-import { type RegisterOptions, register } from "../../src/registration/register.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { baseUrl, urlOf } from "./addresses.ts";
 
-/** The secret of the servers here. It must appear in no file, report or message. */
+/** The secret of the test servers. It must appear in no file, report or message. */
 export const secret = "Planted-5ecret-60ad2c";
 
 export { baseUrl, urlOf };
 
-/** A folder that is gone after the test. */
+/** Creates a folder that is deleted after the test. */
 export function openFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-registration-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** What may happen to a request on its way to the Hub, or to its answer. */
-export type OnTheWay = (request: Request, send: (request: Request) => Promise<Response>) => Promise<Response>;
+/** Intercepts a request to the Hub. */
+export type Intercept = (request: Request, send: (request: Request) => Promise<Response>) => Promise<Response>;
 
-/** A local Hub with an owner's client, and a state file that is not there yet. */
-export class Scene {
+/** A local Hub with a client, and the path of a state file that does not exist yet. */
+export class TestHub {
   readonly hub: LocalHub;
   readonly state = join(openFolder(), ".hub-webhooks", "registrations.json");
-  /** `POST /path` of each request that the client has sent. */
+  /** The requests of the client, as `POST /path`. */
   readonly calls: string[] = [];
   readonly client: HubClient;
-  /** Everything passes, unless a test says otherwise. */
-  onTheWay: OnTheWay = (request, send) => send(request);
+  /** Forwards every request, unless a test replaces it. */
+  intercept: Intercept = (request, send) => send(request);
 
   constructor(hub: LocalHub) {
     this.hub = hub;
@@ -45,12 +50,12 @@ export class Scene {
       fetch: async (input, init) => {
         const request = new Request(input, init);
         this.calls.push(`${request.method} ${new URL(request.url).pathname.replace("/api/settings/webhooks", "…")}`);
-        return this.onTheWay(request, (sent) => fetch(sent));
+        return this.intercept(request, (sent) => fetch(sent));
       },
     });
   }
 
-  /** The requests that change something. */
+  /** The requests that are not reads. */
   get writes(): readonly string[] {
     return this.calls.filter((call) => !call.startsWith("GET "));
   }
@@ -63,7 +68,7 @@ export class Scene {
     return new HubClient({ endpoint: this.hub.url, token: "hf_local" }).webhooks.list();
   }
 
-  /** A webhook that somebody makes by hand. */
+  /** Creates a webhook by hand. */
   create(fields: Partial<WebhookRequest> = {}): Promise<Webhook> {
     const ordinary = { url: urlOf("by_hand"), watched: [{ type: "org" as const, name: "acme" }] };
     return new HubClient({ endpoint: this.hub.url, token: "hf_local" }).webhooks.create({
@@ -76,14 +81,14 @@ export class Scene {
   }
 }
 
-/** Opens a scene, which is closed when the test is over. */
-export async function openScene(options: LocalHubOptions = {}): Promise<Scene> {
+/** Opens a test Hub, which is closed after the test. */
+export async function openTestHub(options: LocalHubOptions = {}): Promise<TestHub> {
   const hub = await LocalHub.launch({ backoff: 5, attempts: 1, ...options });
   onTestFinished(() => hub.close());
-  return new Scene(hub);
+  return new TestHub(hub);
 }
 
-/** A server with these endpoints. */
+/** Creates a server with these endpoints. */
 export function serverOf(
   endpoints: Record<string, EndpointOptions>,
   options: { secret?: string | string[] | false } = { secret },

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { plainText } from "../../core/terminal-text.ts";
-import type { RegisterOptions } from "../../registration/register.ts";
+import type { RegisterOptions } from "../../registration/register-endpoints.ts";
 import { canAsk, confirm } from "../confirm.ts";
 import { examples } from "../examples.ts";
 import type { Invocation } from "../invocation.ts";
@@ -52,7 +52,7 @@ async function sync(
   const hub = await invocation.connect();
   const { findServerFile } = await import("../../server-file/find.ts");
   const { describeServerFile } = await import("../../server-file/server-process.ts");
-  const { registerSource } = await import("../../registration/register.ts");
+  const { registerEndpoints } = await import("../../registration/register-endpoints.ts");
   const source = await describeServerFile(findServerFile({ file }), { publicUrl: baseUrl });
   for (const { name, warnings } of source.endpoints) {
     for (const warning of warnings) output.say(`note: Endpoint ${name}: ${warning}`);
@@ -63,7 +63,7 @@ async function sync(
     );
   }
   const register = (changes: Partial<RegisterOptions> = {}) =>
-    registerSource(source, hub, { baseUrl, state, secret, removeSecret, prune, adopt, dryRun, ...changes });
+    registerEndpoints(source, hub, { baseUrl, state, secret, removeSecret, prune, adopt, dryRun, ...changes });
 
   if (mustAsk) {
     const { steps } = await register({ dryRun: true });
@@ -81,9 +81,9 @@ async function clean(invocation: Invocation, { dryRun = false, state }: SyncOpti
   const mustAsk = !dryRun && !invocation.isConfirmed;
   if (mustAsk) checkCanAsk(invocation, "sync --clean");
   const hub = await invocation.connect();
-  const { cleanUpTemporary } = await import("../../registration/sessions.ts");
+  const { deleteStaleWebhooks } = await import("../../registration/sessions.ts");
   const cleanUp = (onlyLooks: boolean) =>
-    cleanUpTemporary({
+    deleteStaleWebhooks({
       ...{ hub, state, dryRun: onlyLooks },
       onFailed: ({ id, error }) => {
         output.say(`error: ${id ?? "the webhooks"} could not be deleted. ${error.message}`);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { TemporaryWebhooks } from "../../../src/registration/temporary-webhooks.ts";
 import { root } from "../../e2e/root.ts";
-import { openFolder, openScene, type Scene, secret } from "../../registration/test-hub.ts";
+import { openFolder, openTestHub, secret, type TestHub } from "../../registration/test-hub.ts";
 import { binPath, CommandProcess } from "../command-process.ts";
 import { type RunOptions, type RunResult, runCommand } from "../run-command.ts";
 import { canMakeTerminal, startOnTerminal } from "../terminal.ts";
@@ -15,10 +15,10 @@ class Project {
   readonly folder = openFolder();
   readonly file = join(this.folder, "server.ts");
   readonly state = join(this.folder, "state.json");
-  readonly scene: Scene;
+  readonly testHub: TestHub;
 
-  constructor(scene: Scene) {
-    this.scene = scene;
+  constructor(testHub: TestHub) {
+    this.testHub = testHub;
     mkdirSync(join(this.folder, "node_modules"));
     symlinkSync(root, join(this.folder, "node_modules", "hub-webhooks"));
     this.write({ retrain: '{ watch: "dataset:me/data", scope: "repo.content" }' });
@@ -42,19 +42,19 @@ class Project {
 
   sync(words: string, options: Omit<RunOptions, "hub"> = {}): Promise<RunResult> {
     const argv = ["sync", this.file, "--base-url", baseUrl, "--state", this.state, ...words.split(" ").filter(Boolean)];
-    return runCommand(argv, { hub: this.scene.hub, ...options });
+    return runCommand(argv, { hub: this.testHub.hub, ...options });
   }
 
   clean(words: string): Promise<RunResult> {
     return runCommand(["sync", "--clean", "--state", this.state, ...words.split(" ").filter(Boolean)], {
-      hub: this.scene.hub,
+      hub: this.testHub.hub,
     });
   }
 
   /** Leaves a webhook behind, as a session does that is killed. */
   async leaveTemporary(): Promise<string> {
     const session = { id: "former", alive: { url: "http://127.0.0.1:9/alive", answer: "it lives" } };
-    const webhooks = await TemporaryWebhooks.open({ hub: this.scene.client, state: this.state, session });
+    const webhooks = await TemporaryWebhooks.open({ hub: this.testHub.client, state: this.state, session });
     const endpoint = { name: "tried", watched: [{ type: "org" as const, name: "acme" }], domains: ["repo" as const] };
     const { done } = await webhooks.sync({ endpoints: [endpoint], baseUrl, secret: null });
     return done[0]?.id ?? "";
@@ -62,19 +62,19 @@ class Project {
 }
 
 async function openProject(): Promise<Project> {
-  return new Project(await openScene());
+  return new Project(await openTestHub());
 }
 
 describe("hub-webhooks sync", () => {
   test("makes what is missing, says what it did, and has nothing to do the second time", async () => {
     const project = await openProject();
     const first = await project.sync("");
-    const [webhook] = await project.scene.webhooks();
+    const [webhook] = await project.testHub.webhooks();
     expect(webhook).toMatchObject({ url: `${baseUrl}/webhooks/retrain`, domains: ["repo"], secret });
     expect(first).toEqual({
       exitCode: 0,
       stdout: [
-        `Done on ${project.scene.hub.url}, server ${baseUrl}:`,
+        `Done on ${project.testHub.hub.url}, server ${baseUrl}:`,
         `+ retrain  ${webhook?.id}`,
         `    url      ${baseUrl}/webhooks/retrain`,
         "    watched  dataset:me/data",
@@ -86,7 +86,7 @@ describe("hub-webhooks sync", () => {
     });
     expect(await project.sync("")).toEqual({
       exitCode: 0,
-      stdout: `Nothing to do on ${project.scene.hub.url}, server ${baseUrl}.\n= 1 unchanged\n`,
+      stdout: `Nothing to do on ${project.testHub.hub.url}, server ${baseUrl}.\n= 1 unchanged\n`,
       stderr: "",
     });
   });
@@ -108,10 +108,10 @@ describe("hub-webhooks sync", () => {
     project.write({ retrain: '{ watch: "dataset:me/data" }' }, "{ secret: false }");
     const kept = await project.sync("");
     expect(kept).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("--remove-secret") });
-    expect(await project.scene.webhooks()).toMatchObject([{ secret }]);
+    expect(await project.testHub.webhooks()).toMatchObject([{ secret }]);
     const removed = await project.sync("--remove-secret");
     expect(removed).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("    secret   removed") });
-    expect(await project.scene.webhooks()).not.toMatchObject([{ secret: expect.anything() }]);
+    expect(await project.testHub.webhooks()).not.toMatchObject([{ secret: expect.anything() }]);
   });
 
   test("says what looks like a slip in the options of an endpoint", async () => {
@@ -131,9 +131,9 @@ describe("hub-webhooks sync", () => {
       old: '{ watch: "user:me" }',
     });
     await project.sync("");
-    const before = await project.scene.webhooks();
+    const before = await project.testHub.webhooks();
     const [retrain, paused, old] = before.map(({ id }) => id);
-    await project.scene.client.webhooks.disable(paused ?? "");
+    await project.testHub.client.webhooks.disable(paused ?? "");
     project.write({
       retrain: '{ watch: ["org:acme", "dataset:me/data"], domains: "discussion" }',
       paused: '{ watch: "user:me" }',
@@ -142,7 +142,7 @@ describe("hub-webhooks sync", () => {
     });
     const { exitCode, stdout, stderr } = await project.sync("--dry-run --prune");
     expect(stdout.split("\n")).toEqual([
-      `To be done on ${project.scene.hub.url}, server ${baseUrl}:`,
+      `To be done on ${project.testHub.hub.url}, server ${baseUrl}:`,
       `~ retrain  ${retrain}`,
       "    watched  dataset:me/data -> dataset:me/data, org:acme",
       "    domains  discussion, repo -> discussion",
@@ -154,12 +154,12 @@ describe("hub-webhooks sync", () => {
       "    domains  repo, discussion",
       "    secret   set",
       `- old  ${old}`,
-      "    delete: the endpoint is gone",
+      "    delete: the endpoint no longer exists",
       "",
     ]);
     expect(stderr).toMatch(/^note: Endpoint "quiet" does not say what to watch.*\n$/);
     expect(exitCode).toBe(0);
-    expect((await project.scene.webhooks()).map(({ watched }) => watched)).toEqual(
+    expect((await project.testHub.webhooks()).map(({ watched }) => watched)).toEqual(
       before.map(({ watched }) => watched),
     );
   });
@@ -178,11 +178,11 @@ describe("hub-webhooks sync", () => {
     const project = await openProject();
     const planned = await project.sync("--dry-run --format json");
     expect(JSON.parse(planned.stdout)).toMatchObject({
-      ...{ hub: project.scene.hub.url, baseUrl, dryRun: true, done: [], failed: [], left: [], unchanged: [] },
+      ...{ hub: project.testHub.hub.url, baseUrl, dryRun: true, done: [], failed: [], skipped: [], unchanged: [] },
       steps: [{ action: "create", endpoint: "retrain", watched: [{ type: "dataset", name: "me/data" }] }],
     });
     const { stdout } = await project.sync("--format quiet");
-    const [{ id } = { id: "" }] = await project.scene.webhooks();
+    const [{ id } = { id: "" }] = await project.testHub.webhooks();
     expect(stdout).toBe(`${id}\n`);
     const nothing = await project.sync("--format json");
     expect(JSON.parse(nothing.stdout)).toMatchObject({
@@ -199,7 +199,7 @@ describe("hub-webhooks sync", () => {
     await project.sync("");
     project.write({ retrain: '{ watch: "dataset:me/new" }', other: '{ watch: "user:me" }' });
     const argv = ["sync", project.file, "--base-url", baseUrl, "--state", project.state, "--endpoint"];
-    const { exitCode, stdout, stderr } = await runCommand([...argv, project.scene.hub.url, "--token", "hf_read"]);
+    const { exitCode, stdout, stderr } = await runCommand([...argv, project.testHub.hub.url, "--token", "hf_read"]);
     expect(exitCode).toBe(1);
     expect(stdout).toContain(", but not all:\n= 1 unchanged\n");
     expect(stderr).toMatch(/^error: retrain: updating its webhook failed\. .*may only read.*\n.*next run\.\n$/);
@@ -214,18 +214,18 @@ describe("hub-webhooks sync", () => {
     ];
     expect(runs.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
     expect(JSON.stringify(runs) + readFileSync(project.state, "utf8")).not.toMatch(/5ecret/);
-    expect(await project.scene.webhooks()).toMatchObject([{ secret: "another-5ecret" }]);
+    expect(await project.testHub.webhooks()).toMatchObject([{ secret: "another-5ecret" }]);
   });
 
   test("takes over with --adopt what was made by hand, and says so without", async () => {
     const project = await openProject();
-    const { id } = await project.scene.create({ url: `${baseUrl}/webhooks/retrain` });
+    const { id } = await project.testHub.create({ url: `${baseUrl}/webhooks/retrain` });
     const told = await project.sync("");
     expect(told).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^Nothing to do/) });
     expect(told.stderr).toMatch(new RegExp(`^note: Webhook ${id} .*--adopt.*\n$`));
     const { stdout } = await project.sync("--adopt");
     expect(stdout).toContain(`~ retrain  ${id}\n    taken over: it was not made here\n`);
-    expect(await project.scene.webhooks()).toMatchObject([{ id, secret }]);
+    expect(await project.testHub.webhooks()).toMatchObject([{ id, secret }]);
   });
 
   test("deletes with --prune only after a yes, or with --yes", async () => {
@@ -234,16 +234,16 @@ describe("hub-webhooks sync", () => {
     project.write({});
     const left = await project.sync("");
     expect(left).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("--prune") });
-    const calls = project.scene.calls.length;
+    const calls = project.testHub.calls.length;
     const asked = await project.sync("--prune");
     expect(asked).toMatchObject({ exitCode: 2, stdout: "", stderr: expect.stringMatching(/^error: .*--yes\.\n$/) });
-    expect(project.scene.calls.length).toBe(calls);
-    expect(await project.scene.webhooks()).toHaveLength(1);
+    expect(project.testHub.calls.length).toBe(calls);
+    expect(await project.testHub.webhooks()).toHaveLength(1);
     expect(await project.sync("--prune --yes")).toMatchObject({
       exitCode: 0,
       stdout: expect.stringContaining("\n- retrain"),
     });
-    expect(await project.scene.webhooks()).toEqual([]);
+    expect(await project.testHub.webhooks()).toEqual([]);
   });
 
   test.each([
@@ -252,24 +252,24 @@ describe("hub-webhooks sync", () => {
   ])("takes the public address from %s where none is given", async (_what, env, address) => {
     const project = await openProject();
     const argv = ["sync", project.file, "--state", project.state];
-    await runCommand(argv, { hub: project.scene.hub, env });
-    expect(await project.scene.webhooks()).toMatchObject([{ url: `${address}/webhooks/retrain` }]);
+    await runCommand(argv, { hub: project.testHub.hub, env });
+    expect(await project.testHub.webhooks()).toMatchObject([{ url: `${address}/webhooks/retrain` }]);
   });
 
   test("finds server.ts, and keeps its state in .hub-webhooks, in the folder where it runs", async () => {
-    const { folder, scene } = await openProject();
+    const { folder, testHub } = await openProject();
     const words = `cd "${folder}" && "${process.execPath}" "${binPath}" sync --base-url ${baseUrl}`;
-    const env = { HF_ENDPOINT: scene.hub.url, HF_TOKEN: "hf_local" };
+    const env = { HF_ENDPOINT: testHub.hub.url, HF_TOKEN: "hf_local" };
     const { exitCode, stderr } = await new CommandProcess("sh", ["-c", words], env).ended;
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    expect(await scene.webhooks()).toHaveLength(1);
-    expect(readFileSync(join(folder, ".hub-webhooks", "registrations.json"), "utf8")).toContain(scene.hub.url);
+    expect(await testHub.webhooks()).toHaveLength(1);
+    expect(readFileSync(join(folder, ".hub-webhooks", "registrations.json"), "utf8")).toContain(testHub.hub.url);
     expect(readFileSync(join(folder, ".hub-webhooks", ".gitignore"), "utf8")).toBe("*\n");
   });
 
   test.each([
     ["no public address", ["sync", "server.ts"], "give its public address"],
-    ["an address with a query", ["sync", "FILE", "--base-url", "https://bot.example/?a"], "is not usable"],
+    ["an address with a query", ["sync", "FILE", "--base-url", "https://bot.example/?a"], "(--base-url, baseUrl in code) is invalid"],
     ["a secret to set and to remove", ["sync", "FILE", "--base-url", baseUrl, "--remove-secret"], "removeSecret"],
     ["an empty secret", ["sync", "FILE", "--base-url", baseUrl, "--secret-stdin"], "The secret is empty"],
     ["a file beside --clean", ["sync", "server.ts", "--clean", "--prune"], "the file and --prune are of no use"],
@@ -277,11 +277,11 @@ describe("hub-webhooks sync", () => {
   ])("is used wrongly with %s: exit code 2", async (_what, argv, told) => {
     const project = await openProject();
     const words = argv.map((word) => (word === "FILE" ? project.file : word));
-    const { exitCode, stdout, stderr } = await runCommand(words, { hub: project.scene.hub });
+    const { exitCode, stdout, stderr } = await runCommand(words, { hub: project.testHub.hub });
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toMatch(/^error: .*\n$/);
     expect(stderr).toContain(told);
-    expect(project.scene.calls).toEqual([]);
+    expect(project.testHub.calls).toEqual([]);
   });
 
   test("says what is wrong with the file, and writes nothing", async () => {
@@ -290,14 +290,14 @@ describe("hub-webhooks sync", () => {
     const { exitCode, stderr } = await project.sync("");
     expect(exitCode).not.toBe(0);
     expect(stderr).toContain('Did you mean "dataset"?');
-    expect(await project.scene.webhooks()).toEqual([]);
+    expect(await project.testHub.webhooks()).toEqual([]);
   });
 
   test("says so where the state file is none", async () => {
     const project = await openProject();
     writeFileSync(project.state, "{}");
     expect(await project.sync("")).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("--state") });
-    expect(await project.scene.webhooks()).toEqual([]);
+    expect(await project.testHub.webhooks()).toEqual([]);
   });
 });
 
@@ -311,13 +311,13 @@ describe("hub-webhooks sync --clean", () => {
       stdout: `id\tendpoint\turl\tstate\n${id}\ttried\t${baseUrl}/webhooks/tried\tto be deleted\n`,
       stderr: "",
     });
-    expect(await project.scene.webhooks()).toHaveLength(2);
+    expect(await project.testHub.webhooks()).toHaveLength(2);
     const { exitCode, stdout } = await project.clean("--yes --format json");
     expect({ exitCode, removed: JSON.parse(stdout) }).toEqual({
       exitCode: 0,
       removed: [{ id, endpoint: "tried", url: `${baseUrl}/webhooks/tried`, deleted: true }],
     });
-    expect((await project.scene.webhooks()).map(({ url }) => url)).toEqual([`${baseUrl}/webhooks/retrain`]);
+    expect((await project.testHub.webhooks()).map(({ url }) => url)).toEqual([`${baseUrl}/webhooks/retrain`]);
     expect(await project.clean("--yes")).toEqual({
       exitCode: 0,
       stdout: "",
@@ -328,7 +328,7 @@ describe("hub-webhooks sync --clean", () => {
   test("tells what it cannot delete: exit code 1", async () => {
     const project = await openProject();
     const id = await project.leaveTemporary();
-    const argv = ["sync", "--clean", "--yes", "--state", project.state, "--endpoint", project.scene.hub.url];
+    const argv = ["sync", "--clean", "--yes", "--state", project.state, "--endpoint", project.testHub.hub.url];
     const { exitCode, stderr } = await runCommand([...argv, "--token", "hf_read"]);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(new RegExp(`^error: ${id} could not be deleted\\. .*\n$`));
@@ -345,11 +345,11 @@ describe.runIf(canMakeTerminal)("hub-webhooks sync on a terminal", () => {
     await project.sync("");
     project.write({});
     const words = `sync "${project.file}" --base-url ${baseUrl} --state "${project.state}" --prune`;
-    const command = startOnTerminal(words, project.scene.hub);
+    const command = startOnTerminal(words, project.testHub.hub);
     await command.says(/Delete webhook \w+ of retrain/);
     command.stdin.write(key);
     expect(await command.ended).toMatchObject({ exitCode, stdout: expect.stringContaining(told) });
-    expect(await project.scene.webhooks()).toHaveLength(remaining);
+    expect(await project.testHub.webhooks()).toHaveLength(remaining);
   });
 
   test.each([
@@ -358,10 +358,10 @@ describe.runIf(canMakeTerminal)("hub-webhooks sync on a terminal", () => {
   ])("asks before it cleans up: %s", async (key, remaining) => {
     const project = await openProject();
     const id = await project.leaveTemporary();
-    const command = startOnTerminal(`sync --clean --state "${project.state}"`, project.scene.hub);
+    const command = startOnTerminal(`sync --clean --state "${project.state}"`, project.testHub.hub);
     await command.says(new RegExp(`Delete webhook ${id} of tried`));
     command.stdin.write(key);
     expect(await command.ended).toMatchObject({ exitCode: remaining });
-    expect(await project.scene.webhooks()).toHaveLength(remaining);
+    expect(await project.testHub.webhooks()).toHaveLength(remaining);
   });
 });

@@ -1,6 +1,5 @@
 import { plainText } from "../../../core/terminal-text.ts";
-import type { RegistrationReport } from "../../../registration/reconcile.ts";
-import type { FieldChange, RegistrationStep } from "../../../registration/report.ts";
+import type { FieldChange, RegistrationReport, RegistrationStep } from "../../../registration/report.ts";
 import type { Output } from "../../output.ts";
 
 /** Writes what was done, or would be: as a diff for people, as JSON, or the ids alone. */
@@ -14,7 +13,7 @@ export function writeReport(output: Output, report: RegistrationReport, { dryRun
     const json = { ...report, dryRun, failed };
     output.result({ json, quiet: steps.flatMap(({ id }) => id ?? []), columns: [], rows: [] });
   }
-  for (const { message } of report.left) output.say(`note: ${message}`);
+  for (const { message } of report.skipped) output.say(`note: ${message}`);
   for (const { step, error } of report.failed) {
     output.say(`error: ${step.endpoint}: ${failedVerb[step.action]} failed. ${error.message}`);
   }
@@ -62,11 +61,11 @@ function detailsOf(step: RegistrationStep): readonly string[] {
     case "update":
       return [...(step.isAdopted ? ["taken over: it was not made here"] : []), ...step.changes.map(changeLine)];
     case "enable":
-      return [`enable: ${step.why}`];
+      return [`enable: ${step.reason}`];
     case "re-enable":
-      return [`enable again: ${step.why}`, ...(step.remedy === undefined ? [] : [step.remedy])];
+      return [`enable again: ${step.reason}`, ...(step.remedy === undefined ? [] : [step.remedy])];
     case "delete":
-      return [`delete: ${step.why}`];
+      return [`delete: ${step.reason}`];
   }
 }
 
