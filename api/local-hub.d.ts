@@ -1,4 +1,5 @@
 import * as z from "zod";
+import "zod/mini";
 /**
  * Every error code of this package, with its cause and fix. Branch on codes, never on messages.
  *
@@ -233,55 +234,55 @@ declare const job: z.ZodObject<{
 type Job = z.output<typeof job>;
 /** Where a job is on its way. */
 type JobStage = (typeof jobStages)[number];
-/** A delivery that an event has led to, and how its latest attempt went. */
+/** A delivery that an event caused, with the result of its latest attempt. */
 interface HubDelivery {
   webhookId: string;
-  /** The `Webhook-Id`: kept on retries and replays. */
+  /** The `Webhook-Id` header: the same on retries and replays. */
   deliveryId: string;
-  /** The log entry of its latest attempt; where there was none yet, the one that its first will make. */
+  /** Log entry of the latest attempt; before the first attempt, the entry that it will create. */
   logId: string;
-  /** Where it goes, without the secret that a URL may hold; for a job, where the local Hub tells of it. */
+  /** Target URL with its secrets masked; for a job, the URL under which the local Hub lists it. */
   url: string;
-  /** How often it was tried so far. */
+  /** Number of attempts so far. */
   attempts: number;
-  /** HTTP status of the latest attempt; `null` when there was no answer, or none yet. */
+  /** HTTP status of the latest attempt; `null` without a response. */
   status: number | null;
-  /** Milliseconds that the latest attempt took; `null` before there was one. */
+  /** Duration of the latest attempt in milliseconds; `null` before the first attempt. */
   durationMs: number | null;
-  /** What was answered, as text, its first 2,000 characters; `null` when there was no answer. */
+  /** The first 2,000 characters of the response body; `null` without a response. */
   answer: string | null;
-  /** Why the latest attempt was no success, for a person; `null` when it was one, and before there was one. */
+  /** Why the latest attempt failed, for people to read; `null` if it succeeded and before the first attempt. */
   error: string | null;
 }
-/** One attempt at a delivery, as the log of a webhook keeps it. */
+/** One attempt at a delivery, as the log of a webhook records it. */
 interface LogEntry {
   logId: string;
-  /** The `Webhook-Id`: the same on retries and replays. */
+  /** The `Webhook-Id` header: the same on retries and replays. */
   deliveryId: string;
-  /** Number of the attempt, from 1; a replay goes on counting. */
+  /** Number of the attempt, from 1. Replays are counted too. */
   attempt: number;
-  /** When it began (ISO 8601). */
+  /** When the attempt started (ISO 8601). */
   at: string;
   durationMs: number;
-  /** Where it went, without the secret that a URL may hold. */
+  /** Target URL with its secrets masked. */
   url: string;
-  /** HTTP status of the answer; `null` when there was none. */
+  /** HTTP status of the response; `null` without a response. */
   status: number | null;
-  /** The header with the secret holds `***`. */
+  /** The secret header is masked as `***`. */
   request: {
     headers: Record<string, string>;
     body: string;
   };
-  /** What was read of the answer, at most 64 kB. */
+  /** The response, with at most 64 KiB of its body. */
   response: {
     headers: Record<string, string>;
     body: string;
     truncated: boolean;
   } | null;
-  /** Why it was no success, for a person; `null` when it was one. */
+  /** Why the attempt failed, for people to read; `null` if it succeeded. */
   error: string | null;
 }
-/** What a local Hub is told to let happen: which repository, what, and any field of the payload. */
+/** An event to trigger: the repository, the event, and any further field of the payload. */
 declare const eventRequest: z.ZodObject<{
   repo: z.ZodObject<{
     name: z.ZodString;
@@ -312,9 +313,9 @@ declare const eventRequest: z.ZodObject<{
   }, z.core.$strict>>>;
 }, z.core.$loose>;
 /**
- * Something that happens on a repository: its `repo {type, name}`, its `event {scope, action}`, and any further field
- * of the payload; what is left out is filled from what the local Hub knows. `edits` are applied to the payload last of
- * all, also to what the local Hub decides, and change nothing else: not what happens, and not who is told.
+ * An event on a repository: its `repo {type, name}`, its `event {scope, action}`, and any further field of the payload.
+ * The local Hub fills in the fields that you leave out. `edits` are applied to the payload last, over everything else;
+ * they change neither the repository nor which webhooks fire.
  */
 type HubEvent = z.input<typeof eventRequest>;
 /** Milliseconds per unit of a {@link Duration}. */
@@ -355,32 +356,32 @@ interface Logger {
   /** Creates a logger that adds `bindings` to each line. */
   child(bindings: Record<string, unknown>): Logger;
 }
-/** How to start a local Hub. */
+/** Options of {@link LocalHub.launch}. */
 interface LocalHubOptions {
-  /** Default 0: any free one. */
+  /** Default 0: any free port. */
   port?: number;
-  /** A SQLite file in which everything survives a restart. Default: in memory, and gone with the process. */
+  /** SQLite file that keeps all data across restarts. Default: in memory. */
   state?: string;
   /** Runs the commands of jobs as local processes. Default `false`: jobs are only recorded. */
   runJobs?: boolean;
-  /** Delivers to other machines too. Default `false`: to this one only. */
+  /** Delivers to other machines too. Default `false`: only to this one. */
   allowRemote?: boolean;
-  /** How often a delivery is tried. Default 3. */
+  /** Attempts per delivery. Default 3. */
   attempts?: number;
-  /** What passes before the second attempt; it doubles with each further one. Default `"500ms"`. */
+  /** Time before the second attempt, doubled before each further one. Default `"500ms"`. */
   backoff?: Duration;
-  /** How long a receiver may take for a whole answer. Default `"30s"`, as on the Hub. */
+  /** Time for the whole response of a receiver. Default `"30s"`, as on the Hub. */
   timeout?: Duration;
-  /** How many deliveries in a row may fail, each with all its attempts, until the webhook is suspended. Default 5. */
+  /** Consecutive failed deliveries after which a webhook is suspended. Default 5. */
   suspendAfter?: number;
-  /** How often a webhook fires in 24 hours. Default 1000, as on the Hub; `Infinity` for no limit. */
+  /** Triggers of a webhook per 24 hours. Default 1000, as on the Hub; `Infinity` for no limit. */
   triggersPerDay?: number;
-  /** Told of each delivery. Default: nobody is. */
+  /** Logs each delivery. Default: no log. */
   logger?: Logger;
 }
 /**
- * A Hub of your own, on this machine: it serves the Hub's API, lets events happen and delivers them, without
- * an account and without the internet.
+ * A Hub on this machine: it serves the webhooks API, triggers events and delivers them, without an account and without
+ * internet access.
  *
  * @example
  * ```ts
@@ -392,9 +393,8 @@ interface LocalHubOptions {
  */
 export declare class LocalHub {
   #private;
-  /** Its address, without a trailing slash: what `HF_ENDPOINT` is to be. */
+  /** Address without a trailing slash, for `HF_ENDPOINT`. */
   readonly url: string;
-  /** The port of that address. */
   readonly port: number;
   private constructor();
   /**
@@ -404,32 +404,31 @@ export declare class LocalHub {
    */
   static launch(options?: LocalHubOptions): Promise<LocalHub>;
   /**
-   * Lets somebody push to a repository, which is made if there is none, and waits until every delivery of that has
-   * succeeded or is given up. `fields` are laid over the payload.
+   * Triggers a push to a repository and waits until every delivery has succeeded or failed its last attempt. Creates
+   * the repository if necessary. `fields` override fields of the payload.
    *
-   * @throws `ARGUMENT_INVALID`; `CLOSING` once it is closed.
+   * @throws `ARGUMENT_INVALID`; `CLOSING` after it was closed.
    */
   push(repo: HubEvent["repo"], fields?: Omit<Partial<HubEvent>, "repo" | "event">): Promise<HubDelivery[]>;
   /**
-   * Lets any event happen, and waits until every delivery of it has succeeded or is given up. Its `edits` change the
-   * payload alone, as it is sent.
+   * Triggers an event and waits until every delivery has succeeded or failed its last attempt.
    *
-   * @throws `ARGUMENT_INVALID`; `CLOSING` once it is closed.
+   * @throws `ARGUMENT_INVALID`; `CLOSING` after it was closed.
    * @example
    * ```ts
    * await hub.trigger({ repo: { type: "model", name: "me/net" }, event: { scope: "discussion", action: "create" } });
    * ```
    */
   trigger(event: HubEvent): Promise<HubDelivery[]>;
-  /** The log of a webhook, newest first: its latest hundred attempts. */
+  /** Returns the latest 100 attempts of a webhook, newest first. */
   deliveries(webhookId: string): LogEntry[];
-  /** The jobs that webhooks have started, newest first. */
+  /** Returns the jobs that webhooks have started, newest first. */
   jobs(): Job[];
-  /** Forgets all that has happened since it was new: webhooks, deliveries, jobs, and every change. */
+  /** Restores the initial state: deletes webhooks, deliveries, jobs and all changes. */
   reset(): void;
-  /** Stops serving and delivering and ends the jobs that run. What is still to be delivered is kept in the state file. */
+  /** Stops serving and delivering, and cancels running jobs. A state file keeps the pending deliveries. */
   close(): Promise<void>;
-  /** The same as {@link close}. */
+  /** Calls {@link close}. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 export type { HubDelivery, HubEvent, Job, JobStage, LocalHubOptions, LogEntry };
