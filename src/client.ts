@@ -37,9 +37,9 @@ export type { HubPapers, PaperClaim, PaperClaimResult } from "./hub/papers.ts";
 export type { OrganizationRole, RepoId } from "./hub/schemas.ts";
 export type { HubSettings, McpSettings, NotificationSettingsChange, WatchChange, WatchItem } from "./hub/settings.ts";
 export type { WebhookChanges } from "./hub/webhooks/changes.ts";
-export type { Watched, Webhook, WebhookRequest } from "./hub/webhooks/schemas.ts";
+export type { Webhook, WebhookRequest } from "./hub/webhooks/schemas.ts";
 export type { HubWebhooks } from "./hub/webhooks/webhooks.ts";
-export type { WatchedType, WebhookDomain } from "./payload/watch.ts";
+export type { Watched, WatchedType, WebhookDomain } from "./payload/watch.ts";
 export { register } from "./registration/register.ts";
 export type { RegisterOptions } from "./registration/register-endpoints.ts";
 export type {

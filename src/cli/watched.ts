@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from "commander";
 import { suggest } from "../core/option-error.ts";
 import {
+  type KnownWatched,
   parseDomain,
   parseWatch,
-  type WatchedThing,
   type WebhookDomain,
   watchedTypes,
   webhookDomains,
@@ -24,7 +24,7 @@ export const allDomains: readonly WebhookDomain[] = webhookDomains;
  * collectWatched("dataset:me/data", undefined); // [{ type: "dataset", name: "me/data" }]
  * ```
  */
-export function collectWatched(text: string, before: readonly WatchedThing[] | undefined): readonly WatchedThing[] {
+export function collectWatched(text: string, before: readonly KnownWatched[] | undefined): readonly KnownWatched[] {
   const watched = parseWatch(text);
   if ("type" in watched) return [...(before ?? []), watched];
   if (looksLikeId(text)) {

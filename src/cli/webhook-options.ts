@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
-import type { Watched, WebhookRequest } from "../hub/webhooks/schemas.ts";
-import type { WebhookDomain } from "../payload/watch.ts";
+import type { WebhookRequest } from "../hub/webhooks/schemas.ts";
+import type { Watched, WebhookDomain } from "../payload/watch.ts";
 import { readJob, readSecret } from "./read-input.ts";
 import type { Shell } from "./shell.ts";
 import { collectDomain, collectWatched, watchedTypeNames } from "./watched.ts";

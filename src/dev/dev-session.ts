@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { messageOf } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
 import { maskUrl } from "../core/urls.ts";
-import type { WatchedThing } from "../payload/watch.ts";
+import type { KnownWatched } from "../payload/watch.ts";
 import { dashboardPath } from "../receiver/dashboard/serve.ts";
 import { webhooksPath } from "../receiver/delivery-request.ts";
 import type { TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
@@ -332,7 +332,7 @@ class Session implements DevSession {
     return this.#plan.inbox ?? devInboxUrl(door?.port ?? usualPort);
   }
 
-  #watchOf(endpoint: ServerDescription["endpoints"][number]): readonly WatchedThing[] {
+  #watchOf(endpoint: ServerDescription["endpoints"][number]): readonly KnownWatched[] {
     if (endpoint.watch.length > 0) return endpoint.watch;
     if (this.#plan.watch) return this.#plan.watch;
     return this.#plan.isReal ? [] : watchByDefault(endpoint);

@@ -1,5 +1,5 @@
 import { accountKind, localUser } from "../local-hub/accounts.ts";
-import { parseWatch, type WatchedThing } from "../payload/watch.ts";
+import { type KnownWatched, parseWatch } from "../payload/watch.ts";
 import type { EndpointDetails } from "../receiver/server-details.ts";
 
 /**
@@ -12,8 +12,8 @@ import type { EndpointDetails } from "../receiver/server-details.ts";
  * // [{ type: "dataset", name: "me/data" }, { type: "org", name: "acme" }]
  * ```
  */
-export function watchByDefault({ repos }: Pick<EndpointDetails, "repos">): readonly WatchedThing[] {
-  const named = repos.flatMap((repo): readonly WatchedThing[] => {
+export function watchByDefault({ repos }: Pick<EndpointDetails, "repos">): readonly KnownWatched[] {
+  const named = repos.flatMap((repo): readonly KnownWatched[] => {
     const [, type = "", owner = "", name = ""] = /^([^:]+):([^/]+)\/(.+)$/.exec(repo) ?? [];
     if (owner === "" || owner.includes("*")) return [];
     if (`${type}${name}`.includes("*")) return [{ type: accountKind(owner) ?? "user", name: owner }];

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { toMilliseconds } from "../core/duration.ts";
 import { optionError } from "../core/option-error.ts";
-import { parseWatch, type WatchedThing } from "../payload/watch.ts";
+import { type KnownWatched, parseWatch } from "../payload/watch.ts";
 import { findServerFile } from "../server-file/find.ts";
 import type { SessionSecret } from "../server-file/server-process.ts";
 import type { StartDevOptions } from "./dev-options.ts";
@@ -23,7 +23,7 @@ export interface SessionPlan {
   /** URL of the session's inbox; `undefined`: {@link devInboxUrl}. */
   inbox: string | undefined;
   /** What to watch for endpoints that do not say; `undefined`: nobody has said that either. */
-  watch: readonly WatchedThing[] | undefined;
+  watch: readonly KnownWatched[] | undefined;
   repairMs: number;
 }
 
@@ -70,7 +70,7 @@ export function planSession(options: StartDevOptions): SessionPlan {
   };
 }
 
-function readWatch(watch: string): WatchedThing {
+function readWatch(watch: string): KnownWatched {
   const parsed = parseWatch(watch);
   if ("problem" in parsed) throw optionError(`Option "watch": ${parsed.problem}`);
   return parsed;

@@ -1,12 +1,12 @@
 import { coversScope } from "../payload/scope.ts";
-import type { WatchedThing } from "../payload/watch.ts";
+import type { KnownWatched } from "../payload/watch.ts";
 import type { EndpointDetails } from "../receiver/server-details.ts";
 
 /** What a suggestion is made from. */
 export interface SuggestedTriggerOptions {
   endpoint: Pick<EndpointDetails, "repos" | "scopes">;
   /** What its webhook watches. */
-  watched: readonly WatchedThing[];
+  watched: readonly KnownWatched[];
 }
 
 /** What `trigger` sends when nobody says. */
@@ -30,7 +30,7 @@ export function suggestTrigger({ endpoint, watched }: SuggestedTriggerOptions): 
   return [repoFor(first, repos), ...(isHeard ? [] : ["--scope", scopes[0] ?? usualScope])];
 }
 
-function repoFor({ type, name }: WatchedThing, repos: readonly string[]): string {
+function repoFor({ type, name }: KnownWatched, repos: readonly string[]): string {
   if (type !== "user" && type !== "org") return `${type}:${name}`;
   const [wantedType = "", wantedName = ""] = repos[0]?.split(":") ?? [];
   const repoType = wantedType === "" || wantedType.includes("*") ? "dataset" : wantedType;

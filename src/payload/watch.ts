@@ -4,7 +4,7 @@ import { suggest } from "../core/option-error.ts";
 
 /** What a webhook can watch: a repository of a type, or all repositories of a user or an organization. */
 export const watchedTypes = ["model", "dataset", "space", "bucket", "kernel", "user", "org"] as const;
-/** What a webhook can watch. */
+/** The type of something that a webhook watches: a type of repository, a user or an organization. */
 export type WatchedType = (typeof watchedTypes)[number];
 
 /** The events that a webhook can subscribe to: changes of the repository, or of its discussions. */
@@ -12,14 +12,19 @@ export const webhookDomains = ["repo", "discussion"] as const;
 /** The events that a webhook can subscribe to. */
 export type WebhookDomain = (typeof webhookDomains)[number];
 
-/** A repository, user or organization to watch, as `type:name`: `"dataset:me/data"`, `"org:acme"`. */
+/** A repository, user or organization to watch, as `type:name`: `"dataset:me/data"`, `"org:acme"`. {@link Watched} is the same as an object. */
 export type Watch = `${WatchedType}:${string}`;
 
-/** A repository, user or organization that a webhook watches. */
-export interface WatchedThing {
-  type: WatchedType;
+/** A repository, user or organization that a webhook watches, as in `{ type: "dataset", name: "me/data" }`. */
+export interface Watched<Type extends string = WatchedType | (string & {})> {
+  /** A {@link WatchedType}, or a type that the Hub added after this release. */
+  type: Type;
+  /** The name of the repository (`owner/name`), the user or the organization. */
   name: string;
 }
+
+/** A {@link Watched} of a type that this release lists. */
+export type KnownWatched = Watched<WatchedType>;
 
 /**
  * Parses `type:name`. Returns a problem to show to the user if it is invalid.
@@ -30,7 +35,7 @@ export interface WatchedThing {
  * parseWatch("datset:me/data"); // { problem: 'Unknown type "datset". Did you mean "dataset"? …' }
  * ```
  */
-export function parseWatch(text: string): WatchedThing | { problem: string } {
+export function parseWatch(text: string): KnownWatched | { problem: string } {
   const colon = text.indexOf(":");
   if (colon === -1) return { problem: 'Use type:name, as in "model:me/my-model" or "org:my-org".' };
   const type = text.slice(0, colon);

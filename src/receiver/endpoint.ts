@@ -11,7 +11,7 @@ import { createFilter, type Filter, type FilterOptions, lintFilter } from "../pa
 import { parsePayload, payloadInvalid } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
 import type { PayloadOf } from "../payload/scope.ts";
-import type { Watch, WatchedThing, WebhookDomain } from "../payload/watch.ts";
+import type { KnownWatched, Watch, WebhookDomain } from "../payload/watch.ts";
 import { EndpointActivity } from "./activity.ts";
 import { readDomains, readWatch } from "./watching.ts";
 
@@ -106,7 +106,7 @@ export interface Endpoint {
   /** Its filter for repositories, as it was written; empty: every one. */
   readonly repos: readonly string[];
   /** What its webhook is to watch; empty: nobody has said. */
-  readonly watch: readonly WatchedThing[];
+  readonly watch: readonly KnownWatched[];
   /** What its webhook is to be told of. */
   readonly domains: readonly WebhookDomain[];
   /** Whether the body has to be JSON. */

@@ -1,5 +1,5 @@
 import type { Outcome } from "../payload/delivery.ts";
-import type { WatchedThing, WebhookDomain } from "../payload/watch.ts";
+import type { KnownWatched, WebhookDomain } from "../payload/watch.ts";
 
 /**
  * The name of the method by which tools ask a server what there is to know. Registered for the whole process, so that
@@ -11,7 +11,7 @@ export const serverDetails: unique symbol = Symbol.for("hub-webhooks.serverDetai
 export interface EndpointDetails {
   readonly name: string;
   /** What its webhook watches; empty: nobody has said. */
-  readonly watch: readonly WatchedThing[];
+  readonly watch: readonly KnownWatched[];
   /** What its webhook is told of. */
   readonly domains: readonly WebhookDomain[];
   /** Its filter for repositories, as it was written. */

@@ -1,13 +1,13 @@
 import { optionError, suggest } from "../core/option-error.ts";
 import { coversScope } from "../payload/scope.ts";
-import { parseDomain, parseWatch, type WatchedThing, type WebhookDomain, webhookDomains } from "../payload/watch.ts";
+import { type KnownWatched, parseDomain, parseWatch, type WebhookDomain, webhookDomains } from "../payload/watch.ts";
 
 /**
  * Reads the option `watch` of an endpoint: what its webhook is to watch, each thing once.
  *
  * @throws `OPTION_INVALID`, which says what to write.
  */
-export function readWatch(option: string | readonly string[] | undefined): readonly WatchedThing[] {
+export function readWatch(option: string | readonly string[] | undefined): readonly KnownWatched[] {
   if (option === undefined) return [];
   const watch = textsOf(option).map((text) => {
     const watched = parseWatch(text);

@@ -1,5 +1,5 @@
 import type { HubError } from "../core/errors.ts";
-import type { WatchedThing, WebhookDomain } from "../payload/watch.ts";
+import type { KnownWatched, WebhookDomain } from "../payload/watch.ts";
 
 /** The result of a registration, or its preview in a dry run. */
 export interface RegistrationReport {
@@ -27,7 +27,7 @@ export interface DesiredWebhook {
   /** Name of the endpoint. */
   endpoint: string;
   url: string;
-  watched: readonly WatchedThing[];
+  watched: readonly KnownWatched[];
   domains: readonly WebhookDomain[];
 }
 

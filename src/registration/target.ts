@@ -1,8 +1,7 @@
 import type { Webhook } from "../hub/webhooks/schemas.ts";
+import type { Watched } from "../payload/watch.ts";
 import type { DesiredWebhook } from "./report.ts";
 import type { WebhookTarget } from "./state-file.ts";
-
-type Watched = readonly { readonly type: string; readonly name: string }[];
 
 /** Returns the fields of a webhook that define what is delivered where. A webhook that runs a job has no URL. */
 export function targetOf({ url = "", watched, domains }: Webhook | DesiredWebhook): WebhookTarget {
@@ -20,7 +19,7 @@ function normalize(url: string): string {
 }
 
 /** Whether both lists watch the same things, in any order. */
-export function isSameWatched(one: Watched, other: Watched): boolean {
+export function isSameWatched(one: readonly Watched[], other: readonly Watched[]): boolean {
   return isSameSet(formatWatched(one), formatWatched(other));
 }
 
@@ -30,6 +29,6 @@ export function isSameSet(one: readonly string[], other: readonly string[]): boo
 }
 
 /** Formats watched things as `type:name`. */
-export function formatWatched(watched: Watched): readonly string[] {
+export function formatWatched(watched: readonly Watched[]): readonly string[] {
   return watched.map(({ type, name }) => `${type}:${name}`);
 }

@@ -1,6 +1,6 @@
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import type { WatchedThing, WebhookDomain } from "../payload/watch.ts";
+import type { KnownWatched, WebhookDomain } from "../payload/watch.ts";
 import { reconcile } from "./reconcile.ts";
 import type { RegistrationReport } from "./report.ts";
 import { deleteSessionWebhooks, type FailedDeletion, validateSession } from "./sessions.ts";
@@ -11,7 +11,7 @@ import { validateBaseUrl, validateSecret } from "./validate.ts";
 /** An endpoint with a temporary webhook. */
 export interface TemporaryEndpoint {
   readonly name: string;
-  readonly watched: readonly WatchedThing[];
+  readonly watched: readonly KnownWatched[];
   readonly domains: readonly WebhookDomain[];
 }
 

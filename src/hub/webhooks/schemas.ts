@@ -91,8 +91,6 @@ export const webhookUpdate = z
 export type Webhook = z.output<typeof webhook>;
 /** A webhook to create: with exactly one of `url`, `job` and `jobSourceId`. */
 export type WebhookRequest = z.input<typeof webhookRequest>;
-/** One thing that a webhook watches. */
-export type Watched = WebhookRequest["watched"][number];
 /** What update accepts: the whole webhook; without a target, the one that it has stays. */
 export type WebhookUpdate = z.input<typeof webhookUpdate>;
 

@@ -5,7 +5,7 @@ import { plainJson } from "../../../core/terminal-text.ts";
 import type { DevEvent } from "../../../dev/dev-event.ts";
 import type { StartDevOptions } from "../../../dev/dev-options.ts";
 import { type DevSession, startDev } from "../../../dev/dev-session.ts";
-import type { WatchedThing } from "../../../payload/watch.ts";
+import type { KnownWatched } from "../../../payload/watch.ts";
 import { findServerFile } from "../../../server-file/find.ts";
 import type { ProviderName } from "../../../tunnel/tunnel.ts";
 import { canAsk, confirm } from "../../confirm.ts";
@@ -26,7 +26,7 @@ export interface DevCommandOptions {
   tunnelHost?: string;
   subdomain?: string;
   publicUrl?: string;
-  watch?: readonly WatchedThing[];
+  watch?: readonly KnownWatched[];
   state?: string;
   inbox?: string;
   create?: boolean;
