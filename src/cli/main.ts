@@ -130,7 +130,7 @@ function parseToken(token: string): string {
 const wrongUsageCodes: ReadonlySet<string> = new Set([
   "ARGUMENT_INVALID",
   "OPTION_INVALID",
-  "TOKEN_INVALID",
+  "HUB_TOKEN_INVALID",
   "VALUE_UNREADABLE",
 ]);
 

@@ -8,8 +8,8 @@ import { listenFrom } from "./next-free-port.ts";
 /** The port of `hub-webhooks hub`. */
 export const usualHubPort = 5050;
 
-/** Whoever ends a session does not wait for minutes; and what fails meanwhile is tried again by the session itself. */
-const patience = { timeout: "10s", retries: 1 } as const;
+/** Short, so that a session stops quickly. The session itself retries what fails. */
+const sessionLimits = { timeout: "10s", attempts: 2 } as const;
 
 /** The Hub of a session. */
 export interface DevHub {
@@ -29,13 +29,13 @@ export interface DevHubOptions extends Pick<StartDevOptions, "hub" | "hubPort" |
 /**
  * Finds the real Hub, or starts a local one.
  *
- * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `OPTION_INVALID`; `TOKEN_MISSING`, `HUB_UNAUTHORIZED` and whatever else keeps
+ * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `OPTION_INVALID`; `HUB_TOKEN_MISSING`, `HUB_UNAUTHORIZED` and whatever else keeps
  * the real one from listing webhooks.
  */
 export async function openDevHub(options: DevHubOptions): Promise<DevHub> {
   if (options.hub === "real") {
     const { token, endpoint, signal } = options;
-    const client = new HubClient({ token, endpoint, ...patience });
+    const client = new HubClient({ token, endpoint, ...sessionLimits });
     // A token that is missing or wrong is told before anything else is opened.
     await client.webhooks.list({ signal });
     const environment = { ...(endpoint && { HF_ENDPOINT: endpoint }), ...(token && { HF_TOKEN: token }) };

@@ -46,7 +46,7 @@ export interface DevSession extends AsyncDisposable {
  * request through the public address has come back.
  *
  * @throws `SERVER_FILE_INVALID`, `OPTION_INVALID`, `PORT_IN_USE`, `TUNNEL_FAILED`, `STATE_UNUSABLE`, what the Hub
- * refuses (`TOKEN_MISSING`, `HUB_UNAUTHORIZED`, …), and the reason of `signal`.
+ * refuses (`HUB_TOKEN_MISSING`, `HUB_UNAUTHORIZED`, …), and the reason of `signal`.
  * @example
  * ```ts
  * await using dev = await startDev({ file: "server.ts", onEvent: (event) => console.log(event) });

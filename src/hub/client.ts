@@ -31,10 +31,11 @@ export interface HubClientOptions {
   /** How long one attempt of a call may take. Default `"30s"`. */
   timeout?: Duration | undefined;
   /**
-   * How often a call is repeated at most that was limited (429), failed on the Hub (5xx) or did not get through.
-   * What must not be done twice (creating, replaying, claiming) is repeated only where it cannot have happened. Default 3.
+   * The maximum number of attempts per call, including the first. The client retries rate limits (429), failures of the
+   * Hub (5xx) and network errors. It retries calls that must not run twice (create, replay, claim) only if the Hub cannot
+   * have processed them. Default 4.
    */
-  retries?: number | undefined;
+  attempts?: number | undefined;
   /**
    * Where the client warns of fields and values that it sends although this release does not list them. Default:
    * `process.emitWarning`, and `console.warn` in runtimes without it.
@@ -70,10 +71,9 @@ export class HubClient {
   readonly #transport: Transport;
 
   constructor(options: HubClientOptions = {}) {
-    const { token, timeout = "30s", retries = 3, logger } = options;
+    const { token, timeout = "30s", attempts = 4, logger } = options;
     if (token !== undefined && typeof token !== "string") throw optionInvalid("token", "a text");
-    if (!(Number.isSafeInteger(retries) && retries >= 0))
-      throw optionInvalid("retries", "0 or a whole number above it");
+    if (!(Number.isSafeInteger(attempts) && attempts >= 1)) throw optionInvalid("attempts", "a whole number from 1 on");
     const endpoint = findEndpoint(options.endpoint);
     const transport = new Transport({
       endpoint,
@@ -81,7 +81,7 @@ export class HubClient {
       // The global one is called as such: called as a method of something else, browsers refuse it.
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
       timeoutMs: readTimeout(timeout),
-      retries,
+      attempts,
       logger,
     });
     this.endpoint = endpoint;
@@ -115,7 +115,7 @@ export class HubClient {
    * Resolves with the answer once it begins, and only where it is a success. The body is yours to read or to cancel: its
    * end is bounded by the `signal` alone, and what breaks off in it is not repeated.
    *
-   * @throws `HubError`: `ARGUMENT_INVALID`, `TOKEN_MISSING` and `TOKEN_INVALID` before anything is sent, the `HUB_…` codes
+   * @throws `HubError`: `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` and `HUB_TOKEN_INVALID` before anything is sent, the `HUB_…` codes
    * after, a redirection among them: no token is sent elsewhere. The reason of the signal when it is aborted.
    * @example
    * ```ts

@@ -23,7 +23,7 @@ export function findEndpoint(option: string | undefined): string {
  * Finds the access token: the option, `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN`, else the file that `hf auth login` writes
  * (`HF_TOKEN_PATH`, by default `token` in `HF_HOME`). An empty one counts as not set.
  *
- * @throws `TOKEN_MISSING` when there is none, `TOKEN_INVALID` when HTTP cannot carry it.
+ * @throws `HUB_TOKEN_MISSING` when there is none, `HUB_TOKEN_INVALID` when HTTP cannot carry it.
  */
 export async function findToken({
   option,
@@ -37,13 +37,13 @@ export async function findToken({
   if (source === undefined || token === "") {
     throw new HubError(
       `There is no token for the Hub: set HF_TOKEN or give one (--token, or "token" in code). Create one at ${endpoint}/settings/tokens.`,
-      { code: "TOKEN_MISSING" },
+      { code: "HUB_TOKEN_MISSING" },
     );
   }
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new HubError(
     `The token in ${source.name} holds white space or a character that HTTP cannot carry: give the token alone, on one line. Create one at ${endpoint}/settings/tokens.`,
-    { code: "TOKEN_INVALID" },
+    { code: "HUB_TOKEN_INVALID" },
   );
 }
 
@@ -76,7 +76,7 @@ async function readTokenFile(): Promise<Source | undefined> {
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     throw new HubError(
       `The file of the token, ${path}, cannot be read (${String(code)}): make it readable, set HF_TOKEN or give one (--token, or "token" in code).`,
-      { code: "TOKEN_MISSING" },
+      { code: "HUB_TOKEN_MISSING" },
     );
   }
 }

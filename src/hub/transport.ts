@@ -35,8 +35,8 @@ export interface TransportSettings {
   fetch: typeof fetch;
   /** Milliseconds for one attempt; of an answer that is streamed, for each part of it. */
   timeoutMs: number;
-  /** How often a failed attempt is repeated at most. */
-  retries: number;
+  /** The maximum number of attempts, including the first. */
+  attempts: number;
   /** Where warnings go. Default: `process.emitWarning`, where there is none `console.warn`. */
   logger?: Logger | undefined;
   wait?: typeof wait;
@@ -76,7 +76,7 @@ export class Transport {
   }
 
   /**
-   * @throws `ARGUMENT_INVALID`, `TOKEN_MISSING` and `TOKEN_INVALID` before anything is sent, the `HUB_…` codes after;
+   * @throws `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` and `HUB_TOKEN_INVALID` before anything is sent, the `HUB_…` codes after;
    * the reason of the signal when it is aborted.
    */
   async call<Route extends Operation>(
@@ -206,7 +206,7 @@ export class Transport {
   }
 
   async #repeat<Answer>(prepared: Prepared, signal: AbortSignal | undefined, read: Read<Answer>): Promise<Answer> {
-    const { retries, random, wait } = this.#settings;
+    const { attempts, random, wait } = this.#settings;
     let maybeProcessed = false;
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.#attempt(prepared, { callerSignal: signal, read });
@@ -220,7 +220,7 @@ export class Transport {
       maybeProcessed ||= outcome.maybeProcessed;
 
       const asked = failure.retryAfterSeconds;
-      const isWorthIt = failure.retryable && attempt <= retries && (asked ?? 0) <= longestAskedSeconds;
+      const isWorthIt = failure.retryable && attempt < attempts && (asked ?? 0) <= longestAskedSeconds;
       if (!isWorthIt || (outcome.maybeProcessed && !prepared.idempotent)) throw failure;
       await wait(waitBefore({ attempt, random: random(), asked }), signal);
     }

@@ -48,8 +48,8 @@ export class RetryAfterError extends WebhookError {
  */
 const nonRetriableHubErrors: ReadonlySet<WebhookErrorCode> = new Set<WebhookErrorCode>([
   "ARGUMENT_INVALID",
-  "TOKEN_MISSING",
-  "TOKEN_INVALID",
+  "HUB_TOKEN_MISSING",
+  "HUB_TOKEN_INVALID",
   "HUB_REQUEST_INVALID",
   "HUB_UNAUTHORIZED",
   "HUB_FORBIDDEN",

@@ -79,14 +79,18 @@ export class OwnerCheck {
       return isOwner ? undefined : answerError(tokenNotSet());
     }
     const password = passwordOf(context.req.raw);
-    if (password === undefined) return challenge("TOKEN_MISSING");
+    if (password === undefined) return challenge("DASHBOARD_TOKEN_MISSING");
     try {
       this.#checkOf(token).check({ header: () => toHeader(password), url: "", bindings: undefined });
       return undefined;
     } catch (error) {
       const isLimited = WebhookError.isInstance(error) && error.code === "TOO_MANY_FAILURES";
-      const refusal = isLimited ? answerError(tooManyFailures(error)) : challenge("TOKEN_INVALID");
-      const fields = { path: context.req.path, code: isLimited ? error.code : "TOKEN_INVALID", status: refusal.status };
+      const refusal = isLimited ? answerError(tooManyFailures(error)) : challenge("DASHBOARD_TOKEN_INVALID");
+      const fields = {
+        path: context.req.path,
+        code: isLimited ? error.code : "DASHBOARD_TOKEN_INVALID",
+        status: refusal.status,
+      };
       this.#options.refusals.warn(fields, "sign-in refused: That is not the token of the owner.");
       return refusal;
     }
@@ -158,11 +162,11 @@ function property(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-function challenge(code: "TOKEN_MISSING" | "TOKEN_INVALID"): Response {
+function challenge(code: "DASHBOARD_TOKEN_MISSING" | "DASHBOARD_TOKEN_INVALID"): Response {
   const message =
-    code === "TOKEN_MISSING"
-      ? "This is for the owner: give DASHBOARD_TOKEN as the password, with any user name."
-      : "That is not the token: give what DASHBOARD_TOKEN holds as the password, with any user name.";
+    code === "DASHBOARD_TOKEN_MISSING"
+      ? "Sign in with the value of DASHBOARD_TOKEN as the password. The user name does not matter."
+      : "Invalid password. Use the value of DASHBOARD_TOKEN. The user name does not matter.";
   const response = answerError(new WebhookError(message, { code, status: 401 }));
   response.headers.set("www-authenticate", 'Basic realm="hub-webhooks", charset="UTF-8"');
   return response;

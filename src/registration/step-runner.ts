@@ -164,5 +164,5 @@ function secretUnreadable(id: string): HubError {
 function isRejection(error: unknown): boolean {
   if (!HubError.isInstance(error)) return false;
   if (error.status !== undefined) return error.status >= 400 && error.status <= 499;
-  return ["ARGUMENT_INVALID", "TOKEN_MISSING", "TOKEN_INVALID"].includes(error.code);
+  return ["ARGUMENT_INVALID", "HUB_TOKEN_MISSING", "HUB_TOKEN_INVALID"].includes(error.code);
 }

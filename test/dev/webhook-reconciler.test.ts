@@ -22,7 +22,7 @@ async function openReconciler({ retryDelaysMs = [10] } = {}) {
   onTestFinished(() => hub.close());
   let status: number | undefined;
   const endpoint = await openFailingHub(hub.url, () => status);
-  const client = new HubClient({ endpoint, token: "hf_local", retries: 0 });
+  const client = new HubClient({ endpoint, token: "hf_local", attempts: 1 });
   const alive = { url: "http://127.0.0.1:9/alive", answer: "it lives" };
   const session = { id: "one", alive };
   const webhooks = await TemporaryWebhooks.open({ hub: client, state: stateOf(project), session });

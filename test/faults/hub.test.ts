@@ -124,7 +124,7 @@ describe("A Hub at fault", () => {
     await survives(
       [fault],
       { code: "HUB_TIMED_OUT", says: /within 500 ms/, attempts: 2 },
-      { timeout: 500, retries: 1 },
+      { timeout: 500, attempts: 2 },
     );
   });
 

@@ -108,7 +108,7 @@ describe("An audit log", () => {
 
   test("is given up when nothing more of it comes", async () => {
     const hub = await openHub(byHand((response) => response.write(`[${JSON.stringify(event("first"))},`)));
-    const events = connect(hub.url, { timeoutMs: 50, retries: 0 }).organizations.auditLog("acme");
+    const events = connect(hub.url, { timeoutMs: 50, attempts: 1 }).organizations.auditLog("acme");
     await events.next();
     expect(await rejectionOf(events.next())).toMatchObject({ code: "HUB_TIMED_OUT", retryable: true });
   });

@@ -41,9 +41,9 @@ describe("A HubClient", () => {
     ["timeout", { timeout: -1 }],
     ["timeout", { timeout: Number.NaN }],
     ["timeout", { timeout: 2 ** 31 }],
-    ["retries", { retries: -1 }],
-    ["retries", { retries: 1.5 }],
-    ["retries", { retries: Number.POSITIVE_INFINITY }],
+    ["attempts", { attempts: 0 }],
+    ["attempts", { attempts: 1.5 }],
+    ["attempts", { attempts: Number.POSITIVE_INFINITY }],
   ])("refuses %s in %j", (option, options) => {
     expect(() => new HubClient({ token, ...options })).toThrow(
       expect.objectContaining({ name: "HubError", code: "OPTION_INVALID", fields: [option] }),
@@ -58,13 +58,13 @@ describe("A HubClient", () => {
 
   test("repeats a call by itself, and gives up where it is told to", async () => {
     const hub = await openHub({ status: 503, headers: { "retry-after": "0" } }, { json: [] });
-    expect(await new HubClient({ token, endpoint: hub.url, retries: 1 }).webhooks.list()).toEqual([]);
+    expect(await new HubClient({ token, endpoint: hub.url, attempts: 2 }).webhooks.list()).toEqual([]);
     const broken = await openHub({ status: 503 });
-    expect(await rejectionOf(new HubClient({ token, endpoint: broken.url, retries: 0 }).webhooks.list())).toMatchObject(
-      {
-        code: "HUB_FAILED",
-      },
-    );
+    expect(
+      await rejectionOf(new HubClient({ token, endpoint: broken.url, attempts: 1 }).webhooks.list()),
+    ).toMatchObject({
+      code: "HUB_FAILED",
+    });
   });
 
   test("throws errors that a program can tell apart", async () => {
@@ -96,7 +96,7 @@ describe("A time-out", () => {
     const hub = await openHub((_request, response) => {
       if (begun) response.write("[");
     });
-    const error = await rejectionOf(connect(hub.url, { timeoutMs: 200, retries: 1 }).webhooks.list());
+    const error = await rejectionOf(connect(hub.url, { timeoutMs: 200, attempts: 2 }).webhooks.list());
     expect(error).toMatchObject({
       code: "HUB_TIMED_OUT",
       retryable: true,
@@ -107,7 +107,7 @@ describe("A time-out", () => {
 
   test("ends an attempt whose fetch does not listen to its signal", async () => {
     const deaf: typeof fetch = () => new Promise(() => {});
-    const { webhooks } = connect("https://hub.example", { fetch: deaf, timeoutMs: 20, retries: 0 });
+    const { webhooks } = connect("https://hub.example", { fetch: deaf, timeoutMs: 20, attempts: 1 });
     expect(await rejectionOf(webhooks.list())).toMatchObject({ code: "HUB_TIMED_OUT" });
   });
 

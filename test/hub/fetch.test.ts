@@ -133,7 +133,7 @@ describe("What hub.fetch is given is checked before anything is sent: it refuses
   test("and sends nothing without a token", async () => {
     const hub = await openHub({});
     const client = new HubClient({ endpoint: hub.url, token: "with a space" });
-    expect(await rejectionOf(client.fetch(path))).toMatchObject({ code: "TOKEN_INVALID" });
+    expect(await rejectionOf(client.fetch(path))).toMatchObject({ code: "HUB_TOKEN_INVALID" });
     expect(hub.calls).toEqual([]);
   });
 });
@@ -166,7 +166,7 @@ describe("What goes wrong with hub.fetch is a HubError", () => {
 
   test("where nothing comes in time", async () => {
     const hub = await openHub(() => {});
-    const { fetch } = connect(hub.url, { timeoutMs: 100, retries: 0 });
+    const { fetch } = connect(hub.url, { timeoutMs: 100, attempts: 1 });
     expect(await rejectionOf(fetch(path))).toMatchObject({ code: "HUB_TIMED_OUT", retryable: true });
   });
 

@@ -5,7 +5,7 @@ import { connect, openHub, rejectionOf, type ScriptedAnswer, token } from "./scr
 /** The error of a call that is answered so, and not repeated. */
 async function refusal(answer: ScriptedAnswer): Promise<unknown> {
   const hub = await openHub(answer);
-  const error = await rejectionOf(connect(hub.url, { retries: 0 }).webhooks.list());
+  const error = await rejectionOf(connect(hub.url, { attempts: 1 }).webhooks.list());
   expect(hub.calls).toHaveLength(1);
   return error;
 }

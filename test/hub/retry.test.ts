@@ -84,14 +84,14 @@ describe("A call is not repeated", () => {
 
   test("more often than asked, and then fails as the last attempt did", async () => {
     const hub = await openHub({ status: 500 }, { status: 502 }, { status: 503, json: { error: "still down" } });
-    const { webhooks, waits } = connect(hub.url, { retries: 2 });
+    const { webhooks, waits } = connect(hub.url, { attempts: 3 });
     expect(await rejectionOf(webhooks.list())).toMatchObject({ code: "HUB_FAILED", status: 503, retryable: true });
     expect([hub.calls.length, waits]).toEqual([3, [500, 1_000]]);
   });
 
   test("at all where no retries are wanted", async () => {
     const hub = await openHub({ status: 500 });
-    await rejectionOf(connect(hub.url, { retries: 0 }).webhooks.list());
+    await rejectionOf(connect(hub.url, { attempts: 1 }).webhooks.list());
     expect(hub.calls).toHaveLength(1);
   });
 
@@ -219,7 +219,7 @@ describe("The wait", () => {
   test("is a random part of a span that doubles, up to 20 seconds", async () => {
     const hub = await openHub({ status: 500 });
     const randoms = [0.5, 0, 1, 0.25, 1, 1, 1, 1];
-    const { webhooks, waits } = connect(hub.url, { retries: 8, random: () => randoms.shift() ?? 1 });
+    const { webhooks, waits } = connect(hub.url, { attempts: 9, random: () => randoms.shift() ?? 1 });
     await rejectionOf(webhooks.list());
     expect(waits).toEqual([250, 0, 2_000, 1_000, 8_000, 16_000, 20_000, 20_000]);
   });

@@ -18,5 +18,5 @@ test("In a runtime without Node the client loads, takes its token by option, and
   expect(await vm.evaluate('worker.list("hf_worker")')).toBe(
     "https://huggingface.co/api/settings/webhooks Bearer hf_worker",
   );
-  expect(await vm.evaluate("worker.list()")).toBe("true TOKEN_MISSING");
+  expect(await vm.evaluate("worker.list()")).toBe("true HUB_TOKEN_MISSING");
 });

@@ -89,7 +89,7 @@ export function connect(endpoint: string, settings: Partial<TransportSettings> =
     findToken: async () => token,
     fetch,
     timeoutMs: 10_000,
-    retries: 3,
+    attempts: 4,
     wait: async (milliseconds) => void waits.push(milliseconds),
     random: () => 1,
     ...settings,

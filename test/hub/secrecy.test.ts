@@ -147,7 +147,7 @@ describe("A secret is in no error", () => {
   });
 
   test("of a connection that fails", async () => {
-    const error = await rejectionOf(connect(await closedAddress(), { retries: 0 }).webhooks.create(toUrl));
+    const error = await rejectionOf(connect(await closedAddress(), { attempts: 1 }).webhooks.create(toUrl));
     expect(error).toMatchObject({ code: "HUB_UNREACHABLE", cause: { code: "ECONNREFUSED" } });
     expectClean(error);
   });
@@ -159,7 +159,7 @@ describe("A secret is in no error", () => {
       const cause = Object.assign(new Error(`${request.headers.get("authorization")} ${body}`), { request, init });
       throw Object.assign(new Error(`Cannot send ${JSON.stringify(init)}`, { cause }), { init, code: token });
     };
-    const { webhooks } = connect("http://hub.example", { fetch: careless, retries: 0 });
+    const { webhooks } = connect("http://hub.example", { fetch: careless, attempts: 1 });
     for (const request of [toUrl, toJob]) {
       const error = await rejectionOf(webhooks.create(request));
       expect(error).toMatchObject({ code: "HUB_UNREACHABLE", message: expect.stringContaining("Cannot send") });

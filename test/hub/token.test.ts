@@ -99,7 +99,7 @@ describe("The token is found, first of all", () => {
   test("at the first call, and then no more", async () => {
     const hub = await openHub({ json: [] });
     const client = new HubClient({ endpoint: hub.url });
-    expect(await rejectionOf(client.webhooks.list())).toMatchObject({ code: "TOKEN_MISSING" });
+    expect(await rejectionOf(client.webhooks.list())).toMatchObject({ code: "HUB_TOKEN_MISSING" });
     vi.stubEnv("HF_TOKEN", "hf_first");
     await client.webhooks.list();
     vi.stubEnv("HF_TOKEN", "hf_second");
@@ -118,7 +118,7 @@ describe("Without a token nothing is sent", () => {
     await prepare();
     expect(await refusal()).toMatchObject({
       name: "HubError",
-      code: "TOKEN_MISSING",
+      code: "HUB_TOKEN_MISSING",
       message: expect.stringMatching(
         /set HF_TOKEN or give one \(--token, or "token" in code\).*Create one at http:\S+\/settings\/tokens/,
       ),
@@ -128,7 +128,7 @@ describe("Without a token nothing is sent", () => {
   test("when the file cannot be read, which is told", async () => {
     vi.stubEnv("HF_TOKEN_PATH", home);
     expect(await refusal()).toMatchObject({
-      code: "TOKEN_MISSING",
+      code: "HUB_TOKEN_MISSING",
       message: expect.stringMatching(/cannot be read \(EISDIR\)/),
     });
   });
@@ -140,7 +140,7 @@ describe("A token that HTTP cannot carry is refused and not shown", () => {
     async (token) => {
       vi.stubEnv("HF_TOKEN", token);
       for (const error of [await refusal(token), await refusal()]) {
-        expect(error).toMatchObject({ name: "HubError", code: "TOKEN_INVALID" });
+        expect(error).toMatchObject({ name: "HubError", code: "HUB_TOKEN_INVALID" });
         expect(inspect(error, { depth: 10 })).not.toContain("hf_plan");
       }
     },
@@ -150,7 +150,7 @@ describe("A token that HTTP cannot carry is refused and not shown", () => {
     const file = await write("tokens", "hf_planted\nhf_planted2\n");
     vi.stubEnv("HF_TOKEN_PATH", file);
     const error = await refusal();
-    expect(error).toMatchObject({ code: "TOKEN_INVALID", message: expect.stringContaining(file) });
+    expect(error).toMatchObject({ code: "HUB_TOKEN_INVALID", message: expect.stringContaining(file) });
     expect(inspect(error, { depth: 10 })).not.toContain("hf_planted");
   });
 });

@@ -32,7 +32,13 @@ describe.each(Object.entries(ways))("A browser, %s,", (_way, open) => {
     ["a path that is not there", {}, "/nowhere", 404, "NOT_FOUND"],
     ["an endpoint that is not there", {}, "/webhooks/nowhere", 404, "ENDPOINT_UNKNOWN"],
     ["an endpoint", {}, "/webhooks/retrain", 405, "METHOD_NOT_ALLOWED"],
-    ["the dashboard without the token", { dashboardToken: "owner-token" }, "/_deliveries", 401, "TOKEN_MISSING"],
+    [
+      "the dashboard without the token",
+      { dashboardToken: "owner-token" },
+      "/_deliveries",
+      401,
+      "DASHBOARD_TOKEN_MISSING",
+    ],
     ["a dashboard that is closed", {}, "/_deliveries", 403, "OWNER_ONLY"],
   ] as const)("gets a page for %s, and any other client gets JSON", async (_what, options, path, status, code) => {
     if (code === "OWNER_ONLY") {

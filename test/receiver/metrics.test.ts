@@ -97,7 +97,7 @@ describe("GET /metrics", () => {
     const guess = { authorization: `Basic ${btoa("me:guess")}` };
     expect((await server.request("/metrics", { headers: guess })).status).toBe(401);
     expect(logger.lines.filter(({ level }) => level === "warn")).toMatchObject([
-      { code: "TOKEN_INVALID", path: "/metrics" },
+      { code: "DASHBOARD_TOKEN_INVALID", path: "/metrics" },
     ]);
   });
 

@@ -43,7 +43,10 @@ describe("With a token, the owner", () => {
     const response = await app.request("/", { headers: { host: "localhost" } }, from("127.0.0.1"));
     expect(response.status).toBe(401);
     expect(response.headers.get("www-authenticate")).toBe('Basic realm="hub-webhooks", charset="UTF-8"');
-    expect(await response.json()).toEqual({ error: expect.stringContaining("DASHBOARD_TOKEN"), code: "TOKEN_MISSING" });
+    expect(await response.json()).toEqual({
+      error: expect.stringContaining("DASHBOARD_TOKEN"),
+      code: "DASHBOARD_TOKEN_MISSING",
+    });
   });
 
   test.each([

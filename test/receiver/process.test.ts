@@ -399,8 +399,8 @@ describe("A HubError that a handler throws", () => {
 
   test.each([
     "ARGUMENT_INVALID",
-    "TOKEN_MISSING",
-    "TOKEN_INVALID",
+    "HUB_TOKEN_MISSING",
+    "HUB_TOKEN_INVALID",
     "HUB_REQUEST_INVALID",
     "HUB_UNAUTHORIZED",
     "HUB_FORBIDDEN",

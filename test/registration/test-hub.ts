@@ -46,7 +46,7 @@ export class TestHub {
     this.client = new HubClient({
       endpoint: hub.url,
       token: "hf_local",
-      retries: 0,
+      attempts: 1,
       fetch: async (input, init) => {
         const request = new Request(input, init);
         this.calls.push(`${request.method} ${new URL(request.url).pathname.replace("/api/settings/webhooks", "…")}`);

@@ -51,7 +51,7 @@ describe("hub-webhooks hub", () => {
       onOutput: ready.resolve,
     });
     const url = (await ready.promise).trim();
-    const client = new HubClient({ endpoint: url, token: "hf_local", retries: 0 });
+    const client = new HubClient({ endpoint: url, token: "hf_local", attempts: 1 });
     expect(await client.webhooks.list()).toEqual([]);
     stop.resolve();
     expect(await running).toMatchObject({ exitCode: 0, stdout: `${url}\n` });

@@ -307,8 +307,8 @@ describe("The dashboard", () => {
     expect((await server.fetch(post("replay", { endpoint: "fine", id: "d1" }, wrong))).status).toBe(401);
     const warnings = logger.lines.filter(({ level }) => level === "warn");
     expect(warnings).toMatchObject([
-      { status: 401, code: "TOKEN_INVALID", path: "/_deliveries" },
-      { status: 401, code: "TOKEN_INVALID", path: "/_deliveries/replay" },
+      { status: 401, code: "DASHBOARD_TOKEN_INVALID", path: "/_deliveries" },
+      { status: 401, code: "DASHBOARD_TOKEN_INVALID", path: "/_deliveries/replay" },
     ]);
     expect(logger.text()).not.toContain("Guessed-5ecret");
     expect((await server.fetch(get("/_deliveries"))).status).toBe(200);
