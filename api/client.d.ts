@@ -39,6 +39,10 @@ interface WebhookErrorCodes {
   HANDLER_TIMED_OUT: "response" | "thrown";
   /** 500: the handler returned a value that has no JSON. Return plain data, or nothing. */
   RESULT_NOT_JSON: "response" | "thrown";
+  /** 401: the request has no password. Sign in with `DASHBOARD_TOKEN`. */
+  DASHBOARD_TOKEN_MISSING: "response";
+  /** 401: the password is not the value of `DASHBOARD_TOKEN`. Check the value. */
+  DASHBOARD_TOKEN_INVALID: "response";
   /** 403: the page is only for the owner of the server. Set `DASHBOARD_TOKEN`, and sign in with it. */
   OWNER_ONLY: "response";
   /** 403: a page of another site sent the request. Set a webhook secret, or open the page directly. */
@@ -103,10 +107,10 @@ interface WebhookErrorCodes {
   NOT_SETTLED: "thrown";
   /** An argument has a wrong value. The message and `fields` have its name. */
   ARGUMENT_INVALID: "thrown" | "hub";
-  /** No access token was found. Set `HF_TOKEN`, or run `hf auth login`. */
-  TOKEN_MISSING: "response" | "hub";
-  /** The access token has a wrong format or is not accepted. Copy it again. */
-  TOKEN_INVALID: "response" | "hub";
+  /** No access token for the Hub was found. Set `HF_TOKEN`, or run `hf auth login`. */
+  HUB_TOKEN_MISSING: "hub";
+  /** The access token for the Hub has a wrong format. Copy it again, on one line. */
+  HUB_TOKEN_INVALID: "hub";
   /** The webhook has values that the Hub does not return, and an update would lose them. Pass them again. */
   VALUE_UNREADABLE: "hub";
   /** 400, 413 or 422: the Hub rejected the request as invalid. Fix the arguments in `fields`. */
@@ -208,7 +212,7 @@ export declare class HubError extends WebhookError {
   /** Recognizes a `HubError` of any installed copy of this package. Never throws. */
   static isInstance(value: unknown): value is HubError;
 }
-/** The repository types known today; a payload may carry a newer one. */
+/** The repository types of today; a payload may have a newer one. */
 declare const repoTypes: readonly ["model", "dataset", "space", "bucket", "kernel"];
 /** One of the known values, or one that is newer than this release. Editors complete the known ones. */
 type Open<Known extends string> = Known | (string & {});
@@ -1242,8 +1246,6 @@ declare const webhookRequest: z.ZodObject<{
 type Webhook = z.output<typeof webhook$1>;
 /** A webhook to create: with exactly one of `url`, `job` and `jobSourceId`. */
 type WebhookRequest = z.input<typeof webhookRequest>;
-/** One thing that a webhook watches. */
-type Watched = WebhookRequest["watched"][number];
 declare const webhookChanges: z.ZodObject<{
   watched: z.ZodOptional<z.ZodArray<z.ZodObject<{
     type: z.ZodType<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user", Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user", Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">>>;
@@ -1360,10 +1362,11 @@ interface HubClientOptions {
   /** How long one attempt of a call may take. Default `"30s"`. */
   timeout?: Duration | undefined;
   /**
-   * How often a call is repeated at most that was limited (429), failed on the Hub (5xx) or did not get through.
-   * What must not be done twice (creating, replaying, claiming) is repeated only where it cannot have happened. Default 3.
+   * The maximum number of attempts per call, including the first. The client retries rate limits (429), failures of the
+   * Hub (5xx) and network errors. It retries calls that must not run twice (create, replay, claim) only if the Hub cannot
+   * have processed them. Default 4.
    */
-  retries?: number | undefined;
+  attempts?: number | undefined;
   /**
    * Where the client warns of fields and values that it sends although this release does not list them. Default:
    * `process.emitWarning`, and `console.warn` in runtimes without it.
@@ -1415,7 +1418,7 @@ export declare class HubClient {
    * Resolves with the answer once it begins, and only where it is a success. The body is yours to read or to cancel: its
    * end is bounded by the `signal` alone, and what breaks off in it is not repeated.
    *
-   * @throws `HubError`: `ARGUMENT_INVALID`, `TOKEN_MISSING` and `TOKEN_INVALID` before anything is sent, the `HUB_…` codes
+   * @throws `HubError`: `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` and `HUB_TOKEN_INVALID` before anything is sent, the `HUB_…` codes
    * after, a redirection among them: no token is sent elsewhere. The reason of the signal when it is aborted.
    * @example
    * ```ts
@@ -1429,12 +1432,19 @@ export declare class HubClient {
    */
   fetch(path: string, init?: HubFetchInit): Promise<Response>;
 }
-/** What a webhook can watch: a repository of a type, or all that belongs to a user or an organization. */
+/** What a webhook can watch: a repository of a type, or all repositories of a user or an organization. */
 declare const watchedTypes: readonly ["model", "dataset", "space", "bucket", "kernel", "user", "org"];
-/** What a webhook can watch. */
+/** The type of something that a webhook watches: a type of repository, a user or an organization. */
 type WatchedType = (typeof watchedTypes)[number];
-/** What a webhook can be told of: changes of the repository, or of its discussions. */
+/** The events that a webhook can subscribe to: changes of the repository, or of its discussions. */
 declare const webhookDomains: readonly ["repo", "discussion"];
-/** What a webhook can be told of. */
+/** The events that a webhook can subscribe to. */
 type WebhookDomain = (typeof webhookDomains)[number];
+/** A repository, user or organization that a webhook watches, as in `{ type: "dataset", name: "me/data" }`. */
+interface Watched<Type extends string = WatchedType | (string & {})> {
+  /** A {@link WatchedType}, or a type that the Hub added after this release. */
+  type: Type;
+  /** The name of the repository (`owner/name`), the user or the organization. */
+  name: string;
+}
 export type { AuditLogEvent, AuditLogSearch, AuditLogType, CallOptions, HubClientOptions, HubErrorOptions, HubFetchInit, HubJobs, HubNetworkSecurity, HubNotifications, HubOrganizations, HubPapers, HubResourceGroups, HubSettings, HubWebhooks, JobHardware, McpSettings, MemberRoleChange, MemberSearch, NetworkSecurity, NetworkSecurityChange, Notification, NotificationPage, NotificationSearch, NotificationSelection, NotificationSettingsChange, OrganizationMember, OrganizationRole, Pages, PaperClaim, PaperClaimResult, RepoId, Resource, ResourceGroup, ResourceGroupRequest, RevokedToken, ScimConfig, WatchChange, WatchItem, Watched, WatchedType, Webhook, WebhookChanges, WebhookDomain, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookJob, WebhookJobRequest, WebhookRequest, Whoami };

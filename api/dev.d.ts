@@ -55,6 +55,10 @@ interface WebhookErrorCodes {
   HANDLER_TIMED_OUT: "response" | "thrown";
   /** 500: the handler returned a value that has no JSON. Return plain data, or nothing. */
   RESULT_NOT_JSON: "response" | "thrown";
+  /** 401: the request has no password. Sign in with `DASHBOARD_TOKEN`. */
+  DASHBOARD_TOKEN_MISSING: "response";
+  /** 401: the password is not the value of `DASHBOARD_TOKEN`. Check the value. */
+  DASHBOARD_TOKEN_INVALID: "response";
   /** 403: the page is only for the owner of the server. Set `DASHBOARD_TOKEN`, and sign in with it. */
   OWNER_ONLY: "response";
   /** 403: a page of another site sent the request. Set a webhook secret, or open the page directly. */
@@ -119,10 +123,10 @@ interface WebhookErrorCodes {
   NOT_SETTLED: "thrown";
   /** An argument has a wrong value. The message and `fields` have its name. */
   ARGUMENT_INVALID: "thrown" | "hub";
-  /** No access token was found. Set `HF_TOKEN`, or run `hf auth login`. */
-  TOKEN_MISSING: "response" | "hub";
-  /** The access token has a wrong format or is not accepted. Copy it again. */
-  TOKEN_INVALID: "response" | "hub";
+  /** No access token for the Hub was found. Set `HF_TOKEN`, or run `hf auth login`. */
+  HUB_TOKEN_MISSING: "hub";
+  /** The access token for the Hub has a wrong format. Copy it again, on one line. */
+  HUB_TOKEN_INVALID: "hub";
   /** The webhook has values that the Hub does not return, and an update would lose them. Pass them again. */
   VALUE_UNREADABLE: "hub";
   /** 400, 413 or 422: the Hub rejected the request as invalid. Fix the arguments in `fields`. */
@@ -471,21 +475,25 @@ type DevEvent =
 ({
   event: "output";
 } & OutputLine);
-/** What a webhook can watch: a repository of a type, or all that belongs to a user or an organization. */
+/** What a webhook can watch: a repository of a type, or all repositories of a user or an organization. */
 declare const watchedTypes: readonly ["model", "dataset", "space", "bucket", "kernel", "user", "org"];
-/** What a webhook can watch. */
+/** The type of something that a webhook watches: a type of repository, a user or an organization. */
 type WatchedType = (typeof watchedTypes)[number];
-/** What a webhook can be told of: changes of the repository, or of its discussions. */
+/** The events that a webhook can subscribe to: changes of the repository, or of its discussions. */
 declare const webhookDomains: readonly ["repo", "discussion"];
-/** What a webhook can be told of. */
+/** The events that a webhook can subscribe to. */
 type WebhookDomain = (typeof webhookDomains)[number];
-/** One thing to watch, as `type:name`: `"dataset:me/data"`, `"org:acme"`. */
+/** A repository, user or organization to watch, as `type:name`: `"dataset:me/data"`, `"org:acme"`. {@link Watched} is the same as an object. */
 type Watch = `${WatchedType}:${string}`;
-/** One thing that a webhook watches. */
-interface WatchedThing {
-  type: WatchedType;
+/** A repository, user or organization that a webhook watches, as in `{ type: "dataset", name: "me/data" }`. */
+interface Watched<Type extends string = WatchedType | (string & {})> {
+  /** A {@link WatchedType}, or a type that the Hub added after this release. */
+  type: Type;
+  /** The name of the repository (`owner/name`), the user or the organization. */
   name: string;
 }
+/** A {@link Watched} of a type that this release lists. */
+type KnownWatched = Watched<WatchedType>;
 /** How to start a session. */
 interface StartDevOptions {
   /** The file that makes the server. Default: `server.ts`, `src/server.ts`, `app.ts` and the like, whichever is there. */
@@ -556,7 +564,7 @@ interface DevSession extends AsyncDisposable {
  * request through the public address has come back.
  *
  * @throws `SERVER_FILE_INVALID`, `OPTION_INVALID`, `PORT_IN_USE`, `TUNNEL_FAILED`, `STATE_UNUSABLE`, what the Hub
- * refuses (`TOKEN_MISSING`, `HUB_UNAUTHORIZED`, …), and the reason of `signal`.
+ * refuses (`HUB_TOKEN_MISSING`, `HUB_UNAUTHORIZED`, …), and the reason of `signal`.
  * @example
  * ```ts
  * await using dev = await startDev({ file: "server.ts", onEvent: (event) => console.log(event) });
@@ -747,19 +755,19 @@ interface HubConnection {
   readonly endpoint: string;
   readonly webhooks: Pick<HubWebhooks, "list" | "create" | "update" | "enable" | "delete">;
 }
-/** How the run of a handler on a delivery ended. */
+/** The result of running a handler on a delivery. */
 type Outcome =
-/** What the handler returned. */
+/** The handler returned `result`. */
 {
   readonly status: "succeeded";
   readonly result: unknown;
 } |
-/** Why the filter did not want it. */
+/** The filter did not match. */
 {
   readonly status: "ignored";
   readonly reason: string;
 } |
-/** What went wrong, and when it is tried again where the handler asked for a time. */
+/** The handler failed. `retryAt` is set if it asked for a retry at a certain time. */
 {
   readonly status: "failed";
   readonly error: WebhookError;
@@ -774,7 +782,7 @@ declare const serverDetails: unique symbol;
 interface EndpointDetails {
   readonly name: string;
   /** What its webhook watches; empty: nobody has said. */
-  readonly watch: readonly WatchedThing[];
+  readonly watch: readonly KnownWatched[];
   /** What its webhook is told of. */
   readonly domains: readonly WebhookDomain[];
   /** Its filter for repositories, as it was written. */
@@ -783,7 +791,7 @@ interface EndpointDetails {
   readonly scopes: readonly string[];
   readonly background: boolean;
   /** What looks like a slip in its options. */
-  readonly doubts: readonly string[];
+  readonly warnings: readonly string[];
 }
 /** A delivery that came with a job: nobody has to be checked, and nobody waits for an answer. */
 interface JobDelivery {
@@ -827,12 +835,13 @@ interface ServerDetails {
 interface DetailedServer {
   [serverDetails](): ServerDetails;
 }
+/** What is watched, in whosever words. */
 /** A webhook as an endpoint wants it. */
 interface DesiredWebhook {
   /** Name of the endpoint. */
   endpoint: string;
   url: string;
-  watched: readonly WatchedThing[];
+  watched: readonly KnownWatched[];
   domains: readonly WebhookDomain[];
 }
 /** What becomes of a secret; the secret itself is never told. */

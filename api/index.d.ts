@@ -56,6 +56,10 @@ interface WebhookErrorCodes {
   HANDLER_TIMED_OUT: "response" | "thrown";
   /** 500: the handler returned a value that has no JSON. Return plain data, or nothing. */
   RESULT_NOT_JSON: "response" | "thrown";
+  /** 401: the request has no password. Sign in with `DASHBOARD_TOKEN`. */
+  DASHBOARD_TOKEN_MISSING: "response";
+  /** 401: the password is not the value of `DASHBOARD_TOKEN`. Check the value. */
+  DASHBOARD_TOKEN_INVALID: "response";
   /** 403: the page is only for the owner of the server. Set `DASHBOARD_TOKEN`, and sign in with it. */
   OWNER_ONLY: "response";
   /** 403: a page of another site sent the request. Set a webhook secret, or open the page directly. */
@@ -120,10 +124,10 @@ interface WebhookErrorCodes {
   NOT_SETTLED: "thrown";
   /** An argument has a wrong value. The message and `fields` have its name. */
   ARGUMENT_INVALID: "thrown" | "hub";
-  /** No access token was found. Set `HF_TOKEN`, or run `hf auth login`. */
-  TOKEN_MISSING: "response" | "hub";
-  /** The access token has a wrong format or is not accepted. Copy it again. */
-  TOKEN_INVALID: "response" | "hub";
+  /** No access token for the Hub was found. Set `HF_TOKEN`, or run `hf auth login`. */
+  HUB_TOKEN_MISSING: "hub";
+  /** The access token for the Hub has a wrong format. Copy it again, on one line. */
+  HUB_TOKEN_INVALID: "hub";
   /** The webhook has values that the Hub does not return, and an update would lose them. Pass them again. */
   VALUE_UNREADABLE: "hub";
   /** 400, 413 or 422: the Hub rejected the request as invalid. Fix the arguments in `fields`. */
@@ -215,9 +219,9 @@ interface Logger {
   /** Creates a logger that adds `bindings` to each line. */
   child(bindings: Record<string, unknown>): Logger;
 }
-/** The repository types known today; a payload may carry a newer one. */
+/** The repository types of today; a payload may have a newer one. */
 declare const repoTypes: readonly ["model", "dataset", "space", "bucket", "kernel"];
-/** The actions known today; a payload may carry a newer one. */
+/** The actions of today; a payload may have a newer one. */
 declare const actions: readonly ["create", "delete", "update", "move"];
 declare const common: z.ZodObject<{
   event: z.ZodObject<{
@@ -649,70 +653,69 @@ declare const anyPayload: z.ZodObject<{
   }, z.core.$strip>>;
 }, z.core.$strip>;
 /**
- * The body of a delivery of any scope, version 3. `event`, `repo` and `webhook` are always there; the rest depends on
- * `event.scope`: narrow it with {@link isScope} or with the `scope` option of an endpoint. What has been checked are
- * those three and the fields that belong to the scope, so of a scope that this release does not know only those three.
- * An optional field of another scope (`comment` on `repo.content`, say) is passed on as it came: its type says what the
- * Hub sends, and nobody has looked at it.
+ * The payload of a delivery of any scope, version 3. `event`, `repo` and `webhook` are always present; the other fields
+ * depend on `event.scope`: narrow the type with {@link isScope} or with the `scope` option of an endpoint. Only these three
+ * and the fields of the scope are validated, and only these three for an unknown scope. Optional fields of other scopes (such
+ * as `comment` on `repo.content`) are not validated.
  */
 type WebhookPayload = z.output<typeof anyPayload>;
 /**
- * A delivery of scope `repo` or any narrower one: `repo.content`, `repo.config` and those to come. Its optional fields
- * have been checked on the scope that they belong to, and on no other: see {@link WebhookPayload}.
+ * A payload of scope `repo` or any narrower one: `repo.content`, `repo.config` and future ones. Optional fields are validated
+ * only on their own scope: see {@link WebhookPayload}.
  */
 type RepoPayload = z.output<typeof anyRepoPayload>;
-/** A delivery of scope `repo.content`: `updatedRefs` of a git repository, `updatedFiles` of a bucket. */
+/** A payload of scope `repo.content`: `updatedRefs` for git repositories, `updatedFiles` for buckets. */
 type RepoContentPayload = z.output<typeof contentPayload>;
-/** A delivery of scope `repo.content` of a model, a dataset or a Space. */
+/** A payload of scope `repo.content` of a model, a dataset or a Space. */
 type GitContentPayload = z.output<typeof gitContentPayload>;
-/** A delivery of scope `repo.content` of a bucket. Above 10,000 entries the Hub cuts `updatedFiles`. */
+/** A payload of scope `repo.content` of a bucket. The Hub truncates `updatedFiles` to 10,000 entries. */
 type BucketContentPayload = z.output<typeof bucketContentPayload>;
-/** A delivery of scope `repo.config`. `updatedConfig` is `{}` when the Hub does not report what changed. */
+/** A payload of scope `repo.config`. `updatedConfig` is `{}` when the Hub does not report what changed. */
 type RepoConfigPayload = z.output<typeof repoConfigPayload>;
-/** A delivery of scope `discussion` or narrower; `comment` comes with a new discussion. */
+/** A payload of scope `discussion` or narrower; `comment` comes with a new discussion. */
 type DiscussionPayload = z.output<typeof discussionPayload>;
-/** A delivery of scope `discussion.comment`. */
+/** A payload of scope `discussion.comment`. */
 type DiscussionCommentPayload = z.output<typeof discussionCommentPayload>;
-/** What every payload has, whatever its scope. */
+/** The fields of every payload. */
 type CommonPayload = z.output<typeof common>;
-/** The scopes known today; a payload may carry a newer, narrower one such as `repo.config.dois`. */
+/** The scopes of today; a payload may have a newer, narrower one such as `repo.config.dois`. */
 declare const scopes: readonly ["repo", "repo.content", "repo.config", "discussion", "discussion.comment"];
-/** A scope known today. */
+/** A scope of today. */
 type KnownScope = (typeof scopes)[number];
-/** A scope: a known one, which editors complete, or one to come. */
+/** A scope: a known one, which editors complete, or a future one. */
 type Scope$1 = KnownScope | (string & {});
-/** A repository type: a known one, which editors complete, or one to come. */
+/** A repository type: a known one, which editors complete, or a future one. */
 type RepoType = (typeof repoTypes)[number] | (string & {});
-/** What happened: a known action, which editors complete, or one to come. */
+/** What happened: a known action, which editors complete, or a future one. */
 type Action = (typeof actions)[number] | (string & {});
-/** One message of the Hub to one endpoint, free of how it came: over HTTP, as a job or out of a test. */
+/** A webhook delivery to one endpoint, independent of its transport: HTTP, a job or a test. */
 interface Delivery<Payload = WebhookPayload> {
-  /** The `Webhook-Id`, which the Hub keeps on retries and replays; made here when none came. */
+  /** The `Webhook-Id`, which stays the same when the Hub retries or replays it; generated if the request has none. */
   readonly id: string;
-  /** Name of the endpoint it is for. */
+  /** The name of the endpoint. */
   readonly endpoint: string;
-  /** The body exactly as it arrived. */
+  /** The body exactly as it was received. */
   readonly body: string;
-  /** The body, parsed and checked. */
+  /** The parsed and validated body. */
   readonly payload: Payload;
-  /** When it came in. */
+  /** When it was first received. */
   readonly receivedAt: Date;
-  /** Counts from 1. */
+  /** The number of this attempt, from 1. */
   readonly attempt: number;
 }
-/** How the run of a handler on a delivery ended. */
+/** The result of running a handler on a delivery. */
 type Outcome =
-/** What the handler returned. */
+/** The handler returned `result`. */
 {
   readonly status: "succeeded";
   readonly result: unknown;
 } |
-/** Why the filter did not want it. */
+/** The filter did not match. */
 {
   readonly status: "ignored";
   readonly reason: string;
 } |
-/** What went wrong, and when it is tried again where the handler asked for a time. */
+/** The handler failed. `retryAt` is set if it asked for a retry at a certain time. */
 {
   readonly status: "failed";
   readonly error: WebhookError;
@@ -871,13 +874,13 @@ interface Inbox {
   /** Stops working, gives handlers `graceMs` to end, and hands back what they did not finish. */
   close(graceMs: number): Promise<void>;
 }
-/** A repository as `type:name`. `*` stands for anything but a slash, `**` for anything, in both parts. */
+/** Repositories as `type:name`. In both parts, `*` matches anything except a slash, and `**` matches anything. */
 type RepoPattern = `${RepoType}:${string}`;
-/** Which deliveries an endpoint wants. Each field takes one value or several; all fields that are given must match. */
+/** Which deliveries an endpoint receives. Each field takes one value or a list; all fields must match. */
 interface FilterOptions {
   /**
-   * Scopes, each with all narrower ones: `"repo"` takes `repo.content` and any `repo.*` to come. A narrower scope that
-   * is not known yet counts as an `update` of the broader one.
+   * Scopes, each including narrower ones: `"repo"` matches `repo.content` and any future `repo.*`. A narrower scope that
+   * this release does not know counts as an `update` of the broader one.
    */
   scope?: Scope$1 | readonly Scope$1[];
   /** Actions: `create`, `delete`, `update`, `move`. */
@@ -885,16 +888,15 @@ interface FilterOptions {
   /** Repositories as `type:name` with globs: `"dataset:me/data"`, `"model:me/*"`, `"*:acme/**"`. */
   repo?: RepoPattern | readonly RepoPattern[];
   /**
-   * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`: at least one of `updatedRefs` must match. The
-   * Hub also fires for `refs/pr/N` and `refs/convert/parquet`.
+   * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`: at least one of `updatedRefs` must match. The Hub
+   * also sends updates of `refs/pr/N` and `refs/convert/parquet`.
    */
   ref?: string | readonly string[];
 }
 /**
- * Checks that a value is a payload of the Hub, version 3, and returns that same value: fields that no schema knows
- * stay in place.
+ * Validates a payload of the Hub, version 3, and returns the same value: unknown fields are kept.
  *
- * @throws `PAYLOAD_INVALID` (422), naming the first few paths that are wrong and never what stands there.
+ * @throws `PAYLOAD_INVALID` (422), with the first invalid paths but never their values.
  * @example
  * ```ts
  * const payload = parsePayload(JSON.parse(process.env.WEBHOOK_PAYLOAD ?? ""));
@@ -909,21 +911,20 @@ interface PayloadByScope {
   "discussion.comment": DiscussionCommentPayload;
 }
 /**
- * The payload type of a scope. `RepoType` narrows `repo.content` further: a bucket has `updatedFiles`, a model, a
- * dataset and a Space have `updatedRefs`.
+ * The payload type of a scope. `RepoType` narrows `repo.content` further: buckets have `updatedFiles`; models, datasets and
+ * Spaces have `updatedRefs`.
  */
 type PayloadOf<Scope extends string, RepoType extends string = string> = Scope extends KnownScope ? Scope extends "repo.content" ? ContentPayloadOf<RepoType> : PayloadByScope[Scope] : WebhookPayload;
 type ContentPayloadOf<RepoType extends string> = RepoType extends "bucket" ? BucketContentPayload : RepoType extends "model" | "dataset" | "space" ? GitContentPayload : RepoContentPayload;
-/** Keeps a payload whose scope is any string from passing for a narrowed one, so that what is left is not `never`. */
+/** Keeps the type of the `else` branch of {@link isScope} from becoming `never`. */
 interface Scoped<Wanted extends string> {
   event: {
     scope: Wanted | `${Wanted}.${string}`;
   };
 }
 /**
- * Whether a delivery is of `scope` or a narrower one, which narrows its type as well: TypeScript does not do so by
- * comparing the nested `event.scope`. A narrower scope that is not known yet counts only when it has what the broader
- * one promises.
+ * Whether a payload has `scope` or a narrower one. Narrows its type, which a comparison of the nested `event.scope` does not.
+ * An unknown narrower scope counts only if the payload has the fields of the broader one.
  *
  * @example
  * ```ts
@@ -933,21 +934,25 @@ interface Scoped<Wanted extends string> {
  * ```
  */
 export declare function isScope<Wanted extends KnownScope>(payload: WebhookPayload, scope: Wanted): payload is WebhookPayload & PayloadOf<Wanted> & Scoped<Wanted>;
-/** What a webhook can watch: a repository of a type, or all that belongs to a user or an organization. */
+/** What a webhook can watch: a repository of a type, or all repositories of a user or an organization. */
 declare const watchedTypes: readonly ["model", "dataset", "space", "bucket", "kernel", "user", "org"];
-/** What a webhook can watch. */
+/** The type of something that a webhook watches: a type of repository, a user or an organization. */
 type WatchedType = (typeof watchedTypes)[number];
-/** What a webhook can be told of: changes of the repository, or of its discussions. */
+/** The events that a webhook can subscribe to: changes of the repository, or of its discussions. */
 declare const webhookDomains: readonly ["repo", "discussion"];
-/** What a webhook can be told of. */
+/** The events that a webhook can subscribe to. */
 type WebhookDomain = (typeof webhookDomains)[number];
-/** One thing to watch, as `type:name`: `"dataset:me/data"`, `"org:acme"`. */
+/** A repository, user or organization to watch, as `type:name`: `"dataset:me/data"`, `"org:acme"`. {@link Watched} is the same as an object. */
 type Watch = `${WatchedType}:${string}`;
-/** One thing that a webhook watches. */
-interface WatchedThing {
-  type: WatchedType;
+/** A repository, user or organization that a webhook watches, as in `{ type: "dataset", name: "me/data" }`. */
+interface Watched<Type extends string = WatchedType | (string & {})> {
+  /** A {@link WatchedType}, or a type that the Hub added after this release. */
+  type: Type;
+  /** The name of the repository (`owner/name`), the user or the organization. */
   name: string;
 }
+/** A {@link Watched} of a type that this release lists. */
+type KnownWatched = Watched<WatchedType>;
 /**
  * How a delivery ended: `retrying` is an attempt in the background that failed and is followed by another, `failed` one
  * that is not.
@@ -1394,7 +1399,7 @@ declare const serverDetails: unique symbol;
 interface EndpointDetails {
   readonly name: string;
   /** What its webhook watches; empty: nobody has said. */
-  readonly watch: readonly WatchedThing[];
+  readonly watch: readonly KnownWatched[];
   /** What its webhook is told of. */
   readonly domains: readonly WebhookDomain[];
   /** Its filter for repositories, as it was written. */
@@ -1403,7 +1408,7 @@ interface EndpointDetails {
   readonly scopes: readonly string[];
   readonly background: boolean;
   /** What looks like a slip in its options. */
-  readonly doubts: readonly string[];
+  readonly warnings: readonly string[];
 }
 /** A delivery that came with a job: nobody has to be checked, and nobody waits for an answer. */
 interface JobDelivery {

@@ -39,6 +39,10 @@ interface WebhookErrorCodes {
   HANDLER_TIMED_OUT: "response" | "thrown";
   /** 500: the handler returned a value that has no JSON. Return plain data, or nothing. */
   RESULT_NOT_JSON: "response" | "thrown";
+  /** 401: the request has no password. Sign in with `DASHBOARD_TOKEN`. */
+  DASHBOARD_TOKEN_MISSING: "response";
+  /** 401: the password is not the value of `DASHBOARD_TOKEN`. Check the value. */
+  DASHBOARD_TOKEN_INVALID: "response";
   /** 403: the page is only for the owner of the server. Set `DASHBOARD_TOKEN`, and sign in with it. */
   OWNER_ONLY: "response";
   /** 403: a page of another site sent the request. Set a webhook secret, or open the page directly. */
@@ -103,10 +107,10 @@ interface WebhookErrorCodes {
   NOT_SETTLED: "thrown";
   /** An argument has a wrong value. The message and `fields` have its name. */
   ARGUMENT_INVALID: "thrown" | "hub";
-  /** No access token was found. Set `HF_TOKEN`, or run `hf auth login`. */
-  TOKEN_MISSING: "response" | "hub";
-  /** The access token has a wrong format or is not accepted. Copy it again. */
-  TOKEN_INVALID: "response" | "hub";
+  /** No access token for the Hub was found. Set `HF_TOKEN`, or run `hf auth login`. */
+  HUB_TOKEN_MISSING: "hub";
+  /** The access token for the Hub has a wrong format. Copy it again, on one line. */
+  HUB_TOKEN_INVALID: "hub";
   /** The webhook has values that the Hub does not return, and an update would lose them. Pass them again. */
   VALUE_UNREADABLE: "hub";
   /** 400, 413 or 422: the Hub rejected the request as invalid. Fix the arguments in `fields`. */

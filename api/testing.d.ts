@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { Hono } from "hono";
 import { StandardSchemaV1 } from "@standard-schema/spec";
-/** The repository types known today; a payload may carry a newer one. */
+/** The repository types of today; a payload may have a newer one. */
 declare const repoTypes: readonly ["model", "dataset", "space", "bucket", "kernel"];
-/** The actions known today; a payload may carry a newer one. */
+/** The actions of today; a payload may have a newer one. */
 declare const actions: readonly ["create", "delete", "update", "move"];
 declare const gitContentPayload: z.ZodObject<{
   event: z.ZodObject<{
@@ -409,39 +409,38 @@ declare const anyPayload: z.ZodObject<{
   }, z.core.$strip>>;
 }, z.core.$strip>;
 /**
- * The body of a delivery of any scope, version 3. `event`, `repo` and `webhook` are always there; the rest depends on
- * `event.scope`: narrow it with {@link isScope} or with the `scope` option of an endpoint. What has been checked are
- * those three and the fields that belong to the scope, so of a scope that this release does not know only those three.
- * An optional field of another scope (`comment` on `repo.content`, say) is passed on as it came: its type says what the
- * Hub sends, and nobody has looked at it.
+ * The payload of a delivery of any scope, version 3. `event`, `repo` and `webhook` are always present; the other fields
+ * depend on `event.scope`: narrow the type with {@link isScope} or with the `scope` option of an endpoint. Only these three
+ * and the fields of the scope are validated, and only these three for an unknown scope. Optional fields of other scopes (such
+ * as `comment` on `repo.content`) are not validated.
  */
 type WebhookPayload = z.output<typeof anyPayload>;
 /**
- * A delivery of scope `repo` or any narrower one: `repo.content`, `repo.config` and those to come. Its optional fields
- * have been checked on the scope that they belong to, and on no other: see {@link WebhookPayload}.
+ * A payload of scope `repo` or any narrower one: `repo.content`, `repo.config` and future ones. Optional fields are validated
+ * only on their own scope: see {@link WebhookPayload}.
  */
 type RepoPayload = z.output<typeof anyRepoPayload>;
-/** A delivery of scope `repo.content`: `updatedRefs` of a git repository, `updatedFiles` of a bucket. */
+/** A payload of scope `repo.content`: `updatedRefs` for git repositories, `updatedFiles` for buckets. */
 type RepoContentPayload = z.output<typeof contentPayload>;
-/** A delivery of scope `repo.content` of a model, a dataset or a Space. */
+/** A payload of scope `repo.content` of a model, a dataset or a Space. */
 type GitContentPayload = z.output<typeof gitContentPayload>;
-/** A delivery of scope `repo.content` of a bucket. Above 10,000 entries the Hub cuts `updatedFiles`. */
+/** A payload of scope `repo.content` of a bucket. The Hub truncates `updatedFiles` to 10,000 entries. */
 type BucketContentPayload = z.output<typeof bucketContentPayload>;
-/** A delivery of scope `repo.config`. `updatedConfig` is `{}` when the Hub does not report what changed. */
+/** A payload of scope `repo.config`. `updatedConfig` is `{}` when the Hub does not report what changed. */
 type RepoConfigPayload = z.output<typeof repoConfigPayload>;
-/** A delivery of scope `discussion` or narrower; `comment` comes with a new discussion. */
+/** A payload of scope `discussion` or narrower; `comment` comes with a new discussion. */
 type DiscussionPayload = z.output<typeof discussionPayload>;
-/** A delivery of scope `discussion.comment`. */
+/** A payload of scope `discussion.comment`. */
 type DiscussionCommentPayload = z.output<typeof discussionCommentPayload>;
-/** The scopes known today; a payload may carry a newer, narrower one such as `repo.config.dois`. */
+/** The scopes of today; a payload may have a newer, narrower one such as `repo.config.dois`. */
 declare const scopes: readonly ["repo", "repo.content", "repo.config", "discussion", "discussion.comment"];
-/** A scope known today. */
+/** A scope of today. */
 type KnownScope = (typeof scopes)[number];
-/** A scope: a known one, which editors complete, or one to come. */
+/** A scope: a known one, which editors complete, or a future one. */
 type Scope$1 = KnownScope | (string & {});
-/** A repository type: a known one, which editors complete, or one to come. */
+/** A repository type: a known one, which editors complete, or a future one. */
 type RepoType = (typeof repoTypes)[number] | (string & {});
-/** What happened: a known action, which editors complete, or one to come. */
+/** What happened: a known action, which editors complete, or a future one. */
 type Action = (typeof actions)[number] | (string & {});
 interface PayloadByScope {
   repo: RepoPayload;
@@ -451,12 +450,12 @@ interface PayloadByScope {
   "discussion.comment": DiscussionCommentPayload;
 }
 /**
- * The payload type of a scope. `RepoType` narrows `repo.content` further: a bucket has `updatedFiles`, a model, a
- * dataset and a Space have `updatedRefs`.
+ * The payload type of a scope. `RepoType` narrows `repo.content` further: buckets have `updatedFiles`; models, datasets and
+ * Spaces have `updatedRefs`.
  */
 type PayloadOf<Scope extends string, RepoType extends string = string> = Scope extends KnownScope ? Scope extends "repo.content" ? ContentPayloadOf<RepoType> : PayloadByScope[Scope] : WebhookPayload;
 type ContentPayloadOf<RepoType extends string> = RepoType extends "bucket" ? BucketContentPayload : RepoType extends "model" | "dataset" | "space" ? GitContentPayload : RepoContentPayload;
-/** Any part of a payload, to be laid over a sample of it. Lists are replaced whole. */
+/** Any part of a payload, to merge into a sample. Lists are replaced as a whole. */
 type DeepPartial<Value> = Value extends string | readonly unknown[] ? Value : Value extends object ? { [Key in keyof Value]?: DeepPartial<Value[Key]>; } : Value;
 type TypeIn<Changes> = Changes extends {
   repo: {
@@ -464,8 +463,8 @@ type TypeIn<Changes> = Changes extends {
   };
 } ? Type : "dataset";
 /**
- * A payload of the Hub as it really looks, for tests: complete for its scope, with `changes` laid over it. A bucket's
- * `repo.content` lists files, every other one refs; URLs follow the repository's name.
+ * Creates a realistic payload of the Hub for tests: complete for its scope, with `changes` merged into it. The `repo.content`
+ * of a bucket lists files, that of other repositories refs. URLs match the name of the repository.
  *
  * @example
  * ```ts
@@ -530,6 +529,10 @@ interface WebhookErrorCodes {
   HANDLER_TIMED_OUT: "response" | "thrown";
   /** 500: the handler returned a value that has no JSON. Return plain data, or nothing. */
   RESULT_NOT_JSON: "response" | "thrown";
+  /** 401: the request has no password. Sign in with `DASHBOARD_TOKEN`. */
+  DASHBOARD_TOKEN_MISSING: "response";
+  /** 401: the password is not the value of `DASHBOARD_TOKEN`. Check the value. */
+  DASHBOARD_TOKEN_INVALID: "response";
   /** 403: the page is only for the owner of the server. Set `DASHBOARD_TOKEN`, and sign in with it. */
   OWNER_ONLY: "response";
   /** 403: a page of another site sent the request. Set a webhook secret, or open the page directly. */
@@ -594,10 +597,10 @@ interface WebhookErrorCodes {
   NOT_SETTLED: "thrown";
   /** An argument has a wrong value. The message and `fields` have its name. */
   ARGUMENT_INVALID: "thrown" | "hub";
-  /** No access token was found. Set `HF_TOKEN`, or run `hf auth login`. */
-  TOKEN_MISSING: "response" | "hub";
-  /** The access token has a wrong format or is not accepted. Copy it again. */
-  TOKEN_INVALID: "response" | "hub";
+  /** No access token for the Hub was found. Set `HF_TOKEN`, or run `hf auth login`. */
+  HUB_TOKEN_MISSING: "hub";
+  /** The access token for the Hub has a wrong format. Copy it again, on one line. */
+  HUB_TOKEN_INVALID: "hub";
   /** The webhook has values that the Hub does not return, and an update would lose them. Pass them again. */
   VALUE_UNREADABLE: "hub";
   /** 400, 413 or 422: the Hub rejected the request as invalid. Fix the arguments in `fields`. */
@@ -667,34 +670,34 @@ declare class WebhookError extends Error {
    */
   static isInstance(value: unknown): value is WebhookError;
 }
-/** One message of the Hub to one endpoint, free of how it came: over HTTP, as a job or out of a test. */
+/** A webhook delivery to one endpoint, independent of its transport: HTTP, a job or a test. */
 interface Delivery<Payload = WebhookPayload> {
-  /** The `Webhook-Id`, which the Hub keeps on retries and replays; made here when none came. */
+  /** The `Webhook-Id`, which stays the same when the Hub retries or replays it; generated if the request has none. */
   readonly id: string;
-  /** Name of the endpoint it is for. */
+  /** The name of the endpoint. */
   readonly endpoint: string;
-  /** The body exactly as it arrived. */
+  /** The body exactly as it was received. */
   readonly body: string;
-  /** The body, parsed and checked. */
+  /** The parsed and validated body. */
   readonly payload: Payload;
-  /** When it came in. */
+  /** When it was first received. */
   readonly receivedAt: Date;
-  /** Counts from 1. */
+  /** The number of this attempt, from 1. */
   readonly attempt: number;
 }
-/** How the run of a handler on a delivery ended. */
+/** The result of running a handler on a delivery. */
 type Outcome =
-/** What the handler returned. */
+/** The handler returned `result`. */
 {
   readonly status: "succeeded";
   readonly result: unknown;
 } |
-/** Why the filter did not want it. */
+/** The filter did not match. */
 {
   readonly status: "ignored";
   readonly reason: string;
 } |
-/** What went wrong, and when it is tried again where the handler asked for a time. */
+/** The handler failed. `retryAt` is set if it asked for a retry at a certain time. */
 {
   readonly status: "failed";
   readonly error: WebhookError;
@@ -845,21 +848,25 @@ interface LaunchedServer {
   /** Its address for the Hub: of the Space or the tunnel, where there is one. That of a tunnel may change. */
   publicUrl: string;
 }
-/** What a webhook can watch: a repository of a type, or all that belongs to a user or an organization. */
+/** What a webhook can watch: a repository of a type, or all repositories of a user or an organization. */
 declare const watchedTypes: readonly ["model", "dataset", "space", "bucket", "kernel", "user", "org"];
-/** What a webhook can watch. */
+/** The type of something that a webhook watches: a type of repository, a user or an organization. */
 type WatchedType = (typeof watchedTypes)[number];
-/** What a webhook can be told of: changes of the repository, or of its discussions. */
+/** The events that a webhook can subscribe to: changes of the repository, or of its discussions. */
 declare const webhookDomains: readonly ["repo", "discussion"];
-/** What a webhook can be told of. */
+/** The events that a webhook can subscribe to. */
 type WebhookDomain = (typeof webhookDomains)[number];
-/** One thing to watch, as `type:name`: `"dataset:me/data"`, `"org:acme"`. */
+/** A repository, user or organization to watch, as `type:name`: `"dataset:me/data"`, `"org:acme"`. {@link Watched} is the same as an object. */
 type Watch = `${WatchedType}:${string}`;
-/** One thing that a webhook watches. */
-interface WatchedThing {
-  type: WatchedType;
+/** A repository, user or organization that a webhook watches, as in `{ type: "dataset", name: "me/data" }`. */
+interface Watched<Type extends string = WatchedType | (string & {})> {
+  /** A {@link WatchedType}, or a type that the Hub added after this release. */
+  type: Type;
+  /** The name of the repository (`owner/name`), the user or the organization. */
   name: string;
 }
+/** A {@link Watched} of a type that this release lists. */
+type KnownWatched = Watched<WatchedType>;
 /**
  * The name of the method by which tools ask a server what there is to know. Registered for the whole process, so that
  * two copies of this package understand each other.
@@ -869,7 +876,7 @@ declare const serverDetails: unique symbol;
 interface EndpointDetails {
   readonly name: string;
   /** What its webhook watches; empty: nobody has said. */
-  readonly watch: readonly WatchedThing[];
+  readonly watch: readonly KnownWatched[];
   /** What its webhook is told of. */
   readonly domains: readonly WebhookDomain[];
   /** Its filter for repositories, as it was written. */
@@ -878,7 +885,7 @@ interface EndpointDetails {
   readonly scopes: readonly string[];
   readonly background: boolean;
   /** What looks like a slip in its options. */
-  readonly doubts: readonly string[];
+  readonly warnings: readonly string[];
 }
 /** A delivery that came with a job: nobody has to be checked, and nobody waits for an answer. */
 interface JobDelivery {
@@ -1123,13 +1130,13 @@ interface Logger {
   /** Creates a logger that adds `bindings` to each line. */
   child(bindings: Record<string, unknown>): Logger;
 }
-/** A repository as `type:name`. `*` stands for anything but a slash, `**` for anything, in both parts. */
+/** Repositories as `type:name`. In both parts, `*` matches anything except a slash, and `**` matches anything. */
 type RepoPattern = `${RepoType}:${string}`;
-/** Which deliveries an endpoint wants. Each field takes one value or several; all fields that are given must match. */
+/** Which deliveries an endpoint receives. Each field takes one value or a list; all fields must match. */
 interface FilterOptions {
   /**
-   * Scopes, each with all narrower ones: `"repo"` takes `repo.content` and any `repo.*` to come. A narrower scope that
-   * is not known yet counts as an `update` of the broader one.
+   * Scopes, each including narrower ones: `"repo"` matches `repo.content` and any future `repo.*`. A narrower scope that
+   * this release does not know counts as an `update` of the broader one.
    */
   scope?: Scope$1 | readonly Scope$1[];
   /** Actions: `create`, `delete`, `update`, `move`. */
@@ -1137,8 +1144,8 @@ interface FilterOptions {
   /** Repositories as `type:name` with globs: `"dataset:me/data"`, `"model:me/*"`, `"*:acme/**"`. */
   repo?: RepoPattern | readonly RepoPattern[];
   /**
-   * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`: at least one of `updatedRefs` must match. The
-   * Hub also fires for `refs/pr/N` and `refs/convert/parquet`.
+   * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`: at least one of `updatedRefs` must match. The Hub
+   * also sends updates of `refs/pr/N` and `refs/convert/parquet`.
    */
   ref?: string | readonly string[];
 }
