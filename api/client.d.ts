@@ -1,4 +1,5 @@
 import * as z from "zod";
+import "zod/mini";
 import "zod/v4/core";
 /**
  * Every error code of this package, with its cause and fix. Branch on codes, never on messages.
@@ -1447,4 +1448,232 @@ interface Watched<Type extends string = WatchedType | (string & {})> {
   /** The name of the repository (`owner/name`), the user or the organization. */
   name: string;
 }
-export type { AuditLogEvent, AuditLogSearch, AuditLogType, CallOptions, HubClientOptions, HubErrorOptions, HubFetchInit, HubJobs, HubNetworkSecurity, HubNotifications, HubOrganizations, HubPapers, HubResourceGroups, HubSettings, HubWebhooks, JobHardware, McpSettings, MemberRoleChange, MemberSearch, NetworkSecurity, NetworkSecurityChange, Notification, NotificationPage, NotificationSearch, NotificationSelection, NotificationSettingsChange, OrganizationMember, OrganizationRole, Pages, PaperClaim, PaperClaimResult, RepoId, Resource, ResourceGroup, ResourceGroupRequest, RevokedToken, ScimConfig, WatchChange, WatchItem, Watched, WatchedType, Webhook, WebhookChanges, WebhookDomain, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookJob, WebhookJobRequest, WebhookRequest, Whoami };
+/** A {@link Watched} of a type that this release lists. */
+type KnownWatched = Watched<WatchedType>;
+/** The result of running a handler on a delivery. */
+type Outcome =
+/** The handler returned `result`. */
+{
+  readonly status: "succeeded";
+  readonly result: unknown;
+} |
+/** The filter did not match. */
+{
+  readonly status: "ignored";
+  readonly reason: string;
+} |
+/** The handler failed. `retryAt` is set if it asked for a retry at a certain time. */
+{
+  readonly status: "failed";
+  readonly error: WebhookError;
+  readonly retryAt?: Date;
+};
+/**
+ * The name of the method by which tools ask a server what there is to know. Registered for the whole process, so that
+ * two copies of this package understand each other.
+ */
+declare const serverDetails: unique symbol;
+/** An endpoint, as far as a webhook for it has to know. */
+interface EndpointDetails {
+  readonly name: string;
+  /** What its webhook watches; empty: nobody has said. */
+  readonly watch: readonly KnownWatched[];
+  /** What its webhook is told of. */
+  readonly domains: readonly WebhookDomain[];
+  /** Its filter for repositories, as it was written. */
+  readonly repos: readonly string[];
+  /** Its filter for scopes; empty: all of them. */
+  readonly scopes: readonly string[];
+  readonly background: boolean;
+  /** What looks like a slip in its options. */
+  readonly warnings: readonly string[];
+}
+/** A delivery that came with a job: nobody has to be checked, and nobody waits for an answer. */
+interface JobDelivery {
+  /** Name of the endpoint. */
+  endpoint: string;
+  /** The payload as it came. */
+  body: string;
+  /** The `Webhook-Id`; where there is none, or one that no log could show, one is made. */
+  id: string | undefined;
+  /** Aborts the handler's signal. */
+  signal: AbortSignal;
+}
+/** What tools need of a server. */
+interface ServerDetails {
+  /** In the order in which they were registered. */
+  readonly endpoints: readonly EndpointDetails[];
+  /** The secret that a delivery has to carry; of several the first. */
+  readonly secret: string | undefined;
+  /** Whether its options open it to everyone on purpose. */
+  readonly isOpenOnPurpose: boolean;
+  /** Asks for this secret from now on: `isOnly` for no other, else it or one of those that are configured. */
+  useSecret(secret: string, options: {
+    isOnly: boolean;
+  }): void;
+  /**
+   * Keeps the deliveries of background endpoints in the inbox of this URL, in place of `INBOX_URL` and of a URL in the
+   * options. Call it before the server is launched.
+   */
+  useInbox(url: string): void;
+  /** Lets no retry of a background endpoint wait for longer than this, in milliseconds, unless its handler asks to. */
+  limitRetryWaits(maxMs: number): void;
+  /**
+   * Runs an endpoint, also one that works in the background, once and at once, and writes its log line.
+   *
+   * @throws `ENDPOINT_UNKNOWN`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `OPTION_INVALID` when `LOG_LEVEL`
+   * is no level.
+   */
+  runJob(delivery: JobDelivery): Promise<Outcome>;
+}
+/** A server that tells its details: a `WebhooksServer`, also one of another copy of this package. */
+interface DetailedServer {
+  [serverDetails](): ServerDetails;
+}
+/** The result of a registration, or its preview in a dry run. */
+interface RegistrationReport {
+  /** Address of the Hub. */
+  readonly hub: string;
+  /** Public address of the server. */
+  readonly baseUrl: string;
+  /** The differences between the endpoints and the Hub, as steps in the order of execution. Empty if all is in sync. */
+  readonly steps: readonly RegistrationStep[];
+  /** The steps that succeeded. Empty in a dry run. */
+  readonly done: readonly RegistrationStep[];
+  /** The steps that failed, with the reason. Later steps for the same webhook were not tried. */
+  readonly failed: readonly FailedStep[];
+  /** The endpoints and webhooks that were not changed although they need your attention. */
+  readonly skipped: readonly SkippedWebhook[];
+  /** The webhooks that are in sync. */
+  readonly unchanged: readonly {
+    readonly endpoint: string;
+    readonly id: string;
+  }[];
+}
+/** One change on the Hub. */
+type RegistrationStep = CreateStep | UpdateStep | EnableStep | DeleteStep;
+/** A webhook as its endpoint declares it. */
+interface DesiredWebhook {
+  /** Name of the endpoint. */
+  endpoint: string;
+  url: string;
+  watched: readonly KnownWatched[];
+  domains: readonly WebhookDomain[];
+}
+/** Creates a webhook. */
+interface CreateStep extends DesiredWebhook {
+  readonly action: "create";
+  /** Whether the webhook gets a secret. */
+  readonly secretIsSet: boolean;
+  /** Its id, once it is created. */
+  readonly id?: string;
+}
+/** Updates a webhook. */
+interface UpdateStep {
+  readonly action: "update";
+  readonly endpoint: string;
+  readonly id: string;
+  readonly changes: readonly FieldChange[];
+  /** Whether the webhook was created elsewhere and is adopted with this update. */
+  readonly isAdopted: boolean;
+}
+/** Enables a webhook that was disabled, or re-enables one that the Hub has suspended. */
+interface EnableStep {
+  readonly action: "enable" | "re-enable";
+  readonly endpoint: string;
+  readonly id: string;
+  /** Why the webhook does not deliver. */
+  readonly reason: string;
+  /** What to check so that the Hub does not suspend it again. */
+  readonly remedy?: string;
+}
+/** Deletes a webhook. */
+interface DeleteStep {
+  readonly action: "delete";
+  readonly endpoint: string;
+  readonly id: string;
+  readonly reason: string;
+}
+/** What happens to a secret. The secret itself is in no report. */
+type SecretChange = "set" | "changed" | "removed";
+/** A field of a webhook that an update changes. Secrets in URLs are masked. */
+type FieldChange = {
+  readonly field: "url" | "watched" | "domains";
+  readonly before: string;
+  readonly after: string;
+} | {
+  readonly field: "secret";
+  readonly change: SecretChange;
+};
+/** A step that failed, and why. The other steps were still tried. */
+interface FailedStep {
+  readonly step: RegistrationStep;
+  readonly error: HubError;
+}
+/** An endpoint or a webhook that was not changed although it needs your attention. */
+interface SkippedWebhook {
+  /**
+   * - `no-watch`: the endpoint does not declare what to watch.
+   * - `not-managed`: a webhook that was created elsewhere delivers to the endpoint.
+   * - `endpoint-removed`: the endpoint of a managed webhook no longer exists, or no longer declares what to watch.
+   * - `duplicate`: the endpoint has more than one managed webhook.
+   * - `secret-kept`: the webhook has a secret on the Hub, but none was given.
+   */
+  readonly reason: "no-watch" | "not-managed" | "endpoint-removed" | "duplicate" | "secret-kept";
+  readonly endpoint: string;
+  /** Id of the webhook, if there is one. */
+  readonly id?: string;
+  /** What it means, and what to do. */
+  readonly message: string;
+}
+/** The Hub on which webhooks are registered: a `HubClient`. */
+interface HubConnection {
+  /** Its address, which identifies the Hub in the state file. */
+  readonly endpoint: string;
+  readonly webhooks: Pick<HubWebhooks, "list" | "create" | "update" | "enable" | "delete">;
+}
+/** The options of `register`. */
+interface RegisterOptions {
+  /** The public address of the server, such as `https://me-bot.hf.space`. Its webhooks point to `/webhooks/…` below it. */
+  baseUrl: string;
+  /**
+   * The file that records which webhooks are managed. Keep it, one for each server. Default
+   * `.hub-webhooks/registrations.json` in the working directory.
+   */
+  state?: string | undefined;
+  /**
+   * The secret of the webhooks. Default: the secret of the server, or the first of several. Without a secret, new webhooks
+   * have none, so anyone who knows the URL of an endpoint can post to it, and existing webhooks keep theirs.
+   */
+  secret?: string | undefined;
+  /** Removes existing secrets. Cannot be combined with `secret`. Default `false`. */
+  removeSecret?: boolean | undefined;
+  /** Reports the steps without executing them. Default `false`. */
+  dryRun?: boolean | undefined;
+  /** Deletes managed webhooks whose endpoint no longer exists. Default `false`: they are reported as skipped. */
+  prune?: boolean | undefined;
+  /**
+   * Adopts webhooks that were created elsewhere and deliver to one of the endpoints. Default `false`: they are reported as
+   * skipped.
+   */
+  adopt?: boolean | undefined;
+  /** Cancels between two steps, and during a request to the Hub. */
+  signal?: AbortSignal | undefined;
+}
+/**
+ * Reconciles the webhooks on the Hub with the endpoints of a server: creates missing webhooks, updates those that differ,
+ * enables those that are disabled or suspended, and does not touch webhooks that were created elsewhere. Needs a file
+ * system for the state file, and therefore Node, Bun or Deno.
+ *
+ * A webhook that fails is reported in `failed`; the others are still processed.
+ *
+ * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; the reason of the signal.
+ * Steps that were completed before are recorded.
+ * @example
+ * ```ts
+ * const report = await register(server, new HubClient(), { baseUrl: "https://me-bot.hf.space" });
+ * for (const { error } of report.failed) console.error(error.message);
+ * ```
+ */
+export declare function register(server: DetailedServer, hub: HubConnection, options: RegisterOptions): Promise<RegistrationReport>;
+export type { AuditLogEvent, AuditLogSearch, AuditLogType, CallOptions, CreateStep, DeleteStep, EnableStep, FailedStep, FieldChange, HubClientOptions, HubConnection, HubErrorOptions, HubFetchInit, HubJobs, HubNetworkSecurity, HubNotifications, HubOrganizations, HubPapers, HubResourceGroups, HubSettings, HubWebhooks, JobHardware, McpSettings, MemberRoleChange, MemberSearch, NetworkSecurity, NetworkSecurityChange, Notification, NotificationPage, NotificationSearch, NotificationSelection, NotificationSettingsChange, OrganizationMember, OrganizationRole, Pages, PaperClaim, PaperClaimResult, RegisterOptions, RegistrationReport, RegistrationStep, RepoId, Resource, ResourceGroup, ResourceGroupRequest, RevokedToken, ScimConfig, SkippedWebhook, UpdateStep, WatchChange, WatchItem, Watched, WatchedType, Webhook, WebhookChanges, WebhookDomain, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookJob, WebhookJobRequest, WebhookRequest, Whoami };

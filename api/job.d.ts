@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { Hono } from "hono";
 import { StandardSchemaV1 } from "@standard-schema/spec";
 /**
@@ -185,32 +185,32 @@ declare class WebhookError extends Error {
 declare const repoTypes: readonly ["model", "dataset", "space", "bucket", "kernel"];
 /** The actions of today; a payload may have a newer one. */
 declare const actions: readonly ["create", "delete", "update", "move"];
-declare const gitContentPayload: z.ZodObject<{
-  event: z.ZodObject<{
-    action: z.ZodCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z.ZodString;
+declare const gitContentPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
   }, z.core.$strip>;
-  repo: z.ZodObject<{
-    type: z.ZodCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z.ZodString;
-    id: z.ZodString;
-    private: z.ZodBoolean;
-    url: z.ZodObject<{
-      web: z.ZodString;
-      api: z.ZodOptional<z.ZodString>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, z.core.$strip>;
-    owner: z.ZodObject<{
-      id: z.ZodString;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, z.core.$strip>;
-    headSha: z.ZodOptional<z.ZodString>;
-    subdomain: z.ZodOptional<z.ZodString>;
-    tags: z.ZodOptional<z.ZodCustom<string[], string[]>>;
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, z.core.$strip>;
-  webhook: z.ZodObject<{
-    id: z.ZodString;
-    version: z.ZodNumber;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
   }, z.core.$strip>;
-  updatedRefs: z.ZodCustom<{
+  updatedRefs: z.ZodMiniCustom<{
     ref: string;
     oldSha: string | null;
     newSha: string | null;
@@ -220,32 +220,32 @@ declare const gitContentPayload: z.ZodObject<{
     newSha: string | null;
   }[]>;
 }, z.core.$strip>;
-declare const bucketContentPayload: z.ZodObject<{
-  event: z.ZodObject<{
-    action: z.ZodCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z.ZodString;
+declare const bucketContentPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
   }, z.core.$strip>;
-  repo: z.ZodObject<{
-    type: z.ZodCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z.ZodString;
-    id: z.ZodString;
-    private: z.ZodBoolean;
-    url: z.ZodObject<{
-      web: z.ZodString;
-      api: z.ZodOptional<z.ZodString>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, z.core.$strip>;
-    owner: z.ZodObject<{
-      id: z.ZodString;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, z.core.$strip>;
-    headSha: z.ZodOptional<z.ZodString>;
-    subdomain: z.ZodOptional<z.ZodString>;
-    tags: z.ZodOptional<z.ZodCustom<string[], string[]>>;
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, z.core.$strip>;
-  webhook: z.ZodObject<{
-    id: z.ZodString;
-    version: z.ZodNumber;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
   }, z.core.$strip>;
-  updatedFiles: z.ZodCustom<{
+  updatedFiles: z.ZodMiniCustom<{
     path: string;
     action: "add" | "delete" | (string & {});
     xetHash?: string | undefined;
@@ -256,34 +256,34 @@ declare const bucketContentPayload: z.ZodObject<{
     xetHash?: string | undefined;
     size?: number | undefined;
   }[]>;
-  updatedFilesTruncated: z.ZodOptional<z.ZodBoolean>;
+  updatedFilesTruncated: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
 }, z.core.$strip>;
-declare const contentPayload: z.ZodObject<{
-  event: z.ZodObject<{
-    action: z.ZodCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z.ZodString;
+declare const contentPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
   }, z.core.$strip>;
-  repo: z.ZodObject<{
-    type: z.ZodCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z.ZodString;
-    id: z.ZodString;
-    private: z.ZodBoolean;
-    url: z.ZodObject<{
-      web: z.ZodString;
-      api: z.ZodOptional<z.ZodString>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, z.core.$strip>;
-    owner: z.ZodObject<{
-      id: z.ZodString;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, z.core.$strip>;
-    headSha: z.ZodOptional<z.ZodString>;
-    subdomain: z.ZodOptional<z.ZodString>;
-    tags: z.ZodOptional<z.ZodCustom<string[], string[]>>;
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, z.core.$strip>;
-  webhook: z.ZodObject<{
-    id: z.ZodString;
-    version: z.ZodNumber;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
   }, z.core.$strip>;
-  updatedRefs: z.ZodOptional<z.ZodCustom<{
+  updatedRefs: z.ZodMiniOptional<z.ZodMiniCustom<{
     ref: string;
     oldSha: string | null;
     newSha: string | null;
@@ -292,7 +292,7 @@ declare const contentPayload: z.ZodObject<{
     oldSha: string | null;
     newSha: string | null;
   }[]>>;
-  updatedFiles: z.ZodOptional<z.ZodCustom<{
+  updatedFiles: z.ZodMiniOptional<z.ZodMiniCustom<{
     path: string;
     action: "add" | "delete" | (string & {});
     xetHash?: string | undefined;
@@ -303,175 +303,175 @@ declare const contentPayload: z.ZodObject<{
     xetHash?: string | undefined;
     size?: number | undefined;
   }[]>>;
-  updatedFilesTruncated: z.ZodOptional<z.ZodBoolean>;
+  updatedFilesTruncated: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
 }, z.core.$strip>;
-declare const repoConfigPayload: z.ZodObject<{
-  event: z.ZodObject<{
-    action: z.ZodCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z.ZodString;
+declare const repoConfigPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
   }, z.core.$strip>;
-  repo: z.ZodObject<{
-    type: z.ZodCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z.ZodString;
-    id: z.ZodString;
-    private: z.ZodBoolean;
-    url: z.ZodObject<{
-      web: z.ZodString;
-      api: z.ZodOptional<z.ZodString>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, z.core.$strip>;
-    owner: z.ZodObject<{
-      id: z.ZodString;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, z.core.$strip>;
-    headSha: z.ZodOptional<z.ZodString>;
-    subdomain: z.ZodOptional<z.ZodString>;
-    tags: z.ZodOptional<z.ZodCustom<string[], string[]>>;
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, z.core.$strip>;
-  webhook: z.ZodObject<{
-    id: z.ZodString;
-    version: z.ZodNumber;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
   }, z.core.$strip>;
-  updatedConfig: z.ZodObject<{
-    private: z.ZodOptional<z.ZodBoolean>;
+  updatedConfig: z.ZodMiniObject<{
+    private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
   }, z.core.$strip>;
 }, z.core.$strip>;
-declare const discussionPayload: z.ZodObject<{
-  event: z.ZodObject<{
-    action: z.ZodCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z.ZodString;
+declare const discussionPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
   }, z.core.$strip>;
-  repo: z.ZodObject<{
-    type: z.ZodCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z.ZodString;
-    id: z.ZodString;
-    private: z.ZodBoolean;
-    url: z.ZodObject<{
-      web: z.ZodString;
-      api: z.ZodOptional<z.ZodString>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, z.core.$strip>;
-    owner: z.ZodObject<{
-      id: z.ZodString;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, z.core.$strip>;
-    headSha: z.ZodOptional<z.ZodString>;
-    subdomain: z.ZodOptional<z.ZodString>;
-    tags: z.ZodOptional<z.ZodCustom<string[], string[]>>;
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, z.core.$strip>;
-  webhook: z.ZodObject<{
-    id: z.ZodString;
-    version: z.ZodNumber;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
   }, z.core.$strip>;
-  discussion: z.ZodObject<{
-    id: z.ZodString;
-    num: z.ZodNumber;
-    title: z.ZodString;
-    status: z.ZodCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
-    isPullRequest: z.ZodBoolean;
-    author: z.ZodObject<{
-      id: z.ZodString;
+  discussion: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    num: z.ZodMiniNumber<number>;
+    title: z.ZodMiniString<string>;
+    status: z.ZodMiniCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
+    isPullRequest: z.ZodMiniBoolean<boolean>;
+    author: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, z.core.$strip>;
-    url: z.ZodObject<{
-      web: z.ZodString;
-      api: z.ZodString;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniString<string>;
     }, z.core.$strip>;
-    pinned: z.ZodOptional<z.ZodBoolean>;
-    changes: z.ZodOptional<z.ZodObject<{
-      base: z.ZodString;
-      mergeCommitId: z.ZodOptional<z.ZodString>;
+    pinned: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    changes: z.ZodMiniOptional<z.ZodMiniObject<{
+      base: z.ZodMiniString<string>;
+      mergeCommitId: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, z.core.$strip>>;
   }, z.core.$strip>;
-  comment: z.ZodOptional<z.ZodObject<{
-    id: z.ZodString;
-    author: z.ZodObject<{
-      id: z.ZodString;
+  comment: z.ZodMiniOptional<z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    author: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, z.core.$strip>;
-    hidden: z.ZodBoolean;
-    url: z.ZodObject<{
-      web: z.ZodString;
+    hidden: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
     }, z.core.$strip>;
-    content: z.ZodOptional<z.ZodString>;
+    content: z.ZodMiniOptional<z.ZodMiniString<string>>;
   }, z.core.$strip>>;
 }, z.core.$strip>;
-declare const discussionCommentPayload: z.ZodObject<{
-  event: z.ZodObject<{
-    action: z.ZodCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z.ZodString;
+declare const discussionCommentPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
   }, z.core.$strip>;
-  repo: z.ZodObject<{
-    type: z.ZodCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z.ZodString;
-    id: z.ZodString;
-    private: z.ZodBoolean;
-    url: z.ZodObject<{
-      web: z.ZodString;
-      api: z.ZodOptional<z.ZodString>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, z.core.$strip>;
-    owner: z.ZodObject<{
-      id: z.ZodString;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, z.core.$strip>;
-    headSha: z.ZodOptional<z.ZodString>;
-    subdomain: z.ZodOptional<z.ZodString>;
-    tags: z.ZodOptional<z.ZodCustom<string[], string[]>>;
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, z.core.$strip>;
-  webhook: z.ZodObject<{
-    id: z.ZodString;
-    version: z.ZodNumber;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
   }, z.core.$strip>;
-  discussion: z.ZodObject<{
-    id: z.ZodString;
-    num: z.ZodNumber;
-    title: z.ZodString;
-    status: z.ZodCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
-    isPullRequest: z.ZodBoolean;
-    author: z.ZodObject<{
-      id: z.ZodString;
+  discussion: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    num: z.ZodMiniNumber<number>;
+    title: z.ZodMiniString<string>;
+    status: z.ZodMiniCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
+    isPullRequest: z.ZodMiniBoolean<boolean>;
+    author: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, z.core.$strip>;
-    url: z.ZodObject<{
-      web: z.ZodString;
-      api: z.ZodString;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniString<string>;
     }, z.core.$strip>;
-    pinned: z.ZodOptional<z.ZodBoolean>;
-    changes: z.ZodOptional<z.ZodObject<{
-      base: z.ZodString;
-      mergeCommitId: z.ZodOptional<z.ZodString>;
+    pinned: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    changes: z.ZodMiniOptional<z.ZodMiniObject<{
+      base: z.ZodMiniString<string>;
+      mergeCommitId: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, z.core.$strip>>;
   }, z.core.$strip>;
-  comment: z.ZodObject<{
-    id: z.ZodString;
-    author: z.ZodObject<{
-      id: z.ZodString;
+  comment: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    author: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, z.core.$strip>;
-    hidden: z.ZodBoolean;
-    url: z.ZodObject<{
-      web: z.ZodString;
+    hidden: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
     }, z.core.$strip>;
-    content: z.ZodOptional<z.ZodString>;
+    content: z.ZodMiniOptional<z.ZodMiniString<string>>;
   }, z.core.$strip>;
 }, z.core.$strip>;
-declare const anyRepoPayload: z.ZodObject<{
-  event: z.ZodObject<{
-    action: z.ZodCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z.ZodString;
+declare const anyRepoPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
   }, z.core.$strip>;
-  repo: z.ZodObject<{
-    type: z.ZodCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z.ZodString;
-    id: z.ZodString;
-    private: z.ZodBoolean;
-    url: z.ZodObject<{
-      web: z.ZodString;
-      api: z.ZodOptional<z.ZodString>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, z.core.$strip>;
-    owner: z.ZodObject<{
-      id: z.ZodString;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, z.core.$strip>;
-    headSha: z.ZodOptional<z.ZodString>;
-    subdomain: z.ZodOptional<z.ZodString>;
-    tags: z.ZodOptional<z.ZodCustom<string[], string[]>>;
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, z.core.$strip>;
-  webhook: z.ZodObject<{
-    id: z.ZodString;
-    version: z.ZodNumber;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
   }, z.core.$strip>;
-  updatedRefs: z.ZodOptional<z.ZodCustom<{
+  updatedRefs: z.ZodMiniOptional<z.ZodMiniCustom<{
     ref: string;
     oldSha: string | null;
     newSha: string | null;
@@ -480,7 +480,7 @@ declare const anyRepoPayload: z.ZodObject<{
     oldSha: string | null;
     newSha: string | null;
   }[]>>;
-  updatedFiles: z.ZodOptional<z.ZodCustom<{
+  updatedFiles: z.ZodMiniOptional<z.ZodMiniCustom<{
     path: string;
     action: "add" | "delete" | (string & {});
     xetHash?: string | undefined;
@@ -491,43 +491,43 @@ declare const anyRepoPayload: z.ZodObject<{
     xetHash?: string | undefined;
     size?: number | undefined;
   }[]>>;
-  updatedFilesTruncated: z.ZodOptional<z.ZodBoolean>;
-  movedTo: z.ZodOptional<z.ZodObject<{
-    name: z.ZodString;
-    owner: z.ZodObject<{
-      id: z.ZodString;
+  updatedFilesTruncated: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  movedTo: z.ZodMiniOptional<z.ZodMiniObject<{
+    name: z.ZodMiniString<string>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, z.core.$strip>;
   }, z.core.$strip>>;
-  updatedConfig: z.ZodOptional<z.ZodObject<{
-    private: z.ZodOptional<z.ZodBoolean>;
+  updatedConfig: z.ZodMiniOptional<z.ZodMiniObject<{
+    private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
   }, z.core.$strip>>;
 }, z.core.$strip>;
-declare const anyPayload: z.ZodObject<{
-  event: z.ZodObject<{
-    action: z.ZodCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z.ZodString;
+declare const anyPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
   }, z.core.$strip>;
-  repo: z.ZodObject<{
-    type: z.ZodCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z.ZodString;
-    id: z.ZodString;
-    private: z.ZodBoolean;
-    url: z.ZodObject<{
-      web: z.ZodString;
-      api: z.ZodOptional<z.ZodString>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, z.core.$strip>;
-    owner: z.ZodObject<{
-      id: z.ZodString;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, z.core.$strip>;
-    headSha: z.ZodOptional<z.ZodString>;
-    subdomain: z.ZodOptional<z.ZodString>;
-    tags: z.ZodOptional<z.ZodCustom<string[], string[]>>;
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, z.core.$strip>;
-  webhook: z.ZodObject<{
-    id: z.ZodString;
-    version: z.ZodNumber;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
   }, z.core.$strip>;
-  updatedRefs: z.ZodOptional<z.ZodCustom<{
+  updatedRefs: z.ZodMiniOptional<z.ZodMiniCustom<{
     ref: string;
     oldSha: string | null;
     newSha: string | null;
@@ -536,7 +536,7 @@ declare const anyPayload: z.ZodObject<{
     oldSha: string | null;
     newSha: string | null;
   }[]>>;
-  updatedFiles: z.ZodOptional<z.ZodCustom<{
+  updatedFiles: z.ZodMiniOptional<z.ZodMiniCustom<{
     path: string;
     action: "add" | "delete" | (string & {});
     xetHash?: string | undefined;
@@ -547,45 +547,45 @@ declare const anyPayload: z.ZodObject<{
     xetHash?: string | undefined;
     size?: number | undefined;
   }[]>>;
-  updatedFilesTruncated: z.ZodOptional<z.ZodBoolean>;
-  movedTo: z.ZodOptional<z.ZodObject<{
-    name: z.ZodString;
-    owner: z.ZodObject<{
-      id: z.ZodString;
+  updatedFilesTruncated: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  movedTo: z.ZodMiniOptional<z.ZodMiniObject<{
+    name: z.ZodMiniString<string>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, z.core.$strip>;
   }, z.core.$strip>>;
-  updatedConfig: z.ZodOptional<z.ZodObject<{
-    private: z.ZodOptional<z.ZodBoolean>;
+  updatedConfig: z.ZodMiniOptional<z.ZodMiniObject<{
+    private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
   }, z.core.$strip>>;
-  discussion: z.ZodOptional<z.ZodObject<{
-    id: z.ZodString;
-    num: z.ZodNumber;
-    title: z.ZodString;
-    status: z.ZodCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
-    isPullRequest: z.ZodBoolean;
-    author: z.ZodObject<{
-      id: z.ZodString;
+  discussion: z.ZodMiniOptional<z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    num: z.ZodMiniNumber<number>;
+    title: z.ZodMiniString<string>;
+    status: z.ZodMiniCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
+    isPullRequest: z.ZodMiniBoolean<boolean>;
+    author: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, z.core.$strip>;
-    url: z.ZodObject<{
-      web: z.ZodString;
-      api: z.ZodString;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniString<string>;
     }, z.core.$strip>;
-    pinned: z.ZodOptional<z.ZodBoolean>;
-    changes: z.ZodOptional<z.ZodObject<{
-      base: z.ZodString;
-      mergeCommitId: z.ZodOptional<z.ZodString>;
+    pinned: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    changes: z.ZodMiniOptional<z.ZodMiniObject<{
+      base: z.ZodMiniString<string>;
+      mergeCommitId: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, z.core.$strip>>;
   }, z.core.$strip>>;
-  comment: z.ZodOptional<z.ZodObject<{
-    id: z.ZodString;
-    author: z.ZodObject<{
-      id: z.ZodString;
+  comment: z.ZodMiniOptional<z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    author: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, z.core.$strip>;
-    hidden: z.ZodBoolean;
-    url: z.ZodObject<{
-      web: z.ZodString;
+    hidden: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
     }, z.core.$strip>;
-    content: z.ZodOptional<z.ZodString>;
+    content: z.ZodMiniOptional<z.ZodMiniString<string>>;
   }, z.core.$strip>>;
 }, z.core.$strip>;
 /**
