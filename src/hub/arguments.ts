@@ -3,7 +3,7 @@ import { HubError } from "../core/errors.ts";
 import { acceptUnknown } from "./lenient.ts";
 
 /** How many invalid fields a message names; the error lists them all. */
-const fieldsNamed = 5;
+const maxListedFields = 5;
 
 /**
  * Checks an argument before anything is sent, and returns it with its defaults. Fields and enum values that this release
@@ -22,8 +22,8 @@ export function checkArgument<Schema extends z.core.$ZodType>(
 
 /** The refusal of arguments that are wrong in these fields. */
 export function argumentInvalid(problems: readonly FieldProblem[]): HubError {
-  const named = problems.slice(0, fieldsNamed).map(({ field, problem }) => `${field}: ${problem.slice(0, 500)}`);
-  const more = problems.length > fieldsNamed ? ` (and ${problems.length - fieldsNamed} more)` : "";
+  const named = problems.slice(0, maxListedFields).map(({ field, problem }) => `${field}: ${problem.slice(0, 500)}`);
+  const more = problems.length > maxListedFields ? ` (and ${problems.length - maxListedFields} more)` : "";
   return new HubError(`Nothing was sent, the arguments are invalid. Correct ${named.join("; ")}${more}.`, {
     code: "ARGUMENT_INVALID",
     fields: problems.map(({ field }) => field),

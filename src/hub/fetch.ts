@@ -45,16 +45,16 @@ export async function prepareFetch(
   { method = "GET", headers: given, params, body }: HubFetchInit,
   { endpoint, readToken }: PrepareFetchOptions,
 ): Promise<HubRequest> {
-  const path = fillIn(template, params);
-  const url = urlOf(path, endpoint);
+  const path = fillParams(template, params);
+  const url = resolveUrl(path, endpoint);
   if (!methods.has(method)) throw invalid("method", `expected one of ${[...methods].join(", ")}`);
   if (body !== undefined && typeof body !== "string") throw invalid("body", "expected a text, as of JSON.stringify()");
   if (body !== undefined && (method === "GET" || method === "HEAD")) throw invalid("body", `a ${method} has none`);
-  const headers = headersOf(given);
+  const headers = readHeaders(given);
   if (body !== undefined && !headers.has("content-type")) headers.set("content-type", "application/json");
   const token = await readToken();
   headers.set("authorization", `Bearer ${token}`);
-  const redact = createRedact([token, ...keysIn(headers), ...secretsIn(path), ...secretsIn(parsed(body))]);
+  const redact = createRedact([token, ...secretHeaderValues(headers), ...secretsIn(path), ...secretsIn(parsed(body))]);
   return {
     // Without the query, which may hold secrets and is not needed to recognize the call.
     operation: redact(`${method} ${url.pathname}`),
@@ -66,7 +66,7 @@ export async function prepareFetch(
   };
 }
 
-function fillIn(template: string, params: HubFetchInit["params"]): string {
+function fillParams(template: string, params: HubFetchInit["params"]): string {
   if (typeof template !== "string" || params === undefined) return template;
   return template.replaceAll(/\{(\w+)\}/g, (_braces, name: string) => {
     if (!Object.hasOwn(params, name)) throw invalid(`params.${name}`, "expected what the path asks for");
@@ -81,7 +81,7 @@ function fillIn(template: string, params: HubFetchInit["params"]): string {
 }
 
 /** The token goes along: what a URL parser makes of the path must lie below the address of the Hub, and nowhere else. */
-function urlOf(path: string, endpoint: string): URL {
+function resolveUrl(path: string, endpoint: string): URL {
   const base = new URL(endpoint);
   const [pathname = ""] = typeof path === "string" ? path.split("?") : [];
   const url = /^\/(?!\/)[^#]*$/.test(path) ? URL.parse(`${endpoint}${path}`) : null;
@@ -104,15 +104,15 @@ const connectionHeaders = [
   "upgrade",
 ];
 
-function headersOf(given: HeadersSource): Headers {
-  const headers = copyOf(given);
+function readHeaders(given: HeadersSource): Headers {
+  const headers = copyHeaders(given);
   if (headers.has("authorization")) throw invalid("headers", 'the token is sent by itself: leave out "authorization"');
   const [name] = connectionHeaders.filter((name) => headers.has(name));
   if (name !== undefined) throw invalid("headers", `"${name}" is not for a call to set: leave it out`);
   return headers;
 }
 
-function copyOf(given: HeadersSource): Headers {
+function copyHeaders(given: HeadersSource): Headers {
   try {
     return new Headers(given);
   } catch {
@@ -124,7 +124,7 @@ function copyOf(given: HeadersSource): Headers {
 const ordinaryHeader = /^(?:(?:accept|content|if|user)-.*|accept|authorization|range)$/;
 
 /** What a header of the caller's own says may be a key; what is too short for one stands in ordinary words. */
-function keysIn(headers: Headers): string[] {
+function secretHeaderValues(headers: Headers): string[] {
   return [...headers].flatMap(([name, value]) => (ordinaryHeader.test(name) || value.length < 8 ? [] : [value]));
 }
 

@@ -51,7 +51,7 @@ const answeredFlavor = openEnum(hardwareFlavors);
 const architectures = ["amd64", "arm64"] as const;
 const command = z.array(z.string().min(1)).min(1);
 
-interface MapOptions {
+interface StringMapOptions {
   names: RegExp;
   expectedNames: string;
   values?: { pattern: RegExp; expected: string };
@@ -60,7 +60,7 @@ interface MapOptions {
 }
 
 /** A map of strings. Its schema in the document is written by hand, since the generator leaves the names out. */
-function mapOf({ names, expectedNames, values, maxLength }: MapOptions) {
+function stringMap({ names, expectedNames, values, maxLength }: StringMapOptions) {
   const bound = maxLength === undefined ? {} : { maxLength };
   const documented = {
     type: "object" as const,
@@ -84,18 +84,18 @@ function lacksPrototype(map: unknown): boolean {
   return typeof map !== "object" || map === null || !Object.hasOwn(map, "__proto__");
 }
 
-const environment = mapOf({
+const environment = stringMap({
   // Two characters or more: the Hub asks for one after the first letter.
   names: /^[a-zA-Z][_a-zA-Z0-9]+$/,
   expectedNames: "expected a letter, then letters, digits or _, two characters or more",
 });
 
-const secrets = mapOf({
+const secrets = stringMap({
   names: /^[a-zA-Z][_a-zA-Z0-9]*$/,
   expectedNames: "expected a letter, then letters, digits or _",
 });
 
-const labels = mapOf({
+const labels = stringMap({
   names: /^[a-zA-Z0-9._-]+$/,
   expectedNames: "expected 1 to 100 letters, digits, dots, _ or -",
   values: { pattern: /^[a-zA-Z0-9._-]*$/, expected: "expected up to 100 letters, digits, dots, _ or -" },

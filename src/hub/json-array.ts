@@ -6,7 +6,7 @@ export class JsonArrayError extends Error {}
  * finds the ends of elements only: that what stands between them is JSON is for `JSON.parse` to say.
  */
 export class JsonArraySplitter {
-  readonly #longestElement: number;
+  readonly #maxElementChars: number;
   #state: "before" | "inside" | "after" = "before";
   /** What has arrived of the element in hand. */
   #begun = "";
@@ -16,9 +16,9 @@ export class JsonArraySplitter {
   #escaped = false;
   #hasElements = false;
 
-  /** `longestElement` is in UTF-16 code units. */
-  constructor({ longestElement }: { longestElement: number }) {
-    this.#longestElement = longestElement;
+  /** `maxElementChars` is in UTF-16 code units. */
+  constructor({ maxElementChars }: { maxElementChars: number }) {
+    this.#maxElementChars = maxElementChars;
   }
 
   /**
@@ -41,7 +41,7 @@ export class JsonArraySplitter {
       }
     }
     if (this.#state === "inside") this.#begun += piece.slice(from);
-    if (this.#begun.length > this.#longestElement) throw new JsonArrayError("one of its elements has no end");
+    if (this.#begun.length > this.#maxElementChars) throw new JsonArrayError("one of its elements has no end");
     return elements;
   }
 

@@ -3,9 +3,9 @@ import { secretForms } from "../core/secret-matcher.ts";
 import { secretsInUrl } from "../core/urls.ts";
 
 /** Shorter than this, a secret stands inside ordinary words: cut out, it would still be told by the gaps. */
-const shortestCutOut = 4;
+const minRedactedChars = 4;
 /** How much of a text that came from elsewhere is shown. */
-const longestShown = 500;
+const maxShownChars = 500;
 
 /** Names of fields and query parameters whose values nobody should read in an error. */
 const secretName = /^(?:secrets?|token|password)$/i;
@@ -19,24 +19,24 @@ export type Redact = (text: string) => string;
 /** Makes a {@link Redact} that knows these secrets, in each form in which an answer may repeat them. */
 export function createRedact(secrets: readonly string[]): Redact {
   // Longest first: one may be a part of another.
-  const ordered = [...new Set(secrets.flatMap(secretForms).map(onOneLine))]
+  const ordered = [...new Set(secrets.flatMap(secretForms).map(toOneLine))]
     .filter((form) => form !== "")
     .sort((left, right) => right.length - left.length);
 
-  function cutOut(text: string): string {
+  function redactSecrets(text: string): string {
     let rest = text;
     for (const secret of ordered) {
       if (!rest.includes(secret)) continue;
-      if (secret.length < shortestCutOut) return "(left out: it repeats a secret)";
+      if (secret.length < minRedactedChars) return "(left out: it repeats a secret)";
       rest = rest.replaceAll(secret, redacted);
     }
     return rest;
   }
   // In this order: control characters may be put between the letters of a secret, and the end of a text may cut it in two.
-  return (text) => shorten(cutOut(onOneLine(text)));
+  return (text) => shorten(redactSecrets(toOneLine(text)));
 }
 
-function onOneLine(text: string): string {
+function toOneLine(text: string): string {
   return text
     .replace(/\u001b\[[0-?]*[ -/]*[@-~]/g, "") // Escape codes whole, with the letters they end in.
     .replace(/\s+/g, " ")
@@ -45,7 +45,7 @@ function onOneLine(text: string): string {
 }
 
 function shorten(text: string): string {
-  return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text;
+  return text.length > maxShownChars ? `${text.slice(0, maxShownChars)}…` : text;
 }
 
 /**

@@ -2,13 +2,13 @@ import { HubError, type WebhookErrorCode } from "../core/errors.ts";
 import { readOwnField } from "../core/read-field.ts";
 import type { Redact } from "./redaction.ts";
 import { isWebPage, readText } from "./response-body.ts";
-import { askedSeconds, longestAskedSeconds } from "./retry.ts";
+import { maxRetryAfterSeconds, readRetryAfterSeconds } from "./retry.ts";
 
 /** No error of the Hub needs more, in bytes. */
-const longestRefusal = 65_536;
+const maxErrorBytes = 65_536;
 
 /** What a refusal is told with. */
-export interface RefusalContext {
+export interface ErrorResponseContext {
   /** What was refused, such as `create a webhook`. */
   action: string;
   endpoint: string;
@@ -23,19 +23,19 @@ export interface RefusalContext {
 /**
  * Reads an answer other than success, in any of the shapes that the Hub uses (hub-api.md, Errors), as the error to throw.
  */
-export async function readRefusal(response: Response, context: RefusalContext): Promise<HubError> {
+export async function readErrorResponse(response: Response, context: ErrorResponseContext): Promise<HubError> {
   const { status, headers } = response;
   const { action, redact } = context;
-  const answer = await readText(response, { limit: longestRefusal, signal: context.signal }).catch(() => undefined);
+  const answer = await readText(response, { limit: maxErrorBytes, signal: context.signal }).catch(() => undefined);
   const body = answer !== undefined && "text" in answer ? answer.text : "";
-  const said = redact(reasonIn(body) || (headers.get("x-error-message") ?? "") || withoutMarkup(body));
+  const said = redact(reasonIn(body) || (headers.get("x-error-message") ?? "") || plainText(body));
   const name = redact(headers.get("x-error-code") ?? "");
   const requestId = redact(headers.get("x-request-id") ?? "") || undefined;
-  const retryAfterSeconds = askedSeconds(headers, context.now);
+  const retryAfterSeconds = readRetryAfterSeconds(headers, context.now);
 
   const head = `Could not ${action}: the Hub answered with status ${status}${name && ` (${name})`}`;
   const next = nextStep({ status, endpoint: context.endpoint, retryAfterSeconds, requestId, hasReason: said !== "" });
-  return new HubError(`${said ? `${head}: ${withStop(said)}` : `${head}.`} ${next}${context.caution}`, {
+  return new HubError(`${said ? `${head}: ${endSentence(said)}` : `${head}.`} ${next}${context.caution}`, {
     code: codeOf(status),
     status,
     requestId,
@@ -73,7 +73,7 @@ interface Situation {
 function nextStep({ status, endpoint, retryAfterSeconds, requestId, hasReason }: Situation): string {
   const tokens = `${endpoint}/settings/tokens`;
   if (isRetryable(status) && retryAfterSeconds !== undefined) {
-    const tooLong = retryAfterSeconds > longestAskedSeconds ? ", which is too long to wait for here" : "";
+    const tooLong = retryAfterSeconds > maxRetryAfterSeconds ? ", which is too long to wait for here" : "";
     return `It asks to wait for ${retryAfterSeconds} seconds${tooLong}: try again then.`;
   }
   if (status === 429) return "Try again in a while, and less often.";
@@ -104,15 +104,15 @@ function reasonIn(body: string): string {
 
 function reasonOf(parsed: unknown): string {
   if (typeof parsed === "string") return parsed;
-  const error = textsOf(readOwnField(parsed, "error"));
-  const description = textsOf(readOwnField(parsed, "error_description"));
-  const errors = textsOf(readOwnField(parsed, "errors"));
+  const error = joinTexts(readOwnField(parsed, "error"));
+  const description = joinTexts(readOwnField(parsed, "error_description"));
+  const errors = joinTexts(readOwnField(parsed, "errors"));
   const reasons = [error, description, errors].filter((reason) => reason !== "");
-  return reasons.length > 0 ? reasons.join(": ") : textsOf(readOwnField(parsed, "message"));
+  return reasons.length > 0 ? reasons.join(": ") : joinTexts(readOwnField(parsed, "message"));
 }
 
 /** A text, a list of texts, an object with a message, or a list of those. */
-function textsOf(value: unknown): string {
+function joinTexts(value: unknown): string {
   const items: unknown[] = Array.isArray(value) ? value.slice(0, 20) : [value];
   return items
     .map((item) => (typeof item === "string" ? item : readOwnField(item, "message")))
@@ -121,13 +121,13 @@ function textsOf(value: unknown): string {
 }
 
 /** Plain text as it is; of a web page its title; of JSON that gives no reason, nothing. */
-function withoutMarkup(body: string): string {
+function plainText(body: string): string {
   if (/^\s*[[{]/.test(body)) return "";
   if (!isWebPage(body)) return body;
   return /<title[^>]*>([^<]*)/i.exec(body)?.[1] ?? "";
 }
 
-function withStop(text: string): string {
+function endSentence(text: string): string {
   const trimmed = text.replace(/[.\s]+$/, "");
   return /[?!]$/.test(trimmed) ? trimmed : `${trimmed}.`;
 }

@@ -19,7 +19,7 @@ export interface HubRequest {
 }
 
 /** An input whose types nobody has to believe. */
-export interface UncheckedInput {
+export interface OperationInput {
   params?: unknown;
   query?: Record<string, unknown> | undefined;
   body?: unknown;
@@ -29,7 +29,7 @@ export interface UncheckedInput {
 export interface PrepareOptions {
   /** The Hub's base address, without a trailing slash. */
   endpoint: string;
-  input: UncheckedInput;
+  input: OperationInput;
   /** Whether the body is made of what the Hub itself has said, which is not for us to judge. */
   bodyIsChecked: boolean;
   /** A whole query that the Hub itself has named, in place of the one of the input. */

@@ -1,7 +1,7 @@
 import { JsonArrayError, JsonArraySplitter } from "./json-array.ts";
 
 /** The text of an answer, or that it was longer than allowed. */
-export type AnswerText = { text: string } | { tooLong: true };
+export type BodyText = { text: string } | { tooLong: true };
 
 /**
  * Reads the body of an answer, never more than `limit` bytes of it.
@@ -11,7 +11,7 @@ export type AnswerText = { text: string } | { tooLong: true };
 export async function readText(
   response: Response,
   { limit, signal }: { limit: number; signal: AbortSignal },
-): Promise<AnswerText> {
+): Promise<BodyText> {
   const reader = response.body?.getReader();
   if (reader === undefined) return { text: "" };
   const decoder = new TextDecoder();
@@ -53,9 +53,9 @@ export function isWebPage(text: string): boolean {
 }
 
 /** No element of a list of the Hub is nearly as long, in UTF-16 code units. */
-const longestElement = 10_000_000;
+const maxElementChars = 10_000_000;
 
-/** What {@link readElements} is told. */
+/** What {@link readArrayElements} is told. */
 export interface ElementOptions {
   /** Milliseconds without anything new, until it is given up. */
   timeoutMs: number;
@@ -63,20 +63,20 @@ export interface ElementOptions {
 }
 
 /** Thrown where nothing has come for too long. */
-export class SilentAnswerError extends Error {}
+export class ResponseStalledError extends Error {}
 
 /**
  * The elements of a JSON array that is the body of an answer, each as soon as it has arrived. Whoever stops early ends
  * the answer.
  *
- * @throws JsonArrayError where the body is no JSON array; SilentAnswerError; the reason of the signal; another error
+ * @throws JsonArrayError where the body is no JSON array; ResponseStalledError; the reason of the signal; another error
  * where the connection breaks off, or the answer ends too early.
  */
-export async function* readElements(
+export async function* readArrayElements(
   response: Response,
   { timeoutMs, signal }: ElementOptions,
 ): AsyncGenerator<unknown, void, undefined> {
-  const splitter = new JsonArraySplitter({ longestElement });
+  const splitter = new JsonArraySplitter({ maxElementChars });
   const decoder = new TextDecoder();
   const reader = response.body?.getReader();
   try {
@@ -98,7 +98,7 @@ async function readPart(
   { timeoutMs, signal }: ElementOptions,
 ): Promise<{ done: boolean; value?: Uint8Array | undefined }> {
   const silence = new AbortController();
-  const timer = setTimeout(() => silence.abort(new SilentAnswerError()), timeoutMs);
+  const timer = setTimeout(() => silence.abort(new ResponseStalledError()), timeoutMs);
   try {
     return await untilAborted(reader.read(), signal ? AbortSignal.any([signal, silence.signal]) : silence.signal);
   } finally {

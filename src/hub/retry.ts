@@ -3,13 +3,13 @@ import { exponentialBackoff } from "../core/backoff.ts";
 /** Unless the Hub asks for a longer wait. */
 const backoff = { firstMs: 500, maxMs: 20_000 };
 /** The Hub may ask for a longer wait; whoever called should not hang for longer than this, in seconds. */
-export const longestAskedSeconds = 60;
+export const maxRetryAfterSeconds = 60;
 
 /**
  * How long the Hub asks to wait, in whole seconds: `Retry-After` (seconds or a date) or `RateLimit: "api";r=0;t=55`
  * (nothing remains, 55 seconds to the reset), the longer of the two; `undefined` when it does not ask.
  */
-export function askedSeconds(headers: Headers, now: number): number | undefined {
+export function readRetryAfterSeconds(headers: Headers, now: number): number | undefined {
   const asked = [retryAfter(headers.get("retry-after"), now), ...exhaustedLimits(headers.get("ratelimit"))];
   const known = asked.filter((seconds) => seconds !== undefined);
   return known.length === 0 ? undefined : Math.max(...known);
@@ -35,7 +35,7 @@ function exhaustedLimits(value: string | null): number[] {
  * How many milliseconds to wait before the next attempt, `attempt` being the number of the one that failed: a random
  * part of a span that doubles, so that many clients do not come back at once, and never less than the Hub asks for.
  */
-export function waitBefore({
+export function retryDelayMs({
   attempt,
   random,
   asked = 0,
@@ -47,10 +47,10 @@ export function waitBefore({
   return Math.max(asked * 1000, Math.floor(random * exponentialBackoff(attempt, backoff)));
 }
 
-const neverConnectedCodes = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
+const connectFailureCodes = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
 
 /** Whether `fetch` failed before it had a connection: then nothing of the request can have arrived. */
-export function neverConnected(error: unknown): boolean {
+export function isConnectFailure(error: unknown): boolean {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   if (typeof cause !== "object" || cause === null) return false;
   const failed = cause instanceof AggregateError && cause.errors.length > 0 ? cause.errors : [cause];
@@ -58,7 +58,7 @@ export function neverConnected(error: unknown): boolean {
     (failure: unknown) =>
       typeof failure === "object" &&
       failure !== null &&
-      (("code" in failure && typeof failure.code === "string" && neverConnectedCodes.has(failure.code)) ||
+      (("code" in failure && typeof failure.code === "string" && connectFailureCodes.has(failure.code)) ||
         ("syscall" in failure && failure.syscall === "connect")),
   );
 }

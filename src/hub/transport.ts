@@ -8,10 +8,10 @@ import type { CallOptions, InputOf, Operation, ResponseOf } from "./operation.ts
 import { packageVersion } from "./package-version.ts";
 import { nextQuery } from "./pages.ts";
 import { createRedact, sanitizeError, secretsIn } from "./redaction.ts";
-import { readRefusal } from "./refusal.ts";
-import { actionOf, type HubRequest, prepareRequest, type UncheckedInput } from "./request.ts";
-import { isWebPage, readElements, readText, SilentAnswerError, untilAborted } from "./response-body.ts";
-import { longestAskedSeconds, neverConnected, wait, waitBefore } from "./retry.ts";
+import { readErrorResponse } from "./refusal.ts";
+import { actionOf, type HubRequest, type OperationInput, prepareRequest } from "./request.ts";
+import { isWebPage, ResponseStalledError, readArrayElements, readText, untilAborted } from "./response-body.ts";
+import { isConnectFailure, maxRetryAfterSeconds, retryDelayMs, wait } from "./retry.ts";
 import { undocumentedBody } from "./schemas.ts";
 import type { UnknownPart } from "./unknown-parts.ts";
 import { UnknownPartWarnings } from "./unknown-parts.ts";
@@ -47,13 +47,13 @@ export interface TransportSettings {
 }
 
 /** A request, and whether it may be sent again after it may have arrived. */
-interface Prepared extends HubRequest {
+interface PreparedRequest extends HubRequest {
   idempotent: boolean;
 }
 
 /** An answer of an operation, and what is known of it. */
-interface Answered {
-  prepared: Prepared;
+interface ResponseContext {
+  prepared: PreparedRequest;
   route: Operation;
   signal: AbortSignal;
 }
@@ -130,7 +130,7 @@ export class Transport {
    */
   async *stream<Item extends z.ZodType>(
     route: Operation,
-    { item, ...input }: UncheckedInput & { item: Item },
+    { item, ...input }: OperationInput & { item: Item },
     options: CallOptions = {},
   ): AsyncGenerator<z.output<Item>, void, undefined> {
     options.signal?.throwIfAborted();
@@ -138,7 +138,7 @@ export class Transport {
     const response = await this.#repeat(prepared, options.signal, async (begun) => begun);
     const schema = lenient<Item>(item);
     const { timeoutMs } = this.#settings;
-    const elements = readElements(response, { timeoutMs, signal: options.signal });
+    const elements = readArrayElements(response, { timeoutMs, signal: options.signal });
     try {
       for await (const answer of elements) {
         yield this.#check(prepared, { schema, answer });
@@ -151,7 +151,7 @@ export class Transport {
       if (error instanceof JsonArrayError) {
         throw this.#answerInvalid(prepared, `with what is no list (${error.message})`);
       }
-      if (error instanceof SilentAnswerError) throw this.#timedOut(prepared);
+      if (error instanceof ResponseStalledError) throw this.#timedOut(prepared);
       throw this.#unreachable(prepared, error, true);
     }
   }
@@ -183,8 +183,8 @@ export class Transport {
       input,
       options,
       query,
-    }: { input: UncheckedInput; options: OperationOptions; query?: URLSearchParams | undefined },
-  ): Promise<Prepared> {
+    }: { input: OperationInput; options: OperationOptions; query?: URLSearchParams | undefined },
+  ): Promise<PreparedRequest> {
     const request = await prepareRequest(route, {
       endpoint: this.#settings.endpoint,
       input,
@@ -205,7 +205,11 @@ export class Transport {
     return this.#token;
   }
 
-  async #repeat<Answer>(prepared: Prepared, signal: AbortSignal | undefined, read: Read<Answer>): Promise<Answer> {
+  async #repeat<Answer>(
+    prepared: PreparedRequest,
+    signal: AbortSignal | undefined,
+    read: Read<Answer>,
+  ): Promise<Answer> {
     const { attempts, random, wait } = this.#settings;
     let maybeProcessed = false;
     for (let attempt = 1; ; attempt += 1) {
@@ -220,15 +224,15 @@ export class Transport {
       maybeProcessed ||= outcome.maybeProcessed;
 
       const asked = failure.retryAfterSeconds;
-      const isWorthIt = failure.retryable && attempt < attempts && (asked ?? 0) <= longestAskedSeconds;
-      if (!isWorthIt || (outcome.maybeProcessed && !prepared.idempotent)) throw failure;
-      await wait(waitBefore({ attempt, random: random(), asked }), signal);
+      const isRetriable = failure.retryable && attempt < attempts && (asked ?? 0) <= maxRetryAfterSeconds;
+      if (!isRetriable || (outcome.maybeProcessed && !prepared.idempotent)) throw failure;
+      await wait(retryDelayMs({ attempt, random: random(), asked }), signal);
     }
   }
 
   /** @throws `HUB_RESPONSE_INVALID`. The caller checks its own signal afterwards. */
   async #attempt<Answer>(
-    prepared: Prepared,
+    prepared: PreparedRequest,
     { callerSignal, read }: { callerSignal: AbortSignal | undefined; read: Read<Answer> },
   ): Promise<Attempt<Answer>> {
     const timeout = new AbortController();
@@ -239,7 +243,7 @@ export class Transport {
     } catch (error) {
       if (HubError.isInstance(error)) throw error;
       if (timeout.signal.aborted) return { failure: this.#timedOut(prepared), maybeProcessed: true };
-      const maybeProcessed = !neverConnected(error);
+      const maybeProcessed = !isConnectFailure(error);
       return { failure: this.#unreachable(prepared, error, maybeProcessed), maybeProcessed };
     } finally {
       clearTimeout(timer);
@@ -247,7 +251,7 @@ export class Transport {
   }
 
   async #exchange<Answer>(
-    prepared: Prepared,
+    prepared: PreparedRequest,
     { signal, read }: { signal: AbortSignal; read: Read<Answer> },
   ): Promise<Attempt<Answer>> {
     const { fetch, endpoint, now } = this.#settings;
@@ -257,19 +261,22 @@ export class Transport {
     if (!response.ok) {
       const caution = response.status >= 500 ? retryWarning(prepared) : "";
       const context = { action, endpoint, redact, signal, now: now(), caution };
-      const failure = await readRefusal(response, context);
+      const failure = await readErrorResponse(response, context);
       return { failure, maybeProcessed: response.status !== 429 };
     }
     return { answer: await read(response, signal) };
   }
 
-  async #readJson(response: Response, { prepared, route, signal }: Answered): Promise<unknown> {
+  async #readJson(response: Response, { prepared, route, signal }: ResponseContext): Promise<unknown> {
     const body = await readText(response, { limit: maxResponseBytes, signal });
     if ("tooLong" in body) throw this.#answerInvalid(prepared, "at a length that no answer of the Hub has");
     return this.#parse(body.text, { prepared, route });
   }
 
-  #check<Answer>(prepared: Prepared, { schema, answer }: { schema: z.ZodType<Answer>; answer: unknown }): Answer {
+  #check<Answer>(
+    prepared: PreparedRequest,
+    { schema, answer }: { schema: z.ZodType<Answer>; answer: unknown },
+  ): Answer {
     const result = schema.safeParse(answer);
     if (result.success) return result.data;
     const problem = result.error.issues[0];
@@ -277,7 +284,7 @@ export class Transport {
     throw this.#answerInvalid(prepared, `in another shape than expected (${field || "answer"}: ${problem?.message})`);
   }
 
-  #parse(text: string, { prepared, route }: Omit<Answered, "signal">): unknown {
+  #parse(text: string, { prepared, route }: Omit<ResponseContext, "signal">): unknown {
     if (text === "") return {}; // As after a deletion.
     try {
       return JSON.parse(text);
@@ -292,7 +299,7 @@ export class Transport {
     }
   }
 
-  #answerInvalid(prepared: Prepared, how: string): HubError {
+  #answerInvalid(prepared: PreparedRequest, how: string): HubError {
     const { endpoint } = this.#settings;
     return new HubError(
       `Could not ${prepared.action}: the Hub answered ${how}. Its API may have changed since ${packageVersion}: update the package. Otherwise check the address of the Hub (HF_ENDPOINT, now ${endpoint}).${retryWarning(prepared)}`,
@@ -300,7 +307,7 @@ export class Transport {
     );
   }
 
-  #timedOut(prepared: Prepared): HubError {
+  #timedOut(prepared: PreparedRequest): HubError {
     const { timeoutMs, endpoint } = this.#settings;
     return new HubError(
       `Could not ${prepared.action}: the Hub did not answer within ${timeoutMs} ms. Check the connection to ${endpoint}, raise "timeout" or try again later.${retryWarning(prepared)}`,
@@ -308,7 +315,7 @@ export class Transport {
     );
   }
 
-  #unreachable(prepared: Prepared, error: unknown, maybeProcessed: boolean): HubError {
+  #unreachable(prepared: PreparedRequest, error: unknown, maybeProcessed: boolean): HubError {
     const { endpoint } = this.#settings;
     const caution = maybeProcessed ? retryWarning(prepared) : "";
     const cause = sanitizeError(error, prepared.redact);
@@ -320,6 +327,6 @@ export class Transport {
 }
 
 /** A call that must not be made twice may have been carried out before it failed. */
-function retryWarning({ idempotent }: Prepared): string {
+function retryWarning({ idempotent }: PreparedRequest): string {
   return idempotent ? "" : " The Hub may have carried it out all the same: check before you try again.";
 }

@@ -32,7 +32,7 @@ export interface HubAppOptions extends ControlRoutesOptions {
 }
 
 /** Longer than this is no request that the API knows. */
-const longestBody = 10 * 1024 * 1024;
+const maxBodyBytes = 10 * 1024 * 1024;
 
 /** What Hono's own checks say, with the next step. */
 const messages: Readonly<Record<string, string>> = {
@@ -41,7 +41,7 @@ const messages: Readonly<Record<string, string>> = {
 };
 
 /** For a handler that calls what `hub.fetch` reaches on the real Hub. */
-const otherCalls =
+const unsupportedCallHint =
   "A local Hub serves what hub-api.md lists and nothing else: where a handler calls more, give it a stand-in here, and in a test new HubClient({ fetch }).";
 
 /** Everything that a local Hub answers: the API of the contract, the control of it, its document and its page. */
@@ -63,9 +63,9 @@ export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
   });
   app.use(
     bodyLimit({
-      maxSize: longestBody,
+      maxSize: maxBodyBytes,
       onError: () => {
-        throw new HTTPException(413, { message: `The body is longer than ${longestBody} bytes.` });
+        throw new HTTPException(413, { message: `The body is longer than ${maxBodyBytes} bytes.` });
       },
     }),
   );
@@ -103,7 +103,7 @@ export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
     const { method, path } = context.req;
     return refusal({
       status: 404,
-      message: `There is no ${method} ${path} here. ${path.startsWith("/api/") ? otherCalls : ""}`.trim(),
+      message: `There is no ${method} ${path} here. ${path.startsWith("/api/") ? unsupportedCallHint : ""}`.trim(),
     });
   });
   app.onError((error) => {

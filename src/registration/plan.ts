@@ -1,5 +1,5 @@
 import { maskUrl } from "../core/urls.ts";
-import { hidesSecret } from "../hub/webhooks/changes.ts";
+import { hasHiddenSecret } from "../hub/webhooks/changes.ts";
 import type { Webhook } from "../hub/webhooks/schemas.ts";
 import type {
   DesiredWebhook,
@@ -238,7 +238,7 @@ export function secretVisibility(
   webhook: Webhook,
   stored: SecretHash | undefined,
 ): "none" | "readable" | "hidden" | "unknown" {
-  if (hidesSecret(webhook)) return "hidden";
+  if (hasHiddenSecret(webhook)) return "hidden";
   if (webhook.secret !== undefined) return webhook.secret === "" ? "none" : "readable";
   if (webhook.hasSecret === false || stored === null) return "none";
   return stored === undefined ? "unknown" : "hidden";

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { readElements, SilentAnswerError } from "../../src/hub/response-body.ts";
+import { ResponseStalledError, readArrayElements } from "../../src/hub/response-body.ts";
 import { watchTimers } from "../support/watched-timers.ts";
 import { allOf, rejectionOf } from "./scripted-hub.ts";
 
@@ -23,7 +23,7 @@ describe("The elements of an answer", () => {
     const whole = bytes('["größer", {"a": [1, "😀"]}]');
     for (let place = 0; place <= whole.length; place += 1) {
       const pieces = [whole.subarray(0, place), whole.subarray(place)];
-      expect(await allOf(readElements(answer(pieces), patient))).toEqual(["größer", { a: [1, "😀"] }]);
+      expect(await allOf(readArrayElements(answer(pieces), patient))).toEqual(["größer", { a: [1, "😀"] }]);
     }
   });
 
@@ -31,7 +31,7 @@ describe("The elements of an answer", () => {
     const cancel = vi.fn();
     const controller = new AbortController();
     const { signal } = controller;
-    const stopped = readElements(answer([bytes("[1,")], { ends: false, cancel }), { timeoutMs: 10_000, signal });
+    const stopped = readArrayElements(answer([bytes("[1,")], { ends: false, cancel }), { timeoutMs: 10_000, signal });
     expect(await stopped.next()).toEqual({ done: false, value: 1 });
     const rejection = rejectionOf(stopped.next());
     controller.abort("enough");
@@ -40,19 +40,19 @@ describe("The elements of an answer", () => {
   });
 
   test("are given up when nothing more comes for too long", async () => {
-    const elements = readElements(answer([bytes("[1,")], { ends: false }), { timeoutMs: 5, signal: undefined });
+    const elements = readArrayElements(answer([bytes("[1,")], { ends: false }), { timeoutMs: 5, signal: undefined });
     expect(await elements.next()).toEqual({ done: false, value: 1 });
-    expect(await rejectionOf(elements.next())).toBeInstanceOf(SilentAnswerError);
+    expect(await rejectionOf(elements.next())).toBeInstanceOf(ResponseStalledError);
   });
 
   test("leave no timer behind, one part after another", async () => {
     const timers = watchTimers();
-    const elements = readElements(answer([bytes("[1,"), bytes("2]")]), { timeoutMs: 12_345, signal: undefined });
+    const elements = readArrayElements(answer([bytes("[1,"), bytes("2]")]), { timeoutMs: 12_345, signal: undefined });
     expect(await allOf(elements)).toEqual([1, 2]);
     expect(timers.of(12_345)).toMatchObject([{ cleared: 1 }, { cleared: 1 }, { cleared: 1 }]);
   });
 
   test("are none of an answer without a body", async () => {
-    expect(await rejectionOf(allOf(readElements(new Response(null), patient)))).toBeInstanceOf(Error);
+    expect(await rejectionOf(allOf(readArrayElements(new Response(null), patient)))).toBeInstanceOf(Error);
   });
 });

@@ -108,7 +108,7 @@ export class HubNetworkSecurity {
   async update(name: string, change: NetworkSecurityChange, options?: CallOptions): Promise<NetworkSecurity> {
     checkArgument(networkSecurityChange, { name: "request", value: change });
     const given = renamedLists.filter(({ field }) => change[field] !== undefined);
-    if (given.length > 0) checkNames(given, await this.get(name, options));
+    if (given.length > 0) checkListNames(given, await this.get(name, options));
     return this.#transport.call(networkSecurityOperations.update, { params: { name }, body: change }, options);
   }
 }
@@ -121,7 +121,7 @@ const renamedLists = [
 ] as const;
 
 /** The Hub ignores a field that it does not have: a list that somebody relies on would not be in force. */
-function checkNames(given: readonly (typeof renamedLists)[number][], current: NetworkSecurity): void {
+function checkListNames(given: readonly (typeof renamedLists)[number][], current: NetworkSecurity): void {
   const ignored = given.filter(({ field, other }) => current[field] === undefined && current[other] !== undefined);
   if (ignored.length === 0) return;
   throw argumentInvalid(ignored.map(({ field, other }) => ({ field, problem: `this Hub has "${other}" instead` })));

@@ -127,7 +127,7 @@ export class HubOrganizations {
     await this.#transport
       .call(tokenOperations.revoke, { params: { name }, body: revoked }, repeatable)
       .catch((error) => {
-        throw HubError.isInstance(error) && error.code === "HUB_NOT_FOUND" ? withAdvice(error) : error;
+        throw HubError.isInstance(error) && error.code === "HUB_NOT_FOUND" ? addTokenIdHint(error) : error;
       });
   }
 
@@ -183,7 +183,7 @@ export class HubOrganizations {
   }
 }
 
-function withAdvice(error: HubError): HubError {
+function addTokenIdHint(error: HubError): HubError {
   return new HubError(
     `${error.message} Since 2026-08-12 the Hub revokes a token by its id: give { tokenId }, from the token settings of the organization.`,
     { code: error.code, ...(error.status !== undefined && { status: error.status }), requestId: error.requestId },

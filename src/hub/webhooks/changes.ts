@@ -80,7 +80,7 @@ export function mergeChanges(webhook: Webhook, changes: WebhookChanges): Webhook
   const job = keptJob(webhook, changes);
   const target = newTarget(webhook, changes);
   const unreadable = [
-    ...(changes.secret === undefined && hidesSecret(webhook) ? ["secret"] : []),
+    ...(changes.secret === undefined && hasHiddenSecret(webhook) ? ["secret"] : []),
     ...(job ? unreadableOf(job, changes.job ?? {}) : []),
     ...(job || target ? [] : ["url"]),
   ];
@@ -132,15 +132,15 @@ function withoutNullSecrets({ secrets, ...changes }: JobChanges): JobChanges {
 }
 
 /** What is given for a job and never answered: `arch`, `attempts`, `volumes`, `expose`, `ssh`, `resourceGroupId`. */
-const writeOnly = Object.keys(jobField).filter((name) => !Object.hasOwn(webhookJob.shape, name));
+const writeOnlyFields = Object.keys(jobField).filter((name) => !Object.hasOwn(webhookJob.shape, name));
 
 function unreadableOf(job: WebhookJob, changes: JobChanges): string[] {
-  const told = new Set(
+  const readable = new Set(
     [...Object.entries(job), ...Object.entries(changes)]
       .filter(([, value]) => value !== undefined)
       .map(([name]) => name),
   );
-  const fields = writeOnly.filter((name) => !told.has(name)).map((name) => `job.${name}`);
+  const fields = writeOnlyFields.filter((name) => !readable.has(name)).map((name) => `job.${name}`);
   const given = changes.secrets;
   if (given === null) return fields;
   const secrets = (job.secrets ?? []).filter((name) => !Object.hasOwn(given ?? {}, name));
@@ -156,7 +156,7 @@ function valueUnreadable(fields: readonly string[]): HubError {
 }
 
 /** Whether a webhook has a secret that a read does not tell: it tells by `hasSecret` that there is one, or masks it. */
-export function hidesSecret(webhook: Webhook): boolean {
+export function hasHiddenSecret(webhook: Webhook): boolean {
   if (webhook.secret !== undefined) return /^[*•]+$|[*•]{3}/.test(webhook.secret);
   return webhook.hasSecret === true;
 }

@@ -4,14 +4,14 @@ import { accountOperations } from "../../hub/account.ts";
 import { whoamiOf } from "../resources/whoami.ts";
 import type { Store } from "../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
-import { jsonAnswer, refusals, routeOf } from "./openapi.ts";
+import { describeRoute, errorResponses, jsonResponse } from "./openapi.ts";
 
 /** The routes of the operations, as the document describes them. */
 export const accountRoutes = {
   whoami: createRoute({
-    ...routeOf(accountOperations.whoami),
+    ...describeRoute(accountOperations.whoami),
     tags: ["auth"],
-    responses: { 200: jsonAnswer("The user.", accountOperations.whoami.response), ...refusals.unauthorized },
+    responses: { 200: jsonResponse("The user.", accountOperations.whoami.response), ...errorResponses.unauthorized },
   }),
 } as const;
 

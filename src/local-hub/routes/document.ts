@@ -101,7 +101,7 @@ export interface HubDocumentOptions {
 export type HubDocument = ReturnType<OpenAPIHono["getOpenAPI31Document"]>;
 
 /**
- * The OpenAPI 3.1 document of the contract: every operation, its parameters, bodies, answers and refusals. It is
+ * The OpenAPI 3.1 document of the contract: every operation, its parameters, bodies, answers and errorResponses. It is
  * made from the schemas that requests are checked with, anew at each call.
  *
  * @example

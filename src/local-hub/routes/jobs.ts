@@ -3,14 +3,14 @@ import { createRoute } from "@hono/zod-openapi";
 import { jobOperations } from "../../hub/jobs.ts";
 import { hardware } from "../jobs/hardware.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
-import { jsonAnswer, refusals, routeOf } from "./openapi.ts";
+import { describeRoute, errorResponses, jsonResponse } from "./openapi.ts";
 
 /** The routes of the operations, as the document describes them. */
 export const jobRoutes = {
   hardware: createRoute({
-    ...routeOf(jobOperations.hardware),
+    ...describeRoute(jobOperations.hardware),
     tags: ["jobs"],
-    responses: { 200: jsonAnswer("The hardware.", jobOperations.hardware.response), ...refusals.unauthorized },
+    responses: { 200: jsonResponse("The hardware.", jobOperations.hardware.response), ...errorResponses.unauthorized },
   }),
 } as const;
 

@@ -4,41 +4,41 @@ import { notificationOperations } from "../../hub/notifications.ts";
 import { deleteNotifications, listNotifications, markNotifications } from "../resources/notifications.ts";
 import type { Store } from "../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
-import { jsonAnswer, refusals, routeOf } from "./openapi.ts";
+import { describeRoute, errorResponses, jsonResponse } from "./openapi.ts";
 
 const tags = ["notifications"];
 
 /** The routes of the operations, as the document describes them. */
 export const notificationRoutes = {
   list: createRoute({
-    ...routeOf(notificationOperations.list),
+    ...describeRoute(notificationOperations.list),
     tags,
     responses: {
-      200: jsonAnswer("A page of them, the latest first.", notificationOperations.list.response),
-      ...refusals.invalid,
-      ...refusals.unauthorized,
+      200: jsonResponse("A page of them, the latest first.", notificationOperations.list.response),
+      ...errorResponses.invalid,
+      ...errorResponses.unauthorized,
     },
   }),
   delete: createRoute({
-    ...routeOf(notificationOperations.delete),
+    ...describeRoute(notificationOperations.delete),
     tags,
     responses: {
-      200: jsonAnswer("They are gone.", notificationOperations.delete.response),
-      ...refusals.invalid,
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.body,
+      200: jsonResponse("They are gone.", notificationOperations.delete.response),
+      ...errorResponses.invalid,
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.body,
     },
   }),
   markAsRead: createRoute({
-    ...routeOf(notificationOperations.markAsRead),
+    ...describeRoute(notificationOperations.markAsRead),
     tags,
     responses: {
-      200: jsonAnswer("They are marked.", notificationOperations.markAsRead.response),
-      ...refusals.invalid,
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.body,
+      200: jsonResponse("They are marked.", notificationOperations.markAsRead.response),
+      ...errorResponses.invalid,
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.body,
     },
   }),
 } as const;

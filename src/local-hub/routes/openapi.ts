@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { Operation } from "../../hub/operation.ts";
 
 /** An answer of JSON: for the `responses` of a route. */
-export function jsonAnswer<Schema extends z.ZodType>(description: string, schema: Schema) {
+export function jsonResponse<Schema extends z.ZodType>(description: string, schema: Schema) {
   return { description, content: { "application/json": { schema } } };
 }
 
@@ -17,11 +17,11 @@ const refusalHeaders = {
 } as const;
 
 function refusal(description: string) {
-  return { headers: refusalHeaders, ...jsonAnswer(description, errorBody) };
+  return { headers: refusalHeaders, ...jsonResponse(description, errorBody) };
 }
 
 /** What a refused request is answered with: for the `responses` of a route. */
-export const refusals = {
+export const errorResponses = {
   invalid: { 400: refusal("The request is invalid; the message names the field.") },
   unauthorized: { 401: refusal("The token is missing or unknown.") },
   forbidden: { 403: refusal("The token, its user or the plan does not allow this.") },
@@ -37,6 +37,6 @@ export const refusals = {
 export const bearer = [{ bearer: [] }];
 
 /** What a route takes from its operation: all but the response, which is documented beside the error responses. */
-export function routeOf<Described extends Operation>({ response: _response, ...request }: Described) {
+export function describeRoute<Described extends Operation>({ response: _response, ...request }: Described) {
   return { ...request, security: bearer };
 }

@@ -6,20 +6,20 @@ import { accountId, fullNameOf, userOfId } from "../accounts.ts";
 import type { StoredPaper } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
-import { jsonAnswer, refusals, routeOf } from "./openapi.ts";
+import { describeRoute, errorResponses, jsonResponse } from "./openapi.ts";
 
 /** The routes of the operations, as the document describes them. */
 export const paperRoutes = {
   claim: createRoute({
-    ...routeOf(paperOperations.claim),
+    ...describeRoute(paperOperations.claim),
     tags: ["papers"],
     responses: {
-      200: jsonAnswer("Whether it is claimed.", paperOperations.claim.response),
-      ...refusals.invalid,
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
-      ...refusals.body,
+      200: jsonResponse("Whether it is claimed.", paperOperations.claim.response),
+      ...errorResponses.invalid,
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.notFound,
+      ...errorResponses.body,
     },
   }),
 } as const;

@@ -4,35 +4,35 @@ import { settingsOperations } from "../../hub/settings.ts";
 import { mcpTools, updateNotificationSettings, updateWatchSettings } from "../resources/settings.ts";
 import type { Store } from "../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
-import { jsonAnswer, refusals, routeOf } from "./openapi.ts";
+import { describeRoute, errorResponses, jsonResponse } from "./openapi.ts";
 
 /** The routes of the operations, as the document describes them. */
 export const settingsRoutes = {
   mcp: createRoute({
-    ...routeOf(settingsOperations.mcp),
+    ...describeRoute(settingsOperations.mcp),
     tags: ["mcp"],
-    responses: { 200: jsonAnswer("The tools.", settingsOperations.mcp.response), ...refusals.unauthorized },
+    responses: { 200: jsonResponse("The tools.", settingsOperations.mcp.response), ...errorResponses.unauthorized },
   }),
   updateNotifications: createRoute({
-    ...routeOf(settingsOperations.updateNotifications),
+    ...describeRoute(settingsOperations.updateNotifications),
     tags: ["notifications"],
     responses: {
-      200: jsonAnswer("It is changed.", settingsOperations.updateNotifications.response),
-      ...refusals.invalid,
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.body,
+      200: jsonResponse("It is changed.", settingsOperations.updateNotifications.response),
+      ...errorResponses.invalid,
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.body,
     },
   }),
   updateWatch: createRoute({
-    ...routeOf(settingsOperations.updateWatch),
+    ...describeRoute(settingsOperations.updateWatch),
     tags: ["notifications"],
     responses: {
-      200: jsonAnswer("It is changed.", settingsOperations.updateWatch.response),
-      ...refusals.invalid,
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.body,
+      200: jsonResponse("It is changed.", settingsOperations.updateWatch.response),
+      ...errorResponses.invalid,
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.body,
     },
   }),
 } as const;

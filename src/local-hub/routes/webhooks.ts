@@ -8,79 +8,79 @@ import type { Dispatcher } from "../delivery/dispatcher.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
-import { jsonAnswer, refusals, routeOf } from "./openapi.ts";
+import { describeRoute, errorResponses, jsonResponse } from "./openapi.ts";
 import { completeForPythonClient } from "./python-client.ts";
 
 const tags = ["webhooks"];
-const oneWebhook = jsonAnswer("The webhook.", webhookOperations.get.response);
+const oneWebhook = jsonResponse("The webhook.", webhookOperations.get.response);
 
 /** The routes of the operations, as the document describes them. */
 export const webhookRoutes = {
   list: createRoute({
-    ...routeOf(webhookOperations.list),
+    ...describeRoute(webhookOperations.list),
     tags,
     responses: {
-      200: jsonAnswer("Your webhooks.", webhookOperations.list.response),
-      ...refusals.unauthorized,
+      200: jsonResponse("Your webhooks.", webhookOperations.list.response),
+      ...errorResponses.unauthorized,
     },
   }),
   create: createRoute({
-    ...routeOf(webhookOperations.create),
+    ...describeRoute(webhookOperations.create),
     tags,
     responses: {
       200: oneWebhook,
-      ...refusals.invalid,
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.body,
+      ...errorResponses.invalid,
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.body,
     },
   }),
   get: createRoute({
-    ...routeOf(webhookOperations.get),
+    ...describeRoute(webhookOperations.get),
     tags,
-    responses: { 200: oneWebhook, ...refusals.unauthorized, ...refusals.notFound },
+    responses: { 200: oneWebhook, ...errorResponses.unauthorized, ...errorResponses.notFound },
   }),
   update: createRoute({
-    ...routeOf(webhookOperations.update),
+    ...describeRoute(webhookOperations.update),
     tags,
     responses: {
       200: oneWebhook,
-      ...refusals.invalid,
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
-      ...refusals.body,
+      ...errorResponses.invalid,
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.notFound,
+      ...errorResponses.body,
     },
   }),
   delete: createRoute({
-    ...routeOf(webhookOperations.delete),
+    ...describeRoute(webhookOperations.delete),
     tags,
     responses: {
-      200: jsonAnswer("It is gone.", webhookOperations.delete.response),
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
+      200: jsonResponse("It is gone.", webhookOperations.delete.response),
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.notFound,
     },
   }),
   setState: createRoute({
-    ...routeOf(webhookOperations.setState),
+    ...describeRoute(webhookOperations.setState),
     tags,
     responses: {
       200: oneWebhook,
-      ...refusals.invalid,
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
+      ...errorResponses.invalid,
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.notFound,
     },
   }),
   replay: createRoute({
-    ...routeOf(webhookOperations.replay),
+    ...describeRoute(webhookOperations.replay),
     tags,
     responses: {
-      200: jsonAnswer("The HTTP status of the replayed delivery.", webhookOperations.replay.response),
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
+      200: jsonResponse("The HTTP status of the replayed delivery.", webhookOperations.replay.response),
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.notFound,
     },
   }),
 } as const;

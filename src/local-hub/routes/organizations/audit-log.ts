@@ -5,12 +5,12 @@ import { admit } from "../../access.ts";
 import { exportAuditLog, parseAuditQuery } from "../../resources/audit-log.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "../api.ts";
-import { jsonAnswer, refusals, routeOf } from "../openapi.ts";
+import { describeRoute, errorResponses, jsonResponse } from "../openapi.ts";
 
 /** The routes of the operations, as the document describes them. */
 export const auditLogRoutes = {
   export: createRoute({
-    ...routeOf(auditLogOperations.export),
+    ...describeRoute(auditLogOperations.export),
     description: "The newest 100,000 events. Team or Enterprise.",
     tags: ["orgs"],
     responses: {
@@ -18,12 +18,12 @@ export const auditLogRoutes = {
         headers: {
           "Content-Disposition": { description: "The name of the exported file.", schema: { type: "string" } },
         },
-        ...jsonAnswer("The events, the newest first.", auditLogOperations.export.response),
+        ...jsonResponse("The events, the newest first.", auditLogOperations.export.response),
       },
-      ...refusals.invalid,
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
+      ...errorResponses.invalid,
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.notFound,
     },
   }),
 } as const;

@@ -5,12 +5,12 @@ import { admit } from "../../access.ts";
 import { avatarUrlOf } from "../../resources/avatars.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "../api.ts";
-import { jsonAnswer, refusals, routeOf } from "../openapi.ts";
+import { describeRoute, errorResponses, jsonResponse } from "../openapi.ts";
 
 /** The routes of the operations, as the document describes them. */
 export const avatarRoutes = {
   get: createRoute({
-    ...routeOf(avatarOperations.get),
+    ...describeRoute(avatarOperations.get),
     request: {
       ...avatarOperations.get.request,
       query: z.object({
@@ -22,15 +22,15 @@ export const avatarRoutes = {
     },
     tags: ["orgs"],
     responses: {
-      200: jsonAnswer("Where it is.", avatarOperations.get.response),
+      200: jsonResponse("Where it is.", avatarOperations.get.response),
       302: {
         description: "To the picture.",
         headers: { Location: { description: "Where it is.", schema: { type: "string" } } },
       },
-      ...refusals.invalid,
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
+      ...errorResponses.invalid,
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.notFound,
     },
   }),
 } as const;

@@ -11,37 +11,37 @@ import { accessibleGroups, type KeyedResourceGroup } from "../../resources/resou
 import type { KeyedRecord, StoredMember } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp, requestOf } from "../api.ts";
-import { jsonAnswer, refusals, routeOf } from "../openapi.ts";
+import { describeRoute, errorResponses, jsonResponse } from "../openapi.ts";
 
 /** The routes of the operations, as the document describes them. */
 export const memberRoutes = {
   list: createRoute({
-    ...routeOf(memberOperations.list),
+    ...describeRoute(memberOperations.list),
     tags: ["orgs"],
     responses: {
       200: {
         headers: {
           Link: { description: 'The address of the next page, as rel="next".', schema: { type: "string" } },
         },
-        ...jsonAnswer("A page of them.", memberOperations.list.response),
+        ...jsonResponse("A page of them.", memberOperations.list.response),
       },
-      ...refusals.invalid,
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
+      ...errorResponses.invalid,
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.notFound,
     },
   }),
   setRole: createRoute({
-    ...routeOf(memberOperations.setRole),
+    ...describeRoute(memberOperations.setRole),
     description: "Needs a paid plan.",
     tags: ["orgs"],
     responses: {
-      200: jsonAnswer("It is changed.", memberOperations.setRole.response),
-      ...refusals.invalid,
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
-      ...refusals.body,
+      200: jsonResponse("It is changed.", memberOperations.setRole.response),
+      ...errorResponses.invalid,
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.notFound,
+      ...errorResponses.body,
     },
   }),
 } as const;

@@ -7,27 +7,32 @@ import type { AuditLog } from "../../resources/audit-log.ts";
 import { networkSecurityOf } from "../../resources/network-security.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp, requestOf } from "../api.ts";
-import { jsonAnswer, refusals, routeOf } from "../openapi.ts";
+import { describeRoute, errorResponses, jsonResponse } from "../openapi.ts";
 
-const settings = jsonAnswer("The settings.", networkSecurityOperations.get.response);
+const settings = jsonResponse("The settings.", networkSecurityOperations.get.response);
 
 /** The routes of the operations, as the document describes them. */
 export const networkSecurityRoutes = {
   get: createRoute({
-    ...routeOf(networkSecurityOperations.get),
-    tags: ["orgs"],
-    responses: { 200: settings, ...refusals.unauthorized, ...refusals.forbidden, ...refusals.notFound },
-  }),
-  update: createRoute({
-    ...routeOf(networkSecurityOperations.update),
+    ...describeRoute(networkSecurityOperations.get),
     tags: ["orgs"],
     responses: {
       200: settings,
-      ...refusals.invalid,
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
-      ...refusals.body,
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.notFound,
+    },
+  }),
+  update: createRoute({
+    ...describeRoute(networkSecurityOperations.update),
+    tags: ["orgs"],
+    responses: {
+      200: settings,
+      ...errorResponses.invalid,
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.notFound,
+      ...errorResponses.body,
     },
   }),
 } as const;

@@ -14,32 +14,32 @@ import {
 } from "../../resources/resource-groups.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp, invalid, requestOf } from "../api.ts";
-import { jsonAnswer, refusals, routeOf } from "../openapi.ts";
+import { describeRoute, errorResponses, jsonResponse } from "../openapi.ts";
 
 /** The routes of the operations, as the document describes them. */
 export const resourceGroupRoutes = {
   list: createRoute({
-    ...routeOf(resourceGroupOperations.list),
+    ...describeRoute(resourceGroupOperations.list),
     description: "Enterprise only.",
     tags: ["resource-groups"],
     responses: {
-      200: jsonAnswer("The groups.", resourceGroupOperations.list.response),
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
+      200: jsonResponse("The groups.", resourceGroupOperations.list.response),
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.notFound,
     },
   }),
   create: createRoute({
-    ...routeOf(resourceGroupOperations.create),
+    ...describeRoute(resourceGroupOperations.create),
     description: "Enterprise only.",
     tags: ["resource-groups"],
     responses: {
-      200: jsonAnswer("The new group.", resourceGroupOperations.create.response),
-      ...refusals.invalid,
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
-      ...refusals.body,
+      200: jsonResponse("The new group.", resourceGroupOperations.create.response),
+      ...errorResponses.invalid,
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.notFound,
+      ...errorResponses.body,
     },
   }),
 } as const;

@@ -4,19 +4,19 @@ import { scimOperations } from "../../../hub/organizations/organizations.ts";
 import { admit } from "../../access.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "../api.ts";
-import { jsonAnswer, refusals, routeOf } from "../openapi.ts";
+import { describeRoute, errorResponses, jsonResponse } from "../openapi.ts";
 
 /** The routes of the operations, as the document describes them. */
 export const scimRoutes = {
   config: createRoute({
-    ...routeOf(scimOperations.config),
+    ...describeRoute(scimOperations.config),
     description: "Enterprise Plus only, for an owner of the organization whose token may write to it.",
     tags: ["scim"],
     responses: {
-      200: jsonAnswer("What it can do.", scimOperations.config.response),
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
+      200: jsonResponse("What it can do.", scimOperations.config.response),
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.notFound,
     },
   }),
 } as const;

@@ -8,32 +8,32 @@ import { type Caller, callerOf, callerOfTokenId } from "../../accounts.ts";
 import type { AuditLog } from "../../resources/audit-log.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp, requestOf } from "../api.ts";
-import { jsonAnswer, refusals, routeOf } from "../openapi.ts";
+import { describeRoute, errorResponses, jsonResponse } from "../openapi.ts";
 
 /** The routes of the operations, as the document describes them. */
 export const tokenRoutes = {
   revoke: createRoute({
-    ...routeOf(tokenOperations.revoke),
+    ...describeRoute(tokenOperations.revoke),
     description: "The token itself stays, and works outside the organization. Enterprise only.",
     tags: ["orgs"],
     responses: {
-      200: jsonAnswer("It has no access any more.", tokenOperations.revoke.response),
-      ...refusals.invalid,
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
-      ...refusals.body,
+      200: jsonResponse("It has no access any more.", tokenOperations.revoke.response),
+      ...errorResponses.invalid,
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.notFound,
+      ...errorResponses.body,
     },
   }),
   revokeById: createRoute({
-    ...routeOf(tokenOperations.revokeById),
+    ...describeRoute(tokenOperations.revokeById),
     description: "The token itself stays, and works outside the organization. Enterprise only. Since 2026-08-12.",
     tags: ["orgs"],
     responses: {
-      200: jsonAnswer("It has no access any more.", tokenOperations.revokeById.response),
-      ...refusals.unauthorized,
-      ...refusals.forbidden,
-      ...refusals.notFound,
+      200: jsonResponse("It has no access any more.", tokenOperations.revokeById.response),
+      ...errorResponses.unauthorized,
+      ...errorResponses.forbidden,
+      ...errorResponses.notFound,
     },
   }),
 } as const;
