@@ -8,7 +8,7 @@ import type { CallOptions, InputOf, Operation, ResponseOf } from "./operation.ts
 import { packageVersion } from "./package-version.ts";
 import { nextQuery } from "./pages.ts";
 import { createRedact, sanitizeError, secretsIn } from "./redaction.ts";
-import { readErrorResponse } from "./refusal.ts";
+import { readErrorResponse } from "./error-response.ts";
 import { actionOf, type HubRequest, type OperationInput, prepareRequest } from "./request.ts";
 import { isWebPage, ResponseStalledError, readArrayElements, readText, untilAborted } from "./response-body.ts";
 import { isConnectFailure, maxRetryAfterSeconds, retryDelayMs, wait } from "./retry.ts";
