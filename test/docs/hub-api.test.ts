@@ -4,8 +4,8 @@ import { hubChanges } from "../../src/hub/hub-changes.ts";
 import { auditLogTypes } from "../../src/hub/organizations/audit-log.ts";
 import { operations } from "../../src/local-hub/routes/document.ts";
 import { LocalHub } from "../../src/local-hub.ts";
-import { data, SpokenHub } from "../local-hub/hub.ts";
-import { organizationRequests, ownRequests } from "../local-hub/organizations/requests.ts";
+import { data, SpokenHub } from "../local-hub/support/hub.ts";
+import { organizationRequests, ownRequests } from "../local-hub/support/sample-requests.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 
 const page = readFileSync(new URL("../../docs/hub-api.md", import.meta.url), "utf8");

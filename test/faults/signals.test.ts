@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { type CommandProcess, startCommand } from "../cli/command-process.ts";
 import { openHub } from "../hub/scripted-hub.ts";
-import { pushed, secret } from "../local-hub/hub.ts";
-import { openTarget, type TargetAnswer } from "../local-hub/target.ts";
+import { pushed, secret } from "../local-hub/support/hub.ts";
+import { openTarget, type TargetAnswer } from "../local-hub/support/target.ts";
 import { type Misbehaviour, startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
 import { startFaultyProcess } from "./faulty-process.ts";

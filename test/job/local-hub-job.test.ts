@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openLocalHub, secret } from "../local-hub/hub.ts";
-import { ended } from "../local-hub/started-jobs.ts";
+import { openLocalHub, secret } from "../local-hub/support/hub.ts";
+import { ended } from "../local-hub/support/jobs.ts";
 import { makeProject } from "../support/project-folder.ts";
 
 const source = `

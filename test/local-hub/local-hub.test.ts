@@ -4,8 +4,8 @@ import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { LocalHub, type LocalHubOptions } from "../../src/local-hub.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
-import { data, openLocalHub } from "./hub.ts";
-import { openTarget } from "./target.ts";
+import { data, openLocalHub } from "./support/hub.ts";
+import { openTarget } from "./support/target.ts";
 
 describe("A local Hub", () => {
   test("has an address on this machine alone", async () => {
@@ -80,7 +80,7 @@ describe("A local Hub", () => {
   });
 
   test("keeps no process alive once it is closed", async () => {
-    const child = startReceiverProcess(new URL("./closing-script.ts", import.meta.url), {});
+    const child = startReceiverProcess(new URL("./support/closing-script.ts", import.meta.url), {});
     expect(await child.says("closed")).toMatchObject({ fired: 1 });
     expect(await child.exited).toEqual({ code: 0, signal: null });
     expect(child.errorOutput).toBe("");

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { readPageInfo } from "../../src/local-hub/page-info.ts";
 import { openStore } from "../../src/local-hub/store/store.ts";
 import { holdsSecret } from "../faults/leak.ts";
-import { openLocalHub, pushed, secret } from "./hub.ts";
-import { openTarget } from "./target.ts";
+import { openLocalHub, pushed, secret } from "./support/hub.ts";
+import { openTarget } from "./support/target.ts";
 
 /** A URL that holds the secret in each of the places where one may stand. */
 function telling(url: string): string {

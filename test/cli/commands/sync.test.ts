@@ -269,7 +269,11 @@ describe("hub-webhooks sync", () => {
 
   test.each([
     ["no public address", ["sync", "server.ts"], "give its public address"],
-    ["an address with a query", ["sync", "FILE", "--base-url", "https://bot.example/?a"], "(--base-url, baseUrl in code) is invalid"],
+    [
+      "an address with a query",
+      ["sync", "FILE", "--base-url", "https://bot.example/?a"],
+      "(--base-url, baseUrl in code) is invalid",
+    ],
     ["a secret to set and to remove", ["sync", "FILE", "--base-url", baseUrl, "--remove-secret"], "removeSecret"],
     ["an empty secret", ["sync", "FILE", "--base-url", baseUrl, "--secret-stdin"], "The secret is empty"],
     ["a file beside --clean", ["sync", "server.ts", "--clean", "--prune"], "the file and --prune are of no use"],

@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parsePayload } from "../../../src/index.ts";
 import { repoTypes } from "../../../src/payload/schema.ts";
-import { openHeard } from "../../local-hub/heard.ts";
-import { openTarget } from "../../local-hub/target.ts";
+import { openTarget } from "../../local-hub/support/target.ts";
+import { openHeard } from "../../local-hub/support/watched-target.ts";
 import { everyAction } from "../../support/every-event.ts";
 import { payloadOf, runTrigger } from "./trigger-run.ts";
 

@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parsePayload } from "../../../src/index.ts";
-import { secret } from "../../local-hub/hub.ts";
-import { openReceiver } from "../../local-hub/receiver.ts";
-import { openTarget } from "../../local-hub/target.ts";
+import { secret } from "../../local-hub/support/hub.ts";
+import { openReceiver } from "../../local-hub/support/receiver.ts";
+import { openTarget } from "../../local-hub/support/target.ts";
 import { runTrigger } from "./trigger-run.ts";
 
 describe("hub-webhooks trigger --url", () => {

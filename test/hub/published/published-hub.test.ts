@@ -4,7 +4,7 @@ import { HubClient } from "../../../src/client.ts";
 import { tokenIdOf } from "../../../src/local-hub/accounts.ts";
 import { hubDocument } from "../../../src/local-hub/routes/document.ts";
 import { LocalHub } from "../../../src/local-hub.ts";
-import { openTarget } from "../../local-hub/target.ts";
+import { openTarget } from "../../local-hub/support/target.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { rejectionOf } from "../scripted-hub.ts";
 import { clientCalls, type World } from "./client-calls.ts";

@@ -5,9 +5,9 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { runJobProcess } from "../../../src/local-hub/jobs/job-process.ts";
 import { isRunning } from "../../support/running-process.ts";
 import { watchTimers } from "../../support/watched-timers.ts";
-import { data, openLocalHub, pushed, secret } from "../hub.ts";
-import { ended, jobs, output } from "../started-jobs.ts";
-import { openFolder } from "../state-file.ts";
+import { data, openLocalHub, pushed, secret } from "../support/hub.ts";
+import { ended, jobs, output } from "../support/jobs.ts";
+import { openFolder } from "../support/state-file.ts";
 
 /** Runs a job with these fields once, and returns how it ended and what it wrote. */
 async function run(fields: Record<string, unknown>, changes: Record<string, unknown> = {}) {

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { createCommand, enableCommand, eventCommand } from "../../../src/local-hub/page/commands.ts";
 import { runCommand } from "../../cli/run-command.ts";
-import { openLocalHub } from "../hub.ts";
+import { openLocalHub } from "../support/hub.ts";
 import { hostileTexts, sampleWebhook } from "./sample-info.ts";
 
 const baseUrl = "http://127.0.0.1:5050";

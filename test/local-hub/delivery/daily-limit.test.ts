@@ -1,0 +1,41 @@
+import { describe, expect, test } from "vitest";
+import { data, openLocalHub } from "../support/hub.ts";
+import { openTarget } from "../support/target.ts";
+
+describe("1,000 triggers a day", () => {
+  const hour = 3_600_000;
+
+  test("are as many as a webhook fires; a day after the first of them it fires again", async () => {
+    const clock = { now: Date.UTC(2026, 0, 31, 9) };
+    const target = await openTarget();
+    const hub = await openLocalHub({ triggersPerDay: 3, now: () => clock.now });
+    const { id } = await hub.create({ url: target.url });
+    for (const fires of [1, 1, 1, 0, 0]) {
+      expect(await hub.happen()).toHaveLength(fires);
+      clock.now += hour;
+    }
+    expect(await hub.get(id)).toMatchObject({ disabled: false, lastTriggerAt: "2026-01-31T11:00:00.000Z" });
+    clock.now = Date.UTC(2026, 1, 1, 9) - 1;
+    expect(await hub.happen()).toEqual([]);
+    clock.now += 1;
+    for (const fires of [1, 1, 1, 0]) expect(await hub.happen()).toHaveLength(fires);
+    expect(target.requests).toHaveLength(6);
+  });
+
+  test("are counted for each webhook, and neither retries nor replays count", async () => {
+    const target = await openTarget(500, 500, 200);
+    const hub = await openLocalHub({ triggersPerDay: 1 });
+    const { id } = await hub.create({ url: target.url });
+    const [delivery] = await hub.happen();
+    const other = await hub.create({ url: target.url });
+    expect(await hub.happen()).toMatchObject([{ webhookId: other.id }]);
+    expect(await hub.replay(id, delivery?.logId)).toEqual({ status: 200 });
+  });
+
+  test("are the number unless it is another", async () => {
+    const hub = await openLocalHub({ now: () => 0 });
+    await hub.create({ job: { flavor: "cpu-basic" } });
+    const fired = await Promise.all(Array.from({ length: 1_001 }, () => hub.hub.push(data)));
+    expect(fired.flat()).toHaveLength(1_000);
+  });
+});

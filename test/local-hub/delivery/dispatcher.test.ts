@@ -1,0 +1,128 @@
+import { describe, expect, test } from "vitest";
+import { data, openLocalHub, pushed, secret } from "../support/hub.ts";
+import { openReceiver } from "../support/receiver.ts";
+import { openTarget } from "../support/target.ts";
+
+describe("A delivery", () => {
+  test("is a POST of JSON with its id and the secret", async () => {
+    const target = await openTarget();
+    const hub = await openLocalHub();
+    await hub.create({ url: `${target.url}/a%20b?page=1&x=%C3%BC#top`, secret });
+    const [delivery] = await hub.happen({ ...pushed, note: "größer als gedacht" });
+    const [request] = target.requests;
+    expect(request?.line).toBe("POST /hook/a%20b?page=1&x=%C3%BC");
+    expect(request?.headers).toEqual({
+      "content-type": "application/json",
+      "content-length": String(Buffer.byteLength(request?.body ?? "")),
+      "user-agent": expect.stringMatching(/\w/),
+      "webhook-id": delivery?.deliveryId,
+      "x-webhook-secret": secret,
+      host: new URL(target.url).host,
+      connection: "keep-alive",
+    });
+    expect(request?.body).toContain("größer als gedacht");
+  });
+
+  test.each([{}, { secret: "" }])("has no secret header where there is no secret: %j", async (changes) => {
+    const target = await openTarget();
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url, ...changes });
+    await hub.happen();
+    expect(target.requests[0]?.headers).not.toHaveProperty("x-webhook-secret");
+    expect((await hub.entries(id))[0]?.request.headers).not.toHaveProperty("x-webhook-secret");
+  });
+
+  test.each(["~!@#$%^&*()_+ {}|:\"<>?`-=[]\\;',./", "a", "x".repeat(4_000), "a  b"])(
+    "carries the secret as it is: %s",
+    async (unusual) => {
+      const target = await openTarget();
+      const hub = await openLocalHub();
+      await hub.create({ url: target.url, secret: unusual });
+      expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+      expect(target.requests[0]?.headers["x-webhook-secret"]).toBe(unusual);
+    },
+  );
+
+  test("is what a receiver accepts with the right secret, and refuses with another", async () => {
+    const receiver = await openReceiver((server) => {
+      server.webhook("retrain", { scope: "repo.content", repo: "dataset:me/*" }, ({ repo, updatedRefs }) => ({
+        trained: `${repo.name} at ${updatedRefs?.[0]?.newSha}`,
+      }));
+    });
+    const hub = await openLocalHub({ attempts: 1 });
+    const { id } = await hub.create({ url: receiver.urlOf("retrain"), secret });
+    await hub.happen();
+    const { response, request } = (await hub.entries(id))[0] ?? {};
+    const { repo } = JSON.parse(request?.body ?? "");
+    expect(JSON.parse(response?.body ?? "")).toEqual({ trained: `me/data at ${repo.headSha}` });
+    await hub.update(id, { url: receiver.urlOf("retrain"), secret: "another" });
+    expect(await hub.happen()).toMatchObject([{ status: 403 }]);
+    await hub.update(id, { url: receiver.urlOf("retrain") });
+    expect(await hub.happen()).toMatchObject([{ status: 401 }]);
+    await hub.update(id, { url: receiver.urlOf("nowhere"), secret });
+    expect(await hub.happen()).toMatchObject([{ status: 404 }]);
+  });
+});
+
+describe("A secret that HTTP cannot carry", () => {
+  test.each(["a\x7fb", "\x7f", " a", "a ", " "])(
+    "is a failed delivery in the log, and nothing is sent: %j",
+    async (it) => {
+      const target = await openTarget();
+      const hub = await openLocalHub();
+      const made = await hub.create({ url: target.url, secret: it });
+      expect(made.secret).toBe(it);
+      expect(await hub.happen()).toMatchObject([{ webhookId: made.id, status: null }]);
+      expect(await hub.entries(made.id)).toMatchObject([
+        { attempt: 1, status: null, response: null, error: expect.stringContaining("secret") },
+      ]);
+      expect(target.requests).toEqual([]);
+      await hub.update(made.id, { url: target.url, secret });
+      expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+    },
+  );
+
+  test("fails alone: the other webhooks of the event are told", async () => {
+    const target = await openTarget();
+    const hub = await openLocalHub();
+    await hub.create({ url: target.url, secret: "\x7f" });
+    const fine = await hub.create({ url: target.url, secret });
+    expect(await hub.happen()).toMatchObject([{ status: null }, { webhookId: fine.id, status: 200 }]);
+  });
+
+  test("counts towards suspension", async () => {
+    const hub = await openLocalHub({ suspendAfter: 2 });
+    const { id } = await hub.create({ url: "http://127.0.0.1:1/", secret: "\x7f" });
+    await hub.happen();
+    await hub.happen();
+    expect(await hub.get(id)).toMatchObject({ disabled: "suspended-after-failure" });
+  });
+});
+
+describe("A flood of events that nobody waits for", () => {
+  test("is delivered to the last one, each once", async () => {
+    const target = await openTarget();
+    const hub = await openLocalHub({ triggersPerDay: Number.POSITIVE_INFINITY });
+    const { id } = await hub.create({ url: target.url, watched: [{ type: "user", name: "me" }] });
+    const events = 2_000;
+    const settled = Promise.all(
+      Array.from({ length: events }, (_, index) => hub.hub.push({ type: "dataset", name: `me/data-${index}` })),
+    );
+    expect((await hub.ask("GET /api/settings/webhooks")).status).toBe(200);
+    const fired = (await settled).flat();
+    expect(fired.every(({ status, webhookId }) => status === 200 && webhookId === id)).toBe(true);
+    expect(new Set(target.ids).size).toBe(events);
+    expect(target.requests).toHaveLength(events);
+    expect(new Set(target.payloads.map(({ repo }) => repo.name)).size).toBe(events);
+  });
+
+  test("over HTTP too", async () => {
+    const target = await openTarget();
+    const hub = await openLocalHub();
+    await hub.create({ url: target.url });
+    await Promise.all(Array.from({ length: 200 }, () => hub.happen(pushed, { wait: false })));
+    await target.hasReceived(200);
+    expect(new Set(target.ids).size).toBe(200);
+    expect(target.payloads.every(({ repo }) => repo.name === data.name)).toBe(true);
+  });
+});

@@ -1,0 +1,135 @@
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { Socket } from "node:net";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { isLoopbackAddress } from "../../../src/core/loopback.ts";
+import { type HttpResult, HttpSender, type Lookup, loopbackOnly } from "../../../src/local-hub/delivery/http-sender.ts";
+import { openTarget } from "../support/target.ts";
+
+/** A receiver, and a sender that posts to it once. Its connections stay open unless one of the two closes them. */
+async function openReceiver(listener: RequestListener) {
+  const sockets: Socket[] = [];
+  const closed: Promise<unknown>[] = [];
+  const server = createServer({ keepAliveTimeout: 0 }, listener).listen(0, "127.0.0.1");
+  server.on("connection", (socket) => {
+    sockets.push(socket);
+    closed.push(new Promise((resolve) => socket.once("close", resolve)));
+  });
+  await once(server, "listening");
+  const sender = new HttpSender({ allowRemote: false });
+  onTestFinished(async () => {
+    sender.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("The server has no port.");
+  const url = `http://127.0.0.1:${address.port}/`;
+  const post = (): Promise<HttpResult> =>
+    sender.send({ url, headers: {}, body: "{}", timeoutMs: 10_000, signal: new AbortController().signal });
+  return { sender, post, sockets, closed };
+}
+
+describe("The connection of a delivery", () => {
+  test("is used for the next one, and closed with the local Hub", async () => {
+    const { sender, post, sockets, closed } = await openReceiver((_request, response) => response.end());
+    await post();
+    await post();
+    expect(sockets.map(({ closed: isClosed }) => isClosed)).toEqual([false]);
+    sender.close();
+    await closed[0];
+  });
+
+  test("is closed when it has no answer in time", async () => {
+    const { post, sockets, closed } = await openReceiver(() => {});
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const posted = post();
+    // The time is not over before there is a connection, however busy the machine is.
+    await expect.poll(() => sockets.length).toBe(1);
+    vi.advanceTimersByTime(10_000);
+    expect(await posted).toEqual({ failure: expect.stringContaining("within 10 s") });
+    await closed[0];
+  });
+
+  test("is closed when it asks for another protocol", async () => {
+    const { post, closed } = await openReceiver((_request, response) =>
+      response.writeHead(101, { connection: "upgrade", upgrade: "other" }).flushHeaders(),
+    );
+    expect(await post()).toEqual({ failure: expect.stringContaining("another protocol") });
+    await closed[0];
+  });
+
+  test("is closed when the answer is longer than what is kept of it", async () => {
+    const { post, closed } = await openReceiver((_request, response) => {
+      response.write("x".repeat(64 * 1024 + 1));
+    });
+    expect(await post()).toMatchObject({ response: { truncated: true, body: "x".repeat(64 * 1024) } });
+    await closed[0];
+  });
+
+  test("is kept when the answer is as long as what is kept of it", async () => {
+    const { post, sockets } = await openReceiver((_request, response) => {
+      response.end("x".repeat(64 * 1024));
+    });
+    expect(await post()).toMatchObject({ response: { truncated: false, body: "x".repeat(64 * 1024) } });
+    expect(sockets.map(({ closed }) => closed)).toEqual([false]);
+  });
+});
+
+function looked(name: string, options: object = {}): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    loopbackOnly()(name, options, (error, address) => (error ? reject(error) : resolve(address)));
+  });
+}
+
+describe("Looking a name up", () => {
+  test("finds this machine", async () => {
+    expect(isLoopbackAddress(String(await looked("localhost")))).toBe(true);
+    expect(await looked("localhost", { all: true })).toContainEqual({
+      address: expect.any(String),
+      family: expect.any(Number),
+    });
+    expect(await looked("127.0.0.5", { family: 4 })).toBe("127.0.0.5");
+  });
+
+  test.each(["10.0.0.1", "0.0.0.0", "::ffff:10.0.0.1", "fe80::1"])(
+    "fails where it is elsewhere: %s",
+    async (address) => {
+      for (const options of [{}, { all: true }]) {
+        await expect(looked(address, options)).rejects.toThrow(/not this machine.*allow-remote/);
+      }
+    },
+  );
+
+  test("fails as node:dns does where there is no such name", async () => {
+    await expect(looked("nobody.invalid")).rejects.toMatchObject({ syscall: "getaddrinfo" });
+  });
+});
+
+describe("A delivery to a name", () => {
+  const post = { headers: {}, body: "{}", timeoutMs: 5_000, signal: new AbortController().signal };
+
+  test("goes nowhere when the name stands for another machine by now", async () => {
+    const rebound: Lookup = (_name, options, callback) => {
+      if (options.all) callback(null, [{ address: "10.0.0.1", family: 4 }]);
+      else callback(null, "10.0.0.1", 4);
+    };
+    const sender = new HttpSender({ allowRemote: false, lookup: rebound });
+    onTestFinished(() => sender.close());
+    const result = await sender.send({ ...post, url: "http://receiver.example/hook" });
+    expect(result).toEqual({ failure: expect.stringMatching(/receiver\.example.*allowRemote/) });
+  });
+
+  test("arrives when the name stands for this one", async () => {
+    const target = await openTarget();
+    const here: Lookup = (_name, options, callback) => {
+      if (options.all) callback(null, [{ address: "127.0.0.1", family: 4 }]);
+      else callback(null, "127.0.0.1", 4);
+    };
+    const sender = new HttpSender({ allowRemote: false, lookup: here });
+    onTestFinished(() => sender.close());
+    const url = target.url.replace("127.0.0.1", "receiver.example");
+    expect(await sender.send({ ...post, url })).toMatchObject({ response: { status: 200 } });
+  });
+});

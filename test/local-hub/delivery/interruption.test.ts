@@ -1,0 +1,133 @@
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { DeliveryStore } from "../../../src/local-hub/store/delivery-store.ts";
+import { waitFor } from "../../support/wait-for.ts";
+import { watchTimers } from "../../support/watched-timers.ts";
+import { data, openLocalHub, pushed } from "../support/hub.ts";
+import { openTarget, silence } from "../support/target.ts";
+
+describe("While a delivery is under way", () => {
+  test("its webhook may be deleted: what was begun ends, and nothing more comes", async () => {
+    const release = Promise.withResolvers<void>();
+    const target = await openTarget((_request, response) => {
+      release.promise.then(() => response.writeHead(500).end());
+    });
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url });
+    const fired = hub.happen();
+    await target.hasReceived(1);
+    await hub.delete(id);
+    // Who waits is told at once: it will not be tried again, however this attempt ends.
+    expect(await fired).toMatchObject([{ status: null }]);
+    release.resolve();
+    expect(hub.hub.deliveries(id)).toEqual([]);
+    expect(target.requests).toHaveLength(1);
+  });
+
+  test("the local Hub may be reset: what was begun ends, and nothing is remembered", async () => {
+    const release = Promise.withResolvers<void>();
+    const target = await openTarget((_request, response) => {
+      release.promise.then(() => response.writeHead(500).end());
+    });
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url });
+    const fired = hub.happen();
+    await target.hasReceived(1);
+    await hub.ask("POST /_local/reset", { text: "{}" });
+    expect(await fired).toMatchObject([{ status: null }]);
+    release.resolve();
+    expect(hub.hub.deliveries(id)).toEqual([]);
+    await hub.create({ url: (await openTarget()).url });
+    expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+  });
+
+  test("the local Hub may be closed: that takes no time, and whoever waits is told", async () => {
+    const target = await openTarget(silence);
+    const hub = await openLocalHub();
+    await hub.create({ url: target.url });
+    const inCode = hub.hub.push(data);
+    const overHttp = hub.happen();
+    await target.hasReceived(2);
+    const startedAt = performance.now();
+    await hub.hub.close();
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(await inCode).toMatchObject([{ status: null }]);
+    expect(await overHttp).toMatchObject([{ status: null }]);
+  });
+
+  test("the same webhook may be told of more: nothing waits for its turn", async () => {
+    const release = Promise.withResolvers<void>();
+    const target = await openTarget((_request, response) => {
+      release.promise.then(() => response.end());
+    }, 200);
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url });
+    const first = hub.happen();
+    await target.hasReceived(1);
+    await hub.happen();
+    expect(await hub.entries(id)).toHaveLength(1);
+    release.resolve();
+    await first;
+    await waitFor(async () => expect(await hub.entries(id)).toHaveLength(2));
+  });
+
+  test("another webhook is not held up by a receiver that says nothing", async () => {
+    const silent = await openTarget(silence);
+    const hub = await openLocalHub();
+    await hub.create({ url: silent.url });
+    for (let event = 0; event < 40; event += 1) await hub.happen(pushed, { wait: false });
+    await silent.hasReceived(16);
+    const other = await openTarget();
+    await hub.create({ url: other.url, watched: [{ type: "dataset", name: "me/other" }] });
+    const event = { ...pushed, repo: { ...data, name: "me/other" } };
+    expect(await hub.happen(event)).toMatchObject([{ status: 200 }]);
+    expect(silent.requests).toHaveLength(16);
+  });
+});
+
+describe("A delivery that waits for its next attempt", () => {
+  test.each(["disable", "delete", "reset"])(
+    "is given up at once by %s, and whoever waits is told how it stands",
+    async (how) => {
+      const target = await openTarget(500);
+      const hub = await openLocalHub({ backoff: "1h" });
+      const { id } = await hub.create({ url: target.url });
+      const waiting = hub.happen();
+      await waitFor(async () => expect(await hub.entries(id)).toHaveLength(1));
+      const [entry] = await hub.entries(id);
+      if (how === "disable") await hub.ask(`POST /api/settings/webhooks/${id}/disable`);
+      else if (how === "delete") await hub.delete(id);
+      else await hub.ask("POST /_local/reset", { text: "{}" });
+      expect(await waiting).toMatchObject([{ webhookId: id, logId: entry?.logId, status: 500 }]);
+      expect(target.requests).toHaveLength(1);
+    },
+  );
+
+  test.each(["reset", "close"] as const)("leaves no timer behind after a %s", async (how) => {
+    const target = await openTarget(500);
+    const local = await openLocalHub({ backoff: "1h", now: () => 0 });
+    const { id } = await local.create({ url: target.url });
+    const timers = watchTimers();
+    const waiting = local.hub.push(data);
+    await waitFor(() => expect(local.hub.deliveries(id)).toHaveLength(1));
+    expect(timers.of(3_600_000)).toMatchObject([{ cleared: 0 }]);
+    await local.hub[how]();
+    await local.hub.close();
+    expect(timers.of(3_600_000)).toMatchObject([{ cleared: 1 }]);
+    expect(await waiting).toMatchObject([{ status: 500 }]);
+  });
+});
+
+test("A delivery that is over leaves nothing to do when the local Hub closes", async () => {
+  const latestEntry = vi.spyOn(DeliveryStore.prototype, "latestEntry");
+  onTestFinished(() => void latestEntry.mockRestore());
+  const timers = watchTimers();
+  const target = await openTarget(500, 200);
+  const local = await openLocalHub({ backoff: 13, timeout: "19s", now: () => 0 });
+  await local.create({ url: target.url });
+  expect(await local.hub.push(data)).toMatchObject([{ status: 200, attempts: 2 }]);
+  expect(timers.of(19_000)).toMatchObject([{ cleared: 1 }, { cleared: 1 }]);
+  latestEntry.mockClear();
+  await local.hub.close();
+  expect(timers.of(13)).toMatchObject([{ cleared: 0 }]);
+  expect(latestEntry).not.toHaveBeenCalled();
+});

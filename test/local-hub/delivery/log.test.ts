@@ -1,0 +1,140 @@
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createHubApp } from "../../../src/local-hub/app.ts";
+import { Dispatcher } from "../../../src/local-hub/delivery/dispatcher.ts";
+import { HttpSender } from "../../../src/local-hub/delivery/http-sender.ts";
+import { newId, newSha } from "../../../src/local-hub/ids.ts";
+import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
+import { AuditLog } from "../../../src/local-hub/resources/audit-log.ts";
+import { JobStore } from "../../../src/local-hub/store/job-store.ts";
+import { openStore } from "../../../src/local-hub/store/store.ts";
+import { createMemoryLogger, type LogLine } from "../../support/memory-logger.ts";
+import { data, openLocalHub, pushed, type SpokenHub } from "../support/hub.ts";
+import { openTarget, silence } from "../support/target.ts";
+
+/** The lines of a log that are warnings or errors. */
+function alarms({ log }: SpokenHub): LogLine[] {
+  return log.lines.filter(({ level }) => level === "warn" || level === "error");
+}
+
+describe("The log of a local Hub", () => {
+  test("has a line for each attempt, with its status, duration, ids and the reason of a failure", async () => {
+    const target = await openTarget(500, 200);
+    const hub = await openLocalHub({ now: () => 0 });
+    const { id } = await hub.create({ url: target.url });
+    const [delivery] = await hub.happen();
+    const logIds = (await hub.entries(id)).map(({ logId }) => logId).reverse();
+    const shared = { webhook: id, deliveryId: delivery?.deliveryId, ms: 0 };
+    expect(hub.log.lines).toEqual([
+      {
+        ...{ ...shared, level: "warn", status: 500, attempt: 1, logId: logIds[0] },
+        ...{ msg: expect.any(String), reason: expect.stringContaining("200 to 299") },
+      },
+      { ...shared, level: "info", status: 200, attempt: 2, logId: logIds[1], msg: expect.any(String) },
+    ]);
+  });
+
+  test("warns once when a webhook is suspended, and of the deliveries that are dropped with it", async () => {
+    const target = await openTarget(silence, 500);
+    const hub = await openLocalHub({ attempts: 1, suspendAfter: 1 });
+    const { id } = await hub.create({ url: target.url });
+    const waiting = hub.happen();
+    await target.hasReceived(1);
+    await hub.happen();
+    await waiting;
+    expect(alarms(hub)).toEqual([
+      expect.objectContaining({ level: "warn", webhook: id, status: 500 }),
+      { level: "warn", webhook: id, failures: 1, msg: expect.stringContaining("suspended") },
+      { level: "warn", webhook: id, deliveries: 1, msg: expect.any(String) },
+    ]);
+    expect(await hub.get(id)).toMatchObject({ disabled: "suspended-after-failure" });
+  });
+
+  test("warns when a webhook has no trigger left today", async () => {
+    const target = await openTarget();
+    const hub = await openLocalHub({ triggersPerDay: 1 });
+    const { id } = await hub.create({ url: target.url });
+    await hub.happen();
+    expect(alarms(hub)).toEqual([]);
+    await hub.happen();
+    expect(alarms(hub)).toEqual([{ level: "warn", webhook: id, triggersPerDay: 1, msg: expect.any(String) }]);
+  });
+
+  test("has a line for an event that no webhook watches, and a warning for a scope that the Hub does not have", async () => {
+    const hub = await openLocalHub();
+    await hub.happen(pushed);
+    const fields = { repo: "dataset:me/data", scope: "repo.content", action: "update" };
+    expect(hub.log.lines).toEqual([{ level: "info", ...fields, msg: expect.any(String) }]);
+    for (const event of [
+      { scope: "repo.moon", action: "update" },
+      { scope: "repo.content", action: "wax" },
+    ]) {
+      await hub.happen({ repo: data, event });
+      expect(alarms(hub).at(-1)).toEqual({ level: "warn", ...fields, ...event, msg: expect.any(String) });
+    }
+    expect(alarms(hub)).toHaveLength(2);
+  });
+
+  test("has the error of a delivery that could not be processed, and the next one is delivered", async () => {
+    const failure = new Error("The clock is broken.");
+    const clock = { isBroken: false };
+    const target = await openTarget((_request, response) => {
+      clock.isBroken = target.requests.length === 1;
+      response.end();
+    });
+    const hub = await openLocalHub({
+      now() {
+        if (clock.isBroken) throw failure;
+        return 0;
+      },
+    });
+    await hub.create({ url: target.url });
+    const [delivery] = await hub.happen(pushed, { wait: false });
+    await expect.poll(() => alarms(hub)).toHaveLength(1);
+    expect(alarms(hub)).toMatchObject([{ level: "error", err: failure, deliveryId: delivery?.deliveryId }]);
+    clock.isBroken = false;
+    expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+  });
+
+  test("has the error of a job that could not be run, and the next one is run", async () => {
+    const failure = new Error("The disk is full.");
+    const update = vi.spyOn(JobStore.prototype, "update").mockImplementationOnce(() => {
+      throw failure;
+    });
+    onTestFinished(() => void update.mockRestore());
+    const hub = await openLocalHub({ runJobs: true });
+    await hub.create({ job: { flavor: "cpu-basic", command: ["true"] } });
+    await hub.happen();
+    await expect.poll(() => alarms(hub)).toMatchObject([{ level: "error", err: failure }]);
+    await hub.happen();
+    await expect.poll(() => hub.hub.jobs().map(({ status }) => status.stage)).toContain("COMPLETED");
+  });
+
+  test("has the error of a request that failed, which is answered with 500 and without it", async () => {
+    const store = openStore({});
+    onTestFinished(() => store.close());
+    const log = createMemoryLogger();
+    const failure = new Error("The disk is full.");
+    const baseUrl = "http://127.0.0.1:5050";
+    const now = () => 0;
+    const parts = { store, baseUrl, now, newId, log };
+    const jobs = new JobRunner({ ...parts, store: store.jobs, runJobs: false });
+    const sender = new HttpSender({ allowRemote: false });
+    const limits = { attempts: 1, backoffMs: 1, timeoutMs: 1, suspendAfter: 1, triggersPerDay: 1 };
+    const app = createHubApp({
+      ...{ ...parts, newSha, runsJobs: false, allowsRemote: false, startedAt: new Date(0) },
+      dispatcher: new Dispatcher({ ...parts, sender, jobs, limits }),
+      auditLog: new AuditLog({ ...parts, store: store.auditLog }),
+      reset() {
+        throw failure;
+      },
+    });
+    const response = await app.request(`${baseUrl}/_local/reset`, {
+      method: "POST",
+      headers: { "content-type": "application/json", host: "127.0.0.1:5050" },
+      body: "{}",
+    });
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain("disk");
+    expect(log.lines).toEqual([{ level: "error", err: failure, msg: expect.any(String) }]);
+  });
+});

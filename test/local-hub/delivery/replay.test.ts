@@ -1,0 +1,171 @@
+import { describe, expect, test } from "vitest";
+import { waitFor } from "../../support/wait-for.ts";
+import { openLocalHub, pushed, type SpokenHub, secret } from "../support/hub.ts";
+import { openReceiver } from "../support/receiver.ts";
+import { openTarget } from "../support/target.ts";
+
+/** Both ways to replay: that of the Hub's API, and that of the page. */
+const ways = [
+  { way: "the API", replay: (hub: SpokenHub, id: string, logId = "") => hub.replay(id, logId) },
+  {
+    way: "the control",
+    replay: async (hub: SpokenHub, id: string, logId = "") => {
+      const answer = await hub.ask(`POST /_local/webhooks/${id}/replay/${logId}`, { token: null, text: "{}" });
+      expect(answer.status, answer.text).toBe(200);
+      return answer.body;
+    },
+  },
+];
+
+describe.each(ways)("A replay by $way", ({ replay }) => {
+  test("sends the delivery again under its id, and makes the next entry of the log", async () => {
+    const target = await openTarget(500, 500, 200, 202);
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url });
+    const [delivery] = await hub.happen();
+    const before = await hub.entries(id);
+    for (const logId of [before[2]?.logId, before[0]?.logId])
+      expect(await replay(hub, id, logId)).toEqual({ status: 202 });
+    expect(new Set(target.ids)).toEqual(new Set([delivery?.deliveryId]));
+    expect(new Set(target.requests.map(({ body }) => body)).size).toBe(1);
+    const after = await hub.entries(id);
+    expect(after.map(({ attempt, status }) => [attempt, status])).toEqual([
+      [5, 202],
+      [4, 202],
+      [3, 200],
+      [2, 500],
+      [1, 500],
+    ]);
+    expect(after.slice(2)).toEqual(before);
+    expect(new Set(after.map(({ logId }) => logId)).size).toBe(5);
+    expect(after[0]?.deliveryId).toBe(delivery?.deliveryId);
+  });
+
+  test("may be replayed itself", async () => {
+    const target = await openTarget();
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url });
+    await hub.happen();
+    await replay(hub, id, (await hub.entries(id))[0]?.logId);
+    await replay(hub, id, (await hub.entries(id))[0]?.logId);
+    expect((await hub.entries(id)).map(({ attempt }) => attempt)).toEqual([3, 2, 1]);
+  });
+
+  test("goes to the current URL with the current secret", async () => {
+    const before = await openTarget();
+    const now = await openTarget();
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: before.url, secret: "the one of before" });
+    const [delivery] = await hub.happen();
+    await hub.update(id, { url: now.url, secret });
+    await replay(hub, id, delivery?.logId);
+    expect(before.requests).toHaveLength(1);
+    expect(now.requests).toMatchObject([
+      { body: before.requests[0]?.body, headers: { "webhook-id": delivery?.deliveryId, "x-webhook-secret": secret } },
+    ]);
+    await hub.update(id, { url: now.url });
+    await replay(hub, id, delivery?.logId);
+    expect(now.requests[1]?.headers).not.toHaveProperty("x-webhook-secret");
+  });
+
+  test("sends the payload as it was, whatever has happened since", async () => {
+    const target = await openTarget();
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url });
+    const [delivery] = await hub.happen();
+    await hub.happen();
+    await hub.happen({ repo: pushed.repo, event: { scope: "repo", action: "delete" } });
+    await replay(hub, id, delivery?.logId);
+    expect(target.requests.at(-1)?.body).toBe(target.requests[0]?.body);
+  });
+
+  test.each([200, 204, 301, 404, 500])("answers with the status of the receiver: %d", async (status) => {
+    const target = await openTarget(200, status);
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url });
+    const [delivery] = await hub.happen();
+    expect(await replay(hub, id, delivery?.logId)).toEqual({ status });
+    expect(target.requests).toHaveLength(2);
+    expect((await hub.entries(id))[0]).toMatchObject({ status, attempt: 2 });
+  });
+
+  test("answers with 502 where nobody answers, and the log says null", async () => {
+    const target = await openTarget();
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url });
+    const [delivery] = await hub.happen();
+    await hub.update(id, { url: "http://127.0.0.1:1/" });
+    expect(await replay(hub, id, delivery?.logId)).toEqual({ status: 502 });
+    expect((await hub.entries(id))[0]).toMatchObject({ status: null, attempt: 2, url: "http://127.0.0.1:1/" });
+    await hub.update(id, { url: target.url, secret: "\x7f" });
+    expect(await replay(hub, id, delivery?.logId)).toEqual({ status: 502 });
+  });
+
+  test("is tried once, and leaves the state of the webhook as it is", async () => {
+    const target = await openTarget(200, 500);
+    const hub = await openLocalHub({ suspendAfter: 1 });
+    const made = await hub.create({ url: target.url });
+    const [delivery] = await hub.happen();
+    const before = await hub.get(made.id);
+    await replay(hub, made.id, delivery?.logId);
+    expect(target.requests).toHaveLength(2);
+    expect(await hub.get(made.id)).toEqual(before);
+  });
+
+  test.each(["suspended", "disabled"])("works while the webhook is %s", async (state) => {
+    const target = await openTarget(500);
+    const hub = await openLocalHub({ suspendAfter: 1, attempts: 1 });
+    const { id } = await hub.create({ url: target.url });
+    const [delivery] = await hub.happen();
+    if (state === "disabled") await hub.setState(id, "disable");
+    const { disabled } = await hub.get(id);
+    target.answerWith(200);
+    expect(await replay(hub, id, delivery?.logId)).toEqual({ status: 200 });
+    expect(await hub.get(id)).toMatchObject({ disabled });
+  });
+
+  test("of something that goes on makes no second entry of the same attempt", async () => {
+    const target = await openTarget(500, 202, 200);
+    const hub = await openLocalHub({ backoff: 150 });
+    const { id } = await hub.create({ url: target.url });
+    const fired = hub.happen();
+    await target.hasReceived(1);
+    const [first] = await logged(hub, id, 1);
+    await replay(hub, id, first?.logId);
+    await fired;
+    expect((await hub.entries(id)).map(({ attempt }) => attempt)).toEqual([3, 2, 1]);
+  });
+});
+
+describe("A replay", () => {
+  test("is run again by a receiver", async () => {
+    const runs: string[] = [];
+    const receiver = await openReceiver((server) => {
+      server.webhook("target", (_payload, { delivery }) => void runs.push(delivery.id));
+    });
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: receiver.urlOf("target"), secret });
+    const [delivery] = await hub.happen();
+    expect(await hub.replay(id, delivery?.logId)).toEqual({ status: 200 });
+    expect(runs).toEqual([delivery?.deliveryId, delivery?.deliveryId]);
+  });
+
+  test("ends with the webhook: one that is deleted meanwhile leaves nothing", async () => {
+    const hub = await openLocalHub();
+    const target = await openTarget(200, (_request, response) => {
+      hub.delete(id).then(() => response.end());
+    });
+    const { id } = await hub.create({ url: target.url });
+    const [delivery] = await hub.happen();
+    expect(await hub.replay(id, delivery?.logId)).toEqual({ status: 200 });
+    expect(hub.hub.deliveries(id)).toEqual([]);
+  });
+});
+
+async function logged(hub: SpokenHub, id: string, count: number) {
+  return waitFor(async () => {
+    const entries = await hub.entries(id);
+    expect(entries).toHaveLength(count);
+    return entries;
+  });
+}

@@ -1,0 +1,165 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { describe, expect, test } from "vitest";
+import { openLocalHub, pushed, secret } from "../support/hub.ts";
+import { openReceiver } from "../support/receiver.ts";
+import { openTarget, silence } from "../support/target.ts";
+
+describe("The status of an answer", () => {
+  const successes = [200, 201, 202, 203, 204, 205, 206, 226, 299];
+  const failures = [
+    300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 405, 408, 410, 413, 415, 418, 422, 429, 451, 500, 501, 502,
+    503, 504, 599, 999,
+  ];
+
+  test.each(successes)("%d is a success: it is not tried again", async (status) => {
+    const target = await openTarget(status);
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url });
+    expect(await hub.happen()).toMatchObject([{ status }]);
+    expect(await hub.entries(id)).toMatchObject([{ status, attempt: 1, error: null }]);
+    expect(target.requests).toHaveLength(1);
+  });
+
+  test.each(failures)("%d is none: it is tried again", async (status) => {
+    const target = await openTarget(status, 200);
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url });
+    expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+    expect(await hub.entries(id)).toMatchObject([
+      { status: 200, attempt: 2, error: null },
+      { status, attempt: 1, error: expect.stringMatching(/200 to 299/) },
+    ]);
+  });
+});
+
+describe("A receiver that does not do as it should", () => {
+  test.each([
+    {
+      what: "ends the connection without a word",
+      answer: (_request: unknown, response: ServerResponse) => void response.destroy(),
+      reason: /hang up|ECONNRESET/,
+    },
+    {
+      what: "says what is no HTTP",
+      answer: (request: IncomingMessage) => void request.socket.end("hello, this is a mail server\r\n\r\n"),
+      reason: /Parse Error/,
+    },
+    {
+      what: "breaks off in the middle of its answer",
+      answer: (request: IncomingMessage) =>
+        void request.socket.end("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
+      reason: /ended early/,
+    },
+    {
+      what: "wants to speak another protocol",
+      answer: (request: IncomingMessage) =>
+        void request.socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n"),
+      reason: /\w/,
+    },
+    {
+      what: "answers with a header without end",
+      answer: (request: IncomingMessage) =>
+        void request.socket.write(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(200_000)}\r\n\r\n`),
+      reason: /Overflow|hang up|ECONNRESET/i,
+    },
+  ])("$what: that is a failed attempt, and the next one is fine", async ({ answer, reason }) => {
+    const target = await openTarget(answer, 200);
+    const hub = await openLocalHub({ timeout: 500 });
+    const { id } = await hub.create({ url: target.url });
+    expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+    const [last, first] = await hub.entries(id);
+    expect(last).toMatchObject({ status: 200, attempt: 2 });
+    expect(first).toMatchObject({ status: null, response: null, attempt: 1, error: expect.stringMatching(reason) });
+  });
+
+  test("is not there at all: the attempts fail, and say why", async () => {
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: "http://127.0.0.1:1/hook" });
+    const [delivery] = await hub.happen();
+    expect(delivery?.status).toBeNull();
+    const refused = { status: null, response: null, error: expect.stringContaining("ECONNREFUSED") };
+    expect(await hub.entries(id)).toMatchObject([3, 2, 1].map((attempt) => ({ ...refused, attempt })));
+  });
+
+  test("speaks no TLS where TLS is asked for: that is a failure with a reason", async () => {
+    const target = await openTarget();
+    const hub = await openLocalHub({ attempts: 1 });
+    const { id } = await hub.create({ url: target.url.replace("http:", "https:") });
+    expect(await hub.happen()).toMatchObject([{ status: null }]);
+    expect(await hub.entries(id)).toMatchObject([{ status: null, error: expect.stringMatching(/SSL|TLS/i) }]);
+  });
+
+  test("has a name that nobody knows: that is a failure with a reason", async () => {
+    const hub = await openLocalHub({ attempts: 1, timeout: "5s" });
+    const { id } = await hub.create({ url: "http://nobody.invalid/hook" });
+    expect(await hub.happen()).toMatchObject([{ status: null }]);
+    expect(await hub.entries(id)).toMatchObject([
+      { status: null, error: expect.stringMatching(/nobody\.invalid|within 5 s/) },
+    ]);
+  });
+
+  test("keeps nobody else waiting", async () => {
+    const hanging = await openTarget(silence);
+    const target = await openTarget();
+    const hub = await openLocalHub();
+    const stuck = await hub.create({ url: hanging.url });
+    await hub.create({ url: target.url });
+    for (let push = 0; push < 10; push += 1) await hub.happen(pushed, { wait: false });
+    await target.hasReceived(10);
+    await hanging.hasReceived(10);
+    expect(await hub.entries(stuck.id)).toEqual([]);
+  });
+
+  test("throws: that is its 500, and it is tried again", async () => {
+    let calls = 0;
+    const receiver = await openReceiver((server) => {
+      server.webhook("flaky", () => {
+        calls += 1;
+        if (calls === 1) throw new Error("not today");
+        return { calls };
+      });
+    });
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: receiver.urlOf("flaky"), secret });
+    expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+    expect((await hub.entries(id)).map(({ status }) => status)).toEqual([200, 500]);
+  });
+});
+
+describe("An answer of a receiver", () => {
+  test("is kept with its headers, a repeated one too", async () => {
+    const target = await openTarget((_request, response) => {
+      response.writeHead(200, { "set-cookie": ["a=1", "b=2"], "x-empty": "" }).end("größer");
+    });
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url });
+    await hub.happen();
+    expect((await hub.entries(id))[0]?.response).toMatchObject({
+      headers: { "set-cookie": "a=1, b=2", "x-empty": "" },
+      body: "größer",
+      truncated: false,
+    });
+  });
+
+  test.each([
+    [65_536, false],
+    [65_537, true],
+    [5_000_000, true],
+  ])("of %d bytes is kept up to 64 kB, cut: %s", async (length, truncated) => {
+    const target = await openTarget((_request, response) => void response.end("x".repeat(length)));
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url });
+    expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+    const [entry] = await hub.entries(id);
+    expect(entry?.response?.body).toBe("x".repeat(65_536));
+    expect([entry?.response?.truncated, entry?.error]).toEqual([truncated, null]);
+  });
+
+  test("of bytes that are no text is kept as well as it can be", async () => {
+    const target = await openTarget((_request, response) => void response.end(Buffer.from([0xff, 0x00, 0x41])));
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url });
+    await hub.happen();
+    expect((await hub.entries(id))[0]?.response?.body).toBe("\ufffd\u0000A");
+  });
+});

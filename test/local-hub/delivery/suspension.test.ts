@@ -1,0 +1,192 @@
+import { describe, expect, test } from "vitest";
+import { openLocalHub, pushed, secret } from "../support/hub.ts";
+import { openReceiver } from "../support/receiver.ts";
+import { openTarget, type TargetAnswer } from "../support/target.ts";
+
+const suspended = "suspended-after-failure";
+
+describe("A webhook whose deliveries fail", () => {
+  test("is suspended after five in a row, each with all its attempts, and not before", async () => {
+    const target = await openTarget(500);
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url });
+    for (let delivery = 1; delivery <= 5; delivery += 1) {
+      expect(await hub.get(id)).toMatchObject({ disabled: false });
+      await hub.happen();
+      expect(target.requests).toHaveLength(3 * delivery);
+    }
+    expect(await hub.get(id)).toMatchObject({ disabled: suspended });
+    expect((await hub.ask("GET /api/settings/webhooks")).body).toMatchObject([{ disabled: suspended }]);
+  });
+
+  test.each([1, 2, 7])("is suspended after %d where it is told so", async (suspendAfter) => {
+    const target = await openTarget(404);
+    const hub = await openLocalHub({ suspendAfter, attempts: 1 });
+    const { id } = await hub.create({ url: target.url });
+    for (let delivery = 1; delivery < suspendAfter; delivery += 1) await hub.happen();
+    expect(await hub.get(id)).toMatchObject({ disabled: false });
+    await hub.happen();
+    expect(await hub.get(id)).toMatchObject({ disabled: suspended });
+  });
+
+  test("is never suspended where it is told so", async () => {
+    const target = await openTarget(404);
+    const hub = await openLocalHub({ suspendAfter: Number.POSITIVE_INFINITY, attempts: 1 });
+    const { id } = await hub.create({ url: target.url });
+    for (let delivery = 0; delivery < 30; delivery += 1) await hub.happen();
+    expect(await hub.get(id)).toMatchObject({ disabled: false });
+  });
+
+  test("begins to count anew after a success", async () => {
+    const target = await openTarget();
+    const hub = await openLocalHub({ suspendAfter: 3, attempts: 1 });
+    const { id } = await hub.create({ url: target.url });
+    for (const status of [500, 500, 200, 500, 500]) {
+      target.answerWith(status);
+      await hub.happen();
+    }
+    expect(await hub.get(id)).toMatchObject({ disabled: false });
+    target.answerWith(500);
+    await hub.happen();
+    expect(await hub.get(id)).toMatchObject({ disabled: suspended });
+  });
+
+  test("is not suspended for an attempt that fails, if a later one succeeds", async () => {
+    const target = await openTarget();
+    const hub = await openLocalHub({ suspendAfter: 1 });
+    const { id } = await hub.create({ url: target.url });
+    for (let delivery = 0; delivery < 3; delivery += 1) {
+      target.answerWith(500, 500, 200);
+      await hub.happen();
+    }
+    expect(await hub.get(id)).toMatchObject({ disabled: false });
+  });
+
+  test("is suspended alone", async () => {
+    const target = await openTarget(500);
+    const fine = await openTarget();
+    const hub = await openLocalHub({ suspendAfter: 1, attempts: 1 });
+    await hub.create({ url: target.url });
+    const other = await hub.create({ url: fine.url });
+    await hub.happen();
+    expect(await hub.happen()).toMatchObject([{ webhookId: other.id, status: 200 }]);
+  });
+
+  test("is not suspended when it was disabled by then", async () => {
+    const hub = await openLocalHub({ suspendAfter: 1, attempts: 1 });
+    const target = await openTarget((_request, response) => {
+      hub.setState(id, "disable").then(() => response.writeHead(500).end());
+    });
+    const { id } = await hub.create({ url: target.url });
+    await hub.happen();
+    expect(await hub.get(id)).toMatchObject({ disabled: true });
+  });
+
+  test("by hanging, by hanging up or by being gone, is suspended as well", async () => {
+    const hangUp: TargetAnswer = (_request, response) => void response.destroy();
+    const target = await openTarget(() => {}, hangUp);
+    const hub = await openLocalHub({ suspendAfter: 3, attempts: 1, timeout: 50 });
+    const { id } = await hub.create({ url: target.url });
+    await hub.happen();
+    await hub.happen();
+    await hub.update(id, { url: "http://127.0.0.1:1/" });
+    expect(await hub.get(id)).toMatchObject({ disabled: false });
+    await hub.happen();
+    expect(await hub.get(id)).toMatchObject({ disabled: suspended });
+  });
+});
+
+describe("A suspended webhook", () => {
+  test("does not fire, and what waits for it is dropped", async () => {
+    const target = await openTarget(500);
+    const hub = await openLocalHub({ suspendAfter: 1, attempts: 3, backoff: 20 });
+    const { id } = await hub.create({ url: target.url });
+    const waiting = [hub.happen(), hub.happen(), hub.happen()];
+    await Promise.all(waiting);
+    expect(await hub.get(id)).toMatchObject({ disabled: suspended });
+    const arrived = target.requests.length;
+    expect(await hub.happen()).toEqual([]);
+    expect(target.requests).toHaveLength(arrived);
+    target.answerWith(200);
+    await hub.setState(id, "enable");
+    await hub.happen();
+    expect(target.requests).toHaveLength(arrived + 1);
+  });
+
+  test("drops the retries of other deliveries", async () => {
+    const hub = await openLocalHub({ suspendAfter: 1, attempts: 2, backoff: 300 });
+    const target = await openTarget(500);
+    const { id } = await hub.create({ url: target.url });
+    const first = hub.happen();
+    await target.hasReceived(1);
+    // A secret that cannot be sent is not tried again, so this one fails at once and suspends.
+    await hub.update(id, { url: target.url, secret: "\x7f" });
+    await hub.happen();
+    expect(await hub.get(id)).toMatchObject({ disabled: suspended });
+    expect(await first).toMatchObject([{ webhookId: id }]);
+    expect(target.requests).toHaveLength(1);
+  });
+
+  test("stays suspended through an update", async () => {
+    const target = await openTarget(500);
+    const hub = await openLocalHub({ suspendAfter: 1, attempts: 1 });
+    const { id } = await hub.create({ url: target.url });
+    await hub.happen();
+    expect(await hub.update(id, { url: target.url, secret })).toMatchObject({ disabled: suspended });
+    expect(await hub.happen()).toEqual([]);
+  });
+
+  test("comes back when it is enabled, with a count of nought", async () => {
+    const target = await openTarget(500);
+    const hub = await openLocalHub({ suspendAfter: 2, attempts: 1 });
+    const { id } = await hub.create({ url: target.url });
+    await hub.happen();
+    await hub.happen();
+    expect(await hub.setState(id, "enable")).toMatchObject({ disabled: false });
+    await hub.happen();
+    expect(await hub.get(id)).toMatchObject({ disabled: false });
+    await hub.happen();
+    expect(await hub.get(id)).toMatchObject({ disabled: suspended });
+  });
+
+  test("may be disabled, and is then disabled", async () => {
+    const target = await openTarget(500);
+    const hub = await openLocalHub({ suspendAfter: 1, attempts: 1 });
+    const { id } = await hub.create({ url: target.url });
+    await hub.happen();
+    expect(await hub.setState(id, "disable")).toMatchObject({ disabled: true });
+  });
+
+  test("is brought back once the receiver is mended", async () => {
+    let broken = true;
+    const receiver = await openReceiver((server) => {
+      server.webhook("target", ({ repo }) => {
+        if (broken) throw new Error("not today");
+        return { handled: repo.name };
+      });
+    });
+    const hub = await openLocalHub({ suspendAfter: 2, attempts: 2 });
+    const { id } = await hub.create({ url: receiver.urlOf("target"), secret });
+    expect(await hub.happen()).toMatchObject([{ status: 500 }]);
+    const [failed] = await hub.happen();
+    expect(await hub.get(id)).toMatchObject({ disabled: suspended });
+    broken = false;
+    expect(await hub.replay(id, failed?.logId)).toEqual({ status: 200 });
+    await hub.setState(id, "enable");
+    expect(await hub.happen(pushed)).toMatchObject([{ status: 200 }]);
+  });
+
+  test("says in the log of the local Hub why", async () => {
+    const target = await openTarget(500);
+    const hub = await openLocalHub({ suspendAfter: 2, attempts: 1 });
+    const { id } = await hub.create({ url: target.url });
+    await hub.happen();
+    await hub.happen();
+    expect(hub.log.lines).toContainEqual({
+      level: "warn",
+      webhook: id,
+      failures: 2,
+      msg: expect.stringContaining("suspended"),
+    });
+  });
+});

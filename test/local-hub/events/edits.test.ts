@@ -1,0 +1,205 @@
+import { describe, expect, test } from "vitest";
+import { data, openLocalHub, pushed, secret } from "../support/hub.ts";
+import { openTarget } from "../support/target.ts";
+import { openHeard } from "../support/watched-target.ts";
+
+describe("The edits of an event", () => {
+  test("are laid on the payload last of all, also on what the local Hub decides", async () => {
+    const { hub, target } = await openHeard();
+    await hub.happen({
+      ...pushed,
+      note: "given",
+      edits: [
+        { path: "note", value: "edited" },
+        { path: "repo.name", value: "you/other" },
+        { path: "webhook.version", value: 4 },
+        { path: "repo.owner", remove: true },
+        { path: "event.scope", value: "repo" },
+      ],
+    });
+    const payload = JSON.parse(target.requests[0]?.body ?? "");
+    expect(payload).toMatchObject({
+      note: "edited",
+      repo: { type: "dataset", name: "you/other" },
+      webhook: { version: 4 },
+      event: { scope: "repo", action: "update" },
+    });
+    expect(payload.repo).not.toHaveProperty("owner");
+    expect(payload).not.toHaveProperty("edits");
+  });
+
+  test("change neither what happens nor who is told", async () => {
+    const { hub, target, webhookId } = await openHeard();
+    const other = await hub.create({ url: target.url, watched: [{ type: "dataset", name: "you/other" }] });
+    const edits = [
+      { path: "repo.name", value: "you/other" },
+      { path: "repo.private", value: true },
+    ];
+    expect(await hub.happen({ ...pushed, edits })).toMatchObject([{ webhookId }]);
+    expect(await hub.entries(other.id)).toEqual([]);
+    await hub.happen();
+    expect(target.payloads[1]).toMatchObject({ repo: { name: "me/data", private: false } });
+  });
+
+  test("leave each webhook its own id, unless they name another", async () => {
+    const { hub, target, webhookId } = await openHeard();
+    const { id } = await hub.create({ url: target.url });
+    await hub.happen({ ...pushed, edits: [{ path: "note", value: 1 }] });
+    expect(target.payloads.map(({ webhook }) => webhook.id).sort()).toEqual([webhookId, id].sort());
+    await hub.happen({ ...pushed, edits: [{ path: "webhook.id", value: "mine" }] });
+    expect(target.payloads.slice(2).map(({ webhook }) => webhook.id)).toEqual(["mine", "mine"]);
+  });
+
+  test("that do not fit are refused, and nothing happens", async () => {
+    const { hub, target } = await openHeard();
+    const edits = [{ path: "repo.name.x", value: 1 }];
+    const answer = await hub.ask("POST /_local/events?wait=true", { body: { ...pushed, edits } });
+    expect(answer).toMatchObject({ status: 400, body: { error: expect.stringContaining('"repo.name"') } });
+    await expect(hub.hub.trigger({ ...pushed, edits })).rejects.toMatchObject({ code: "ARGUMENT_INVALID" });
+    expect(target.requests).toEqual([]);
+    await hub.happen();
+    const move = { repo: data, event: { scope: "repo", action: "move" }, movedTo: { name: "me/new" } };
+    await expect(hub.hub.trigger({ ...move, edits })).rejects.toMatchObject({ code: "ARGUMENT_INVALID" });
+    await hub.happen();
+    expect(target.payloads[1]?.repo.id).toBe(target.payloads[0]?.repo.id);
+  });
+
+  test("may take away what the job of a webhook is told by: it is made all the same", async () => {
+    const hub = await openLocalHub();
+    await hub.create({ job: { flavor: "cpu-basic" } });
+    const edits = [{ path: "repo", remove: true } as const];
+    expect(await hub.happen({ ...pushed, edits })).toMatchObject([{ status: 200, error: null }]);
+    expect(hub.hub.jobs()).toMatchObject([{ environment: { WEBHOOK_REPO_ID: "", WEBHOOK_REPO_TYPE: "" } }]);
+  });
+});
+
+describe("A delivery, as it is told", () => {
+  test("says where it went without a secret, what was answered and why that is no success", async () => {
+    const target = await openTarget((_request, response) => {
+      response.writeHead(500).end(`no ${secret} ${"x".repeat(3_000)}`);
+    });
+    const hub = await openLocalHub({ attempts: 2 });
+    await hub.create({ url: `${target.url}?secret=${secret}` });
+    const [delivery] = await hub.happen();
+    expect(delivery).toMatchObject({
+      url: `${target.url}?secret=***`,
+      attempts: 2,
+      status: 500,
+      durationMs: expect.any(Number),
+      error: expect.stringContaining("200 to 299"),
+    });
+    expect(delivery?.answer).toMatch(/^no \*\*\* x+$/);
+    expect(delivery?.answer).toHaveLength(2_000);
+  });
+
+  test("of a job says where the jobs are", async () => {
+    const hub = await openLocalHub();
+    await hub.create({ job: { flavor: "cpu-basic" } });
+    const [job] = await hub.hub.push(data);
+    expect(job).toMatchObject({ status: 200, url: `${hub.url}/_local/jobs#${hub.hub.jobs()[0]?.id}` });
+  });
+
+  test("that was given up before it was tried says so", async () => {
+    const target = await openTarget(() => {});
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url });
+    const fired = Promise.all(Array.from({ length: 17 }, () => hub.hub.push(data)));
+    await target.hasReceived(16);
+    await hub.setState(id, "disable");
+    const untried = (await fired).flat().filter(({ attempts }) => attempts === 0);
+    expect(untried.length).toBeGreaterThan(0);
+    for (const { status, error } of untried)
+      expect([status, error]).toEqual([null, expect.stringContaining("canceled")]);
+  });
+});
+
+describe("A webhook that watches and does not fire", () => {
+  test("is told with the reason", async () => {
+    const hub = await openLocalHub({ triggersPerDay: 1 });
+    const url = "http://127.0.0.1:1/";
+    const used = await hub.create({ job: { flavor: "cpu-basic" } });
+    await hub.happen();
+    const disabled = await hub.create({ url });
+    await hub.setState(disabled.id, "disable");
+    const domain = await hub.create({ url, domains: ["discussion"] });
+    const stranger = await hub.create({ url }, { token: "hf_other" });
+    await hub.create({ url, watched: [{ type: "model", name: "me/net" }] });
+    const body = { ...pushed, repo: { ...data, private: true } };
+    const { body: answer } = await hub.ask("POST /_local/events?wait=true", { body });
+    const expected = [
+      { webhookId: disabled.id, url, reason: "disabled" },
+      { webhookId: domain.id, url, reason: "domain" },
+      { webhookId: stranger.id, url, reason: "private" },
+      { webhookId: used.id, url: `${hub.url}/_local/jobs`, reason: "used-up" },
+    ];
+    expect(answer).toEqual({ deliveries: [], notFired: expected, notified: [] });
+    const preview = await hub.ask("POST /_local/events?dryRun=true", { body });
+    expect(preview.body).toMatchObject({ webhooks: [], notFired: expected });
+  });
+
+  test("is told when it is suspended", async () => {
+    const hub = await openLocalHub({ attempts: 1, suspendAfter: 1 });
+    const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
+    await hub.happen();
+    const { body } = await hub.ask("POST /_local/events", { body: pushed });
+    expect(body).toMatchObject({ deliveries: [], notFired: [{ webhookId: id, reason: "suspended" }] });
+  });
+});
+
+describe("POST /_local/events?dryRun=true", () => {
+  test("answers with the payload and who would get it, and changes nothing", async () => {
+    const target = await openTarget();
+    const hub = await openLocalHub({ triggersPerDay: 1 });
+    const { id } = await hub.create({ url: `${target.url}?secret=${secret}` });
+    const move = { repo: data, event: { scope: "repo", action: "move" }, movedTo: { name: "me/new" } };
+    const body = { ...move, edits: [{ path: "repo.private", value: true }] };
+    for (let time = 0; time < 3; time += 1) {
+      const answer = await hub.ask("POST /_local/events?dryRun=true&wait=true", { token: null, body });
+      expect([answer.status, answer.body]).toEqual([
+        200,
+        {
+          payload: expect.objectContaining({
+            repo: expect.objectContaining({ name: "me/data", private: true }),
+            movedTo: { name: "me/new", owner: { id: expect.any(String) } },
+            webhook: { id, version: 3 },
+          }),
+          webhooks: [{ webhookId: id, url: `${target.url}?secret=***` }],
+          notFired: [],
+        },
+      ]);
+    }
+    expect(target.requests).toEqual([]);
+    expect(await hub.get(id)).not.toHaveProperty("lastTriggerAt");
+    const [first] = await hub.happen();
+    expect(first).toMatchObject({ webhookId: id, status: 200 });
+  });
+
+  test("answers with a payload also where nobody would get it", async () => {
+    const hub = await openLocalHub();
+    const { body } = await hub.ask("POST /_local/events?dryRun=true", { body: pushed });
+    expect(body).toMatchObject({ payload: { repo: data, webhook: { version: 3 } }, webhooks: [], notFired: [] });
+  });
+});
+
+describe("GET /_local/webhooks", () => {
+  test("lists the webhooks of everybody, without secrets", async () => {
+    const hub = await openLocalHub();
+    const url = `http://bot:${secret}@127.0.0.1:1/?secret=${secret}`;
+    const mine = await hub.create({ url, secret });
+    const other = await hub.create({ job: { flavor: "cpu-basic", command: ["true"] } }, { token: "hf_other" });
+    const answer = await hub.ask("GET /_local/webhooks", { token: null });
+    expect(answer.text).not.toContain(secret);
+    expect(answer.body).toMatchObject([
+      {
+        id: mine.id,
+        owner: "local-user",
+        state: "enabled",
+        target: { kind: "url", url: "http://bot:***@127.0.0.1:1/?secret=***" },
+        watched: [data],
+        domains: ["repo", "discussion"],
+        secretIsSet: true,
+      },
+      { id: other.id, owner: "other-user", target: { kind: "job", description: "true" }, secretIsSet: false },
+    ]);
+  });
+});

@@ -1,0 +1,219 @@
+import { describe, expect, test } from "vitest";
+import type { HubEvent } from "../../../src/local-hub.ts";
+import { repoTypes } from "../../../src/payload/schema.ts";
+import { everyAction } from "../../support/every-event.ts";
+import { data, openLocalHub, pushed, type SpokenHub, secret } from "../support/hub.ts";
+import { openReceiver } from "../support/receiver.ts";
+import { openHeard, told } from "../support/watched-target.ts";
+
+const id = expect.stringMatching(/^[0-9a-f]{24}$/);
+const sha = expect.stringMatching(/^[0-9a-f]{40}$/);
+
+const paths = {
+  model: "me/thing",
+  dataset: "datasets/me/thing",
+  space: "spaces/me/thing",
+  bucket: "buckets/me/thing",
+  kernel: "kernels/me/thing",
+};
+
+function eventOf([scope, action]: readonly [string, string], repo: HubEvent["repo"]): HubEvent {
+  return { repo, event: { scope, action }, ...(action === "move" && { movedTo: { name: "you/thing" } }) };
+}
+
+describe("A payload", () => {
+  test.each(repoTypes.flatMap((type) => everyAction.map((happened) => [type, ...happened] as const)))(
+    "of a %s is one of version 3: %s %s",
+    async (type, scope, action) => {
+      const heard = await openHeard();
+      const payload = await told(heard, eventOf([scope, action], { type, name: "me/thing" }));
+      const moved = action === "move";
+      const web = `${heard.hub.url}/${paths[type]}`;
+      const discussion = {
+        id,
+        num: 1,
+        title: expect.any(String),
+        status: "open",
+        isPullRequest: false,
+        author: { id },
+        url: { web: `${web}/discussions/1`, api: `${heard.hub.url}/api/${type}s/me/thing/discussions/1` },
+      };
+      const comment = {
+        id,
+        author: { id },
+        hidden: false,
+        url: { web: expect.stringContaining(`${web}/discussions/1#`) },
+        content: expect.any(String),
+      };
+      expect(payload).toEqual({
+        event: { scope, action },
+        repo: {
+          type,
+          name: "me/thing",
+          id,
+          private: false,
+          url: { web, api: `${heard.hub.url}/api/${type}s/me/thing` },
+          owner: { id },
+          ...(scope.startsWith("repo") && type !== "bucket" && { headSha: sha }),
+          ...(type === "space" && { subdomain: "me-thing" }),
+        },
+        ...(moved && { movedTo: { name: "you/thing", owner: { id } } }),
+        ...(scope === "repo.content" &&
+          type !== "bucket" && { updatedRefs: [{ ref: "refs/heads/main", oldSha: sha, newSha: sha }] }),
+        ...(scope === "repo.content" &&
+          type === "bucket" && {
+            updatedFiles: [
+              { path: expect.any(String), action: "add", xetHash: expect.any(String), size: expect.any(Number) },
+            ],
+          }),
+        ...(scope === "repo.config" && { updatedConfig: {} }),
+        ...(scope.startsWith("discussion") && { discussion }),
+        ...((scope === "discussion.comment" || (scope === "discussion" && action === "create")) && { comment }),
+        webhook: { id: heard.webhookId, version: 3 },
+      });
+    },
+  );
+
+  test.each(everyAction)("reaches an endpoint of a receiver that asks for just that: %s %s", async (scope, action) => {
+    const receiver = await openReceiver((server) => {
+      server.webhook("just-that", { scope, action }, ({ repo }) => ({ handled: repo.type }));
+      server.webhook("nothing", { scope, action: "inspect" }, () => ({ handled: "never" }));
+    });
+    const hub = await openLocalHub();
+    const watched = [{ type: "user", name: "me" }];
+    const domains = ["repo", "discussion"];
+    const made = await hub.create({ url: receiver.urlOf("just-that"), secret, watched, domains });
+    const ignored = await hub.create({ url: receiver.urlOf("nothing"), secret, watched, domains });
+    for (const type of repoTypes) await hub.happen(eventOf([scope, action], { type, name: "me/thing" }));
+    const answers = (await hub.entries(made.id)).map(({ response }) => JSON.parse(response?.body ?? ""));
+    expect(answers.reverse()).toEqual(repoTypes.map((type) => ({ handled: type })));
+    for (const { status, response } of await hub.entries(ignored.id)) {
+      expect([status, response?.body]).toEqual([200, expect.stringContaining("ignored")]);
+    }
+  });
+
+  test("has an owner of the same id on every repository of the same name, in every local Hub", async () => {
+    const [first, second] = [await openHeard(), await openHeard()];
+    const one = await told(first, pushed);
+    const two = await told(second, { ...pushed, repo: { type: "model", name: "me/net" } });
+    expect(two.repo.owner).toEqual(one.repo.owner);
+    expect(two.repo.id).not.toEqual(one.repo.id);
+  });
+
+  test("of a scope that is not known has the shape of the broader one, and its own name", async () => {
+    const heard = await openHeard();
+    for (const [scope, shape] of [
+      ["repo.config.dois", { updatedConfig: {} }],
+      ["repo.content.lfs", { updatedRefs: [{ ref: "refs/heads/main", oldSha: sha, newSha: sha }] }],
+      ["repo.stars", {}],
+      ["discussion.comment.reaction", { discussion: expect.anything(), comment: expect.anything() }],
+    ] as const) {
+      const { event, repo, webhook, ...rest } = await told(heard, { repo: data, event: { scope, action: "pin" } });
+      expect(event).toEqual({ scope, action: "pin" });
+      expect([repo.name, webhook.version, rest]).toEqual([data.name, 3, shape]);
+    }
+  });
+
+  test("carries every field that the event was given, known or not", async () => {
+    const heard = await openHeard();
+    const payload = await told(heard, {
+      repo: { ...data, tags: ["region:eu"], likes: 5, url: { web: "https://hub.example/me" } },
+      event: { ...pushed.event, actor: { name: "ada" } },
+      updatedRefs: [{ ref: "refs/pr/7", oldSha: null, newSha: "5", note: "x" }],
+      extra: { deep: [1, { two: null }] },
+    });
+    expect(payload).toMatchObject({
+      repo: { tags: ["region:eu"], likes: 5, url: { web: "https://hub.example/me", api: expect.any(String) } },
+      event: { scope: "repo.content", action: "update", actor: { name: "ada" } },
+      updatedRefs: [{ ref: "refs/pr/7", oldSha: null, newSha: "5", note: "x" }],
+      extra: { deep: [1, { two: null }] },
+    });
+  });
+
+  test("names its own webhook, whatever the event says", async () => {
+    const heard = await openHeard();
+    const payload = await told(heard, { ...pushed, webhook: { id: "another", version: 9 } });
+    expect(payload.webhook).toEqual({ id: heard.webhookId, version: 3 });
+  });
+
+  test("of a discussion is that of a pull request when the event says so", async () => {
+    const heard = await openHeard();
+    const discussion = { isPullRequest: true, status: "draft", title: "Ünï", changes: { base: "refs/heads/main" } };
+    const payload = await told(heard, { repo: data, event: { scope: "discussion", action: "create" }, discussion });
+    expect(payload.discussion).toMatchObject({ ...discussion, num: 1 });
+  });
+
+  test("of a hidden comment has no content when the event says so", async () => {
+    const heard = await openHeard();
+    const text = JSON.stringify({
+      repo: data,
+      event: { scope: "discussion.comment", action: "update" },
+      comment: { hidden: true, content: null },
+    });
+    await hub200(heard.hub, text);
+    expect(heard.target.requests.at(-1)?.body).toContain('"hidden":true');
+  });
+});
+
+describe("A name that objects have", () => {
+  test("in an event changes no prototype, and what goes with it is delivered", async () => {
+    const heard = await openHeard();
+    const evil = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},';
+    const text = `${evil}"repo":{"__proto__":{"polluted":1},"type":"dataset","name":"me/data"},"event":{"scope":"repo.content","action":"update","__proto__":{"polluted":1}},"discussion":{"__proto__":{"polluted":1}}}`;
+    await hub200(heard.hub, text);
+    expect(Object.getOwnPropertyNames(Object.prototype)).not.toContain("polluted");
+    expect(Object.hasOwn({}.constructor.prototype, "polluted")).toBe(false);
+    expect(heard.target.requests[0]?.body).not.toContain("__proto__");
+    expect(heard.target.payloads[0]).toMatchObject({ repo: { name: "me/data" }, event: pushed.event });
+    expect(await told(heard, pushed)).toMatchObject({ event: pushed.event });
+  });
+
+  test("is a name like any other for a repository", async () => {
+    const heard = await openHeard();
+    for (const name of ["me/__proto__", "me/constructor"]) {
+      const [first, second] = [
+        await told(heard, { ...pushed, repo: { type: "dataset", name } }),
+        await told(heard, { ...pushed, repo: { type: "dataset", name } }),
+      ];
+      expect([first.repo.name, second.repo.id]).toEqual([name, first.repo.id]);
+    }
+  });
+
+  test("at any depth: what no stack holds is refused, and the next event is delivered", async () => {
+    const heard = await openHeard();
+    const deep = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
+    const text = JSON.stringify({ ...pushed, extra: "DEEP" }).replace('"DEEP"', deep);
+    const answer = await heard.hub.ask("POST /_local/events?wait=true", { text });
+    expect(answer.status).toBeGreaterThanOrEqual(400);
+    expect(answer.body).toEqual({ error: expect.any(String) });
+    expect(await told(heard, pushed)).toMatchObject({ event: pushed.event });
+  });
+});
+
+describe("In code", () => {
+  test("push is a push with any fields of the payload", async () => {
+    const { hub, target, webhookId } = await openHeard();
+    const updatedRefs = [{ ref: "refs/pr/1", oldSha: null, newSha: "5" }];
+    expect(await hub.hub.push(data, { updatedRefs, note: 7 })).toMatchObject([
+      { webhookId, deliveryId: target.ids[0], logId: id, status: 200 },
+    ]);
+    expect(target.payloads[0]).toMatchObject({ event: pushed.event, updatedRefs, note: 7 });
+  });
+
+  test("trigger is any event", async () => {
+    const { hub, target } = await openHeard();
+    await hub.hub.trigger({
+      repo: { type: "model", name: "me/net" },
+      event: { scope: "discussion", action: "create" },
+    });
+    expect(target.payloads[0]).toMatchObject({
+      event: { scope: "discussion", action: "create" },
+      repo: { type: "model", name: "me/net" },
+    });
+  });
+});
+
+async function hub200(hub: SpokenHub, text: string): Promise<void> {
+  const answer = await hub.ask("POST /_local/events?wait=true", { text });
+  expect(answer.status, answer.text).toBe(200);
+}

@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import * as z from "zod";
+import { hardwareFlavors, jobHardware } from "../../../src/hub/jobs.ts";
+import { openLocalHub } from "../support/hub.ts";
+
+test("The hardware for jobs is listed by its flavor, with a price of each", async () => {
+  const hub = await openLocalHub();
+  const { body } = await hub.ask("GET /api/jobs/hardware", { token: "hf_read" });
+  const hardware = z.array(jobHardware).parse(body);
+  const names = hardware.map(({ name }) => name);
+  // Of these three the Hub rents none to jobs.
+  const others = ["sprx8", "zero-a10g", "inf2x6"];
+  expect([...names].sort()).toEqual(hardwareFlavors.filter((flavor) => !others.includes(flavor)).sort());
+  for (const { name, unitCostMicroUSD, unitCostUSD, unitLabel, accelerator } of hardware) {
+    expect(unitCostMicroUSD, name).toBeGreaterThan(0);
+    expect(unitCostUSD, name).toBeCloseTo(unitCostMicroUSD / 1_000_000, 9);
+    expect([unitLabel, accelerator === null], name).toEqual(["minute", name.startsWith("cpu-")]);
+  }
+  expect(hardware.find(({ name }) => name === "l40sx4")?.accelerator).toEqual({
+    type: "gpu",
+    model: "L40S",
+    quantity: "4",
+    vram: "192 GB",
+    manufacturer: "Nvidia",
+  });
+});

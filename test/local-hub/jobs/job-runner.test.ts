@@ -1,0 +1,152 @@
+import { describe, expect, test } from "vitest";
+import { openLocalHub, pushed, secret } from "../support/hub.ts";
+import { ended, jobs, output } from "../support/jobs.ts";
+
+const id = expect.stringMatching(/^[0-9a-f]{24}$/);
+const account = { id, name: "local-user" };
+
+describe("A webhook with a job", () => {
+  test("makes a record of a job, and runs nothing unless it is told to", async () => {
+    const hub = await openLocalHub({ now: () => Date.UTC(2026, 0, 31) });
+    const { id: webhookId } = await hub.create({
+      secret,
+      job: {
+        flavor: "a10g-small",
+        dockerImage: "python:3.13",
+        spaceId: "acme/demo",
+        command: ["false"],
+        arguments: ["", "--fast"],
+        environment: { LOG_LEVEL: "debug" },
+        secrets: { HF_TOKEN: secret },
+        arch: "arm64",
+        timeoutSeconds: 60,
+        attempts: 3,
+        labels: { team: "data", empty: "" },
+        volumes: [{ type: "bucket", source: "acme/files", mountPath: "/files", readOnly: true, path: "a" }],
+      },
+    });
+    const [delivery] = await hub.happen();
+    expect(delivery).toMatchObject({ webhookId, status: 200 });
+    const [entry] = await hub.entries(webhookId);
+    const body = entry?.request.body ?? "";
+    const { body: answer } = await hub.ask("GET /_local/jobs", { token: null });
+    expect(answer).toEqual([
+      {
+        id,
+        createdAt: "2026-01-31T00:00:00.000Z",
+        owner: account,
+        createdBy: account,
+        flavor: "a10g-small",
+        dockerImage: "python:3.13",
+        spaceId: "acme/demo",
+        command: ["false"],
+        arguments: ["", "--fast"],
+        environment: {
+          LOG_LEVEL: "debug",
+          WEBHOOK_PAYLOAD: body,
+          WEBHOOK_REPO_ID: "me/data",
+          WEBHOOK_REPO_TYPE: "dataset",
+          WEBHOOK_ID: delivery?.deliveryId,
+        },
+        secrets: { HF_TOKEN: null, WEBHOOK_SECRET: null },
+        arch: "arm64",
+        timeout: 60,
+        retry: 2,
+        tags: ["team=data", "empty="],
+        volumes: [{ type: "bucket", source: "acme/files", mountPath: "/files", readOnly: true, path: "a" }],
+        status: { stage: "SCHEDULING", message: expect.stringContaining("--run-jobs") },
+      },
+    ]);
+    const [made] = await jobs(hub);
+    expect(made).toEqual(hub.hub.jobs()[0]);
+    expect(JSON.parse(body)).toMatchObject({
+      event: pushed.event,
+      repo: { name: "me/data" },
+      webhook: { id: webhookId },
+    });
+    expect(entry).toMatchObject({ status: 200, attempt: 1, error: null, request: { headers: {} } });
+    expect(entry?.response?.body).toContain(made?.id);
+    expect(JSON.stringify([answer, hub.log.lines, entry])).not.toContain(secret);
+  });
+
+  test("of no secret has none in its record", async () => {
+    const hub = await openLocalHub();
+    await hub.create({ job: { flavor: "cpu-basic" } });
+    await hub.happen();
+    const [made] = await jobs(hub);
+    expect(made).not.toHaveProperty("secrets");
+    expect(made).not.toHaveProperty("timeout");
+    expect(Object.keys(made?.environment ?? {}).sort()).toEqual([
+      "WEBHOOK_ID",
+      "WEBHOOK_PAYLOAD",
+      "WEBHOOK_REPO_ID",
+      "WEBHOOK_REPO_TYPE",
+    ]);
+  });
+
+  test("makes a new one for a replay", async () => {
+    const hub = await openLocalHub();
+    const made = await hub.create({ job: { flavor: "cpu-basic" } });
+    const [delivery] = await hub.happen();
+    expect(await hub.replay(made.id, delivery?.logId)).toEqual({ status: 200 });
+    const [second, first] = await jobs(hub);
+    expect(second?.id).not.toBe(first?.id);
+    expect(second?.environment).toEqual(first?.environment);
+  });
+
+  test("of somebody else makes a job of theirs", async () => {
+    const hub = await openLocalHub();
+    await hub.create({ job: { flavor: "cpu-basic" } }, { token: "hf_other" });
+    await hub.happen();
+    expect(await jobs(hub)).toMatchObject([{ owner: { name: "other-user" }, createdBy: { name: "other-user" } }]);
+  });
+});
+
+describe("A webhook with the id of an earlier job", () => {
+  test("runs that one again with the new payload", async () => {
+    const hub = await openLocalHub({ runJobs: true });
+    const source = await hub.create({
+      job: {
+        flavor: "t4-small",
+        command: ["sh", "-c"],
+        // Lengths, since a secret that is printed is masked.
+        arguments: [
+          'echo "$KIND $WEBHOOK_REPO_ID $(printf %s "$API_KEY" | wc -c) $(printf %s "$WEBHOOK_SECRET" | wc -c)"',
+        ],
+        environment: { KIND: "x" },
+        secrets: { API_KEY: "of the job" },
+      },
+      secret,
+    });
+    await hub.happen();
+    const [earlier] = await ended(hub);
+    await hub.delete(source.id);
+    await hub.create({ jobSourceId: earlier?.id, watched: [{ type: "model", name: "me/net" }] });
+    const [delivery] = await hub.happen({ ...pushed, repo: { type: "model", name: "me/net" } });
+    const [made] = await ended(hub, 2);
+    expect(made).toMatchObject({
+      flavor: "t4-small",
+      command: ["sh", "-c"],
+      environment: {
+        KIND: "x",
+        WEBHOOK_REPO_ID: "me/net",
+        WEBHOOK_REPO_TYPE: "model",
+        WEBHOOK_ID: delivery?.deliveryId,
+      },
+      status: { stage: "COMPLETED" },
+    });
+    expect(made?.id).not.toBe(earlier?.id);
+    expect(earlier?.secrets).toEqual({ API_KEY: null, WEBHOOK_SECRET: null });
+    expect(made?.secrets).toEqual({ API_KEY: null });
+    expect(output(hub)).toEqual([`x me/data 10 ${secret.length}`, "x me/net 10 0"]);
+  });
+
+  test("that is not there makes a job that failed, and says so", async () => {
+    const hub = await openLocalHub({ runJobs: true });
+    await hub.create({ jobSourceId: "no-such-job" });
+    expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+    expect(await jobs(hub)).toMatchObject([
+      { status: { stage: "ERROR", message: expect.stringContaining("no-such-job") } },
+    ]);
+  });
+});

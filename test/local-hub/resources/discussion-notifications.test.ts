@@ -1,0 +1,243 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import type { NotificationSettingsChange, WatchItem } from "../../../src/hub/settings.ts";
+import { accountId } from "../../../src/local-hub/accounts.ts";
+import type { HubEvent } from "../../../src/local-hub.ts";
+import { openLocalHub, pushed, type SpokenHub } from "../support/hub.ts";
+import { idOf, pageOf, participantsOf } from "../support/notifications.ts";
+
+const data = { type: "dataset", name: "acme/data" } as const;
+const opened = { repo: data, event: { scope: "discussion", action: "create" } };
+const commented = { repo: data, event: { scope: "discussion.comment", action: "create" } };
+const other = { token: "hf_other" };
+
+async function watch(hub: SpokenHub, item: WatchItem, as: { token?: string } = {}): Promise<void> {
+  expect((await hub.ask("PATCH /api/settings/watch", { ...as, body: { add: [item] } })).status).toBe(200);
+}
+
+/** The item of a user, an organization, or a dataset, which is made where there is none. */
+async function itemOf(hub: SpokenHub, type: WatchItem["type"], name: string): Promise<WatchItem> {
+  if (type !== "repo") return { type, id: accountId(name) };
+  const repo = { type: "dataset", name } as const;
+  await hub.happen({ ...pushed, repo });
+  return { type, id: await repositoryId(hub, repo) };
+}
+
+/** How many notifications of local-user and of other-user there are more, or fewer, after an event. */
+async function added(hub: SpokenHub, event: HubEvent): Promise<number[]> {
+  const count = () => Promise.all([{}, other].map(async (as) => (await pageOf(hub, "", as)).count.all));
+  const before = await count();
+  await hub.happen(event);
+  return (await count()).map((all, index) => all - (before[index] ?? 0));
+}
+
+const repositories = z.array(z.object({ type: z.string(), name: z.string(), id: z.string() }));
+
+async function repositoryId(hub: SpokenHub, { type, name }: HubEvent["repo"]): Promise<string> {
+  const { body } = await hub.ask("GET /_local/repositories", { token: null });
+  return repositories.parse(body).find((known) => known.type === type && known.name === name)?.id ?? "";
+}
+
+describe("A discussion on what somebody watches", () => {
+  test("is told them, as the latest and unread", async () => {
+    const clock = { now: Date.UTC(2026, 0, 31) };
+    const hub = await openLocalHub({ now: () => clock.now });
+    await watch(hub, await itemOf(hub, "org", "acme"));
+    clock.now += 250;
+    await hub.happen({ ...opened, discussion: { title: "Broken rows", status: "draft", isPullRequest: true } });
+    const [first] = (await pageOf(hub)).notifications;
+    expect(first).toEqual({
+      type: "repo",
+      updatedAt: "2026-01-31T00:00:00.250Z",
+      read: false,
+      discussionEventId: expect.stringMatching(/^[0-9a-f]{24}$/),
+      repo: data,
+      discussion: {
+        id: expect.stringMatching(/^[0-9a-f]{24}$/),
+        num: 1,
+        title: "Broken rows",
+        status: "draft",
+        isPullRequest: true,
+        participating: [
+          { _id: accountId("local-user"), avatar: `${hub.url}/avatars/local-user.svg`, user: "local-user" },
+        ],
+      },
+    });
+  });
+
+  test("renews the notification that is there of it: one discussion, one notification", async () => {
+    const clock = { now: Date.UTC(2026, 0, 31) };
+    const hub = await openLocalHub({ now: () => clock.now++ });
+    await watch(hub, await itemOf(hub, "org", "acme"));
+    await watch(hub, await itemOf(hub, "repo", "acme/data"));
+    expect(await added(hub, opened)).toEqual([1, 0]);
+    const [first] = (await pageOf(hub)).notifications.map(idOf);
+    await hub.ask("POST /api/notifications/mark-as-read", { body: { discussionIds: [first] } });
+    expect(await added(hub, { ...opened, repo: { type: "model", name: "acme/net" } })).toEqual([1, 0]);
+    const by = (user: string) => ({ comment: { author: { id: accountId(user) } } });
+    expect(await added(hub, { ...commented, ...by("ada-adams") })).toEqual([0, 0]);
+    expect(await added(hub, { ...commented, ...by("nobody"), discussion: { status: "closed" } })).toEqual([0, 0]);
+    const [renewed] = (await pageOf(hub)).notifications;
+    expect(renewed).toMatchObject({ read: false, discussion: { id: first, status: "closed" } });
+    expect(renewed && participantsOf(renewed)).toEqual(["local-user", "ada-adams"]);
+    expect(await added(hub, opened)).toEqual([1, 0]);
+  });
+
+  test("that the local Hub has begun with renews the one of then", async () => {
+    const hub = await openLocalHub();
+    const repo = { type: "dataset", name: "acme/reviews" } as const;
+    const [latest, second] = (await pageOf(hub, "?repoName=acme/reviews")).notifications;
+    expect(latest).toMatchObject({ discussion: { num: 12 } });
+    expect(await added(hub, { ...commented, repo, discussion: { num: 11, title: "Again" } })).toEqual([0, 0]);
+    const [renewed, third] = (await pageOf(hub)).notifications;
+    expect(renewed).toMatchObject({ discussion: { num: 11, title: "Again" } });
+    expect(second && renewed && idOf(renewed) === idOf(second)).toBe(true);
+    expect(third).toEqual(latest);
+  });
+
+  test("is found among the mentions once a comment mentions them, and stays there", async () => {
+    const hub = await openLocalHub();
+    await watch(hub, await itemOf(hub, "repo", "acme/data"));
+    const mentions = async () => (await pageOf(hub, "?mention=mentions")).count.view;
+    const before = await mentions();
+    await hub.happen({ ...opened, comment: { content: "@local-user-2 and me@local-users.org know" } });
+    expect(await mentions()).toBe(before);
+    await hub.happen({ ...commented, comment: { content: "What do you say, @local-user?" } });
+    expect(await mentions()).toBe(before + 1);
+    await hub.happen({ ...commented, comment: { content: "Nothing." } });
+    expect(await mentions()).toBe(before + 1);
+  });
+
+  test("takes its notification away when it is deleted", async () => {
+    const hub = await openLocalHub();
+    await watch(hub, await itemOf(hub, "repo", "acme/data"));
+    expect(await added(hub, opened)).toEqual([1, 0]);
+    expect(await added(hub, { ...opened, event: { scope: "discussion", action: "delete" } })).toEqual([-1, 0]);
+  });
+
+  test("is told as the payload says, whatever edits make of that", async () => {
+    const hub = await openLocalHub();
+    await watch(hub, await itemOf(hub, "repo", "acme/data"));
+    await hub.happen({ ...opened, edits: [{ path: "discussion.title", value: "Edited" }] });
+    expect((await pageOf(hub)).notifications[0]).toMatchObject({ discussion: { title: "Add a data card" } });
+  });
+
+  test("that no notification can tell of is not told", async () => {
+    const hub = await openLocalHub();
+    await watch(hub, await itemOf(hub, "repo", "acme/data"));
+    for (const discussion of [{ status: "locked" }, { id: "7" }, { title: 5 }]) {
+      expect(await added(hub, { ...opened, discussion })).toEqual([0, 0]);
+    }
+  });
+});
+
+describe("What somebody watches", () => {
+  test.each<[type: WatchItem["type"], watched: string, name: string, told: number]>([
+    ["org", "acme", "acme/data", 1],
+    ["org", "acme", "acmes/data", 0],
+    ["user", "acme", "acme/data", 0],
+    ["user", "other-user", "other-user/data", 1],
+    ["org", "other-user", "other-user/data", 0],
+    ["user", "me", "me/data", 1],
+    ["org", "me", "me/data", 1],
+    ["repo", "acme/data", "acme/data", 1],
+    ["repo", "acme/data", "acme/data2", 0],
+  ])("is %s %s: a discussion of %s is told %i times", async (type, watched, name, told) => {
+    const hub = await openLocalHub();
+    await watch(hub, await itemOf(hub, type, watched));
+    expect(await added(hub, { ...opened, repo: { type: "dataset", name } })).toEqual([told, 0]);
+  });
+
+  test("is known by its id alone", async () => {
+    const hub = await openLocalHub();
+    await watch(hub, { type: "org", id: "acme" });
+    await watch(hub, { type: "repo", id: "acme/data" });
+    expect(await added(hub, opened)).toEqual([0, 0]);
+  });
+
+  test("is told with the event, by the names of those who are notified", async () => {
+    const hub = await openLocalHub();
+    await watch(hub, await itemOf(hub, "org", "acme"));
+    const { body } = await hub.ask("POST /_local/events", { token: null, body: opened });
+    expect(body).toEqual({ deliveries: [], notFired: [], notified: ["local-user"] });
+  });
+
+  test("is a repository by its id, though it moves", async () => {
+    const hub = await openLocalHub();
+    await hub.happen({ ...pushed, repo: data });
+    await watch(hub, { type: "repo", id: await repositoryId(hub, data) });
+    expect(await added(hub, { ...opened, repo: { type: "model", name: "acme/data" } })).toEqual([0, 0]);
+    expect(await added(hub, opened)).toEqual([1, 0]);
+    await hub.happen({ repo: data, event: { scope: "repo", action: "move" }, movedTo: { name: "me/moved" } });
+    expect(await added(hub, opened)).toEqual([0, 0]);
+    expect(await added(hub, { ...opened, repo: { type: "dataset", name: "me/moved" } })).toEqual([1, 0]);
+  });
+
+  test("is told under its new name once it has moved, and goes when it is deleted", async () => {
+    const hub = await openLocalHub();
+    await watch(hub, await itemOf(hub, "org", "acme"));
+    await hub.happen(opened);
+    const count = async (name: string) => (await pageOf(hub, `?repoName=${name}`)).count.view;
+    await hub.happen({ repo: data, event: { scope: "repo", action: "move" }, movedTo: { name: "acme/moved" } });
+    expect([await count("acme/data"), await count("acme/moved")]).toEqual([0, 1]);
+    const gone = { repo: { type: "dataset", name: "acme/moved" }, event: { scope: "repo", action: "delete" } } as const;
+    expect(await added(hub, gone)).toEqual([-1, 0]);
+    expect(await added(hub, { ...gone, repo: { type: "model", name: "acme/reviews" } })).toEqual([0, 0]);
+  });
+
+  test("is hidden from who may no longer read it, and cannot be marked by them", async () => {
+    const hub = await openLocalHub();
+    await watch(hub, await itemOf(hub, "org", "acme"), other);
+    expect(await added(hub, { ...opened, repo: { ...data, private: true } })).toEqual([0, 1]);
+    const unread = async () => (await pageOf(hub, "?repoName=acme/data&readStatus=unread", other)).count.view;
+    await hub.ask("PUT /api/organizations/acme/members/other-user/role", { body: { role: "no_access" } });
+    expect(await unread()).toBe(0);
+    await hub.ask("POST /api/notifications/mark-as-read?applyToAll=true", { ...other, body: {} });
+    await hub.ask("PUT /api/organizations/acme/members/other-user/role", { body: { role: "read" } });
+    expect(await unread()).toBe(1);
+  });
+
+  test("is told of discussions alone", async () => {
+    const hub = await openLocalHub();
+    await watch(hub, await itemOf(hub, "org", "acme"));
+    expect(await added(hub, { ...pushed, repo: data })).toEqual([0, 0]);
+    expect(await added(hub, { repo: data, event: { scope: "repo.config", action: "update" } })).toEqual([0, 0]);
+    expect(await added(hub, { repo: data, event: { scope: "discussion.reaction", action: "create" } })).toEqual([1, 0]);
+  });
+
+  test("is told of by no preview", async () => {
+    const hub = await openLocalHub();
+    await watch(hub, await itemOf(hub, "org", "acme"));
+    await hub.ask("POST /_local/events?dryRun=true", { body: opened });
+    expect((await pageOf(hub)).count.all).toBe(28);
+  });
+
+  test("is told everybody who watches it", async () => {
+    const hub = await openLocalHub();
+    await watch(hub, await itemOf(hub, "org", "acme"), other);
+    expect(await added(hub, opened)).toEqual([0, 1]);
+    await watch(hub, await itemOf(hub, "org", "acme"));
+    expect(await added(hub, { ...opened, repo: { type: "space", name: "acme/demo" } })).toEqual([1, 1]);
+  });
+
+  test("is told nobody who does not want to know", async () => {
+    const hub = await openLocalHub();
+    const set = (notifications: NotificationSettingsChange["notifications"]) =>
+      hub.ask("PATCH /api/settings/notifications", { body: { notifications } });
+    await watch(hub, await itemOf(hub, "org", "acme"));
+    await set({ web_discussions_watched: false });
+    expect(await added(hub, opened)).toEqual([0, 0]);
+    await set({ web_discussions_watched: true, discussions_watched: false });
+    expect(await added(hub, opened)).toEqual([1, 0]);
+  });
+
+  test("is told nobody who may not read it", async () => {
+    const hub = await openLocalHub();
+    const repo = { type: "dataset", name: "local-user/data", private: true } as const;
+    for (const as of [{}, other]) await watch(hub, await itemOf(hub, "user", "local-user"), as);
+    expect(await added(hub, { ...opened, repo })).toEqual([1, 0]);
+    expect(await added(hub, { ...opened, repo: { ...repo, private: false } })).toEqual([1, 1]);
+    await watch(hub, await itemOf(hub, "org", "acme"), other);
+    expect(await added(hub, { ...opened, repo: { ...data, private: true } })).toEqual([0, 1]);
+  });
+});

@@ -1,0 +1,177 @@
+import { describe, expect, test } from "vitest";
+import { openLocalHub, type SpokenHub } from "../support/hub.ts";
+import { allOf, idOf, isOf, pageOf } from "../support/notifications.ts";
+import { restart, stateFile } from "../support/state-file.ts";
+
+const other = { token: "hf_other" };
+
+describe("Marking notifications", () => {
+  const path = "/api/notifications/mark-as-read";
+  const readOf = async (hub: SpokenHub) => (await allOf(hub)).filter(({ read }) => read).map(idOf);
+
+  test("marks those that are listed as read, and those only", async () => {
+    const hub = await openLocalHub();
+    const before = await allOf(hub);
+    const unread = before.filter(({ read }) => !read).map(idOf);
+    const discussionIds = unread.slice(2, 4);
+    const answer = await hub.ask(`POST ${path}`, { body: { discussionIds } });
+    expect([answer.status, answer.text]).toEqual([200, "{}"]);
+    const after = before.map((told) => ({ ...told, read: told.read || discussionIds.includes(idOf(told)) }));
+    expect(await allOf(hub)).toEqual(after);
+    expect((await pageOf(hub)).count).toEqual({ view: 28, unread: unread.length - 2, all: 28 });
+    expect((await pageOf(hub, "?readStatus=unread")).count.view).toBe(unread.length - 2);
+  });
+
+  test("as unread does the reverse", async () => {
+    const hub = await openLocalHub();
+    const [first, ...others] = await readOf(hub);
+    await hub.ask(`POST ${path}`, { body: { discussionIds: [first], read: false } });
+    expect(await readOf(hub)).toEqual(others);
+  });
+
+  test("takes those that are listed whatever the search says", async () => {
+    const hub = await openLocalHub();
+    const [first] = (await pageOf(hub, "?readStatus=unread")).notifications.filter(isOf("repo")).map(idOf);
+    await hub.ask(`POST ${path}?postAuthor=nobody&p=7`, { body: { discussionIds: [first] } });
+    expect(await readOf(hub)).toContain(first);
+  });
+
+  test("applied to all takes those that match, on every page, and leaves those that are listed", async () => {
+    const hub = await openLocalHub();
+    const before = await readOf(hub);
+    const unread = (await allOf(hub)).filter(({ read }) => !read);
+    const repos = unread.filter(isOf("repo")).map(idOf);
+    const [post] = unread.filter(isOf("post")).map(idOf);
+    const query = "repoType=dataset&p=1";
+    await hub.ask(`POST ${path}?applyToAll=true&${query}`, { body: { discussionIds: [post] } });
+    const datasets = (await pageOf(hub, "?repoType=dataset")).notifications.map(idOf);
+    expect((await pageOf(hub, "?repoType=dataset&readStatus=unread")).notifications).toEqual([]);
+    expect(new Set(await readOf(hub))).toEqual(new Set([...before, ...datasets]));
+    expect(repos.filter((id) => !datasets.includes(id)).length).toBeGreaterThan(0);
+  });
+
+  test("applied to all without a search takes all", async () => {
+    const hub = await openLocalHub();
+    await hub.ask(`POST ${path}?applyToAll=true`, { body: {} });
+    expect((await pageOf(hub)).count).toEqual({ view: 28, unread: 0, all: 28 });
+    await hub.ask(`POST ${path}?applyToAll=true`, { body: { read: false } });
+    expect((await pageOf(hub)).count).toEqual({ view: 28, unread: 28, all: 28 });
+  });
+
+  test("leaves what came in since the list was loaded", async () => {
+    const hub = await openLocalHub();
+    const [newest, loaded] = await allOf(hub);
+    await hub.ask(`POST ${path}?applyToAll=true&lastUpdate=${loaded?.updatedAt}`, { body: {} });
+    const { notifications } = await pageOf(hub, "?readStatus=unread");
+    expect(notifications).toEqual([newest]);
+  });
+
+  test.each<[string, string, unknown]>([
+    ["neither listed nor applied to all", "", {}],
+    ["an empty list", "", { discussionIds: [] }],
+    ["not applied to all", "?applyToAll=false&repoType=dataset", {}],
+    ["ids that nobody knows", "", { discussionIds: ["f".repeat(24), "x", "", "__proto__"] }],
+  ])("changes nothing by %s", async (_, query, body) => {
+    const hub = await openLocalHub();
+    const before = await allOf(hub);
+    expect(await hub.ask(`POST ${path}${query}`, { body })).toMatchObject({ status: 200, body: {} });
+    expect(await allOf(hub)).toEqual(before);
+  });
+
+  test("touches nobody else's", async () => {
+    const hub = await openLocalHub();
+    const theirs = await allOf(hub, other);
+    await hub.ask(`POST ${path}?applyToAll=true`, { body: {} });
+    await hub.ask(`POST ${path}`, { body: { discussionIds: theirs.map(idOf) } });
+    expect(await allOf(hub, other)).toEqual(theirs);
+    expect(theirs.some(({ read }) => !read)).toBe(true);
+  });
+});
+
+describe("Deleting notifications", () => {
+  const path = "/api/notifications";
+
+  test("deletes those that are listed, whatever the search says, and those only", async () => {
+    const hub = await openLocalHub();
+    const before = await allOf(hub);
+    const discussionIds = [before[1], before[25]].flatMap((told) => (told ? [idOf(told)] : []));
+    const answer = await hub.ask(`DELETE ${path}?postAuthor=nobody`, { body: { discussionIds } });
+    expect([answer.status, answer.text]).toEqual([200, "{}"]);
+    const left = before.filter((told) => !discussionIds.includes(idOf(told)));
+    expect(await allOf(hub)).toEqual(left);
+    const unread = left.filter(({ read }) => !read).length;
+    expect((await pageOf(hub)).count).toEqual({ view: 26, unread, all: 26 });
+  });
+
+  test("applied to all takes those that match both of two, on every page, and leaves those that are listed", async () => {
+    const hub = await openLocalHub();
+    const before = await allOf(hub);
+    const [post] = before.filter(isOf("post")).map(idOf);
+    await hub.ask(`DELETE ${path}?applyToAll=true&readStatus=unread&repoType=dataset&p=3`, {
+      body: { discussionIds: [post] },
+    });
+    const left = before.filter((told) => told.read || !(isOf("repo")(told) && told.repo.type === "dataset"));
+    expect(left.length).toBeLessThan(28);
+    expect(await allOf(hub)).toEqual(left);
+  });
+
+  test("applied to all without a search or a body takes all, nobody else's among them", async () => {
+    const hub = await openLocalHub();
+    const theirs = await allOf(hub, other);
+    expect(await hub.ask(`DELETE ${path}?applyToAll=true`)).toMatchObject({ status: 200, body: {} });
+    expect(await pageOf(hub)).toEqual({ notifications: [], count: { view: 0, unread: 0, all: 0 }, start: 0 });
+    expect(await allOf(hub, other)).toEqual(theirs);
+  });
+
+  test.each<[string, string, object]>([
+    ["neither listed nor applied to all", "", {}],
+    ["an empty body", "", { body: {} }],
+    ["not applied to all", "?applyToAll=false&repoType=dataset", {}],
+    ["ids that nobody knows", "", { body: { discussionIds: ["f".repeat(24)] } }],
+  ])("changes nothing by %s", async (_, query, ask) => {
+    const hub = await openLocalHub();
+    expect(await hub.ask(`DELETE ${path}${query}`, ask)).toMatchObject({ status: 200, body: {} });
+    expect((await pageOf(hub)).count.all).toBe(28);
+  });
+
+  test("lives through a restart, as marking does", async () => {
+    const state = stateFile();
+    const first = await openLocalHub({ state });
+    const [deleted, marked, ...others] = (await allOf(first)).map(idOf);
+    await first.ask(`DELETE ${path}`, { body: { discussionIds: [deleted] } });
+    await first.ask(`POST ${path}/mark-as-read`, { body: { discussionIds: [marked] } });
+    const second = await restart(first, { state });
+    const after = await allOf(second);
+    expect(after.map(idOf)).toEqual([marked, ...others]);
+    expect(after[0]?.read).toBe(true);
+  });
+});
+
+describe("A request about notifications", () => {
+  test("that lists them ignores applyToAll, which has no meaning there", async () => {
+    const hub = await openLocalHub();
+    const { body } = await hub.ask("GET /api/notifications");
+    for (const value of ["true", "false"]) {
+      expect((await hub.ask(`GET /api/notifications?applyToAll=${value}`)).body).toEqual(body);
+    }
+  });
+
+  test.each(["DELETE /api/notifications?applyToAll=true", "POST /api/notifications/mark-as-read?applyToAll=true"])(
+    "is refused without a token, and with one that may only read: %s",
+    async (line) => {
+      const hub = await openLocalHub();
+      const before = await allOf(hub);
+      expect((await hub.ask(line, { token: null, body: {} })).status).toBe(401);
+      expect((await hub.ask(line, { token: "hf_read", body: {} })).status).toBe(403);
+      expect(await allOf(hub)).toEqual(before);
+      expect((await hub.ask(line, { token: "hf_fine", body: {} })).status).toBe(200);
+      expect(await allOf(hub)).not.toEqual(before);
+    },
+  );
+
+  test("is refused without a token, reading too", async () => {
+    const hub = await openLocalHub();
+    expect((await hub.ask("GET /api/notifications", { token: null })).status).toBe(401);
+    expect((await hub.ask("GET /api/notifications", { token: "hf_unknown" })).status).toBe(401);
+  });
+});

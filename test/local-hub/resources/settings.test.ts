@@ -1,0 +1,157 @@
+import { describe, expect, test } from "vitest";
+import { openLocalHub, type SpokenHub } from "../support/hub.ts";
+import { restart, stateFile } from "../support/state-file.ts";
+
+const other = { token: "hf_other" };
+
+/** The settings of local-user and of other-user, as the control answer tells them. */
+async function settingsOf(hub: SpokenHub): Promise<unknown> {
+  const { status, body, text } = await hub.ask("GET /_local/settings", { token: null });
+  expect(status, text).toBe(200);
+  return body;
+}
+
+const watchPath = "PATCH /api/settings/watch";
+const notificationsPath = "PATCH /api/settings/notifications";
+const reviews = { type: "repo", id: expect.stringMatching(/^[0-9a-f]{24}$/) };
+
+describe("The settings of a new local Hub", () => {
+  test("are there of everybody who has a token", async () => {
+    const hub = await openLocalHub();
+    expect(await settingsOf(hub)).toEqual([
+      {
+        user: "local-user",
+        notifications: { announcements: true, web_discussions_watched: true, launch_spaces: false },
+        watched: [reviews],
+      },
+      { user: "other-user", notifications: {}, watched: [] },
+    ]);
+  });
+
+  test("come back with a reset", async () => {
+    const hub = await openLocalHub();
+    const before = await settingsOf(hub);
+    await hub.ask(watchPath, { body: { add: [{ type: "org", id: "acme" }] } });
+    await hub.ask(notificationsPath, { ...other, body: { notifications: { user_follows: true } } });
+    expect(await settingsOf(hub)).not.toEqual(before);
+    hub.hub.reset();
+    expect(await settingsOf(hub)).toEqual(before);
+  });
+});
+
+describe("The MCP tools", () => {
+  test("are some of the Hub's and some of Spaces, for whoever may read", async () => {
+    const hub = await openLocalHub();
+    const { body } = await hub.ask("GET /api/settings/mcp", { token: "hf_read" });
+    expect(body).toMatchObject({
+      builtInTools: expect.arrayContaining(["hub_repo_search"]),
+      spaceTools: [{ name: "acme/playground", subdomain: "acme-playground" }, {}],
+    });
+    expect((await hub.ask("GET /api/settings/mcp", { token: null })).status).toBe(401);
+  });
+});
+
+describe("Changing what one is notified of", () => {
+  test("lays the change over what is set, and leaves everybody else's", async () => {
+    const hub = await openLocalHub();
+    const notifications = { launch_spaces: true, user_follows: false, product_updates_after: "2026-01-31T00:00:00Z" };
+    const answer = await hub.ask(notificationsPath, { body: { notifications } });
+    expect([answer.status, answer.text]).toEqual([200, "{}"]);
+    await hub.ask(notificationsPath, { body: { notifications: { user_follows: true } } });
+    expect(await settingsOf(hub)).toEqual([
+      {
+        user: "local-user",
+        notifications: {
+          announcements: true,
+          web_discussions_watched: true,
+          ...notifications,
+          user_follows: true,
+        },
+        watched: [reviews],
+      },
+      { user: "other-user", notifications: {}, watched: [] },
+    ]);
+  });
+
+  test("keeps the amount until another one is given", async () => {
+    const hub = await openLocalHub();
+    const enabled = { notifications: { launch_prepaid_credits: true }, prepaidAmount: "10" };
+    await hub.ask(notificationsPath, { ...other, body: enabled });
+    expect(await settingsOf(hub)).toMatchObject([{}, enabled]);
+    await hub.ask(notificationsPath, { ...other, body: { notifications: { launch_prepaid_credits: false } } });
+    expect(await settingsOf(hub)).toMatchObject([
+      {},
+      { notifications: { launch_prepaid_credits: false }, prepaidAmount: "10" },
+    ]);
+    await hub.ask(notificationsPath, { ...other, body: { notifications: {}, prepaidAmount: "" } });
+    expect(await settingsOf(hub)).toMatchObject([{}, { prepaidAmount: "" }]);
+    expect(await settingsOf(hub)).toEqual([expect.not.objectContaining({ prepaidAmount: "" }), expect.anything()]);
+  });
+
+  test("changes nothing when it is empty", async () => {
+    const hub = await openLocalHub();
+    const before = await settingsOf(hub);
+    expect(await hub.ask(notificationsPath, { body: { notifications: {} } })).toMatchObject({ status: 200, body: {} });
+    expect(await settingsOf(hub)).toEqual(before);
+  });
+});
+
+describe("Changing what one watches", () => {
+  const org = { type: "org", id: "acme" };
+  const user = { type: "user", id: "acme" };
+  const repo = { type: "repo", id: "acme/data" };
+
+  test("adds and takes away, and leaves everybody else's", async () => {
+    const hub = await openLocalHub();
+    const answer = await hub.ask(watchPath, { ...other, body: { add: [org, user, repo] } });
+    expect([answer.status, answer.text]).toEqual([200, "{}"]);
+    expect(await settingsOf(hub)).toMatchObject([{ watched: [reviews] }, { watched: [org, user, repo] }]);
+    await hub.ask(watchPath, { ...other, body: { delete: [user] } });
+    expect(await settingsOf(hub)).toMatchObject([{ watched: [reviews] }, { watched: [org, repo] }]);
+  });
+
+  test("keeps one of two that are the same", async () => {
+    const hub = await openLocalHub();
+    await hub.ask(watchPath, { ...other, body: { add: [org, repo, org] } });
+    await hub.ask(watchPath, { ...other, body: { add: [repo] } });
+    expect(await settingsOf(hub)).toMatchObject([{}, { watched: [org, repo] }]);
+  });
+
+  test("does not begin with what it ends as well", async () => {
+    const hub = await openLocalHub();
+    await hub.ask(watchPath, { ...other, body: { add: [org, repo], delete: [org] } });
+    expect(await settingsOf(hub)).toMatchObject([{}, { watched: [repo] }]);
+  });
+
+  test.each([{}, { add: [], delete: [] }, { delete: [repo] }])("changes nothing by %j", async (body) => {
+    const hub = await openLocalHub();
+    const before = await settingsOf(hub);
+    expect(await hub.ask(watchPath, { body })).toMatchObject({ status: 200, body: {} });
+    expect(await settingsOf(hub)).toEqual(before);
+  });
+});
+
+describe("What is set", () => {
+  test("lives through a restart", async () => {
+    const state = stateFile();
+    const first = await openLocalHub({ state });
+    await first.ask(watchPath, { body: { add: [{ type: "org", id: "acme" }] } });
+    await first.ask(notificationsPath, { body: { notifications: { locked_out: true }, prepaidAmount: "25" } });
+    const before = await settingsOf(first);
+    const second = await restart(first, { state });
+    expect(await settingsOf(second)).toEqual(before);
+    expect(before).toMatchObject([{ notifications: { locked_out: true }, prepaidAmount: "25" }, {}]);
+  });
+
+  test.each([
+    [notificationsPath, { notifications: { locked_out: true } }],
+    [watchPath, { add: [{ type: "org", id: "acme" }] }],
+  ])("is set neither without a token nor with one that may only read: %s", async (line, body) => {
+    const hub = await openLocalHub();
+    const before = await settingsOf(hub);
+    expect((await hub.ask(line, { token: null, body })).status).toBe(401);
+    expect((await hub.ask(line, { token: "hf_read", body })).status).toBe(403);
+    expect(await settingsOf(hub)).toEqual(before);
+    expect((await hub.ask(line, { token: "hf_fine", body })).status).toBe(200);
+  });
+});

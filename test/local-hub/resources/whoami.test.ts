@@ -1,0 +1,57 @@
+import { describe, expect, test } from "vitest";
+import { whoami } from "../../../src/hub/account.ts";
+import { developmentTokens, tokenIdOf } from "../../../src/local-hub/accounts.ts";
+import { openLocalHub, type SpokenHub } from "../support/hub.ts";
+
+async function whoamiOf(hub: SpokenHub, token = "hf_local") {
+  const { status, body, text } = await hub.ask("GET /api/whoami-v2", { token });
+  expect(status, text).toBe(200);
+  return whoami.parse(body);
+}
+
+describe("Whose a token is", () => {
+  test.each(developmentTokens)("is answered with its user and its role: $token", async ({ token, user, tokenRole }) => {
+    const answer = await whoamiOf(await openLocalHub(), token);
+    expect(answer).toMatchObject({
+      type: "user",
+      name: user,
+      auth: { type: "access_token", accessToken: { role: tokenRole } },
+    });
+    expect(JSON.stringify(answer)).not.toContain(token);
+  });
+
+  test("comes with the organizations of the user, their plans, and the role in each", async () => {
+    const hub = await openLocalHub();
+    const orgs = (await whoamiOf(hub)).orgs.map(({ name, plan, roleInOrg }) => ({ name, plan, roleInOrg }));
+    expect(orgs).toEqual([
+      { name: "acme", plan: "plus", roleInOrg: "admin" },
+      { name: "enterprise-org", plan: "enterprise", roleInOrg: "admin" },
+      { name: "team-org", plan: "team", roleInOrg: "admin" },
+      { name: "free-org", plan: undefined, roleInOrg: "admin" },
+    ]);
+    const [acme, ...others] = (await whoamiOf(hub, "hf_other")).orgs;
+    expect(others).toEqual([]);
+    expect(acme).toMatchObject({ name: "acme", roleInOrg: "read" });
+    expect(acme?.resourceGroups).toEqual([{ id: expect.any(String), name: "Reviews", role: "contributor" }]);
+  });
+
+  test("says where the token was revoked", async () => {
+    const hub = await openLocalHub();
+    await hub.ask(`POST /api/organizations/acme/settings/tokens/${tokenIdOf("hf_other")}/revoke`);
+    const [acme] = (await whoamiOf(hub, "hf_other")).orgs;
+    expect(acme?.securityRestrictions).toEqual(["token-revoked"]);
+    expect((await whoamiOf(hub)).orgs[0]).not.toHaveProperty("securityRestrictions");
+  });
+
+  test("lists what a fine-grained token may do, and of others nothing", async () => {
+    const hub = await openLocalHub();
+    const { auth } = await whoamiOf(hub, "hf_fine");
+    expect(auth.accessToken?.fineGrained?.scoped).toMatchObject([{ entity: { name: "local-user", type: "user" } }]);
+    expect((await whoamiOf(hub)).auth.accessToken).not.toHaveProperty("fineGrained");
+  });
+
+  test("is answered to nobody without a token that is known", async () => {
+    const hub = await openLocalHub();
+    for (const token of [null, "hf_nobody"]) expect((await hub.ask("GET /api/whoami-v2", { token })).status).toBe(401);
+  });
+});

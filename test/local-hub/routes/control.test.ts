@@ -1,0 +1,343 @@
+import { describe, expect, test } from "vitest";
+import { job } from "../../../src/hub/jobs.ts";
+import { waitFor } from "../../support/wait-for.ts";
+import { data, openLocalHub, pushed } from "../support/hub.ts";
+import { openTarget, silence } from "../support/target.ts";
+
+const unknownId = "0123456789abcdef01234567";
+const id = expect.stringMatching(/^[0-9a-f]{24}$/);
+
+describe("POST /_local/events", () => {
+  test("answers with the deliveries, and asks for no token", async () => {
+    const target = await openTarget(204);
+    const hub = await openLocalHub();
+    const made = await hub.create({ url: target.url });
+    const answer = await hub.ask("POST /_local/events?wait=true", { token: null, body: pushed });
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      {
+        deliveries: [
+          {
+            webhookId: made.id,
+            deliveryId: id,
+            logId: id,
+            url: target.url,
+            attempts: 1,
+            status: 204,
+            durationMs: expect.any(Number),
+            answer: "",
+            error: null,
+          },
+        ],
+        notFired: [],
+        notified: [],
+      },
+    ]);
+    const [entry] = await hub.entries(made.id);
+    expect(answer.body).toMatchObject({ deliveries: [{ deliveryId: entry?.deliveryId, logId: entry?.logId }] });
+  });
+
+  test("answers with none where nobody watches", async () => {
+    const hub = await openLocalHub();
+    expect((await hub.ask("POST /_local/events?wait=true", { body: pushed })).body).toEqual({
+      deliveries: [],
+      notFired: [],
+      notified: [],
+    });
+  });
+
+  test.each(["", "?wait=false"])("waits for nothing unless it is told to: %j", async (query) => {
+    const target = await openTarget(silence);
+    const hub = await openLocalHub();
+    const made = await hub.create({ url: target.url });
+    const answer = await hub.ask(`POST /_local/events${query}`, { body: pushed });
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      {
+        deliveries: [
+          {
+            webhookId: made.id,
+            deliveryId: id,
+            logId: id,
+            url: target.url,
+            attempts: 0,
+            status: null,
+            durationMs: null,
+            answer: null,
+            error: null,
+          },
+        ],
+        notFired: [],
+        notified: [],
+      },
+    ]);
+    await target.hasReceived(1);
+    expect(await hub.entries(made.id)).toEqual([]);
+  });
+
+  test("tells before it is over which entry of the log the first attempt makes", async () => {
+    const target = await openTarget();
+    const hub = await openLocalHub();
+    const made = await hub.create({ url: target.url });
+    const [delivery] = await hub.happen(pushed, { wait: false });
+    await waitFor(async () => expect(await hub.entries(made.id)).toMatchObject([{ logId: delivery?.logId }]));
+  });
+
+  test("tells of the latest attempt", async () => {
+    const target = await openTarget(500, 503, 202);
+    const hub = await openLocalHub();
+    const made = await hub.create({ url: target.url });
+    const [delivery] = await hub.happen();
+    const entries = await hub.entries(made.id);
+    expect(delivery).toMatchObject({ status: 202, logId: entries[0]?.logId, attempts: 3, answer: "", error: null });
+    expect(entries.map(({ status }) => status)).toEqual([202, 503, 500]);
+  });
+
+  const repo = data;
+  const { event } = pushed;
+
+  test.each<[field: string, body: unknown]>([
+    ["repo", { event }],
+    ["event", { repo }],
+    ["repo.type", { repo: { name: "me/data" }, event }],
+    ["repo.type", { repo: { type: "datasets", name: "me/data" }, event }],
+    ["repo.name", { repo: { type: "dataset" }, event }],
+    ["repo.name", { repo: { type: "dataset", name: "data" }, event }],
+    ["repo.name", { repo: { type: "dataset", name: "me/" }, event }],
+    ["repo.name", { repo: { type: "dataset", name: "me/data/more" }, event }],
+    ["repo.private", { repo: { ...repo, private: "yes" }, event }],
+    ["event.scope", { repo, event: { action: "update" } }],
+    ["event.scope", { repo, event: { scope: "papers", action: "update" } }],
+    ["event.scope", { repo, event: { scope: "repo.", action: "update" } }],
+    ["event.scope", { repo, event: { scope: "", action: "update" } }],
+    ["event.action", { repo, event: { scope: "repo" } }],
+    ["event.action", { repo, event: { scope: "repo", action: "" } }],
+    ["movedTo", { repo, event: { scope: "repo", action: "move" } }],
+    ["movedTo.name", { repo, event: { scope: "repo", action: "move" }, movedTo: { name: "data" } }],
+    ["discussion.num", { repo, event: { scope: "discussion", action: "create" }, discussion: { num: "7" } }],
+    ["updatedRefs", { repo, event, updatedRefs: "main" }],
+    ["updatedRefs[0].newSha", { repo, event, updatedRefs: [{ ref: "refs/heads/main", newSha: 5 }] }],
+    [
+      "updatedConfig.private",
+      { repo, event: { scope: "repo.config", action: "update" }, updatedConfig: { private: 1 } },
+    ],
+    ["edits", { repo, event, edits: "x" }],
+    ["edits[0].path", { repo, event, edits: [{ path: "a..b", value: 1 }] }],
+    ["edits[0].path", { repo, event, edits: [{ path: "", value: 1 }] }],
+    ["edits[0]", { repo, event, edits: [{ path: "a" }] }],
+    ["edits[0]", { repo, event, edits: [{ path: "a", value: 1, remove: true }] }],
+    ["body", []],
+  ])("refuses with 400 what names %s wrongly: %j", async (field, body) => {
+    const target = await openTarget();
+    const hub = await openLocalHub();
+    await hub.create({ url: target.url });
+    const answer = await hub.ask("POST /_local/events?wait=true", { body });
+    expect(answer.status).toBe(400);
+    expect(answer.body).toEqual({ error: expect.stringContaining(`${field}: `) });
+    expect(answer.headers.get("x-error-code")).toBe("BadRequest");
+    expect(target.requests).toEqual([]);
+    await expect(hub.hub.trigger(JSON.parse(JSON.stringify(body)))).rejects.toMatchObject({
+      code: "ARGUMENT_INVALID",
+      message: expect.stringContaining(`${field === "body" ? "event" : field}: `),
+    });
+  });
+
+  test.each(["", "{", "null"])("refuses with 400 what is no event: %j", async (text) => {
+    const hub = await openLocalHub();
+    const answer = await hub.ask("POST /_local/events", { text, headers: { "content-type": "application/json" } });
+    expect([answer.status, answer.body]).toEqual([400, { error: expect.stringMatching(/\w/) }]);
+  });
+
+  test("refuses another wait than true or false", async () => {
+    const hub = await openLocalHub();
+    const answer = await hub.ask("POST /_local/events?wait=1", { body: pushed });
+    expect([answer.status, answer.body]).toEqual([400, { error: expect.stringContaining("wait: ") }]);
+  });
+});
+
+describe("GET /_local/webhooks/{id}/deliveries", () => {
+  test("is the log, newest first, whoever owns the webhook", async () => {
+    const clock = { now: Date.UTC(2026, 0, 31) };
+    const target = await openTarget((_request, response) => {
+      clock.now += 250;
+      response.writeHead(200, { "content-type": "text/plain", "x-answer": "yes", date: "today" }).end("thanks");
+    });
+    const hub = await openLocalHub({ now: () => clock.now });
+    const made = await hub.create({ url: `${target.url}?page=1` }, { token: "hf_other" });
+    const [delivery] = await hub.happen();
+    const answer = await hub.ask(`GET /_local/webhooks/${made.id}/deliveries`, { token: null });
+    expect(answer.body).toEqual([
+      {
+        logId: delivery?.logId,
+        deliveryId: delivery?.deliveryId,
+        attempt: 1,
+        at: "2026-01-31T00:00:00.000Z",
+        durationMs: 250,
+        url: `${target.url}?page=1`,
+        status: 200,
+        request: {
+          headers: {
+            "content-type": "application/json",
+            "user-agent": expect.stringContaining("local Hub"),
+            "webhook-id": delivery?.deliveryId,
+          },
+          body: target.requests[0]?.body,
+        },
+        response: {
+          headers: expect.objectContaining({ "content-type": "text/plain", "x-answer": "yes" }),
+          body: "thanks",
+          truncated: false,
+        },
+        error: null,
+      },
+    ]);
+    expect(hub.hub.deliveries(made.id)).toEqual(answer.body);
+    const [second] = await hub.happen();
+    expect((await hub.entries(made.id)).map(({ logId }) => logId)).toEqual([second?.logId, delivery?.logId]);
+  });
+
+  test("is empty before the first delivery, and 404 of no webhook", async () => {
+    const hub = await openLocalHub();
+    const made = await hub.create({ url: "http://127.0.0.1:1/" });
+    expect(await hub.entries(made.id)).toEqual([]);
+    for (const unknown of [unknownId, "x", "__proto__"]) {
+      const answer = await hub.ask(`GET /_local/webhooks/${unknown}/deliveries`);
+      expect([answer.status, answer.body]).toEqual([404, { error: expect.stringContaining(unknown) }]);
+    }
+  });
+
+  test("keeps the latest hundred attempts of each webhook", async () => {
+    const target = await openTarget();
+    const hub = await openLocalHub();
+    const made = await hub.create({ url: target.url });
+    const other = await hub.create({ url: target.url, watched: [{ type: "model", name: "me/net" }] });
+    await hub.happen({ ...pushed, repo: { type: "model", name: "me/net" } });
+    const fired = [];
+    for (let push = 0; push < 103; push += 1) fired.push(...(await hub.hub.push(data)));
+    expect((await hub.entries(made.id)).map(({ logId }) => logId)).toEqual(
+      fired
+        .slice(3)
+        .reverse()
+        .map(({ logId }) => logId),
+    );
+    expect(await hub.entries(other.id)).toHaveLength(1);
+    const gone = await hub.ask(`POST /_local/webhooks/${made.id}/replay/${fired[2]?.logId}`, {
+      headers: { "content-type": "application/json" },
+    });
+    expect(gone.status).toBe(404);
+  });
+});
+
+describe("POST /_local/webhooks/{id}/replay/{logId}", () => {
+  const headers = { "content-type": "application/json" };
+
+  test("replays without a token, and answers with the status", async () => {
+    const target = await openTarget(200, 418);
+    const hub = await openLocalHub();
+    const made = await hub.create({ url: target.url }, { token: "hf_other" });
+    const [delivery] = await hub.happen();
+    const line = `POST /_local/webhooks/${made.id}/replay/${delivery?.logId}`;
+    const answer = await hub.ask(line, { token: null, headers });
+    expect([answer.status, answer.body]).toEqual([200, { status: 418 }]);
+    expect(target.ids).toEqual([delivery?.deliveryId, delivery?.deliveryId]);
+  });
+
+  test("is 404 of an unknown webhook or entry, and of an entry of another webhook", async () => {
+    const target = await openTarget();
+    const hub = await openLocalHub();
+    const made = await hub.create({ url: target.url });
+    const other = await hub.create({ url: target.url, watched: [{ type: "org", name: "acme" }] });
+    const [delivery] = await hub.happen();
+    for (const path of [
+      `${unknownId}/replay/${delivery?.logId}`,
+      `${made.id}/replay/${unknownId}`,
+      `${other.id}/replay/${delivery?.logId}`,
+    ]) {
+      expect((await hub.ask(`POST /_local/webhooks/${path}`, { headers })).status).toBe(404);
+    }
+    expect(target.requests).toHaveLength(1);
+  });
+});
+
+describe("GET /_local/jobs", () => {
+  test("are the jobs, newest first", async () => {
+    const hub = await openLocalHub();
+    expect((await hub.ask("GET /_local/jobs", { token: null })).body).toEqual([]);
+    await hub.create({ job: { flavor: "cpu-basic", command: ["true"] } });
+    await hub.happen();
+    await hub.happen();
+    const { body } = await hub.ask("GET /_local/jobs", { token: null });
+    expect(job.array().parse(body)).toEqual(hub.hub.jobs());
+    const [first, second] = hub.hub.jobs();
+    expect(Number(first?.createdAt.localeCompare(second?.createdAt ?? ""))).toBeGreaterThanOrEqual(0);
+    const logs = await hub.entries(String((await hub.happen())[0]?.webhookId));
+    const order = logs.map(({ response }) => JSON.parse(response?.body ?? "").jobId);
+    expect(hub.hub.jobs().map(({ id: made }) => made)).toEqual(order);
+  });
+});
+
+describe("POST /_local/reset", () => {
+  test("forgets webhooks, logs, repositories and jobs", async () => {
+    const target = await openTarget();
+    const hub = await openLocalHub();
+    const made = await hub.create({ url: target.url });
+    await hub.create({ job: { flavor: "cpu-basic" } });
+    await hub.create({ url: target.url }, { token: "hf_other" });
+    await hub.happen();
+    const answer = await hub.ask("POST /_local/reset", { token: null, text: "{}" });
+    expect([answer.status, answer.text]).toEqual([200, "{}"]);
+    for (const token of ["hf_local", "hf_other"]) {
+      expect((await hub.ask("GET /api/settings/webhooks", { token })).body).toEqual([]);
+    }
+    expect((await hub.ask("GET /_local/jobs")).body).toEqual([]);
+    expect((await hub.ask(`GET /_local/webhooks/${made.id}/deliveries`)).status).toBe(404);
+    expect(await hub.happen()).toEqual([]);
+    await hub.create({ url: target.url });
+    await hub.happen();
+    const [before, , after] = target.payloads;
+    expect(after?.repo.id).not.toBe(before?.repo.id);
+  });
+
+  test("in code does the same", async () => {
+    const hub = await openLocalHub();
+    await hub.create({ url: "http://127.0.0.1:1/" });
+    hub.hub.reset();
+    expect((await hub.ask("GET /api/settings/webhooks")).body).toEqual([]);
+  });
+});
+
+describe("A control path that is none", () => {
+  test.each(["GET /_local", "GET /_local/nothing", "GET /_local/events", "DELETE /_local/jobs"])(
+    "is answered 404: %s",
+    async (line) => {
+      const hub = await openLocalHub();
+      const answer = await hub.ask(line, { headers: { "content-type": "application/json" } });
+      expect([answer.status, answer.body]).toEqual([404, { error: expect.stringContaining("/_local") }]);
+    },
+  );
+});
+
+describe("A control request of another site", () => {
+  test("is refused, though it is JSON; one of the page is not", async () => {
+    const { hub, ask } = await openLocalHub().then((opened) => ({ hub: opened.hub, ask: opened.ask.bind(opened) }));
+    const reset = (origin: string) => ask("POST /_local/reset", { text: "{}", headers: { origin } });
+    expect(await reset("http://evil.example")).toMatchObject({ status: 403 });
+    expect(await reset("http://127.0.0.1:1")).toMatchObject({ status: 403 });
+    expect(await reset("null")).toMatchObject({ status: 403 });
+    expect(await reset(hub.url)).toMatchObject({ status: 200 });
+  });
+});
+
+describe("An event that is nested too deeply to be sent", () => {
+  test.each(["[", '{"a":'])("is refused with 400, and nothing has happened: %s", async (opener) => {
+    const hub = await openLocalHub();
+    const depth = 50_000;
+    const deep = `${opener.repeat(depth)}1${(opener === "[" ? "]" : "}").repeat(depth)}`;
+    const text = JSON.stringify(pushed).replace(/}$/, `,"more":${deep}}`);
+    expect(await hub.ask("POST /_local/events", { text })).toMatchObject({
+      status: 400,
+      body: { error: expect.stringContaining("nested too deeply") },
+    });
+    expect(hub.log.lines.filter(({ level }) => level === "error")).toEqual([]);
+  });
+});

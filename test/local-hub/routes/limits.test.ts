@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as z from "zod";
+import { LocalHub } from "../../../src/local-hub.ts";
+import { casesOf } from "../../hub/contract/bounds.ts";
+import { resourceGroupRequestBounds } from "../../hub/contract/organizations/resource-group-bounds.ts";
+import { type QueryTable, queryTables } from "../../hub/contract/query-bounds.ts";
+import type { JsonObject } from "../../hub/contract/read-bodies.ts";
+import { requestTables } from "../../hub/contract/request-tables.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { type Ask, SpokenHub } from "../support/hub.ts";
+
+/*
+ * What is refused changes nothing, and what is let through here is let through whatever has happened before: so one Hub
+ * does for all of them.
+ */
+let hub: SpokenHub;
+beforeAll(async () => {
+  const log = createMemoryLogger();
+  hub = new SpokenHub({ hub: await LocalHub.launch({ logger: log }), log });
+});
+afterAll(() => hub.hub.close());
+
+/** The requests of one test. */
+interface Attempt extends Ask {
+  /** What is tried, for whoever sees it fail. */
+  title: string;
+  line: string;
+  /** The field that must be named. */
+  names: string;
+}
+
+/** What the local Hub does not refuse as it must, of all these. */
+async function notRefused(attempts: Attempt[]): Promise<object[]> {
+  const answers = await Promise.all(
+    attempts.map(async ({ title, line, names, ...ask }) => {
+      const { status, headers, text } = await hub.ask(line, ask);
+      return { title, names, status, code: headers.get("x-error-code"), text };
+    }),
+  );
+  return answers.filter(
+    ({ status, code, text, names }) => status !== 400 || code !== "BadRequest" || !namedIn(text).includes(names),
+  );
+}
+
+const refusal = z.strictObject({ error: z.string() });
+
+/** The fields that a refusal names. */
+function namedIn(text: string): (string | undefined)[] {
+  const { error } = refusal.parse(JSON.parse(text));
+  return error.split("; ").map((problem) => problem.split(": ")[0]);
+}
+
+/** The target of a query's operation, in an organization that has every plan. */
+function lineOf({ method, path }: QueryTable): string {
+  return `${method.toUpperCase()} ${path.replace("{name}", "acme")}`;
+}
+
+const bodyRows = requestTables.flatMap(({ subject, line, body, bounds }) =>
+  bounds.map((bound) => ({
+    subject,
+    line,
+    rule: bound.rule,
+    at: bound.at || "the body",
+    refused: casesOf({ bounds: [bound], body }).refused,
+  })),
+);
+
+describe("A local Hub refuses what is beyond a bound, and names the field, in", () => {
+  test.each(bodyRows.filter(({ refused }) => refused.length > 0))("$subject: $at $rule", async ({ line, refused }) => {
+    const attempts = refused.map(({ title, body, names = "" }) => ({
+      title,
+      line,
+      names: names || "body",
+      ...(body !== undefined && { body }),
+    }));
+    expect(await notRefused(attempts)).toEqual([]);
+  });
+
+  const queryRows = queryTables.flatMap((table) =>
+    table.parameters.map((parameter) => ({ line: lineOf(table), name: parameter.name, parameter })),
+  );
+
+  test.each(queryRows)("the query of $line: $name", async ({ line, name, parameter }) => {
+    const [first] = parameter.accepted;
+    const twice = new URLSearchParams([name, name].map((key) => [key, first?.text ?? ""]));
+    const queries = [
+      ...[...parameter.refused, ...(parameter.refusedByLocalHub ?? [])].map(
+        (text) => new URLSearchParams({ [name]: text }),
+      ),
+      twice,
+    ];
+    const attempts = queries.map((query) => ({
+      title: `${query}`,
+      line: `${line}?${query}`,
+      names: name,
+    }));
+    expect(await notRefused(attempts)).toEqual([]);
+  });
+});
+
+/** What it depends on whether these are let through: a cursor is one that the Hub gave, a redirect leads elsewhere. */
+const stateful = ["cursor", "redirect"];
+
+describe("A local Hub lets through what is at a bound, in", () => {
+  const queryRows = queryTables
+    .filter(({ method }) => method === "get")
+    .flatMap((table) => table.parameters.map((parameter) => ({ line: lineOf(table), ...parameter })))
+    .filter(({ name }) => !stateful.includes(name));
+
+  test.each(queryRows)("the query of $line: $name", async ({ line, name, accepted }) => {
+    for (const { text } of accepted) {
+      const query = new URLSearchParams({ [name]: text });
+      expect((await hub.ask(`${line}?${query}`)).status, `${query}`).toBe(200);
+    }
+  });
+
+  const tables = queryTables
+    .filter(({ method }) => method === "get")
+    .map((table) => ({ line: lineOf(table), unknown: table.unknown }));
+
+  test.each(tables)("the query of $line: a parameter that it does not have", async ({ line, unknown }) => {
+    for (const name of unknown) expect((await hub.ask(`${line}?${name}=true`)).status, name).toBe(200);
+  });
+
+  const free = ["NotificationDeletion", "NotificationMark", "NotificationSettingsChange", "NetworkSecurityChange"];
+
+  test.each(requestTables.filter(({ component }) => free.includes(component)))(
+    "$subject",
+    async ({ line, body, bounds }) => {
+      const { accepted, ignored } = casesOf({ bounds, body });
+      for (const { title, body: sent } of [...accepted, ...ignored].filter(
+        ({ title }) => !title.endsWith("ipRanges []"),
+      )) {
+        expect((await hub.ask(line, { body: sent })).status, title).toBe(200);
+      }
+    },
+  );
+
+  test("a new resource group", async () => {
+    const bounds = resourceGroupRequestBounds.filter(({ at }) => at === "name" || at === "description");
+    const given: JsonObject[] = bounds.flatMap(({ at, accepted }) =>
+      // Two groups of one name are refused.
+      accepted.map((value, index) => ({ name: `Group ${index}`, [at]: value })),
+    );
+    for (const body of given) {
+      const { status } = await hub.ask("POST /api/organizations/acme/resource-groups", { body });
+      expect(status, JSON.stringify(body)).toBe(200);
+    }
+  });
+});

@@ -1,0 +1,117 @@
+import { describe, expect, test } from "vitest";
+import { openLocalHub, type SpokenHub } from "../../support/hub.ts";
+
+const path = "/api/organizations/acme/avatar";
+
+/** Asks as a browser would that stays where it is: which answer is it that it gets first? */
+async function askOnce(hub: SpokenHub, { target = path, headers = {} }: { target?: string; headers?: object } = {}) {
+  const response = await fetch(`${hub.url}${target}`, {
+    redirect: "manual",
+    headers: { authorization: "Bearer hf_local", ...headers },
+  });
+  return { status: response.status, location: response.headers.get("location"), text: await response.text() };
+}
+
+/** A picture, by the address that stands in an answer: no token goes with it. */
+async function picture(address: string): Promise<{ headers: Headers; svg: string }> {
+  const response = await fetch(address);
+  expect(response.status).toBe(200);
+  return { headers: response.headers, svg: await response.text() };
+}
+
+describe("The avatar of an organization", () => {
+  test.each(["acme", "enterprise-org", "team-org", "free-org"])("is told to anyone, and loads: %s", async (name) => {
+    const hub = await openLocalHub();
+    for (const token of ["hf_local", "hf_read", "hf_fine", "hf_other"]) {
+      const { status, body } = await hub.ask(`GET /api/organizations/${name}/avatar`, { token });
+      expect({ status, body }).toEqual({ status: 200, body: { avatarUrl: `${hub.url}/avatars/${name}.svg` } });
+    }
+    const { headers, svg } = await picture(`${hub.url}/avatars/${name}.svg`);
+    expect(headers.get("content-type")).toBe("image/svg+xml; charset=utf-8");
+    expect(svg).toMatch(
+      new RegExp(`^<svg xmlns="http://www.w3.org/2000/svg" .*>${name.charAt(0).toUpperCase()}</text>`, "s"),
+    );
+  });
+
+  test.each([
+    { how: "for an image", headers: { "sec-fetch-dest": "image" } },
+    { how: "with redirect=true", target: `${path}?redirect=true` },
+    { how: "with redirect=1", target: `${path}?redirect=1` },
+    { how: "with redirect=false: it is set", target: `${path}?redirect=false` },
+    { how: "with an empty redirect", target: `${path}?redirect=` },
+    { how: "with redirect alone", target: `${path}?redirect` },
+    { how: "with both", target: `${path}?redirect=x`, headers: { "sec-fetch-dest": "image" } },
+  ])("is a redirect to the picture $how", async ({ target, headers }) => {
+    const hub = await openLocalHub();
+    const { status, location } = await askOnce(hub, { ...(target && { target }), ...(headers && { headers }) });
+    expect({ status, location }).toEqual({ status: 302, location: `${hub.url}/avatars/acme.svg` });
+    expect((await picture(location ?? "")).headers.get("content-type")).toMatch(/^image\/svg\+xml/);
+  });
+
+  test.each(["document", "empty", "script", "images", ""])(
+    "is JSON for what is no image: Sec-Fetch-Dest: %j",
+    async (destination) => {
+      const hub = await openLocalHub();
+      const { status, text } = await askOnce(hub, { headers: { "sec-fetch-dest": destination } });
+      expect(status).toBe(200);
+      expect(JSON.parse(text)).toEqual({ avatarUrl: `${hub.url}/avatars/acme.svg` });
+    },
+  );
+
+  test("is no redirect where there is no such organization, and one beside a parameter that there is not", async () => {
+    const hub = await openLocalHub();
+    expect(await askOnce(hub, { target: "/api/organizations/nobody/avatar?redirect" })).toMatchObject({ status: 404 });
+    expect(await askOnce(hub, { target: "/api/organizations/local-user/avatar" })).toMatchObject({ status: 404 });
+    expect(await askOnce(hub, { target: `${path}?redirect&size=64` })).toMatchObject({ status: 302 });
+  });
+});
+
+describe("A picture", () => {
+  test("is of one name: another has another colour, and the same always the same", async () => {
+    const [hub, again] = [await openLocalHub(), await openLocalHub()];
+    const names = ["acme", "ada-adams", "alan-adams", "other-user"];
+    const drawn = await Promise.all(names.map((name) => picture(`${hub.url}/avatars/${name}.svg`)));
+    const colours = drawn.map(({ svg }) => /<rect [^>]*fill="([^"]+)"/.exec(svg)?.[1]);
+    expect(new Set(colours).size).toBe(names.length);
+    expect((await picture(`${again.url}/avatars/acme.svg`)).svg).toBe(drawn[0]?.svg);
+  });
+
+  test("runs nothing and loads nothing", async () => {
+    const hub = await openLocalHub();
+    const { headers } = await picture(`${hub.url}/avatars/acme.svg`);
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    const policy = (headers.get("content-security-policy") ?? "").split("; ");
+    expect(policy).toEqual(expect.arrayContaining(["default-src 'none'", "frame-ancestors 'none'", "sandbox"]));
+    expect(policy.filter((rule) => /^(script|style|img)-src/.test(rule))).toEqual([]);
+  });
+
+  test.each([
+    { what: "markup", name: "<script>alert(1)</script>" },
+    { what: "markup after a quote", name: '"><script xmlns="http://www.w3.org/1999/xhtml">alert(1)</script>' },
+    { what: "an attribute", name: "a' onload='alert(1)" },
+    { what: "ends of what XML knows", name: "]]>&x;<!--" },
+    { what: "a slash", name: "a/b" },
+    { what: "dots", name: ".." },
+    { what: "characters that XML cannot hold", name: "\u0000\u001b\uffff" },
+    { what: "Chinese", name: "李小龙" },
+    { what: "a character beyond the first 65,536", name: "😀" },
+    { what: "the end of a file name", name: "a.svg" },
+    { what: "very much", name: "x".repeat(2_000) },
+  ])("holds a name escaped: $what", async ({ name }) => {
+    const hub = await openLocalHub();
+    const tags = (svg: string) => svg.match(/<[^>]*>/g)?.map((tag) => tag.replace(/(\w)="[^"']*"/g, "$1"));
+    const plain = await picture(`${hub.url}/avatars/acme.svg`);
+    const { svg } = await picture(`${hub.url}/avatars/${encodeURIComponent(name)}.svg`);
+    expect(tags(svg)).toEqual(tags(plain.svg));
+    expect(svg).not.toMatch(/[\u0000-\u0008\u000b-\u001f\uffff]/);
+    const title = name
+      .replace(/[\u0000\u001b\uffff]/g, "\ufffd")
+      .replace(/[&<>"']/g, (sign) => `&${{ "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "#39" }[sign]};`);
+    expect(svg).toContain(` aria-label="${title}">`);
+  });
+
+  test.each(["acme", "acme.png", ".svg", "acme.svg/x"])("is none where the name is no picture's: %s", async (file) => {
+    const hub = await openLocalHub();
+    expect((await fetch(`${hub.url}/avatars/${file}`)).status).toBe(404);
+  });
+});

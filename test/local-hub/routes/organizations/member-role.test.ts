@@ -1,0 +1,230 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { organizationMember } from "../../../../src/hub/organizations/members.ts";
+import { resourceGroup } from "../../../../src/hub/organizations/resource-groups.ts";
+import { auditEvents } from "../../support/audit-events.ts";
+import { openLocalHub, type SpokenHub } from "../../support/hub.ts";
+import { openTarget } from "../../support/target.ts";
+
+const acme = "/api/organizations/acme";
+
+/** Changes the role of a member of acme. */
+async function setRole(hub: SpokenHub, user: string, body: object): Promise<void> {
+  const { status, body: answer, text } = await hub.ask(`PUT ${acme}/members/${user}/role`, { body });
+  expect({ status, answer }, text).toEqual({ status: 200, answer: {} });
+}
+
+/** The roles of a member of acme, there and in its resource groups by their names. */
+async function rolesOf(hub: SpokenHub, user: string): Promise<{ role: string | undefined; groups: object }> {
+  const { body } = await hub.ask(`GET ${acme}/members?search=${user}`);
+  const member = z
+    .array(organizationMember)
+    .parse(body)
+    .find((found) => found.user === user);
+  const groups = (member?.resourceGroups ?? []).map(({ name, role }) => [name, role]);
+  return { role: member?.role, groups: Object.fromEntries(groups) };
+}
+
+async function groupNamed(hub: SpokenHub, name: string): Promise<z.output<typeof resourceGroup>> {
+  const { body } = await hub.ask(`GET ${acme}/resource-groups`);
+  const group = z
+    .array(resourceGroup)
+    .parse(body)
+    .find((found) => found.name === name);
+  if (!group) throw new Error(`There is no group ${name}.`);
+  return group;
+}
+
+describe("Changing the role of a member", () => {
+  test.each(["admin", "write", "contributor", "read", "no_access", "reviewer", "Head of Data"])(
+    "makes it %s, and the next read sees it",
+    async (role) => {
+      const hub = await openLocalHub();
+      await setRole(hub, "alan-adams", { role });
+      expect(await rolesOf(hub, "alan-adams")).toEqual({ role, groups: { Reviews: "write" } });
+    },
+  );
+
+  test("changes nobody else, and nothing else of the member", async () => {
+    const hub = await openLocalHub();
+    const read = async () => z.array(organizationMember).parse((await hub.ask(`GET ${acme}/members?limit=10000`)).body);
+    const before = await read();
+    const guest = before.find(({ isExternalCollaborator }) => isExternalCollaborator)?.user ?? "";
+    await setRole(hub, guest, { role: "contributor" });
+    expect(await read()).toEqual(
+      before.map((member) => (member.user === guest ? { ...member, role: "contributor" } : member)),
+    );
+  });
+
+  test("gives the role in the groups that are named, of which the member joins those they are not in", async () => {
+    const hub = await openLocalHub();
+    const [reviews, people] = [await groupNamed(hub, "Reviews"), await groupNamed(hub, "People")];
+    await setRole(hub, "other-user", {
+      role: "write",
+      resourceGroups: [
+        { id: reviews.id, role: "admin" },
+        { id: people.id.toUpperCase(), role: "reviewer" },
+      ],
+    });
+    expect(await rolesOf(hub, "other-user")).toEqual({
+      role: "write",
+      groups: { Reviews: "admin", People: "reviewer" },
+    });
+    const others = (group: typeof reviews) => group.users.filter(({ name }) => name !== "other-user");
+    const [reviewsAfter, peopleAfter] = [await groupNamed(hub, "Reviews"), await groupNamed(hub, "People")];
+    expect(others(reviewsAfter)).toEqual(others(reviews));
+    expect(others(peopleAfter)).toEqual(people.users);
+    expect(reviewsAfter.users.map(({ name }) => name)).toEqual(reviews.users.map(({ name }) => name));
+    expect(peopleAfter.users.at(-1)).toMatchObject({ name: "other-user", role: "reviewer", addedBy: "local-user" });
+    expect((await hub.ask(`GET ${acme}/resource-groups`, { token: "hf_other" })).body).toMatchObject([
+      { name: "Reviews" },
+      { name: "People" },
+    ]);
+
+    await setRole(hub, "other-user", { role: "read", resourceGroups: [{ id: people.id, role: "read" }] });
+    expect(await rolesOf(hub, "other-user")).toEqual({ role: "read", groups: { Reviews: "admin", People: "read" } });
+    await setRole(hub, "other-user", { role: "write", resourceGroups: [] });
+    expect(await rolesOf(hub, "other-user")).toEqual({ role: "write", groups: { Reviews: "admin", People: "read" } });
+  });
+
+  test("of a group that is named twice takes the last", async () => {
+    const hub = await openLocalHub();
+    const { id } = await groupNamed(hub, "People");
+    const resourceGroups = ["admin", "read", "write"].map((role) => ({ id, role }));
+    await setRole(hub, "other-user", { role: "read", resourceGroups });
+    expect(await rolesOf(hub, "other-user")).toMatchObject({ groups: { People: "write" } });
+    expect((await groupNamed(hub, "People")).users).toHaveLength(3);
+    const [event, ...others] = await auditEvents(hub, { organization: "acme", type: "resource_group.add_users" });
+    expect(event?.data).toMatchObject({ users: [{ user: "other-user", role: "write" }] });
+    expect(others.filter(({ message }) => message.includes("other-user to the resource group People"))).toEqual([]);
+  });
+
+  test("with a group that is none changes nothing, and names it", async () => {
+    const hub = await openLocalHub();
+    const { id } = await groupNamed(hub, "People");
+    const { body: elsewhere } = await hub.ask("GET /api/organizations/enterprise-org/resource-groups");
+    const [foreign] = z.array(resourceGroup).parse(elsewhere);
+    for (const unknown of ["0123456789abcdef01234567", foreign?.id]) {
+      const resourceGroups = [id, unknown].map((group) => ({ id: group, role: "admin" }));
+      const { status, body } = await hub.ask(`PUT ${acme}/members/other-user/role`, {
+        body: { role: "write", resourceGroups },
+      });
+      expect({ status, body }).toEqual({
+        status: 400,
+        body: { error: expect.stringMatching(/^resourceGroups\[1\]\.id: /) },
+      });
+    }
+    expect(await rolesOf(hub, "other-user")).toEqual({ role: "read", groups: { Reviews: "contributor" } });
+  });
+
+  test("writes each change into the audit log, and what was so before is none", async () => {
+    const hub = await openLocalHub();
+    const [reviews, people] = [await groupNamed(hub, "Reviews"), await groupNamed(hub, "People")];
+    const types = ["org.change_role", "resource_group.change_role", "resource_group.add_users"] as const;
+    const events = () => Promise.all(types.map((type) => auditEvents(hub, { organization: "acme", type })));
+    const before = await events();
+    const change = {
+      role: "write",
+      resourceGroups: [
+        { id: reviews.id, role: "admin" },
+        { id: people.id, role: "read" },
+      ],
+    };
+    await setRole(hub, "other-user", change);
+    await setRole(hub, "other-user", change);
+    const after = await events();
+    expect(after.map(({ length }, index) => length - (before[index]?.length ?? 0))).toEqual([1, 1, 1]);
+    const group = ({ id, name }: typeof reviews) => ({ id, name });
+    expect(after.map(([latest]) => latest)).toMatchObject([
+      {
+        author: { user: "local-user" },
+        data: { user: "other-user", from: "read", to: "write" },
+        message: "Changed the role of other-user from read to write",
+        token: { role: "write" },
+      },
+      {
+        author: { user: "local-user" },
+        data: { resourceGroup: group(reviews), user: "other-user", from: "contributor", to: "admin" },
+        message: "Changed the role of other-user in the resource group Reviews from contributor to admin",
+      },
+      {
+        author: { user: "local-user" },
+        data: { resourceGroup: group(people), users: [{ user: "other-user", role: "read" }] },
+        message: "Added other-user to the resource group People with the role read",
+      },
+    ]);
+  });
+});
+
+describe("An organization", () => {
+  test("keeps its last admin, and says why", async () => {
+    const hub = await openLocalHub();
+    const { status, body } = await hub.ask("PUT /api/organizations/team-org/members/local-user/role", {
+      body: { role: "write" },
+    });
+    expect({ status, body }).toEqual({
+      status: 400,
+      body: { error: "role: local-user is the last admin of team-org: make somebody else one before" },
+    });
+    const same = await hub.ask("PUT /api/organizations/team-org/members/local-user/role", { body: { role: "admin" } });
+    expect(same.status).toBe(200);
+  });
+
+  test("lets an admin go while there is another", async () => {
+    const hub = await openLocalHub();
+    await setRole(hub, "ada-adams", { role: "write" });
+    const last = await hub.ask(`PUT ${acme}/members/local-user/role`, { body: { role: "read" } });
+    expect(last.status).toBe(400);
+    await setRole(hub, "other-user", { role: "admin" });
+    await setRole(hub, "local-user", { role: "read" });
+    expect((await hub.ask(`PUT ${acme}/members/local-user/role`, { body: { role: "admin" } })).status).toBe(403);
+    const back = { token: "hf_other", body: { role: "admin" } };
+    expect((await hub.ask(`PUT ${acme}/members/local-user/role`, back)).status).toBe(200);
+  });
+});
+
+describe("The role of a member is changed", () => {
+  test.each([
+    { who: "by an admin whose token may write", token: "hf_local", status: 200 },
+    { who: "by no token that may only read", token: "hf_read", status: 403 },
+    { who: "by no token that may write to no organization", token: "hf_fine", status: 403 },
+    { who: "by nobody who is no admin", token: "hf_other", status: 403 },
+  ])("$who", async ({ token, status }) => {
+    const hub = await openLocalHub();
+    const answer = await hub.ask(`PUT ${acme}/members/other-user/role`, { token, body: { role: "admin" } });
+    expect(answer.status, answer.text).toBe(status);
+    expect((await rolesOf(hub, "other-user")).role).toBe(status === 200 ? "admin" : "read");
+  });
+
+  test.each(["nobody", "acme", "ADA-ADAMS", "__proto__", "a%2Fb"])("of nobody who is none: %s", async (user) => {
+    const hub = await openLocalHub();
+    const { status, body } = await hub.ask(`PUT ${acme}/members/${user}/role`, { body: { role: "read" } });
+    expect({ status, body }).toEqual({
+      status: 404,
+      body: { error: `acme has no member ${decodeURIComponent(user)}.` },
+    });
+  });
+});
+
+test("A member who loses access does not hear of private repositories any more", async () => {
+  const hub = await openLocalHub();
+  const target = await openTarget();
+  const { id } = await hub.create({ url: target.url, watched: [{ type: "org", name: "acme" }] }, { token: "hf_other" });
+  const event = { scope: "repo.content", action: "update" } as const;
+  const happens = async (repo: { name: string; private: boolean }) =>
+    (await hub.happen({ repo: { type: "model", ...repo }, event })).map(({ webhookId }) => webhookId);
+  const open = { name: "acme/open", private: false };
+  const hidden = { name: "acme/hidden", private: true };
+  expect([await happens(open), await happens(hidden)]).toEqual([[id], [id]]);
+  await setRole(hub, "other-user", { role: "no_access" });
+  expect([await happens(open), await happens(hidden)]).toEqual([[id], []]);
+  await setRole(hub, "other-user", { role: "a-role-of-our-own" });
+  expect([await happens(open), await happens(hidden)]).toEqual([[id], [id]]);
+  expect(target.payloads.map(({ repo }) => repo.name)).toEqual([
+    "acme/open",
+    "acme/hidden",
+    "acme/open",
+    "acme/open",
+    "acme/hidden",
+  ]);
+});

@@ -1,0 +1,239 @@
+import { once } from "node:events";
+import { get } from "node:http";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { type OrganizationMember, organizationMember } from "../../../../src/hub/organizations/members.ts";
+import { type Answer, openLocalHub, type SpokenHub } from "../../support/hub.ts";
+
+const acme = "/api/organizations/acme/members";
+
+function members({ status, body, text }: Answer): OrganizationMember[] {
+  expect(status, text).toBe(200);
+  return z.array(organizationMember).parse(body);
+}
+
+function names(answer: Answer): string[] {
+  return members(answer).map(({ user }) => user);
+}
+
+/** Where the next page is, without the address of the Hub. */
+function nextOf(hub: SpokenHub, { headers }: Answer): string | undefined {
+  const link = headers.get("link");
+  if (link === null) return undefined;
+  const [, address = ""] = /^<([^<>]+)>; rel="next"$/.exec(link) ?? [];
+  expect(address.startsWith(`${hub.url}/api/`), link).toBe(true);
+  return address.slice(hub.url.length);
+}
+
+/** The pages from one on, each followed by the next. */
+async function pagesFrom(hub: SpokenHub, target: string): Promise<string[][]> {
+  const pages: string[][] = [];
+  for (let next: string | undefined = target; next !== undefined; ) {
+    const answer = await hub.ask(`GET ${next}`);
+    pages.push(names(answer));
+    next = nextOf(hub, answer);
+  }
+  return pages;
+}
+
+describe("The members of an organization", () => {
+  test("come in three pages, in the order of their names, each once", async () => {
+    const hub = await openLocalHub();
+    const pages = await pagesFrom(hub, acme);
+    expect(pages.map(({ length }) => length)).toEqual([500, 500, 200]);
+    const all = pages.flat();
+    expect(all).toEqual([...new Set(all)].sort());
+    expect(all).toEqual(names(await hub.ask(`GET ${acme}?limit=10000`)));
+    expect(all).toEqual(expect.arrayContaining(["local-user", "other-user", "ada-adams"]));
+  });
+
+  test("come in pages of any size, and the last has no next", async () => {
+    const hub = await openLocalHub();
+    expect((await pagesFrom(hub, `${acme}?limit=1199`)).map(({ length }) => length)).toEqual([1_199, 1]);
+    expect((await pagesFrom(hub, `${acme}?limit=1200`)).map(({ length }) => length)).toEqual([1_200]);
+    expect((await pagesFrom(hub, `${acme}?limit=600`)).map(({ length }) => length)).toEqual([600, 600]);
+    expect((await pagesFrom(hub, "/api/organizations/free-org/members")).flat()).toEqual(["local-user"]);
+  });
+
+  test("are sought through all pages: the next has the same filters and the same limit", async () => {
+    const hub = await openLocalHub();
+    const first = await hub.ask(`GET ${acme}?search=${encodeURIComponent("Radia T")}&limit=10`);
+    expect(nextOf(hub, first)).toBeUndefined();
+    const pages = await pagesFrom(hub, `${acme}?limit=10&search=alan%20`);
+    expect(pages.length).toBeGreaterThan(3);
+    expect(pages.slice(0, -1).every(({ length }) => length === 10)).toBe(true);
+    expect(pages.flat()).toEqual(names(await hub.ask(`GET ${acme}?limit=10000`)).filter((user) => /^alan-/.test(user)));
+  });
+
+  test("go on from a cursor whether or not its member is still there, and from the last with nothing", async () => {
+    const hub = await openLocalHub();
+    const following = async (user: string) =>
+      names(await hub.ask(`GET ${acme}?limit=10&cursor=${Buffer.from(user).toString("base64url")}`));
+    const all = names(await hub.ask(`GET ${acme}?limit=10000`));
+    expect(await following("ada-adams")).toEqual(all.slice(1, 11));
+    expect(await following("ada-adams1")).toEqual(all.slice(1, 11));
+    expect(await following(all.at(-1) ?? "")).toEqual([]);
+  });
+
+  test.each(["", "@@", "YWRh=", "YWRhL", "%FF", "_w", "ada-adams"])(
+    "are refused from what is no cursor, which is named: %j",
+    async (cursor) => {
+      const hub = await openLocalHub();
+      const { status, body } = await hub.ask(`GET ${acme}?cursor=${cursor}`);
+      expect({ status, body }).toEqual({ status: 400, body: { error: expect.stringMatching(/^cursor: /) } });
+    },
+  );
+
+  test("have the next page where the first was asked for: a client keeps its token to one address", async () => {
+    const { url } = await openLocalHub();
+    const host = `localhost:${new URL(url).port}`;
+    const request = get(`${url}${acme}?limit=10`, { headers: { host, authorization: "Bearer hf_local" } });
+    const [response] = await once(request, "response");
+    expect(response.headers.link).toMatch(`<http://${host}${acme}?limit=10&cursor=`);
+    response.resume();
+    await once(response, "end");
+  });
+});
+
+describe("Looking for members", () => {
+  test.each([
+    ["ada-adams", ["ada-adams", "ada-adams2", "ada-adams3"]],
+    ["ADA-ADAMS", ["ada-adams", "ada-adams2", "ada-adams3"]],
+    ["a-adams2", ["ada-adams2", "barbara-adams2", "radia-adams2"]],
+    ["aDA aDAMS", ["ada-adams", "ada-adams2", "ada-adams3"]],
+    ["Adams2", 20],
+    ["Other U", ["other-user"]],
+    ["nobody", []],
+    ["%", []],
+    ["a.a", []],
+    ["", 1_200],
+  ])("by a part of the name or of the full name, in any case: %j", async (search, found) => {
+    const hub = await openLocalHub();
+    const users = names(await hub.ask(`GET ${acme}?limit=10000&search=${encodeURIComponent(search)}`));
+    if (typeof found === "number") expect(users).toHaveLength(found);
+    else expect(users).toEqual(found);
+  });
+
+  test.each([
+    ["ada-adams@acme.example", ["ada-adams"]],
+    ["Ada-ADAMS@Acme.Example", ["ada-adams"]],
+    ["ada-adams@acme.examples", []],
+    ["a-adams@acme.example", []],
+    ["ada-adams@team-org.example", []],
+  ])("by e-mail, the whole of it, in any case: %s", async (email, found) => {
+    const hub = await openLocalHub();
+    expect(names(await hub.ask(`GET ${acme}?email=${email}`))).toEqual(found);
+  });
+
+  test("by both at once", async () => {
+    const hub = await openLocalHub();
+    expect(names(await hub.ask(`GET ${acme}?email=ada-adams@acme.example&search=ada`))).toEqual(["ada-adams"]);
+    expect(names(await hub.ask(`GET ${acme}?email=ada-adams@acme.example&search=alan`))).toEqual([]);
+  });
+
+  test("by e-mail is for those who see e-mails", async () => {
+    const hub = await openLocalHub();
+    const status = async (organization: string, token: string) =>
+      (await hub.ask(`GET /api/organizations/${organization}/members?email=a@b.example`, { token })).status;
+    expect(await status("acme", "hf_local")).toBe(200);
+    expect(await status("acme", "hf_read")).toBe(200);
+    expect(await status("team-org", "hf_local")).toBe(200);
+    expect(await status("acme", "hf_other")).toBe(403);
+    expect(await status("team-org", "hf_other")).toBe(403);
+    expect(await status("free-org", "hf_local")).toBe(403);
+  });
+});
+
+const forAll = ["_id", "avatarUrl", "fullname", "isFollowing", "isPro", "type", "user"];
+const forMembers = [...forAll, "isExternalCollaborator", "resourceGroups", "role"];
+const forAdmins = [...forMembers, "twoFaEnabled"];
+
+describe("What is told of a member", () => {
+  test.each([
+    { who: "an admin of an Enterprise Plus organization", organization: "acme", token: "hf_local", email: true },
+    { who: "an admin who may only read", organization: "acme", token: "hf_read", email: true },
+    { who: "an admin of an Enterprise organization", organization: "enterprise-org", token: "hf_local", email: true },
+    { who: "an admin of a Team organization", organization: "team-org", token: "hf_local", email: true },
+    { who: "an admin of a Free organization", organization: "free-org", token: "hf_local", email: false },
+  ])("to $who", async ({ organization, token, email }) => {
+    const hub = await openLocalHub();
+    const [member] = members(await hub.ask(`GET /api/organizations/${organization}/members`, { token }));
+    expect(Object.keys(member ?? {}).sort()).toEqual([...forAdmins, ...(email ? ["verifiedEmail"] : [])].sort());
+  });
+
+  test.each([
+    { who: "another member", organization: "acme", fields: forMembers },
+    { who: "a stranger", organization: "enterprise-org", fields: forAll },
+  ])("to $who", async ({ organization, fields }) => {
+    const hub = await openLocalHub();
+    const told = members(await hub.ask(`GET /api/organizations/${organization}/members`, { token: "hf_other" }));
+    for (const member of told) expect(Object.keys(member).sort()).toEqual([...fields].sort());
+  });
+
+  test("to a member with no access is what a stranger is told", async () => {
+    const hub = await openLocalHub();
+    await hub.ask(`PUT ${acme}/other-user/role`, { body: { role: "no_access" } });
+    const [member] = members(await hub.ask(`GET ${acme}`, { token: "hf_other" }));
+    expect(Object.keys(member ?? {}).sort()).toEqual(forAll);
+  });
+
+  test("tells of the resource groups that one can access, and of no others", async () => {
+    const hub = await openLocalHub();
+    const groupsOf = async (token: string) =>
+      new Set(
+        members(await hub.ask(`GET ${acme}?limit=10000`, { token })).flatMap(({ resourceGroups = [] }) =>
+          resourceGroups.map(({ name }) => name),
+        ),
+      );
+    expect(await groupsOf("hf_local")).toEqual(new Set(["Reviews", "People", "Experiments"]));
+    expect(await groupsOf("hf_other")).toEqual(new Set(["Reviews"]));
+  });
+
+  test("is who it is, and what there is of the resource groups", async () => {
+    const hub = await openLocalHub();
+    const { body: groups } = await hub.ask("GET /api/organizations/acme/resource-groups");
+    const [member] = members(await hub.ask(`GET ${acme}?search=ada-adams`));
+    expect(member).toMatchObject({
+      _id: expect.stringMatching(/^[0-9a-f]{24}$/),
+      avatarUrl: `${hub.url}/avatars/ada-adams.svg`,
+      fullname: "Ada Adams",
+      user: "ada-adams",
+      role: "admin",
+      isExternalCollaborator: false,
+      verifiedEmail: "ada-adams@acme.example",
+      resourceGroups: [
+        { name: "Reviews", numUsers: 4, role: "admin" },
+        { name: "People", numUsers: 2, role: "admin" },
+      ],
+    });
+    for (const { id, name } of member?.resourceGroups ?? []) {
+      expect(groups).toContainEqual(expect.objectContaining({ id, name }));
+    }
+    expect(members(await hub.ask(`GET ${acme}?search=other-user`))[0]?.resourceGroups).toMatchObject([
+      { name: "Reviews", numUsers: 4, role: "contributor" },
+    ]);
+  });
+
+  test("differs from member to member, and is the same in every local Hub", async () => {
+    const [hub, again] = [await openLocalHub(), await openLocalHub()];
+    const all = members(await hub.ask(`GET ${acme}?limit=10000`));
+    for (const field of ["isPro", "twoFaEnabled", "isExternalCollaborator"] as const) {
+      expect(new Set(all.map((member) => member[field])), field).toEqual(new Set([true, false]));
+    }
+    const roles = new Set(all.map(({ role }) => role));
+    expect(roles).toEqual(new Set(["admin", "write", "contributor", "read", "no_access", "reviewer"]));
+    expect(new Set(all.map(({ _id }) => _id)).size).toBe(1_200);
+    for (const { isExternalCollaborator, verifiedEmail, user } of all) {
+      expect(verifiedEmail).toBe(isExternalCollaborator ? null : `${user}@acme.example`);
+    }
+    const elsewhere = all.map((member) => ({ ...member, avatarUrl: member.avatarUrl.replace(hub.url, again.url) }));
+    expect(members(await again.ask(`GET ${acme}?limit=10000`))).toEqual(elsewhere);
+  });
+
+  test("is nothing where there is no such organization", async () => {
+    const hub = await openLocalHub();
+    for (const name of ["nobody", "ACME", "local-user", "__proto__"]) {
+      expect((await hub.ask(`GET /api/organizations/${name}/members`)).status, name).toBe(404);
+    }
+  });
+});

@@ -1,0 +1,55 @@
+import { describe, expect, test } from "vitest";
+import { openLocalHub } from "../../support/hub.ts";
+
+const pathOf = (organization: string) => `/api/organizations/${organization}/scim/v2/ServiceProviderConfig`;
+
+describe("What the SCIM interface of an organization can do", () => {
+  test("is told in the form of RFC 7643, with every subfield", async () => {
+    const hub = await openLocalHub();
+    const { status, body } = await hub.ask(`GET ${pathOf("acme")}`);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      schemas: ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
+      documentationUri: expect.stringMatching(/^https:\/\/huggingface\.co\/docs\/hub\/.+/),
+      patch: { supported: true },
+      bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
+      filter: { supported: true, maxResults: expect.any(Number) },
+      changePassword: { supported: false },
+      sort: { supported: false },
+      etag: { supported: false },
+      authenticationSchemes: [
+        {
+          type: "oauthbearertoken",
+          name: expect.stringMatching(/./),
+          description: expect.stringMatching(/./),
+          specUri: expect.stringMatching(/^https:/),
+          documentationUri: expect.stringMatching(/^https:/),
+        },
+      ],
+      meta: { resourceType: "ServiceProviderConfig", location: `${hub.url}${pathOf("acme")}` },
+    });
+  });
+
+  test("is told to an owner alone, and only with a token that may write to the organization", async () => {
+    const hub = await openLocalHub();
+    const status = async (token: string) => (await hub.ask(`GET ${pathOf("acme")}`, { token })).status;
+    expect(await status("hf_local")).toBe(200);
+    for (const token of ["hf_read", "hf_fine", "hf_other"]) expect(await status(token), token).toBe(403);
+    await hub.ask("PUT /api/organizations/acme/members/other-user/role", { body: { role: "write" } });
+    expect(await status("hf_other")).toBe(403);
+    await hub.ask("PUT /api/organizations/acme/members/other-user/role", { body: { role: "admin" } });
+    expect(await status("hf_other")).toBe(200);
+  });
+
+  test("is told for Enterprise Plus alone, and the refusal says where that is to be had", async () => {
+    const hub = await openLocalHub();
+    for (const organization of ["free-org", "team-org", "enterprise-org"]) {
+      const { status, body } = await hub.ask(`GET ${pathOf(organization)}`);
+      expect({ status, body }).toEqual({
+        status: 403,
+        body: { error: expect.stringMatching(/Enterprise Plus.* Use acme\.$/) },
+      });
+    }
+    expect((await hub.ask(`GET ${pathOf("nobody")}`)).status).toBe(404);
+  });
+});

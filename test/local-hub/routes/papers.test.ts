@@ -1,0 +1,163 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { accountId } from "../../../src/local-hub/accounts.ts";
+import { openLocalHub, type SpokenHub } from "../support/hub.ts";
+import { allOf } from "../support/notifications.ts";
+import { restart, stateFile } from "../support/state-file.ts";
+
+const path = "POST /api/settings/papers/claim";
+const objectId = z.string().regex(/^[0-9a-f]{24}$/);
+const papers = z.array(
+  z.strictObject({
+    paperId: z.string(),
+    objectId,
+    title: z.string(),
+    authors: z.array(z.strictObject({ id: objectId, name: z.string(), claimedBy: objectId.optional() })),
+  }),
+);
+
+/** The authors of one of the papers, as the control answer tells them. */
+async function authorsOf(hub: SpokenHub, paperId: string) {
+  const { body } = await hub.ask("GET /_local/papers", { token: null });
+  const paper = papers.parse(body).find((known) => known.paperId === paperId);
+  return paper?.authors ?? [];
+}
+
+/** By whom its authors are claimed, in their order. */
+async function claimsOf(hub: SpokenHub, paperId: string): Promise<(string | undefined)[]> {
+  return (await authorsOf(hub, paperId)).map(({ claimedBy }) => claimedBy);
+}
+
+// Ada Adams (claimed), Alan Adams, Local User.
+const small = "2601.04211";
+// Other User, Local User.
+const reviewers = "2512.11873";
+// Barbara Adams, Alan Adams.
+const rotary = "2511.00642";
+// Ada Adams (claimed).
+const cards = "2509.20035";
+
+const localUser = accountId("local-user");
+const otherUser = accountId("other-user");
+const ada = accountId("ada-adams");
+
+describe("The papers of a new local Hub", () => {
+  test("are those that notifications name", async () => {
+    const hub = await openLocalHub();
+    const { body } = await hub.ask("GET /_local/papers", { token: null });
+    const known = papers.parse(body);
+    expect(known.map(({ paperId }) => paperId)).toEqual([cards, rotary, reviewers, small]);
+    const named = new Map(
+      (await allOf(hub)).flatMap((told) => (told.type === "paper" ? [[told.paper._id, told.paper.title]] : [])),
+    );
+    expect(named).toEqual(new Map(known.map(({ objectId: id, title }) => [id, title])));
+  });
+
+  test("have some claimed authors, and of one all", async () => {
+    const hub = await openLocalHub();
+    expect(await claimsOf(hub, small)).toEqual([ada, undefined, undefined]);
+    expect(await claimsOf(hub, reviewers)).toEqual([undefined, undefined]);
+    expect(await claimsOf(hub, cards)).toEqual([ada]);
+  });
+});
+
+describe("Claiming a paper", () => {
+  test("makes the caller the author of the same name", async () => {
+    const hub = await openLocalHub();
+    expect(await hub.ask(path, { body: { paperId: reviewers } })).toMatchObject({
+      status: 200,
+      body: { ok: true, claimedPaperId: reviewers },
+    });
+    expect(await claimsOf(hub, reviewers)).toEqual([undefined, localUser]);
+  });
+
+  test("makes the caller the first author whom nobody has claimed, where none is of the same name", async () => {
+    const hub = await openLocalHub();
+    await hub.ask(path, { body: { paperId: small }, token: "hf_other" });
+    expect(await claimsOf(hub, small)).toEqual([ada, otherUser, undefined]);
+    expect((await hub.ask(path, { body: { paperId: rotary } })).body).toMatchObject({ ok: true });
+    expect(await claimsOf(hub, rotary)).toEqual([localUser, undefined]);
+  });
+
+  test("for the second time changes nothing, and is as good", async () => {
+    const hub = await openLocalHub();
+    for (let time = 0; time < 2; time += 1) {
+      expect((await hub.ask(path, { body: { paperId: rotary } })).body).toEqual({ ok: true, claimedPaperId: rotary });
+      expect(await claimsOf(hub, rotary)).toEqual([localUser, undefined]);
+    }
+    const [author] = await authorsOf(hub, rotary);
+    const again = await hub.ask(path, { body: { paperId: rotary, claimAuthorId: author?.id } });
+    expect(again.body).toEqual({ ok: true, claimedPaperId: rotary });
+    expect(await claimsOf(hub, rotary)).toEqual([localUser, undefined]);
+  });
+
+  test.each(["lower", "upper"])("takes the author and the user that are named, in %s case", async (letters) => {
+    const hub = await openLocalHub();
+    const cased = (id = "") => (letters === "upper" ? id.toUpperCase() : id);
+    const [first, second] = await authorsOf(hub, rotary);
+    const answer = await hub.ask(path, {
+      body: { paperId: rotary, claimAuthorId: cased(second?.id), targetUserId: cased(otherUser) },
+    });
+    expect(answer.body).toEqual({ ok: true, claimedPaperId: rotary });
+    expect(await authorsOf(hub, rotary)).toEqual([first, { ...second, claimedBy: otherUser }]);
+  });
+
+  test("may be for a member of an organization, who is found by the name", async () => {
+    const hub = await openLocalHub();
+    await hub.ask(path, { body: { paperId: rotary, targetUserId: accountId("alan-adams") } });
+    expect(await claimsOf(hub, rotary)).toEqual([undefined, accountId("alan-adams")]);
+  });
+
+  test("as somebody whom another has claimed to be is not ok, and changes nothing", async () => {
+    const hub = await openLocalHub();
+    const [taken] = await authorsOf(hub, small);
+    const claimed = await hub.ask(path, { body: { paperId: small, claimAuthorId: taken?.id } });
+    expect([claimed.status, claimed.body]).toEqual([200, { ok: false, claimedPaperId: small }]);
+    expect(await claimsOf(hub, small)).toEqual([ada, undefined, undefined]);
+    const full = await hub.ask(path, { body: { paperId: cards } });
+    expect([full.status, full.body]).toEqual([200, { ok: false, claimedPaperId: cards }]);
+    expect(await claimsOf(hub, cards)).toEqual([ada]);
+  });
+
+  test("is refused with 404 of an unknown paper", async () => {
+    const hub = await openLocalHub();
+    const [author] = await authorsOf(hub, small);
+    // The last is longer than a header may be.
+    for (const paperId of ["2601.04212", "__proto__", author?.id, "x".repeat(20_000)]) {
+      const answer = await hub.ask(path, { body: { paperId } });
+      expect([answer.status, answer.body]).toEqual([404, { error: expect.stringContaining(String(paperId)) }]);
+    }
+  });
+
+  test("is refused with 400 as none of the authors, and for nobody", async () => {
+    const hub = await openLocalHub();
+    const [stranger] = await authorsOf(hub, rotary);
+    const unknown = "0123456789abcdef01234567";
+    for (const claimAuthorId of [stranger?.id, unknown]) {
+      const answer = await hub.ask(path, { body: { paperId: small, claimAuthorId } });
+      expect([answer.status, answer.body]).toEqual([400, { error: expect.stringMatching(/^claimAuthorId: /) }]);
+    }
+    for (const targetUserId of [unknown, accountId("acme"), accountId("nobody")]) {
+      const answer = await hub.ask(path, { body: { paperId: small, targetUserId } });
+      expect([answer.status, answer.body]).toEqual([400, { error: expect.stringMatching(/^targetUserId: /) }]);
+    }
+    expect(await claimsOf(hub, small)).toEqual([ada, undefined, undefined]);
+  });
+
+  test("is refused without a token, and with one that may only read", async () => {
+    const hub = await openLocalHub();
+    expect((await hub.ask(path, { body: { paperId: small }, token: null })).status).toBe(401);
+    expect((await hub.ask(path, { body: { paperId: small }, token: "hf_read" })).status).toBe(403);
+    expect(await claimsOf(hub, small)).toEqual([ada, undefined, undefined]);
+  });
+
+  test("lives through a restart, and is forgotten by a reset", async () => {
+    const state = stateFile();
+    const first = await openLocalHub({ state });
+    await first.ask(path, { body: { paperId: reviewers } });
+    const second = await restart(first, { state });
+    expect(await claimsOf(second, reviewers)).toEqual([undefined, localUser]);
+    second.hub.reset();
+    expect(await claimsOf(second, reviewers)).toEqual([undefined, undefined]);
+  });
+});

@@ -1,0 +1,323 @@
+import { describe, expect, test } from "vitest";
+import { RawSocket, requestBytes } from "../../support/raw-socket.ts";
+import { type Answer, data, openLocalHub, secret } from "../support/hub.ts";
+
+const path = "/api/settings/webhooks";
+const unknownId = "0123456789abcdef01234567";
+const valid = { watched: [data], domains: ["repo"], url: "http://127.0.0.1:1/" };
+
+/** The operations, with the id of a webhook where one is needed. */
+const operations = [
+  { name: "list", line: () => `GET ${path}`, body: undefined, writes: false, byId: false },
+  { name: "create", line: () => `POST ${path}`, body: valid, writes: true, byId: false },
+  { name: "get", line: (id: string) => `GET ${path}/${id}`, body: undefined, writes: false, byId: true },
+  { name: "update", line: (id: string) => `POST ${path}/${id}`, body: valid, writes: true, byId: true },
+  { name: "delete", line: (id: string) => `DELETE ${path}/${id}`, body: undefined, writes: true, byId: true },
+  { name: "enable", line: (id: string) => `POST ${path}/${id}/enable`, body: undefined, writes: true, byId: true },
+  { name: "disable", line: (id: string) => `POST ${path}/${id}/disable`, body: undefined, writes: true, byId: true },
+  { name: "replay", line: (id: string) => `POST ${path}/${id}/replay/x`, body: undefined, writes: true, byId: true },
+];
+
+/** What holds of every refusal; returns what it says. */
+function refused(answer: Answer, { status, code }: { status: number; code: string }): string {
+  expect(answer.status, answer.text).toBe(status);
+  expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
+  expect(answer.body).toEqual({ error: expect.stringMatching(/\w/) });
+  expect(answer.headers.get("x-error-code")).toBe(code);
+  expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-f]{24}$/);
+  const said = answer.headers.get("x-error-message") ?? "";
+  expect(answer.body).toEqual({ error: said });
+  return said;
+}
+
+const badRequest = { status: 400, code: "BadRequest" };
+const unauthorized = { status: 401, code: "Unauthorized" };
+const forbidden = { status: 403, code: "Forbidden" };
+const notFound = { status: 404, code: "NotFound" };
+
+describe("Without a token that is known", () => {
+  test.each(operations)("$name is refused with 401, and nothing is done", async ({ line, body }) => {
+    const hub = await openLocalHub();
+    const made = await hub.create({ url: "http://127.0.0.1:1/" });
+    const presented: Record<string, string>[] = [
+      {},
+      { authorization: "" },
+      { authorization: "Bearer" },
+      { authorization: "Bearer " },
+      { authorization: "hf_local" },
+      { authorization: "Basic hf_local" },
+      { authorization: "Bearer hf_local hf_other" },
+      { authorization: "Bearer hf_nobody" },
+      { authorization: "Bearer hf_localx" },
+      { authorization: "Bearer HF_LOCAL" },
+      { authorization: "Bearer constructor" },
+      { cookie: "token=hf_local" },
+    ];
+    for (const headers of presented) {
+      const answer = await hub.ask(line(made.id), { token: null, body, headers });
+      expect(refused(answer, unauthorized)).toContain("hf_local");
+      expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+    }
+    expect((await hub.ask(`GET ${path}`)).body).toEqual([made]);
+  });
+
+  test("a token is repeated in no refusal", async () => {
+    const hub = await openLocalHub();
+    const answer = await hub.ask(`GET ${path}`, { token: `hf_${secret}` });
+    refused(answer, unauthorized);
+    expect(`${answer.text}${JSON.stringify([...answer.headers])}${hub.log.text()}`).not.toContain(secret);
+  });
+
+  test("even what does not exist is refused with 401", async () => {
+    const hub = await openLocalHub();
+    refused(await hub.ask("GET /api/nowhere", { token: null }), unauthorized);
+  });
+
+  test("the word Bearer may be written in any case", async () => {
+    const hub = await openLocalHub();
+    expect((await hub.ask(`GET ${path}`, { token: null, headers: { authorization: "bearer hf_local" } })).status).toBe(
+      200,
+    );
+  });
+});
+
+describe("With a token that may only read", () => {
+  test.each(operations.filter(({ writes }) => writes))("$name is refused with 403", async ({ line, body }) => {
+    const hub = await openLocalHub();
+    const made = await hub.create({ url: "http://127.0.0.1:1/" });
+    refused(await hub.ask(line(made.id), { token: "hf_read", body }), forbidden);
+    expect((await hub.ask(`GET ${path}`)).body).toEqual([made]);
+  });
+
+  test.each(operations.filter(({ writes }) => !writes))("$name is served", async ({ line }) => {
+    const hub = await openLocalHub();
+    const made = await hub.create({ url: "http://127.0.0.1:1/" });
+    expect((await hub.ask(line(made.id), { token: "hf_read" })).status).toBe(200);
+  });
+});
+
+describe("A webhook that is not there", () => {
+  test.each(operations.filter(({ byId }) => byId))("is answered 404: $name", async ({ line, body }) => {
+    const hub = await openLocalHub();
+    const foreign = await hub.create({ url: "http://127.0.0.1:1/" }, { token: "hf_other" });
+    const ids = [foreign.id, unknownId, unknownId.toUpperCase(), "1", "x".repeat(2_000), "__proto__", "a%2Fb"];
+    for (const id of ids) {
+      const said = refused(await hub.ask(line(id), { body }), notFound);
+      // A webhook of somebody else is as good as none.
+      expect(said.replace(decodeURIComponent(id), "ID")).toBe("There is no webhook ID.");
+    }
+    expect((await hub.ask(`GET ${path}/${foreign.id}`, { token: "hf_other" })).body).toEqual({ webhook: foreign });
+  });
+
+  test("nor is an entry of its log", async () => {
+    const hub = await openLocalHub();
+    const made = await hub.create({ url: "http://127.0.0.1:1/" });
+    const other = await hub.create({ url: "http://127.0.0.1:1/", watched: [{ type: "org", name: "acme" }] });
+    const [delivery] = await hub.happen();
+    for (const [id, logId] of [
+      [made.id, unknownId],
+      [made.id, "nothing"],
+      [other.id, delivery?.logId],
+    ]) {
+      expect(refused(await hub.ask(`POST ${path}/${id}/replay/${logId}`), notFound)).toContain(String(logId));
+    }
+  });
+
+  test.each([
+    "GET /api",
+    "GET /api/settings",
+    "PUT /api/settings/webhooks",
+    "PATCH /api/settings/webhooks/1",
+    "GET /api/settings/webhooks/1/enable",
+    "POST /api/settings/webhooks/1/replay/2/3",
+    "GET /api/settings/webhooks/",
+    "GET /nowhere",
+    "POST /openapi.json",
+  ])("a path that is none is answered 404: %s", async (line) => {
+    const hub = await openLocalHub();
+    expect(refused(await hub.ask(line, { headers: { "content-type": "application/json" } }), notFound)).toContain(
+      line.split(" ")[1],
+    );
+  });
+
+  test("an action that is none is answered 400, and names those that are", async () => {
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
+    for (const action of ["pause", "Enable", "enabled", "replay"]) {
+      const said = refused(await hub.ask(`POST ${path}/${id}/${action}`), badRequest);
+      expect(said).toMatch(/action.*enable.*disable/);
+    }
+  });
+});
+
+const job = { flavor: "cpu-basic" };
+const { url: _url, ...withoutTarget } = valid;
+
+describe("A body that breaks the specification", () => {
+  test.each<[field: string, body: unknown]>([
+    ["watched", { ...valid, watched: undefined }],
+    ["watched", { ...valid, watched: [] }],
+    ["watched", { ...valid, watched: data }],
+    ["watched", { ...valid, watched: null }],
+    ["watched[0]", { ...valid, watched: ["dataset:me/data"] }],
+    ["watched[0].type", { ...valid, watched: [{ type: "datasets", name: "me/data" }] }],
+    ["watched[0].type", { ...valid, watched: [{ name: "me/data" }] }],
+    ["watched[0].name", { ...valid, watched: [{ type: "dataset" }] }],
+    ["watched[1].name", { ...valid, watched: [data, { type: "dataset", name: 5 }] }],
+    ["domains", { ...valid, domains: undefined }],
+    ["domains", { ...valid, domains: [] }],
+    ["domains", { ...valid, domains: "repo" }],
+    ["domains[0]", { ...valid, domains: ["discussions"] }],
+    ["domains[1]", { ...valid, domains: ["repo", "papers"] }],
+    ["url", { ...valid, job }],
+    ["url", { ...valid, jobSourceId: "j" }],
+    ["url", { ...withoutTarget, job, jobSourceId: "j" }],
+    ["url", { ...valid, url: "/hook" }],
+    ["url", { ...valid, url: "ftp://example.com/" }],
+    ["url", { ...valid, url: "javascript:alert(1)" }],
+    ["url", { ...valid, url: 5 }],
+    ["url", { ...valid, url: null }],
+    ["secret", { ...valid, secret: "Gehéimnis" }],
+    ["secret", { ...valid, secret: "a\nb" }],
+    ["secret", { ...valid, secret: "\x1f" }],
+    ["secret", { ...valid, secret: "\x80" }],
+    ["secret", { ...valid, secret: null }],
+    ["jobSourceId", { ...withoutTarget, jobSourceId: 5 }],
+    ["job.flavor", { ...withoutTarget, job: {} }],
+    ["job.flavor", { ...withoutTarget, job: { flavor: "cpu-huge" } }],
+    ["job.command", { ...withoutTarget, job: { ...job, command: [] } }],
+    ["job.command[0]", { ...withoutTarget, job: { ...job, command: [""] } }],
+    ["job.environment.A", { ...withoutTarget, job: { ...job, environment: { A: "one letter" } } }],
+    ["job.environment.AB", { ...withoutTarget, job: { ...job, environment: { AB: 5 } } }],
+    ['job.environment["1A"]', { ...withoutTarget, job: { ...job, environment: { "1A": "x" } } }],
+    ["job.secrets", { ...withoutTarget, job: { ...job, secrets: ["HF_TOKEN"] } }],
+    ['job.secrets["A-B"]', { ...withoutTarget, job: { ...job, secrets: { "A-B": "x" } } }],
+    ["job.arch", { ...withoutTarget, job: { ...job, arch: "riscv" } }],
+    ["job.timeoutSeconds", { ...withoutTarget, job: { ...job, timeoutSeconds: 0 } }],
+    ["job.timeoutSeconds", { ...withoutTarget, job: { ...job, timeoutSeconds: 1.5 } }],
+    ["job.timeoutSeconds", { ...withoutTarget, job: { ...job, timeoutSeconds: 9_007_199_254_740_992 } }],
+    ["job.attempts", { ...withoutTarget, job: { ...job, attempts: 0 } }],
+    ["job.labels.team", { ...withoutTarget, job: { ...job, labels: { team: "a b" } } }],
+    ['job.labels["a b"]', { ...withoutTarget, job: { ...job, labels: { "a b": "" } } }],
+    ["job.volumes", { ...withoutTarget, job: { ...job, volumes: [] } }],
+    [
+      "job.volumes[0].mountPath",
+      { ...withoutTarget, job: { ...job, volumes: [{ type: "model", source: "a/b", mountPath: "data" }] } },
+    ],
+    [
+      "job.volumes[0].type",
+      { ...withoutTarget, job: { ...job, volumes: [{ type: "kernel", source: "a/b", mountPath: "/" }] } },
+    ],
+    ["body", []],
+    ["body", null],
+    ["body", "text"],
+  ])("is refused with 400 that names %s: %j", async (field, body) => {
+    const hub = await openLocalHub();
+    const made = await hub.create({ url: "http://127.0.0.1:1/" });
+    const answers = await Promise.all([
+      hub.ask(`POST ${path}`, { body }),
+      hub.ask(`POST ${path}/${made.id}`, { body }),
+    ]);
+    for (const answer of answers) expect(refused(answer, badRequest).split("; ")).toContainEqual(says(field));
+    expect((await hub.ask(`GET ${path}`)).body).toEqual([made]);
+  });
+
+  test("is refused with 400 that names url, where a new webhook has no target", async () => {
+    const hub = await openLocalHub();
+    expect(refused(await hub.ask(`POST ${path}`, { body: withoutTarget }), badRequest)).toEqual(says("url"));
+    expect((await hub.ask(`GET ${path}`)).body).toEqual([]);
+  });
+
+  test("keeps what it has where its other fields are not listed: they are ignored", async () => {
+    const hub = await openLocalHub();
+    const other = { id: unknownId, disabled: true, hasSecret: true, stranger: { deep: [1] } };
+    const watched = [{ ...data, id: "1", avatarUrl: "/a.svg" }];
+    const made = await hub.create({ ...other, url: "http://127.0.0.1:1/", watched });
+    expect(made).toEqual({
+      id: expect.not.stringMatching(unknownId),
+      watched: [data],
+      domains: ["repo", "discussion"],
+      url: "http://127.0.0.1:1/",
+      disabled: false,
+    });
+    const withJob = await hub.update(made.id, { job: { ...job, timeout: 5, gpu: "x" } });
+    expect(withJob.job).toEqual({ ...job, environment: {}, timeoutSeconds: null });
+  });
+
+  test.each(["", "{", "{}}", '{"a":undefined}', "watched=1", "\u0000"])(
+    "is refused with 400 when it is no JSON: %j",
+    async (text) => {
+      const hub = await openLocalHub();
+      const answer = await hub.ask(`POST ${path}`, { text, headers: { "content-type": "application/json" } });
+      expect(refused(answer, badRequest)).toMatch(/JSON|body/i);
+    },
+  );
+
+  test.each(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/json"])(
+    "is refused with 415 when it is sent as %s",
+    async (type) => {
+      const hub = await openLocalHub();
+      const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
+      const text = JSON.stringify(valid);
+      for (const line of [`POST ${path}`, `POST ${path}/${id}`]) {
+        const answer = await hub.ask(line, { text, headers: { "content-type": type } });
+        expect(refused(answer, { status: 415, code: "UnsupportedMediaType" })).toContain("application/json");
+      }
+    },
+  );
+
+  test("may be called JSON in any of the ways that there are", async () => {
+    const hub = await openLocalHub();
+    for (const type of ["application/json", "application/json; charset=utf-8", "Application/JSON"]) {
+      const text = JSON.stringify(valid);
+      expect((await hub.ask(`POST ${path}`, { text, headers: { "content-type": type } })).status, type).toBe(200);
+    }
+  });
+
+  test("is refused with the first few fields when many are wrong, and without what stood there", async () => {
+    const hub = await openLocalHub();
+    const watched = Array.from({ length: 1_000 }, () => ({ type: secret, name: 5 }));
+    const answer = await hub.ask(`POST ${path}`, { body: { ...valid, watched, secret: `${secret}é`, url: secret } });
+    const said = refused(answer, badRequest);
+    expect(said.length).toBeLessThan(2_000);
+    expect(`${answer.text}${hub.log.text()}`).not.toContain(secret);
+  });
+
+  test("may name a field by anything: the headers stay sound", async () => {
+    const hub = await openLocalHub();
+    const environment = { "a\r\nx-evil: 1\u2028é": "1" };
+    const answer = await hub.ask(`POST ${path}`, { body: { ...withoutTarget, job: { ...job, environment } } });
+    expect(answer.status).toBe(400);
+    expect(answer.headers.has("x-evil")).toBe(false);
+    expect(answer.headers.get("x-error-message")).toMatch(/^[ -~]+$/);
+  });
+
+  test.each([
+    { what: "announced", headers: { "Content-Length": String(11 * 1024 * 1024) }, body: "" },
+    { what: "sent in chunks", headers: { "Transfer-Encoding": "chunked" }, body: "x".repeat(11 * 1024 * 1024) },
+  ])("is refused with 413 when it is too long, as $what", async ({ headers, body }) => {
+    const hub = await openLocalHub();
+    const socket = await RawSocket.open(hub.url);
+    const sent = { Host: new URL(hub.url).host, Authorization: "Bearer hf_local", "Content-Type": "application/json" };
+    socket.send(requestBytes({ path, headers: { ...sent, ...headers } }));
+    if (body !== "") socket.send(`${body.length.toString(16)}\r\n`, body, "\r\n0\r\n\r\n");
+    const answer = await socket.answer();
+    socket.close();
+    const whole = { ...answer, body: JSON.parse(answer.text) };
+    expect(refused(whole, { status: 413, code: "PayloadTooLarge" })).toContain("bytes");
+    expect((await hub.ask(`GET ${path}`)).status).toBe(200);
+  });
+});
+
+/** One problem of the field. */
+function says(field: string) {
+  const escaped = field.replace(/[[\]."]/g, "\\$&");
+  return expect.stringMatching(new RegExp(`^${escaped}: .+`));
+}
+
+test("A path that hub-api.md does not list is 404, with what a handler that calls it can do instead", async () => {
+  const hub = await openLocalHub();
+  const called = refused(await hub.ask("POST /api/datasets/me/data/discussions", { body: {} }), notFound);
+  expect(called).toMatch(/^There is no POST \/api\/datasets.*hub-api\.md.*stand-in.*new HubClient\(\{ fetch \}\)/);
+  expect(refused(await hub.ask("GET /nothing"), notFound)).toBe("There is no GET /nothing here.");
+});

@@ -1,0 +1,292 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { webhook } from "../../../src/hub/webhooks/schemas.ts";
+import { data, openLocalHub, pushed } from "../support/hub.ts";
+import { openTarget } from "../support/target.ts";
+
+const path = "/api/settings/webhooks";
+const id = expect.stringMatching(/^[0-9a-f]{24}$/);
+
+describe("Creating a webhook", () => {
+  test.each([
+    {
+      what: "a URL",
+      body: {
+        watched: [{ type: "dataset", name: "acme/data" }],
+        domains: ["repo"],
+        url: "https://example.com/hook?secret=from%20the%20query#top",
+      },
+      answer: {
+        id,
+        url: "https://example.com/hook?secret=from%20the%20query#top",
+        disabled: false,
+        watched: [{ type: "dataset", name: "acme/data" }],
+        domains: ["repo"],
+      },
+    },
+    {
+      what: "a secret and all seven types",
+      body: {
+        watched: [
+          { type: "dataset", name: "acme/data" },
+          { type: "model", name: "acme/model" },
+          { type: "space", name: "acme/demo" },
+          { type: "bucket", name: "acme/files" },
+          { type: "kernel", name: "acme/attention" },
+          { type: "user", name: "somebody" },
+          { type: "org", name: "acme" },
+        ],
+        domains: ["repo", "discussion"],
+        url: "http://localhost:7860/webhooks/trigger_training",
+        secret: "every kind of sign: ~!@#$%^&*()",
+      },
+      answer: {
+        id,
+        url: "http://localhost:7860/webhooks/trigger_training",
+        disabled: false,
+        watched: [
+          { type: "dataset", name: "acme/data" },
+          { type: "model", name: "acme/model" },
+          { type: "space", name: "acme/demo" },
+          { type: "bucket", name: "acme/files" },
+          { type: "kernel", name: "acme/attention" },
+          { type: "user", name: "somebody" },
+          { type: "org", name: "acme" },
+        ],
+        domains: ["repo", "discussion"],
+        secret: "every kind of sign: ~!@#$%^&*()",
+      },
+    },
+    {
+      what: "a source job that is not there yet",
+      body: { watched: [{ type: "user", name: "nobody-here" }], domains: ["discussion"], jobSourceId: "no-such-job" },
+      answer: {
+        id,
+        disabled: false,
+        watched: [{ type: "user", name: "nobody-here" }],
+        domains: ["discussion"],
+        jobSourceId: "no-such-job",
+      },
+    },
+    {
+      what: "a job with what is needed",
+      body: { watched: [{ type: "model", name: "acme/model" }], domains: ["repo"], job: { flavor: "cpu-basic" } },
+      answer: {
+        id,
+        disabled: false,
+        watched: [{ type: "model", name: "acme/model" }],
+        domains: ["repo"],
+        job: { flavor: "cpu-basic", environment: {}, timeoutSeconds: null },
+      },
+    },
+    {
+      what: "a job with all that goes with it: its secrets come back by name, three fields not at all",
+      body: {
+        watched: [{ type: "space", name: "acme/demo" }],
+        domains: ["repo"],
+        job: {
+          flavor: "a10g-largex4",
+          dockerImage: "python:3.13",
+          spaceId: "acme/demo",
+          command: ["python", "-c"],
+          arguments: ["print('hello')", ""],
+          environment: { LOG_LEVEL: "debug", a1: "" },
+          secrets: { T: "one letter is a name here", HF_TOKEN: "hf_not_a_real_one" },
+          arch: "arm64",
+          timeoutSeconds: 3600,
+          attempts: 3,
+          labels: { team: "data", empty: "" },
+          volumes: [{ type: "dataset", source: "acme/data", mountPath: "/data", revision: "main", readOnly: true }],
+        },
+      },
+      answer: {
+        id,
+        disabled: false,
+        watched: [{ type: "space", name: "acme/demo" }],
+        domains: ["repo"],
+        job: {
+          flavor: "a10g-largex4",
+          dockerImage: "python:3.13",
+          spaceId: "acme/demo",
+          command: ["python", "-c"],
+          arguments: ["print('hello')", ""],
+          environment: { LOG_LEVEL: "debug", a1: "" },
+          secrets: ["T", "HF_TOKEN"],
+          timeoutSeconds: 3600,
+          labels: { team: "data", empty: "" },
+        },
+      },
+    },
+  ])("takes $what, and it reads and lists the same", async ({ body, answer }) => {
+    const hub = await openLocalHub();
+    const created = await hub.ask(`POST ${path}`, { body });
+    expect(created).toMatchObject({ status: 200, body: { webhook: answer } });
+    expect(created.body).toEqual({ webhook: answer });
+    const { webhook: made } = z.strictObject({ webhook }).parse(created.body);
+    expect((await hub.ask(`GET ${path}/${made.id}`)).body).toEqual({ webhook: made });
+    expect((await hub.ask(`GET ${path}`)).body).toEqual([made]);
+    expect((await hub.ask(`POST ${path}/${made.id}`, { body })).body).toEqual({ webhook: made });
+  });
+
+  test("takes an empty secret for none", async () => {
+    const hub = await openLocalHub();
+    const made = await hub.create({ url: "http://127.0.0.1:1/", secret: "" });
+    expect(made).not.toHaveProperty("secret");
+    expect(await hub.update(made.id, { url: "http://127.0.0.1:1/", secret: "" })).not.toHaveProperty("secret");
+  });
+
+  test("gives each an id of its own, and the same again makes another one", async () => {
+    const hub = await openLocalHub();
+    const ids = [];
+    for (let made = 0; made < 5; made += 1) ids.push((await hub.create({ url: "http://127.0.0.1:1/" })).id);
+    expect(new Set(ids).size).toBe(5);
+    expect((await hub.ask(`GET ${path}`)).body).toMatchObject(ids.map((created) => ({ id: created })));
+  });
+});
+
+describe("An answer", () => {
+  test("is JSON with an id of the request, another one each time", async () => {
+    const hub = await openLocalHub();
+    const answers = await Promise.all([hub.ask(`GET ${path}`), hub.ask(`GET ${path}`)]);
+    for (const { headers, body } of answers) {
+      expect(headers.get("content-type")).toMatch(/^application\/json/);
+      expect(headers.get("x-request-id")).toMatch(/^[0-9a-f]{24}$/);
+      expect(body).toEqual([]);
+    }
+    expect(answers[0]?.headers.get("x-request-id")).not.toBe(answers[1]?.headers.get("x-request-id"));
+  });
+});
+
+describe("Updating a webhook", () => {
+  test("replaces all of it: what is left out is gone, but its id and its state stay", async () => {
+    const hub = await openLocalHub();
+    const made = await hub.create({ url: "http://127.0.0.1:1/a", secret: "s3cret" });
+    await hub.setState(made.id, "disable");
+    const body = { watched: [{ type: "org", name: "acme" }], domains: ["discussion"], jobSourceId: "j" };
+    expect((await hub.ask(`POST ${path}/${made.id}`, { body })).body).toEqual({
+      webhook: { id: made.id, disabled: true, ...body },
+    });
+    expect(await hub.get(made.id)).toEqual({ id: made.id, disabled: true, ...body });
+  });
+
+  test.each([
+    ["a URL", { url: "http://127.0.0.1:1/a" }],
+    ["the source of a job", { jobSourceId: "job-1" }],
+    ["a job", { job: { flavor: "rtx-pro-6000", command: ["true"], arch: "arm64", secrets: { KEY: "s3cret" } } }],
+  ])("keeps its target where none is given: %s", async (_what, target) => {
+    const hub = await openLocalHub();
+    const made = await hub.create(target);
+    const body = { watched: [{ type: "org", name: "acme" }], domains: ["repo"] };
+    expect((await hub.ask(`POST ${path}/${made.id}`, { body })).body).toEqual({ webhook: { ...made, ...body } });
+    expect(await hub.get(made.id)).toEqual({ ...made, ...body });
+  });
+
+  test("keeps of a job that stays also what it does not answer with", async () => {
+    const hub = await openLocalHub();
+    const hidden = { arch: "arm64", attempts: 2, expose: { ports: [8000] }, resourceGroupId: "0".repeat(24) };
+    const job = {
+      flavor: "cpu-basic",
+      command: ["true"],
+      secrets: { KEY: "s3cret" },
+      ssh: { enabled: true },
+      ...hidden,
+    };
+    const made = await hub.create({ job });
+    expect(made.job).toEqual({
+      flavor: "cpu-basic",
+      command: ["true"],
+      secrets: ["KEY"],
+      environment: {},
+      timeoutSeconds: null,
+    });
+    await hub.update(made.id, {});
+    await hub.happen();
+    const { arch, expose, resourceGroupId } = hidden;
+    const [record] = hub.hub.jobs();
+    expect(record).toMatchObject({ arch, expose, resourceGroupId, retry: 1, secrets: { KEY: null } });
+    expect(record).not.toHaveProperty("ssh");
+  });
+
+  test("takes another target in place of the one before", async () => {
+    const hub = await openLocalHub();
+    const made = await hub.create({ url: "http://127.0.0.1:1/a" });
+    expect(await hub.update(made.id, { jobSourceId: "j" })).not.toHaveProperty("url");
+  });
+
+  test("keeps when it was last triggered", async () => {
+    const target = await openTarget();
+    const hub = await openLocalHub({ now: () => Date.UTC(2026, 0, 31, 9, 15, 27, 123) });
+    const { id: made } = await hub.create({ url: target.url });
+    await hub.happen();
+    expect(await hub.update(made, { url: target.url })).toMatchObject({ lastTriggerAt: "2026-01-31T09:15:27.123Z" });
+  });
+});
+
+describe("Disabling and enabling a webhook", () => {
+  test("turn it off and on, and say so; to do so twice is fine", async () => {
+    const hub = await openLocalHub();
+    const made = await hub.create({ url: "http://127.0.0.1:1/" });
+    for (const [action, disabled] of [
+      ["disable", true],
+      ["disable", true],
+      ["enable", false],
+      ["enable", false],
+    ] as const) {
+      const answer = await hub.ask(`POST ${path}/${made.id}/${action}`);
+      expect([answer.status, answer.body]).toEqual([200, { webhook: { ...made, disabled } }]);
+      expect(await hub.get(made.id)).toEqual({ ...made, disabled });
+    }
+  });
+});
+
+describe("Deleting a webhook", () => {
+  test("answers with an empty object, and it is gone", async () => {
+    const hub = await openLocalHub();
+    const kept = await hub.create({ url: "http://127.0.0.1:1/kept" });
+    const made = await hub.create({ url: "http://127.0.0.1:1/" });
+    const answer = await hub.ask(`DELETE ${path}/${made.id}`);
+    expect([answer.status, answer.text]).toEqual([200, "{}"]);
+    expect((await hub.ask(`GET ${path}/${made.id}`)).status).toBe(404);
+    expect((await hub.ask(`DELETE ${path}/${made.id}`)).status).toBe(404);
+    expect((await hub.ask(`GET ${path}`)).body).toEqual([kept]);
+  });
+
+  test("takes its log along", async () => {
+    const target = await openTarget();
+    const hub = await openLocalHub();
+    const made = await hub.create({ url: target.url });
+    await hub.happen();
+    await hub.delete(made.id);
+    expect((await hub.ask(`GET /_local/webhooks/${made.id}/deliveries`)).status).toBe(404);
+    expect(hub.hub.deliveries(made.id)).toEqual([]);
+  });
+});
+
+describe("lastTriggerAt", () => {
+  test("is there once the webhook has fired, in UTC", async () => {
+    const clock = { now: Date.UTC(2026, 0, 31, 9, 15, 27, 123) };
+    const target = await openTarget(500);
+    const hub = await openLocalHub({ now: () => clock.now });
+    const made = await hub.create({ url: target.url });
+    expect(made).not.toHaveProperty("lastTriggerAt");
+    await hub.happen();
+    expect(await hub.get(made.id)).toEqual({ ...made, lastTriggerAt: "2026-01-31T09:15:27.123Z" });
+    clock.now += 3_600_000;
+    await hub.happen({ ...pushed, repo: { type: "model", name: data.name } });
+    expect(await hub.get(made.id)).toMatchObject({ lastTriggerAt: "2026-01-31T09:15:27.123Z" });
+    await hub.happen();
+    expect((await hub.ask(`GET ${path}`)).body).toEqual([{ ...made, lastTriggerAt: "2026-01-31T10:15:27.123Z" }]);
+  });
+});
+
+describe("The webhooks of somebody", () => {
+  test("are those of the user, whichever token is used, and of nobody else", async () => {
+    const hub = await openLocalHub();
+    const mine = await hub.create({ url: "http://127.0.0.1:1/mine" });
+    const others = await hub.create({ url: "http://127.0.0.1:1/others" }, { token: "hf_other" });
+    expect((await hub.ask(`GET ${path}`)).body).toEqual([mine]);
+    expect((await hub.ask(`GET ${path}`, { token: "hf_read" })).body).toEqual([mine]);
+    expect((await hub.ask(`GET ${path}/${mine.id}`, { token: "hf_read" })).body).toEqual({ webhook: mine });
+    expect((await hub.ask(`GET ${path}`, { token: "hf_other" })).body).toEqual([others]);
+  });
+});

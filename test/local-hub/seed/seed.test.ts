@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { openLocalHub, pushed, type SpokenHub } from "../support/hub.ts";
+import { openTarget } from "../support/target.ts";
+
+const repositories = z.array(
+  z.strictObject({
+    type: z.string(),
+    name: z.string(),
+    id: z.string().regex(/^[0-9a-f]{24}$/),
+    private: z.boolean(),
+    headSha: z
+      .string()
+      .regex(/^[0-9a-f]{40}$/)
+      .optional(),
+    discussions: z.int().min(0),
+  }),
+);
+
+async function repositoriesOf(hub: SpokenHub) {
+  const { status, body, text } = await hub.ask("GET /_local/repositories", { token: null });
+  expect(status, text).toBe(200);
+  return repositories.parse(body);
+}
+
+describe("The repositories of a new local Hub", () => {
+  test("are of all types, of an organization and of the developer, and some are private", async () => {
+    const all = await repositoriesOf(await openLocalHub());
+    expect(all.map(({ type, name }) => `${type}:${name}`)).toEqual([
+      "bucket:acme/uploads",
+      "dataset:acme/reviews",
+      "dataset:acme/salaries",
+      "dataset:acme/translations",
+      "dataset:local-user/notes",
+      "kernel:acme/rotary",
+      "model:acme/sentiment",
+      "model:local-user/drafts",
+      "space:acme/playground",
+    ]);
+    expect(all.filter((known) => known.private).map(({ name }) => name)).toEqual([
+      "acme/salaries",
+      "local-user/drafts",
+    ]);
+    expect(all.filter(({ headSha }) => headSha === undefined).map(({ type }) => type)).toEqual(["bucket"]);
+    const ids = all.flatMap(({ id, headSha }) => [id, ...(headSha === undefined ? [] : [headSha])]);
+    expect(new Set(ids).size).toBe(17);
+  });
+
+  test("are the same in every local Hub, and come back with a reset", async () => {
+    const [hub, another] = [await openLocalHub(), await openLocalHub()];
+    const before = await repositoriesOf(hub);
+    expect(await repositoriesOf(another)).toEqual(before);
+    await hub.happen({ repo: { type: "model", name: "acme/sentiment" }, event: { scope: "repo", action: "delete" } });
+    await hub.happen({ repo: { type: "model", name: "acme/new" }, event: { scope: "repo", action: "create" } });
+    const names = (await repositoriesOf(hub)).map(({ name }) => name);
+    expect(names).toContain("acme/new");
+    expect(names).not.toContain("acme/sentiment");
+    hub.hub.reset();
+    expect(await repositoriesOf(hub)).toEqual(before);
+  });
+
+  test("go on where they are: with their head and the number of their next discussion", async () => {
+    const target = await openTarget();
+    const hub = await openLocalHub();
+    const repo = { type: "dataset", name: "acme/reviews" } as const;
+    await hub.create({ url: target.url, watched: [repo] });
+    const reviews = (await repositoriesOf(hub)).find(({ name }) => name === repo.name);
+    await hub.happen({ repo, event: pushed.event });
+    await hub.happen({ repo, event: { scope: "discussion", action: "create" } });
+    expect(target.payloads).toMatchObject([
+      { repo: { id: reviews?.id }, updatedRefs: [{ oldSha: reviews?.headSha }] },
+      { repo: { id: reviews?.id }, discussion: { num: 13 } },
+    ]);
+  });
+
+  test("that are private fire webhooks only of those who may read them", async () => {
+    const target = await openTarget();
+    const hub = await openLocalHub();
+    await hub.create({ url: target.url, watched: [{ type: "user", name: "local-user" }] }, { token: "hf_other" });
+    await hub.happen({ repo: { type: "model", name: "local-user/drafts" }, event: pushed.event });
+    expect(target.payloads).toEqual([]);
+    await hub.happen({ repo: { type: "dataset", name: "local-user/notes" }, event: pushed.event });
+    expect(target.payloads).toHaveLength(1);
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { LocalHub } from "../../../src/local-hub.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { startReceiverProcess } from "../../support/receiver-process.ts";
+import { waitFor } from "../../support/wait-for.ts";
+import { openLocalHub, pushed, SpokenHub } from "../support/hub.ts";
+import { restart, stateFile } from "../support/state-file.ts";
+import { openTarget, silence } from "../support/target.ts";
+
+const script = new URL("../support/hub-script.ts", import.meta.url);
+
+/** A local Hub in a process of its own that can be killed. */
+async function startProcess(state: string): Promise<{ hub: SpokenHub; kill: () => Promise<void> }> {
+  const child = startReceiverProcess(script, { STATE: state });
+  const { url } = await child.says("started");
+  const inProcess = await LocalHub.launch();
+  onTestFinished(() => inProcess.close());
+  const hub = Object.assign(new SpokenHub({ hub: inProcess, log: createMemoryLogger() }), { url: String(url) });
+  return {
+    hub,
+    kill: async () => {
+      child.signal("SIGKILL");
+      await child.exited;
+    },
+  };
+}
+
+describe("A local Hub that is killed", () => {
+  test("has lost nothing of what was to be delivered", async () => {
+    const state = stateFile();
+    const target = await openTarget(silence);
+    const { hub, kill } = await startProcess(state);
+    const { id } = await hub.create({ url: target.url });
+    const fired = (await Promise.all(Array.from({ length: 100 }, () => hub.happen(pushed, { wait: false })))).flat();
+    await target.hasReceived(16);
+    await kill();
+    target.answerWith(200);
+    const second = await openLocalHub({ state });
+    await vi.waitFor(async () => expect(await second.entries(id)).toHaveLength(100), { timeout: 10_000 });
+    const entries = await second.entries(id);
+    expect(entries.every(({ status }) => status === 200)).toBe(true);
+    expect(entries.map(({ deliveryId }) => deliveryId).sort()).toEqual(
+      fired.map(({ deliveryId }) => deliveryId).sort(),
+    );
+  });
+
+  test("goes on with the retries where it was", async () => {
+    const state = stateFile();
+    const target = await openTarget(500, 500, silence);
+    const { hub, kill } = await startProcess(state);
+    const { id } = await hub.create({ url: target.url });
+    const [delivery] = await hub.happen(pushed, { wait: false });
+    await target.hasReceived(3);
+    await kill();
+    target.answerWith(200);
+    const second = await openLocalHub({ state });
+    await waitFor(async () =>
+      expect(await second.entries(id)).toMatchObject([
+        { attempt: 3, status: 200, deliveryId: delivery?.deliveryId },
+        { attempt: 2, status: 500, deliveryId: delivery?.deliveryId },
+        { attempt: 1, status: 500, deliveryId: delivery?.deliveryId },
+      ]),
+    );
+  });
+
+  test("says of the jobs that ran, and of those that waited, that they did not end well", async () => {
+    const state = stateFile();
+    const { hub, kill } = await startProcess(state);
+    // It ends by itself when nobody reads any more what it writes.
+    await hub.create({ job: { flavor: "cpu-basic", command: ["sh", "-c", "while echo on; do sleep 0.1; done"] } });
+    for (let job = 0; job < 6; job += 1) await hub.happen();
+    const [waits, runs] = [{ status: { stage: "SCHEDULING" } }, { status: { stage: "RUNNING" } }];
+    await waitFor(async () =>
+      expect((await hub.ask("GET /_local/jobs")).body).toMatchObject([waits, waits, runs, runs, runs, runs]),
+    );
+    await kill();
+    const second = await openLocalHub({ state });
+    const failed = (message: string) => ({ status: { stage: "ERROR", message } });
+    const [waited, ran] = [
+      failed("the local Hub stopped before the job ran"),
+      failed("the local Hub stopped while the job ran"),
+    ];
+    expect(second.hub.jobs()).toMatchObject([waited, waited, ran, ran, ran, ran]);
+  });
+
+  test("leaves a job that is recorded only as it is", async () => {
+    const state = stateFile();
+    const first = await openLocalHub({ state });
+    await first.create({ job: { flavor: "cpu-basic" } });
+    await first.happen();
+    const recorded = first.hub.jobs();
+    const second = await restart(first, { state, runJobs: true });
+    expect(second.hub.jobs()).toEqual(recorded);
+  });
+});

@@ -1,0 +1,182 @@
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { waitFor } from "../../support/wait-for.ts";
+import { data, openLocalHub, pushed, secret } from "../support/hub.ts";
+import { openFolder, restart, stateFile } from "../support/state-file.ts";
+import { openTarget, silence } from "../support/target.ts";
+
+describe("A state file", () => {
+  test("keeps webhooks, repositories, the log and jobs through a restart", async () => {
+    const state = stateFile();
+    const target = await openTarget(500, 200);
+    const first = await openLocalHub({ state });
+    const made = await first.create({ url: target.url, secret });
+    const job = await first.create({ job: { flavor: "cpu-basic", secrets: { TOKEN: secret }, volumes: undefined } });
+    const other = await first.create({ url: "http://127.0.0.1:1/" }, { token: "hf_other" });
+    await first.ask(`POST /api/settings/webhooks/${other.id}/disable`, { token: "hf_other" });
+    await first.happen();
+    await first.happen({ repo: data, event: { scope: "discussion", action: "create" } });
+    await first.happen({ ...pushed, repo: { type: "dataset", name: "me/secret-data", private: true } });
+    const listed = (await first.ask("GET /api/settings/webhooks")).body;
+    const entries = await first.entries(made.id);
+    const jobs = (await first.ask("GET /_local/jobs")).body;
+    const arrived = target.requests.length;
+
+    const second = await restart(first, { state });
+    expect((await second.ask("GET /api/settings/webhooks")).body).toEqual(listed);
+    expect((await second.ask("GET /api/settings/webhooks", { token: "hf_other" })).body).toEqual([
+      { ...other, disabled: true },
+    ]);
+    expect(await second.entries(made.id)).toEqual(entries);
+    expect((await second.ask("GET /_local/jobs")).body).toEqual(jobs);
+    expect(target.requests).toHaveLength(arrived);
+
+    const before = target.payloads.find(({ event }) => event.scope === "repo.content");
+    await second.happen();
+    const after = target.payloads.at(-1);
+    expect(after?.repo.id).toBe(before?.repo.id);
+    expect(after?.updatedRefs?.[0]?.oldSha).toBe(before?.repo.headSha);
+    expect(target.requests.at(-1)?.headers["x-webhook-secret"]).toBe(secret);
+    await second.happen({ repo: data, event: { scope: "discussion", action: "create" } });
+    expect(target.payloads.at(-1)?.discussion?.num).toBe(2);
+    expect(await second.replay(made.id, entries.at(-1)?.logId)).toEqual({ status: 200 });
+    expect((await second.entries(job.id)).length).toBeGreaterThan(0);
+  });
+
+  test("keeps what counts: failures in a row, and the triggers of the day", async () => {
+    const state = stateFile();
+    const target = await openTarget(500);
+    const options = { state, attempts: 1, suspendAfter: 2, triggersPerDay: 3, now: () => Date.UTC(2026, 0, 31) };
+    const first = await openLocalHub(options);
+    const { id } = await first.create({ url: target.url });
+    await first.happen();
+    const second = await restart(first, options);
+    await second.happen();
+    expect(await second.get(id)).toMatchObject({ disabled: "suspended-after-failure" });
+    const third = await restart(second, options);
+    expect(await third.get(id)).toMatchObject({ disabled: "suspended-after-failure" });
+    await third.setState(id, "enable");
+    expect(await third.happen()).toHaveLength(1);
+    expect(await third.happen()).toEqual([]);
+  });
+
+  test("keeps the retries that are to come: they go on with the next attempt, under the same id", async () => {
+    const state = stateFile();
+    const target = await openTarget(500);
+    const first = await openLocalHub({ state, backoff: "1h" });
+    const { id } = await first.create({ url: target.url });
+    const [delivery] = await first.happen(pushed, { wait: false });
+    await waitFor(async () => expect(await first.entries(id)).toHaveLength(1));
+    target.answerWith(200);
+    const inAnHour = Date.now() + 3_600_000;
+    const second = await restart(first, { state, now: () => inAnHour });
+    await target.hasReceived(2);
+    await waitFor(async () =>
+      expect(await second.entries(id)).toMatchObject([{ attempt: 2, status: 200 }, { attempt: 1 }]),
+    );
+    expect(target.ids).toEqual([delivery?.deliveryId, delivery?.deliveryId]);
+    expect(target.requests[1]?.body).toBe(target.requests[0]?.body);
+  });
+
+  test("keeps what closing has cut off: it is sent again, as the same attempt", async () => {
+    const state = stateFile();
+    const target = await openTarget(silence);
+    const first = await openLocalHub({ state, suspendAfter: 1, attempts: 1 });
+    const { id } = await first.create({ url: target.url });
+    const [delivery] = await first.happen(pushed, { wait: false });
+    await target.hasReceived(1);
+    target.answerWith(200);
+    const second = await restart(first, { state, suspendAfter: 1, attempts: 1 });
+    await waitFor(async () => expect(await second.entries(id)).toMatchObject([{ attempt: 1, status: 200 }]));
+    expect(target.ids).toEqual([delivery?.deliveryId, delivery?.deliveryId]);
+    expect(await second.get(id)).toMatchObject({ disabled: false });
+  });
+
+  test("keeps a retry that is due in more days than a timer runs, until its day", async () => {
+    const day = 86_400_000;
+    const maxTimerMs = 2_147_483_647;
+    const state = stateFile();
+    const clock = { now: Date.UTC(2026, 0, 31) };
+    const target = await openTarget(500, 200);
+    const first = await openLocalHub({ state, backoff: "24d", now: () => clock.now });
+    const { id } = await first.create({ url: target.url });
+    await first.happen(pushed, { wait: false });
+    await waitFor(async () => expect(await first.entries(id)).toHaveLength(1));
+    clock.now -= 2 * day;
+
+    const timers = vi.spyOn(globalThis, "setTimeout");
+    onTestFinished(() => {
+      for (const { value } of timers.mock.results) clearTimeout(value);
+      timers.mockRestore();
+    });
+    const wakeAfter = (milliseconds: number) => {
+      const [wake] = timers.mock.calls.find(([, span]) => span === milliseconds) ?? [];
+      expect(wake, `a timer of ${milliseconds} ms`).toBeTypeOf("function");
+      wake?.();
+    };
+    const second = await restart(first, { state, backoff: "24d", now: () => clock.now });
+    clock.now += 25 * day;
+    wakeAfter(maxTimerMs);
+    expect(await second.entries(id)).toHaveLength(1);
+    clock.now += day;
+    wakeAfter(day);
+    await waitFor(async () => expect(await second.entries(id)).toMatchObject([{ attempt: 2, status: 200 }, {}]));
+  });
+
+  test("is forgotten by a reset for good", async () => {
+    const state = stateFile();
+    const rows = () => {
+      const database = new DatabaseSync(state, { readOnly: true });
+      const tables = ["webhooks", "repositories", "jobs", "pending", "log", "records", "audit_log"];
+      const counts = tables.map((table) => {
+        const row = database.prepare(`SELECT count(*) AS count FROM ${table}`).get();
+        return [table, row?.count] as const;
+      });
+      database.close();
+      return Object.fromEntries(counts);
+    };
+    const options = { state, backoff: "1h" } as const;
+    const first = await openLocalHub(options);
+    await first.hub.close();
+    const empty = rows();
+    expect(empty).toMatchObject({ webhooks: 0, jobs: 0, pending: 0, log: 0 });
+    const second = await openLocalHub(options);
+    const { id } = await second.create({ url: "http://127.0.0.1:1/" });
+    await second.create({ job: { flavor: "cpu-basic" } });
+    await second.happen(pushed, { wait: false });
+    await waitFor(() => expect(second.hub.deliveries(id)).toHaveLength(1));
+    await second.hub.close();
+    expect(rows()).toMatchObject({ webhooks: 2, jobs: 1, pending: 1, log: 2 });
+    const third = await openLocalHub(options);
+    third.hub.reset();
+    expect((await third.ask("GET /api/settings/webhooks")).body).toEqual([]);
+    expect(await third.happen(pushed, { wait: false })).toEqual([]);
+    third.hub.reset();
+    await third.hub.close();
+    expect(rows()).toEqual(empty);
+  });
+
+  test("is made with its folder, and nobody else may read it, nor what lies beside it", async () => {
+    const folder = openFolder();
+    const state = join(folder, "deep", "er", "hub.sqlite");
+    const hub = await openLocalHub({ state });
+    await hub.create({ url: "http://127.0.0.1:1/", secret });
+    const files = readdirSync(join(folder, "deep", "er"));
+    // With a write-ahead log, what is committed outlives a killed process.
+    expect(files).toEqual(expect.arrayContaining(["hub.sqlite", "hub.sqlite-wal"]));
+    for (const file of files) expect(statSync(join(folder, "deep", "er", file)).mode & 0o777, file).toBe(0o600);
+  });
+
+  test("is no file at all where none is named", async () => {
+    const folder = openFolder();
+    const before = process.cwd();
+    process.chdir(folder);
+    onTestFinished(() => process.chdir(before));
+    const hub = await openLocalHub();
+    await hub.create({ url: "http://127.0.0.1:1/" });
+    await hub.hub.close();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});

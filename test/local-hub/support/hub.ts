@@ -1,0 +1,202 @@
+import { expect, onTestFinished, vi } from "vitest";
+import * as z from "zod";
+import { undocumentedBody } from "../../../src/hub/schemas.ts";
+import { type Webhook, webhook } from "../../../src/hub/webhooks/schemas.ts";
+import { operations } from "../../../src/local-hub/routes/document.ts";
+import { type HubEvent, LocalHub, type LocalHubOptions } from "../../../src/local-hub.ts";
+import { createMemoryLogger, type MemoryLogger } from "../../support/memory-logger.ts";
+
+/** The secret of the webhooks here. It must appear in no log line, no log entry and no control answer. */
+export const secret = "Planted-5ecret-19de04";
+
+/** The repository on which most happens. */
+export const data = { type: "dataset", name: "me/data" } as const;
+
+/** Somebody has pushed to it. */
+export const pushed = { repo: data, event: { scope: "repo.content", action: "update" } } as const;
+
+const path = "/api/settings/webhooks";
+
+/** What a local Hub has answered. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  /** The JSON. */
+  body: unknown;
+  text: string;
+}
+
+/** What goes with a request, beside its method and path. */
+export interface Ask {
+  /** Default `hf_local`; `null` for none. */
+  token?: string | null;
+  /** A value becomes JSON. */
+  body?: unknown;
+  /** A body as it stands. */
+  text?: string;
+  headers?: Record<string, string>;
+}
+
+const objectId = z.string().regex(/^[0-9a-f]{24}$/);
+const headersSchema = z.record(z.string(), z.string());
+const target = { webhookId: objectId, url: z.string() };
+const fired = z.strictObject({
+  deliveries: z.array(
+    z.strictObject({
+      ...target,
+      deliveryId: objectId,
+      logId: objectId,
+      attempts: z.int().min(0),
+      status: z.int().nullable(),
+      durationMs: z.number().min(0).nullable(),
+      answer: z.string().nullable(),
+      error: z.string().nullable(),
+    }),
+  ),
+  notFired: z.array(
+    z.strictObject({ ...target, reason: z.enum(["domain", "private", "disabled", "suspended", "used-up"]) }),
+  ),
+  notified: z.array(z.string()),
+});
+const log = z.array(
+  z.strictObject({
+    logId: objectId,
+    deliveryId: objectId,
+    attempt: z.int().min(1),
+    at: z.iso.datetime(),
+    durationMs: z.number().min(0),
+    url: z.string(),
+    status: z.int().nullable(),
+    request: z.strictObject({ headers: headersSchema, body: z.string() }),
+    response: z.strictObject({ headers: headersSchema, body: z.string(), truncated: z.boolean() }).nullable(),
+    error: z.string().nullable(),
+  }),
+);
+
+/** A delivery, as the control answer tells it. */
+export type Fired = z.output<typeof fired>["deliveries"][number];
+/** An entry of a log, as the control answer tells it. */
+export type Entry = z.output<typeof log>[number];
+
+/** A local Hub that is spoken to over HTTP, in requests written by hand. */
+export class SpokenHub {
+  readonly hub: LocalHub;
+  readonly url: string;
+  readonly log: MemoryLogger;
+
+  constructor({ hub, log }: { hub: LocalHub; log: MemoryLogger }) {
+    this.hub = hub;
+    this.url = hub.url;
+    this.log = log;
+  }
+
+  /** Sends a request such as `GET /api/settings/webhooks`. */
+  async ask(line: string, { token = "hf_local", body, text, headers = {} }: Ask = {}): Promise<Answer> {
+    const [method, target] = line.split(" ");
+    const content = text ?? (body === undefined ? undefined : JSON.stringify(body));
+    const response = await fetch(`${this.url}${target}`, {
+      ...(method !== undefined && { method }),
+      headers: {
+        ...(token !== null && { authorization: `Bearer ${token}` }),
+        ...(content !== undefined && { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(content !== undefined && { body: content }),
+    });
+    const answered = await response.text();
+    const isJson = response.headers.get("content-type")?.startsWith("application/json");
+    const answer = {
+      status: response.status,
+      headers: response.headers,
+      body: isJson ? JSON.parse(answered) : undefined,
+      text: answered,
+    };
+    checkAnswer(line, answer);
+    return answer;
+  }
+
+  /** Makes a webhook that watches all that happens to {@link data}, with changes. */
+  async create(changes: Record<string, unknown>, { token }: Pick<Ask, "token"> = {}): Promise<Webhook> {
+    const body = { watched: [data], domains: ["repo", "discussion"], ...changes };
+    return oneWebhook(await this.ask(`POST ${path}`, { body, ...(token !== undefined && { token }) }));
+  }
+
+  async get(id: string): Promise<Webhook> {
+    return oneWebhook(await this.ask(`GET ${path}/${id}`));
+  }
+
+  async update(id: string, body: Record<string, unknown>): Promise<Webhook> {
+    const whole = { watched: [data], domains: ["repo", "discussion"], ...body };
+    return oneWebhook(await this.ask(`POST ${path}/${id}`, { body: whole }));
+  }
+
+  async setState(id: string, action: "enable" | "disable"): Promise<Webhook> {
+    return oneWebhook(await this.ask(`POST ${path}/${id}/${action}`));
+  }
+
+  async delete(id: string): Promise<void> {
+    expect(await this.ask(`DELETE ${path}/${id}`)).toMatchObject({ status: 200, body: {} });
+  }
+
+  async replay(id: string, logId: string | undefined): Promise<unknown> {
+    const answer = await this.ask(`POST ${path}/${id}/replay/${logId}`);
+    expect(answer.status, answer.text).toBe(200);
+    return answer.body;
+  }
+
+  /** Lets an event happen, and waits for its deliveries unless told not to. */
+  async happen(event: HubEvent = pushed, { wait = true }: { wait?: boolean } = {}): Promise<Fired[]> {
+    const answer = await this.ask(`POST /_local/events?wait=${wait}`, { token: null, body: event });
+    expect(answer.status, answer.text).toBe(200);
+    return fired.parse(answer.body).deliveries;
+  }
+
+  /** The log of a webhook, newest first. */
+  async entries(id: string): Promise<Entry[]> {
+    const answer = await this.ask(`GET /_local/webhooks/${id}/deliveries`, { token: null });
+    expect(answer.status, answer.text).toBe(200);
+    return log.parse(answer.body);
+  }
+}
+
+const refused = z.strictObject({ error: z.string().min(1) });
+
+/** Holds each answer of an operation, whatever the test is about, to what the contract says of it: no field more. */
+function checkAnswer(line: string, { status, body, text }: Answer): void {
+  const [method = "", target = ""] = line.split(" ");
+  const path = target.replace(/\?.*$/, "");
+  const operation = operations.find(
+    (known) =>
+      known.method === method.toLowerCase() && new RegExp(`^${known.path.replace(/\{\w+\}/g, "[^/]+")}$`).test(path),
+  );
+  if (!operation || status === 302) return;
+  expect(Object.keys(operation.responses), `${line}: ${text}`).toContain(String(status));
+  const { schema } = operation.responses[200].content["application/json"];
+  const expected = status !== 200 ? refused : schema === undocumentedBody ? z.strictObject({}) : schema;
+  expect(expected.safeParse(body).error, `${line}: ${text.slice(0, 500)}`).toBeUndefined();
+}
+
+function oneWebhook({ status, body, text }: Answer): Webhook {
+  expect(status, text).toBe(200);
+  return z.strictObject({ webhook }).parse(body).webhook;
+}
+
+/** How to launch a local Hub for a test. */
+export interface TestHubOptions extends LocalHubOptions {
+  /** Replaces `Date.now` until the test is over. */
+  now?: () => number;
+}
+
+/**
+ * Launches a local Hub in memory, on a free port, with 5 ms between attempts. It closes when the test is over.
+ */
+export async function openLocalHub({ now, ...options }: TestHubOptions = {}): Promise<SpokenHub> {
+  if (now) {
+    const clock = vi.spyOn(Date, "now").mockImplementation(now);
+    onTestFinished(() => clock.mockRestore());
+  }
+  const log = createMemoryLogger();
+  const hub = await LocalHub.launch({ backoff: 5, logger: log, ...options });
+  onTestFinished(() => hub.close());
+  return new SpokenHub({ hub, log });
+}

@@ -1,0 +1,61 @@
+import { expect } from "vitest";
+import { type Notification, type NotificationPage, notificationPage } from "../../../src/hub/notifications.ts";
+import type { Ask, SpokenHub } from "./hub.ts";
+
+type As = Pick<Ask, "token">;
+
+/** A page of notifications, by a query such as `?p=1`. */
+export async function pageOf(hub: SpokenHub, query = "", as: As = {}): Promise<NotificationPage> {
+  const { status, body, text } = await hub.ask(`GET /api/notifications${query}`, as);
+  expect(status, text).toBe(200);
+  return notificationPage.parse(body);
+}
+
+/** The notifications on all pages. */
+export async function allOf(hub: SpokenHub, as: As = {}): Promise<Notification[]> {
+  const all: Notification[] = [];
+  for (let p = 0; ; p += 1) {
+    const { notifications } = await pageOf(hub, `?p=${p}`, as);
+    if (notifications.length === 0) return all;
+    all.push(...notifications);
+  }
+}
+
+/** Whether a notification is of this type. */
+export function isOf<Type extends Notification["type"]>(type: Type) {
+  return (notification: Notification): notification is Extract<Notification, { type: Type }> =>
+    notification.type === type;
+}
+
+/** The id by which a notification is deleted and marked. */
+export function idOf(notification: Notification): string {
+  switch (notification.type) {
+    case "paper":
+      return notification.paperDiscussion.id;
+    case "repo":
+      return notification.discussion.id;
+    case "post":
+      return notification.post.id;
+    case "community_blog":
+      return notification.blog.id;
+  }
+}
+
+/** Who takes part in the discussion. */
+export function participantsOf(notification: Notification): string[] {
+  const { participating } = discussionOf(notification);
+  return participating.map(({ user }) => user);
+}
+
+function discussionOf(notification: Notification) {
+  switch (notification.type) {
+    case "paper":
+      return notification.paperDiscussion;
+    case "repo":
+      return notification.discussion;
+    case "post":
+      return notification.post;
+    case "community_blog":
+      return notification.blog;
+  }
+}

@@ -1,0 +1,84 @@
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+import { expect, onTestFinished, vi } from "vitest";
+import { parsePayload, type WebhookPayload } from "../../../src/index.ts";
+
+/** How a target answers: with a status, or a function does with the connection what it likes. */
+export type TargetAnswer = number | ((request: IncomingMessage, response: ServerResponse) => void);
+
+/** A delivery as it arrived. */
+export interface Arrived {
+  /** As in `POST /hook`. */
+  line: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** A server to which deliveries are sent, and that answers as it is told. */
+export class Target {
+  readonly url: string;
+  readonly requests: Arrived[] = [];
+  #answers: readonly TargetAnswer[] = [200];
+  #answered = 0;
+
+  constructor(url: string) {
+    this.url = url;
+  }
+
+  /** From now on it answers so, one after another, the last one for ever. */
+  answerWith(...answers: readonly TargetAnswer[]): this {
+    this.#answers = answers;
+    this.#answered = 0;
+    return this;
+  }
+
+  async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const arrived = { line: `${request.method} ${request.url}`, headers: request.headers, body: await text(request) };
+    const answer = this.#answers[Math.min(this.#answered, this.#answers.length - 1)] ?? 200;
+    this.#answered += 1;
+    this.requests.push(arrived);
+    if (typeof answer === "function") answer(request, response);
+    else response.writeHead(answer).end();
+  }
+
+  /** Waits until this many deliveries have arrived. */
+  async hasReceived(count: number): Promise<void> {
+    await vi.waitFor(() => expect(this.requests.length).toBeGreaterThanOrEqual(count), {
+      interval: 5,
+      timeout: 10_000,
+    });
+  }
+
+  /** The `Webhook-Id` of each delivery. */
+  get ids(): (string | undefined)[] {
+    return this.requests.map(({ headers }) => headers["webhook-id"]?.toString());
+  }
+
+  /** What was delivered, each of it checked as a receiver checks it. */
+  get payloads(): WebhookPayload[] {
+    return this.requests.map(({ body }) => parsePayload(JSON.parse(body)));
+  }
+}
+
+/** Opens a server on loopback; it is closed when the test is over. */
+export async function openTarget(...answers: readonly TargetAnswer[]): Promise<Target> {
+  const server = createServer((request, response) => {
+    // A sender that gives up in the middle of a body is none of the target's business.
+    target.take(request, response).catch(() => response.destroy());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("The server has no port.");
+  const target = new Target(`http://127.0.0.1:${address.port}/hook`);
+  if (answers.length > 0) target.answerWith(...answers);
+  return target;
+}
+
+/** Never answers. */
+export const silence: TargetAnswer = () => {};
