@@ -39,6 +39,7 @@ const mostLooks = 5;
 /** In small steps, so that arrivals need not wait for them. */
 const removedAtOnce = 200;
 const emptiedAtOnce = 20;
+const listedAtOnce = 500;
 const replayedAtOnce = 100;
 
 /** The deliveries of one endpoint: a queue of BullMQ. */
@@ -211,21 +212,41 @@ export class EndpointQueue {
     }
   }
 
-  /** From the newest that is past its time to the first that was emptied before. */
+  /**
+   * From the newest that is past its time to the first that was emptied before. PostgreSQL returns deliveries that ended
+   * in the same millisecond in any order, and in another one after each update, so a page starts again with all that
+   * ended when the last of the page before did.
+   */
   async #emptySucceeded(bodiesBefore: number): Promise<number> {
     let count = 0;
-    for (let from = await this.#firstFinishedBefore(bodiesBefore); ; from += emptiedAtOnce) {
-      const jobs = await this.#queue.getJobs(["completed"], from, from + emptiedAtOnce - 1, false);
-      const full = jobs.filter(({ data }) => bodyOf(data) !== undefined);
-      if (full.length === 0) return count;
-      await Promise.all(
-        full.map(async (job) => {
-          await job.updateData({ id: job.data.id });
-          await job.clearLogs();
-        }),
-      );
-      count += full.length;
+    let from = await this.#firstFinishedBefore(bodiesBefore);
+    for (let size = listedAtOnce; ; ) {
+      const ids = await this.#queue.getRanges(["completed"], from, from + size - 1, false);
+      const times: (number | undefined)[] = [];
+      for (let start = 0; start < ids.length; start += emptiedAtOnce) {
+        const step = await Promise.all(ids.slice(start, start + emptiedAtOnce).map((id) => this.#empty(id)));
+        const emptied = step.filter(({ isEmptied }) => isEmptied).length;
+        count += emptied;
+        times.push(...step.map(({ finishedOn }) => finishedOn));
+        const isOneTime = times.every((time) => time === times[0]);
+        if (emptied === 0 && !isOneTime) return count;
+      }
+      if (ids.length < size) return count;
+      const together = times.indexOf(times.at(-1));
+      from += together;
+      size = together > 0 ? listedAtOnce : 2 * size;
     }
+  }
+
+  /** Forgets the body of a delivery that has succeeded, if it is still there. */
+  async #empty(id: string): Promise<{ isEmptied: boolean; finishedOn: number | undefined }> {
+    const job = await this.#queue.getJob(id);
+    const isEmptied = job !== undefined && bodyOf(job.data) !== undefined;
+    if (isEmptied) {
+      await job.updateData({ id: job.data.id });
+      await job.clearLogs();
+    }
+    return { isEmptied, finishedOn: job?.finishedOn };
   }
 
   /** The place of the newest delivery that succeeded before a time, in a list that is sorted by that. */

@@ -1,4 +1,5 @@
 import { Redis } from "ioredis";
+import { Client } from "pg";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { EndpointQueue } from "../../../src/inbox/bullmq/endpoint-queue.ts";
 import { loadPostgresPackages, loadRedisPackages } from "../../../src/inbox/bullmq/packages.ts";
@@ -101,10 +102,33 @@ describe.each([redis, postgres].filter(({ isThere }) => isThere))("The queue of 
 
   test("forgets the bodies of deliveries that have succeeded in small steps", { timeout: 60_000 }, async () => {
     const { queue, endpoint } = await openEnded({ outcome: succeeded });
-    const read = vi.spyOn(queue, "getJobs");
+    const { getJob } = queue;
+    let [open, mostOpen] = [0, 0];
+    vi.spyOn(queue, "getJob").mockImplementation(async (id) => {
+      open += 1;
+      mostOpen = Math.max(mostOpen, open);
+      return getJob.call(queue, id).finally(() => {
+        open -= 1;
+      });
+    });
     expect(await endpoint.prune({ bodiesBefore: Date.now() + hourMs, idsBefore: 0 })).toBe(count);
-    const sizes = read.mock.calls.map(([, from = 0, to = -1]) => to - from + 1);
-    expect(Math.min(...sizes)).toBeGreaterThan(0);
-    expect(Math.max(...sizes)).toBeLessThanOrEqual(20);
+    expect(mostOpen).toBeGreaterThan(0);
+    expect(mostOpen).toBeLessThanOrEqual(20);
+  });
+
+  test.skipIf(engine !== postgres)("forgets the bodies of all that ended in the same milliseconds", async () => {
+    const { store, queue, endpoint } = await openEnded({ outcome: succeeded });
+    const client = new Client({ connectionString: store });
+    await client.connect();
+    await client.query("UPDATE hub_webhooks.job SET finished_at_ms = 1000 * (ascii(right(id, 1)) % 4)");
+    // In any order, which PostgreSQL leaves open, instead of the one that it happens to choose here.
+    const { rows } = await client.query("SELECT pg_get_functiondef('hub_webhooks.get_range'::regproc) AS definition");
+    const definition: string = rows[0].definition;
+    expect(definition).toContain("ORDER BY %s %s OFFSET");
+    await client.query(definition.replace("ORDER BY %s %s OFFSET", "ORDER BY %s %s, random() OFFSET"));
+    await client.end();
+    expect(await endpoint.prune({ bodiesBefore: Date.now() + hourMs, idsBefore: 0 })).toBe(count);
+    const stored = await queue.getJobs(["completed"], 0, -1);
+    expect(stored.filter(({ data }) => "body" in data)).toEqual([]);
   });
 });
