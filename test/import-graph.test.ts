@@ -57,7 +57,7 @@ describe("What is loaded with the package", () => {
 
   test("is the way of a delivery, with Hono and zod", () => {
     expect(loaded).toEqual(
-      expect.arrayContaining(["src/receiver/webhooks-server.ts", "src/receiver/receive.ts", "src/payload/parse.ts"]),
+      expect.arrayContaining(["src/receiver/webhooks-server.ts", "src/receiver/pipeline.ts", "src/payload/parse.ts"]),
     );
     expect(loaded).toContainEqual(expect.stringMatching(/^node_modules\/hono\//));
     expect(loaded).toContainEqual(expect.stringMatching(/^node_modules\/zod\//));
@@ -148,7 +148,7 @@ const files = globSync("src/**/*.ts", { cwd: root }).filter((file) => !file.ends
 
 test("No file of src imports itself by way of others, not even for a type", () => {
   expect(files.length).toBeGreaterThan(200);
-  expect(importsOf("src/receiver/webhooks-server.ts")).toContain("src/receiver/node/launch.ts");
+  expect(importsOf("src/receiver/server-lifecycle.ts")).toContain("src/receiver/node/launch.ts");
   expect(findCircle(files)).toBeUndefined();
 });
 

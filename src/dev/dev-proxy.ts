@@ -1,15 +1,10 @@
 import { once } from "node:events";
-import { Agent, createServer, type IncomingMessage, type Server, type ServerOptions } from "node:http";
+import { Agent, type IncomingMessage, type Server, type ServerOptions } from "node:http";
 import { WebhookError } from "../core/errors.ts";
 import { webhooksPath } from "../receiver/delivery-request.ts";
-import { refuseMalformed } from "../receiver/node/broken-request.ts";
-import type { Connections } from "../receiver/node/connection.ts";
-import { defaultLimits, limitConnections } from "../receiver/node/connection-limits.ts";
-import { continueOnRead } from "../receiver/node/expect-continue.ts";
-import { answerHalfClosed } from "../receiver/node/half-open.ts";
-import { lingerAfter } from "../receiver/node/linger.ts";
-import { boundedMessages } from "../receiver/node/pipelining.ts";
-import { headProblem } from "../receiver/node/request-head.ts";
+import { malformedRefused } from "../receiver/node/client-errors.ts";
+import { defaultLimits } from "../receiver/node/connection.ts";
+import { createHttpServer } from "../receiver/node/http-server.ts";
 import { LatestDelivery } from "./delivery-recorder.ts";
 import { createHostCheck, type HostCheckOptions, refuseHost } from "./host-check.ts";
 import { listenFrom } from "./next-free-port.ts";
@@ -121,34 +116,28 @@ function serve(
   timeouts: ServerOptions,
   answer: (exchange: ProxiedExchange) => void | Promise<void>,
 ): Server {
-  const connections: Connections = new Map();
-  const onRequest = async (exchange: ProxiedExchange) => {
-    const { incoming, outgoing } = exchange;
-    connections.get(incoming.socket)?.add({ incoming, outgoing, bodyIsTaken: false });
-    const reason = headProblem(incoming);
-    if (reason !== undefined) {
-      refuseMalformed(outgoing, { reason, warn: (_fields, message) => onProblem(`400: ${message} (${reason}).`) });
-      return;
-    }
+  const handle = async (exchange: ProxiedExchange) => {
     try {
       await answer(exchange);
     } catch (error) {
-      notPassed(outgoing, { error, onProblem });
+      notPassed(exchange.outgoing, { error, onProblem });
     }
   };
-  const server = createServer({ ...timeouts, IncomingMessage: boundedMessages(connections) }, (incoming, outgoing) =>
-    onRequest({ incoming, outgoing, expectsContinue: false }),
-  );
-  server.on("checkContinue", (incoming, outgoing) => {
-    continueOnRead(incoming, outgoing);
-    lingerAfter({ incoming, outgoing, bodyIsTaken: false });
-    // Whether the body still comes after an answer to the headers is up to the client.
-    outgoing.shouldKeepAlive = false;
-    void onRequest({ incoming, outgoing, expectsContinue: true });
+  const { server } = createHttpServer({
+    server: timeouts,
+    limits: { ...defaultLimits, maxConnections, maxRequestsPerSocket: Number.POSITIVE_INFINITY },
+    probeMs,
+    onRequest: (exchange) => {
+      if (exchange.expectsContinue) {
+        exchange.lingerAfterAnswer();
+        // The client decides whether the body still follows a response to the headers.
+        exchange.outgoing.shouldKeepAlive = false;
+      }
+      void handle(exchange);
+    },
+    onMalformed: (reason) => onProblem(`400: ${malformedRefused} (${reason}).`),
+    warn: (_fields, message) => onProblem(`${message}.`),
   });
-  const limits = { ...defaultLimits, maxConnections, maxRequestsPerSocket: Number.POSITIVE_INFINITY };
-  limitConnections(server, { connections, limits, warn: (_fields, message) => onProblem(`${message}.`) });
-  answerHalfClosed(server, connections, probeMs);
   return server;
 }
 

@@ -3,7 +3,7 @@ import { type ErrorPage, renderErrorPage } from "../console/error-page.ts";
 import { describeError } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
 import { hopByHopHeaders, wantsHtml } from "../core/http-headers.ts";
-import { hasLeft } from "../receiver/node/half-open.ts";
+import { hasDisconnected } from "../receiver/node/connection.ts";
 import type { Probe } from "../tunnel/probe.ts";
 import type { LatestDelivery, ObservedDelivery } from "./delivery-recorder.ts";
 import type { PassedDelivery } from "./passed-delivery.ts";
@@ -62,7 +62,7 @@ export async function pass(
     return;
   }
   // A client that has hung up meanwhile sends it again; the rest of this request would never end.
-  if (await hasLeft({ incoming, outgoing })) return;
+  if (await hasDisconnected({ incoming, outgoing })) return;
   const { method, url: path } = incoming;
   const headers = passedOn(incoming, expectsContinue);
   const inner = request({ host: "127.0.0.1", port, agent, method, path, headers });

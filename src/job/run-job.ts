@@ -1,6 +1,6 @@
 import { WebhookError, type WebhookErrorCode } from "../core/errors.ts";
 import type { Outcome } from "../payload/delivery.ts";
-import { endpointUnknown } from "../receiver/find-endpoint.ts";
+import { endpointUnknown } from "../receiver/endpoint-registry.ts";
 import { launchHost } from "../receiver/launch-host.ts";
 import { type DetailedServer, type JobDelivery, serverDetails } from "../receiver/server-details.ts";
 import type { WebhooksServer } from "../receiver/webhooks-server.ts";

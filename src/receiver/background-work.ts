@@ -5,10 +5,9 @@ import type { Outcome } from "../payload/delivery.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { canOpenInbox } from "./inbox-support.ts";
 
-/** What {@link BackgroundWork} is made from. */
-export interface BackgroundWorkOptions {
+interface BackgroundWorkOptions {
   endpoints: ReadonlyMap<string, Endpoint>;
-  /** Where deliveries are kept: a URL, or an inbox that is open; left out: `INBOX_URL`. */
+  /** Where deliveries are stored: a URL, or an open inbox. Default: `INBOX_URL`. */
   inbox: string | Inbox | undefined;
   /** Runs the handler of an endpoint. Never rejects. */
   run: (endpoint: Endpoint, task: Task, signal: AbortSignal) => Promise<Outcome>;
@@ -17,33 +16,27 @@ export interface BackgroundWorkOptions {
   now: () => number;
 }
 
-/** The inbox of a server, opened when it is first needed, and the work on it. */
+/** Opens the inbox of a server when it is first needed, and runs the background endpoints on it. */
 export class BackgroundWork {
   readonly #options: BackgroundWorkOptions;
   #opened: Promise<Inbox> | undefined;
-  /** Those endpoints are worked on, and each that is added. */
-  #working: Inbox | undefined;
+  /** The inbox that runs the endpoints, including those added later. */
+  #running: Inbox | undefined;
   #maxRetryWaitMs = Number.POSITIVE_INFINITY;
-  /** Takes precedence over the URL of the options. */
+  /** Overrides the URL in the options. */
   #inboxUrl: string | undefined;
 
   constructor(options: BackgroundWorkOptions) {
     this.#options = options;
   }
 
-  /** The inbox, once somebody has opened it. */
+  /** The inbox; `undefined` until it is first opened. */
   get opened(): Promise<Inbox> | undefined {
     return this.#opened;
   }
 
-  /** Names of the endpoints that answer first and work later. */
-  get endpointNames(): readonly string[] {
-    return this.#endpoints().map(({ name }) => name);
-  }
-
   /**
-   * Opens the inbox and begins to work. Calls at the same time share one inbox; one that could not be opened may be
-   * tried again.
+   * Opens the inbox and runs its deliveries. Concurrent calls share one inbox. A failed call can be repeated.
    *
    * @throws `OPTION_INVALID`, `INBOX_UNUSABLE`.
    */
@@ -55,51 +48,51 @@ export class BackgroundWork {
     return this.#opened;
   }
 
-  /** Opens the inbox if there is an endpoint that needs it. @throws `OPTION_INVALID`, `INBOX_UNUSABLE`. */
+  /** Opens the inbox if there is a background endpoint. @throws `OPTION_INVALID`, `INBOX_UNUSABLE`. */
   async openIfNeeded(): Promise<void> {
     if (this.#endpoints().length === 0) return;
-    await this.#tellForgotten(await this.open());
+    await this.#warnOrphaned(await this.open());
   }
 
-  /** Keeps a delivery. @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`. */
-  async accept(arrival: Arrival): Promise<{ duplicate: boolean }> {
+  /** Stores a delivery. @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`. */
+  async store(arrival: Arrival): Promise<{ duplicate: boolean }> {
     const inbox = await this.open().catch((cause: unknown) => {
-      throw notKept(cause);
+      throw notStored(cause);
     });
     return inbox.accept(arrival);
   }
 
   /**
-   * Receives each endpoint when it is registered, and works on one that comes while the server runs.
+   * Adds an endpoint, before or while the inbox runs.
    *
-   * @throws `INBOX_UNUSABLE` for a background endpoint where the runtime has no inbox: each delivery would fail.
+   * @throws `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox: each delivery would fail.
    */
   add(endpoint: Endpoint): void {
     if (endpoint.background && typeof this.#options.inbox !== "object" && !canOpenInbox) throw unsupported(endpoint);
-    if (this.#working) this.#work(this.#working, endpoint);
+    if (this.#running) this.#work(this.#running, endpoint);
   }
 
-  /** Lets no retry wait for longer than this from now on, unless its handler asks to. */
+  /** Limits the wait before each retry from now on, unless the handler requests a longer one. */
   limitRetryWaits(maxMs: number): void {
     this.#maxRetryWaitMs = maxMs;
   }
 
-  /** Keeps deliveries in this inbox from the next time that it is opened, unless the options hold an open one. */
+  /** Uses the inbox of this URL when it is next opened, unless the options contain an open inbox. */
   useInbox(url: string): void {
     this.#inboxUrl = url;
   }
 
-  /** Gives handlers `graceMs` to end, and hands back what they did not finish. */
+  /** Gives handlers `graceMs` to finish, and returns their unfinished deliveries to the queue. */
   async close(graceMs: number): Promise<void> {
     const opened = this.#opened;
     const inbox = await opened?.catch(() => undefined);
-    this.#working = undefined;
+    this.#running = undefined;
     await inbox?.close(graceMs);
     if (this.#opened === opened) this.#opened = undefined;
   }
 
-  /** What waits for an endpoint that was renamed or taken out waits for ever, unless another server has it. */
-  async #tellForgotten(inbox: Inbox): Promise<void> {
+  /** Deliveries of an endpoint that was renamed or removed wait forever, unless another server runs them. */
+  async #warnOrphaned(inbox: Inbox): Promise<void> {
     const { endpoints, log } = this.#options;
     const counts = await inbox.counts().catch(() => ({}));
     for (const [endpoint, { queued, running }] of Object.entries(counts)) {
@@ -107,7 +100,7 @@ export class BackgroundWork {
       if (waiting === 0 || endpoints.get(endpoint)?.background) continue;
       log().warn(
         { endpoint, waiting },
-        "Deliveries wait in the inbox for an endpoint that this server does not have in the background: register it again, unless another server that shares the inbox works on it.",
+        "The inbox holds deliveries for a background endpoint that this server does not have. Register it again, unless another server on the same inbox runs it.",
       );
     }
   }
@@ -118,7 +111,7 @@ export class BackgroundWork {
 
   async #start(): Promise<Inbox> {
     const inbox = await this.#openGiven();
-    this.#working = inbox;
+    this.#running = inbox;
     for (const endpoint of this.#endpoints()) this.#work(inbox, endpoint);
     return inbox;
   }
@@ -143,13 +136,13 @@ export class BackgroundWork {
 
 function unsupported({ name }: Endpoint): WebhookError {
   return new WebhookError(
-    `Endpoint "${name}" has background: true, but this runtime has no inbox to keep its deliveries in. Leave out background: true, pass an inbox of your own as in new WebhooksServer({ inbox }), or run the server on Node, Bun or Deno.`,
+    `Endpoint "${name}" has background: true, but this runtime has no inbox. Remove background: true, pass your own inbox in new WebhooksServer({ inbox }), or run the server on Node, Bun or Deno.`,
     { code: "INBOX_UNUSABLE" },
   );
 }
 
-function notKept(cause: unknown): WebhookError {
-  return new WebhookError("The receiver has no inbox to keep the delivery in; its log says why.", {
+function notStored(cause: unknown): WebhookError {
+  return new WebhookError("The receiver cannot open its inbox. See its log.", {
     code: "INBOX_UNAVAILABLE",
     status: 503,
     retryable: true,

@@ -1,24 +1,37 @@
 import type { IncomingMessage } from "node:http";
 import type { Context, HonoRequest } from "hono";
 import { WebhookError } from "../core/errors.ts";
+import { optionError } from "../core/option-error.ts";
 
-/** Far beyond any payload of the Hub; deep enough nesting kills whatever walks it recursively. */
-const deepestNesting = 100;
+const defaultBodyLimit = 10 * 1024 * 1024;
 
-// A byte order mark stays in the text, where JSON refuses it: what is stored has to be what arrived.
+/** Far beyond any payload of the Hub. Deep nesting overflows the stack of code that walks the JSON recursively. */
+const maxNesting = 100;
+
+// Keeps a byte order mark, so that the stored text is what arrived. JSON.parse then refuses it.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Reads the body of a request as text, never more than `limit` bytes of it.
+ * Checks the option `bodyLimit`, in bytes. Default 10 MiB.
  *
- * @throws `ENCODING_UNSUPPORTED` (415), `BODY_TOO_LARGE` (413), `BODY_INCOMPLETE` (400) when the sender hung up,
- * `BODY_NOT_JSON` (400) when it is not UTF-8, `BODY_CONSUMED` (500) when something in front of the server has read it.
+ * @throws `OPTION_INVALID`
+ */
+export function checkedBodyLimit(option: number = defaultBodyLimit): number {
+  if (Number.isInteger(option) && option > 0) return option;
+  throw optionError({ option: "bodyLimit", value: option, expected: "a whole number of bytes above zero" });
+}
+
+/**
+ * Reads the body of a request as text, at most `limit` bytes.
+ *
+ * @throws `ENCODING_UNSUPPORTED` (415), `BODY_TOO_LARGE` (413), `BODY_INCOMPLETE` (400) when the client disconnected,
+ * `BODY_NOT_JSON` (400) when it is not UTF-8, `BODY_CONSUMED` (500) when something else has read it.
  */
 export async function readBody({ req, env }: Context, limit: number): Promise<string> {
   const { raw, bodyCache } = req;
   const length = raw.headers.get("content-length");
-  checkAnnounced({ encoding: raw.headers.get("content-encoding"), length }, limit);
-  // Middleware that read the body by the methods of Hono's request left it here, for all that follow.
+  checkBodyHeaders({ encoding: raw.headers.get("content-encoding"), length }, limit);
+  // Hono caches the body when middleware reads it.
   const cached = bodyCache.arrayBuffer ?? bodyCache.text;
   if (cached) return readCached(cached, limit);
   if (raw.bodyUsed) throw bodyConsumed();
@@ -27,23 +40,23 @@ export async function readBody({ req, env }: Context, limit: number): Promise<st
   const wasRead = incoming !== undefined && (incoming.readableDidRead || incoming.readableEnded);
   if (raw.body?.locked) throw bodyConsumed();
   const bytes = await readStream(raw.body, limit);
-  // Of a body that a parser has taken out of Node's stream, nothing is left, or the rest.
+  // A body parser on Node's stream leaves nothing, or the rest.
   if (wasRead && (length === null ? bytes.length === 0 : bytes.length < Number(length))) throw bodyConsumed();
   return decodeText(bytes);
 }
 
 /**
- * Looks at what the headers say of a body, before any of it is read.
+ * Checks the headers that describe the body, before it is read.
  *
  * @throws `ENCODING_UNSUPPORTED` (415), `BODY_TOO_LARGE` (413).
  */
-export function checkAnnounced(
+export function checkBodyHeaders(
   { encoding, length }: { encoding: string | null | undefined; length: string | null | undefined },
   limit: number,
 ): void {
-  // Never inflated: a few kilobytes of gzip can become gigabytes, and the Hub does not compress.
+  // A few kilobytes of gzip can become gigabytes, and the Hub does not compress.
   if (encoding !== null && encoding !== undefined) {
-    throw new WebhookError("Content-Encoding is not supported: send the body as it is.", {
+    throw new WebhookError("Content-Encoding is not supported. Send the body uncompressed.", {
       code: "ENCODING_UNSUPPORTED",
       status: 415,
     });
@@ -58,7 +71,7 @@ export function checkAnnounced(
  */
 export function parseJson(body: string): unknown {
   if (isNestedTooDeep(body)) {
-    throw new WebhookError(`The body is nested deeper than ${deepestNesting} levels.`, {
+    throw new WebhookError(`The body is nested deeper than ${maxNesting} levels.`, {
       code: "BODY_TOO_DEEP",
       status: 400,
     });
@@ -70,7 +83,7 @@ export function parseJson(body: string): unknown {
   }
 }
 
-/** The request of Node's own server, which Hono's adapter hands over as a binding. */
+/** The request of Node's HTTP server, which Hono's adapter passes as a binding. */
 function nodeRequest(bindings: unknown): IncomingMessage | undefined {
   const incoming = typeof bindings === "object" && bindings !== null && "incoming" in bindings && bindings.incoming;
   return isIncoming(incoming) ? incoming : undefined;
@@ -80,14 +93,14 @@ function isIncoming(value: unknown): value is IncomingMessage {
   return typeof value === "object" && value !== null && "readableDidRead" in value;
 }
 
-/** Whether nothing has read it, and nothing listens for what arrives: of two readers, one could stop it for both. */
+/** Whether nothing has read it, and nothing is about to: two readers would interfere. */
 function isUntouched({ readableDidRead, readableFlowing, readableEnded }: IncomingMessage): boolean {
   return !readableDidRead && !readableEnded && readableFlowing === null;
 }
 
 /**
- * Whether `request` is the adapter's view of `incoming`. One that was made from that view (by `parent.mount()` or
- * `clone()`) reads the stream of Node by itself, and begins at any time. The adapter keeps both under symbols of its own.
+ * Whether `request` is the adapter's view of `incoming`, which it keeps under a symbol. A request derived from that view
+ * (by `parent.mount()` or `clone()`) reads Node's stream by itself, at any time.
  */
 function isBodyOf(request: Request, incoming: IncomingMessage): boolean {
   const kept = Object.getOwnPropertySymbols(request).map((symbol): unknown => Reflect.get(request, symbol));
@@ -106,10 +119,9 @@ async function readCached(cached: CachedBody, limit: number): Promise<string> {
 }
 
 /**
- * Reads a request of Node's own server, whose headers were looked at: wrapping it in a web stream first costs more than
- * the rest of a delivery.
+ * Reads the body of a request of Node's HTTP server. A web stream around it would cost more than the rest of a delivery.
  *
- * @throws `BODY_TOO_LARGE` (413), `BODY_INCOMPLETE` (400, or that with which the request was ended), `BODY_NOT_JSON`.
+ * @throws `BODY_TOO_LARGE` (413), `BODY_INCOMPLETE` (400, or the error that destroyed the request), `BODY_NOT_JSON`.
  */
 export function readIncoming(incoming: IncomingMessage, limit: number): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -132,18 +144,18 @@ export function readIncoming(incoming: IncomingMessage, limit: number): Promise<
         reject(error);
       }
     };
-    const onHungUp = (reason?: unknown) => {
-      // A request closes after its end, too.
+    const onClose = (reason?: unknown) => {
+      // "close" also follows "end".
       if (isOver) return;
       isOver = true;
       reject(WebhookError.isInstance(reason) ? reason : bodyIncomplete());
     };
-    incoming.on("data", onData).on("end", onEnd).on("error", onHungUp).on("close", onHungUp);
-    if (incoming.destroyed) onHungUp(incoming.errored);
+    incoming.on("data", onData).on("end", onEnd).on("error", onClose).on("close", onClose);
+    if (incoming.destroyed) onClose(incoming.errored);
   });
 }
 
-/** Counts what arrives: the Content-Length of a request that came over no socket is only a claim. */
+/** Counts the bytes: without a socket, nothing enforces the Content-Length. */
 async function readStream(stream: ReadableStream<Uint8Array> | null, limit: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -169,7 +181,7 @@ function joined(chunks: readonly Uint8Array[]): Uint8Array {
 }
 
 /**
- * The text that the bytes of a body are.
+ * Decodes a body.
  *
  * @throws `BODY_NOT_JSON` (400) when they are not UTF-8.
  */
@@ -192,9 +204,9 @@ export function concatenate(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuff
   return bytes;
 }
 
-/** Counts brackets outside strings; only a text with enough of them to be too deep is walked at all. */
+/** Counts brackets outside of strings. Only a text with enough of them is scanned. */
 function isNestedTooDeep(text: string): boolean {
-  if (!hasMoreOpeners(text, deepestNesting)) return false;
+  if (!hasMoreOpeners(text, maxNesting)) return false;
   let depth = 0;
   let inString = false;
   for (let index = 0; index < text.length; index += 1) {
@@ -205,7 +217,7 @@ function isNestedTooDeep(text: string): boolean {
     } else if (character === 0x22) inString = true;
     else if (character === 0x7b || character === 0x5b) {
       depth += 1;
-      if (depth > deepestNesting) return true;
+      if (depth > maxNesting) return true;
     } else if (character === 0x7d || character === 0x5d) depth -= 1;
   }
   return false;
@@ -235,7 +247,7 @@ function bodyIncomplete(): WebhookError {
 
 function bodyConsumed(): WebhookError {
   return new WebhookError(
-    "Something in front of the receiver has read the body, such as express.json(). Mount the receiver before the body parser.",
+    "The body was read before it reached the receiver, for example by express.json(). Mount the receiver before the body parser.",
     { code: "BODY_CONSUMED", status: 500 },
   );
 }

@@ -1,33 +1,37 @@
 import type { Context } from "hono";
+import { WebhookError } from "../core/errors.ts";
 import { readBody } from "./body.ts";
 import { routePrefix } from "./mount-point.ts";
 
-/** The path below which every endpoint lies (the same as in the Hub's own Python library). */
+/** The path prefix of every endpoint, as in the Hub's Python library. */
 export const webhooksPath = "/webhooks/";
 
-/** A request that brings a delivery, as the way of a delivery needs it, whatever it came by. */
+/** The page of the Hub on which users add a webhook; `HF_ENDPOINT` does not change it. */
+export const webhookSettingsUrl = "https://huggingface.co/settings/webhooks";
+
+/** An HTTP request that carries a delivery, from Hono or directly from Node's HTTP server. */
 export interface DeliveryRequest {
   readonly method: string;
-  /** The endpoint that its path names. */
+  /** The endpoint name in its path. */
   readonly endpointName: string;
   /** Absolute. */
   readonly url: string;
   readonly headers: Headers;
-  /** Aborts when the sender hangs up before it is answered. */
+  /** Aborts when the client disconnects before the response is sent. */
   readonly signal: AbortSignal;
-  /** What the runtime hands over with it: in a worker, its bindings. */
+  /** What the runtime passes with the request: in a worker, its bindings. */
   readonly bindings: unknown;
-  /** One header, by its name in small letters. */
+  /** Returns one header. The name is in lower case. */
   header(name: string): string | null;
   /**
-   * The body as text, never more than `limit` bytes of it.
+   * Reads the body as text, at most `limit` bytes.
    *
-   * @throws as {@link readBody} does.
+   * @throws like {@link readBody}.
    */
   readBody(limit: number): Promise<string>;
 }
 
-/** One that Hono has routed, in whatever runtime. */
+/** A request that Hono has routed, in any runtime. */
 export class RoutedRequest implements DeliveryRequest {
   readonly #context: Context;
 
@@ -66,4 +70,39 @@ export class RoutedRequest implements DeliveryRequest {
   readBody(limit: number): Promise<string> {
     return readBody(this.#context, limit);
   }
+}
+
+/**
+ * Requires a JSON media type: browsers let pages of other sites post `text/plain`, but not JSON, without asking.
+ *
+ * @throws `MEDIA_TYPE_UNSUPPORTED` (415).
+ */
+export function requireJson(request: DeliveryRequest): void {
+  const type = request.header("content-type") ?? "";
+  if (/^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i.test(type)) return;
+  throw new WebhookError("Send the payload as Content-Type: application/json.", {
+    code: "MEDIA_TYPE_UNSUPPORTED",
+    status: 415,
+  });
+}
+
+/**
+ * Protects an endpoint that accepts any body and needs no secret from pages of other sites.
+ *
+ * @throws `CROSS_SITE_REFUSED` (403).
+ */
+export function refuseCrossSite(request: DeliveryRequest): void {
+  if (!isCrossSite(request)) return;
+  throw new WebhookError("Pages of other sites cannot post here. Set a webhook secret and send it.", {
+    code: "CROSS_SITE_REFUSED",
+    status: 403,
+  });
+}
+
+/** Whether a browser sent the request for a page of another site. Pages cannot change these headers. */
+export function isCrossSite(request: Pick<DeliveryRequest, "header" | "url">): boolean {
+  const site = request.header("sec-fetch-site");
+  const origin = request.header("origin");
+  const host = request.header("host")?.toLowerCase() ?? new URL(request.url).host;
+  return (site !== null && site !== "same-origin") || (origin !== null && URL.parse(origin)?.host !== host);
 }

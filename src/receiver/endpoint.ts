@@ -13,68 +13,64 @@ import type { WebhookPayload } from "../payload/schema.ts";
 import type { PayloadOf } from "../payload/scope.ts";
 import type { KnownWatched, Watch, WebhookDomain } from "../payload/watch.ts";
 import { EndpointActivity } from "./activity.ts";
-import { readDomains, readWatch } from "./watching.ts";
+import { parseJson } from "./body.ts";
+import { readDomains, readWatch } from "./watch-options.ts";
 
 /**
- * What a handler is given beside the payload. `signal`, `log` and `request` are created when they are read first, so
- * `{ ...context }` creates all of them.
+ * The second argument of a handler. `signal`, `log` and `request` are created on first use, so `{ ...context }` creates
+ * all of them.
  */
 export interface HandlerContext<Payload = WebhookPayload> {
   readonly delivery: Delivery<Payload>;
-  /** Aborts at the time limit, and when whoever sent the delivery hangs up. Pass it on to `fetch`. */
+  /** Aborts at the timeout, and when the client disconnects. Pass it to `fetch`. */
   readonly signal: AbortSignal;
-  /** Logs with the endpoint and the delivery id on each line. */
+  /** Adds the endpoint and the delivery id to each line. */
   readonly log: Logger;
-  /** The HTTP request, its body already read; absent where the delivery did not come over HTTP. */
+  /** The HTTP request, with its body already read; absent in the background and without HTTP. */
   readonly request?: Request | undefined;
 }
 
-/**
- * Your function. What it returns is the answer: JSON, or a `Response` as it is; nothing is 200 with an empty body.
- */
+/** Your function. Return JSON or a `Response` to answer with it, or nothing to answer 200 with an empty body. */
 export type Handler<Payload = WebhookPayload> = (payload: Payload, context: HandlerContext<Payload>) => unknown;
 
-/** What an endpoint may be given beside its name and its handler. */
+/** Options of an endpoint. */
 export interface EndpointOptions extends FilterOptions {
   /**
-   * How long the handler may take. Default `"25s"`, since the Hub waits 30 seconds, and then the answer is 504; in the
-   * background `"10m"`.
+   * How long the handler may run. When it ends, the delivery fails with 504. Default `"25s"`, because the Hub waits 30 s,
+   * and `"10m"` in the background.
    */
   timeout?: Duration;
   /**
-   * Answers at once, with 202 and after the delivery is on the disk, and runs the handler afterwards, as often as it
-   * takes. What came before is not run again. Default `false`. The other options below are for such an endpoint only.
+   * Stores the delivery, answers 202, and runs the handler afterwards, with retries. A delivery that arrives twice runs
+   * once. `attempts`, `backoff`, `concurrency` and `retention` require it. Default `false`.
    */
   background?: boolean;
-  /** How often a delivery is tried at most. Default 10, or one more than `backoff` lists waits. */
+  /** Max attempts per delivery. Default 10, or one more than the waits that `backoff` lists. */
   attempts?: number;
   /**
-   * How long to wait between attempts, ±20 %. Default: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 6 h and 12 h, about
-   * 22 hours in all; further attempts wait 12 h each.
+   * Waits between attempts, ±20 %. Default: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 6 h and 12 h, about 22 h in
+   * total; further attempts wait 12 h each.
    */
   backoff?: Backoff;
-  /** How many deliveries are worked on at the same time. Default 4. */
+  /** Max deliveries that run at the same time on this server. Default 4. */
   concurrency?: number;
   /**
-   * How long a delivery that is done or dead is kept. Default `"14d"`. Its id is known for 7 days at least, and for a day
-   * longer than all retries together can take.
+   * How long a succeeded or dead delivery is kept. Default `"14d"`. Its id is remembered for at least 7 days, and for a
+   * day longer than all retries can take.
    */
   retention?: Duration;
   /**
-   * What the body must be. Left out: a payload of the Hub. Any Standard Schema (zod, valibot, arktype, …): JSON that
-   * fits it, and the handler gets its output; together with a filter the payload of the Hub is checked first.
-   * `null`: any body, even none; the payload is `null` and `delivery.body` holds the text.
+   * Validates the body. Default: a payload of the Hub. With a Standard Schema (zod, valibot, arktype, …), the body is
+   * JSON, and the handler receives the schema's output; with a filter, the payload of the Hub is validated first. With
+   * `null`, any body is accepted, even an empty one; the payload is `null`, and `delivery.body` is the text.
    */
   schema?: StandardSchemaV1 | null;
   /**
-   * What the endpoint's webhook on the Hub is to watch: `"dataset:me/data"`, `"org:acme"`, `"user:me"`, one or several.
-   * Tools register it there (`register` of `hub-webhooks/dev`, `hub-webhooks sync`); the server itself does not.
+   * What the endpoint's webhook on the Hub watches: `"dataset:me/data"`, `"org:acme"`, `"user:me"`, one or several.
+   * `hub-webhooks sync` and `register` of `hub-webhooks/dev` register it; the server itself does not.
    */
   watch?: Watch | readonly Watch[];
-  /**
-   * What its webhook is to be told of: `repo`, `discussion`. Default: both, or the one that `scope` leaves; it is for
-   * an endpoint that says what to watch.
-   */
+  /** The domains that its webhook subscribes to: `repo`, `discussion`. Default: those that `scope` covers, else both. */
   domains?: WebhookDomain | readonly WebhookDomain[];
 }
 
@@ -96,53 +92,55 @@ export type PayloadFor<Options extends EndpointOptions> = Options extends { sche
         : PayloadOf<Extract<OneOf<Scope>, string>, RepoTypeOf<Options>>
       : WebhookPayload;
 
-/** A route and all that stands behind it. */
+/** A registered endpoint. */
 export interface Endpoint {
   readonly name: string;
-  /** Warnings about its options, logged at startup. */
+  /** Options that look like a mistake. */
   readonly warnings: readonly string[];
-  /** The scopes that its filter takes; empty: all of them. */
+  /** The scopes that its filter accepts; empty: all of them. */
   readonly scopes: readonly string[];
-  /** Its filter for repositories, as it was written; empty: every one. */
+  /** Its filter for repositories, as written; empty: all of them. */
   readonly repos: readonly string[];
-  /** What its webhook is to watch; empty: nobody has said. */
+  /** What its webhook watches; empty: not declared. */
   readonly watch: readonly KnownWatched[];
-  /** What its webhook is to be told of. */
+  /** The domains that its webhook subscribes to. */
   readonly domains: readonly WebhookDomain[];
-  /** Whether the body has to be JSON. */
-  readonly wantsJson: boolean;
+  /** Whether the body must be JSON. */
+  readonly requiresJson: boolean;
   readonly timeoutMs: number;
-  /** How its deliveries are worked on after they were answered; absent where the answer waits for the handler. */
+  /** How the inbox runs its deliveries; absent for an endpoint that runs its handler before it answers. */
   readonly background?: Pick<QueueOptions, "concurrency" | "policy" | "retentionMs">;
   /**
-   * Checks a body that was read, `undefined` where no JSON is wanted, and applies the filter.
+   * Parses and validates the body, then applies the filter.
    *
-   * @throws `PAYLOAD_INVALID` (422).
+   * @throws `BODY_NOT_JSON` (400), `BODY_TOO_DEEP` (400), `PAYLOAD_INVALID` (422).
    */
-  readonly admit: (body: unknown) => Admission | Promise<Admission>;
+  readonly parse: (received: ReceivedDelivery) => ParsedDelivery | Promise<ParsedDelivery>;
   readonly handler: Handler<unknown>;
-  /** What came since the process started. */
+  /** What it has received since the process started. */
   readonly activity: EndpointActivity;
 }
 
-/** What an endpoint makes of a body. */
-export interface Admission {
-  /** What the handler gets. */
-  readonly payload: unknown;
-  /** The payload of the Hub, where it was checked as one. */
+/** A delivery before its body is parsed. */
+type ReceivedDelivery = Omit<Delivery, "payload">;
+
+/** A delivery with a valid body. */
+export interface ParsedDelivery {
+  readonly delivery: Delivery<unknown>;
+  /** The payload of the Hub; absent where only a schema was applied. */
   readonly hubPayload?: WebhookPayload;
-  /** Why the filter does not want it. */
+  /** Why the filter ignores it; `undefined`: it does not. */
   readonly ignored?: string | undefined;
 }
 
-const hubPatienceMs = 30_000;
-/** The Hub gives up after 30 seconds; this leaves it five to hear the answer. */
+const hubTimeoutMs = 30_000;
+/** Leaves 5 s of the Hub's timeout for the response. */
 const defaultTimeout: Duration = "25s";
 const defaultBackgroundTimeout: Duration = "10m";
 const defaultConcurrency = 4;
 
 /**
- * Builds an endpoint.
+ * Creates an endpoint.
  *
  * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `OPTION_INVALID`.
  */
@@ -157,7 +155,7 @@ export function createEndpoint(declaration: {
   const { schema } = options;
   if (schema === null && filter) {
     throw optionError(
-      `Endpoint "${name}" has "schema: null" and a filter: a filter reads a payload, which such an endpoint does not have. Leave one of the two out.`,
+      `Endpoint "${name}" has "schema: null" and a filter. Filters need a payload, and "schema: null" accepts any body. Remove one of them.`,
     );
   }
   const scopes = listOf(options.scope);
@@ -167,27 +165,25 @@ export function createEndpoint(declaration: {
   );
   return {
     name: checkedName(name),
-    warnings: [...lintFilter(options), ...timeoutWarnings({ background: options.background, timeoutMs })],
+    warnings: [...lintFilter(options), ...lintTimeout({ background: options.background, timeoutMs })],
     scopes,
     repos: listOf(options.repo),
     watch: readWatch(options.watch),
     domains: readDomains(options.domains, { scopes }),
-    wantsJson: schema !== null,
+    requiresJson: schema !== null,
     timeoutMs,
     ...backgroundOf(options),
-    admit:
-      schema === undefined ? admitHubPayload(filter) : schema === null ? admitAnything : admitSchema(schema, filter),
-    // The payload that `admit` returns is the one that the handler's type was derived from.
+    parse: schema === undefined ? parserOfHub(filter) : schema === null ? parseNothing : parserOfSchema(schema, filter),
+    // `parse` returns the payload that the handler's type is derived from.
     handler: handler as Handler<unknown>,
     activity: new EndpointActivity(),
   };
 }
 
-/** A job may take its time; whoever answers the Hub may not. */
-function timeoutWarnings({ background, timeoutMs }: { background: boolean | undefined; timeoutMs: number }): string[] {
-  if (background || timeoutMs <= hubPatienceMs) return [];
+function lintTimeout({ background, timeoutMs }: { background: boolean | undefined; timeoutMs: number }): string[] {
+  if (background || timeoutMs <= hubTimeoutMs) return [];
   return [
-    `Option "timeout" is ${timeoutMs / 1000} seconds, but the Hub gives up after 30, and counts that as a failure: add background: true, or leave the option out. Only in a job it is of use as it is.`,
+    `Option "timeout" is ${timeoutMs / 1000} s, but the Hub gives up after 30 s and counts the delivery as failed. Add background: true, or remove the option. Ignore this warning if the endpoint only runs in a job.`,
   ];
 }
 
@@ -199,18 +195,18 @@ const backgroundOptions = ["attempts", "backoff", "concurrency", "retention"] as
 const otherOptions = ["background", "timeout", "schema", "scope", "action", "repo", "ref", "watch", "domains"] as const;
 const knownOptions: ReadonlySet<string> = new Set([...backgroundOptions, ...otherOptions]);
 
-/** TypeScript says it before; whoever writes JavaScript would wait in vain for what a misspelt option was to do. */
+/** For JavaScript users: a misspelled option would have no effect. */
 function checkOptions(options: EndpointOptions): void {
   const unknown = Object.keys(options).find((name) => !knownOptions.has(name));
   if (unknown !== undefined) {
     throw optionError(
-      `Option ${JSON.stringify(unknown)} is none that an endpoint has; it has: ${[...knownOptions].join(", ")}.`,
+      `Unknown endpoint option ${JSON.stringify(unknown)}. Valid options: ${[...knownOptions].join(", ")}.`,
     );
   }
   const { background } = options;
   if (background === undefined || typeof background === "boolean") return;
   throw optionError(
-    'Option "background" is true or false, and the others stand beside it, as in { background: true, attempts: 2 }.',
+    'Option "background" must be true or false. Set other options beside it: { background: true, attempts: 2 }.',
   );
 }
 
@@ -218,7 +214,7 @@ function backgroundOf(options: EndpointOptions): Pick<Endpoint, "background"> {
   if (!options.background) {
     const useless = backgroundOptions.find((name) => options[name] !== undefined);
     if (useless === undefined) return {};
-    throw optionError(`Option "${useless}" is for a background endpoint: add background: true, or leave it out.`);
+    throw optionError(`Option "${useless}" requires background: true. Add it, or remove "${useless}".`);
   }
   const { concurrency = defaultConcurrency, retention = defaultRetentionMs } = options;
   checkCount(concurrency, "concurrency");
@@ -226,42 +222,51 @@ function backgroundOf(options: EndpointOptions): Pick<Endpoint, "background"> {
   return { background: { concurrency, policy: createRetryPolicy(options), retentionMs } };
 }
 
-function admitHubPayload(filter: Filter | undefined): Endpoint["admit"] {
-  return (body) => {
-    const payload = parsePayload(body);
-    return { payload, hubPayload: payload, ignored: filter?.(payload) };
+function parserOfHub(filter: Filter | undefined): Endpoint["parse"] {
+  return (received) => {
+    const payload = parsePayload(parseJson(received.body));
+    return { delivery: withPayload(received, payload), hubPayload: payload, ignored: filter?.(payload) };
   };
 }
 
-const admitAnything: Endpoint["admit"] = () => ({ payload: null });
+const parseNothing: Endpoint["parse"] = (received) => ({ delivery: withPayload(received, null) });
 
-function admitSchema(schema: StandardSchemaV1, filter: Filter | undefined): Endpoint["admit"] {
-  return async (body) => {
-    const hubPayload = filter && parsePayload(body);
+function parserOfSchema(schema: StandardSchemaV1, filter: Filter | undefined): Endpoint["parse"] {
+  return async (received) => {
+    const json = parseJson(received.body);
+    const hubPayload = filter && parsePayload(json);
     const ignored = hubPayload && filter(hubPayload);
-    if (ignored !== undefined) return { payload: body, hubPayload, ignored };
-    const result = await schema["~standard"].validate(body);
+    if (ignored !== undefined) return { delivery: withPayload(received, json), hubPayload, ignored };
+    const result = await schema["~standard"].validate(json);
     if (result.issues) throw payloadInvalid(result.issues);
-    return hubPayload ? { payload: result.value, hubPayload } : { payload: result.value };
+    const delivery = withPayload(received, result.value);
+    return hubPayload ? { delivery, hubPayload } : { delivery };
   };
 }
 
-/** Unreserved characters of a URL only, so that a path is compared as it comes and never decoded. */
+/** Field by field: a task of the inbox has further ones, which handlers must not see. */
+function withPayload(
+  { id, endpoint, body, receivedAt, attempt }: ReceivedDelivery,
+  payload: unknown,
+): Delivery<unknown> {
+  return { id, endpoint, body, payload, receivedAt, attempt };
+}
+
+/** Only characters that URLs never encode, so that paths are compared without decoding. */
 const namePattern = /^[A-Za-z0-9._-]+(?:\/[A-Za-z0-9._-]+)*$/;
 
-/** Without the slashes at both ends, as the Python SDK names an endpoint: a path such as `/retrain` works as it is. */
+/** Removes slashes at both ends, so that a path such as `/retrain` of the Python library works. */
 function checkedName(given: string | undefined): string {
   if (!given) {
-    throw new WebhookError(
-      'An endpoint needs a name: pass a named function, or give the name as in webhook("retrain", handler).',
-      { code: "ENDPOINT_NAME_MISSING" },
-    );
+    throw new WebhookError('The endpoint has no name. Pass a named function, or a name: webhook("retrain", handler).', {
+      code: "ENDPOINT_NAME_MISSING",
+    });
   }
   const name = given.replace(/^\/+|\/+$/g, "");
-  // "." and ".." vanish from a URL before it is sent.
+  // Clients resolve "." and ".." before they send a URL.
   if (!namePattern.test(name) || name.split("/").some((part) => part === "." || part === "..")) {
     throw new WebhookError(
-      `Endpoint name ${JSON.stringify(given)} cannot be part of a URL as it is: use letters, digits, ".", "_", "-" and slashes between them, as in webhook("acme/retrain", handler).`,
+      `Invalid endpoint name ${JSON.stringify(given)}. Use letters, digits, ".", "_" and "-", and slashes between them: webhook("acme/retrain", handler).`,
       { code: "ENDPOINT_NAME_INVALID" },
     );
   }

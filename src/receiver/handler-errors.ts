@@ -1,6 +1,9 @@
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { HubError, WebhookError, type WebhookErrorCode } from "../core/errors.ts";
 import { readField } from "../core/read-field.ts";
+import type { Task } from "../inbox/inbox.ts";
+import type { Outcome } from "../payload/delivery.ts";
+import type { Endpoint } from "./endpoint.ts";
 
 /**
  * Throw this from a handler when retrying cannot help: a background endpoint marks the delivery as dead at once.
@@ -79,4 +82,34 @@ function isDate(value: unknown): value is Date {
   } catch {
     return false;
   }
+}
+
+/**
+ * Replaces a requested retry time that is not a valid date, or lies beyond the endpoint's retention: the inbox would keep
+ * the delivery queued for as long as the handler likes. The endpoint's backoff applies instead.
+ */
+export function dropInvalidRetryTime(
+  outcome: Outcome,
+  {
+    endpoint,
+    task,
+    now,
+  }: { endpoint: Pick<Endpoint, "name" | "background">; task: Pick<Task, "isLast">; now: () => number },
+): Outcome {
+  if (outcome.status !== "failed" || outcome.retryAt === undefined) return outcome;
+  const { error, retryAt } = outcome;
+  if (task.isLast || !error.retryable) return outcome;
+  const latest = now() + (endpoint.background?.retentionMs ?? Number.POSITIVE_INFINITY);
+  const requested = retryAt.getTime();
+  if (requested <= latest) return outcome;
+  const problem = Number.isNaN(requested)
+    ? "at an invalid date"
+    : `at ${retryAt.toISOString()}, beyond its retention (until ${new Date(latest).toISOString()})`;
+  return {
+    status: "failed",
+    error: new WebhookError(
+      `The handler of endpoint "${endpoint.name}" requested a retry ${problem}. The endpoint's backoff applies instead. Request an earlier time, or set a longer "retention".`,
+      { code: "RETRY_TIME_INVALID", status: 500, retryable: true, cause: error.cause },
+    ),
+  };
 }

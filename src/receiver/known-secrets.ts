@@ -1,9 +1,12 @@
+import { describeError } from "../core/describe-error.ts";
 import { readEnvironment } from "../core/environment.ts";
+import { WebhookError } from "../core/errors.ts";
 import { minRedactedLength, Redaction } from "../core/redaction.ts";
 import { secretsInUrl } from "../core/urls.ts";
+import type { Outcome } from "../payload/delivery.ts";
 import type { WebhooksServerOptions } from "./webhooks-server-options.ts";
 
-/** Variables, and bindings of a worker, that hold a secret. */
+/** Environment variables, and bindings of a worker, that hold a secret. */
 const secretNames = [
   "WEBHOOK_SECRET",
   "WEBHOOK_SECRET_PREVIOUS",
@@ -12,7 +15,7 @@ const secretNames = [
   "HUGGING_FACE_HUB_TOKEN",
 ] as const;
 
-/** The redaction of what a server logs and stores: it has the secrets of its options and its environment. */
+/** Redacts the secrets of a server's options and environment from what it logs and stores. */
 export class KnownSecrets extends Redaction {
   #bindings: unknown;
   readonly #short = new Set<string>();
@@ -25,22 +28,37 @@ export class KnownSecrets extends Redaction {
     this.addEnvironment();
   }
 
-  /** What is set and too short to be redacted: the names, never the secrets. */
+  /** Names of the settings whose secret is too short to be redacted. */
   get shortNames(): readonly string[] {
     return [...this.#short];
   }
 
-  /** Adds the secrets of the environment as it is now. */
+  /** Adds the secrets in the current environment. */
   addEnvironment(): void {
     for (const name of secretNames) this.#addNamed(name, readEnvironment(name));
     this.#addPassword("the password in INBOX_URL", readEnvironment("INBOX_URL"));
   }
 
-  /** Adds the secrets among the bindings that a worker runtime hands over with each request. */
+  /** Adds the secrets among the bindings that a worker runtime passes with each request. */
   addBindings(bindings: unknown): void {
     if (typeof bindings !== "object" || bindings === null || bindings === this.#bindings) return;
     this.#bindings = bindings;
     for (const name of secretNames) this.#addNamed(name, Reflect.get(bindings, name));
+  }
+
+  /** Returns the outcome as an inbox may store it: without secrets in the messages of a failure and its cause. */
+  outcome(outcome: Outcome): Outcome {
+    if (outcome.status !== "failed") return outcome;
+    const { code, status, retryable, retryAfterSeconds, message, cause } = outcome.error;
+    const reason = cause === undefined ? undefined : describeError(cause).message;
+    const redacted = { message: this.text(message), reason: reason && this.text(reason) };
+    if (redacted.message === message && redacted.reason === reason) return outcome;
+    const error = new WebhookError(redacted.message, {
+      ...{ code, retryable, cause: redacted.reason },
+      ...(status !== undefined && { status }),
+      ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    });
+    return { ...outcome, error };
   }
 
   #addPassword(name: string, url: unknown): void {

@@ -56,3 +56,17 @@ export interface LaunchedServer {
   /** Its address for the Hub: of the Space or the tunnel, where there is one. That of a tunnel may change. */
   publicUrl: string;
 }
+
+/** A registered symbol, so that the copies of this package in a tool and in a user's project share it. */
+const deliveryOnlyKey = Symbol.for("hub-webhooks.deliveryOnly");
+
+/** Marks the public URL of a tool that only lets deliveries through, so that the pages of the server stay private. */
+export function deliveryOnlyUrl(publicUrl: () => string): () => string {
+  return Object.assign(publicUrl, { [deliveryOnlyKey]: true });
+}
+
+/** Whether the options contain an address at which others reach the whole server. */
+export function isPubliclyReachable({ publicUrl, tunnel }: Pick<LaunchOptions, "publicUrl" | "tunnel">): boolean {
+  const isGiven = publicUrl !== undefined && !(typeof publicUrl === "function" && deliveryOnlyKey in publicUrl);
+  return isGiven || (typeof tunnel === "object" && tunnel.publicUrl !== undefined);
+}

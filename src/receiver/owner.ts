@@ -3,7 +3,6 @@ import { readEnvironment } from "../core/environment.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { answerError } from "./answer.ts";
-import type { LaunchOptions } from "./launch-options.ts";
 import { readSpace } from "./runtime.ts";
 import { SecretCheck } from "./secret.ts";
 
@@ -23,20 +22,6 @@ export interface OwnerCheckOptions {
 export interface OwnersPage {
   /** Whether it is a page, which browsers alone ask for. Default `false`: any program may. */
   isForBrowsers?: boolean;
-}
-
-/** By this name two copies of the package understand each other, as in `server-details.ts`. */
-const throughDoorKey = Symbol.for("hub-webhooks.throughDoor");
-
-/** Marks the address of a tool whose door lets in nothing but deliveries: by that one, nobody gets to the pages. */
-export function throughDoor(publicUrl: () => string): () => string {
-  return Object.assign(publicUrl, { [throughDoorKey]: true });
-}
-
-/** Whether the options of a launch name an address by which others reach all of the server. */
-export function leadsOthersHere({ publicUrl, tunnel }: Pick<LaunchOptions, "publicUrl" | "tunnel">): boolean {
-  const isGiven = publicUrl !== undefined && !(typeof publicUrl === "function" && throughDoorKey in publicUrl);
-  return isGiven || (typeof tunnel === "object" && tunnel.publicUrl !== undefined);
 }
 
 /**

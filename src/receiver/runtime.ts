@@ -23,3 +23,23 @@ export function isTestRun(): boolean {
     readEnvironment("NODE_ENV") === "test"
   );
 }
+
+/*
+ * Bun and `deno serve` serve the default export of the main module if it has `fetch`. After `launch()` the server listens
+ * by itself, and the runtime must not open a second port: Bun would take 3000, or fail with EADDRINUSE if PORT is set.
+ *
+ * Both look at the default export after the module has run, so `launch()` can opt out before its first await:
+ * - Bun skips objects with a function `stop`: it takes them for the result of `Bun.serve()`.
+ * - Deno looks for an own property `fetch`. `deno run` would also suggest `deno serve`.
+ */
+
+/** Lets the runtime serve an object that is the default export of the main module. */
+export function serveDefaultExport(server: object, fetch: unknown): void {
+  Object.defineProperty(server, "fetch", { value: fetch, enumerable: true, configurable: true });
+}
+
+/** Keeps the runtime from serving it. The prototype still has `fetch`. */
+export function stopServingDefaultExport(server: { close(): Promise<void> }): void {
+  Reflect.deleteProperty(server, "fetch");
+  Object.defineProperty(server, "stop", { value: () => server.close(), configurable: true });
+}

@@ -4,8 +4,7 @@ import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { optionError } from "../core/option-error.ts";
 import { readOwnField } from "../core/read-field.ts";
-import { answerError, internalError, isResponse } from "./answer.ts";
-import { pageForBrowsers } from "./browser-answer.ts";
+import { answerError, internalError, isResponse, showErrorPage } from "./answer.ts";
 import { MountPoint, type MountPointOptions } from "./mount-point.ts";
 
 /**
@@ -122,7 +121,7 @@ function showToBrowsers(response: Response, context: Context, mountPoint: MountP
   const { method, path } = context.req;
   const home = `${mountPoint.prefixOf(context)}/`;
   const accept = context.req.header("accept");
-  return pageForBrowsers(response, { method, accept, home: home === path ? undefined : home });
+  return showErrorPage(response, { method, accept, home: home === path ? undefined : home });
 }
 
 /** The answer that an `HTTPException` carries: Hono's middleware refuses a request by throwing one. */

@@ -1,59 +1,53 @@
 import type { Outcome } from "../payload/delivery.ts";
 import type { KnownWatched, WebhookDomain } from "../payload/watch.ts";
 
-/**
- * The name of the method by which tools ask a server what there is to know. Registered for the whole process, so that
- * two copies of this package understand each other.
- */
+/** The method by which tools read a server. A registered symbol, so that two copies of this package share it. */
 export const serverDetails: unique symbol = Symbol.for("hub-webhooks.serverDetails");
 
-/** An endpoint, as far as a webhook for it has to know. */
+/** What a webhook for an endpoint needs. */
 export interface EndpointDetails {
   readonly name: string;
-  /** What its webhook watches; empty: nobody has said. */
+  /** What its webhook watches; empty: not declared. */
   readonly watch: readonly KnownWatched[];
-  /** What its webhook is told of. */
+  /** The domains that its webhook subscribes to. */
   readonly domains: readonly WebhookDomain[];
-  /** Its filter for repositories, as it was written. */
+  /** Its filter for repositories, as written. */
   readonly repos: readonly string[];
   /** Its filter for scopes; empty: all of them. */
   readonly scopes: readonly string[];
   readonly background: boolean;
-  /** What looks like a slip in its options. */
+  /** Options that look like a mistake. */
   readonly warnings: readonly string[];
 }
 
-/** A delivery that came with a job: nobody has to be checked, and nobody waits for an answer. */
+/** A delivery that started a job: it needs no secret, and no client waits for an answer. */
 export interface JobDelivery {
   /** Name of the endpoint. */
   endpoint: string;
-  /** The payload as it came. */
+  /** The payload as it arrived. */
   body: string;
-  /** The `Webhook-Id`; where there is none, or one that no log could show, one is made. */
+  /** The `Webhook-Id`. A missing or unprintable one is replaced. */
   id: string | undefined;
   /** Aborts the handler's signal. */
   signal: AbortSignal;
 }
 
-/** What tools need of a server. */
+/** What tools read and change on a server. */
 export interface ServerDetails {
-  /** In the order in which they were registered. */
+  /** In the order of their registration. */
   readonly endpoints: readonly EndpointDetails[];
-  /** The secret that a delivery has to carry; of several the first. */
+  /** The secret that deliveries must carry: the first of several. */
   readonly secret: string | undefined;
-  /** Whether its options open it to everyone on purpose. */
+  /** Whether `secret: false` opens the server to everyone. */
   readonly isOpenOnPurpose: boolean;
-  /** Asks for this secret from now on: `isOnly` for no other, else it or one of those that are configured. */
+  /** Requires this secret from now on: the only valid one with `isOnly`, else in addition to the configured ones. */
   useSecret(secret: string, options: { isOnly: boolean }): void;
-  /**
-   * Keeps the deliveries of background endpoints in the inbox of this URL, in place of `INBOX_URL` and of a URL in the
-   * options. Call it before the server is launched.
-   */
+  /** Overrides the URL of the inbox, in the options and in `INBOX_URL`. Call it before the launch. */
   useInbox(url: string): void;
-  /** Lets no retry of a background endpoint wait for longer than this, in milliseconds, unless its handler asks to. */
+  /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer one. */
   limitRetryWaits(maxMs: number): void;
   /**
-   * Runs an endpoint, also one that works in the background, once and at once, and writes its log line.
+   * Runs an endpoint once and at once, also a background endpoint, and logs the outcome.
    *
    * @throws `ENDPOINT_UNKNOWN`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `OPTION_INVALID` when `LOG_LEVEL`
    * is no level.
@@ -61,12 +55,12 @@ export interface ServerDetails {
   runJob(delivery: JobDelivery): Promise<Outcome>;
 }
 
-/** A server that tells its details: a `WebhooksServer`, also one of another copy of this package. */
+/** A `WebhooksServer`, also of another copy of this package. */
 export interface DetailedServer {
   [serverDetails](): ServerDetails;
 }
 
-/** Whether this is a server that tells its details. */
+/** Whether a value is a `WebhooksServer`, of any copy of this package. */
 export function isDetailedServer(value: unknown): value is DetailedServer {
   return (
     typeof value === "object" && value !== null && serverDetails in value && typeof value[serverDetails] === "function"

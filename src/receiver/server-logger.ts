@@ -1,17 +1,69 @@
-import type { Logger } from "../core/logger.ts";
-import { createRedactingLogger, createSafeLogger } from "../core/logger.ts";
-import { createConsoleLogger } from "./console-logger.ts";
+import { readEnvironment } from "../core/environment.ts";
+import { escapeHidden } from "../core/escape.ts";
+import { createRedactingLogger, createSafeLogger, type Logger, type LogMethod, toPlainFields } from "../core/logger.ts";
 import type { KnownSecrets } from "./known-secrets.ts";
 
-/** The logger of a server until it is launched: the user's own or the console. No secret reaches it, and no call throws. */
+/** Creates the logger of a server until it is ready: your own or the console. Redacts secrets and never throws. */
 export function createServerLogger(given: Logger | undefined, secrets: KnownSecrets): Logger {
   return createSafeLogger(
     given ? createRedactingLogger(given, secrets) : createConsoleLogger((line) => secrets.line(line)),
   );
 }
 
-/** The logger of a launched server without one of its own. @throws `OPTION_INVALID` when `LOG_LEVEL` is no level. */
-export async function createLaunchLogger(secrets: KnownSecrets): Promise<Logger> {
+/** Creates the logger of a ready server without its own logger. @throws `OPTION_INVALID` when `LOG_LEVEL` is invalid. */
+export async function createReadyLogger(secrets: KnownSecrets): Promise<Logger> {
   const { createNodeLogger } = await import("./node/logger.ts");
   return createSafeLogger(createNodeLogger((line) => secrets.line(line)));
+}
+
+const ranks = { debug: 20, info: 30, warn: 40, error: 50 } as const;
+
+/** The min rank of each of pino's levels. */
+const minRanks: ReadonlyMap<string, number> = new Map(
+  Object.entries({ trace: 10, ...ranks, fatal: 60, silent: Number.POSITIVE_INFINITY }),
+);
+
+/**
+ * Creates a logger that writes JSON lines with pino's field names to the console. It follows `LOG_LEVEL`; an unknown level
+ * counts as `info`. `redact` processes each line.
+ */
+export function createConsoleLogger(
+  redact: (line: string) => string = (line) => line,
+  bindings: Record<string, unknown> = {},
+): Logger {
+  const write = (level: keyof typeof ranks): LogMethod => {
+    return (fields: object | string, message?: string) => {
+      // Read for each line: tests set the variable after they create the server.
+      if (ranks[level] < minRank()) return;
+      const line = typeof fields === "string" ? { msg: fields } : { ...fields, msg: message };
+      // Senders could otherwise control the terminal that shows the log.
+      console[level](escapeHidden(redact(toJson({ level, time: Date.now(), ...bindings, ...line }))));
+    };
+  };
+  return {
+    debug: write("debug"),
+    info: write("info"),
+    warn: write("warn"),
+    error: write("error"),
+    child: (more) => createConsoleLogger(redact, { ...bindings, ...more }),
+  };
+}
+
+function minRank(): number {
+  return minRanks.get(readEnvironment("LOG_LEVEL")?.toLowerCase() ?? "info") ?? ranks.info;
+}
+
+/** JSON.stringify skips the fields of an Error, which are not enumerable. */
+function replaceErrors(_key: string, value: unknown): unknown {
+  if (!(value instanceof Error)) return value;
+  return { type: value.name, message: value.message, stack: value.stack };
+}
+
+/** Never throws: fields that cannot be serialized are replaced. */
+function toJson(line: { level: string; time: number; msg?: unknown }): string {
+  try {
+    return JSON.stringify(line, replaceErrors);
+  } catch {
+    return JSON.stringify(toPlainFields(line));
+  }
 }

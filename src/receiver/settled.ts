@@ -1,6 +1,6 @@
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { WebhookError } from "../core/errors.ts";
-import { endpointUnknown } from "./find-endpoint.ts";
+import { endpointUnknown } from "./endpoint-registry.ts";
 import type { WebhooksServer } from "./webhooks-server.ts";
 
 /** What {@link settled} can be told. */

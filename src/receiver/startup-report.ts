@@ -4,40 +4,39 @@ import type { Endpoint } from "./endpoint.ts";
 import type { KnownSecrets } from "./known-secrets.ts";
 import type { SecretCheck } from "./secret.ts";
 
-/** What a {@link StartupReport} is made from. */
-export interface StartupReportOptions {
+interface StartupReportOptions {
   endpoints: ReadonlyMap<string, Endpoint>;
   secret: SecretCheck;
-  redaction: Pick<KnownSecrets, "shortNames">;
+  secrets: Pick<KnownSecrets, "shortNames">;
   log: () => Logger;
 }
 
-/** Says, once, what there is to know before the first delivery: which settings look wrong, and whether it is open. */
+/** Logs, once, the settings that look like a mistake, and whether the endpoints need a secret. */
 export class StartupReport {
   readonly #options: StartupReportOptions;
   /** The calls without a handler whose result has not been applied as a decorator. */
   readonly #unapplied = new Set<{ readonly call: string }>();
-  #told = false;
+  #logged = false;
 
   constructor(options: StartupReportOptions) {
     this.#options = options;
   }
 
   /**
-   * Says it, unless that was done before. `bindings` are those that a worker runtime hands over with each request;
-   * without `announce`, only what looks like a mistake is told.
+   * Logs the report, the first time it is called. `bindings` are those that a worker runtime passes with each request.
+   * Without `announce`, only mistakes are logged.
    */
-  tell(bindings?: unknown, { announce } = { announce: true }): void {
-    if (this.#told) return;
-    this.#told = true;
-    const { endpoints, secret, redaction, log } = this.#options;
+  log(bindings?: unknown, { announce } = { announce: true }): void {
+    if (this.#logged) return;
+    this.#logged = true;
+    const { endpoints, secret, secrets, log } = this.#options;
     for (const endpoint of endpoints.values()) this.#logWarnings(endpoint);
     for (const { call } of this.#unapplied) this.#warnUnapplied(call);
     for (const warning of secret.warnings(bindings)) log().warn(warning);
-    if (redaction.shortNames.length > 0) {
+    if (secrets.shortNames.length > 0) {
       log().warn(
         { code: "SECRET_TOO_SHORT" },
-        `Too short to be redacted in logs (fewer than ${minRedactedLength} characters): ${redaction.shortNames.join(", ")}. Use a longer secret, such as the output of "openssl rand -hex 32".`,
+        `Too short to be redacted in logs (fewer than ${minRedactedLength} characters): ${secrets.shortNames.join(", ")}. Use a longer secret, such as the output of "openssl rand -hex 32".`,
       );
     }
     const problem = secret.problem(bindings);
@@ -47,32 +46,32 @@ export class StartupReport {
     }
     if (!announce) return;
     if (secret.isOff) {
-      log().info("The endpoints are open to everyone, as { secret: false } sets it.");
+      log().info("The endpoints are open to everyone, because { secret: false } is set.");
       return;
     }
     if (secret.isSet(bindings)) {
-      log().info("A webhook secret is set: only deliveries that carry it are accepted.");
+      log().info("A webhook secret is set. Deliveries without it are refused.");
       return;
     }
     log().warn(
-      "No webhook secret is set: the endpoints are open to everyone. To close them, set WEBHOOK_SECRET (in a Space: Settings, Variables and secrets) or pass { secret }, and give the same secret to the webhook on the Hub.",
+      "No webhook secret is set: the endpoints are open to everyone. Set WEBHOOK_SECRET (in a Space: Settings, Variables and secrets) or pass { secret }, and set the same secret on the webhook.",
     );
   }
 
-  /** Says of an endpoint that comes later what would have been said of it at the start. */
+  /** Logs the warnings of an endpoint that is added after the report. */
   added(endpoint: Endpoint): void {
-    if (this.#told) this.#logWarnings(endpoint);
+    if (this.#logged) this.#logWarnings(endpoint);
   }
 
   /**
-   * Notes a call of `webhook` without a handler: a mistake, unless its result is applied as a decorator. Returns the
-   * function to call then.
+   * Expects the result of a `webhook` call without a handler to be applied as a decorator: otherwise it is a mistake.
+   * Returns the function to call then.
    */
   expectMethod(call: string): () => void {
     const expected = { call };
     this.#unapplied.add(expected);
-    // A decorator is applied while its class is defined, which is over when the microtask runs.
-    if (this.#told) queueMicrotask(() => this.#unapplied.has(expected) && this.#warnUnapplied(call));
+    // Decorators are applied before the microtask runs: while their class is defined.
+    if (this.#logged) queueMicrotask(() => this.#unapplied.has(expected) && this.#warnUnapplied(call));
     return () => void this.#unapplied.delete(expected);
   }
 
@@ -80,7 +79,7 @@ export class StartupReport {
     this.#options
       .log()
       .warn(
-        `${call} has no handler and registers no endpoint. Pass the handler as the last argument, or write the call as a decorator above a method.`,
+        `${call} has no handler, so it registers no endpoint. Pass the handler as the last argument, or write the call as a decorator above a method.`,
       );
   }
 

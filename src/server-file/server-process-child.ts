@@ -1,5 +1,5 @@
 /** The child process in which a server file runs, started by `server-process.ts`. */
-import { throughDoor } from "../receiver/owner.ts";
+import { deliveryOnlyUrl } from "../receiver/launch-options.ts";
 import { type ServerDetails, serverDetails } from "../receiver/server-details.ts";
 import type { WebhooksServer } from "../receiver/webhooks-server.ts";
 import { ServerFileLoader } from "./load.ts";
@@ -54,7 +54,7 @@ async function run(received: Command): Promise<void> {
       port: 0,
       host: "127.0.0.1",
       tunnel: false,
-      publicUrl: throughDoor(() => publicUrl),
+      publicUrl: deliveryOnlyUrl(() => publicUrl),
       announce: false,
       shutdownGrace,
     });

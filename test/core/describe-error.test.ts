@@ -3,7 +3,7 @@ import { describeError, toError } from "../../src/core/describe-error.ts";
 import { HubError, WebhookError } from "../../src/core/errors.ts";
 import { readField } from "../../src/core/read-field.ts";
 import { isNonRetriable, retryTimeOf } from "../../src/receiver/handler-errors.ts";
-import { uninspectable } from "../support/uninspectable.ts";
+import { hostileValues } from "../support/hostile-values.ts";
 
 describe("The description of a thrown value", () => {
   test("holds name, message, code, stack and causes of an error", () => {
@@ -52,7 +52,7 @@ test("A thrown error stays the same, and what is none becomes one with its descr
   expect(toError("no GPU")).toEqual(new Error("no GPU"));
 });
 
-describe.each(Object.entries(uninspectable()))("%s", (_what, thrown) => {
+describe.each(Object.entries(hostileValues()))("%s", (_what, thrown) => {
   test("is described as plain data", () => {
     const described = describeError(thrown);
     expect(described).toEqual({ ...described, name: expect.any(String), message: expect.any(String) });

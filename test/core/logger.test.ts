@@ -2,9 +2,9 @@ import { pino } from "pino";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createRedactingLogger, createSafeLogger, type Logger } from "../../src/core/logger.ts";
 import { Redaction } from "../../src/core/redaction.ts";
-import { createConsoleLogger } from "../../src/receiver/console-logger.ts";
+import { createConsoleLogger } from "../../src/receiver/server-logger.ts";
+import { hostileValues } from "../support/hostile-values.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
-import { uninspectable } from "../support/uninspectable.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -47,14 +47,14 @@ describe("A safe logger", () => {
     expect(memory.lines[0]?.err).toBe(err);
   });
 
-  test.each(Object.entries(uninspectable()))("has pino write a line about %s, with its other fields", (_what, err) => {
+  test.each(Object.entries(hostileValues()))("has pino write a line about %s, with its other fields", (_what, err) => {
     const { lines, logger } = createPino();
     logger.error({ err, endpoint: "retrain" }, "failed");
     expect(lines).toEqual([expect.objectContaining({ level: 50, msg: "failed", endpoint: "retrain" })]);
     expect(lines[0]).toHaveProperty("err");
   });
 
-  test.each(Object.entries(uninspectable()))("has the console write a line about %s", (_what, err) => {
+  test.each(Object.entries(hostileValues()))("has the console write a line about %s", (_what, err) => {
     const onConsole = vi.spyOn(console, "error").mockImplementation(() => {});
     createSafeLogger(createConsoleLogger()).error({ err, endpoint: "retrain" }, "failed");
     expect(onConsole).toHaveBeenCalledOnce();
@@ -63,7 +63,7 @@ describe("A safe logger", () => {
 
   test("writes fields that resist inspection as a note, also where all of them do", () => {
     const { lines, logger } = createPino();
-    const { "a revoked proxy": revoked } = uninspectable();
+    const { "a revoked proxy": revoked } = hostileValues();
     if (typeof revoked !== "object" || revoked === null) throw new Error("A proxy is an object.");
     logger.error({ err: revoked, job: Object.defineProperty({}, "id", { get: raise, enumerable: true }) }, "failed");
     logger.error(revoked, "failed again");

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Redaction } from "../../src/core/redaction.ts";
 import { holdsSecret } from "../faults/leak.ts";
-import { tellingErrors } from "../support/telling-errors.ts";
-import { uninspectable } from "../support/uninspectable.ts";
+import { errorsWithSecret } from "../support/errors-with-secrets.ts";
+import { hostileValues } from "../support/hostile-values.ts";
 
 const secret = 'Planted "5ecret!" & \\more';
 const strict = encodeURIComponent(secret).replaceAll("!", "%21");
@@ -137,7 +137,7 @@ describe("A redacted value", () => {
     expect(redactionOf(secret).value(fields)).toBe(fields);
   });
 
-  test.each(Object.entries(tellingErrors(secret)))("has no secret that is in %s", (_where, thrown) => {
+  test.each(Object.entries(errorsWithSecret(secret)))("has no secret that is in %s", (_where, thrown) => {
     const fields = { endpoint: "retrain", err: thrown };
     expect(holdsSecret(redactionOf(secret).value(fields), secret)).toBe(false);
     // What was given is the handler's, which may go on with it.
@@ -165,7 +165,7 @@ describe("A redacted value", () => {
     expect(copy).toEqual({ secret: "[redacted]", self: copy });
   });
 
-  test.each(Object.entries(uninspectable()))("does not fail on %s", (_what, thrown) => {
+  test.each(Object.entries(hostileValues()))("does not fail on %s", (_what, thrown) => {
     expect(() => redactionOf(secret).value({ err: thrown, secret })).not.toThrow();
   });
 });

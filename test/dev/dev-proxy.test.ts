@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";
 import { freePort } from "../support/free-port.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
-import { watchTimers } from "../support/watched-timers.ts";
+import { watchTimers } from "../support/watch-timers.ts";
 import { openDoor, openDoorTo, post, probe, recorder, startServer } from "./open-proxy.ts";
 
 const secret = "Planted-5ecret-60ad2c";
@@ -344,7 +344,7 @@ describe("The front door", () => {
       socket.close();
     }
     expect(requests).toEqual([]);
-    expect(problems).toEqual(new Array(2).fill(`400: broken HTTP request refused (${reason}).`));
+    expect(problems).toEqual(new Array(2).fill(`400: malformed HTTP request refused (${reason}).`));
   });
 
   test("ends a connection on which too many requests wait for their answers", async () => {

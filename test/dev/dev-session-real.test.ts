@@ -11,7 +11,7 @@ import { startDev } from "../../src/dev/dev-session.ts";
 import { LocalHub } from "../../src/local-hub.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { freePort } from "../support/free-port.ts";
-import { isRunning } from "../support/running-process.ts";
+import { isRunning } from "../support/is-running.ts";
 import { openProject, optionsIn, secret, serverFile, startIn, stateOf, watchingFile } from "./dev-project.ts";
 import { openFailingHub } from "./failing-hub.ts";
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { formatDuration } from "../../src/core/duration.ts";
 import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
-import { defaultLimits } from "../../src/receiver/node/connection-limits.ts";
+import { defaultLimits } from "../../src/receiver/node/connection.ts";
 
 const root = new URL("../../", import.meta.url);
 
@@ -32,5 +32,5 @@ test("The docs show the default limits of a launched server", () => {
   const rows = new Map(tableIn("docs/security.md", "option").map(([option = "", value]) => [option, value]));
   expect(rows.get("`maxConnections`")).toBe(defaultLimits.maxConnections.toLocaleString("en-US"));
   expect(rows.get("`maxRequestsPerSocket`")).toBe(defaultLimits.maxRequestsPerSocket.toLocaleString("en-US"));
-  expect(rows.get("`timeouts.write`")).toBe(formatDuration(defaultLimits.writeMs));
+  expect(rows.get("`timeouts.write`")).toBe(formatDuration(defaultLimits.writeTimeoutMs));
 });

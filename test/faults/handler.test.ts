@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Handler, WebhookError } from "../../src/index.ts";
+import { hostileValues } from "../support/hostile-values.ts";
 import { shortenProbes } from "../support/shorten-probes.ts";
-import { uninspectable } from "../support/uninspectable.ts";
 import { inner } from "./declared-endpoints.ts";
 import { createFaultyProcess } from "./faulty-process.ts";
 import { type LocalReceiver, openReceiver } from "./receiver.ts";
@@ -285,7 +285,7 @@ describe("A handler that leaves a rejection behind", () => {
 });
 
 describe("A thrown value that cannot be inspected", () => {
-  const values = Object.keys(uninspectable());
+  const values = Object.keys(hostileValues());
   const request = (endpoint: string, body: string) => ({ path: `/webhooks/${endpoint}`, body });
 
   test("R7: is answered 500 at once and logged where the handler rejects with it", async () => {

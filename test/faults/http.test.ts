@@ -5,7 +5,7 @@ import { countRows } from "./rows.ts";
 
 countRows("http");
 
-const broken = { msg: "broken HTTP request refused" };
+const broken = { msg: "malformed HTTP request refused" };
 const brokenParse = { ...broken, status: 400, code: /^HPE_/ };
 const brokenBody = { code: "BODY_INCOMPLETE", status: 400 };
 

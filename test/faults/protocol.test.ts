@@ -13,7 +13,7 @@ import { countRows, inOwnProcess, noteNotTried } from "./rows.ts";
 
 countRows("protocol");
 
-const broken = { level: "warn", msg: "broken HTTP request refused", status: 400 };
+const broken = { level: "warn", msg: "malformed HTTP request refused", status: 400 };
 const succeeded = { status: 200, told: { msg: "delivery succeeded" } };
 
 /** A session of `dev` in a process of its own. */
@@ -94,7 +94,7 @@ describe("Pipelined pages that are not read", () => {
         socket.send(receiver.delivery({ path: "/webhooks/large" }));
         return undefined;
       },
-      { told: { level: "warn", msg: "connection closed: the client does not read its answer" } },
+      { told: { level: "warn", msg: "connection closed: the client does not read the response" } },
     );
   });
 

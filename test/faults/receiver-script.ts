@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { WebhooksServer } from "../../src/index.ts";
-import { tellingErrors } from "../support/telling-errors.ts";
-import { uninspectable } from "../support/uninspectable.ts";
+import { errorsWithSecret } from "../support/errors-with-secrets.ts";
+import { hostileValues } from "../support/hostile-values.ts";
 
 /* A receiver as a user would write one, for the tests that need a process of its own. */
 
@@ -40,32 +40,32 @@ server.webhook("leaves-rejection-of-nothing", () => {
 });
 
 server.webhook("rejects", { schema: null }, async (_payload, { delivery }) => {
-  throw uninspectable()[delivery.body];
+  throw hostileValues()[delivery.body];
 });
 
 server.webhook("resolves", { schema: null }, async (_payload, { delivery }) => {
-  return uninspectable()[delivery.body];
+  return hostileValues()[delivery.body];
 });
 
 server.webhook("leaves-behind", { schema: null }, (_payload, { delivery }) => {
-  void Promise.reject(uninspectable()[delivery.body]);
+  void Promise.reject(hostileValues()[delivery.body]);
   return { left: "behind" };
 });
 
-const telling = tellingErrors(process.env.WEBHOOK_SECRET ?? "");
+const errors = errorsWithSecret(process.env.WEBHOOK_SECRET ?? "");
 
 server.webhook("tells-secret", { schema: null }, async (_payload, { delivery, log }) => {
-  log.info({ thrown: telling[delivery.body] }, `The secret is ${process.env.WEBHOOK_SECRET}.`);
-  throw telling[delivery.body];
+  log.info({ thrown: errors[delivery.body] }, `The secret is ${process.env.WEBHOOK_SECRET}.`);
+  throw errors[delivery.body];
 });
 
 if (process.env.INBOX_URL !== undefined) {
   const options = { background: true, attempts: 3, backoff: { first: 1 }, schema: null } as const;
   server.webhook("tells-secret-later", { ...options, attempts: 1 }, async (_payload, { delivery }) => {
-    throw telling[delivery.body];
+    throw errors[delivery.body];
   });
   server.webhook("background", options, async (_payload, { delivery }) => {
-    throw uninspectable()[delivery.body];
+    throw hostileValues()[delivery.body];
   });
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { startCommand } from "../cli/command-process.ts";
 import { inboxFile } from "../inbox/open-file.ts";
+import { errorsWithSecret } from "../support/errors-with-secrets.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
-import { tellingErrors } from "../support/telling-errors.ts";
 import { createFaultyProcess } from "./faulty-process.ts";
 import { holdsSecret } from "./leak.ts";
 import { packageEnvironment } from "./on-built-package.ts";
@@ -96,7 +96,7 @@ describe("The secret itself", () => {
 
 describe("An error of a handler that holds a secret", () => {
   const failed = { status: 500, code: "HANDLER_FAILED", told: { code: "HANDLER_FAILED", status: 500 } } as const;
-  const thrown = Object.entries(tellingErrors(secret)).map(([where, error]) => ({ where, error }));
+  const thrown = Object.entries(errorsWithSecret(secret)).map(([where, error]) => ({ where, error }));
 
   test.each(thrown)("S10: in $where is redacted for a logger of the user's own", async ({ error }) => {
     const receiver = await openReceiver({

@@ -159,7 +159,10 @@ describe.each([
         expect(await send(server, { path, headers: { "content-encoding": encoding }, chunks: [encode("{}")] })).toEqual(
           {
             status: 415,
-            body: { error: "Content-Encoding is not supported: send the body as it is.", code: "ENCODING_UNSUPPORTED" },
+            body: {
+              error: "Content-Encoding is not supported. Send the body uncompressed.",
+              code: "ENCODING_UNSUPPORTED",
+            },
           },
         );
       }

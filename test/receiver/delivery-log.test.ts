@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
-import { createMemoryLogger } from "../support/memory-logger.ts";
+import { createMemoryLogger, type MemoryLogger } from "../support/memory-logger.ts";
 import { describeOverBothTransports } from "../support/transport.ts";
 
 /** A receiver whose log holds nothing yet but what is to be looked at. */
@@ -98,6 +98,11 @@ describeOverBothTransports("The one log line of a delivery", (send) => {
   });
 });
 
+/** The logged values of payloads that this release does not know. */
+function unknownValues({ lines }: MemoryLogger): unknown[] {
+  return lines.filter((line) => "unknown" in line).map(({ unknown }) => unknown);
+}
+
 describe("A log", () => {
   test("holds neither the right secret nor a wrong one, nor the payload", async () => {
     const { server, logger } = createLogged();
@@ -120,12 +125,11 @@ describe("A log", () => {
     };
     await server.fetch(delivery("retrain", payload));
     await server.fetch(delivery("retrain", payload));
-    const told = logger.lines.map(({ msg }) => msg).filter((msg) => msg.startsWith("The Hub sent something new"));
-    expect(told).toEqual([
-      "The Hub sent something new, which is passed on as it is: scope repo.seals.",
-      "The Hub sent something new, which is passed on as it is: action archive.",
-      "The Hub sent something new, which is passed on as it is: repository type scroll.",
-      "The Hub sent something new, which is passed on as it is: payload version 4.",
+    expect(unknownValues(logger)).toEqual([
+      "scope repo.seals",
+      "action archive",
+      "repository type scroll",
+      "payload version 4",
     ]);
   });
 
@@ -138,15 +142,14 @@ describe("A log", () => {
     const { server, logger } = createLogged();
     server.webhook("retrain", () => "done");
     await server.fetch(delivery("retrain", { ...webhookPayload("repo"), ...change }));
-    const told = logger.lines.map(({ msg }) => msg).filter((msg) => msg.startsWith("The Hub sent something new"));
-    expect(told).toEqual([`The Hub sent something new, which is passed on as it is: ${name}.`]);
+    expect(unknownValues(logger)).toEqual([name]);
   });
 
   test("says nothing of the names that are known", async () => {
     const { server, logger } = createLogged();
     server.webhook("retrain", () => "done");
     await server.fetch(delivery("retrain"));
-    expect(logger.text()).not.toContain("something new");
+    expect(unknownValues(logger)).toEqual([]);
   });
 
   test("is not flooded by a sender who makes up ever new names", async () => {
@@ -155,6 +158,6 @@ describe("A log", () => {
     for (let number = 0; number < 150; number += 1) {
       await server.receive({ ...webhookPayload("repo"), event: { action: "update", scope: `repo.${number}` } });
     }
-    expect(logger.lines.filter(({ msg }) => msg.startsWith("The Hub sent something new"))).toHaveLength(100);
+    expect(unknownValues(logger)).toHaveLength(100);
   });
 });

@@ -120,7 +120,7 @@ describeOverBothTransports("An endpoint with a schema of its own", (send) => {
     const response = await send(server, post("1", json));
     expect([response.status, await response.json()]).toEqual([
       500,
-      { error: "Something went wrong in the receiver; its log says what.", code: "INTERNAL" },
+      { error: "Internal error of the receiver. See its log.", code: "INTERNAL" },
     ]);
     expect(logger.lines).toContainEqual(
       expect.objectContaining({ level: "error", endpoint: "inbox", err: new Error("the schema is broken") }),

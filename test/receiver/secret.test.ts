@@ -337,7 +337,7 @@ describe("What is told of the secret, once, with the first request or at the sta
     await server.fetch(delivery({}));
     await server.ready();
     expect(logger.lines.filter(({ msg }) => msg.includes("secret is set"))).toEqual([
-      { level: "info", msg: "A webhook secret is set: only deliveries that carry it are accepted." },
+      { level: "info", msg: "A webhook secret is set. Deliveries without it are refused." },
     ]);
     expect(warnings().filter((msg) => msg.includes("secret is set"))).toEqual([]);
     expect(logger.text()).not.toContain("s3cret");
@@ -348,7 +348,9 @@ describe("What is told of the secret, once, with the first request or at the sta
     await server.ready();
     await server.fetch(delivery({}));
     await server.ready();
-    expect(warnings()).toEqual([expect.stringMatching(/open to everyone.*WEBHOOK_SECRET.*\{ secret \}.*on the Hub/)]);
+    expect(warnings()).toEqual([
+      expect.stringMatching(/open to everyone.*WEBHOOK_SECRET.*\{ secret \}.*on the webhook/),
+    ]);
   });
 
   test.each([

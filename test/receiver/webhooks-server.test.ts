@@ -153,7 +153,7 @@ describeOverBothTransports("The other paths of a server", (send) => {
     const response = await send(server, get("/broken"));
     expect([response.status, await response.json()]).toEqual([
       500,
-      { error: "Something went wrong in the receiver; its log says what.", code: "INTERNAL" },
+      { error: "Internal error of the receiver. See its log.", code: "INTERNAL" },
     ]);
     expect(logger.lines).toContainEqual({ level: "error", msg: "A page or a route of your own failed.", err: thrown });
   });

@@ -110,7 +110,7 @@ describe.concurrent("The failure of a server file", () => {
 
   test("contains the error of the package, and the line that caused it", async () => {
     const refused = await loadBrokenFiles({ "server.ts": `${head}\nserver.webhook("a b?c", () => {});` });
-    expect(refused.message).toMatch(/Endpoint name "a b\?c" cannot be part of a URL.*\(.*\/server\.ts:4:8\)$/);
+    expect(refused.message).toMatch(/Invalid endpoint name "a b\?c"\..*\(.*\/server\.ts:4:8\)$/);
     expect(refused.stderr).toBe("");
   });
 

@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import * as z from "zod";
 import { describeServerFile, ServerProcess, type ServerProcessOptions } from "../../src/server-file/server-process.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { isRunning } from "../support/is-running.ts";
 import { makeProject, type Project } from "../support/project-folder.ts";
-import { isRunning } from "../support/running-process.ts";
-import { watchTimers } from "../support/watched-timers.ts";
+import { watchTimers } from "../support/watch-timers.ts";
 
 const launched = { port: 7860, url: "http://localhost:7860", publicUrl: "https://quiet-owl-12.loca.lt" };
 

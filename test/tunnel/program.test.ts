@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openProbedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
-import { watchTimers } from "../support/watched-timers.ts";
+import { watchTimers } from "../support/watch-timers.ts";
 import { type FakeProgram, installProgram } from "./fake-program.ts";
 import { startLocalServer } from "./local-server.ts";
 import { createManualClock } from "./manual-clock.ts";

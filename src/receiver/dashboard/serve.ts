@@ -1,8 +1,7 @@
 import type { Context, Hono } from "hono";
 import { WebhookError } from "../../core/errors.ts";
 import { answerError } from "../answer.ts";
-import { RoutedRequest } from "../delivery-request.ts";
-import { isFromOtherSite } from "../other-site.ts";
+import { isCrossSite, RoutedRequest } from "../delivery-request.ts";
 import type { Dashboard } from "./dashboard.ts";
 import type { DashboardSource } from "./source.ts";
 
@@ -67,7 +66,7 @@ export function serveDashboard(app: Hono, source: DashboardSource): void {
  */
 function foreignReplay(context: Context): WebhookError | undefined {
   if (context.req.method !== "POST") return undefined;
-  if (isFromOtherSite(new RoutedRequest(context))) {
+  if (isCrossSite(new RoutedRequest(context))) {
     return new WebhookError("A replay is asked for on the dashboard itself, and not by the page of another site.", {
       code: "CROSS_SITE_REFUSED",
       status: 403,

@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import { copyButton } from "../../console/copy-button.ts";
 import type { Markup } from "../../console/markup.ts";
-import { webhookSettingsPage } from "../hub-pages.ts";
+import { webhookSettingsUrl } from "../delivery-request.ts";
 import { pageAddress } from "./address.ts";
 import { externalLink } from "./external-link.ts";
 import { firstDeliveryCommand } from "./first-delivery.ts";
@@ -15,7 +15,7 @@ export function nextSteps(info: LandingInfo): Markup {
         ${stepNumber()}
         <h3>Register a webhook on the Hub</h3>
         <p>
-          Open ${externalLink(webhookSettingsPage, "the webhook settings of the Hub")}, choose what
+          Open ${externalLink(webhookSettingsUrl, "the webhook settings of the Hub")}, choose what
           to watch and paste the URL of an endpoint${info.secretIsSet && ", with the secret that this server asks for"}.
         </p>
       </li>

@@ -1,15 +1,46 @@
-import type { ServerResponse } from "node:http";
+import { once } from "node:events";
+import { IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Exchange } from "./direct-request.ts";
+import type { Exchange } from "./exchange.ts";
 
-/** Requests on one connection that may wait for their answers. Clients that pipeline send a handful. */
+/** Limits on what a client may use by the connections it opens and the responses it does not read. */
+export interface ConnectionLimits {
+  /** Open connections; further ones are closed at once. `Infinity` for no limit. */
+  maxConnections: number;
+  /** Requests on one connection, which is closed after the last one. `Infinity` for no limit. */
+  maxRequestsPerSocket: number;
+  /** How long a response may wait for the client to read. */
+  writeTimeoutMs: number;
+}
+
+/** The limits of a receiver, unless `launch()` sets others. */
+export const defaultLimits: ConnectionLimits = {
+  maxConnections: 2_000,
+  maxRequestsPerSocket: 1_000,
+  writeTimeoutMs: 30_000,
+};
+
+/** Requests on one connection that may wait for their responses. Clients that pipeline send a handful. */
 const maxUnanswered = 16;
+/** Time between two warnings about refused connections. */
+const warningIntervalMs = 60_000;
+/** How long a half-closed client waits before it is sent a probe, and the time between two probes. */
+const defaultProbeMs = 1_000;
+/** How long a reset may take to arrive. On the same machine it arrives at once. */
+const resetMs = 25;
+
+/** Logs a warning for the owner of the server. */
+export type Warn = (fields: object, message: string) => void;
+
+/** The open connections of a server. */
+export type Connections = Map<Duplex, Connection>;
 
 /** An open connection. */
 export class Connection {
   /** The last exchange on it; `undefined` before the first. */
   exchange: Exchange | undefined;
-  /** Answers that were not sent when the next request arrived, oldest first. */
+  /** Responses that were not sent when the next request arrived, oldest first. */
   #pipelined: ServerResponse[] = [];
   readonly #maxRequests: number;
   #requests = 0;
@@ -18,10 +49,10 @@ export class Connection {
     this.#maxRequests = maxRequests;
   }
 
-  /** Notes the next exchange. The answer to the last one that is allowed closes the connection. */
+  /** Adds the next exchange. The response to the last allowed one closes the connection. */
   add(exchange: Exchange): void {
     this.#requests += 1;
-    // By itself, Node announces that and then waits for the client to close.
+    // Node itself only announces the close, and waits for the client to close.
     if (this.#requests >= this.#maxRequests) exchange.outgoing.shouldKeepAlive = false;
     const previous = this.exchange?.outgoing;
     this.exchange = exchange;
@@ -30,7 +61,7 @@ export class Connection {
     else if (this.#pipelined.length > 0) this.#pipelined = [];
   }
 
-  /** Whether as many requests wait for their answers as may. */
+  /** Whether as many requests wait for their responses as may. */
   get isFull(): boolean {
     if (this.#pipelined.length < maxUnanswered) return false;
     this.#pipelined = this.#pipelined.filter(({ writableFinished }) => !writableFinished);
@@ -43,5 +74,92 @@ export class Connection {
   }
 }
 
-/** Every open connection of a server. */
-export type Connections = Map<Duplex, Connection>;
+/** Applies the limits to a server, and tracks its open connections in `connections`. */
+export function limitConnections(
+  server: Server,
+  { connections, limits, warn }: { connections: Connections; limits: ConnectionLimits; warn: Warn },
+): void {
+  server.on("connection", (socket) => {
+    connections.set(socket, new Connection(limits.maxRequestsPerSocket));
+    socket.once("close", () => connections.delete(socket));
+  });
+
+  server.maxConnections = limits.maxConnections;
+  let warnedAt = Number.NEGATIVE_INFINITY;
+  server.on("drop", () => {
+    if (performance.now() - warnedAt < warningIntervalMs) return;
+    warnedAt = performance.now();
+    const { maxConnections } = limits;
+    warn({ maxConnections }, "connections refused: maxConnections are open");
+  });
+
+  // 0 means no limit.
+  server.maxRequestsPerSocket = Number.isFinite(limits.maxRequestsPerSocket) ? limits.maxRequestsPerSocket : 0;
+
+  server.timeout = limits.writeTimeoutMs;
+  server.on("timeout", (socket: Socket) => {
+    if (socket.writableLength > 0) {
+      warn({ timeoutMs: limits.writeTimeoutMs }, "connection closed: the client does not read the response");
+      socket.destroy();
+    } else if (server.keepAliveTimeout > 0 && connections.get(socket)?.isIdle) {
+      socket.destroy();
+    }
+    // Otherwise a handler is running, or the request is incomplete. Both have their own timeouts.
+  });
+}
+
+/**
+ * Returns the request class of a server that stops reading a connection on which too many requests wait. Node's parser
+ * creates a request for each one in a packet of 64 KiB, even after the connection is closed: 2,000 requests of 32 bytes.
+ * Only CONNECT stops it, so the first request beyond the limit looks like one, and reaches the `connect` listener.
+ */
+export function boundedMessages(connections: Connections): typeof IncomingMessage {
+  return class extends IncomingMessage {
+    // Bun passes more arguments.
+    constructor(...given: [socket: Socket]) {
+      super(...given);
+      if (!connections.get(this.socket)?.isFull) return;
+      // The parser sets both, and then reads them.
+      Object.defineProperty(this, "method", { get: () => "CONNECT", set() {} });
+      Object.defineProperty(this, "upgrade", { get: () => true, set() {} });
+    }
+  };
+}
+
+/**
+ * Answers half-closed clients, which end their side of the connection after the request, as `shutdown(SHUT_WR)` does. They
+ * look like disconnected clients until something is sent to them. While the response takes long, they are sent
+ * `100 Continue`, which HTTP/1.1 clients skip. If the client has disconnected, that resets the connection, which aborts
+ * the request.
+ */
+export function answerHalfClosed(server: Server, connections: Connections, probeMs = defaultProbeMs): void {
+  // A property of Node's server that its types lack.
+  Object.assign(server, { httpAllowHalfOpen: true });
+  server.on("connection", (socket) => {
+    socket.once("end", () => {
+      const probe = () => sendProbe(connections.get(socket)?.exchange?.outgoing);
+      const probing = setInterval(probe, probeMs).unref();
+      socket.once("close", () => clearInterval(probing));
+    });
+  });
+}
+
+/** Whether the client of a request has disconnected, as far as two probes show. Sends nothing unless it is half-closed. */
+export async function hasDisconnected({
+  incoming,
+  outgoing,
+}: Pick<Exchange, "incoming" | "outgoing">): Promise<boolean> {
+  if (!incoming.socket.readableEnded) return outgoing.destroyed;
+  // The first probe causes the reset, the second one fails because of it: Node stops reading after the end.
+  for (let probes = 0; probes < 2 && !outgoing.destroyed; probes += 1) {
+    sendProbe(outgoing);
+    await once(outgoing, "close", { signal: AbortSignal.timeout(resetMs) }).catch(() => {});
+  }
+  return outgoing.destroyed;
+}
+
+function sendProbe(outgoing: ServerResponse | undefined): void {
+  // A response behind another one has no socket yet, and HTTP/1.0 has no interim responses.
+  if (!outgoing?.socket?.writable || outgoing.headersSent || outgoing.req.httpVersionMinor === 0) return;
+  outgoing.writeContinue();
+}

@@ -1,56 +1,50 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { checkAnnounced, decodeText, readIncoming } from "../body.ts";
 import { type DeliveryRequest, webhooksPath } from "../delivery-request.ts";
+import type { Exchange } from "./exchange.ts";
 import { hasDuplicateHeader } from "./request-head.ts";
 
-/** A request of Node's server and the answer to it. */
-export interface Exchange {
-  incoming: IncomingMessage;
-  outgoing: ServerResponse;
-  /** Whether the body was taken out in one go: all of it was there, though Node has not come to its end yet. */
-  bodyIsTaken: boolean;
-}
-
-/** A host and perhaps a port: what is anything else is for the adapter to judge. */
+/** A host with an optional port. Hono's adapter judges other forms. */
 const plainHost = /^[\w.-]+(?::\d+)?$/;
 
-/** The last one that was looked at and found good: it is nearly always the same. */
-let goodHost: string | undefined;
+/** Recognizes deliveries that skip Hono, on one listener. */
+export class DirectRequests {
+  /** The last valid `Host`: nearly all requests have the same one, and parsing it is expensive. */
+  #validHost: string | undefined;
 
-function isHost(host: string | undefined): boolean {
-  if (host === undefined) return false;
-  if (host === goodHost) return true;
-  if (!plainHost.test(host) || !URL.canParse(`http://${host}`)) return false;
-  goodHost = host;
-  return true;
+  /**
+   * Returns a delivery if the request looks like those of the Hub: POST to a path that needs no decoding, without a query.
+   * Others take the way through Hono.
+   */
+  from(exchange: Exchange): DirectRequest | undefined {
+    const { method, url = "", headers, rawHeaders } = exchange.incoming;
+    if (method !== "POST" || !url.startsWith(webhooksPath)) return undefined;
+    // Node keeps only the first of two types.
+    if (!this.#isValidHost(headers.host) || hasDuplicateHeader(rawHeaders, "content-type")) return undefined;
+    return new DirectRequest(exchange, url.slice(webhooksPath.length));
+  }
+
+  #isValidHost(host: string | undefined): boolean {
+    if (host === undefined) return false;
+    if (host === this.#validHost) return true;
+    if (!plainHost.test(host) || !URL.canParse(`http://${host}`)) return false;
+    this.#validHost = host;
+    return true;
+  }
 }
 
 /**
- * A delivery as it comes over a socket of Node. Making a `Request` of it, having it routed and making a `Response` cost as
- * much as all the rest of a delivery, and none of it is asked for in nearly every one.
+ * A delivery from Node's HTTP server. Creating a `Request`, routing it and creating a `Response` would cost as much as the
+ * rest of a delivery, and few handlers need them.
  */
-export class DirectRequest implements DeliveryRequest {
+class DirectRequest implements DeliveryRequest {
   readonly bindings = undefined;
   readonly endpointName: string;
   readonly #exchange: Exchange;
   #headers: Headers | undefined;
   #controller: AbortController | undefined;
 
-  private constructor(exchange: Exchange, endpointName: string) {
+  constructor(exchange: Exchange, endpointName: string) {
     this.#exchange = exchange;
     this.endpointName = endpointName;
-  }
-
-  /**
-   * The request as a delivery, where it looks as those of the Hub do: POST to a path that needs no decoding, without a
-   * query. Whatever else comes is none, and goes the long way.
-   */
-  static from(exchange: Exchange): DirectRequest | undefined {
-    const { method, url = "", headers, rawHeaders } = exchange.incoming;
-    if (method !== "POST" || !url.startsWith(webhooksPath)) return undefined;
-    // Of two types Node keeps the first.
-    if (!isHost(headers.host) || hasDuplicateHeader(rawHeaders, "content-type")) return undefined;
-    return new DirectRequest(exchange, url.slice(webhooksPath.length));
   }
 
   get method(): string {
@@ -79,8 +73,8 @@ export class DirectRequest implements DeliveryRequest {
       this.#controller = controller;
       const { outgoing } = this.#exchange;
       const onClose = () => {
-        if (!outgoing.writableFinished)
-          controller.abort(new Error("The connection ended before the delivery was answered."));
+        if (outgoing.writableFinished) return;
+        controller.abort(new Error("The connection ended before the delivery was answered."));
       };
       if (outgoing.closed) onClose();
       else outgoing.once("close", onClose);
@@ -93,24 +87,7 @@ export class DirectRequest implements DeliveryRequest {
     return (Array.isArray(value) ? value.join(", ") : value) ?? null;
   }
 
-  /**
-   * A body that came in one packet with its headers is taken out of Node's stream as soon as it is in there: the events
-   * of that stream cost more than the checking of a payload.
-   */
-  async readBody(limit: number): Promise<string> {
-    const { incoming } = this.#exchange;
-    const { headers } = incoming;
-    const length = headers["content-length"];
-    checkAnnounced({ encoding: headers["content-encoding"], length }, limit);
-    // By this `handleClientErrors` knows that somebody reads, who finds the reason in `incoming.errored`.
-    incoming.on("error", () => {});
-    // Node's parser goes on from the headers to what came with them. Where it does not, the events tell.
-    await undefined;
-    // A parser that was told to be insecure takes both headers, and then the length is a lie.
-    const isThere = incoming.readableLength === Number(length) && headers["transfer-encoding"] === undefined;
-    if (!isThere || incoming.destroyed) return readIncoming(incoming, limit);
-    this.#exchange.bodyIsTaken = true;
-    const bytes: Uint8Array | null = incoming.read();
-    return bytes ? decodeText(bytes) : "";
+  readBody(limit: number): Promise<string> {
+    return this.#exchange.readBody(limit);
   }
 }

@@ -1,85 +1,68 @@
-import { toMilliseconds } from "../../core/duration.ts";
-import { readEnvironment } from "../../core/environment.ts";
 import type { Logger } from "../../core/logger.ts";
 import { isLoopbackHost } from "../../core/loopback.ts";
-import { checkCount, checkPort, optionError } from "../../core/option-error.ts";
-import { readBaseUrl } from "../../core/urls.ts";
+import type { Inbox } from "../../inbox/inbox.ts";
 import { dashboardPath } from "../dashboard/serve.ts";
-import { webhooksPath } from "../delivery-request.ts";
-import { webhookSettingsPage } from "../hub-pages.ts";
+import { webhookSettingsUrl, webhooksPath } from "../delivery-request.ts";
+import type { EndpointRegistry } from "../endpoint-registry.ts";
 import type { LaunchedServer, LaunchOptions } from "../launch-options.ts";
 import type { OwnerCheck } from "../owner.ts";
 import { readSpace } from "../runtime.ts";
 import type { SecretCheck } from "../secret.ts";
-import { type ConnectionLimits, defaultLimits } from "./connection-limits.ts";
-import { type ListenOptions, type ListenTimeouts, listen } from "./listen.ts";
-import { loadPages } from "./load-pages.ts";
-import type { PublicDoor } from "./public-door.ts";
-import { adviseInSpace, type SpaceAdviceOptions } from "./space-advice.ts";
-import { readTunnelSetting } from "./tunnel-setting.ts";
+import { isInboxOnDisk, reachableHost, readLaunchSettings } from "./launch-settings.ts";
+import { type ListenOptions, listen } from "./listen.ts";
+import type { TunnelListener } from "./tunnel-listener.ts";
 
-/** What a launch needs to know of the server. */
+/** What a launch needs of the server. */
 export interface LaunchTarget extends Pick<ListenOptions, "fetch" | "deliver"> {
-  endpointNames: () => readonly string[];
+  endpoints: EndpointRegistry;
+  /** The inbox in the options of the server. */
+  inbox: string | Inbox | undefined;
   secret: SecretCheck;
-  /** Who may open the dashboard; `undefined` where there is nothing to show on it. */
-  dashboard: () => OwnerCheck | undefined;
-  /** What it has in the background, for a word on the disk of a Space. */
-  background: () => Pick<SpaceAdviceOptions, "inbox" | "hasBackgroundEndpoints">;
-  /** Says, once, which settings look wrong and, where it is announced, whether a secret is asked for. */
-  tell: (options: { announce: boolean }) => void;
+  owner: OwnerCheck;
+  /** Logs, once, the configuration warnings, and with `announce` whether a secret is set. */
+  report: (options: { announce: boolean }) => void;
   log: () => Logger;
-  /** Where what is refused before it is a request is logged. */
+  /** Logs connections and requests that are refused before they reach the server. */
   refusals: Logger;
 }
 
-/** A launched server, with the way to end it. */
+/** A launched server that can be closed. */
 export interface Launch extends LaunchedServer {
-  /** Closes the tunnel and the socket. Returns whether all requests in work were finished in time. */
+  /** Closes the tunnel and the socket. Returns whether all requests in progress finished in time. */
   close(): Promise<boolean>;
 }
 
 /**
- * Makes a server reachable: listens, opens the tunnel, says where it is.
+ * Listens, opens the tunnel, and logs where the server is reachable.
  *
  * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `TUNNEL_FAILED`, `OPTION_INVALID`.
  */
 export async function launch(target: LaunchTarget, options: LaunchOptions): Promise<Launch> {
   const space = readSpace();
-  const given = givenPublicUrl(options.publicUrl);
-  const host = options.host ?? readEnvironment("HOST") ?? (space ? "0.0.0.0" : "127.0.0.1");
-  const graceMs = toMilliseconds(options.shutdownGrace ?? "30s", "shutdownGrace");
-  const wanted = options.tunnel ?? readTunnelSetting();
-  const listener = await listen({
-    fetch: target.fetch,
-    deliver: target.deliver,
-    host,
-    port: options.port === undefined ? environmentPort() : checkPort(options.port),
-    timeouts: listenTimeouts(options.timeouts ?? {}),
-    limits: connectionLimits(options),
-    log: () => target.refusals,
-  });
-  loadPages();
+  const { host, port, graceMs, timeouts, limits, tunnel, configuredUrl } = readLaunchSettings(options, space);
+  const { fetch, deliver } = target;
+  const listener = await listen({ fetch, deliver, host, port, timeouts, limits, log: () => target.refusals });
+  preloadPages();
   const url = `http://${reachableHost(host)}:${listener.port}`;
-  let door: PublicDoor | undefined;
-  if (wanted) {
-    const { openPublicDoor } = await import("./public-door.ts");
-    const tunnel = wanted === true ? {} : wanted;
+  let tunnelListener: TunnelListener | undefined;
+  if (tunnel) {
+    const { openTunnelListener } = await import("./tunnel-listener.ts");
     try {
-      door = await openPublicDoor({ ...target, tunnel, graceMs, serverPort: listener.port });
+      tunnelListener = await openTunnelListener({ ...target, tunnel, graceMs, serverPort: listener.port });
     } catch (error) {
       await listener.close(graceMs);
       throw error;
     }
   }
-  const publicUrl = () => given() ?? space?.url ?? door?.url ?? url;
+  const publicUrl = () => configuredUrl() ?? space?.url ?? tunnelListener?.url ?? url;
   const announce = options.announce ?? true;
-  target.tell({ announce });
+  target.report({ announce });
   if (announce) {
-    const isForMachineOnly = publicUrl() === url && isLoopbackHost(reachableHost(host));
-    sayReady(target, { publicUrl: publicUrl(), isForMachineOnly });
-    sayDashboard(target, space?.url ?? url);
-    if (space) adviseInSpace({ ...target.background(), log: target.log });
+    const isLocalOnly = publicUrl() === url && isLoopbackHost(reachableHost(host));
+    logReady(target, { publicUrl: publicUrl(), isLocalOnly });
+    // Not the address of the tunnel, which serves webhooks only.
+    logDashboard(target, space?.url ?? url);
+    if (space) logSpaceAdvice(target);
   }
   return {
     port: listener.port,
@@ -88,100 +71,72 @@ export async function launch(target: LaunchTarget, options: LaunchOptions): Prom
       return publicUrl();
     },
     async close() {
-      const [complete] = await Promise.all([listener.close(graceMs), door?.close()]);
+      const [complete] = await Promise.all([listener.close(graceMs), tunnelListener?.close()]);
       return complete;
     },
   };
 }
 
-/** Without a trailing slash. Checked at the start, where a mistake is still easy to mend. */
-function givenPublicUrl(option: LaunchOptions["publicUrl"]): () => string | undefined {
-  if (typeof option === "function") return option;
-  const address = option ?? readEnvironment("PUBLIC_URL");
-  if (address === undefined) return () => undefined;
-  const base = readBaseUrl(address);
-  if (base === undefined) {
-    throw optionError(
-      'The public address (option "publicUrl" or PUBLIC_URL) is not usable: give an http or https address without user name, password, query and fragment, such as https://bot.example.com.',
-    );
+/**
+ * Loads the pages in the background. Node 22 caches a failed import: a page first opened while the process is out of file
+ * descriptors would fail until the next restart.
+ */
+function preloadPages(): void {
+  for (const load of [
+    () => import("../landing/page.ts"),
+    () => import("../landing/gather-info.ts"),
+    () => import("../dashboard/dashboard.ts"),
+    () => import("../../console/error-page.ts"),
+  ]) {
+    // A request for the page reports the error.
+    load().catch(() => {});
   }
-  return () => base;
 }
 
-function sayReady(
-  { endpointNames, log }: LaunchTarget,
-  { publicUrl, isForMachineOnly }: { publicUrl: string; isForMachineOnly: boolean },
+function logReady(
+  { endpoints, log }: LaunchTarget,
+  { publicUrl, isLocalOnly }: { publicUrl: string; isLocalOnly: boolean },
 ): void {
-  const endpoints = endpointNames().map((name) => `POST ${publicUrl}${webhooksPath}${name}`);
-  if (endpoints.length === 0) {
+  const urls = endpoints.names.map((name) => `POST ${publicUrl}${webhooksPath}${name}`);
+  if (urls.length === 0) {
     log().warn(
       { url: publicUrl },
-      "The server listens, but no endpoint is registered yet: webhook(name, handler) does it; without a handler it is a decorator.",
+      "The server is listening, but has no endpoints. Register one with server.webhook(name, handler).",
     );
-  } else if (isForMachineOnly) {
+  } else if (isLocalOnly) {
     log().info(
-      { endpoints },
-      "Ready on this machine. The Hub cannot reach this address: try it with `npx hub-webhooks dev`, open a tunnel (TUNNEL=1), or set PUBLIC_URL to the address that leads here",
+      { endpoints: urls },
+      "Ready on this machine. The Hub cannot reach this address. Test with `npx hub-webhooks dev`, open a tunnel (TUNNEL=1), or set PUBLIC_URL to the public address of this server.",
     );
   } else {
-    log().info({ endpoints, register: webhookSettingsPage }, "Ready: give the Hub the address of an endpoint");
+    log().info({ endpoints: urls, register: webhookSettingsUrl }, "Ready. Register the URL of an endpoint on the Hub.");
   }
 }
 
-/** Not through the tunnel: that leads to the webhooks alone. */
-function sayDashboard({ dashboard, log }: LaunchTarget, url: string): void {
-  const owner = dashboard();
-  if (!owner) return;
+function logDashboard({ endpoints, owner, log }: LaunchTarget, url: string): void {
+  if (endpoints.backgroundNames.length === 0) return;
+  const dashboard = `${url}${dashboardPath}`;
   if (owner.hasToken()) {
-    log().info(
-      { dashboard: `${url}${dashboardPath}` },
-      "The dashboard is open to its owner: any user name, and what DASHBOARD_TOKEN holds as the password",
-    );
+    log().info({ dashboard }, "Open the dashboard with DASHBOARD_TOKEN as the password and any user name.");
   } else if (owner.isClosed()) {
     log().warn(
-      "The dashboard is closed, since a public address leads to this server: set DASHBOARD_TOKEN to open it (in a Space: Settings, Variables and secrets).",
+      "The dashboard is closed, because the server has a public address. Set DASHBOARD_TOKEN to open it (in a Space: Settings, Variables and secrets).",
     );
   } else {
     log().info(
-      { dashboard: `${url}${dashboardPath}` },
-      "The dashboard is open to a browser on this machine; set DASHBOARD_TOKEN to open it from elsewhere",
+      { dashboard },
+      "Open the dashboard in a browser on this machine. Set DASHBOARD_TOKEN to open it from elsewhere.",
     );
   }
 }
 
-function environmentPort(): number {
-  const text = readEnvironment("PORT") ?? "7860";
-  return checkPort(text.trim() === "" ? Number.NaN : Number(text), { variable: "PORT", value: text });
-}
-
-/** The Hub gives up after 30 seconds, so no delivery takes longer. */
-function listenTimeouts({ headers, request, keepAlive }: NonNullable<LaunchOptions["timeouts"]>): ListenTimeouts {
-  const requestMs = toMilliseconds(request ?? "30s", "timeouts.request");
-  const headersMs = toMilliseconds(headers ?? Math.min(15_000, requestMs), "timeouts.headers");
-  if (headersMs > requestMs) {
-    throw optionError(
-      `Option "timeouts.headers" is ${headersMs} ms, longer than "timeouts.request" (${requestMs} ms): headers are part of a request. Raise "timeouts.request" or lower "timeouts.headers".`,
-    );
-  }
-  return { headersMs, requestMs, keepAliveMs: toMilliseconds(keepAlive ?? "10s", "timeouts.keepAlive") };
-}
-
-function connectionLimits({ maxConnections, maxRequestsPerSocket, timeouts }: LaunchOptions): ConnectionLimits {
-  return {
-    maxConnections: checkCount(maxConnections ?? defaultLimits.maxConnections, "maxConnections", {
-      allowsInfinity: true,
-    }),
-    maxRequestsPerSocket: checkCount(
-      maxRequestsPerSocket ?? defaultLimits.maxRequestsPerSocket,
-      "maxRequestsPerSocket",
-      { allowsInfinity: true },
-    ),
-    writeMs: toMilliseconds(timeouts?.write ?? defaultLimits.writeMs, "timeouts.write"),
-  };
-}
-
-/** What listens on every address is reached at this machine's own. */
-function reachableHost(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "localhost";
-  return host.includes(":") ? `[${host}]` : host;
+/** What the Hub's documentation of Spaces means for a receiver. */
+function logSpaceAdvice({ endpoints, inbox, log }: LaunchTarget): void {
+  log().info(
+    "The Hub can only deliver to a public or protected Space. On free hardware (cpu-basic), a Space sleeps after 48 hours without a request. To avoid delays, request /health regularly or choose other hardware.",
+  );
+  if (endpoints.backgroundNames.length === 0 || !isInboxOnDisk(inbox)) return;
+  log().warn(
+    "The inbox is on the disk of this Space, which every restart erases, including queued deliveries. Set INBOX_URL to a Redis or PostgreSQL server (Settings, Variables and secrets). A Space can only connect to ports 80, 443 and 8080.",
+  );
 }

@@ -1,24 +1,18 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { getRequestListener } from "@hono/node-server";
+import type { Server } from "node:http";
+import { getRequestListener, RequestError } from "@hono/node-server";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
-import { type Answer, answerError, internalError, isResponse, refusal } from "../answer.ts";
-import { pageForBrowsers } from "../browser-answer.ts";
+import { type Answer, answerError, internalError, refusal, showErrorPage } from "../answer.ts";
 import type { DeliveryRequest } from "../delivery-request.ts";
-import { answerMalformed, handleClientErrors, refuseMalformed } from "./broken-request.ts";
-import type { Connections } from "./connection.ts";
-import { type ConnectionLimits, defaultLimits, limitConnections, type Warn } from "./connection-limits.ts";
-import { DirectRequest, type Exchange } from "./direct-request.ts";
-import { continueOnRead } from "./expect-continue.ts";
-import { answerHalfClosed } from "./half-open.ts";
-import { lingerAfter } from "./linger.ts";
-import { boundedMessages } from "./pipelining.ts";
-import { headProblem } from "./request-head.ts";
-import { sendJson, sendResponse, withoutFraming } from "./send-answer.ts";
+import { handleClientErrors, malformedRefused } from "./client-errors.ts";
+import { type ConnectionLimits, type Connections, defaultLimits } from "./connection.ts";
+import { DirectRequests } from "./direct-request.ts";
+import { type Exchange, sendJson, withoutFraming } from "./exchange.ts";
+import { createHttpServer } from "./http-server.ts";
 
-/** How long a client may take, in milliseconds. The defaults of Node differ from version to version. */
+/** How long a client may take. Node's own defaults differ between versions. */
 export interface ListenTimeouts {
-  /** For the headers of a request, from the opening of the connection. */
+  /** For the headers of a request, from the start of the connection. */
   headersMs: number;
   /** For a whole request. */
   requestMs: number;
@@ -26,33 +20,34 @@ export interface ListenTimeouts {
   keepAliveMs: number;
 }
 
-/** What {@link listen} needs. */
+/** Options of {@link listen}. */
 export interface ListenOptions {
   fetch: (request: Request, bindings: unknown) => Response | Promise<Response>;
-  /** Answers a delivery without `fetch`; `undefined` leaves it to that. */
+  /** Answers a delivery without `fetch`. Returns `undefined` to leave it to `fetch`. */
   deliver?: (request: DeliveryRequest) => Promise<Answer> | undefined;
   host: string;
-  /** 0 takes any free one. */
+  /** 0 for any free port. */
   port: number;
   timeouts: ListenTimeouts;
   /** Default: {@link defaultLimits}. */
   limits?: Partial<ConnectionLimits>;
-  /** How often a client that has ended its side is sent a probe, in milliseconds. Default 1,000. */
+  /** How often a half-closed client is sent a probe, in milliseconds. Default 1,000. */
   probeMs?: number;
   log: () => Logger;
 }
 
-/** An open socket that serves requests. */
+/** A socket that serves requests. */
 export interface Listener {
   port: number;
-  /** How many connections are open. */
+  /** Number of open connections. */
   readonly connectionCount: number;
   /** Stops accepting and waits for the requests in progress, at most `graceMs`. Returns whether all of them ended. */
   close(graceMs: number): Promise<boolean>;
 }
 
-/** How often connections are checked: for timeouts, and for idle ones while closing. */
+/** How often Node checks connections for timeouts. */
 const maxCheckIntervalMs = 1_000;
+/** How often idle connections are closed while the server closes. */
 const closingCheckIntervalMs = 20;
 
 /**
@@ -60,24 +55,32 @@ const closingCheckIntervalMs = 20;
  *
  * @throws `PORT_IN_USE`, `LISTEN_FAILED`.
  */
-export async function listen(options: ListenOptions): Promise<Listener> {
-  const { fetch, deliver, host, port, timeouts, log } = options;
-  const limits = { ...defaultLimits, ...options.limits };
-  let closing = false;
-  const warn: Warn = (fields, message) => log().warn(fields, message);
-  // Its own clean-up would read on for 64 MB after a body was refused.
-  const adapting = { autoCleanupIncoming: false, errorHandler: (error: unknown) => answerMalformed(error, log()) };
-  const adapt = getRequestListener((request, bindings) => {
-    // Kept-alive connections go on sending after the socket is closed: they are turned away, to come back later.
-    if (closing)
-      return pageForBrowsers(closingAnswer(), { method: request.method, accept: request.headers.get("accept") });
-    const { method } = bindings.incoming;
-    const answering = fetch(request, bindings);
-    return answering instanceof Promise
-      ? answering.then((response) => withoutFraming(response, method))
-      : withoutFraming(answering, method);
-  }, adapting);
-  const giveUp = ({ outgoing }: Exchange, error: unknown) => {
+export async function listen({
+  fetch,
+  deliver,
+  host,
+  port,
+  timeouts,
+  log,
+  ...options
+}: ListenOptions): Promise<Listener> {
+  let isClosing = false;
+  const adapt = getRequestListener(
+    (request, bindings) => {
+      // Clients may still send requests on open connections.
+      if (isClosing) {
+        return showErrorPage(closingResponse(), { method: request.method, accept: request.headers.get("accept") });
+      }
+      const { method } = bindings.incoming;
+      const answering = fetch(request, bindings);
+      return answering instanceof Promise
+        ? answering.then((response) => withoutFraming(response, method))
+        : withoutFraming(answering, method);
+    },
+    // The adapter's own cleanup would read on for 64 MB after a body was refused.
+    { autoCleanupIncoming: false, errorHandler: (error: unknown) => answerAdapterError(error, log()) },
+  );
+  const fail = ({ outgoing }: Exchange, error: unknown) => {
     if (outgoing.headersSent) outgoing.destroy();
     else sendJson(outgoing, refusal(internalError(error)));
     try {
@@ -86,59 +89,44 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       // The logger itself fails, so there is nowhere to report it.
     }
   };
-  const answerRouted = (exchange: Exchange) => {
-    lingerAfter(exchange);
-    adapt(exchange.incoming, exchange.outgoing).catch((error: unknown) => giveUp(exchange, error));
-  };
   const send = (exchange: Exchange, answer: Answer) => {
-    const { incoming, outgoing } = exchange;
-    if (!incoming.complete && !exchange.bodyIsTaken) lingerAfter(exchange);
     try {
-      if (isResponse(answer)) sendResponse(outgoing, answer).catch((error: unknown) => giveUp(exchange, error));
-      else sendJson(outgoing, answer);
+      exchange.send(answer)?.catch((error: unknown) => fail(exchange, error));
     } catch (error) {
-      giveUp(exchange, error);
+      fail(exchange, error);
     }
   };
-  const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    const exchange: Exchange = { incoming, outgoing, bodyIsTaken: false };
-    connections.get(incoming.socket)?.add(exchange);
-    const problem = headProblem(incoming);
-    if (problem !== undefined) {
-      lingerAfter(exchange);
-      refuseMalformed(outgoing, { reason: problem, warn });
-      return;
-    }
-    const request = closing ? undefined : DirectRequest.from(exchange);
+  const directRequests = new DirectRequests();
+  const onRequest = (exchange: Exchange) => {
+    const request = isClosing ? undefined : directRequests.from(exchange);
     const answering = request && deliver?.(request);
-    if (!answering) answerRouted(exchange);
-    else
+    if (answering) {
       void answering.then(
         (answer) => send(exchange, answer),
-        (error) => giveUp(exchange, error),
+        (error) => fail(exchange, error),
       );
+      return;
+    }
+    exchange.lingerAfterAnswer();
+    adapt(exchange.incoming, exchange.outgoing).catch((error: unknown) => fail(exchange, error));
   };
-  const connections: Connections = new Map();
-  const server = createServer(
-    {
-      IncomingMessage: boundedMessages(connections),
+  const { server, connections } = createHttpServer({
+    server: {
       headersTimeout: timeouts.headersMs,
       requestTimeout: timeouts.requestMs,
       keepAliveTimeout: timeouts.keepAliveMs,
       connectionsCheckingInterval: Math.min(maxCheckIntervalMs, timeouts.headersMs / 2, timeouts.requestMs / 2),
-      // Node would answer without a log line; the adapter refuses it too.
+      // Node would answer without a log line. The adapter refuses it too.
       requireHostHeader: false,
     },
+    limits: { ...defaultLimits, ...options.limits },
+    probeMs: options.probeMs,
     onRequest,
-  );
-  server.on("checkContinue", (incoming, outgoing) => {
-    continueOnRead(incoming, outgoing);
-    onRequest(incoming, outgoing);
+    onMalformed: (reason) => log().warn({ status: 400, reason }, malformedRefused),
+    warn: (fields, message) => log().warn(fields, message),
   });
-  limitConnections(server, { connections, limits, warn });
-  answerHalfClosed(server, connections, options.probeMs);
   handleClientErrors(server, { connections, log });
-  await opened(server, { host, port });
+  await openServer(server, { host, port });
   server.on("error", (error) => log().error({ err: error }, "A connection could not be accepted."));
   return {
     port: boundPort(server),
@@ -146,21 +134,32 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       return connections.size;
     },
     async close(graceMs) {
-      closing = true;
-      return closed(server, connections, graceMs);
+      isClosing = true;
+      return closeServer(server, connections, graceMs);
     },
   };
 }
 
-function closingAnswer(): Response {
-  const answer = answerError(
-    new WebhookError("The server is shutting down.", { code: "CLOSING", status: 503, retryAfterSeconds: 5 }),
-  );
-  answer.headers.set("connection", "close");
-  return answer;
+/** Answers valid HTTP that cannot become a `Request`, such as one with an invalid host or path. */
+function answerAdapterError(error: unknown, log: Logger): Response {
+  const headers = { connection: "close" };
+  if (error instanceof RequestError) {
+    log.warn({ status: 400, reason: error.message }, malformedRefused);
+    return new Response(null, { status: 400, headers });
+  }
+  log.error({ err: error, status: 500 }, "A request could not be answered.");
+  return new Response(null, { status: 500, headers });
 }
 
-function opened(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
+function closingResponse(): Response {
+  const response = answerError(
+    new WebhookError("The server is shutting down.", { code: "CLOSING", status: 503, retryAfterSeconds: 5 }),
+  );
+  response.headers.set("connection", "close");
+  return response;
+}
+
+function openServer(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => reject(listenFailed(error, host, port)));
     server.listen({ host, port }, resolve);
@@ -172,10 +171,10 @@ function boundPort(server: Server): number {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-function closed(server: Server, connections: Connections, graceMs: number): Promise<boolean> {
+function closeServer(server: Server, connections: Connections, graceMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     let complete = true;
-    // Node waits for a connection on which nothing was ever asked, and no longer looks for time-outs while it does.
+    // Node waits for connections without any request, and stops checking timeouts meanwhile.
     const idle = setInterval(() => {
       for (const [socket, { exchange, isIdle }] of connections) if (!exchange || isIdle) socket.destroy();
     }, closingCheckIntervalMs);
@@ -194,12 +193,12 @@ function closed(server: Server, connections: Connections, graceMs: number): Prom
 function listenFailed(cause: NodeJS.ErrnoException, host: string, port: number): WebhookError {
   if (cause.code === "EADDRINUSE") {
     return new WebhookError(
-      `Port ${port} on ${host} is taken: end the program that listens there, or choose another with launch({ port }) or PORT.`,
+      `Port ${port} on ${host} is in use. Stop the program that uses it, or choose another port with launch({ port }) or PORT.`,
       { code: "PORT_IN_USE", cause },
     );
   }
   return new WebhookError(
-    `Cannot listen on ${host}:${port} (${cause.code}): check launch({ host, port }), HOST and PORT.`,
+    `Cannot listen on ${host}:${port} (${cause.code}). Check launch({ host, port }), HOST and PORT.`,
     {
       code: "LISTEN_FAILED",
       cause,

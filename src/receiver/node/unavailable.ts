@@ -1,29 +1,28 @@
 /*
- * Stands in for this folder, and for what else needs Node, where a bundler builds for a worker or a browser (the
- * "browser" field of package.json): bundling the real files would make `node:` modules a condition of loading anything.
+ * Replaces Node-only files where a bundler builds for a worker or a browser (the "browser" field of package.json). Bundling
+ * the real files would make `node:` modules a condition of loading the package.
  */
 import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/option-error.ts";
-
 import { answerError } from "../answer.ts";
 
-export { createConsoleLogger as createNodeLogger } from "../console-logger.ts";
+export { createConsoleLogger as createNodeLogger } from "../server-logger.ts";
 
 /** @throws `LISTEN_FAILED`, always. */
 export function launch(): never {
   throw new WebhookError(
-    "This runtime has no sockets to listen on: hand over the server's fetch, as in `export default { fetch: server.fetch }`.",
+    "This runtime cannot listen on sockets. Export the server's fetch: `export default { fetch: server.fetch }`.",
     { code: "LISTEN_FAILED" },
   );
 }
 
-/** There is no disk, and no process that stays. */
+/** Without a disk and a lasting process, there is no inbox. */
 export const canOpenInbox = false;
 
 /** @throws `INBOX_UNUSABLE`, always. */
 export function openServerInbox(): never {
   throw new WebhookError(
-    "This runtime has no inbox: pass one of your own as in new WebhooksServer({ inbox }), or run the server on Node, Bun or Deno.",
+    "This runtime has no inbox. Pass your own in new WebhooksServer({ inbox }), or run the server on Node, Bun or Deno.",
     { code: "INBOX_UNUSABLE", status: 503 },
   );
 }
@@ -31,7 +30,7 @@ export function openServerInbox(): never {
 /** @throws `OPTION_INVALID`, always. */
 export function openMetrics(): never {
   throw optionError(
-    "This runtime has no metrics, which need Node and prom-client: leave out the option `metrics`, and METRICS.",
+    "Metrics need Node and prom-client, which this runtime does not have. Remove the option `metrics` and METRICS.",
   );
 }
 
@@ -53,7 +52,7 @@ function refuseDashboard(): Response {
   );
 }
 
-/** There is no process to own. */
+/** Without a process, there are no signals. */
 export function handleSignals(): () => void {
   return () => {};
 }

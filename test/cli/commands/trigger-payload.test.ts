@@ -8,7 +8,7 @@ import { parsePayload } from "../../../src/index.ts";
 import { repoTypes } from "../../../src/payload/schema.ts";
 import { openTarget } from "../../local-hub/support/target.ts";
 import { openHeard } from "../../local-hub/support/watched-target.ts";
-import { everyAction } from "../../support/every-event.ts";
+import { knownEvents } from "../../support/known-events.ts";
 import { payloadOf, runTrigger } from "./trigger-run.ts";
 
 const fixtures = fileURLToPath(new URL("../../fixtures/", import.meta.url));
@@ -24,7 +24,7 @@ async function temporaryFile(value: unknown): Promise<string> {
 }
 
 describe("A payload of trigger", () => {
-  test.each(everyAction)("is one that receivers take, of every type: %s %s", async (scope, action) => {
+  test.each(knownEvents)("is one that receivers take, of every type: %s %s", async (scope, action) => {
     for (const type of repoTypes) {
       const moved = action === "move" ? ["--set", "movedTo.name=me/new"] : [];
       const url = ["--url", "http://127.0.0.1:1/", "--dry-run", "--format", "json"];

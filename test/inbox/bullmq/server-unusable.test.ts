@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { serverUnusable } from "../../../src/inbox/bullmq/server-unusable.ts";
-import { uninspectable } from "../../support/uninspectable.ts";
+import { hostileValues } from "../../support/hostile-values.ts";
 
 const url = "redis://user:Planted-5ecret@host:6379/0";
 
-test.each(Object.entries(uninspectable()))("A server that fails with %s is unusable", (_what, cause) => {
+test.each(Object.entries(hostileValues()))("A server that fails with %s is unusable", (_what, cause) => {
   const { code, message } = serverUnusable({ url, cause });
   expect(code).toBe("INBOX_UNUSABLE");
   expect(message).not.toContain("Planted");

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { HubEvent } from "../../../src/local-hub.ts";
 import { repoTypes } from "../../../src/payload/schema.ts";
-import { everyAction } from "../../support/every-event.ts";
+import { knownEvents } from "../../support/known-events.ts";
 import { data, openLocalHub, pushed, type SpokenHub, secret } from "../support/hub.ts";
 import { openReceiver } from "../support/receiver.ts";
 import { openHeard, told } from "../support/watched-target.ts";
@@ -22,7 +22,7 @@ function eventOf([scope, action]: readonly [string, string], repo: HubEvent["rep
 }
 
 describe("A payload", () => {
-  test.each(repoTypes.flatMap((type) => everyAction.map((happened) => [type, ...happened] as const)))(
+  test.each(repoTypes.flatMap((type) => knownEvents.map((happened) => [type, ...happened] as const)))(
     "of a %s is one of version 3: %s %s",
     async (type, scope, action) => {
       const heard = await openHeard();
@@ -74,7 +74,7 @@ describe("A payload", () => {
     },
   );
 
-  test.each(everyAction)("reaches an endpoint of a receiver that asks for just that: %s %s", async (scope, action) => {
+  test.each(knownEvents)("reaches an endpoint of a receiver that asks for just that: %s %s", async (scope, action) => {
     const receiver = await openReceiver((server) => {
       server.webhook("just-that", { scope, action }, ({ repo }) => ({ handled: repo.type }));
       server.webhook("nothing", { scope, action: "inspect" }, () => ({ handled: "never" }));

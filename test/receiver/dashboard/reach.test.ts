@@ -28,7 +28,7 @@ describe("A launched server says where its dashboard is", () => {
     expect(logger.lines).toContainEqual(
       expect.objectContaining({
         dashboard: `${url}/_deliveries`,
-        msg: expect.stringMatching(/a browser on this machine; set DASHBOARD_TOKEN/),
+        msg: expect.stringMatching(/a browser on this machine\. Set DASHBOARD_TOKEN/),
       }),
     );
     expect((await fetch(`${url}/_deliveries`)).status).toBe(200);
@@ -56,7 +56,7 @@ describe("A launched server says where its dashboard is", () => {
     );
     const closed = await launch({ dashboardToken: "" });
     expect(closed.logger.lines).toContainEqual(
-      expect.objectContaining({ level: "warn", msg: expect.stringContaining("set DASHBOARD_TOKEN") }),
+      expect.objectContaining({ level: "warn", msg: expect.stringContaining("Set DASHBOARD_TOKEN") }),
     );
     expect((await fetch(`${closed.url}/_deliveries`)).status).toBe(403);
   });

@@ -77,7 +77,7 @@ describe("A launched server", () => {
     expect(readyLines()).toEqual([
       {
         level: "info",
-        msg: "Ready: give the Hub the address of an endpoint",
+        msg: "Ready. Register the URL of an endpoint on the Hub.",
         endpoints: ["POST https://bot.example.com/webhooks/retrain"],
         register: "https://huggingface.co/settings/webhooks",
       },
@@ -322,7 +322,7 @@ describe("A server that cannot listen", () => {
     const { server } = createReceiver();
     await expect(server.launch({ port: taken.port, host: "127.0.0.1" })).rejects.toMatchObject({
       code: "PORT_IN_USE",
-      message: expect.stringMatching(new RegExp(`^Port ${taken.port} on 127\\.0\\.0\\.1 is taken: .+PORT\\.$`)),
+      message: expect.stringContaining(`Port ${taken.port} on 127.0.0.1 is in use.`),
       cause: expect.objectContaining({ code: "EADDRINUSE" }),
     });
     await using launched = server;

@@ -32,7 +32,7 @@ describe.each([
     const socket = await RawSocket.open(url);
     const answer = await socket.send(requestBytes({ path, ...request })).answer();
     expect([answer.status, answer.headers.get("connection"), answer.text]).toEqual([400, "close", ""]);
-    expect(log.lines).toEqual([{ level: "warn", msg: "broken HTTP request refused", status: 400, reason }]);
+    expect(log.lines).toEqual([{ level: "warn", msg: "malformed HTTP request refused", status: 400, reason }]);
     expect(delivered).toEqual([]);
     await socket.ended;
     socket.close();

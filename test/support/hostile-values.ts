@@ -1,5 +1,5 @@
 /** Things that a handler may throw and that defend themselves against being looked at, by a name for a test's title. */
-export function uninspectable(): Readonly<Record<string, unknown>> {
+export function hostileValues(): Readonly<Record<string, unknown>> {
   const fail = (): never => {
     throw new Error("This must not be looked at.");
   };

@@ -47,7 +47,7 @@ describeOverBothTransports("A delivery", (send) => {
     server.webhook("retrain", handler);
     expect(await seen(await send(server, post(path)))).toEqual({
       status: 404,
-      body: { error: "No such webhook endpoint: check the URL of the webhook.", code: "ENDPOINT_UNKNOWN" },
+      body: { error: "Unknown webhook endpoint. Check the URL of the webhook.", code: "ENDPOINT_UNKNOWN" },
     });
     expect(handler).not.toHaveBeenCalled();
   });
@@ -60,7 +60,7 @@ describeOverBothTransports("A delivery", (send) => {
     expect(response.headers.get("allow")).toBe("POST");
     expect(await seen(response)).toEqual({
       status: 405,
-      body: { error: "Deliveries are sent with POST.", code: "METHOD_NOT_ALLOWED" },
+      body: { error: "Send deliveries with POST.", code: "METHOD_NOT_ALLOWED" },
     });
     expect(handler).not.toHaveBeenCalled();
   });

@@ -100,7 +100,7 @@ describe("A background endpoint", () => {
     await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret }));
     const stored = await reached(server, "succeeded");
     expect(stored?.attempts.map(({ error }) => error?.message)).toEqual(["not yet 1", "not yet 2", undefined]);
-    const retried = logger.lines.filter(({ msg }) => msg.startsWith("delivery will be tried again in "));
+    const retried = logger.lines.filter(({ msg }) => msg.startsWith("delivery will be retried in "));
     // The waits are 1 ms and 2 ms.
     const line = (attempt: number) => ({ level: "warn", attempt, nextAttemptInMs: attempt });
     expect(retried).toEqual([1, 2].map((attempt) => expect.objectContaining(line(attempt))));
@@ -309,7 +309,7 @@ describe("A delivery of an endpoint that is gone", () => {
         level: "warn",
         endpoint: "renamed",
         waiting: 1,
-        msg: expect.stringContaining("register"),
+        msg: expect.stringContaining("Register it again"),
       }),
     );
   });

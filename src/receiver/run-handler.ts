@@ -8,36 +8,36 @@ import type { DeliveryRequest } from "./delivery-request.ts";
 import type { Endpoint, HandlerContext } from "./endpoint.ts";
 import { isNonRetriable, retryTimeOf } from "./handler-errors.ts";
 
-/** What a handler may see of the request. */
-type HandlersRequest = Pick<DeliveryRequest, "url" | "method" | "headers" | "signal">;
+/** Where a delivery comes from, as far as its handler notices. */
+export interface RunSource {
+  /** The HTTP request. Its end aborts the handler's signal. */
+  readonly request?: Pick<DeliveryRequest, "url" | "method" | "headers" | "signal"> | undefined;
+  /** Aborts the handler's signal where there is no request. */
+  readonly signal?: AbortSignal | undefined;
+}
 
-/** What the run of a handler needs. */
-export interface ProcessOptions {
+interface RunOptions extends RunSource {
   endpoint: Endpoint;
   delivery: Delivery<unknown>;
   log: Logger;
-  /** The HTTP request that brought the delivery: its end aborts the handler's signal. */
-  request?: HandlersRequest | undefined;
-  /** Aborts the handler's signal as well. */
-  signal?: AbortSignal | undefined;
 }
 
 /**
- * Runs an endpoint's handler on a delivery, within its time limit. The one way to run a handler, wherever the delivery
- * came from. Never throws and never rejects. The outcome of a handler that is not asynchronous is there at once.
+ * Runs the handler of an endpoint on a delivery, within its timeout. Never throws or rejects. Returns the outcome of a
+ * synchronous handler without a promise.
  */
-export function processDelivery(options: ProcessOptions): Outcome | Promise<Outcome> {
+export function runHandler(options: RunOptions): Outcome | Promise<Outcome> {
   const { endpoint, delivery } = options;
-  const run = new Run(options);
+  const context = new RunContext(options);
   let pending: Promise<unknown>;
   try {
-    const result = endpoint.handler(delivery.payload, new Proxy(run, ownProperties));
+    const result = endpoint.handler(delivery.payload, new Proxy(context, ownProperties));
     if (!isThenable(result) && !isResponse(result)) return { status: "succeeded", result };
     pending = Promise.resolve(result);
   } catch (error) {
     return handlerFailed(endpoint, error);
   }
-  // A settle-once promise: racing two promises for the time limit costs several times as much.
+  // Promise.race would cost several times as much.
   return new Promise((settle) => {
     let isSettled = false;
     let timedOut = false;
@@ -49,7 +49,11 @@ export function processDelivery(options: ProcessOptions): Outcome | Promise<Outc
       settle(outcome);
     };
     const fail = (error: unknown) => {
-      if (timedOut) run.log.error({ err: error }, "The handler failed after its time limit, when 504 was answered.");
+      if (timedOut)
+        context.log.error(
+          { err: error },
+          "The handler failed after its timeout. The delivery had already failed with 504.",
+        );
       end(handlerFailed(endpoint, error));
     };
     const succeed = (result: unknown) => end({ status: "succeeded", result });
@@ -59,13 +63,13 @@ export function processDelivery(options: ProcessOptions): Outcome | Promise<Outc
         reader = opened;
       }).then(succeed, fail);
     }, fail);
-    // One that has nothing to wait for is done by then, and a timer costs as much as all of its run.
+    // Many handlers settle within a microtask, and a timer costs as much as their whole run.
     queueMicrotask(() => {
       if (isSettled) return;
       timer = setTimeout(() => {
         timedOut = true;
         const error = handlerTimedOut(endpoint);
-        run.abort(error);
+        context.abort(error);
         void reader?.cancel(error).catch(() => {});
         settle({ status: "failed", error });
       }, endpoint.timeoutMs);
@@ -73,18 +77,18 @@ export function processDelivery(options: ProcessOptions): Outcome | Promise<Outc
   });
 }
 
-/** Reads a result to its end: a body that fails on its way out could no longer be told from a success. */
+/** Buffers the body of a response: if it failed while it was sent, the status would already say success. */
 async function readWhole(
   response: Response,
   onReader: (reader: ReadableStreamDefaultReader<Uint8Array>) => void,
 ): Promise<Response> {
   const { status, statusText } = response;
-  if (status === 0) throw new TypeError("The handler returned Response.error(), which no client can be sent.");
+  if (status === 0) throw new TypeError("The handler returned Response.error(), which cannot be sent.");
   const headers = new Headers(response.headers);
-  // Copied from another server's answer they are false here: the framing follows from the bytes that are sent.
+  // A response from `fetch` has the framing of another connection; Node sets its own.
   for (const name of hopByHopHeaders(headers.get("connection"))) headers.delete(name);
   headers.delete("content-length");
-  // `fetch` has decoded the body of its response, which has a URL, and leaves the header.
+  // A response with a URL comes from `fetch`, which has decoded the body and left the header.
   if (response.url !== "") headers.delete("content-encoding");
   if (response.body === null) return new Response(null, { status, statusText, headers });
   const reader = response.body.getReader();
@@ -101,7 +105,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
-/** What was thrown stays in `cause`, for the log: it was written for the developer and is never sent out. */
+/** The thrown error stays in `cause`: it is logged and never sent to the client. */
 function handlerFailed(endpoint: Endpoint, cause: unknown): Outcome {
   const error = new WebhookError(`The handler of endpoint "${endpoint.name}" failed.`, {
     code: "HANDLER_FAILED",
@@ -115,25 +119,20 @@ function handlerFailed(endpoint: Endpoint, cause: unknown): Outcome {
 
 function handlerTimedOut(endpoint: Endpoint): WebhookError {
   return new WebhookError(
-    `The handler of endpoint "${endpoint.name}" did not finish within its time limit of ${endpoint.timeoutMs} ms.`,
+    `The handler of endpoint "${endpoint.name}" did not finish within its timeout of ${endpoint.timeoutMs} ms.`,
     { code: "HANDLER_TIMED_OUT", status: 504, retryable: true },
   );
 }
 
-/** What a handler may ask its context for. */
-interface Made {
-  log?: Logger;
-  request?: Request;
-  controller?: AbortController;
-  abortReason?: WebhookError;
-}
+/**
+ * The context of one run. Signal, logger and request are created on first use: each costs about as much as running a
+ * delivery.
+ */
+class RunContext implements HandlerContext<unknown> {
+  readonly #options: RunOptions;
+  readonly #created: { log?: Logger; request?: Request; controller?: AbortController; abortReason?: WebhookError } = {};
 
-/** The context of one run. A signal, a child logger, a request are dear next to a delivery: made when asked for. */
-class Run implements HandlerContext<unknown> {
-  readonly #options: ProcessOptions;
-  readonly #made: Made = {};
-
-  constructor(options: ProcessOptions) {
+  constructor(options: RunOptions) {
     this.#options = options;
   }
 
@@ -143,31 +142,32 @@ class Run implements HandlerContext<unknown> {
 
   get log(): Logger {
     const { delivery, log } = this.#options;
-    this.#made.log ??= log.child({ endpoint: delivery.endpoint, deliveryId: delivery.id });
-    return this.#made.log;
+    this.#created.log ??= log.child({ endpoint: delivery.endpoint, deliveryId: delivery.id });
+    return this.#created.log;
   }
 
   get request(): Request | undefined {
     const { request } = this.#options;
-    if (request) this.#made.request ??= withoutSecret(request);
-    return this.#made.request;
+    if (request) this.#created.request ??= withoutSecret(request);
+    return this.#created.request;
   }
 
   get signal(): AbortSignal {
-    if (!this.#made.controller) {
+    if (!this.#created.controller) {
       const controller = new AbortController();
-      this.#made.controller = controller;
-      const hungUp = this.#options.request?.signal ?? this.#options.signal;
-      if (this.#made.abortReason) controller.abort(this.#made.abortReason);
-      else if (hungUp?.aborted) controller.abort(hungUp.reason);
-      else hungUp?.addEventListener("abort", () => controller.abort(hungUp.reason), { once: true });
+      this.#created.controller = controller;
+      const { request, signal: given } = this.#options;
+      const outer = request?.signal ?? given;
+      if (this.#created.abortReason) controller.abort(this.#created.abortReason);
+      else if (outer?.aborted) controller.abort(outer.reason);
+      else outer?.addEventListener("abort", () => controller.abort(outer.reason), { once: true });
     }
-    return this.#made.controller.signal;
+    return this.#created.controller.signal;
   }
 
   abort(reason: WebhookError): void {
-    this.#made.abortReason = reason;
-    this.#made.controller?.abort(reason);
+    this.#created.abortReason = reason;
+    this.#created.controller?.abort(reason);
   }
 }
 
@@ -179,24 +179,24 @@ const contextKeys: readonly (string | symbol)[] = [
 ] satisfies (keyof HandlerContext)[];
 
 /**
- * Shows the getters of a run as its own properties, so that a context survives `{ ...context }`. Own accessors would
- * cost a microsecond for each run, and values would have to be made before they are asked for; this costs nanoseconds.
+ * Presents the getters of a context as own properties, so that `{ ...context }` copies them. Real own accessors would cost
+ * a microsecond per run; the proxy costs nanoseconds.
  */
-const ownProperties: ProxyHandler<Run> = {
-  // On the run itself: a proxy has no private fields.
-  get: (run, key) => Reflect.get(run, key),
-  ownKeys: (run) => [...contextKeys, ...Reflect.ownKeys(run)],
-  getOwnPropertyDescriptor: (run, key) =>
+const ownProperties: ProxyHandler<RunContext> = {
+  // With the context as receiver: a proxy has no private fields.
+  get: (context, key) => Reflect.get(context, key),
+  ownKeys: (context) => [...contextKeys, ...Reflect.ownKeys(context)],
+  getOwnPropertyDescriptor: (context, key) =>
     contextKeys.includes(key)
-      ? { value: Reflect.get(run, key), enumerable: true, configurable: true }
-      : Reflect.getOwnPropertyDescriptor(run, key),
+      ? { value: Reflect.get(context, key), enumerable: true, configurable: true }
+      : Reflect.getOwnPropertyDescriptor(context, key),
 };
 
-/** The request as a handler may log it or send it back: what proved that it came from the Hub is taken out. */
-function withoutSecret({ url, method, headers: given, signal }: HandlersRequest): Request {
+/** Returns the request without its secret, so that a handler may log it or send it back. */
+function withoutSecret({ url, method, headers: given, signal }: NonNullable<RunSource["request"]>): Request {
   const headers = new Headers(given);
   headers.delete("x-webhook-secret");
-  const shown = new URL(url);
-  shown.searchParams.delete("secret");
-  return new Request(shown, { method, headers, signal });
+  const redactedUrl = new URL(url);
+  redactedUrl.searchParams.delete("secret");
+  return new Request(redactedUrl, { method, headers, signal });
 }

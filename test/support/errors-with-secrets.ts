@@ -1,5 +1,5 @@
 /** What a handler may throw that holds a secret, each by where the secret is. */
-export function tellingErrors(secret: string): Readonly<Record<string, unknown>> {
+export function errorsWithSecret(secret: string): Readonly<Record<string, unknown>> {
   const looped: Error & { self?: Error } = new Error(`Refused: ${secret}`);
   looped.self = looped;
   return {

@@ -1,5 +1,5 @@
 /** Each scope that the Hub is known to have, with each of its actions. */
-export const everyAction = [
+export const knownEvents = [
   ["repo", "create"],
   ["repo", "delete"],
   ["repo", "update"],

@@ -1,45 +1,27 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { RequestError } from "@hono/node-server";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Connections } from "./connection.ts";
-import type { Warn } from "./connection-limits.ts";
 
-const brokenRefused = "broken HTTP request refused";
+/** The log message for requests that are not valid HTTP, or that Node cannot parse. */
+export const malformedRefused = "malformed HTTP request refused";
 
-/** Answers what is HTTP, but cannot become a request: a host or a path that is none. */
-export function answerMalformed(error: unknown, log: Logger): Response {
-  const headers = { connection: "close" };
-  if (error instanceof RequestError) {
-    log.warn({ status: 400, reason: error.message }, brokenRefused);
-    return new Response(null, { status: 400, headers });
-  }
-  log.error({ err: error, status: 500 }, "A request could not be answered.");
-  return new Response(null, { status: 500, headers });
-}
-
-/** Refuses a request by its head. */
-export function refuseMalformed(outgoing: ServerResponse, { reason, warn }: { reason: string; warn: Warn }): void {
-  warn({ status: 400, reason }, brokenRefused);
-  outgoing.writeHead(400, { connection: "close", "content-length": 0 }).end();
-}
-
-/** Answers what never becomes a whole request (garbage, TLS, a body cut short, silence), with one log line. */
+/** Answers what never becomes a complete request (garbage, TLS, a truncated body, silence), with one log line. */
 export function handleClientErrors(
   server: Server,
   { connections, log }: { connections: Connections; log: () => Logger },
 ): void {
   const broken = new WeakSet<Duplex>();
 
-  const refuse = (socket: Duplex, status: string, why: object) => {
+  const refuse = (socket: Duplex, status: string, reason: object) => {
     if (!socket.writable) return void socket.destroy();
-    log().warn({ ...why, status: Number(status.slice(0, 3)) }, brokenRefused);
-    socket.end(statusAnswer(status), () => socket.destroy());
+    log().warn({ ...reason, status: Number(status.slice(0, 3)) }, malformedRefused);
+    socket.end(emptyResponse(status), () => socket.destroy());
   };
 
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    // A reset has nobody left to answer to.
+    // After a reset there is no client to answer.
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
     if (broken.has(socket)) return;
     broken.add(socket);
@@ -49,20 +31,20 @@ export function handleClientErrors(
     if (!exchange || (connection?.isIdle && exchange.incoming.complete)) {
       refuse(socket, status, { code: error.code });
     } else if (exchange.incoming.complete) {
-      // The request before the garbage is in work, and the next answer on this connection has to be its own.
+      // The request before the garbage is still running, and its response comes first.
       exchange.outgoing.once("close", () => refuse(socket, status, { code: error.code }));
     } else if (exchange.outgoing.headersSent) {
       socket.destroy();
-    } else if (exchange.incoming.listenerCount("error") > 0) {
-      // Whoever reads the body is told why there is no more of it, and tells the log.
-      socket.end(statusAnswer(status), () => exchange.incoming.destroy(bodyBroken(error, status)));
+    } else if (exchange.hasBodyReader) {
+      // The reader of the body logs the error.
+      socket.end(emptyResponse(status), () => exchange.incoming.destroy(bodyBroken(error, status)));
     } else {
       refuse(socket, status, { code: error.code });
     }
   });
 
   server.on("connect", (_request, socket) => {
-    // Node hands such a socket over without any listener: a reset would end the process.
+    // Node passes the socket without listeners: a reset would crash the process.
     socket.on("error", () => socket.destroy());
     if (connections.get(socket)?.isFull) {
       log().warn({ reason: "Too many pipelined requests" }, "connection closed");
@@ -73,7 +55,7 @@ export function handleClientErrors(
   });
 
   server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
-    log().warn({ status: 417, reason: "unknown Expect header" }, brokenRefused);
+    log().warn({ status: 417, reason: "unknown Expect header" }, malformedRefused);
     response.writeHead(417, { connection: "close", "content-length": 0 }).end();
   });
 }
@@ -83,7 +65,7 @@ function statusOf(error: NodeJS.ErrnoException): string {
   return error.code === "HPE_HEADER_OVERFLOW" ? "431 Request Header Fields Too Large" : "400 Bad Request";
 }
 
-function statusAnswer(status: string): string {
+function emptyResponse(status: string): string {
   return `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
 }
 
@@ -91,6 +73,6 @@ function bodyBroken(cause: NodeJS.ErrnoException, status: string): WebhookError 
   const message =
     cause.code === "ERR_HTTP_REQUEST_TIMEOUT"
       ? "The body did not arrive in time."
-      : `The body is cut short or broken (${cause.code}).`;
+      : `The body is truncated or malformed (${cause.code}).`;
   return new WebhookError(message, { code: "BODY_INCOMPLETE", status: Number(status.slice(0, 3)) });
 }

@@ -129,21 +129,21 @@ describe("An answer", () => {
   test("that is not read in time ends its connection", async () => {
     const { listener, log, url } = await openListener({
       fetch: () => new Response(large),
-      limits: { writeMs: 100 },
+      limits: { writeTimeoutMs: 100 },
     });
     await openUnread(url);
     await expect
       .poll(() => log.lines)
-      .toEqual([{ level: "warn", msg: "connection closed: the client does not read its answer", timeoutMs: 100 }]);
+      .toEqual([{ level: "warn", msg: "connection closed: the client does not read the response", timeoutMs: 100 }]);
     await expect.poll(() => listener.connectionCount).toBe(0);
   });
 
   test("that takes its time to be made is waited for", async () => {
     const made = Promise.withResolvers<Response>();
-    const { listener, url } = await openListener({ fetch: () => made.promise, limits: { writeMs: 20 } });
+    const { listener, url } = await openListener({ fetch: () => made.promise, limits: { writeTimeoutMs: 20 } });
     const socket = await openSocket(url);
     const noticed = await openListener({
-      limits: { writeMs: 20 },
+      limits: { writeTimeoutMs: 20 },
       timeouts: { headersMs: 9_000, requestMs: 9_000, keepAliveMs: 60 },
     });
     socket.send(page);

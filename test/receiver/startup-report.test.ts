@@ -42,7 +42,7 @@ describe("A filter that nothing would pass", () => {
 describe("A time limit that the Hub does not wait for", () => {
   test.each(["31s", "1h"] as const)("is warned about where the answer waits for the handler: %s", async (timeout) => {
     expect(await warningsOf((server) => server.webhook("retrain", { timeout }, () => "done"))).toEqual([
-      expect.stringMatching(/^Option "timeout" is \d+ seconds, but the Hub gives up after 30.*background: true/),
+      expect.stringMatching(/^Option "timeout" is \d+ s, but the Hub gives up after 30 s.* background: true/),
     ]);
   });
 
@@ -70,7 +70,7 @@ describe("A call of webhook without a handler", () => {
       server.webhook("retrain", () => "done");
     }, start);
     expect(warnings).toEqual([
-      expect.stringMatching(/^webhook\("forgotten", { scope, repo }\) has no handler .* Pass the handler as the last/),
+      expect.stringMatching(/^webhook\("forgotten", { scope, repo }\) has no handler.* Pass the handler as the last/),
       expect.stringMatching(/^webhook\({ scope }\) has no handler/),
       expect.stringMatching(/^webhook\(\) has no handler/),
     ]);

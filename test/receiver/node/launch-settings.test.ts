@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { readTunnelSetting } from "../../../src/receiver/node/tunnel-setting.ts";
+import { readTunnelSetting } from "../../../src/receiver/node/launch-settings.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -29,6 +29,6 @@ test("no TUNNEL asks for none", () => {
 test.each(["yes", "cloudflare", "https://me:planted@hooks.example.com"])("TUNNEL=%s is refused", (value) => {
   vi.stubEnv("TUNNEL", value);
 
-  expect(() => readTunnelSetting()).toThrow(/^TUNNEL is not usable: give 1, localtunnel, cloudflared or ngrok/);
+  expect(() => readTunnelSetting()).toThrow(/^Invalid TUNNEL. Set it to 1, localtunnel, cloudflared or ngrok/);
   expect(() => readTunnelSetting()).not.toThrow(/planted/);
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createConsoleLogger } from "../../src/receiver/console-logger.ts";
+import { createConsoleLogger } from "../../src/receiver/server-logger.ts";
 
 beforeEach(() => {
   vi.stubEnv("LOG_LEVEL", "");

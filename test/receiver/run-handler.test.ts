@@ -3,12 +3,12 @@ import { describe, expect, test, vi } from "vitest";
 import { HubError, type WebhookErrorCode } from "../../src/core/errors.ts";
 import { type Delivery, type HandlerContext, WebhooksServer } from "../../src/index.ts";
 import { createEndpoint, type EndpointOptions, type Handler } from "../../src/receiver/endpoint.ts";
-import { processDelivery } from "../../src/receiver/process.ts";
+import { runHandler } from "../../src/receiver/run-handler.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { hostileValues } from "../support/hostile-values.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { shortenProbes } from "../support/shorten-probes.ts";
 import { describeOverBothTransports } from "../support/transport.ts";
-import { uninspectable } from "../support/uninspectable.ts";
 
 const delivery: Delivery<unknown> = {
   id: "d-1",
@@ -23,7 +23,7 @@ const delivery: Delivery<unknown> = {
 function run(handler: Handler<unknown>, options: EndpointOptions = {}, request?: Request) {
   const log = createMemoryLogger();
   const endpoint = createEndpoint({ name: "retrain", options, handler });
-  return { log, outcome: processDelivery({ endpoint, delivery, log, request }) };
+  return { log, outcome: runHandler({ endpoint, delivery, log, request }) };
 }
 
 /** The name that makes an object a thing to be awaited, apart from the objects so that none is one by accident. */
@@ -131,7 +131,7 @@ describe("A handler that is asynchronous", () => {
   });
 });
 
-describe.each(Object.entries(uninspectable()))("A handler that rejects with %s", (_what, thrown) => {
+describe.each(Object.entries(hostileValues()))("A handler that rejects with %s", (_what, thrown) => {
   test("fails at once, and may be tried again", async () => {
     const { outcome } = run(() => Promise.reject(thrown), { timeout: "1h" });
     expect(await outcome).toMatchObject({ status: "failed", error: { code: "HANDLER_FAILED", retryable: true } });
@@ -166,7 +166,7 @@ describeOverBothTransports("A handler that keeps its promise pending", (send) =>
     expect([response.status, await response.json()]).toEqual([
       504,
       {
-        error: 'The handler of endpoint "slow" did not finish within its time limit of 10 ms.',
+        error: 'The handler of endpoint "slow" did not finish within its timeout of 10 ms.',
         code: "HANDLER_TIMED_OUT",
       },
     ]);
@@ -210,7 +210,7 @@ describe("The time limit of a handler", () => {
     expect(log.lines).toEqual([
       {
         level: "error",
-        msg: "The handler failed after its time limit, when 504 was answered.",
+        msg: "The handler failed after its timeout. The delivery had already failed with 504.",
         endpoint: "retrain",
         deliveryId: "d-1",
         err: late,
@@ -338,7 +338,7 @@ describe("The log of a handler", () => {
     const log = createMemoryLogger();
     const child = vi.spyOn(log, "child");
     const process = (handler: Handler<unknown>) =>
-      processDelivery({ endpoint: createEndpoint({ name: "retrain", options: {}, handler }), delivery, log });
+      runHandler({ endpoint: createEndpoint({ name: "retrain", options: {}, handler }), delivery, log });
     process(() => {});
     expect(child).not.toHaveBeenCalled();
     process((_payload, context) => [context.log, context.log]);

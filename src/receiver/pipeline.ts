@@ -1,0 +1,268 @@
+import { WebhookError } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Arrival, Task } from "../inbox/inbox.ts";
+import type { Outcome } from "../payload/delivery.ts";
+import { unknownNames } from "../payload/schema.ts";
+import type { Activity } from "./activity.ts";
+import {
+  type Answer,
+  answerAccepted,
+  answerDuplicate,
+  answerOutcome,
+  internalError,
+  isSuccess,
+  refusal,
+} from "./answer.ts";
+import { DeliveryRecorder } from "./delivery-recorder.ts";
+import { type DeliveryRequest, refuseCrossSite, requireJson } from "./delivery-request.ts";
+import type { Endpoint, ParsedDelivery } from "./endpoint.ts";
+import { dropInvalidRetryTime } from "./handler-errors.ts";
+import { type RunSource, runHandler } from "./run-handler.ts";
+import type { SecretCheck } from "./secret.ts";
+
+interface PipelineOptions {
+  endpoints: ReadonlyMap<string, Endpoint>;
+  secret: SecretCheck;
+  /** In bytes. */
+  bodyLimit: number;
+  log: () => Logger;
+  /** Logs refused requests, of which there may be many. */
+  refusals: Logger;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** Creates the id of a delivery without a `Webhook-Id`. */
+  createId: () => string;
+  /** Stores a delivery of a background endpoint. */
+  store: (arrival: Arrival) => Promise<{ duplicate: boolean }>;
+  activity: Activity;
+}
+
+/** A body and its id, without the HTTP request. */
+interface BareDelivery {
+  body: string;
+  /** Default: a new id. */
+  id: string | undefined;
+}
+
+/** How many names unknown to this release are logged: senders can invent any number. */
+const maxUnknownNames = 100;
+
+/**
+ * Takes deliveries from their source to their outcome: parse → run → record. An HTTP request, a task of the inbox, a job
+ * and `server.receive()` each have an entrance here, and share these steps.
+ */
+export class DeliveryPipeline {
+  readonly #options: PipelineOptions;
+  readonly #recorder: DeliveryRecorder;
+  readonly #loggedNames = new Set<string>();
+  /** The runs in progress, by endpoint and id. */
+  readonly #running = new Map<string, Promise<Outcome>>();
+  /** The deliveries being stored, by endpoint and id. Each promise resolves when the acceptance is logged. */
+  readonly #storing = new Map<string, Promise<void>>();
+
+  constructor(options: PipelineOptions) {
+    this.#options = options;
+    this.#recorder = new DeliveryRecorder(options);
+  }
+
+  /** Answers an HTTP request. Never rejects. */
+  async handle(request: DeliveryRequest): Promise<Answer> {
+    const startedAt = performance.now();
+    const { endpoints, bodyLimit } = this.#options;
+    let endpoint: Endpoint | undefined;
+    try {
+      endpoint = endpoints.get(request.endpointName);
+      if (!endpoint) throw endpointUnknown();
+      this.#authorize(endpoint, request);
+      const body = await request.readBody(bodyLimit);
+      const parsing = this.#parse(endpoint, { body, id: usableId(request.header("webhook-id")) });
+      const parsed = parsing instanceof Promise ? await parsing : parsing;
+      if (endpoint.background && parsed.ignored === undefined) return await this.#store(endpoint, parsed, startedAt);
+      const ranAt = performance.now();
+      const { running, duplicate } = this.#runOnce(endpoint, parsed, request);
+      const first = answerOutcome(await running);
+      const answer = duplicate ? answerDuplicate({ id: parsed.delivery.id, first }) : first.answer;
+      const endedAt = performance.now();
+      this.#recorder.recordAnswered(endpoint, parsed, {
+        outcome: first.outcome,
+        duplicate,
+        status: answer.status,
+        ms: endedAt - startedAt,
+        handlerMs: endedAt - ranAt,
+      });
+      return answer;
+    } catch (error) {
+      return this.#refuse(error, endpoint);
+    }
+  }
+
+  /** Runs a task of the inbox. Never rejects. */
+  async runTask(endpoint: Endpoint, task: Task, signal: AbortSignal): Promise<Outcome> {
+    // Otherwise a fast handler would be logged before the acceptance of its delivery.
+    await this.#storing.get(keyOf(task));
+    const startedAt = performance.now();
+    try {
+      const parsed = await endpoint.parse(task);
+      const ended = await this.#runUnanswered(endpoint, parsed, signal);
+      const outcome = dropInvalidRetryTime(ended, { endpoint, task, now: this.#options.now });
+      this.#recorder.recordAttempt(endpoint, parsed, { outcome, ms: performance.now() - startedAt, task, signal });
+      return outcome;
+    } catch (cause) {
+      // The endpoint's schema may have changed since the delivery was stored.
+      const error = WebhookError.isInstance(cause) ? cause : internalError(cause);
+      this.#recorder.recordRejected(endpoint, task, error);
+      return { status: "failed", error };
+    }
+  }
+
+  /**
+   * Runs a delivery that started a job, also for a background endpoint.
+   *
+   * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
+   */
+  async runJob(endpoint: Endpoint, { body, id, signal }: BareDelivery & { signal: AbortSignal }): Promise<Outcome> {
+    const startedAt = performance.now();
+    const parsed = await this.#parse(endpoint, { body, id: usableId(id) });
+    const ranAt = performance.now();
+    const outcome = await this.#runUnanswered(endpoint, parsed, signal);
+    const endedAt = performance.now();
+    this.#recorder.recordAnswered(endpoint, parsed, {
+      outcome,
+      duplicate: false,
+      status: undefined,
+      ms: endedAt - startedAt,
+      handlerMs: endedAt - ranAt,
+    });
+    return outcome;
+  }
+
+  /**
+   * Runs a delivery of `server.receive()`, which is not recorded.
+   *
+   * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
+   */
+  async receive(endpoint: Endpoint, delivery: BareDelivery): Promise<Outcome> {
+    return this.#runOnce(endpoint, await this.#parse(endpoint, delivery)).running;
+  }
+
+  /** Checks a request before its body is read, so that unauthenticated clients cannot make the server read anything. */
+  #authorize(endpoint: Endpoint, request: DeliveryRequest): void {
+    const { secret } = this.#options;
+    if (request.method !== "POST") throw methodNotAllowed();
+    secret.check(request);
+    if (endpoint.requiresJson) requireJson(request);
+    else if (!secret.isSet(request.bindings)) refuseCrossSite(request);
+  }
+
+  #parse(endpoint: Endpoint, { body, id }: BareDelivery): ParsedDelivery | Promise<ParsedDelivery> {
+    const parsing = endpoint.parse({
+      id: id ?? this.#options.createId(),
+      endpoint: endpoint.name,
+      body,
+      receivedAt: new Date(this.#options.now()),
+      attempt: 1,
+    });
+    if (parsing instanceof Promise) return parsing.then((parsed) => this.#logUnknownNames(parsed));
+    return this.#logUnknownNames(parsing);
+  }
+
+  /** Stores a delivery and answers; the handler runs later. */
+  async #store(endpoint: Endpoint, parsed: ParsedDelivery, startedAt: number): Promise<Answer> {
+    const { delivery } = parsed;
+    const logged = Promise.withResolvers<void>();
+    const key = keyOf(delivery);
+    this.#storing.set(key, logged.promise);
+    try {
+      const { duplicate } = await this.#options.store(delivery);
+      this.#recorder.recordAccepted(endpoint, parsed, { duplicate, ms: performance.now() - startedAt });
+      return answerAccepted({ id: delivery.id, duplicate });
+    } finally {
+      this.#storing.delete(key);
+      logged.resolve();
+    }
+  }
+
+  /** Runs the handler, unless the filter ignores the delivery. Every delivery passes through here. */
+  #run(endpoint: Endpoint, { delivery, ignored }: ParsedDelivery, source: RunSource): Outcome | Promise<Outcome> {
+    if (ignored !== undefined) return { status: "ignored", reason: ignored };
+    const { request, signal } = source;
+    return runHandler({ endpoint, delivery, log: this.#options.log(), request, signal });
+  }
+
+  /** Joins a run of the same delivery that is in progress: the Hub repeats a delivery when an answer is lost. */
+  #runOnce(
+    endpoint: Endpoint,
+    parsed: ParsedDelivery,
+    request?: DeliveryRequest,
+  ): { running: Outcome | Promise<Outcome>; duplicate: boolean } {
+    if (parsed.ignored !== undefined) return { running: this.#run(endpoint, parsed, {}), duplicate: false };
+    const key = keyOf(parsed.delivery);
+    const first = this.#running.get(key);
+    if (first) return { running: first, duplicate: true };
+    const running = this.#run(endpoint, parsed, { request });
+    if (running instanceof Promise) {
+      this.#running.set(key, running);
+      void running.then(() => this.#running.delete(key));
+    }
+    return { running, duplicate: false };
+  }
+
+  /** Runs a delivery that no client waits for. A result that would be an error response is a failure. */
+  async #runUnanswered(endpoint: Endpoint, parsed: ParsedDelivery, signal: AbortSignal): Promise<Outcome> {
+    const { outcome, answer } = answerOutcome(await this.#run(endpoint, parsed, { signal }));
+    if (outcome.status !== "succeeded" || isSuccess(answer)) return outcome;
+    return { status: "failed", error: handlerReturnedError(endpoint, answer.status) };
+  }
+
+  #refuse(error: unknown, endpoint: Endpoint | undefined): Answer {
+    // A schema may throw a `WebhookError` of its own, with any status.
+    const isRefusal =
+      WebhookError.isInstance(error) && error.status !== undefined && error.status >= 400 && error.status <= 599;
+    const refused = isRefusal ? error : internalError(error);
+    const { code, status, message, cause } = refused;
+    const fields = { endpoint: endpoint?.name, code, status, err: cause };
+    if (status === 500) this.#options.log().error(fields, message);
+    else this.#options.refusals.warn(fields, `delivery refused: ${message}`);
+    return refusal(refused);
+  }
+
+  #logUnknownNames(parsed: ParsedDelivery): ParsedDelivery {
+    if (!parsed.hubPayload) return parsed;
+    for (const name of unknownNames(parsed.hubPayload)) {
+      if (this.#loggedNames.has(name) || this.#loggedNames.size >= maxUnknownNames) continue;
+      this.#loggedNames.add(name);
+      this.#options
+        .log()
+        .info({ unknown: name }, "The Hub sent a value that this release does not know. It is passed on.");
+    }
+    return parsed;
+  }
+}
+
+/** The Hub sends a UUID. Other ids are accepted if logs and paths can show them. */
+function usableId(id: string | null | undefined): string | undefined {
+  return id != null && /^[!-~]{1,200}$/.test(id) ? id : undefined;
+}
+
+function endpointUnknown(): WebhookError {
+  return new WebhookError("Unknown webhook endpoint. Check the URL of the webhook.", {
+    code: "ENDPOINT_UNKNOWN",
+    status: 404,
+  });
+}
+
+function methodNotAllowed(): WebhookError {
+  return new WebhookError("Send deliveries with POST.", { code: "METHOD_NOT_ALLOWED", status: 405 });
+}
+
+function handlerReturnedError(endpoint: Endpoint, status: number): WebhookError {
+  return new WebhookError(`The handler of endpoint "${endpoint.name}" returned status ${status}.`, {
+    code: "HANDLER_FAILED",
+    status: 500,
+    retryable: true,
+  });
+}
+
+function keyOf({ endpoint, id }: { endpoint: string; id: string }): string {
+  return `${endpoint} ${id}`;
+}

@@ -1,0 +1,139 @@
+import { type Duration, toMilliseconds } from "../core/duration.ts";
+import { WebhookError } from "../core/errors.ts";
+import type { BackgroundWork } from "./background-work.ts";
+import type { LaunchedServer, LaunchOptions } from "./launch-options.ts";
+import { isPubliclyReachable } from "./launch-options.ts";
+import type { MetricsRoute } from "./metrics-route.ts";
+import type { Launch, LaunchTarget } from "./node/launch.ts";
+import type { RefusalLog } from "./refusal-log.ts";
+import { isTestRun } from "./runtime.ts";
+
+const defaultGrace: Duration = "30s";
+
+interface LifecycleOptions {
+  background: BackgroundWork;
+  metrics: MetricsRoute;
+  refusals: RefusalLog;
+  /** What a launch makes reachable. */
+  target: LaunchTarget;
+  /** Sets up the logger of a server that is about to run. */
+  openLogger: () => Promise<void>;
+}
+
+/** Prepares, launches and closes a server. */
+export class ServerLifecycle {
+  readonly #options: LifecycleOptions;
+  #prepared: Promise<void> | undefined;
+  #launching: Promise<Launch> | undefined;
+  #launched: Launch | undefined;
+  #stopHandlingSignals: (() => void) | undefined;
+  #graceMs = toMilliseconds(defaultGrace, "shutdownGrace");
+  #isPublic = false;
+  #isClosed = false;
+
+  constructor(options: LifecycleOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the launch options contain an address at which others reach the whole server. */
+  get isPublic(): boolean {
+    return this.#isPublic;
+  }
+
+  /** Whether it is closed or closing. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Where the server listens; `undefined` while it does not. */
+  get launched(): LaunchedServer | undefined {
+    return this.#launched;
+  }
+
+  /** Sets up the logger and the metrics. Concurrent calls share one preparation; a failed one can be repeated. */
+  prepare(): Promise<void> {
+    const prepare = async () => {
+      await this.#options.openLogger();
+      await this.#options.metrics.open();
+    };
+    this.#prepared ??= prepare().catch((error) => {
+      this.#prepared = undefined;
+      throw error;
+    });
+    return this.#prepared;
+  }
+
+  /** Prepares without listening. */
+  async ready(): Promise<void> {
+    const { background, target } = this.#options;
+    this.#isClosed = false;
+    target.secret.assertUsable();
+    await this.prepare();
+    target.report({ announce: true });
+    await background.openIfNeeded();
+  }
+
+  /** Listens. Further calls share the first launch until the server is closed. */
+  async launch(options: LaunchOptions): Promise<LaunchedServer> {
+    this.#launching ??= this.#launch(options);
+    const launched = await this.#launching;
+    return {
+      port: launched.port,
+      url: launched.url,
+      // The address of a tunnel may change.
+      get publicUrl() {
+        return launched.publicUrl;
+      },
+    };
+  }
+
+  /** Returns whether everything in progress finished in time. */
+  async close(): Promise<boolean> {
+    const { background, refusals } = this.#options;
+    this.#isClosed = true;
+    const startedAt = performance.now();
+    const launching = this.#launching;
+    const launched = await launching?.catch(() => undefined);
+    const complete = (await launched?.close()) ?? true;
+    // After the last request, whose delivery still has to be stored. Both share one grace period.
+    await background.close(Math.max(0, this.#graceMs - (performance.now() - startedAt)));
+    refusals.flush();
+    if (launched && this.#launching === launching) {
+      this.#launching = undefined;
+      this.#launched = undefined;
+      this.#stopHandlingSignals?.();
+    }
+    return complete;
+  }
+
+  async #launch(options: LaunchOptions): Promise<Launch> {
+    const { background, target } = this.#options;
+    const { log } = target;
+    const handlesSignals = options.handleSignals ?? !isTestRun();
+    this.#isClosed = false;
+    const wasOpen = background.opened !== undefined;
+    this.#isPublic = isPubliclyReachable(options);
+    try {
+      await this.prepare();
+      target.secret.assertUsable();
+      await background.openIfNeeded();
+      const { launch } = await import("./node/launch.ts");
+      this.#graceMs = toMilliseconds(options.shutdownGrace ?? defaultGrace, "shutdownGrace");
+      const launched = await launch(target, options);
+      this.#launched = launched;
+      if (handlesSignals) {
+        const { handleSignals } = await import("./node/signals.ts");
+        this.#stopHandlingSignals = handleSignals({ close: () => this.close(), log });
+      }
+      return launched;
+    } catch (error) {
+      this.#launching = undefined;
+      // A server that nothing can reach must not run deliveries.
+      if (!wasOpen) await background.close(this.#graceMs);
+      const mayExit = handlesSignals && typeof process !== "undefined";
+      if (!WebhookError.isInstance(error) || !mayExit) throw error;
+      log().error({ code: error.code }, error.message);
+      process.exit(1);
+    }
+  }
+}
