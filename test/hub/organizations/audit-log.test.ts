@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test, vi } from "vitest";
-import { waitFor } from "../support/wait-for.ts";
-import { allOf, connect, openHub, rejectionOf, type ScriptedAnswer } from "./scripted-hub.ts";
+import { waitFor } from "../../support/wait-for.ts";
+import { allOf, connect, openHub, rejectionOf, type ScriptedAnswer } from "../scripted-hub.ts";
 
 const path = "GET /api/organizations/acme/audit-log/export";
 

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { formatDifference, reportOn } from "../../../scripts/contract-diff/report.ts";
 import type { JsonObject } from "../../../scripts/contract-diff/schema-facts.ts";
 import { hubDocument } from "../../../src/local-hub/routes/document.ts";
-import { publishedDocument } from "../published/operations.ts";
+import { publishedDocument } from "../../hub/published/operations.ts";
 
 const contract: JsonObject = JSON.parse(JSON.stringify(hubDocument({ serverUrl: "http://localhost" })));
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { WebhookRequest } from "../../src/client.ts";
-import type { HubWebhooks } from "../../src/hub/webhooks/webhooks.ts";
-import { jobWebhook, sourceWebhook, urlWebhook } from "./answers.ts";
-import { connect, openHub, rejectionOf, token } from "./scripted-hub.ts";
+import type { WebhookRequest } from "../../../src/client.ts";
+import type { HubWebhooks } from "../../../src/hub/webhooks/webhooks.ts";
+import { jobWebhook, sourceWebhook, urlWebhook } from "../answers.ts";
+import { connect, openHub, rejectionOf, token } from "../scripted-hub.ts";
 
 const { id } = urlWebhook;
 const request: WebhookRequest = {

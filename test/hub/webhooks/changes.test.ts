@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { HubWebhooks } from "../../src/hub/webhooks/webhooks.ts";
-import { jobWebhook, sourceWebhook, urlWebhook } from "./answers.ts";
-import { connect, openHub, rejectionOf, type ScriptedHub } from "./scripted-hub.ts";
+import type { HubWebhooks } from "../../../src/hub/webhooks/webhooks.ts";
+import { jobWebhook, sourceWebhook, urlWebhook } from "../answers.ts";
+import { connect, openHub, rejectionOf, type ScriptedHub } from "../scripted-hub.ts";
 
 /** Updates a webhook that reads like `webhook`, with changes as a program in JavaScript may give them. */
 async function update(webhook: object, changes: unknown): Promise<{ hub: ScriptedHub; result: Promise<unknown> }> {

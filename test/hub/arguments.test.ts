@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { describe, expect, test } from "vitest";
-import { fieldProblems } from "../../../src/hub/arguments.ts";
-import { timestamp, wholeNumber } from "../../../src/hub/schemas.ts";
-import { memberRoutes } from "../../../src/local-hub/routes/organizations/members.ts";
+import { fieldProblems } from "../../src/hub/arguments.ts";
+import { timestamp, wholeNumber } from "../../src/hub/schemas.ts";
+import { memberRoutes } from "../../src/local-hub/routes/organizations/members.ts";
 
 /** What is told of a value. */
 function told(schema: z.ZodType, value: unknown) {

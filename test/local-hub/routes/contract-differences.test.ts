@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { memberRoutes } from "../../../src/local-hub/routes/organizations/members.ts";
-import { answerTables } from "./answer-tables.ts";
-import { documentSchema } from "./document-schemas.ts";
-import type { JsonObject } from "./read-bodies.ts";
-import { requestTables } from "./request-tables.ts";
+import { answerTables } from "../../hub/schemas/answer-tables.ts";
+import { documentSchema } from "../../hub/schemas/document-schemas.ts";
+import type { JsonObject } from "../../hub/schemas/read-bodies.ts";
+import { requestTables } from "../../hub/schemas/request-tables.ts";
 
 /** What our schema says of a body of one kind, and what the document says. */
 function verdicts(component: string, changes: JsonObject) {
