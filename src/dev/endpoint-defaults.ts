@@ -1,4 +1,4 @@
-import { accountKind, localUser } from "../local-hub/accounts.ts";
+import { getAccountKind, localUser } from "../local-hub/accounts.ts";
 import { type KnownWatched, parseWatch } from "../payload/watch.ts";
 import type { EndpointDetails } from "../receiver/server-details.ts";
 
@@ -16,7 +16,7 @@ export function watchByDefault({ repos }: Pick<EndpointDetails, "repos">): reado
   const named = repos.flatMap((repo): readonly KnownWatched[] => {
     const [, type = "", owner = "", name = ""] = /^([^:]+):([^/]+)\/(.+)$/.exec(repo) ?? [];
     if (owner === "" || owner.includes("*")) return [];
-    if (`${type}${name}`.includes("*")) return [{ type: accountKind(owner) ?? "user", name: owner }];
+    if (`${type}${name}`.includes("*")) return [{ type: getAccountKind(owner) ?? "user", name: owner }];
     const watched = parseWatch(repo);
     return "problem" in watched ? [] : [watched];
   });

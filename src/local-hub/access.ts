@@ -1,12 +1,12 @@
 import { HTTPException } from "hono/http-exception";
 import type { OrganizationRole } from "../hub/schemas.ts";
-import { accountKind, type Caller, localUser, organizationNames, type Plan, planOf, plans } from "./accounts.ts";
+import { type Caller, getAccountKind, getPlan, localUser, organizationNames, type Plan, plans } from "./accounts.ts";
 import type { Store } from "./store/store.ts";
 
 /** What an operation requires of its caller. */
 export interface Requirement {
   /** Any authenticated user, a member, or an admin of the organization. */
-  as: "anyone" | "member" | "admin";
+  role: "anyone" | "member" | "admin";
   /** The cheapest plan that includes the operation. Default `free`. */
   plan?: Plan;
   /** Whether the token must have write access to the organization. Default `false`. */
@@ -14,7 +14,7 @@ export interface Requirement {
 }
 
 /** The access of a caller to an organization. */
-export interface Admission {
+export interface OrganizationAccess {
   organization: string;
   plan: Plan;
   /** `undefined` if the caller is not a member. */
@@ -36,11 +36,11 @@ const planNames: Readonly<Record<Plan, string>> = {
  *
  * @throws HTTPException 404 for an unknown organization; 403 if the token, the role or the plan is not sufficient.
  */
-export function admit(
+export function authorize(
   { store, caller, organization }: { store: Store; caller: Caller; organization: string },
-  { as, plan: needed = "free", write = false }: Requirement,
-): Admission {
-  const plan = planOf(organization);
+  { role: required, plan: needed = "free", write = false }: Requirement,
+): OrganizationAccess {
+  const plan = getPlan(organization);
   if (plan === undefined) throw new HTTPException(404, { message: `Organization "${organization}" does not exist.` });
   if (store.revocations.get({ owner: organization, id: caller.tokenId })) {
     throw forbidden(`The access of this token to ${organization} is revoked. Use another token.`);
@@ -48,17 +48,17 @@ export function admit(
   const role = store.members.get({ owner: organization, id: caller.user })?.role;
   const isMember = role !== undefined && role !== "no_access";
   const isAdmin = role === "admin";
-  if (as === "member" && !isMember) {
+  if (required === "member" && !isMember) {
     throw forbidden(`Only members of ${organization} can do this. Use the token of a member.`);
   }
-  if (as === "admin" && !isAdmin) {
+  if (required === "admin" && !isAdmin) {
     throw forbidden(`Only admins of ${organization} can do this. Use the token of an admin.`);
   }
   if (write && caller.tokenRole !== "write") {
     throw forbidden(`This token cannot write to ${organization}. Use hf_local.`);
   }
   if (!hasPlan(plan, needed)) {
-    const examples = organizationNames.filter((name) => hasPlan(planOf(name) ?? "free", needed)).join(" or ");
+    const examples = organizationNames.filter((name) => hasPlan(getPlan(name) ?? "free", needed)).join(" or ");
     throw forbidden(
       `This requires the ${planNames[needed]} plan, but ${organization} has the ${planNames[plan]} plan. Use ${examples}.`,
     );
@@ -76,7 +76,7 @@ export function canReadPrivate(store: Store, { user, owner }: { user: string; ow
   if (user === owner) return true;
   const role = store.members.get({ owner, id: user })?.role;
   if (role !== undefined) return role !== "no_access";
-  return user === localUser && accountKind(owner) === undefined;
+  return user === localUser && getAccountKind(owner) === undefined;
 }
 
 function forbidden(message: string): HTTPException {

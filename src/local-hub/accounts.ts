@@ -1,4 +1,4 @@
-import { objectIdOf } from "./ids.ts";
+import { deriveId } from "./ids.ts";
 import type { Store } from "./store/store.ts";
 
 /** The user and token of a request. */
@@ -30,7 +30,7 @@ export const developmentTokens: readonly (Omit<Caller, "tokenId"> & { token: str
 ];
 
 const callers: ReadonlyMap<string, Caller> = new Map(
-  developmentTokens.map(({ token, user, tokenRole }) => [token, { user, tokenRole, tokenId: tokenIdOf(token) }]),
+  developmentTokens.map(({ token, user, tokenRole }) => [token, { user, tokenRole, tokenId: deriveTokenId(token) }]),
 );
 
 const organizations: ReadonlyMap<string, Plan> = new Map<string, Plan>([
@@ -44,51 +44,51 @@ const organizations: ReadonlyMap<string, Plan> = new Map<string, Plan>([
 export const organizationNames: readonly string[] = [...organizations.keys()];
 
 /** Returns the caller of a token; `undefined` for an unknown token. */
-export function callerOf(token: string): Caller | undefined {
+export function findCaller(token: string): Caller | undefined {
   return callers.get(token);
 }
 
 /** Returns the caller of the token with this id; `undefined` for an unknown id. */
-export function callerOfTokenId(id: string): Caller | undefined {
+export function findCallerByTokenId(id: string): Caller | undefined {
   return [...callers.values()].find(({ tokenId }) => tokenId === id);
 }
 
 /** Returns the plan of an organization; `undefined` for an unknown organization. */
-export function planOf(organization: string): Plan | undefined {
+export function getPlan(organization: string): Plan | undefined {
   return organizations.get(organization);
 }
 
 /** Returns whether a name belongs to a user or an organization; `undefined` for an unknown name. */
-export function accountKind(name: string): "user" | "org" | undefined {
+export function getAccountKind(name: string): "user" | "org" | undefined {
   if (organizations.has(name)) return "org";
   return name === localUser || name === otherUser ? "user" : undefined;
 }
 
 /** Returns the user or organization that owns a repository. */
-export function ownerOf({ name }: { name: string }): string {
+export function getOwner({ name }: { name: string }): string {
   return name.slice(0, name.indexOf("/"));
 }
 
 /** Derives the id of a user or an organization from the name: it is the same in every local Hub. */
 export function accountId(name: string): string {
-  return objectIdOf(`account ${name}`);
+  return deriveId(`account ${name}`);
 }
 
 /** Derives the full name of a user: `Ada Lovelace` for `ada-lovelace`. */
-export function fullNameOf(user: string): string {
+export function formatFullName(user: string): string {
   return user.replace(/(^|-)([a-z])/g, (_, dash: string, letter: string) => (dash && " ") + letter.toUpperCase());
 }
 
 /** Derives the id of a token, which does not reveal the token. */
-export function tokenIdOf(token: string): string {
-  return objectIdOf(`token ${token}`);
+export function deriveTokenId(token: string): string {
+  return deriveId(`token ${token}`);
 }
 
 /** The users who have a token of the local Hub. */
 export const tokenUsers: readonly string[] = [...new Set(developmentTokens.map(({ user }) => user))];
 
 /** Returns the user with this id: a user with a token, or a member of an organization. */
-export function userOfId(store: Store, id: string): string | undefined {
+export function findUserById(store: Store, id: string): string | undefined {
   const hasId = (user: string) => accountId(user) === id;
   const found = tokenUsers.find(hasId);
   if (found !== undefined) return found;

@@ -3,7 +3,7 @@ import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
 import { WebhookError } from "../core/errors.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
-import { developmentTokens, tokenIdOf } from "./accounts.ts";
+import { deriveTokenId, developmentTokens } from "./accounts.ts";
 import { hubPage, hubPageAsset } from "./page/page.ts";
 import { readPageInfo } from "./page-info.ts";
 import { avatarResponse } from "./resources/avatars.ts";
@@ -46,12 +46,12 @@ const unsupportedCallHint =
 
 /** Everything that a local Hub answers: the API of the contract, the control of it, its document and its page. */
 export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
-  const { baseUrl, newId, log } = options;
+  const { baseUrl, createId, log } = options;
   const app = new Hono<ApiEnvironment>();
 
   app.use(async (context, next) => {
     await next();
-    context.res.headers.set("x-request-id", newId());
+    context.res.headers.set("x-request-id", createId());
   });
   app.use(async (context, next) => {
     // A page of any site can have its own name point here (DNS rebinding), and would then be of the same origin.
@@ -92,7 +92,7 @@ export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
   app.get("/settings/tokens", (context) =>
     context.text(
       developmentTokens
-        .map(({ token, user, meaning }) => `${token}  ${tokenIdOf(token)}  ${user}, ${meaning}\n`)
+        .map(({ token, user, meaning }) => `${token}  ${deriveTokenId(token)}  ${user}, ${meaning}\n`)
         .join(""),
     ),
   );

@@ -1,16 +1,16 @@
 import { createHash, randomBytes } from "node:crypto";
 
 /** Creates an id in the format of the Hub. */
-export function newId(): string {
+export function createId(): string {
   return randomBytes(12).toString("hex");
 }
 
 /** Creates the id of a commit. */
-export function newSha(): string {
+export function createSha(): string {
   return randomBytes(20).toString("hex");
 }
 
 /** Derives an id from a text: always the same for the same text. */
-export function objectIdOf(text: string): string {
+export function deriveId(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 24);
 }

@@ -12,7 +12,7 @@ import { HttpSender } from "./delivery/http-sender.ts";
 import type { HubDelivery, LogEntry } from "./delivery/hub-delivery.ts";
 import { type HubEvent, parseEvent } from "./events/event-request.ts";
 import { type TriggerContext, triggerEvent } from "./events/trigger.ts";
-import { newId, newSha } from "./ids.ts";
+import { createId, createSha } from "./ids.ts";
 import { JobRunner } from "./jobs/job-runner.ts";
 import { AuditLog } from "./resources/audit-log.ts";
 import type { ApiEnvironment } from "./routes/api.ts";
@@ -95,11 +95,11 @@ export class LocalHub {
     const store = await openStoreOrClose(options.state, listener);
     const baseUrl = `http://127.0.0.1:${listener.port}`;
     const sender = new HttpSender({ allowRemote });
-    const jobs = new JobRunner({ store: store.jobs, runJobs, now, newId, log });
-    const dispatcher = new Dispatcher({ store, sender, jobs, limits, baseUrl, now, newId, log });
+    const jobs = new JobRunner({ store: store.jobs, runJobs, now, createId, log });
+    const dispatcher = new Dispatcher({ store, sender, jobs, limits, baseUrl, now, createId, log });
     seedStore(store, { now: now() });
-    const auditLog = new AuditLog({ store: store.auditLog, newId, now });
-    const trigger = { store, dispatcher, auditLog, baseUrl, newId, newSha, now, log };
+    const auditLog = new AuditLog({ store: store.auditLog, createId, now });
+    const trigger = { store, dispatcher, auditLog, baseUrl, createId, createSha, now, log };
     const hub = new LocalHub({ trigger, listener, sender, jobs });
     app = createHubApp({
       ...trigger,

@@ -42,7 +42,7 @@ export interface DispatcherOptions {
   baseUrl: string;
   /** Milliseconds since the epoch. */
   now: () => number;
-  newId: () => string;
+  createId: () => string;
   log: Logger;
 }
 
@@ -73,13 +73,13 @@ export class Dispatcher {
    * webhooks that have reached their daily limit.
    */
   fire(webhooks: readonly StoredWebhook[], body: (webhook: StoredWebhook) => string): HubDelivery[] {
-    const { store, newId, now, baseUrl } = this.#options;
+    const { store, createId, now, baseUrl } = this.#options;
     const dueAt = now();
     const deliveries: HubDelivery[] = [];
     store.transaction(() => {
       for (const webhook of webhooks) {
         if (!this.#countTrigger(webhook, dueAt)) continue;
-        const ids = { webhookId: webhook.id, deliveryId: newId(), logId: newId() };
+        const ids = { webhookId: webhook.id, deliveryId: createId(), logId: createId() };
         store.deliveries.putPending({ ...ids, attempt: 1, dueAt, body: body(webhook) });
         deliveries.push(describePending({ ...ids, url: targetUrl(webhook, { baseUrl }) }));
       }
@@ -100,8 +100,8 @@ export class Dispatcher {
 
   /** Sends a logged delivery again, once, to the current target of the webhook. */
   async replay(webhook: StoredWebhook, { deliveryId, request }: LogEntry): Promise<LogEntry> {
-    const { store, newId } = this.#options;
-    const delivery = { deliveryId, logId: newId(), attempt: 1, body: request.body };
+    const { store, createId } = this.#options;
+    const delivery = { deliveryId, logId: createId(), attempt: 1, body: request.body };
     const { entry } = await attemptDelivery(this.#attemptContext(), { webhook, delivery });
     if (store.webhooks.get(webhook.id)) this.#logAttempt(webhook.id, entry);
     return entry;
@@ -167,7 +167,7 @@ export class Dispatcher {
   }
 
   async #deliver(deliveryId: string): Promise<void> {
-    const { store, limits, now, newId } = this.#options;
+    const { store, limits, now, createId } = this.#options;
     const pending = store.deliveries.getPending(deliveryId);
     const webhook = pending && store.webhooks.get(pending.webhookId);
     if (!pending || !webhook) return;
@@ -184,7 +184,7 @@ export class Dispatcher {
       succeeded || !retryable || pending.attempt >= limits.attempts
         ? undefined
         : {
-            ...{ deliveryId, webhookId: webhook.id, logId: newId(), body: pending.body },
+            ...{ deliveryId, webhookId: webhook.id, logId: createId(), body: pending.body },
             attempt: pending.attempt + 1,
             dueAt: now() + exponentialBackoff(pending.attempt, { firstMs: limits.backoffMs }),
           };

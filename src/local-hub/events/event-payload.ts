@@ -2,8 +2,8 @@ import { WebhookError } from "../../core/errors.ts";
 import { deepMerge, editPayload } from "../../payload/edit.ts";
 import { samplePayload } from "../../payload/samples.ts";
 import { isKnownScope, type KnownScope } from "../../payload/schema.ts";
-import { accountId, localUser, ownerOf } from "../accounts.ts";
-import { objectIdOf } from "../ids.ts";
+import { accountId, getOwner, localUser } from "../accounts.ts";
+import { deriveId } from "../ids.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { ParsedEvent } from "./event-request.ts";
 
@@ -14,8 +14,8 @@ export interface ResolveOptions {
   repository?: StoredRepository | undefined;
   /** Origin of the URLs in the payload, without a trailing slash. */
   baseUrl: string;
-  newId: () => string;
-  newSha: () => string;
+  createId: () => string;
+  createSha: () => string;
 }
 
 /** The effects of an event. */
@@ -35,13 +35,13 @@ export interface ResolvedEvent {
  * @throws `ARGUMENT_INVALID` if the event is nested too deeply, or its edits do not fit the payload.
  */
 export function resolveEvent(options: ResolveOptions): ResolvedEvent {
-  const { event, baseUrl, newId, newSha } = options;
+  const { event, baseUrl, createId, createSha } = options;
   const before = options.repository ?? newRepository(options);
   try {
-    const { payload, repository: after } = applyEvent({ event, repository: before, baseUrl, newSha: newSha() });
+    const { payload, repository: after } = applyEvent({ event, repository: before, baseUrl, newSha: createSha() });
     const bodyFor = bodySerializer(payload, event.edits ?? []);
     // Fails now for a payload that cannot be serialized, before anything is stored.
-    bodyFor(newId());
+    bodyFor(createId());
     return { before, after, payload, bodyFor };
   } catch (error) {
     // JSON with thousands of levels overflows the stack.
@@ -61,11 +61,11 @@ function bodySerializer(payload: object, edits: NonNullable<ParsedEvent["edits"]
   return (id) => `${start},"webhook":{"id":"${id}","version":3}}`;
 }
 
-function newRepository({ event, newId, newSha }: ResolveOptions): StoredRepository {
+function newRepository({ event, createId, createSha }: ResolveOptions): StoredRepository {
   const { type, name, private: isPrivate = false } = event.repo;
-  const repository = { type, name, id: newId(), private: isPrivate, discussions: 0 };
+  const repository = { type, name, id: createId(), private: isPrivate, discussions: 0 };
   // Buckets have no commits.
-  return type === "bucket" ? repository : { ...repository, headSha: newSha() };
+  return type === "bucket" ? repository : { ...repository, headSha: createSha() };
 }
 
 interface ApplyOptions {
@@ -92,7 +92,7 @@ function applyEvent(options: ApplyOptions): Pick<ResolvedEvent, "payload"> & {
     repo: {
       id: after.id,
       private: after.private,
-      owner: { id: accountId(ownerOf({ name })) },
+      owner: { id: accountId(getOwner({ name })) },
       tags: undefined,
       ...(knownScope.startsWith("repo") && { headSha: after.headSha }),
     },
@@ -139,7 +139,7 @@ function scopeFacts(
 ): object {
   switch (knownScope) {
     case "repo":
-      return event.movedTo ? { movedTo: { owner: { id: accountId(ownerOf(event.movedTo)) } } } : {};
+      return event.movedTo ? { movedTo: { owner: { id: accountId(getOwner(event.movedTo)) } } } : {};
     case "repo.content":
       return after.headSha === undefined
         ? {}
@@ -160,14 +160,14 @@ function discussionIds({ event, newSha }: ApplyOptions, { id, discussions }: Sto
   return {
     num,
     id: discussionId({ repositoryId: id, num }),
-    commentId: objectIdOf(newSha),
+    commentId: deriveId(newSha),
     authorId: accountId(localUser),
   };
 }
 
 /** Returns the id of a discussion: always the same for the same repository and number. */
 export function discussionId({ repositoryId, num }: { repositoryId: string; num: number }): string {
-  return objectIdOf(`${repositoryId}/${num}`);
+  return deriveId(`${repositoryId}/${num}`);
 }
 
 /** Overrides the sample, which is a pull request. */

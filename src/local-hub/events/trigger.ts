@@ -3,7 +3,7 @@ import type { RepoId } from "../../hub/schemas.ts";
 import { actions, isKnownScope } from "../../payload/schema.ts";
 import { coversScope } from "../../payload/scope.ts";
 import { canReadPrivate } from "../access.ts";
-import { accountKind, ownerOf } from "../accounts.ts";
+import { getAccountKind, getOwner } from "../accounts.ts";
 import type { Dispatcher } from "../delivery/dispatcher.ts";
 import type { HubDelivery } from "../delivery/hub-delivery.ts";
 import { type AuditLog, repositoryAuditEntries } from "../resources/audit-log.ts";
@@ -22,9 +22,9 @@ export interface TriggerContext {
   auditLog: AuditLog;
   /** URL of the local Hub, without a trailing slash. */
   baseUrl: string;
-  newId: () => string;
+  createId: () => string;
   /** Creates the id of a commit. */
-  newSha: () => string;
+  createSha: () => string;
   /** Milliseconds since the epoch. */
   now: () => number;
   log: Logger;
@@ -101,21 +101,21 @@ export function triggerEvent(context: TriggerContext, event: ParsedEvent): Trigg
  * @throws `ARGUMENT_INVALID` as {@link triggerEvent} does.
  */
 export function previewEvent(context: TriggerContext, event: ParsedEvent): TriggerPreview {
-  const { newId, baseUrl, dispatcher } = context;
+  const { createId, baseUrl, dispatcher } = context;
   const resolved = resolve(context, event);
   const { enabled, skipped } = selectWebhooks(context, { event, resolved });
   const firing = enabled.filter((webhook) => dispatcher.canFire(webhook));
   const limited = enabled.filter((webhook) => !firing.includes(webhook));
   return {
-    payload: JSON.parse(resolved.bodyFor(firing[0]?.id ?? newId())),
+    payload: JSON.parse(resolved.bodyFor(firing[0]?.id ?? createId())),
     webhooks: firing.map((webhook) => ({ webhookId: webhook.id, url: targetUrl(webhook, { baseUrl }) })),
     notFired: [...skipped, ...describeLimited(context, limited)],
   };
 }
 
 function resolve(context: TriggerContext, event: ParsedEvent): ResolvedEvent {
-  const { store, baseUrl, newId, newSha } = context;
-  return resolveEvent({ event, repository: store.repositories.get(event.repo), baseUrl, newId, newSha });
+  const { store, baseUrl, createId, createSha } = context;
+  return resolveEvent({ event, repository: store.repositories.get(event.repo), baseUrl, createId, createSha });
 }
 
 /** Splits the webhooks that watch the repository, oldest first, into those to fire and those to skip. */
@@ -128,7 +128,7 @@ function selectWebhooks(
   const isPrivate = (after ?? before).private;
   const repositoryEvent = {
     repo: { type, name },
-    isReadableBy: (user: string) => !isPrivate || canReadPrivate(store, { user, owner: ownerOf({ name }) }),
+    isReadableBy: (user: string) => !isPrivate || canReadPrivate(store, { user, owner: getOwner({ name }) }),
     scope: event.event.scope,
   };
   const enabled: StoredWebhook[] = [];
@@ -160,11 +160,11 @@ export interface RepositoryEvent {
 
 /** Whether a webhook watches the repository or its owner. */
 export function isWatching({ definition }: StoredWebhook, { repo }: Pick<RepositoryEvent, "repo">): boolean {
-  const owner = ownerOf(repo);
+  const owner = getOwner(repo);
   return definition.watched.some(({ type, name }) => {
     if (type !== "user" && type !== "org") return type === repo.type && name === repo.name;
     // An unknown name could belong to a user or to an organization.
-    return name === owner && type === (accountKind(owner) ?? type);
+    return name === owner && type === (getAccountKind(owner) ?? type);
   });
 }
 

@@ -21,7 +21,7 @@ export interface JobRunnerOptions {
   runJobs: boolean;
   /** Milliseconds since the epoch. */
   now: () => number;
-  newId: () => string;
+  createId: () => string;
   log: Logger;
 }
 
@@ -66,9 +66,9 @@ export class JobRunner {
 
   /** Creates the job of a delivery. Its process starts later. */
   start({ webhook, deliveryId, body }: JobDelivery): Job {
-    const { store, now, newId, runJobs } = this.#options;
+    const { store, now, createId, runJobs } = this.#options;
     const account = { id: accountId(webhook.owner), name: webhook.owner };
-    const made = { id: newId(), createdAt: new Date(now()).toISOString(), owner: account, createdBy: account };
+    const made = { id: createId(), createdAt: new Date(now()).toISOString(), owner: account, createdBy: account };
     const template = this.#templateOf(webhook);
     if (!template) {
       const reason = `job "${webhook.definition.jobSourceId}" does not exist`;

@@ -3,11 +3,11 @@ import type { Logger } from "../../core/logger.ts";
 import { suggest } from "../../core/option-error.ts";
 import { type AuditLogEvent, auditLogTypes, type SpecifiedAuditLogType } from "../../hub/organizations/audit-log.ts";
 import { coversScope } from "../../payload/scope.ts";
-import { accountId, type Caller, localUser, ownerOf, planOf } from "../accounts.ts";
+import { accountId, type Caller, getOwner, getPlan, localUser } from "../accounts.ts";
 import type { ParsedEvent } from "../events/event-request.ts";
 import { type AuditFilter, type AuditLogStore, type StoredAuditEvent, systemAuthor } from "../store/audit-log-store.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
-import { avatarUrlOf } from "./avatars.ts";
+import { getAvatarUrl } from "./avatars.ts";
 
 /** An action to record in an audit log. */
 export interface AuditEntry {
@@ -25,17 +25,17 @@ export interface AuditEntry {
 
 /** Records actions in the audit logs of organizations. */
 export class AuditLog {
-  readonly #options: { store: AuditLogStore; newId: () => string; now: () => number };
+  readonly #options: { store: AuditLogStore; createId: () => string; now: () => number };
 
-  constructor(options: { store: AuditLogStore; newId: () => string; now: () => number }) {
+  constructor(options: { store: AuditLogStore; createId: () => string; now: () => number }) {
     this.#options = options;
   }
 
   record({ organization, type, author, message, data, request }: AuditEntry): void {
-    if (planOf(organization) === undefined) return;
-    const { store, newId, now } = this.#options;
+    if (getPlan(organization) === undefined) return;
+    const { store, createId, now } = this.#options;
     store.add({
-      id: newId(),
+      id: createId(),
       organization,
       type,
       author,
@@ -77,7 +77,7 @@ export function repositoryAuditEntries({ event, isNew, before, after }: Reposito
   const { scope, action } = event.event;
   const { type, name } = before;
   const repo = `${type} ${name}`;
-  const entry = { organization: ownerOf(before), author: localUser };
+  const entry = { organization: getOwner(before), author: localUser };
   const data = { repo: { type, name } };
   if (!after) return [{ ...entry, type: "repo.delete", message: `Deleted the ${repo}`, data }];
 
@@ -86,7 +86,7 @@ export function repositoryAuditEntries({ event, isNew, before, after }: Reposito
     entries.push({ ...entry, type: "repo.create", message: `Created the ${repo}`, data });
   }
   if (after.name !== name) {
-    const owners = new Set([ownerOf(before), ownerOf(after)]);
+    const owners = new Set([getOwner(before), getOwner(after)]);
     const moved = { message: `Moved the ${repo} to ${after.name}`, data: { ...data, movedTo: { name: after.name } } };
     for (const organization of owners) entries.push({ ...entry, organization, type: "repo.move", ...moved });
   }
@@ -195,7 +195,7 @@ function toAuditLogEvent(event: StoredAuditEvent, { baseUrl }: Pick<AuditLogExpo
     author: {
       _id: accountId(user),
       user,
-      avatarUrl: avatarUrlOf(user, { baseUrl }),
+      avatarUrl: getAvatarUrl(user, { baseUrl }),
       type: author === undefined ? "system" : "user",
       ...(isAuthorDeleted && { deleted: true }),
     },

@@ -40,6 +40,6 @@ function draw(name: string): string {
 }
 
 /** Returns the URL of the avatar of a user or an organization. */
-export function avatarUrlOf(name: string, { baseUrl }: { baseUrl: string }): string {
+export function getAvatarUrl(name: string, { baseUrl }: { baseUrl: string }): string {
   return `${baseUrl}/avatars/${encodeURIComponent(name)}.svg`;
 }

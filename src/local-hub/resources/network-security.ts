@@ -16,7 +16,7 @@ export const defaultNetworkSecurity: NetworkSecurity = {
 };
 
 /** Returns the network security settings of an organization. */
-export function networkSecurityOf(store: Pick<Store, "networkSecurity">, organization: string): NetworkSecurity {
+export function getNetworkSecurity(store: Pick<Store, "networkSecurity">, organization: string): NetworkSecurity {
   // State files of earlier releases lack newer fields.
   return {
     ...defaultNetworkSecurity,

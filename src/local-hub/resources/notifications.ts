@@ -9,12 +9,12 @@ import { objectId } from "../../hub/schemas.ts";
 import type { WatchItem } from "../../hub/settings.ts";
 import { coversScope } from "../../payload/scope.ts";
 import { canReadPrivate } from "../access.ts";
-import { accountId, accountKind, ownerOf, tokenUsers, userOfId } from "../accounts.ts";
+import { accountId, findUserById, getAccountKind, getOwner, tokenUsers } from "../accounts.ts";
 import type { KeyedRecord, StoredNotification } from "../store/records.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { Store } from "../store/store.ts";
-import { avatarUrlOf } from "./avatars.ts";
-import { settingsOf } from "./settings.ts";
+import { getAvatarUrl } from "./avatars.ts";
+import { getSettings } from "./settings.ts";
 
 const notificationsPerPage = 20;
 
@@ -88,7 +88,7 @@ function select(
 function readableNotifications({ store, user }: UserOptions): KeyedNotification[] {
   return store.notifications.of(user).filter(({ record: { about } }) => {
     if (about.type !== "repo" || !store.repositories.get(about.repo)?.private) return true;
-    return canReadPrivate(store, { user, owner: ownerOf(about.repo) });
+    return canReadPrivate(store, { user, owner: getOwner(about.repo) });
   });
 }
 
@@ -129,7 +129,7 @@ function toNotification({ id, record }: KeyedNotification, { baseUrl }: { baseUr
   };
   const participating = record.participating.map((user) => ({
     _id: accountId(user),
-    avatar: avatarUrlOf(user, { baseUrl }),
+    avatar: getAvatarUrl(user, { baseUrl }),
     user,
   }));
   switch (about.type) {
@@ -210,7 +210,7 @@ export function notifyWatchers(
     if (!shouldNotify(store, { user, repository })) continue;
     const before = store.notifications.get(key);
     const participants = [opener, ...(comment ? [comment.author] : [])]
-      .map((participant) => userOfId(store, participant.id))
+      .map((participant) => findUserById(store, participant.id))
       .filter((name) => name !== undefined);
     const discussionEventId = comment?.id ?? before?.discussionEventId;
     store.notifications.put({
@@ -230,17 +230,17 @@ export function notifyWatchers(
 }
 
 function shouldNotify(store: Store, { user, repository }: { user: string; repository: StoredRepository }): boolean {
-  const { notifications, watched } = settingsOf({ store, user });
+  const { notifications, watched } = getSettings({ store, user });
   if (notifications.web_discussions_watched === false) return false;
   if (!watched.some((item) => isWatchItemOf(item, repository))) return false;
-  return !repository.private || canReadPrivate(store, { user, owner: ownerOf(repository) });
+  return !repository.private || canReadPrivate(store, { user, owner: getOwner(repository) });
 }
 
 function isWatchItemOf({ type, id }: WatchItem, repository: StoredRepository): boolean {
   if (type === "repo") return id === repository.id;
-  const owner = ownerOf(repository);
+  const owner = getOwner(repository);
   // An unknown name could belong to a user or to an organization.
-  return id === accountId(owner) && type === (accountKind(owner) ?? type);
+  return id === accountId(owner) && type === (getAccountKind(owner) ?? type);
 }
 
 function isMentioned(user: string, text: string): boolean {

@@ -1,25 +1,25 @@
 import type { ReturnedResourceGroup } from "../../hub/organizations/resource-groups.ts";
 import type { RepoId } from "../../hub/schemas.ts";
-import { accountId, fullNameOf, ownerOf } from "../accounts.ts";
+import { accountId, formatFullName, getOwner } from "../accounts.ts";
 import type { KeyedRecord, StoredResourceGroup } from "../store/records.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { Store } from "../store/store.ts";
-import { avatarUrlOf } from "./avatars.ts";
+import { getAvatarUrl } from "./avatars.ts";
 
 /** A resource group with its key. */
 export type KeyedResourceGroup = KeyedRecord<StoredResourceGroup>;
 
 /** Returns the resource groups of an organization, oldest first. */
-export function resourceGroupsOf(store: Pick<Store, "resourceGroups">, organization: string): KeyedResourceGroup[] {
+export function listResourceGroups(store: Pick<Store, "resourceGroups">, organization: string): KeyedResourceGroup[] {
   return store.resourceGroups.of(organization).sort((left, right) => left.record.createdAt - right.record.createdAt);
 }
 
 /** Returns the groups that a user can access: all for an admin, for others those in which they have a role. */
-export function accessibleGroups(
+export function listAccessibleGroups(
   store: Pick<Store, "resourceGroups">,
   { organization, user, isAdmin }: { organization: string; user: string; isAdmin: boolean },
 ): KeyedResourceGroup[] {
-  return resourceGroupsOf(store, organization).filter(
+  return listResourceGroups(store, organization).filter(
     ({ record }) => isAdmin || record.users.some((held) => held.user === user && held.role !== "no_access"),
   );
 }
@@ -39,12 +39,12 @@ export function syncResourceGroups(
   if (after?.name === before.name) return;
   // A move replaces the repository that had the new name.
   if (after) replaceInGroup(store, { repo: after, by: [] });
-  const stays = after !== undefined && ownerOf(after) === ownerOf(before);
+  const stays = after !== undefined && getOwner(after) === getOwner(before);
   replaceInGroup(store, { repo: before, by: stays ? [after.name] : [] });
 }
 
 function replaceInGroup(store: Pick<Store, "resourceGroups">, { repo, by }: { repo: RepoId; by: string[] }): void {
-  const group = store.resourceGroups.of(ownerOf(repo)).find((candidate) => hasRepository(candidate, repo));
+  const group = store.resourceGroups.of(getOwner(repo)).find((candidate) => hasRepository(candidate, repo));
   if (!group) return;
   const repos = group.record.repos.flatMap((held) =>
     held.type === repo.type && held.name === repo.name ? by.map((name) => ({ ...held, name })) : [held],
@@ -70,9 +70,9 @@ export function toResourceGroup(
     users: users.map(({ user, ...same }) => ({
       type: "user",
       _id: accountId(user),
-      fullname: fullNameOf(user),
+      fullname: formatFullName(user),
       name: user,
-      avatarUrl: avatarUrlOf(user, { baseUrl }),
+      avatarUrl: getAvatarUrl(user, { baseUrl }),
       ...same,
     })),
     // `repos` is the name from before 2026-07-01. It lists only repositories.

@@ -1,5 +1,5 @@
 import type { McpSettings } from "../../hub/settings.ts";
-import { objectIdOf } from "../ids.ts";
+import { deriveId } from "../ids.ts";
 import type { StoredSettings } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 
@@ -13,7 +13,7 @@ interface UserOptions {
 const settingsId = "settings";
 
 /** Returns the settings of a user; empty ones if the user has changed none. */
-export function settingsOf({ store, user }: UserOptions): StoredSettings {
+export function getSettings({ store, user }: UserOptions): StoredSettings {
   return store.settings.get({ owner: user, id: settingsId }) ?? { notifications: {}, watched: [] };
 }
 
@@ -22,7 +22,7 @@ export function updateNotificationSettings(
   options: UserOptions,
   { notifications, prepaidAmount }: Pick<StoredSettings, "notifications" | "prepaidAmount">,
 ): void {
-  const before = settingsOf(options);
+  const before = getSettings(options);
   save(options, {
     ...before,
     notifications: { ...before.notifications, ...notifications },
@@ -32,7 +32,7 @@ export function updateNotificationSettings(
 
 /** Adds and deletes watched items of a user. An item in both lists is deleted. */
 export function updateWatchSettings(options: UserOptions, change: { add: WatchedItem[]; delete: WatchedItem[] }): void {
-  const before = settingsOf(options);
+  const before = getSettings(options);
   const watched = new Map([...before.watched, ...change.add].map((item) => [keyOf(item), item]));
   for (const item of change.delete) watched.delete(keyOf(item));
   save(options, { ...before, watched: [...watched.values()] });
@@ -43,13 +43,13 @@ export const mcpTools: McpSettings = {
   builtInTools: ["hub_repo_details", "hub_repo_search", "paper_search", "space_search"],
   spaceTools: [
     {
-      _id: objectIdOf("space tool acme/playground"),
+      _id: deriveId("space tool acme/playground"),
       name: "acme/playground",
       emoji: "🛝",
       subdomain: "acme-playground",
     },
     {
-      _id: objectIdOf("space tool local-user/translator"),
+      _id: deriveId("space tool local-user/translator"),
       name: "local-user/translator",
       emoji: "🌍",
       subdomain: "local-user-translator",

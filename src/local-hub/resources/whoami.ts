@@ -1,10 +1,10 @@
 import type { Whoami } from "../../hub/account.ts";
-import { accountId, type Caller, fullNameOf, organizationNames, type Plan, planOf } from "../accounts.ts";
+import { accountId, type Caller, formatFullName, getPlan, organizationNames, type Plan } from "../accounts.ts";
 import type { Store } from "../store/store.ts";
-import { avatarUrlOf } from "./avatars.ts";
-import { accessibleGroups } from "./resource-groups.ts";
+import { getAvatarUrl } from "./avatars.ts";
+import { listAccessibleGroups } from "./resource-groups.ts";
 
-/** What {@link whoamiOf} needs. */
+/** What {@link getWhoami} needs. */
 export interface WhoamiSource {
   store: Store;
   baseUrl: string;
@@ -20,19 +20,19 @@ const plans: Readonly<Record<Plan, "team" | "enterprise" | "plus" | undefined>> 
 };
 
 /** Returns the user of a request with organizations and token. */
-export function whoamiOf(caller: Caller, source: WhoamiSource): Whoami {
+export function getWhoami(caller: Caller, source: WhoamiSource): Whoami {
   const { user, tokenRole } = caller;
   return {
     type: "user",
     id: accountId(user),
     name: user,
-    fullname: fullNameOf(user),
+    fullname: formatFullName(user),
     email: `${user}@example.com`,
     emailVerified: true,
     canPay: false,
     isPro: false,
     periodEnd: null,
-    avatarUrl: avatarUrlOf(user, source),
+    avatarUrl: getAvatarUrl(user, source),
     orgs: organizationNames.flatMap((name) => organizationOf(name, caller, source)),
     auth: {
       type: "access_token",
@@ -49,9 +49,9 @@ export function whoamiOf(caller: Caller, source: WhoamiSource): Whoami {
 function organizationOf(name: string, caller: Caller, { store, baseUrl }: WhoamiSource): Whoami["orgs"] {
   const role = store.members.get({ owner: name, id: caller.user })?.role;
   if (role === undefined) return [];
-  const plan = plans[planOf(name) ?? "free"];
+  const plan = plans[getPlan(name) ?? "free"];
   const access = { organization: name, user: caller.user, isAdmin: role === "admin" };
-  const groups = accessibleGroups(store, access).flatMap(({ id, record }) => {
+  const groups = listAccessibleGroups(store, access).flatMap(({ id, record }) => {
     const held = record.users.find(({ user }) => user === caller.user);
     return held ? [{ id, name: record.name, role: held.role }] : [];
   });
@@ -61,8 +61,8 @@ function organizationOf(name: string, caller: Caller, { store, baseUrl }: Whoami
       type: "org",
       id: accountId(name),
       name,
-      fullname: fullNameOf(name),
-      avatarUrl: avatarUrlOf(name, { baseUrl }),
+      fullname: formatFullName(name),
+      avatarUrl: getAvatarUrl(name, { baseUrl }),
       ...(plan && { plan }),
       roleInOrg: role,
       ...(isRevoked && { securityRestrictions: ["token-revoked"] }),

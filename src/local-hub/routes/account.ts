@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { createRoute } from "@hono/zod-openapi";
 import { accountOperations } from "../../hub/account.ts";
-import { whoamiOf } from "../resources/whoami.ts";
+import { getWhoami } from "../resources/whoami.ts";
 import type { Store } from "../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
 import { describeRoute, errorResponses, jsonResponse } from "./openapi.ts";
@@ -26,6 +26,6 @@ export interface AccountRoutesOptions {
 /** The operation on accounts, which every program of Python's client calls first. */
 export function accountApi(options: AccountRoutesOptions): OpenAPIHono<ApiEnvironment> {
   const app = createApiApp();
-  app.openapi(accountRoutes.whoami, (context) => context.json(whoamiOf(context.var.caller, options), 200));
+  app.openapi(accountRoutes.whoami, (context) => context.json(getWhoami(context.var.caller, options), 200));
   return app;
 }

@@ -2,7 +2,7 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { fieldProblems } from "../../hub/arguments.ts";
-import { type Caller, callerOf, developmentTokens } from "../accounts.ts";
+import { type Caller, developmentTokens, findCaller } from "../accounts.ts";
 
 /** What a route of the API is told of a request. */
 export interface ApiEnvironment {
@@ -56,7 +56,7 @@ export async function authenticate(context: Context<ApiEnvironment>, next: () =>
       message: `Send "Authorization: Bearer TOKEN" with a token that a local Hub knows: ${knownTokens}.`,
     });
   }
-  const caller = callerOf(token);
+  const caller = findCaller(token);
   if (!caller) {
     throw new HTTPException(401, { message: `This token is unknown here: a local Hub knows ${knownTokens}.` });
   }

@@ -3,7 +3,7 @@ import { HTTPException } from "hono/http-exception";
 import { tokenUsers } from "../accounts.ts";
 import { eventRequest } from "../events/event-request.ts";
 import { previewEvent, type TriggerContext, triggerEvent } from "../events/trigger.ts";
-import { settingsOf } from "../resources/settings.ts";
+import { getSettings } from "../resources/settings.ts";
 import { summarizeWebhook } from "../resources/webhooks.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
@@ -85,7 +85,9 @@ export function controlApi(options: ControlRoutesOptions): OpenAPIHono<ApiEnviro
     context.json(store.papers.of("").map(({ id, record }) => ({ paperId: id, ...record }))),
   );
 
-  app.get("/settings", (context) => context.json(tokenUsers.map((user) => ({ user, ...settingsOf({ store, user }) }))));
+  app.get("/settings", (context) =>
+    context.json(tokenUsers.map((user) => ({ user, ...getSettings({ store, user }) }))),
+  );
 
   app.post("/reset", (context) => {
     reset();

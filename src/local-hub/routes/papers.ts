@@ -2,7 +2,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import { createRoute } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
 import { paperOperations } from "../../hub/papers.ts";
-import { accountId, fullNameOf, userOfId } from "../accounts.ts";
+import { accountId, findUserById, formatFullName } from "../accounts.ts";
 import type { StoredPaper } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "./api.ts";
@@ -33,7 +33,7 @@ export function paperApi({ store }: { store: Store }): OpenAPIHono<ApiEnvironmen
     const key = { owner: "", id: paperId };
     const paper = store.papers.get(key);
     if (!paper) throw new HTTPException(404, { message: `There is no paper ${paperId}.` });
-    const user = targetUserId === undefined ? context.var.caller.user : userOfId(store, targetUserId.toLowerCase());
+    const user = targetUserId === undefined ? context.var.caller.user : findUserById(store, targetUserId.toLowerCase());
     if (user === undefined) {
       throw new HTTPException(400, { message: `targetUserId: there is no user of id ${targetUserId}.` });
     }
@@ -64,7 +64,7 @@ function likeliestAuthor({ authors }: StoredPaper, user: string): Author | undef
   const free = authors.filter(({ claimedBy }) => claimedBy === undefined);
   return (
     authors.find(({ claimedBy }) => claimedBy === accountId(user)) ??
-    free.find(({ name }) => name === fullNameOf(user)) ??
+    free.find(({ name }) => name === formatFullName(user)) ??
     free[0]
   );
 }

@@ -89,11 +89,11 @@ export const webhookRoutes = {
 export interface WebhookRoutesOptions {
   store: Store;
   dispatcher: Dispatcher;
-  newId: () => string;
+  createId: () => string;
 }
 
 /** The operations on webhooks (hub-api.md, Webhooks). Everybody sees their own only. */
-export function webhookApi({ store, dispatcher, newId }: WebhookRoutesOptions): OpenAPIHono<ApiEnvironment> {
+export function webhookApi({ store, dispatcher, createId }: WebhookRoutesOptions): OpenAPIHono<ApiEnvironment> {
   const { webhooks, deliveries } = store;
   const app = createApiApp();
 
@@ -115,7 +115,7 @@ export function webhookApi({ store, dispatcher, newId }: WebhookRoutesOptions): 
 
   app.openapi(webhookRoutes.create, (context) => {
     const created: StoredWebhook = {
-      id: newId(),
+      id: createId(),
       owner: context.var.caller.user,
       definition: withoutEmptySecret(context.req.valid("json")),
       disabled: false,

@@ -1,6 +1,6 @@
 import type { NetworkSecurity } from "../../hub/organizations/network-security.ts";
 import { localUser, organizationNames, otherUser } from "../accounts.ts";
-import { objectIdOf } from "../ids.ts";
+import { deriveId } from "../ids.ts";
 import { defaultNetworkSecurity } from "../resources/network-security.ts";
 import type { KeyedResourceGroup } from "../resources/resource-groups.ts";
 import type { KeyedRecord, StoredMember, StoredResourceGroup } from "../store/records.ts";
@@ -97,8 +97,8 @@ export function seedResourceGroups({ now }: { now: number }): KeyedResourceGroup
       others: [
         { type: "collection", ...titled("Try these first", { private: false }), addedBy: localUser },
         { type: "blog", ...titled("What we tried last month", { private: true }), addedBy: bjarne },
-        { type: "job", id: objectIdOf("job of Experiments"), name: "sweep", addedBy: bjarne },
-        { type: "scheduled-job", id: objectIdOf("scheduled job of Experiments"), name: "nightly-sweep" },
+        { type: "job", id: deriveId("job of Experiments"), name: "sweep", addedBy: bjarne },
+        { type: "scheduled-job", id: deriveId("scheduled job of Experiments"), name: "nightly-sweep" },
       ],
     }),
     group("enterprise-org", {
@@ -112,11 +112,11 @@ export function seedResourceGroups({ now }: { now: number }): KeyedResourceGroup
 
 function titled(title: string, { private: isPrivate }: { private: boolean }) {
   const slug = `acme/${title.toLowerCase().replaceAll(" ", "-")}`;
-  return { id: objectIdOf(`resource ${slug}`), slug, title, private: isPrivate };
+  return { id: deriveId(`resource ${slug}`), slug, title, private: isPrivate };
 }
 
 function group(owner: string, record: StoredResourceGroup): KeyedResourceGroup {
-  return { owner, id: objectIdOf(`resource group ${owner} ${record.name}`), record };
+  return { owner, id: deriveId(`resource group ${owner} ${record.name}`), record };
 }
 
 /** One organization has requested high rate limits. */

@@ -1,7 +1,7 @@
 import type { KnownRepoId } from "../../hub/schemas.ts";
-import { accountId, fullNameOf, localUser, otherUser } from "../accounts.ts";
+import { accountId, formatFullName, localUser, otherUser } from "../accounts.ts";
 import { discussionId } from "../events/event-payload.ts";
-import { objectIdOf } from "../ids.ts";
+import { deriveId } from "../ids.ts";
 import type { KeyedRecord, StoredNotification, StoredPaper, StoredSettings } from "../store/records.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { Store } from "../store/store.ts";
@@ -42,13 +42,13 @@ function seedRepositories(): StoredRepository[] {
     const id = seededRepositoryId({ type, name });
     const repository = { type, name, id, private: isPrivate, discussions };
     // Buckets have no commits.
-    return type === "bucket" ? repository : { ...repository, headSha: `${objectIdOf(`head ${id}`)}${id}`.slice(0, 40) };
+    return type === "bucket" ? repository : { ...repository, headSha: `${deriveId(`head ${id}`)}${id}`.slice(0, 40) };
   });
 }
 
 /** The ids are the same in every local Hub. */
 function seededRepositoryId({ type, name }: KnownRepoId): string {
-  return objectIdOf(`repository ${type}:${name}`);
+  return deriveId(`repository ${type}:${name}`);
 }
 
 interface Authorship {
@@ -87,11 +87,11 @@ function seedPapers(): KeyedRecord<StoredPaper>[] {
     owner: "",
     id,
     record: {
-      objectId: objectIdOf(`paper ${id}`),
+      objectId: deriveId(`paper ${id}`),
       title,
       authors: authors.map(({ user, isClaimed }) => ({
-        id: objectIdOf(`author ${id} ${user}`),
-        name: fullNameOf(user),
+        id: deriveId(`author ${id} ${user}`),
+        name: formatFullName(user),
         ...(isClaimed && { claimedBy: accountId(user) }),
       })),
     },
@@ -125,7 +125,7 @@ function notify(owner: string, about: Subject[], { now }: { now: number }): Keye
       read: index % 3 === 2,
       participating: [memberName(index), ...(index % 4 < 2 ? [owner] : [])],
       mentions: index % 5 === 1,
-      ...(index % 2 === 0 && { discussionEventId: objectIdOf(`event ${subject.id}`) }),
+      ...(index % 2 === 0 && { discussionEventId: deriveId(`event ${subject.id}`) }),
       about: subject.about,
     },
   }));
@@ -187,18 +187,18 @@ function paperSubjects(): (preprint: string, options?: { thread?: number }) => S
     const known = papers.get(preprint);
     if (!known) throw new Error(`Unknown paper "${preprint}".`);
     return {
-      id: objectIdOf(`paper discussion ${preprint} ${thread}`),
+      id: deriveId(`paper discussion ${preprint} ${thread}`),
       about: { type: "paper", paper: { _id: known.objectId, title: known.title } },
     };
   };
 }
 
 function post(facts: Omit<AboutOf<"post">, "type">): Subject {
-  return { id: objectIdOf(`post ${facts.slug}`), about: { type: "post", ...facts } };
+  return { id: deriveId(`post ${facts.slug}`), about: { type: "post", ...facts } };
 }
 
 function blog(facts: Omit<AboutOf<"community_blog">, "type">): Subject {
-  return { id: objectIdOf(`blog ${facts.slug}`), about: { type: "community_blog", ...facts } };
+  return { id: deriveId(`blog ${facts.slug}`), about: { type: "community_blog", ...facts } };
 }
 
 /** The developer watches a dataset and so gets notifications of its discussions. */

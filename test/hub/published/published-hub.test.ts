@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { reportOn } from "../../../scripts/contract-diff/report.ts";
 import { HubClient } from "../../../src/client.ts";
-import { tokenIdOf } from "../../../src/local-hub/accounts.ts";
+import { deriveTokenId } from "../../../src/local-hub/accounts.ts";
 import { hubDocument } from "../../../src/local-hub/routes/document.ts";
 import { LocalHub } from "../../../src/local-hub.ts";
 import { openTarget } from "../../local-hub/support/target.ts";
@@ -118,7 +118,7 @@ async function localWorld(hub: LocalHub, client: HubClient): Promise<World> {
     discussionId: discussionId ?? "",
     paperId: papers[0].paperId,
     authorId: papers[0].authors[0].id,
-    tokenId: tokenIdOf("hf_read"),
+    tokenId: deriveTokenId("hf_read"),
     groupId: group?.id ?? "",
   };
 }

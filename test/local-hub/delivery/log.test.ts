@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createHubApp } from "../../../src/local-hub/app.ts";
 import { Dispatcher } from "../../../src/local-hub/delivery/dispatcher.ts";
 import { HttpSender } from "../../../src/local-hub/delivery/http-sender.ts";
-import { newId, newSha } from "../../../src/local-hub/ids.ts";
+import { createId, newSha } from "../../../src/local-hub/ids.ts";
 import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
 import { AuditLog } from "../../../src/local-hub/resources/audit-log.ts";
 import { JobStore } from "../../../src/local-hub/store/job-store.ts";
@@ -116,7 +116,7 @@ describe("The log of a local Hub", () => {
     const failure = new Error("The disk is full.");
     const baseUrl = "http://127.0.0.1:5050";
     const now = () => 0;
-    const parts = { store, baseUrl, now, newId, log };
+    const parts = { store, baseUrl, now, createId, log };
     const jobs = new JobRunner({ ...parts, store: store.jobs, runJobs: false });
     const sender = new HttpSender({ allowRemote: false });
     const limits = { attempts: 1, backoffMs: 1, timeoutMs: 1, suspendAfter: 1, triggersPerDay: 1 };

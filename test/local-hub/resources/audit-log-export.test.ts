@@ -7,7 +7,7 @@ import { setImmediate } from "node:timers/promises";
 import { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
-import { callerOf } from "../../../src/local-hub/accounts.ts";
+import { findCaller } from "../../../src/local-hub/accounts.ts";
 import { exportAuditLog } from "../../../src/local-hub/resources/audit-log.ts";
 import type { ApiEnvironment } from "../../../src/local-hub/routes/api.ts";
 import { auditLogApi } from "../../../src/local-hub/routes/organizations/audit-log.ts";
@@ -166,7 +166,7 @@ describe("An export", () => {
 async function listenWith(store: Store, log = createMemoryLogger()) {
   const app = new Hono<ApiEnvironment>();
   app.use(async (context, next) => {
-    const caller = callerOf("hf_local");
+    const caller = findCaller("hf_local");
     if (caller) context.set("caller", caller);
     await next();
   });

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { networkSecurityOf } from "../../../src/local-hub/resources/network-security.ts";
+import { getNetworkSecurity } from "../../../src/local-hub/resources/network-security.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 import { auditEvents } from "../support/audit-events.ts";
 import { openLocalHub } from "../support/hub.ts";
@@ -68,7 +68,7 @@ describe("The network security of an organization", () => {
     const { blockedContents: _1, allowedContents: _2, keepReposMetadataVisible: _3, ...earlier } = unchanged;
     const record = { ...earlier, enforceAuth: true };
     store.networkSecurity.put({ owner: "acme", id: "network-security", record });
-    expect(networkSecurityOf(store, "acme")).toEqual({ ...unchanged, enforceAuth: true });
+    expect(getNetworkSecurity(store, "acme")).toEqual({ ...unchanged, enforceAuth: true });
   });
 
   test("that is pending may be withdrawn", async () => {

@@ -5,7 +5,7 @@ import { restart, stateFile } from "../support/state-file.ts";
 const other = { token: "hf_other" };
 
 /** The settings of local-user and of other-user, as the control answer tells them. */
-async function settingsOf(hub: SpokenHub): Promise<unknown> {
+async function getSettings(hub: SpokenHub): Promise<unknown> {
   const { status, body, text } = await hub.ask("GET /_local/settings", { token: null });
   expect(status, text).toBe(200);
   return body;
@@ -18,7 +18,7 @@ const reviews = { type: "repo", id: expect.stringMatching(/^[0-9a-f]{24}$/) };
 describe("The settings of a new local Hub", () => {
   test("are there of everybody who has a token", async () => {
     const hub = await openLocalHub();
-    expect(await settingsOf(hub)).toEqual([
+    expect(await getSettings(hub)).toEqual([
       {
         user: "local-user",
         notifications: { announcements: true, web_discussions_watched: true, launch_spaces: false },
@@ -30,12 +30,12 @@ describe("The settings of a new local Hub", () => {
 
   test("come back with a reset", async () => {
     const hub = await openLocalHub();
-    const before = await settingsOf(hub);
+    const before = await getSettings(hub);
     await hub.ask(watchPath, { body: { add: [{ type: "org", id: "acme" }] } });
     await hub.ask(notificationsPath, { ...other, body: { notifications: { user_follows: true } } });
-    expect(await settingsOf(hub)).not.toEqual(before);
+    expect(await getSettings(hub)).not.toEqual(before);
     hub.hub.reset();
-    expect(await settingsOf(hub)).toEqual(before);
+    expect(await getSettings(hub)).toEqual(before);
   });
 });
 
@@ -58,7 +58,7 @@ describe("Changing what one is notified of", () => {
     const answer = await hub.ask(notificationsPath, { body: { notifications } });
     expect([answer.status, answer.text]).toEqual([200, "{}"]);
     await hub.ask(notificationsPath, { body: { notifications: { user_follows: true } } });
-    expect(await settingsOf(hub)).toEqual([
+    expect(await getSettings(hub)).toEqual([
       {
         user: "local-user",
         notifications: {
@@ -77,22 +77,22 @@ describe("Changing what one is notified of", () => {
     const hub = await openLocalHub();
     const enabled = { notifications: { launch_prepaid_credits: true }, prepaidAmount: "10" };
     await hub.ask(notificationsPath, { ...other, body: enabled });
-    expect(await settingsOf(hub)).toMatchObject([{}, enabled]);
+    expect(await getSettings(hub)).toMatchObject([{}, enabled]);
     await hub.ask(notificationsPath, { ...other, body: { notifications: { launch_prepaid_credits: false } } });
-    expect(await settingsOf(hub)).toMatchObject([
+    expect(await getSettings(hub)).toMatchObject([
       {},
       { notifications: { launch_prepaid_credits: false }, prepaidAmount: "10" },
     ]);
     await hub.ask(notificationsPath, { ...other, body: { notifications: {}, prepaidAmount: "" } });
-    expect(await settingsOf(hub)).toMatchObject([{}, { prepaidAmount: "" }]);
-    expect(await settingsOf(hub)).toEqual([expect.not.objectContaining({ prepaidAmount: "" }), expect.anything()]);
+    expect(await getSettings(hub)).toMatchObject([{}, { prepaidAmount: "" }]);
+    expect(await getSettings(hub)).toEqual([expect.not.objectContaining({ prepaidAmount: "" }), expect.anything()]);
   });
 
   test("changes nothing when it is empty", async () => {
     const hub = await openLocalHub();
-    const before = await settingsOf(hub);
+    const before = await getSettings(hub);
     expect(await hub.ask(notificationsPath, { body: { notifications: {} } })).toMatchObject({ status: 200, body: {} });
-    expect(await settingsOf(hub)).toEqual(before);
+    expect(await getSettings(hub)).toEqual(before);
   });
 });
 
@@ -105,29 +105,29 @@ describe("Changing what one watches", () => {
     const hub = await openLocalHub();
     const answer = await hub.ask(watchPath, { ...other, body: { add: [org, user, repo] } });
     expect([answer.status, answer.text]).toEqual([200, "{}"]);
-    expect(await settingsOf(hub)).toMatchObject([{ watched: [reviews] }, { watched: [org, user, repo] }]);
+    expect(await getSettings(hub)).toMatchObject([{ watched: [reviews] }, { watched: [org, user, repo] }]);
     await hub.ask(watchPath, { ...other, body: { delete: [user] } });
-    expect(await settingsOf(hub)).toMatchObject([{ watched: [reviews] }, { watched: [org, repo] }]);
+    expect(await getSettings(hub)).toMatchObject([{ watched: [reviews] }, { watched: [org, repo] }]);
   });
 
   test("keeps one of two that are the same", async () => {
     const hub = await openLocalHub();
     await hub.ask(watchPath, { ...other, body: { add: [org, repo, org] } });
     await hub.ask(watchPath, { ...other, body: { add: [repo] } });
-    expect(await settingsOf(hub)).toMatchObject([{}, { watched: [org, repo] }]);
+    expect(await getSettings(hub)).toMatchObject([{}, { watched: [org, repo] }]);
   });
 
   test("does not begin with what it ends as well", async () => {
     const hub = await openLocalHub();
     await hub.ask(watchPath, { ...other, body: { add: [org, repo], delete: [org] } });
-    expect(await settingsOf(hub)).toMatchObject([{}, { watched: [repo] }]);
+    expect(await getSettings(hub)).toMatchObject([{}, { watched: [repo] }]);
   });
 
   test.each([{}, { add: [], delete: [] }, { delete: [repo] }])("changes nothing by %j", async (body) => {
     const hub = await openLocalHub();
-    const before = await settingsOf(hub);
+    const before = await getSettings(hub);
     expect(await hub.ask(watchPath, { body })).toMatchObject({ status: 200, body: {} });
-    expect(await settingsOf(hub)).toEqual(before);
+    expect(await getSettings(hub)).toEqual(before);
   });
 });
 
@@ -137,9 +137,9 @@ describe("What is set", () => {
     const first = await openLocalHub({ state });
     await first.ask(watchPath, { body: { add: [{ type: "org", id: "acme" }] } });
     await first.ask(notificationsPath, { body: { notifications: { locked_out: true }, prepaidAmount: "25" } });
-    const before = await settingsOf(first);
+    const before = await getSettings(first);
     const second = await restart(first, { state });
-    expect(await settingsOf(second)).toEqual(before);
+    expect(await getSettings(second)).toEqual(before);
     expect(before).toMatchObject([{ notifications: { locked_out: true }, prepaidAmount: "25" }, {}]);
   });
 
@@ -148,10 +148,10 @@ describe("What is set", () => {
     [watchPath, { add: [{ type: "org", id: "acme" }] }],
   ])("is set neither without a token nor with one that may only read: %s", async (line, body) => {
     const hub = await openLocalHub();
-    const before = await settingsOf(hub);
+    const before = await getSettings(hub);
     expect((await hub.ask(line, { token: null, body })).status).toBe(401);
     expect((await hub.ask(line, { token: "hf_read", body })).status).toBe(403);
-    expect(await settingsOf(hub)).toEqual(before);
+    expect(await getSettings(hub)).toEqual(before);
     expect((await hub.ask(line, { token: "hf_fine", body })).status).toBe(200);
   });
 });

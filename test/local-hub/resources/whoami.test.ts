@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { whoami } from "../../../src/hub/account.ts";
-import { developmentTokens, tokenIdOf } from "../../../src/local-hub/accounts.ts";
+import { deriveTokenId, developmentTokens } from "../../../src/local-hub/accounts.ts";
 import { openLocalHub, type SpokenHub } from "../support/hub.ts";
 
-async function whoamiOf(hub: SpokenHub, token = "hf_local") {
+async function getWhoami(hub: SpokenHub, token = "hf_local") {
   const { status, body, text } = await hub.ask("GET /api/whoami-v2", { token });
   expect(status, text).toBe(200);
   return whoami.parse(body);
@@ -11,7 +11,7 @@ async function whoamiOf(hub: SpokenHub, token = "hf_local") {
 
 describe("Whose a token is", () => {
   test.each(developmentTokens)("is answered with its user and its role: $token", async ({ token, user, tokenRole }) => {
-    const answer = await whoamiOf(await openLocalHub(), token);
+    const answer = await getWhoami(await openLocalHub(), token);
     expect(answer).toMatchObject({
       type: "user",
       name: user,
@@ -22,14 +22,14 @@ describe("Whose a token is", () => {
 
   test("comes with the organizations of the user, their plans, and the role in each", async () => {
     const hub = await openLocalHub();
-    const orgs = (await whoamiOf(hub)).orgs.map(({ name, plan, roleInOrg }) => ({ name, plan, roleInOrg }));
+    const orgs = (await getWhoami(hub)).orgs.map(({ name, plan, roleInOrg }) => ({ name, plan, roleInOrg }));
     expect(orgs).toEqual([
       { name: "acme", plan: "plus", roleInOrg: "admin" },
       { name: "enterprise-org", plan: "enterprise", roleInOrg: "admin" },
       { name: "team-org", plan: "team", roleInOrg: "admin" },
       { name: "free-org", plan: undefined, roleInOrg: "admin" },
     ]);
-    const [acme, ...others] = (await whoamiOf(hub, "hf_other")).orgs;
+    const [acme, ...others] = (await getWhoami(hub, "hf_other")).orgs;
     expect(others).toEqual([]);
     expect(acme).toMatchObject({ name: "acme", roleInOrg: "read" });
     expect(acme?.resourceGroups).toEqual([{ id: expect.any(String), name: "Reviews", role: "contributor" }]);
@@ -37,17 +37,17 @@ describe("Whose a token is", () => {
 
   test("says where the token was revoked", async () => {
     const hub = await openLocalHub();
-    await hub.ask(`POST /api/organizations/acme/settings/tokens/${tokenIdOf("hf_other")}/revoke`);
-    const [acme] = (await whoamiOf(hub, "hf_other")).orgs;
+    await hub.ask(`POST /api/organizations/acme/settings/tokens/${deriveTokenId("hf_other")}/revoke`);
+    const [acme] = (await getWhoami(hub, "hf_other")).orgs;
     expect(acme?.securityRestrictions).toEqual(["token-revoked"]);
-    expect((await whoamiOf(hub)).orgs[0]).not.toHaveProperty("securityRestrictions");
+    expect((await getWhoami(hub)).orgs[0]).not.toHaveProperty("securityRestrictions");
   });
 
   test("lists what a fine-grained token may do, and of others nothing", async () => {
     const hub = await openLocalHub();
-    const { auth } = await whoamiOf(hub, "hf_fine");
+    const { auth } = await getWhoami(hub, "hf_fine");
     expect(auth.accessToken?.fineGrained?.scoped).toMatchObject([{ entity: { name: "local-user", type: "user" } }]);
-    expect((await whoamiOf(hub)).auth.accessToken).not.toHaveProperty("fineGrained");
+    expect((await getWhoami(hub)).auth.accessToken).not.toHaveProperty("fineGrained");
   });
 
   test("is answered to nobody without a token that is known", async () => {

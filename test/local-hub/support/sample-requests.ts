@@ -1,4 +1,4 @@
-import { tokenIdOf } from "../../../src/local-hub/accounts.ts";
+import { deriveTokenId } from "../../../src/local-hub/accounts.ts";
 
 /** A request that is in order: whoever may send it gets 200. */
 export interface SampleRequest {
@@ -55,7 +55,7 @@ export const organizationRequests: SampleRequest[] = [
   },
   {
     operationId: "revokeOrganizationTokenById",
-    line: (name) => `POST /api/organizations/${name}/settings/tokens/${tokenIdOf("hf_read")}/revoke`,
+    line: (name) => `POST /api/organizations/${name}/settings/tokens/${deriveTokenId("hf_read")}/revoke`,
     writes: true,
   },
   { operationId: "exportAuditLog", line: (name) => `GET /api/organizations/${name}/audit-log/export`, writes: false },

@@ -1,7 +1,7 @@
 import { suggest } from "../../../core/option-error.ts";
 import { resolveEvent } from "../../../local-hub/events/event-payload.ts";
 import { type ParsedEvent, parseEvent } from "../../../local-hub/events/event-request.ts";
-import { newId, newSha } from "../../../local-hub/ids.ts";
+import { createId, createSha } from "../../../local-hub/ids.ts";
 import { editPayload, type PayloadEdit } from "../../../payload/edit.ts";
 import { actions, isKnownScope, type KnownScope, repoTypes, scopes } from "../../../payload/schema.ts";
 import { wrongUsage } from "../../wrong-usage.ts";
@@ -81,7 +81,7 @@ export function describeEvent(words: EventWords, { hasWebhooks }: DescribeOption
     edits,
   });
   // Edits that do not fit are told before anybody is asked for anything.
-  resolveEvent({ event, baseUrl: hubUrl, newId, newSha });
+  resolveEvent({ event, baseUrl: hubUrl, createId, createSha });
   return { event, doubts: doubtsAbout({ type: repo.type, scope, action }) };
 }
 

@@ -4,7 +4,7 @@ import { HttpSender } from "../../../local-hub/delivery/http-sender.ts";
 import { describeAttempted } from "../../../local-hub/delivery/hub-delivery.ts";
 import { resolveEvent } from "../../../local-hub/events/event-payload.ts";
 import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
-import { newId, newSha } from "../../../local-hub/ids.ts";
+import { createId, createSha } from "../../../local-hub/ids.ts";
 import { wrongUsage } from "../../wrong-usage.ts";
 import { hubUrl } from "./event.ts";
 import { isRefusal } from "./tally.ts";
@@ -23,7 +23,7 @@ const timeoutMs = 30_000;
 /** A URL to which a delivery is posted as the Hub would, without a Hub: once, and under a new id each time. */
 export class UrlTarget implements TriggerTarget {
   readonly #options: UrlTargetOptions;
-  readonly #webhookId = newId();
+  readonly #webhookId = createId();
   readonly #sender = new HttpSender({ allowRemote: true });
 
   /** @throws `ARGUMENT_INVALID` when the URL or the secret cannot be used. */
@@ -35,7 +35,7 @@ export class UrlTarget implements TriggerTarget {
 
   async trigger(signal: AbortSignal): Promise<TriggerOutcome> {
     const { url, secret } = this.#options;
-    const delivery = { deliveryId: newId(), logId: newId(), attempt: 1, body: this.#body() };
+    const delivery = { deliveryId: createId(), logId: createId(), attempt: 1, body: this.#body() };
     const context = { sender: this.#sender, timeoutMs, now: () => performance.timeOrigin + performance.now(), signal };
     const { entry } = await postDelivery(context, { url, secret, delivery });
     signal.throwIfAborted();
@@ -76,7 +76,7 @@ export class UrlTarget implements TriggerTarget {
 
   #body(): string {
     const { event } = this.#options;
-    return resolveEvent({ event, baseUrl: hubUrl, newId, newSha }).bodyFor(this.#webhookId);
+    return resolveEvent({ event, baseUrl: hubUrl, createId, createSha }).bodyFor(this.#webhookId);
   }
 }
 

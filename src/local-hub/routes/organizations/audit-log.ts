@@ -1,7 +1,7 @@
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import type { Logger } from "../../../core/logger.ts";
 import { auditLogOperations } from "../../../hub/organizations/audit-log.ts";
-import { admit } from "../../access.ts";
+import { authorize } from "../../access.ts";
 import { exportAuditLog, parseAuditQuery } from "../../resources/audit-log.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "../api.ts";
@@ -59,7 +59,7 @@ export function auditLogApi({ store, baseUrl, now, log }: AuditLogRoutesOptions)
     const { name } = context.req.valid("param");
     const { q = "" } = context.req.valid("query");
     const { caller } = context.var;
-    const { organization } = admit({ store, caller, organization: name }, { as: "admin", plan: "team" });
+    const { organization } = authorize({ store, caller, organization: name }, { role: "admin", plan: "team" });
     const filter = parseAuditQuery(q);
     return context.body(exportAuditLog({ store: store.auditLog, organization, filter, baseUrl, log }), 200, {
       "content-type": "application/json",

@@ -1,8 +1,8 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { createRoute, z } from "@hono/zod-openapi";
 import { avatarOperations } from "../../../hub/organizations/organizations.ts";
-import { admit } from "../../access.ts";
-import { avatarUrlOf } from "../../resources/avatars.ts";
+import { authorize } from "../../access.ts";
+import { getAvatarUrl } from "../../resources/avatars.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "../api.ts";
 import { describeRoute, errorResponses, jsonResponse } from "../openapi.ts";
@@ -47,8 +47,8 @@ export function avatarApi({ store, baseUrl }: AvatarRoutesOptions): OpenAPIHono<
 
   app.openapi(avatarRoutes.get, (context) => {
     const organization = context.req.valid("param").name;
-    admit({ store, caller: context.var.caller, organization }, { as: "anyone" });
-    const avatarUrl = avatarUrlOf(organization, { baseUrl });
+    authorize({ store, caller: context.var.caller, organization }, { role: "anyone" });
+    const avatarUrl = getAvatarUrl(organization, { baseUrl });
     const isForImage = context.req.valid("header")["sec-fetch-dest"] === "image";
     if (isForImage || context.req.valid("query").redirect !== undefined) return context.redirect(avatarUrl, 302);
     return context.json({ avatarUrl }, 200);

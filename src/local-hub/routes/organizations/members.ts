@@ -3,11 +3,11 @@ import { createRoute } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
 import type { MemberRoleChange, OrganizationMember } from "../../../hub/organizations/members.ts";
 import { memberOperations } from "../../../hub/organizations/members.ts";
-import { type Admission, admit, hasPlan } from "../../access.ts";
-import { accountId, fullNameOf } from "../../accounts.ts";
+import { authorize, hasPlan, type OrganizationAccess } from "../../access.ts";
+import { accountId, formatFullName } from "../../accounts.ts";
 import type { AuditEntry, AuditLog } from "../../resources/audit-log.ts";
-import { avatarUrlOf } from "../../resources/avatars.ts";
-import { accessibleGroups, type KeyedResourceGroup } from "../../resources/resource-groups.ts";
+import { getAvatarUrl } from "../../resources/avatars.ts";
+import { type KeyedResourceGroup, listAccessibleGroups } from "../../resources/resource-groups.ts";
 import type { KeyedRecord, StoredMember } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp, requestOf } from "../api.ts";
@@ -60,8 +60,8 @@ export function memberApi({ store, auditLog, baseUrl }: MemberRoutesOptions): Op
   app.openapi(memberRoutes.list, (context) => {
     const organization = context.req.valid("param").name;
     const { search, email, cursor, limit } = context.req.valid("query");
-    const admission = admit({ store, caller: context.var.caller, organization }, { as: "anyone" });
-    if (email !== undefined && !seesEmails(admission)) {
+    const access = authorize({ store, caller: context.var.caller, organization }, { role: "anyone" });
+    if (email !== undefined && !seesEmails(access)) {
       throw new HTTPException(403, {
         message: `Only an admin of an organization with the plan Team or more may look for members by "email": use "search".`,
       });
@@ -78,11 +78,11 @@ export function memberApi({ store, auditLog, baseUrl }: MemberRoutesOptions): Op
       next.searchParams.set("cursor", writeCursor(last.id));
       context.header("link", `<${next.href}>; rel="next"`);
     }
-    const { isAdmin } = admission;
-    const groupsOf = groupsByUser(accessibleGroups(store, { organization, user: context.var.caller.user, isAdmin }));
-    const answer = page.map((member) =>
-      toAnswer(member, { admission, baseUrl, groups: groupsOf.get(member.id) ?? [] }),
+    const { isAdmin } = access;
+    const groupsOf = groupsByUser(
+      listAccessibleGroups(store, { organization, user: context.var.caller.user, isAdmin }),
     );
+    const answer = page.map((member) => toAnswer(member, { access, baseUrl, groups: groupsOf.get(member.id) ?? [] }));
     return context.json(answer, 200);
   });
 
@@ -90,7 +90,7 @@ export function memberApi({ store, auditLog, baseUrl }: MemberRoutesOptions): Op
     const { name: organization, username: user } = context.req.valid("param");
     const { role, resourceGroups = [] } = context.req.valid("json");
     const { caller } = context.var;
-    admit({ store, caller, organization }, { as: "admin", plan: "team", write: true });
+    authorize({ store, caller, organization }, { role: "admin", plan: "team", write: true });
     const member = store.members.get({ owner: organization, id: user });
     if (!member) throw new HTTPException(404, { message: `${organization} has no member ${user}.` });
     if (member.role === "admin" && role !== "admin") checkIsNotLastAdmin(store, { organization, user });
@@ -127,7 +127,7 @@ export function memberApi({ store, auditLog, baseUrl }: MemberRoutesOptions): Op
 }
 
 /** Whether the e-mail addresses of members are shown to the caller. */
-function seesEmails({ isAdmin, plan }: Admission): boolean {
+function seesEmails({ isAdmin, plan }: OrganizationAccess): boolean {
   return isAdmin && hasPlan(plan, "team");
 }
 
@@ -147,7 +147,7 @@ function fits(
   { search = "", email }: { search: string | undefined; email: string | undefined },
 ): boolean {
   const sought = search.toLowerCase();
-  if (!id.toLowerCase().includes(sought) && !fullNameOf(id).toLowerCase().includes(sought)) return false;
+  if (!id.toLowerCase().includes(sought) && !formatFullName(id).toLowerCase().includes(sought)) return false;
   return email === undefined || emailOf({ organization: owner, user: id, member: record }) === email.toLowerCase();
 }
 
@@ -174,26 +174,26 @@ function groupsByUser(groups: readonly KeyedResourceGroup[]): ReadonlyMap<string
 
 function toAnswer(
   { owner, id: user, record: member }: KeyedRecord<StoredMember>,
-  { admission, baseUrl, groups }: { admission: Admission; baseUrl: string; groups: MemberGroup[] },
+  { access, baseUrl, groups }: { access: OrganizationAccess; baseUrl: string; groups: MemberGroup[] },
 ): OrganizationMember {
   const _id = accountId(user);
   return {
     _id,
-    avatarUrl: avatarUrlOf(user, { baseUrl }),
-    fullname: fullNameOf(user),
+    avatarUrl: getAvatarUrl(user, { baseUrl }),
+    fullname: formatFullName(user),
     // By the id, which is made from the name: one user in four, always the same ones.
     isPro: _id.charAt(0) < "4",
     user,
     type: "user",
     isFollowing: false,
-    ...(admission.isMember && {
+    ...(access.isMember && {
       role: member.role,
       resourceGroups: groups,
       isExternalCollaborator: member.isExternalCollaborator,
     }),
     // All but one in sixteen.
-    ...(admission.isAdmin && { twoFaEnabled: _id.charAt(1) !== "0" }),
-    ...(seesEmails(admission) && { verifiedEmail: emailOf({ organization: owner, user, member }) }),
+    ...(access.isAdmin && { twoFaEnabled: _id.charAt(1) !== "0" }),
+    ...(seesEmails(access) && { verifiedEmail: emailOf({ organization: owner, user, member }) }),
   };
 }
 

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { jsonBody } from "../../../hub/operation.ts";
 import { networkSecurityChange, networkSecurityOperations } from "../../../hub/organizations/network-security.ts";
-import { admit } from "../../access.ts";
+import { authorize } from "../../access.ts";
 import type { AuditLog } from "../../resources/audit-log.ts";
-import { networkSecurityOf } from "../../resources/network-security.ts";
+import { getNetworkSecurity } from "../../resources/network-security.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp, requestOf } from "../api.ts";
 import { describeRoute, errorResponses, jsonResponse } from "../openapi.ts";
@@ -60,15 +60,15 @@ export function networkSecurityApi({ store, auditLog }: NetworkSecurityRoutesOpt
 
   app.openapi(networkSecurityRoutes.get, (context) => {
     const organization = context.req.valid("param").name;
-    admit({ store, caller: context.var.caller, organization }, { as: "admin" });
-    return context.json(networkSecurityOf(store, organization), 200);
+    authorize({ store, caller: context.var.caller, organization }, { role: "admin" });
+    return context.json(getNetworkSecurity(store, organization), 200);
   });
 
   app.openapi(updateRoute, (context) => {
     const organization = context.req.valid("param").name;
     const { caller } = context.var;
-    admit({ store, caller, organization }, { as: "admin", write: true });
-    const before = networkSecurityOf(store, organization);
+    authorize({ store, caller, organization }, { role: "admin", write: true });
+    const before = getNetworkSecurity(store, organization);
     const after = { ...before, ...context.req.valid("json") };
     const changed = Object.entries(after).filter(
       ([field, value]) => !isDeepStrictEqual(value, Reflect.get(before, field)),

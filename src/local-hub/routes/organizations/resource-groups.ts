@@ -2,14 +2,14 @@ import type { OpenAPIHono, z } from "@hono/zod-openapi";
 import { createRoute } from "@hono/zod-openapi";
 import type { resourceGroupRequest } from "../../../hub/organizations/resource-groups.ts";
 import { resourceGroupOperations } from "../../../hub/organizations/resource-groups.ts";
-import { admit } from "../../access.ts";
-import { ownerOf } from "../../accounts.ts";
+import { authorize } from "../../access.ts";
+import { getOwner } from "../../accounts.ts";
 import type { AuditLog } from "../../resources/audit-log.ts";
 import {
-  accessibleGroups,
   hasRepository,
   type KeyedResourceGroup,
-  resourceGroupsOf,
+  listAccessibleGroups,
+  listResourceGroups,
   toResourceGroup,
 } from "../../resources/resource-groups.ts";
 import type { Store } from "../../store/store.ts";
@@ -50,21 +50,21 @@ export interface ResourceGroupRoutesOptions {
   auditLog: AuditLog;
   /** Where the local Hub is, without a trailing slash. */
   baseUrl: string;
-  newId: () => string;
+  createId: () => string;
   /** Milliseconds since the epoch. */
   now: () => number;
 }
 
 /** The operations on the resource groups of an organization (hub-api.md, Organizations). */
 export function resourceGroupApi(options: ResourceGroupRoutesOptions): OpenAPIHono<ApiEnvironment> {
-  const { store, auditLog, baseUrl, newId, now } = options;
+  const { store, auditLog, baseUrl, createId, now } = options;
   const app = createApiApp();
 
   app.openapi(resourceGroupRoutes.list, (context) => {
     const { name } = context.req.valid("param");
     const { caller } = context.var;
-    const admission = admit({ store, caller, organization: name }, { as: "member", plan: "enterprise" });
-    const groups = accessibleGroups(store, { ...admission, user: caller.user });
+    const access = authorize({ store, caller, organization: name }, { role: "member", plan: "enterprise" });
+    const groups = listAccessibleGroups(store, { ...access, user: caller.user });
     return context.json(
       groups.map((group) => toResourceGroup(group, { store, baseUrl })),
       200,
@@ -74,12 +74,12 @@ export function resourceGroupApi(options: ResourceGroupRoutesOptions): OpenAPIHo
   app.openapi(resourceGroupRoutes.create, (context) => {
     const { name } = context.req.valid("param");
     const { caller } = context.var;
-    const { organization } = admit(
+    const { organization } = authorize(
       { store, caller, organization: name },
-      { as: "admin", plan: "enterprise", write: true },
+      { role: "admin", plan: "enterprise", write: true },
     );
     const { users, repos, ...same } = context.req.valid("json");
-    const others = resourceGroupsOf(store, organization);
+    const others = listResourceGroups(store, organization);
     const problems = problemsOf({ ...same, users, repos }, { store, organization, others });
     if (problems.length > 0) throw invalid(problems);
 
@@ -91,7 +91,7 @@ export function resourceGroupApi(options: ResourceGroupRoutesOptions): OpenAPIHo
       users: users.map((user) => ({ ...user, addedBy })),
       repos: repos.map((repo) => ({ ...repo, addedBy })),
     };
-    const group = { owner: organization, id: newId(), record };
+    const group = { owner: organization, id: createId(), record };
     const entry = {
       organization,
       author: caller.user,
@@ -154,7 +154,7 @@ function problemsOf(
     const key = `${repo.type}:${repo.name}`;
     const group = others.find((other) => hasRepository(other, repo));
     if (seenRepos.has(key)) problems.push(`${field}: this ${repo.type} is there twice: leave one out`);
-    else if (ownerOf(repo) !== organization)
+    else if (getOwner(repo) !== organization)
       problems.push(`${field}: this ${repo.type} does not belong to ${organization}`);
     else if (!store.repositories.get(repo)) problems.push(`${field}: there is no ${repo.type} of this name`);
     else if (group) {

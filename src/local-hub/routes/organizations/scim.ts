@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { createRoute } from "@hono/zod-openapi";
 import { scimOperations } from "../../../hub/organizations/organizations.ts";
-import { admit } from "../../access.ts";
+import { authorize } from "../../access.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp } from "../api.ts";
 import { describeRoute, errorResponses, jsonResponse } from "../openapi.ts";
@@ -54,7 +54,10 @@ export function scimApi({ store, baseUrl }: ScimRoutesOptions): OpenAPIHono<ApiE
 
   app.openapi(scimRoutes.config, (context) => {
     const organization = context.req.valid("param").name;
-    admit({ store, caller: context.var.caller, organization }, { as: "admin", plan: "enterprise-plus", write: true });
+    authorize(
+      { store, caller: context.var.caller, organization },
+      { role: "admin", plan: "enterprise-plus", write: true },
+    );
     const location = `${baseUrl}${new URL(context.req.url).pathname}`;
     return context.json({ ...config, meta: { resourceType: "ServiceProviderConfig", location } }, 200);
   });

@@ -3,8 +3,8 @@ import { createRoute } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { tokenOperations } from "../../../hub/organizations/organizations.ts";
-import { admit } from "../../access.ts";
-import { type Caller, callerOf, callerOfTokenId } from "../../accounts.ts";
+import { authorize } from "../../access.ts";
+import { type Caller, findCaller, findCallerByTokenId } from "../../accounts.ts";
 import type { AuditLog } from "../../resources/audit-log.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, createApiApp, requestOf } from "../api.ts";
@@ -52,7 +52,7 @@ export function tokenApi({ store, auditLog, now }: TokenRoutesOptions): OpenAPIH
 
   const revoke = (context: Context<ApiEnvironment>, organization: string, find: () => Caller | undefined): void => {
     const { caller } = context.var;
-    admit({ store, caller, organization }, { as: "admin", plan: "enterprise", write: true });
+    authorize({ store, caller, organization }, { role: "admin", plan: "enterprise", write: true });
     const revoked = find();
     // A token of a non-member gets the answer of an unknown one: the caller must not learn that it exists.
     if (!revoked || !store.members.get({ owner: organization, id: revoked.user })) {
@@ -74,13 +74,13 @@ export function tokenApi({ store, auditLog, now }: TokenRoutesOptions): OpenAPIH
   };
 
   app.openapi(tokenRoutes.revoke, (context) => {
-    revoke(context, context.req.valid("param").name, () => callerOf(context.req.valid("json").token));
+    revoke(context, context.req.valid("param").name, () => findCaller(context.req.valid("json").token));
     return context.json({}, 200);
   });
 
   app.openapi(tokenRoutes.revokeById, (context) => {
     const { name, tokenId } = context.req.valid("param");
-    revoke(context, name, () => callerOfTokenId(tokenId));
+    revoke(context, name, () => findCallerByTokenId(tokenId));
     return context.json({}, 200);
   });
 

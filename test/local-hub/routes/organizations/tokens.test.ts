@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { tokenIdOf } from "../../../../src/local-hub/accounts.ts";
+import { deriveTokenId } from "../../../../src/local-hub/accounts.ts";
 import { holdsSecret } from "../../../faults/leak.ts";
 import { auditEvents } from "../../support/audit-events.ts";
 import { openLocalHub, type SpokenHub } from "../../support/hub.ts";
@@ -112,7 +112,7 @@ describe("A token is revoked", () => {
     const hub = await openLocalHub();
     for (const [organization, tokenId] of [
       ["acme", "0".repeat(24)],
-      ["enterprise-org", tokenIdOf("hf_other")],
+      ["enterprise-org", deriveTokenId("hf_other")],
     ]) {
       const answer = await hub.ask(`POST /api/organizations/${organization}/settings/tokens/${tokenId}/revoke`);
       expect(answer).toMatchObject({ status: 404, body: { error: `No member of ${organization} has this token.` } });
