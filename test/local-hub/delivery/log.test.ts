@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createHubApp } from "../../../src/local-hub/app.ts";
 import { Dispatcher } from "../../../src/local-hub/delivery/dispatcher.ts";
 import { HttpSender } from "../../../src/local-hub/delivery/http-sender.ts";
-import { createId, newSha } from "../../../src/local-hub/ids.ts";
+import { createId, createSha } from "../../../src/local-hub/ids.ts";
 import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
 import { AuditLog } from "../../../src/local-hub/resources/audit-log.ts";
 import { JobStore } from "../../../src/local-hub/store/job-store.ts";
@@ -121,7 +121,7 @@ describe("The log of a local Hub", () => {
     const sender = new HttpSender({ allowRemote: false });
     const limits = { attempts: 1, backoffMs: 1, timeoutMs: 1, suspendAfter: 1, triggersPerDay: 1 };
     const app = createHubApp({
-      ...{ ...parts, newSha, runsJobs: false, allowsRemote: false, startedAt: new Date(0) },
+      ...{ ...parts, createSha, runsJobs: false, allowsRemote: false, startedAt: new Date(0) },
       dispatcher: new Dispatcher({ ...parts, sender, jobs, limits }),
       auditLog: new AuditLog({ ...parts, store: store.auditLog }),
       reset() {
