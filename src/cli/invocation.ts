@@ -3,7 +3,7 @@ import type { HubClient } from "../hub/client.ts";
 import { type formats, Output } from "./output.ts";
 import type { Shell } from "./shell.ts";
 
-/** The options that every command takes. */
+/** The options that every command accepts. */
 export interface GlobalOptions {
   token?: string;
   endpoint?: string;
@@ -11,26 +11,19 @@ export interface GlobalOptions {
   yes?: boolean;
 }
 
-/** What {@link Invocation} needs. */
-export interface InvocationOptions {
-  shell: Shell;
-  /** The global options; asked for when a command runs, since only then they have been read. */
-  readOptions: () => GlobalOptions;
-}
-
-/** One run of the command line, as its commands see it. */
+/** One run of the command line, which its commands share. */
 export class Invocation {
   readonly shell: Shell;
-  /** What the process ends with where nothing is thrown. Default 0. */
+  /** Exit code if nothing is thrown. Default 0. */
   exitCode: 0 | 1 = 0;
   readonly #readOptions: () => GlobalOptions;
 
-  constructor({ shell, readOptions }: InvocationOptions) {
+  /** @param options.readOptions Called when a command runs: the options are not parsed before. */
+  constructor({ shell, readOptions }: { shell: Shell; readOptions: () => GlobalOptions }) {
     this.shell = shell;
     this.#readOptions = readOptions;
   }
 
-  /** Where results go, in the format asked for. */
   get output(): Output {
     return new Output({ shell: this.shell, format: this.#readOptions().format });
   }
@@ -40,25 +33,25 @@ export class Invocation {
     return this.#readOptions().yes === true;
   }
 
-  /** What the options say of the Hub; left out, its client finds the rest. */
+  /** The options about the Hub; without them, its client uses its defaults. */
   get hub(): Pick<GlobalOptions, "token" | "endpoint"> {
     const { token, endpoint } = this.#readOptions();
     return { ...(token !== undefined && { token }), ...(endpoint !== undefined && { endpoint }) };
   }
 
-  /** The client for the Hub asked for. Loaded here, so that help and wrong usage do without it. */
+  /** Creates the client for the Hub. Loaded lazily: help and usage errors do not need it. */
   async connect(): Promise<HubClient> {
     const { HubClient } = await import("../hub/client.ts");
     return new HubClient({ ...this.hub, logger: warningLogger(this.output) });
   }
 }
 
-/** Writes the warnings of the client as lines of standard error. */
+/** Logs the warnings of the client to standard error. */
 function warningLogger(output: Output): Logger {
   const logger: Logger = {
     debug() {},
     info() {},
-    warn: (fields: object | string, message?: string) => output.say(`warning: ${message ?? String(fields)}`),
+    warn: (fields: object | string, message?: string) => output.log(`warning: ${message ?? String(fields)}`),
     error() {},
     child: () => logger,
   };

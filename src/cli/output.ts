@@ -5,78 +5,71 @@ import type { OutputStream, Shell } from "./shell.ts";
 /** The values of `--format`. */
 export const formats = ["table", "json", "quiet"] as const;
 
-/** How a result is written; tab-separated values take the place of a table that no terminal shows. */
+/** How a result is printed. Without a terminal, tab-separated values replace the table. */
 export type Format = (typeof formats)[number] | "tab-separated";
 
 /** One column of a table. */
 export interface Column {
-  /** Its name for programs: the header of tab-separated values. */
+  /** Header in tab-separated values. */
   key: string;
-  /** Its name for people. */
+  /** Header in tables. */
   title: string;
-  /** What a table shows where there is nothing. Default `-`. */
+  /** Placeholder for an empty value in tables. Default `-`. */
   empty?: string;
-  /** The colour of a value on a terminal. */
+  /** Color of a value on a terminal. */
   color?: (value: string) => "green" | "yellow" | "red" | undefined;
 }
 
-/** What a command found or did, for each format. */
+/** The result of a command, for each format. */
 export interface Result {
   json: unknown;
   /** The lines of `quiet`. */
   quiet: readonly string[];
   columns: readonly Column[];
-  /** One text per column. */
+  /** One value per column. */
   rows: readonly (readonly string[])[];
-  /** Show a table's rows as blocks, one line per column: for a thing shown alone. Default `false`. */
+  /** Show each row as a block with one line per column: for a single item. Default `false`. */
   asBlocks?: boolean;
 }
 
-/** What {@link Output} needs. */
-export interface OutputOptions {
-  shell: Shell;
-  /** The value of `--format`. Default: a table on a terminal, tab-separated values elsewhere. */
-  format: (typeof formats)[number] | undefined;
-}
-
-/** Writes results to standard output and what is said about them to standard error. */
+/** Prints results to standard output, and logs messages to standard error. */
 export class Output {
   readonly format: Format;
   readonly #stdout: OutputStream;
   readonly #stderr: OutputStream;
-  /** Whether standard output shows colours. */
+  /** Whether standard output supports colors. */
   readonly hasColors: boolean;
 
-  constructor({ shell, format }: OutputOptions) {
+  /** @param options.format The value of `--format`. Default: a table on a terminal, tab-separated values elsewhere. */
+  constructor({ shell, format }: { shell: Shell; format: (typeof formats)[number] | undefined }) {
     this.#stdout = shell.stdout;
     this.#stderr = shell.stderr;
     this.format = format ?? (shell.stdout.isTTY ? "table" : "tab-separated");
     this.hasColors = shell.stdout.isTTY === true && !shell.env.NO_COLOR;
   }
 
-  /** Whether a person or a line-wise tool reads the output, and not a program that wants JSON or ids. */
+  /** Whether the output is for people or line-based tools, instead of JSON or IDs for programs. */
   get isText(): boolean {
     return this.format === "table" || this.format === "tab-separated";
   }
 
-  /** Writes a result. */
-  result(result: Result): void {
+  printResult(result: Result): void {
     const lines = this.#lines(result);
-    if (lines.length > 0) this.write(lines.join("\n"));
+    if (lines.length > 0) this.print(lines.join("\n"));
   }
 
-  /** Writes text as it stands, and a line end. */
-  write(text: string): void {
+  /** Prints text unchanged, with a line break. */
+  print(text: string): void {
     this.#stdout.write(`${text}\n`);
   }
 
-  /** Text in a colour, where the results go to a terminal that shows any. */
-  paint(text: string, color: "green" | "yellow" | "red"): string {
+  /** Colors text if standard output supports colors. */
+  colorize(text: string, color: "green" | "yellow" | "red"): string {
     return this.hasColors ? styleText(color, text, { validateStream: false }) : text;
   }
 
-  /** Says one line on standard error. */
-  say(text: string): void {
+  /** Logs one line to standard error. */
+  log(text: string): void {
     this.#stderr.write(`${plainText(text)}\n`);
   }
 
@@ -107,7 +100,7 @@ export class Output {
       heading.trimEnd(),
       ...shown.map((row) =>
         columns
-          .map((column, index) => this.#painted(column, row[index] ?? "", pad(row[index] ?? "", index)))
+          .map((column, index) => this.#colorized(column, row[index] ?? "", pad(row[index] ?? "", index)))
           .join("  ")
           .trimEnd(),
       ),
@@ -120,15 +113,30 @@ export class Output {
       columns
         .map((column, index) => {
           const value = row[index] || (column.empty ?? "-");
-          return `${column.title.padEnd(width)}  ${this.#painted(column, value, value)}`;
+          return `${column.title.padEnd(width)}  ${this.#colorized(column, value, value)}`;
         })
         .join("\n"),
     );
     return blocks.length === 0 ? [] : [blocks.join("\n\n")];
   }
 
-  #painted({ color }: Column, value: string, shown: string): string {
+  #colorized({ color }: Column, value: string, shown: string): string {
     const chosen = color?.(value);
-    return chosen ? this.paint(shown, chosen) : shown;
+    return chosen ? this.colorize(shown, chosen) : shown;
   }
+}
+
+/**
+ * The lines of a stack that add to the reason of a failure: a source frame and the calls that led to it. Empty when the
+ * only call is the one that the reason contains.
+ */
+export function extraStackLines({
+  reason,
+  stack = "",
+}: {
+  reason: string;
+  stack?: string | undefined;
+}): readonly string[] {
+  const lines = stack.split("\n").filter((line) => line.trim() !== "" && !reason.includes(line.trim()));
+  return lines.length < 2 ? [] : lines.map((line) => `    ${plainText(line.trimEnd())}`);
 }

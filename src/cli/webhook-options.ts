@@ -1,12 +1,20 @@
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { suggest } from "../core/option-error.ts";
 import type { WebhookRequest } from "../hub/webhooks/schemas.ts";
-import type { Watched, WebhookDomain } from "../payload/watch.ts";
-import { readJob, readSecret } from "./read-input.ts";
+import {
+  type KnownWatched,
+  parseDomain,
+  parseWatch,
+  type Watched,
+  type WebhookDomain,
+  watchedTypes,
+  webhookDomains,
+} from "../payload/watch.ts";
+import { checkSecretOptions, readJob, readSecretOption } from "./input.ts";
 import type { Shell } from "./shell.ts";
-import { collectDomain, collectWatched, watchedTypeNames } from "./watched.ts";
-import { wrongUsage } from "./wrong-usage.ts";
+import { usageError } from "./usage.ts";
 
-/** The options that describe a webhook, as commander reads them. */
+/** The options that describe a webhook, as commander parses them. */
 export interface WebhookOptions {
   url?: string;
   job?: string;
@@ -18,39 +26,38 @@ export interface WebhookOptions {
 }
 
 /** Adds the options that `create` and `update` share. */
-export function addWebhookOptions(command: Command, { defaultDomains }: { defaultDomains: string }): Command {
+export function addWebhookOptions(command: Command, { domainNote }: { domainNote: string }): Command {
   return command
-    .option("--url <url>", "post the deliveries to this URL")
-    .option("--job-source-id <id>", "run a job like this one for each delivery")
-    .option("--job <file>", 'run the job that this JSON file describes ("-": standard input)')
+    .option("--url <url>", "send deliveries to this URL")
+    .option("--job-source-id <id>", "run a copy of this job for each delivery")
+    .option("--job <file>", 'run the job in this JSON file for each delivery ("-" for standard input)')
+    .addOption(watchOption("what to watch, one or more"))
     .addOption(
-      new Option(
-        "--watch <type:name...>",
-        `what to watch, one or more; types: ${watchedTypeNames.join(", ")}`,
-      ).argParser(collectWatched),
-    )
-    .addOption(
-      new Option("--domain <domain...>", `what to be told of: repo, discussion (${defaultDomains})`).argParser(
+      new Option("--domain <domain...>", `events to receive: ${webhookDomains.join(", ")} (${domainNote})`).argParser(
         collectDomain,
       ),
     )
-    .option("--secret <secret>", "sent with each delivery; it shows in the shell's history and the process list")
-    .option("--secret-stdin", "read the secret from standard input: one line");
+    .option("--secret <secret>", "secret to send with deliveries; visible in the shell history and process list")
+    .option("--secret-stdin", "read the secret from standard input");
+}
+
+/** Creates the option `--watch`. */
+export function watchOption(description: string): Option {
+  return new Option("--watch <type:name...>", `${description}; types: ${watchedTypes.join(", ")}`).argParser(
+    collectWatched,
+  );
 }
 
 /**
- * What the options say of a webhook; what was not given is left out.
+ * Reads the options into a request; omitted options are absent.
  *
- * @throws `ARGUMENT_INVALID` when two of them contradict each other, or one of them is empty.
+ * @throws `ARGUMENT_INVALID` when two of them cannot be combined, or one is empty.
  */
 export async function readWebhookOptions(options: WebhookOptions, shell: Shell): Promise<Partial<WebhookRequest>> {
   checkWebhookOptions(options);
   const { url, jobSourceId, watch, domain } = options;
   const job = options.job === undefined ? undefined : await readJob({ file: options.job, shell });
-  const secret = options.secretStdin ? await readSecret(shell) : options.secret;
-  if (secret === "") {
-    throw wrongUsage("The secret is empty: give one of a character or more, or leave the option out.");
-  }
+  const secret = await readSecretOption(options, shell);
   return {
     ...(url !== undefined && { url }),
     ...(jobSourceId !== undefined && { jobSourceId }),
@@ -61,7 +68,7 @@ export async function readWebhookOptions(options: WebhookOptions, shell: Shell):
   };
 }
 
-/** The options given that say where deliveries go. */
+/** The given options that set the target of deliveries. */
 export function givenTargets({ url, job, jobSourceId }: WebhookOptions): readonly string[] {
   const targets = { "--url": url, "--job-source-id": jobSourceId, "--job": job };
   return Object.entries(targets).flatMap(([name, value]) => (value === undefined ? [] : [name]));
@@ -70,12 +77,47 @@ export function givenTargets({ url, job, jobSourceId }: WebhookOptions): readonl
 function checkWebhookOptions(options: WebhookOptions): void {
   const targets = givenTargets(options);
   if (targets.length > 1) {
-    throw wrongUsage(`${targets.join(" and ")} exclude each other: deliveries go to one place, so give one of them.`);
+    throw usageError(`${targets.join(" and ")} cannot be used together. A webhook has one target: use one of them.`);
   }
-  if (options.secret !== undefined && options.secretStdin) {
-    throw wrongUsage("--secret and --secret-stdin exclude each other: give one of them.");
-  }
+  checkSecretOptions(options);
   if (options.job === "-" && options.secretStdin) {
-    throw wrongUsage("--job - and --secret-stdin both read standard input: give the job as a file.");
+    throw usageError("--job - and --secret-stdin both read standard input. Pass the job as a file.");
   }
+}
+
+/**
+ * Parses a value of `--watch` and appends it to the previous ones.
+ *
+ * @throws `InvalidArgumentError` when it is not `type:name`, or its type is unknown.
+ * @example
+ * ```ts
+ * collectWatched("dataset:me/data", undefined); // [{ type: "dataset", name: "me/data" }]
+ * ```
+ */
+export function collectWatched(text: string, previous: readonly KnownWatched[] | undefined): readonly KnownWatched[] {
+  const watched = parseWatch(text);
+  if ("type" in watched) return [...(previous ?? []), watched];
+  rejectWebhookId(text, "--watch");
+  throw new InvalidArgumentError(watched.problem);
+}
+
+/**
+ * Parses a value of `--domain` and appends it to the previous ones; accepts `discussions` for `discussion`.
+ *
+ * @throws `InvalidArgumentError` for any other value.
+ */
+export function collectDomain(text: string, previous: readonly WebhookDomain[] | undefined): readonly WebhookDomain[] {
+  const domain = parseDomain(text);
+  if (domain !== undefined) return [...new Set([...(previous ?? []), domain])];
+  if (text.includes(",")) throw new InvalidArgumentError("Separate several values with spaces, not commas.");
+  rejectWebhookId(text, "--domain");
+  throw new InvalidArgumentError(
+    `Unknown domain.${suggest(text, webhookDomains)} Valid domains: ${webhookDomains.join(", ")}.`,
+  );
+}
+
+/** An option with several values takes an argument that follows it. */
+function rejectWebhookId(text: string, option: string): void {
+  if (!/^[0-9a-f]{24}$/.test(text)) return;
+  throw new InvalidArgumentError(`This looks like a webhook ID. Put the ID before ${option}.`);
 }

@@ -18,32 +18,32 @@ const columns: readonly Column[] = [
   { key: "lastTrigger", title: "Last trigger", empty: "never" },
 ];
 
-/** Writes a list of webhooks, or says how to create the first one, and how to resume the suspended ones. */
-export function writeWebhooks(output: Output, webhooks: readonly Webhook[]): void {
-  output.result(webhookResult(webhooks, { json: webhooks.map(withoutSecrets) }));
+/** Prints a list of webhooks; logs how to create the first one, or to resume suspended ones. */
+export function printWebhooks(output: Output, webhooks: readonly Webhook[]): void {
+  output.printResult(webhookResult(webhooks, { json: webhooks.map(withoutSecrets) }));
   if (webhooks.length === 0) {
-    output.say("There are no webhooks yet. Create one: hub-webhooks create --url https://… --watch model:owner/name");
+    output.log("No webhooks yet. To create one, run: npx hub-webhooks create --url https://… --watch model:owner/name");
   }
-  sayRemedies(output, webhooks);
+  logSuspended(output, webhooks);
 }
 
-/** Writes one webhook, and how to resume it where it is suspended. */
-export function writeWebhook(output: Output, webhook: Webhook): void {
-  output.result({ ...webhookResult([webhook], { json: withoutSecrets(webhook) }), asBlocks: true });
-  sayRemedies(output, [webhook]);
+/** Prints a webhook; logs how to resume it if it is suspended. */
+export function printWebhook(output: Output, webhook: Webhook): void {
+  output.printResult({ ...webhookResult([webhook], { json: withoutSecrets(webhook) }), asBlocks: true });
+  logSuspended(output, [webhook]);
 }
 
-/** The URL, job or Space that a webhook's deliveries go to, for people. */
+/** Describes the URL or job that a webhook delivers to. */
 export function describeTarget({ url, job, jobSourceId }: Webhook): string {
   if (url !== undefined) return maskUrl(url);
-  if (jobSourceId !== undefined) return `job like ${jobSourceId}`;
+  if (jobSourceId !== undefined) return `copy of job ${jobSourceId}`;
   if (job === undefined) return "";
   const image = job.spaceId ?? job.dockerImage;
-  // Without an image it is a command, as a local Hub runs it on its own machine.
+  // Without an image, the job is a command that a local Hub runs on its own machine.
   return image === undefined ? `job on ${job.flavor}` : `job in ${image} on ${job.flavor}`;
 }
 
-/** What a webhook watches, as `--watch` takes it. */
+/** What a webhook watches, in the format of `--watch`. */
 export function describeWatched({ watched }: Webhook): string {
   return watched.map(({ type, name }) => `${type}:${name}`).join(",");
 }
@@ -65,7 +65,7 @@ function webhookResult(webhooks: readonly Webhook[], { json }: { json: unknown }
   };
 }
 
-/** The Hub's object without the secret. The job of an answer has its secrets by name only. */
+/** The Hub's object without its secret; a job contains only the names of its secrets. */
 function withoutSecrets(webhook: Webhook): object {
   const { secret: _secret, ...rest } = webhook;
   return {
@@ -75,7 +75,7 @@ function withoutSecrets(webhook: Webhook): object {
   };
 }
 
-/** A Hub that hides the secret may say `hasSecret` in its place. */
+/** A Hub may send `hasSecret` instead of the secret. */
 function isSecretSet(webhook: Webhook): boolean {
   if (webhook.secret !== undefined) return webhook.secret !== "";
   return "hasSecret" in webhook && webhook.hasSecret === true;
@@ -91,8 +91,10 @@ function stateOf(webhook: Webhook): string {
   return webhook.disabled ? "disabled" : "enabled";
 }
 
-function sayRemedies(output: Output, webhooks: readonly Webhook[]): void {
+function logSuspended(output: Output, webhooks: readonly Webhook[]): void {
   for (const { id } of webhooks.filter(isSuspended)) {
-    output.say(`Webhook ${id} is suspended: its deliveries failed. Mend its receiver, then: hub-webhooks enable ${id}`);
+    output.log(
+      `Webhook ${id} is suspended because its deliveries failed. Fix its receiver, then run: npx hub-webhooks enable ${id}`,
+    );
   }
 }

@@ -89,7 +89,7 @@ describe("The script hub-webhooks", () => {
       exitCode: 1,
       signal: null,
       stdout: "",
-      stderr: `error: hub-webhooks needs Node 22.18 or newer, and this is Node ${version.slice(1)}: update Node.\n`,
+      stderr: `error: hub-webhooks needs Node 22.18 or newer, but this is Node ${version.slice(1)}. Update Node.\n`,
     });
   });
 

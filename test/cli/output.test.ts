@@ -54,7 +54,7 @@ function writtenBy(
 
 /** What an output writes of a result. */
 function written(shown: Result, wanted: Wanted = {}): string {
-  const { stdout, stderr } = writtenBy((output) => output.result(shown), wanted);
+  const { stdout, stderr } = writtenBy((output) => output.printResult(shown), wanted);
   expect(stderr).toBe("");
   return stdout;
 }
@@ -107,7 +107,7 @@ describe("The output", () => {
     "has no escape codes and one line per message on standard error (terminal: %s)",
     (isTerminal) => {
       const hostile = "Webhook \u001b[2J\u001b]0;title\u0007\u009b31mred\r\nis gone";
-      expect(writtenBy((output) => output.say(hostile), { isTerminal })).toEqual({
+      expect(writtenBy((output) => output.log(hostile), { isTerminal })).toEqual({
         stdout: "",
         stderr: "Webhook red is gone\n",
       });

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { harmless } from "../../src/cli/commands/dev/log-line.ts";
+import { sanitizeLine } from "../../src/cli/commands/dev/log-line.ts";
 import { deceptiveCharacters, escapeHidden, quoteShellWord, toShellWord } from "../../src/core/escape.ts";
 import { plainJson, plainText } from "../../src/core/terminal-text.ts";
 import { formatForTerminal } from "../../src/receiver/node/terminal-log.ts";
@@ -37,7 +37,7 @@ describe("No character that deceives the eye", () => {
     ["a line of the log on a terminal", (text: string) => formatForTerminal(JSON.stringify({ level: 30, msg: text }))],
     ["a line of a command", plainText],
     ["JSON that a command writes", (text: string) => plainJson({ [text]: text })],
-    ["a line that the code of a user prints", harmless],
+    ["a line that the code of a user prints", sanitizeLine],
     ["a page", escapeHidden],
   ])("stands in %s", (_where, show) => {
     // Colours are our own.

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deliveryRequest, webhookPayload } from "hub-webhooks/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { exampleNames, examples } from "../../src/cli/commands/init/example.ts";
+import { exampleNames, projectExamples } from "../../src/cli/commands/init/example.ts";
 import { templateNames } from "../../src/cli/commands/init/template.ts";
 import { freePort } from "../support/free-port.ts";
 import { runProgram, startProgram } from "../support/program.ts";
@@ -165,7 +165,9 @@ describe.skipIf(skipped)("hub-webhooks init, of the packed package in an empty f
 
       test("starts with the variables that init names, and ends with 0 on SIGTERM", async () => {
         const port = await freePort();
-        const needed = Object.fromEntries(Object.keys(examples[example].environment).map((name) => [name, "acme"]));
+        const needed = Object.fromEntries(
+          Object.keys(projectExamples[example].environment).map((name) => [name, "acme"]),
+        );
         const server = startProgram((await manifestIn(project)).scripts.start.split(" "), {
           cwd: project,
           env: { ...environment, ...needed, HF_ENDPOINT: hub.url, PORT: String(port), WEBHOOK_SECRET: secret },

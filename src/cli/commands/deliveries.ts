@@ -1,38 +1,127 @@
 import type { Command } from "commander";
-import { examples } from "../examples.ts";
+import type { DeliveryCounts } from "../../inbox/inbox.ts";
 import type { Invocation } from "../invocation.ts";
-import { addCompact } from "./deliveries/compact.ts";
-import { addCounts } from "./deliveries/counts.ts";
-import { parseInboxUrl } from "./deliveries/delivery-options.ts";
+import { examples, helpHint, helpWithoutHubOptions } from "../usage.ts";
+import { describeEmptyList, statusColor } from "./deliveries/delivery-list.ts";
+import { type DeliveriesContext, endpointName, endpointOption, parseInboxUrl } from "./deliveries/delivery-options.ts";
 import { InboxAccess } from "./deliveries/inbox-access.ts";
 import { addListDeliveries } from "./deliveries/list.ts";
 import { addReplayDeliveries } from "./deliveries/replay.ts";
-import { addShow } from "./deliveries/show.ts";
-import { addTail } from "./deliveries/tail.ts";
+import { addShowDelivery } from "./deliveries/show.ts";
+import { addTailDeliveries } from "./deliveries/tail.ts";
 
-const subcommands = [addListDeliveries, addShow, addReplayDeliveries, addCounts, addTail, addCompact];
+const subcommands = [addListDeliveries, addShowDelivery, addReplayDeliveries, addCounts, addTailDeliveries, addCompact];
 
 /** Adds `hub-webhooks deliveries` and its subcommands. */
 export function addDeliveries(program: Command, invocation: Invocation): void {
   const deliveries = program
     .command("deliveries")
-    .description("look into the inbox of a server's background endpoints, and replay what it holds")
+    // Before the subcommands, which inherit it.
+    .configureHelp(helpWithoutHubOptions())
+    .description("inspect and replay deliveries in the inbox of a server's background endpoints")
     .option(
       "--inbox <url>",
-      "the inbox (default: INBOX_URL, else sqlite:./.hub-webhooks/inbox.db); INBOX_URL keeps a password out of the process list",
+      "URL of the inbox (default: INBOX_URL, else sqlite:./.hub-webhooks/inbox.db); put a URL with a password in INBOX_URL, since options are visible in the process list",
       parseInboxUrl,
     )
     .addHelpText(
       "after",
       examples(
-        "hub-webhooks deliveries list --status dead",
-        "hub-webhooks deliveries replay --dead --endpoint retrain",
-        "hub-webhooks deliveries counts --inbox sqlite:./data/inbox.db",
+        "deliveries list --status dead",
+        "deliveries replay --dead --endpoint retrain",
+        "deliveries counts --inbox sqlite:./data/inbox.db",
       ),
     );
   const access = new InboxAccess({ shell: invocation.shell, readOptions: () => deliveries.opts<{ inbox?: string }>() });
   for (const addSubcommand of subcommands) addSubcommand(deliveries, { invocation, access });
   for (const command of deliveries.commands) {
-    command.showHelpAfterError(`See: ${program.name()} ${deliveries.name()} ${command.name()} --help`);
+    command.showHelpAfterError(helpHint(deliveries.name(), command.name()));
   }
+}
+
+type Counts = DeliveryCounts & { total: number };
+
+const zeroCounts: Counts = { queued: 0, running: 0, succeeded: 0, dead: 0, total: 0 };
+
+/** Adds `hub-webhooks deliveries counts`. */
+function addCounts(deliveries: Command, { invocation, access }: DeliveriesContext): void {
+  deliveries
+    .command("counts")
+    .description("count deliveries by endpoint and status")
+    .addOption(endpointOption("only count this endpoint of the server"))
+    .addHelpText(
+      "after",
+      examples(
+        "deliveries counts",
+        "deliveries counts --endpoint retrain --format json",
+        "deliveries counts --format quiet    # only the total",
+      ),
+    )
+    .action((options: { endpoint?: string }) => {
+      const { output } = invocation;
+      const endpoint = endpointName(options, invocation);
+      return access.use(async (inbox) => {
+        const counted = Object.entries(await inbox.counts())
+          .filter(([name]) => endpoint === undefined || name === endpoint)
+          .sort(([left], [right]) => (left < right ? -1 : 1))
+          .map(([name, counts]): [string, Counts] => [name, add(zeroCounts, counts)]);
+        const total = counted.reduce((sum, [, counts]) => add(sum, counts), zeroCounts);
+        output.printResult({
+          json: { endpoints: Object.fromEntries(counted), total },
+          quiet: [String(total.total)],
+          columns: [
+            { key: "endpoint", title: "Endpoint" },
+            { key: "queued", title: "Queued" },
+            { key: "running", title: "Running" },
+            { key: "succeeded", title: "Succeeded" },
+            { key: "dead", title: "Dead", color: (count) => (count === "0" ? undefined : statusColor("dead")) },
+            { key: "total", title: "Total" },
+          ],
+          rows: counted.length === 0 ? [] : [...counted, ["total", total] as const].map(([name, c]) => row(name, c)),
+        });
+        if (counted.length === 0) output.log(await describeEmptyList(inbox, { endpoint }));
+      });
+    });
+}
+
+function add(left: Counts, { queued, running, succeeded, dead }: DeliveryCounts): Counts {
+  return {
+    queued: left.queued + queued,
+    running: left.running + running,
+    succeeded: left.succeeded + succeeded,
+    dead: left.dead + dead,
+    total: left.total + queued + running + succeeded + dead,
+  };
+}
+
+function row(name: string, { queued, running, succeeded, dead, total }: Counts): readonly string[] {
+  return [name, ...[queued, running, succeeded, dead, total].map(String)];
+}
+
+/** Adds `hub-webhooks deliveries compact`. */
+function addCompact(deliveries: Command, { invocation, access }: DeliveriesContext): void {
+  deliveries
+    .command("compact")
+    .description("shrink the file of a SQLite inbox; stop the receiver first")
+    .addHelpText("after", examples("deliveries compact", "deliveries compact --inbox sqlite:./data/inbox.db"))
+    .action(() =>
+      access.useUrl(async (url) => {
+        const { compactInbox } = await import("../../inbox/open-inbox.ts");
+        const { bytesBefore, bytesAfter } = await compactInbox(url);
+        invocation.output.printResult({
+          json: { bytesBefore, bytesAfter },
+          quiet: [String(bytesAfter)],
+          columns: [
+            { key: "before", title: "Before" },
+            { key: "after", title: "After" },
+          ],
+          rows: [[megabytes(bytesBefore), megabytes(bytesAfter)]],
+          asBlocks: true,
+        });
+      }),
+    );
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
 }

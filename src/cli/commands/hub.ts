@@ -2,10 +2,9 @@ import type { Command } from "commander";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { plainJson } from "../../core/terminal-text.ts";
-import { examples } from "../examples.ts";
 import type { Invocation } from "../invocation.ts";
 import type { Output } from "../output.ts";
-import { parsePort } from "../port.ts";
+import { examples, helpWithoutHubOptions, parsePort } from "../usage.ts";
 
 interface HubOptions {
   port: number;
@@ -18,17 +17,18 @@ interface HubOptions {
 export function addHub(program: Command, invocation: Invocation): void {
   program
     .command("hub")
-    .description("run a Hub on this machine that keeps webhooks and delivers, without an account")
-    .option("--port <port>", "where it listens; 0 takes any free port", parsePort, 5050)
-    .option("--state <file>", "keep everything in this SQLite file (default: in memory, gone at the end)")
+    .description("run a local Hub that stores and delivers webhooks, without an account")
+    .option("--port <port>", "port to listen on; 0 for any free port", parsePort, 5050)
+    .option("--state <file>", "store everything in this SQLite file (default: in memory)")
     .option("--run-jobs", "run the command of a webhook's job as a process on this machine")
-    .option("--allow-remote", "deliver to other machines too, not only to this one")
+    .option("--allow-remote", "allow deliveries to other machines")
+    .configureHelp(helpWithoutHubOptions())
     .addHelpText(
       "after",
       examples(
-        "hub-webhooks hub",
-        "hub-webhooks hub --state hub.sqlite --port 5051",
-        "hub-webhooks hub --port 0 --format json    # for programs: one line of JSON tells the URL",
+        "hub",
+        "hub --state hub.sqlite --port 5051",
+        "hub --port 0 --format json    # for programs: prints the URL as a line of JSON",
       ),
     )
     .action(async ({ port, state, runJobs, allowRemote }: HubOptions) => {
@@ -37,48 +37,52 @@ export function addHub(program: Command, invocation: Invocation): void {
       const { developmentTokens } = await import("../../local-hub/accounts.ts");
       const logger = output.isText ? await terminalLogger() : undefined;
       const hub = await LocalHub.launch({ port, state, runJobs, allowRemote, logger }).catch((error: unknown) => {
-        throw adviseHere(error, port);
+        throw withPortAdvice(error, port);
       });
       const stopped = shell.untilStopped();
-      output.write(readyText(output, { hub, tokens: developmentTokens }));
+      output.print(readyText(output, { hub, tokens: developmentTokens }));
       await stopped;
-      output.say("The local Hub is closing. Once more ends it at once.");
+      output.log("Stopping the local Hub. Press Ctrl+C again to exit immediately.");
       await hub.close();
     });
 }
 
-/** What cannot be had is chosen by an option here. */
-function adviseHere(error: unknown, port: number): unknown {
+/** The error names the option of this command. */
+function withPortAdvice(error: unknown, port: number): unknown {
   if (!WebhookError.isInstance(error) || error.code !== "PORT_IN_USE") return error;
   return new WebhookError(
-    `Port ${port} is taken, perhaps by another local Hub: end what listens there, or choose another port with --port; 0 takes any free one.`,
+    `Port ${port} is in use, perhaps by another local Hub. Stop that process, or choose another port with --port (0 for any free one).`,
     { code: error.code, cause: error },
   );
 }
 
-/** Other formats keep standard output for what was asked for. */
+/** Only for text: in other formats, standard output contains only the result. */
 async function terminalLogger(): Promise<Logger> {
   const { createNodeLogger } = await import("../../receiver/node/logger.ts");
   return createNodeLogger();
 }
 
-interface Ready {
-  hub: { url: string; port: number };
-  tokens: readonly { token: string; user: string; meaning: string }[];
-}
-
-function readyText(output: Output, { hub: { url, port }, tokens }: Ready): string {
+function readyText(
+  output: Output,
+  {
+    hub: { url, port },
+    tokens,
+  }: {
+    hub: { url: string; port: number };
+    tokens: readonly { token: string; user: string; meaning: string }[];
+  },
+): string {
   if (output.format === "json") return plainJson({ event: "ready", url, port });
   if (output.format === "quiet") return url;
   const width = Math.max(...tokens.map(({ token }) => token.length));
   return [
     `The local Hub is ready: ${url}`,
     "",
-    `Webhooks and deliveries to look at: ${url}/`,
-    "Tokens, for this Hub only:",
+    `Dashboard with webhooks and deliveries: ${url}/`,
+    "Tokens for this Hub only:",
     ...tokens.map(({ token, user, meaning }) => `  ${token.padEnd(width)}  ${user}, ${meaning}`),
     "",
-    "To create a webhook here:",
+    "To create a webhook:",
     `  HF_ENDPOINT=${url} HF_TOKEN=hf_local npx hub-webhooks create --url http://127.0.0.1:7860/webhooks/hello --watch dataset:local-user/data`,
     "",
     "Press Ctrl+C to stop.",

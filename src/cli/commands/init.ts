@@ -1,31 +1,198 @@
+import { basename, resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { examples } from "../examples.ts";
+import { toShellWord } from "../../core/escape.ts";
+import { plainText } from "../../core/terminal-text.ts";
 import type { Invocation } from "../invocation.ts";
-import { exampleNames } from "./init/example.ts";
-import type { InitCommandOptions } from "./init/run-init.ts";
-import { templateNames } from "./init/template.ts";
+import { readVersion } from "../package-files.ts";
+import { canPrompt } from "../prompts.ts";
+import type { Shell } from "../shell.ts";
+import { examples, helpWithoutHubOptions, usageError } from "../usage.ts";
+import { type ExampleName, exampleNames, parseExample, projectExamples, withExample } from "./init/example.ts";
+import { checkName, nameFromFolder, requireEmptyFolder, writeFiles } from "./init/project.ts";
+import { readTemplate, type TemplateName, templateNames, templatePurposes } from "./init/template.ts";
 
 /** Adds `hub-webhooks init`. */
 export function addInit(program: Command, invocation: Invocation): void {
   program
     .command("init")
-    .argument("[directory]", "where the project goes: a folder that is new or empty; . is this one")
-    .description("make a new project with a server, its tests and all that it takes to run")
+    .argument("[directory]", "folder of the project, new or empty; . for the current one")
+    .description("create a new project with a server, tests and a Dockerfile")
     .addOption(
-      new Option("--template <name>", "space: a Docker Space; server: a machine of your own").choices(templateNames),
+      new Option("--template <name>", "space: a Docker Space on the Hub; server: your own machine").choices(
+        templateNames,
+      ),
     )
-    .option("--example <name>", `begin with an example: ${exampleNames.join(", ")}`)
-    .option("--name <name>", "the name in package.json (default: made from that of the folder)")
+    .option("--example <name>", `start from an example: ${exampleNames.join(", ")}`)
+    .option("--name <name>", "name in package.json (default: based on the folder name)")
+    .configureHelp(helpWithoutHubOptions())
     .addHelpText(
       "after",
       examples(
-        "hub-webhooks init my-bot --template space",
-        "hub-webhooks init . --template server --name @me/bot",
-        "hub-webhooks init my-bot --template space --example discussion-bot",
+        "init my-bot --template space",
+        "init . --template server --name @me/bot",
+        "init my-bot --template space --example discussion-bot",
       ),
     )
-    .action(async (directory: string | undefined, options: InitCommandOptions) => {
-      const { runInit } = await import("./init/run-init.ts");
-      await runInit({ directory, options, invocation });
-    });
+    .action((directory: string | undefined, options: InitOptions) => runInit({ directory, options, invocation }));
+}
+
+interface InitOptions {
+  template?: TemplateName;
+  example?: string;
+  name?: string;
+}
+
+/**
+ * Creates a project and prints the next steps. Asks for missing options on a terminal.
+ *
+ * @throws `ARGUMENT_INVALID`, `FOLDER_UNUSABLE`.
+ */
+async function runInit({
+  directory: given,
+  options,
+  invocation,
+}: {
+  /** As the user gave it. */
+  directory: string | undefined;
+  options: InitOptions;
+  invocation: Invocation;
+}): Promise<void> {
+  const { output, shell } = invocation;
+  // Checked before the user answers any question.
+  if (options.name !== undefined) checkName(options.name);
+  const named = options.example === undefined ? undefined : parseExample(options.example);
+  const path = given ?? (await askDirectory(shell));
+  // Most likely an unset variable, which does not mean the current folder.
+  if (path === "") {
+    throw usageError(
+      "The folder name is empty. Add one, such as npx hub-webhooks init my-bot, or . for the current folder.",
+    );
+  }
+  const directory = resolve(path);
+  await requireEmptyFolder(directory);
+  const { template, example } = await chooseProject(options, { named, shell });
+  const name = options.name ?? nameFromFolder(basename(directory));
+
+  const blank = await readTemplate(template, { name, version: readVersion() });
+  const files = example === undefined ? blank : await withExample(blank, example);
+  await writeFiles(directory, files);
+
+  if (output.format === "json") {
+    const json = { directory, template, ...(example && { example }), files: [...files.keys()] };
+    return output.printResult({ json, quiet: [], columns: [], rows: [] });
+  }
+  if (output.format === "quiet") return output.print(plainText(directory));
+  output.print(nextSteps({ path, directory, name, template, example, fileCount: files.size }));
+}
+
+/** Without a template, asks for the template and for an example. */
+async function chooseProject(
+  { template }: InitOptions,
+  { named: example, shell }: { named: ExampleName | undefined; shell: Shell },
+): Promise<{ template: TemplateName; example: ExampleName | undefined }> {
+  if (template !== undefined) return { template, example };
+  const chosen = await askTemplate(shell);
+  return { template: chosen, example: example ?? (await askExample(shell)) };
+}
+
+async function askDirectory(shell: Shell): Promise<string> {
+  if (!canPrompt(shell)) {
+    throw usageError("The folder is missing. Add one, such as npx hub-webhooks init my-bot.");
+  }
+  const prompts = await import("@clack/prompts");
+  const answer = await prompts.text({
+    message: "Folder of the project (new or empty)",
+    placeholder: "my-bot",
+    defaultValue: "my-bot",
+    input: shell.stdin,
+    output: shell.stderr,
+  });
+  return prompts.isCancel(answer) ? throwCanceled() : answer;
+}
+
+async function askTemplate(shell: Shell): Promise<TemplateName> {
+  if (!canPrompt(shell)) {
+    const choices = templateNames.map((name) => `--template ${name} (${templatePurposes[name]})`);
+    throw usageError(`The template is missing. Add ${choices.join(" or ")}.`);
+  }
+  const prompts = await import("@clack/prompts");
+  const answer = await prompts.select({
+    message: "Where will it run?",
+    options: templateNames.map((name) => ({ value: name, label: name, hint: templatePurposes[name] })),
+    input: shell.stdin,
+    output: shell.stderr,
+  });
+  return prompts.isCancel(answer) ? throwCanceled() : answer;
+}
+
+/** The choice of a project without an example. */
+const none = "none";
+
+async function askExample(shell: Shell): Promise<ExampleName | undefined> {
+  const prompts = await import("@clack/prompts");
+  const answer = await prompts.select<ExampleName | typeof none>({
+    message: "Start from an example?",
+    options: [
+      { value: none, label: none, hint: "a small handler to start with" },
+      ...exampleNames.map((name) => ({ value: name, label: name, hint: projectExamples[name].purpose })),
+    ],
+    input: shell.stdin,
+    output: shell.stderr,
+  });
+  if (prompts.isCancel(answer)) return throwCanceled();
+  return answer === none ? undefined : answer;
+}
+
+function throwCanceled(): never {
+  throw usageError("Canceled. Nothing was created.");
+}
+
+/** A project that was created. */
+interface CreatedProject {
+  /** As the user gave it. */
+  path: string;
+  directory: string;
+  name: string;
+  template: TemplateName;
+  example: ExampleName | undefined;
+  fileCount: number;
+}
+
+function nextSteps({ path, directory, name, template, example, fileCount }: CreatedProject): string {
+  const where = template === "space" ? "to a Space" : "to a server";
+  const origin = example ? `template ${template} and example ${example}` : `template ${template}`;
+  return [
+    `Created ${fileCount} files from ${origin} in ${plainText(directory)}`,
+    // Only if it differs from the folder name.
+    ...(name === basename(directory) ? [] : [`Name in package.json: ${name}`]),
+    "",
+    ...(directory === resolve() ? [] : [`  cd ${toShellWord(plainText(path))}`]),
+    "  npm install",
+    "  npm test",
+    ...(example ? runExample(example) : runTemplate),
+    "",
+    `Edit the handler in server.ts. README.md explains how to deploy ${where}.`,
+  ].join("\n");
+}
+
+const runTemplate = [
+  "  npx hub-webhooks dev    # run with a local Hub, and reload on changes",
+  ...inAnotherTerminal("trigger dataset:local-user/data"),
+  "  npm start               # run without the local Hub",
+];
+
+function runExample(example: ExampleName): string[] {
+  const environment = Object.entries(projectExamples[example].environment);
+  return [
+    "  npx hub-webhooks dev    # a dry run with a local Hub",
+    ...inAnotherTerminal(projectExamples[example].trigger),
+    `  npm start               # production${environment.length > 0 ? ", with these variables set:" : ""}`,
+    ...(environment.length > 0 ? [""] : []),
+    ...environment.map(([name, meaning]) => `  ${name.padEnd(22)}  ${meaning}`),
+  ];
+}
+
+/** The server keeps running in the first terminal. */
+function inAnotherTerminal(trigger: string): string[] {
+  return ["  # in another terminal, send a test event:", `  npx hub-webhooks ${trigger}`];
 }

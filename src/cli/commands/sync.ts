@@ -1,33 +1,45 @@
 import type { Command } from "commander";
 import { plainText } from "../../core/terminal-text.ts";
 import type { RegisterOptions } from "../../registration/register-endpoints.ts";
-import { canAsk, confirm } from "../confirm.ts";
-import { examples } from "../examples.ts";
+import type { FieldChange, RegistrationReport, RegistrationStep } from "../../registration/report.ts";
+import { readSecretOption } from "../input.ts";
 import type { Invocation } from "../invocation.ts";
-import { wrongUsage } from "../wrong-usage.ts";
-import { writeReport } from "./sync/report-text.ts";
-import { checkCleanOptions, findBaseUrl, readSyncSecret, type SyncOptions } from "./sync/sync-options.ts";
+import type { Output } from "../output.ts";
+import { isConfirmed, requireConfirmable } from "../prompts.ts";
+import type { Shell } from "../shell.ts";
+import { examples, usageError } from "../usage.ts";
+
+interface SyncOptions {
+  baseUrl?: string;
+  dryRun?: boolean;
+  prune?: boolean;
+  adopt?: boolean;
+  state?: string;
+  secretStdin?: boolean;
+  removeSecret?: boolean;
+  clean?: boolean;
+}
 
 /** Adds `hub-webhooks sync`. */
 export function addSync(program: Command, invocation: Invocation): void {
   program
     .command("sync")
-    .argument("[file]", "the file that makes the server (default: server.ts, src/server.ts and the like)")
-    .description("bring the webhooks on the Hub in step with the endpoints of a server")
-    .option("--base-url <url>", "public address of the server (default: PUBLIC_URL, else that of the Space)")
-    .option("--dry-run", "only show what would be done")
-    .option("--prune", "delete webhooks whose endpoint is gone; asks before, unless --yes is given")
-    .option("--adopt", "take over webhooks that deliver to an endpoint and were not made here")
-    .option("--state <file>", "where is noted which webhooks are ours (default: .hub-webhooks/registrations.json)")
-    .option("--secret-stdin", "read the secret from standard input: one line (default: that of the server)")
-    .option("--remove-secret", "remove the secret from webhooks that have one, where the server has none")
-    .option("--clean", "delete the temporary webhooks that dev has left behind, and nothing else")
+    .argument("[file]", "file that creates the server (default: server.ts, app.ts or index.ts, here or in src)")
+    .description("create and update webhooks on the Hub to match the endpoints of a server")
+    .option("--base-url <url>", "public URL of the server (default: PUBLIC_URL, else the URL of the Space)")
+    .option("--dry-run", "show the changes without making them")
+    .option("--prune", "delete webhooks whose endpoint was removed; asks for confirmation unless --yes is given")
+    .option("--adopt", "take over webhooks that deliver to an endpoint but were not created by sync")
+    .option("--state <file>", "file that records the webhooks (default: .hub-webhooks/registrations.json)")
+    .option("--secret-stdin", "read the secret from standard input (default: the secret of the server)")
+    .option("--remove-secret", "remove the secret from webhooks if the server has none")
+    .option("--clean", "only delete temporary webhooks that dev has left behind")
     .addHelpText(
       "after",
       examples(
-        "hub-webhooks sync server.ts --base-url https://me-bot.hf.space --dry-run",
-        "hub-webhooks sync server.ts --base-url https://me-bot.hf.space",
-        "hub-webhooks sync --clean --yes    # after a crash of hub-webhooks dev",
+        "sync server.ts --base-url https://me-bot.hf.space --dry-run",
+        "sync server.ts --base-url https://me-bot.hf.space",
+        "sync --clean --yes    # after a crash of hub-webhooks dev",
       ),
     )
     .action(async (file: string | undefined, options: SyncOptions) => {
@@ -45,62 +57,62 @@ async function sync(
 ): Promise<void> {
   const { output, shell } = invocation;
   const { dryRun = false, prune = false, adopt, state, removeSecret } = options;
-  const mustAsk = prune && !dryRun && !invocation.isConfirmed;
-  if (mustAsk) checkCanAsk(invocation, "sync --prune");
+  const mustConfirm = prune && !dryRun && !invocation.isConfirmed;
+  if (mustConfirm) requireConfirmable(invocation, "sync --prune");
   const baseUrl = findBaseUrl(options, shell);
-  const secret = await readSyncSecret(options, shell);
+  const secret = await readSecretOption({ secretStdin: options.secretStdin }, shell);
   const hub = await invocation.connect();
   const { findServerFile } = await import("../../server-file/find.ts");
   const { describeServerFile } = await import("../../server-file/server-process.ts");
   const { registerEndpoints } = await import("../../registration/register-endpoints.ts");
   const source = await describeServerFile(findServerFile({ file }), { publicUrl: baseUrl });
   for (const { name, warnings } of source.endpoints) {
-    for (const warning of warnings) output.say(`note: Endpoint ${name}: ${warning}`);
+    for (const warning of warnings) output.log(`warning: Endpoint ${name}: ${warning}`);
   }
   if (source.endpoints.length > 0 && !(secret ?? source.secret)) {
-    output.say(
-      "note: The server has no secret, so anyone who knows the URL of an endpoint can post to it: set WEBHOOK_SECRET for the server and for sync, or give one with --secret-stdin.",
+    output.log(
+      "warning: The server has no secret, so anyone who knows the URL of an endpoint can send requests to it. Set WEBHOOK_SECRET for the server and for sync, or use --secret-stdin.",
     );
   }
   const register = (changes: Partial<RegisterOptions> = {}) =>
     registerEndpoints(source, hub, { baseUrl, state, secret, removeSecret, prune, adopt, dryRun, ...changes });
 
-  if (mustAsk) {
+  if (mustConfirm) {
     const { steps } = await register({ dryRun: true });
-    const doomed = steps.filter(({ action }) => action === "delete").map(({ endpoint, id }) => `${id} of ${endpoint}`);
-    if (doomed.length > 0 && !(await isAgreed(invocation, doomed))) return;
+    if (
+      !(await confirmDeletion(
+        invocation,
+        steps.filter(({ action }) => action === "delete"),
+      ))
+    )
+      return;
   }
   const report = await register();
-  if (source.endpoints.length === 0) output.say("note: The server has no endpoints.");
-  writeReport(output, report, { dryRun });
+  if (source.endpoints.length === 0) output.log("warning: The server has no endpoints.");
+  printReport(output, report, { dryRun });
   if (report.failed.length > 0) invocation.exitCode = 1;
 }
 
 async function clean(invocation: Invocation, { dryRun = false, state }: SyncOptions): Promise<void> {
   const { output } = invocation;
-  const mustAsk = !dryRun && !invocation.isConfirmed;
-  if (mustAsk) checkCanAsk(invocation, "sync --clean");
+  const mustConfirm = !dryRun && !invocation.isConfirmed;
+  if (mustConfirm) requireConfirmable(invocation, "sync --clean");
   const hub = await invocation.connect();
   const { deleteStaleWebhooks } = await import("../../registration/sessions.ts");
-  const cleanUp = (onlyLooks: boolean) =>
+  const cleanUp = ({ dryRun }: { dryRun: boolean }) =>
     deleteStaleWebhooks({
-      ...{ hub, state, dryRun: onlyLooks },
+      ...{ hub, state, dryRun },
       onFailed: ({ id, error }) => {
-        output.say(`error: ${id ?? "the webhooks"} could not be deleted. ${error.message}`);
+        output.log(`error: Could not delete ${id === undefined ? "the webhooks" : `webhook ${id}`}. ${error.message}`);
         invocation.exitCode = 1;
       },
     });
-  if (mustAsk) {
-    const doomed = await cleanUp(true);
-    const named = doomed.map(({ id, endpoint }) => `${id} of ${endpoint}`);
-    if (doomed.length > 0 && !(await isAgreed(invocation, named))) return;
-  }
-  const removed = await cleanUp(dryRun);
+  if (mustConfirm && !(await confirmDeletion(invocation, await cleanUp({ dryRun: true })))) return;
+  const removed = await cleanUp({ dryRun });
   if (removed.length === 0 && invocation.exitCode === 0) {
-    output.say("There is nothing to clean up: no session of hub-webhooks dev that is over has left a webhook behind.");
+    output.log("Nothing to clean up: no finished session of hub-webhooks dev has left a webhook behind.");
   }
-  const outcome = dryRun ? "to be deleted" : "deleted";
-  output.result({
+  output.printResult({
     json: removed.map((webhook) => ({ ...webhook, deleted: !dryRun })),
     quiet: removed.map(({ id }) => id),
     columns: [
@@ -109,20 +121,124 @@ async function clean(invocation: Invocation, { dryRun = false, state }: SyncOpti
       { key: "url", title: "Target" },
       { key: "state", title: "State" },
     ],
-    rows: removed.map(({ id, endpoint, url }) => [id, endpoint, url, outcome]),
+    rows: removed.map(({ id, endpoint, url }) => [id, endpoint, url, dryRun ? "to be deleted" : "deleted"]),
   });
 }
 
-function checkCanAsk({ shell }: Invocation, command: string): void {
-  if (canAsk(shell)) return;
-  throw wrongUsage(`${command} asks before it deletes, and there is no terminal to ask on: add --yes.`);
+/** Resolves with `false` if the user declines; asks nothing when there is nothing to delete. */
+async function confirmDeletion(
+  invocation: Invocation,
+  webhooks: readonly { id?: string; endpoint: string }[],
+): Promise<boolean> {
+  if (webhooks.length === 0) return true;
+  const listed = webhooks.map(({ id, endpoint }) => `${id} of ${endpoint}`).join(", ");
+  const subject = webhooks.length === 1 ? `webhook ${listed}` : `${webhooks.length} webhooks: ${listed}`;
+  return isConfirmed(invocation, `Permanently delete ${subject}?`);
 }
 
-async function isAgreed(invocation: Invocation, webhooks: readonly string[]): Promise<boolean> {
-  const { shell, output } = invocation;
-  const question = `Delete ${webhooks.length === 1 ? "webhook" : `${webhooks.length} webhooks:`} ${webhooks.join(", ")} for good?`;
-  if (await confirm({ shell, question: plainText(question) })) return true;
-  output.say("Nothing was done.");
-  invocation.exitCode = 1;
-  return false;
+/**
+ * Finds the public URL of the server, in the same order as its launch.
+ *
+ * @throws `ARGUMENT_INVALID` when it is not configured.
+ */
+function findBaseUrl({ baseUrl }: SyncOptions, { env }: Shell): string {
+  const found = baseUrl ?? (env.PUBLIC_URL || (env.SPACE_HOST && `https://${env.SPACE_HOST}`));
+  if (found) return found;
+  throw usageError(
+    "The public URL of the server is missing. Add it, such as --base-url https://me-bot.hf.space, or set PUBLIC_URL.",
+  );
+}
+
+/** @throws `ARGUMENT_INVALID` when `--clean` is combined with options for registering. */
+function checkCleanOptions(file: string | undefined, options: SyncOptions): void {
+  const others = {
+    "a server file": file,
+    "--base-url": options.baseUrl,
+    "--prune": options.prune,
+    "--adopt": options.adopt,
+    "--secret-stdin": options.secretStdin,
+    "--remove-secret": options.removeSecret,
+  };
+  const given = Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  if (given.length === 0) return;
+  throw usageError(
+    `--clean cannot be used together with ${given.join(" and ")}: it only deletes webhooks that hub-webhooks dev has left behind. Run sync separately without --clean.`,
+  );
+}
+
+/** Prints the changes as a diff, as JSON, or as IDs. */
+function printReport(output: Output, report: RegistrationReport, { dryRun }: { dryRun: boolean }): void {
+  const steps = dryRun ? report.steps : report.done;
+  if (output.isText) {
+    const { unchanged } = report;
+    const lines = [
+      reportHeading(report, { dryRun }),
+      ...steps.flatMap((step) => stepLines(output, step)),
+      ...(unchanged.length === 0 ? [] : [`= ${unchanged.length} unchanged`]),
+    ];
+    output.print(lines.join("\n"));
+  } else {
+    const failed = report.failed.map(({ step, error: { code, message } }) => ({ step, code, message }));
+    const json = { ...report, dryRun, failed };
+    output.printResult({ json, quiet: steps.flatMap(({ id }) => id ?? []), columns: [], rows: [] });
+  }
+  for (const { message } of report.skipped) output.log(`note: ${message}`);
+  for (const { step, error } of report.failed) {
+    output.log(`error: ${step.endpoint}: Could not ${verbs[step.action]} its webhook. ${error.message}`);
+  }
+  if (report.failed.length > 0) output.log("Run sync again to retry what failed.");
+}
+
+const verbs: Readonly<Record<RegistrationStep["action"], string>> = {
+  create: "create",
+  update: "update",
+  enable: "enable",
+  "re-enable": "enable",
+  delete: "delete",
+};
+
+function reportHeading({ hub, baseUrl, steps, failed }: RegistrationReport, { dryRun }: { dryRun: boolean }): string {
+  const where = plainText(`${hub}, server ${baseUrl}`);
+  if (steps.length === 0) return `Nothing to change on ${where}.`;
+  if (dryRun) return `To be changed on ${where}:`;
+  return failed.length > 0 ? `Partly changed on ${where}:` : `Changed on ${where}:`;
+}
+
+const marks = {
+  create: { mark: "+", color: "green" },
+  update: { mark: "~", color: "yellow" },
+  enable: { mark: "!", color: "yellow" },
+  "re-enable": { mark: "!", color: "yellow" },
+  delete: { mark: "-", color: "red" },
+} as const;
+
+function stepLines(output: Output, step: RegistrationStep): readonly string[] {
+  const { mark, color } = marks[step.action];
+  const heading = `${mark} ${[step.endpoint, step.id].filter(Boolean).join("  ")}`;
+  return [output.colorize(plainText(heading), color), ...stepDetails(step).map((detail) => `    ${plainText(detail)}`)];
+}
+
+function stepDetails(step: RegistrationStep): readonly string[] {
+  switch (step.action) {
+    case "create":
+      return [
+        `url      ${step.url}`,
+        `watched  ${step.watched.map(({ type, name }) => `${type}:${name}`).join(", ")}`,
+        `domains  ${step.domains.join(", ")}`,
+        `secret   ${step.secretIsSet ? "set" : "none"}`,
+      ];
+    case "update":
+      return [...(step.isAdopted ? ["adopted: it was not created by sync"] : []), ...step.changes.map(changeLine)];
+    case "enable":
+      return [`enable: ${step.reason}`];
+    case "re-enable":
+      return [`enable again: ${step.reason}`, ...(step.remedy === undefined ? [] : [step.remedy])];
+    case "delete":
+      return [`delete: ${step.reason}`];
+  }
+}
+
+function changeLine(change: FieldChange): string {
+  const field = change.field.padEnd("watched".length);
+  return change.field === "secret" ? `${field}  ${change.change}` : `${field}  ${change.before} -> ${change.after}`;
 }

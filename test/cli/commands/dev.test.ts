@@ -95,7 +95,7 @@ describe("hub-webhooks dev", () => {
     command.signal("SIGINT");
     expect(await command.ended).toMatchObject({
       exitCode: 0,
-      stderr: "Ending: the webhooks of this session are deleted. Ctrl+C ends it at once.\n",
+      stderr: "Stopping: deleting the webhooks of this session. Press Ctrl+C again to exit immediately.\n",
     });
   });
 
@@ -120,7 +120,7 @@ describe("hub-webhooks dev", () => {
     const { exitCode } = await runCommand(["dev", ...words, "--state", join(project.path, "state", "dev.json")], {
       input,
       isTerminal: true,
-      onNotice: (text) => void (text.startsWith("Ending") && modesAtEnd.push([...modes])),
+      onNotice: (text) => void (text.startsWith("Stopping") && modesAtEnd.push([...modes])),
     });
     expect({ exitCode, modesAtEnd }).toEqual({ exitCode: 0, modesAtEnd: [[true, false]] });
   });
@@ -225,20 +225,24 @@ describe("hub-webhooks dev", () => {
   });
 
   test.each([
-    ["a Hub of its own at an address that is given", ["--endpoint", "http://127.0.0.1:1"], "--endpoint names a Hub"],
+    [
+      "a Hub of its own at an address that is given",
+      ["--endpoint", "http://127.0.0.1:1"],
+      "--endpoint cannot be used together with --hub local",
+    ],
     [
       "a port for a Hub that it does not start",
       ["--hub", "real", "--hub-port", "1"],
-      "--hub-port is for the local Hub",
+      "--hub-port cannot be used together with --hub real",
     ],
     [
       "two ways from outside",
       ["--public-url", "https://a.example", "--tunnel", "ngrok"],
-      "--public-url takes the place",
+      "--public-url cannot be used together with",
     ],
     ["a Hub that there is not", ["--hub", "fake"], "Allowed choices are local, real."],
     ["a tunnel that there is not", ["--tunnel", "frp"], "Allowed choices are localtunnel, cloudflared, ngrok."],
-    ["a port that is none", ["--port", "70000"], "Give a number from 0 to 65535."],
+    ["a port that is none", ["--port", "70000"], "Use a number from 0 to 65535."],
     ["something that cannot be watched", ["--watch", "data:me/data"], 'Unknown type "data".'],
   ])("takes %s for wrong usage", async (_name, words, told) => {
     const { exitCode, stderr } = await runCommand(["dev", ...words]);
@@ -247,7 +251,7 @@ describe("hub-webhooks dev", () => {
 
   test("takes a PORT that is none for wrong usage", async () => {
     const { exitCode, stderr } = await runCommand(["dev"], { env: { PORT: "http" } });
-    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('PORT is "http"') });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('Invalid PORT "http"') });
   });
 
   test("says what to do where there is no file", async () => {

@@ -83,7 +83,7 @@ describe("hub-webhooks hub", () => {
       exitCode: 0,
       signal: null,
       stdout: `${JSON.stringify({ event: "ready", url, port: Number(new URL(url).port) })}\n`,
-      stderr: "The local Hub is closing. Once more ends it at once.\n",
+      stderr: "Stopping the local Hub. Press Ctrl+C again to exit immediately.\n",
     });
   });
 
@@ -121,7 +121,7 @@ describe("hub-webhooks hub", () => {
     pushToData(url).catch(() => {});
     await received.promise;
     command.signal("SIGINT");
-    await command.says("Once more ends it at once.");
+    await command.says("Press Ctrl+C again to exit immediately.");
     command.signal("SIGINT");
     const { exitCode, signal } = await command.ended;
     expect([exitCode, signal]).not.toEqual([0, null]);
@@ -131,7 +131,7 @@ describe("hub-webhooks hub", () => {
     const port = await takenPort();
     const { exitCode, stdout, stderr } = await runCommand(["hub", "--port", String(port), "--format", "json"]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-    expect(stderr).toMatch(new RegExp(`^error: Port ${port} is taken.*choose another port with --port.*\n$`));
+    expect(stderr).toMatch(new RegExp(`^error: Port ${port} is in use.*choose another port with --port.*\n$`));
   });
 
   test("says in one line that its file cannot be used", async () => {

@@ -3,11 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import manifest from "../../../package.json" with { type: "json" };
-import { exampleNames, examples } from "../../../src/cli/commands/init/example.ts";
-import { writeFiles } from "../../../src/cli/commands/init/project-folder.ts";
-import { nameFromFolder } from "../../../src/cli/commands/init/project-name.ts";
+import { exampleNames, projectExamples } from "../../../src/cli/commands/init/example.ts";
+import { nameFromFolder, writeFiles } from "../../../src/cli/commands/init/project.ts";
 import { templateNames } from "../../../src/cli/commands/init/template.ts";
-import { exampleFolder, templateFolder } from "../../../src/cli/own-package.ts";
+import { exampleFolder, templateFolder } from "../../../src/cli/package-files.ts";
 import { binPath, CommandProcess } from "../command-process.ts";
 import { runCommand } from "../run-command.ts";
 import { canMakeTerminal, startOnTerminal } from "../terminal.ts";
@@ -103,10 +102,10 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
     ]);
     expect(readme).toContain("npm install\nnpm test\n```");
     expect(readme).toContain("```sh\nnpx hub-webhooks dev\n");
-    for (const name of Object.keys(examples[example].environment)) {
+    for (const name of Object.keys(projectExamples[example].environment)) {
       // Where the steps have told what is set, and how.
       expect(readme.split("## On the Hub")[1]).toMatch(
-        new RegExp(`secret with the name[^]*${name}.* too, set[^]*3\\. `),
+        new RegExp(`secret with the name[^]*also needs[^]*${name}[^]*3\\. `),
       );
     }
   });
@@ -114,7 +113,7 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
   test("says where its deliveries are kept, if it works in the background", async () => {
     await init(join(folder, "bot"), "--template", "space", "--example", example);
     const readme = await readFile(join(folder, "bot", "README.md"), "utf8");
-    const { isBackground } = examples[example];
+    const { isBackground } = projectExamples[example];
     expect((await readOwn("server.ts")).includes("background: true")).toBe(isBackground);
     expect(readme.includes("Its endpoint has `background: true` and keeps its deliveries")).toBe(isBackground);
     expect(readme).toMatch(/`INBOX_URL`.*`npm install bullmq ioredis`.*`npm install bullmq pg`/s);
@@ -126,7 +125,7 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
     expect(readme.startsWith(`# ${await title()}\n`)).toBe(true);
     const end = readme.slice(readme.indexOf("## On a server"));
     expect(end).toContain(`https://your-domain/webhooks/${example.replaceAll("-", "_")}\``);
-    for (const name of Object.keys(examples[example].environment)) expect(end).toContain(`-e ${name} `);
+    for (const name of Object.keys(projectExamples[example].environment)) expect(end).toContain(`-e ${name} `);
     expect(await readOwn("server.ts")).toContain(`"${example.replaceAll("-", "_")}"`);
   });
 
@@ -141,13 +140,13 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
 
   test("says what to set before it starts", async () => {
     const { stdout } = await init(join(folder, "bot"), "--template", "space", "--example", example);
-    expect(stdout).toContain(`A project from the example ${example} and the template space, `);
+    expect(stdout).toContain(`from template space and example ${example} in `);
     expect(stdout).toMatch(/^ {2}npx hub-webhooks dev .*\n {2}# in another terminal.*\n.*\n {2}npm start /m);
     // The first that its README tries, without which nothing would be seen.
     const [, trigger] = /^npx hub-webhooks (trigger .*)$/m.exec(await readOwn("README.md")) ?? [];
     expect(stdout).toContain(`\n  npx hub-webhooks ${trigger}\n`);
     const start = await readOwn("start.ts");
-    for (const [name, meaning] of Object.entries(examples[example].environment)) {
+    for (const [name, meaning] of Object.entries(projectExamples[example].environment)) {
       expect(stdout).toMatch(new RegExp(`^ {2}${name} +${meaning}$`, "m"));
       expect(start).toMatch(new RegExp(`\\b${name}\\b.*= process\\.env`));
     }
@@ -175,7 +174,7 @@ describe("hub-webhooks init", () => {
       "npm install",
       "npm test",
       expect.stringMatching(/^npx hub-webhooks dev /),
-      "# in another terminal, let something happen:",
+      "# in another terminal, send a test event:",
       "npx hub-webhooks trigger dataset:local-user/data",
       expect.stringMatching(/^npm start /),
     ]);
@@ -183,7 +182,7 @@ describe("hub-webhooks init", () => {
 
   test("says which name it has made of a folder's that npm does not take, and of no other", async () => {
     const changed = await init(join(folder, "Bad Name!"), "--template", "server");
-    expect(changed.stdout).toContain("\nIts name in package.json: bad-name\n");
+    expect(changed.stdout).toContain("\nName in package.json: bad-name\n");
     expect((await init(join(folder, "bot"), "--template", "server")).stdout).not.toContain("package.json");
   });
 
@@ -212,7 +211,7 @@ describe("A folder that cannot take a project is refused", () => {
     await writeFile(join(folder, "server.ts"), "mine");
     const { exitCode, stdout, stderr } = await init(folder, "--template", "space");
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-    expect(stderr).toMatch(/^error: .* is not empty: it has server\.ts\. .*choose a folder that is new or empty.*\n$/);
+    expect(stderr).toMatch(/^error: .* is not empty: it contains server\.ts\. .*Choose a new or empty folder.*\n$/);
     expect(await readdir(folder)).toEqual(["server.ts"]);
     expect(await readFile(join(folder, "server.ts"), "utf8")).toBe("mine");
   });
@@ -245,7 +244,7 @@ describe("A folder that cannot take a project is refused", () => {
     for (const path of ["file", "file/bot"]) {
       const { exitCode, stderr } = await init(join(folder, path), "--template", "space");
       expect(exitCode).toBe(1);
-      expect(stderr).toContain("cannot be used (ENOTDIR): choose a folder");
+      expect(stderr).toContain("(ENOTDIR). Choose a new or empty folder.");
     }
   });
 });
@@ -288,22 +287,26 @@ describe("Wrong usage", () => {
     [
       "no template, where nobody can be asked: both are named",
       ["bot"],
-      "--template space for a Docker Space on the Hub, or --template server",
+      "Add --template space (a Docker Space on the Hub) or --template server",
     ],
-    ["no folder, where nobody can be asked", ["--template", "space"], "give a folder, as in hub-webhooks init my-bot"],
-    ["an empty folder name", ["", "--template", "space"], "The folder has no name"],
+    ["no folder, where nobody can be asked", ["--template", "space"], "such as npx hub-webhooks init my-bot"],
+    ["an empty folder name", ["", "--template", "space"], "The folder name is empty"],
     ["an unknown template", ["bot", "--template", "spaces"], "Allowed choices are space, server."],
     [
       "an unknown example: the list, and the one that is meant",
       ["bot", "--template", "space", "--example", "auto-retrian"],
-      `There is no example "auto-retrian". Did you mean "auto-retrain"? Choose one of auto-retrain, discussion-bot, `,
+      `Unknown example "auto-retrian". Did you mean "auto-retrain"? Valid examples: auto-retrain, discussion-bot, `,
     ],
-    ["an example of the word constructor", ["bot", "--template", "space", "--example", "constructor"], "no example"],
-    ["an example without a template", ["bot", "--example", "auto-retrain"], "give --template space for"],
-    ["a name in capitals", ["bot", "--template", "space", "--name", "My Bot"], "as in my-bot."],
-    ["a name that Node has", ["bot", "--template", "space", "--name", "fs"], "it is a module of Node"],
-    ["the name of this package", ["bot", "--template", "space", "--name", "hub-webhooks"], "it is taken"],
-    ["a name that is too long", ["bot", "--template", "space", "--name", "a".repeat(215)], "214 characters at most"],
+    [
+      "an example of the word constructor",
+      ["bot", "--template", "space", "--example", "constructor"],
+      "Unknown example",
+    ],
+    ["an example without a template", ["bot", "--example", "auto-retrain"], "Add --template space"],
+    ["a name in capitals", ["bot", "--template", "space", "--name", "My Bot"], 'such as "my-bot"'],
+    ["a name that Node has", ["bot", "--template", "space", "--name", "fs"], "the name of a Node module"],
+    ["the name of this package", ["bot", "--template", "space", "--name", "hub-webhooks"], "It is reserved"],
+    ["a name that is too long", ["bot", "--template", "space", "--name", "a".repeat(215)], "at most 214 characters"],
   ])("is %s: exit code 2, and nothing is written", async (_name, argv, told) => {
     const placed = argv.map((word) => (word === "bot" ? join(folder, word) : word));
     const { exitCode, stdout, stderr } = await init(...placed);
@@ -360,11 +363,11 @@ describe.runIf(canMakeTerminal)("hub-webhooks init on a terminal", () => {
 
   test("asks what it was not told", async () => {
     const command = startOnTerminal("init", nobody, { cwd: folder });
-    await command.says("Where does the project go?");
+    await command.says("Folder of the project");
     command.stdin.write("bot\r");
-    await command.says("Where is it to run?");
+    await command.says("Where will it run?");
     command.stdin.write("\u001b[B\r");
-    await command.says("Which example does it begin with?");
+    await command.says("Start from an example?");
     command.stdin.write("\r");
     expect(await command.ended).toMatchObject({ exitCode: 0 });
     expect(command.stdout).toContain("cd bot");
@@ -373,25 +376,25 @@ describe.runIf(canMakeTerminal)("hub-webhooks init on a terminal", () => {
 
   test("begins with the example that is chosen, and asks for none that was given", async () => {
     const command = startOnTerminal("init bot", nobody, { cwd: folder });
-    await command.says("Where is it to run?");
+    await command.says("Where will it run?");
     command.stdin.write("\r");
-    await command.says("Which example does it begin with?");
+    await command.says("Start from an example?");
     command.stdin.write("\u001b[B\r");
     expect(await command.ended).toMatchObject({ exitCode: 0 });
-    expect(command.stdout).toContain(`A project from the example ${exampleNames[0]} and the template space`);
+    expect(command.stdout).toContain(`from template space and example ${exampleNames[0]}`);
     const given = startOnTerminal("init other --example trigger-training", nobody, { cwd: folder });
-    await given.says("Where is it to run?");
+    await given.says("Where will it run?");
     given.stdin.write("\r");
     expect(await given.ended).toMatchObject({ exitCode: 0 });
-    expect(given.stdout).not.toContain("Which example");
+    expect(given.stdout).not.toContain("from an example");
   });
 
   test("writes nothing after Ctrl+C", async () => {
     const command = startOnTerminal("init bot", nobody, { cwd: folder });
-    await command.says("Where is it to run?");
+    await command.says("Where will it run?");
     command.stdin.write("\u0003");
     expect(await command.ended).toMatchObject({ exitCode: 2 });
-    expect(command.stdout).toContain("nothing was written");
+    expect(command.stdout).toContain("Nothing was created");
     await expect(stat(join(folder, "bot"))).rejects.toThrow("ENOENT");
   });
 
@@ -401,6 +404,6 @@ describe.runIf(canMakeTerminal)("hub-webhooks init on a terminal", () => {
     expect(first.stdout).not.toContain("?");
     const second = await startOnTerminal("init bot", nobody, { cwd: folder }).ended;
     expect(second.exitCode).toBe(1);
-    expect(second.stdout).not.toContain("Where is it");
+    expect(second.stdout).not.toContain("Where will it");
   });
 });

@@ -38,7 +38,7 @@ server.webhook("retrain", (payload, { delivery }) => console.log(Lowered.yes, pa
 
   test("says that the filter did not want the delivery, and ends with 0", async () => {
     const { exitCode, stderr } = await (await startJob(two, ["--endpoint", "review"])).ended;
-    expect(stderr).toMatch(/^The endpoint's filter .*: scope repo\.content is not discussion\.\n$/);
+    expect(stderr).toMatch(/^The handler did not run: .* \(scope repo\.content is not discussion\)\.\n$/);
     expect(exitCode).toBe(0);
   });
 

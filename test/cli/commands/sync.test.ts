@@ -74,7 +74,7 @@ describe("hub-webhooks sync", () => {
     expect(first).toEqual({
       exitCode: 0,
       stdout: [
-        `Done on ${project.testHub.hub.url}, server ${baseUrl}:`,
+        `Changed on ${project.testHub.hub.url}, server ${baseUrl}:`,
         `+ retrain  ${webhook?.id}`,
         `    url      ${baseUrl}/webhooks/retrain`,
         "    watched  dataset:me/data",
@@ -86,7 +86,7 @@ describe("hub-webhooks sync", () => {
     });
     expect(await project.sync("")).toEqual({
       exitCode: 0,
-      stdout: `Nothing to do on ${project.testHub.hub.url}, server ${baseUrl}.\n= 1 unchanged\n`,
+      stdout: `Nothing to change on ${project.testHub.hub.url}, server ${baseUrl}.\n= 1 unchanged\n`,
       stderr: "",
     });
   });
@@ -95,7 +95,7 @@ describe("hub-webhooks sync", () => {
     const project = await openProject();
     project.write({ retrain: '{ watch: "dataset:me/data" }' }, "{ secret: false }");
     const open = await project.sync("--dry-run --format json");
-    expect(open.stderr).toMatch(/^note: The server has no secret.*WEBHOOK_SECRET.*--secret-stdin/);
+    expect(open.stderr).toMatch(/^warning: The server has no secret.*WEBHOOK_SECRET.*--secret-stdin/);
     expect(JSON.parse(open.stdout)).toBeDefined();
     const given = await project.sync("--dry-run --secret-stdin", { input: "s3cret\n" });
     expect(given.stderr).toBe("");
@@ -119,7 +119,7 @@ describe("hub-webhooks sync", () => {
     project.write({ retrain: '{ watch: "dataset:me/data", scope: "repo.contnt" }' });
     const { stderr } = await project.sync("--dry-run");
     expect(stderr).toContain(
-      'note: Endpoint retrain: Option "scope" is "repo.contnt", which the Hub does not send today',
+      'warning: Endpoint retrain: Option "scope" is "repo.contnt", which the Hub does not send today',
     );
   });
 
@@ -142,7 +142,7 @@ describe("hub-webhooks sync", () => {
     });
     const { exitCode, stdout, stderr } = await project.sync("--dry-run --prune");
     expect(stdout.split("\n")).toEqual([
-      `To be done on ${project.testHub.hub.url}, server ${baseUrl}:`,
+      `To be changed on ${project.testHub.hub.url}, server ${baseUrl}:`,
       `~ retrain  ${retrain}`,
       "    watched  dataset:me/data -> dataset:me/data, org:acme",
       "    domains  discussion, repo -> discussion",
@@ -157,7 +157,7 @@ describe("hub-webhooks sync", () => {
       "    delete: the endpoint no longer exists",
       "",
     ]);
-    expect(stderr).toMatch(/^note: Endpoint "quiet" does not say what to watch.*\n$/);
+    expect(stderr).toMatch(/^note: Endpoint "quiet" has no webhook.*\n$/);
     expect(exitCode).toBe(0);
     expect((await project.testHub.webhooks()).map(({ watched }) => watched)).toEqual(
       before.map(({ watched }) => watched),
@@ -201,8 +201,8 @@ describe("hub-webhooks sync", () => {
     const argv = ["sync", project.file, "--base-url", baseUrl, "--state", project.state, "--endpoint"];
     const { exitCode, stdout, stderr } = await runCommand([...argv, project.testHub.hub.url, "--token", "hf_read"]);
     expect(exitCode).toBe(1);
-    expect(stdout).toContain(", but not all:\n= 1 unchanged\n");
-    expect(stderr).toMatch(/^error: retrain: updating its webhook failed\. .*may only read.*\n.*next run\.\n$/);
+    expect(stdout).toContain(":\n= 1 unchanged\n");
+    expect(stderr).toMatch(/^error: retrain: Could not update its webhook\. .*may only read.*\nRun sync again.*\n$/);
   });
 
   test("never shows a secret", async () => {
@@ -221,10 +221,10 @@ describe("hub-webhooks sync", () => {
     const project = await openProject();
     const { id } = await project.testHub.create({ url: `${baseUrl}/webhooks/retrain` });
     const told = await project.sync("");
-    expect(told).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^Nothing to do/) });
+    expect(told).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^Nothing to change/) });
     expect(told.stderr).toMatch(new RegExp(`^note: Webhook ${id} .*--adopt.*\n$`));
     const { stdout } = await project.sync("--adopt");
-    expect(stdout).toContain(`~ retrain  ${id}\n    taken over: it was not made here\n`);
+    expect(stdout).toContain(`~ retrain  ${id}\n    adopted: it was not created by sync\n`);
     expect(await project.testHub.webhooks()).toMatchObject([{ id, secret }]);
   });
 
@@ -236,7 +236,11 @@ describe("hub-webhooks sync", () => {
     expect(left).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("--prune") });
     const calls = project.testHub.calls.length;
     const asked = await project.sync("--prune");
-    expect(asked).toMatchObject({ exitCode: 2, stdout: "", stderr: expect.stringMatching(/^error: .*--yes\.\n$/) });
+    expect(asked).toMatchObject({
+      exitCode: 2,
+      stdout: "",
+      stderr: expect.stringMatching(/^error: .*--yes to confirm\.\n$/),
+    });
     expect(project.testHub.calls.length).toBe(calls);
     expect(await project.testHub.webhooks()).toHaveLength(1);
     expect(await project.sync("--prune --yes")).toMatchObject({
@@ -268,7 +272,7 @@ describe("hub-webhooks sync", () => {
   });
 
   test.each([
-    ["no public address", ["sync", "server.ts"], "give its public address"],
+    ["no public address", ["sync", "server.ts"], "The public URL of the server is missing"],
     [
       "an address with a query",
       ["sync", "FILE", "--base-url", "https://bot.example/?a"],
@@ -276,8 +280,12 @@ describe("hub-webhooks sync", () => {
     ],
     ["a secret to set and to remove", ["sync", "FILE", "--base-url", baseUrl, "--remove-secret"], "removeSecret"],
     ["an empty secret", ["sync", "FILE", "--base-url", baseUrl, "--secret-stdin"], "The secret is empty"],
-    ["a file beside --clean", ["sync", "server.ts", "--clean", "--prune"], "the file and --prune are of no use"],
-    ["no terminal to ask on", ["sync", "--clean"], "add --yes"],
+    [
+      "a file beside --clean",
+      ["sync", "server.ts", "--clean", "--prune"],
+      "--clean cannot be used together with a server file and --prune",
+    ],
+    ["no terminal to ask on", ["sync", "--clean"], "Add --yes"],
   ])("is used wrongly with %s: exit code 2", async (_what, argv, told) => {
     const project = await openProject();
     const words = argv.map((word) => (word === "FILE" ? project.file : word));
@@ -325,7 +333,7 @@ describe("hub-webhooks sync --clean", () => {
     expect(await project.clean("--yes")).toEqual({
       exitCode: 0,
       stdout: "",
-      stderr: expect.stringContaining("There is nothing to clean up"),
+      stderr: expect.stringContaining("Nothing to clean up"),
     });
   });
 
@@ -335,7 +343,7 @@ describe("hub-webhooks sync --clean", () => {
     const argv = ["sync", "--clean", "--yes", "--state", project.state, "--endpoint", project.testHub.hub.url];
     const { exitCode, stderr } = await runCommand([...argv, "--token", "hf_read"]);
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(new RegExp(`^error: ${id} could not be deleted\\. .*\n$`));
+    expect(stderr).toMatch(new RegExp(`^error: Could not delete webhook ${id}\\. .*\n$`));
     expect(await project.clean("--yes")).toMatchObject({ exitCode: 0 });
   });
 });
@@ -343,14 +351,14 @@ describe("hub-webhooks sync --clean", () => {
 describe.runIf(canMakeTerminal)("hub-webhooks sync on a terminal", () => {
   test.each([
     ["y", "- retrain", 0, 0],
-    ["n", "Nothing was done.", 1, 1],
+    ["n", "Nothing was changed.", 1, 1],
   ])("asks before it deletes what is gone: %s", async (key, told, exitCode, remaining) => {
     const project = await openProject();
     await project.sync("");
     project.write({});
     const words = `sync "${project.file}" --base-url ${baseUrl} --state "${project.state}" --prune`;
     const command = startOnTerminal(words, project.testHub.hub);
-    await command.says(/Delete webhook \w+ of retrain/);
+    await command.says(/Permanently delete webhook \w+ of retrain/);
     command.stdin.write(key);
     expect(await command.ended).toMatchObject({ exitCode, stdout: expect.stringContaining(told) });
     expect(await project.testHub.webhooks()).toHaveLength(remaining);
@@ -363,7 +371,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks sync on a terminal", () => {
     const project = await openProject();
     const id = await project.leaveTemporary();
     const command = startOnTerminal(`sync --clean --state "${project.state}"`, project.testHub.hub);
-    await command.says(new RegExp(`Delete webhook ${id} of tried`));
+    await command.says(new RegExp(`Permanently delete webhook ${id} of tried`));
     command.stdin.write(key);
     expect(await command.ended).toMatchObject({ exitCode: remaining });
     expect(await project.testHub.webhooks()).toHaveLength(remaining);

@@ -1,27 +1,20 @@
 import type { DeliveryKey } from "../../../inbox/inbox.ts";
 import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
 import type { ServerInbox } from "../../../receiver/server-inbox.ts";
-import { type DeliverySummary, listDeliveries, summarize } from "./delivery-result.ts";
+import { type DeliverySummary, listDeliveries, summarize } from "./delivery-list.ts";
 
-/** How many of the newest are compared at each look, done ones too: one of them may be replayed. */
-const compared = 100;
-/** How many can be new at one look. */
-const mostNew = 1_000;
-/** How many are remembered; those that changed least lately are forgotten. */
-const mostFollowed = 2_000;
+/** How many of the newest deliveries each poll compares, finished ones too: they may be replayed. */
+const pageSize = 100;
+/** How many new deliveries one poll reads. */
+const maxNew = 1_000;
+/** How many are remembered; the least recently changed are forgotten. */
+const maxFollowed = 2_000;
 
-/** What {@link DeliveryFollower} needs. */
-export interface DeliveryFollowerOptions {
-  inbox: ServerInbox;
-  /** Follows those of this endpoint alone. */
-  endpoint: string | undefined;
-}
-
-/** What a look has found. */
-export interface Look {
-  /** What is new or has changed, oldest first. */
+/** The result of a poll. */
+export interface PollResult {
+  /** New or changed deliveries, oldest first. */
   changed: readonly DeliverySummary[];
-  /** Whether more arrived since the look before than one look can find. */
+  /** Whether more deliveries arrived since the previous poll than one poll reads. */
   hasMissed: boolean;
 }
 
@@ -32,53 +25,53 @@ interface Followed extends DeliveryKey {
 }
 
 /**
- * Finds what is new in an inbox, and what has changed, by looking again and again. It follows the newest deliveries and
- * all that arrive from then on until they are done; what is older is not looked at.
+ * Finds new and changed deliveries in an inbox by polling. Follows the newest deliveries, and all later ones until they
+ * are finished; ignores older ones.
  */
 export class DeliveryFollower {
   readonly #inbox: ServerInbox;
   readonly #filter: { endpoint?: string };
-  // In the order in which they were seen last.
+  // In the order of their latest change.
   readonly #followed = new Map<string, Followed>();
 
-  constructor({ inbox, endpoint }: DeliveryFollowerOptions) {
+  /** @param options.endpoint Follows only this endpoint. Default: all. */
+  constructor({ inbox, endpoint }: { inbox: ServerInbox; endpoint: string | undefined }) {
     this.#inbox = inbox;
     this.#filter = endpoint === undefined ? {} : { endpoint };
   }
 
-  /** Begins to follow. Returns the `last` so many of those that are there, of one status or all, oldest first. */
-  async begin({ last, status }: { last: number; status: DeliveryStatus | undefined }): Promise<DeliverySummary[]> {
-    const { deliveries } = await listDeliveries(this.#inbox, { ...this.#filter, limit: compared });
-    this.#note(deliveries.reverse());
+  /** Starts following. Returns the latest `last` existing deliveries, optionally of one status, oldest first. */
+  async start({ last, status }: { last: number; status: DeliveryStatus | undefined }): Promise<DeliverySummary[]> {
+    const { deliveries } = await listDeliveries(this.#inbox, { ...this.#filter, limit: pageSize });
+    this.#record(deliveries.reverse());
     if (last === 0) return [];
     const shown = await listDeliveries(this.#inbox, { ...this.#filter, ...(status && { status }), limit: last });
     shown.deliveries.reverse();
-    // What changed meanwhile is shown, and so known.
-    this.#note(shown.deliveries);
+    // Includes changes made in the meantime.
+    this.#record(shown.deliveries);
     return shown.deliveries;
   }
 
-  /** Looks again. */
-  async look(): Promise<Look> {
-    const { newest, hasMissed } = await this.#lookAtNewest();
-    const others = await this.#lookAtOthers(new Set(newest.map(keyOf)));
-    return { changed: this.#note([...others, ...newest.reverse()]), hasMissed };
+  async poll(): Promise<PollResult> {
+    const { newest, hasMissed } = await this.#readNewest();
+    const others = await this.#readUnfinished(new Set(newest.map(keyOf)));
+    return { changed: this.#record([...others, ...newest.reverse()]), hasMissed };
   }
 
-  /** The newest, down to the oldest of them that is followed: what is older was there before. */
-  async #lookAtNewest(): Promise<{ newest: DeliverySummary[]; hasMissed: boolean }> {
+  /** The newest, down to the oldest that is already followed: older ones existed before. */
+  async #readNewest(): Promise<{ newest: DeliverySummary[]; hasMissed: boolean }> {
     const isFollowed = (delivery: DeliverySummary) => this.#followed.has(keyOf(delivery));
     const newest: DeliverySummary[] = [];
     let next: string | undefined;
     do {
       const page = await listDeliveries(this.#inbox, {
         ...this.#filter,
-        limit: compared,
+        limit: pageSize,
         ...(next !== undefined && { cursor: next }),
       });
       newest.push(...page.deliveries);
       next = page.next;
-    } while (next !== undefined && newest.length < mostNew && !newest.some(isFollowed));
+    } while (next !== undefined && newest.length < maxNew && !newest.some(isFollowed));
     const oldest = newest.findLastIndex(isFollowed);
     return {
       newest: oldest === -1 ? newest : newest.slice(0, oldest + 1),
@@ -86,8 +79,8 @@ export class DeliveryFollower {
     };
   }
 
-  /** Those that are not done, and not among the newest any more. */
-  async #lookAtOthers(seen: ReadonlySet<string>): Promise<DeliverySummary[]> {
+  /** Unfinished deliveries that are no longer among the newest. */
+  async #readUnfinished(seen: ReadonlySet<string>): Promise<DeliverySummary[]> {
     const found: DeliverySummary[] = [];
     for (const [key, { id, endpoint, isDone }] of this.#followed) {
       if (isDone || seen.has(key)) continue;
@@ -98,8 +91,8 @@ export class DeliveryFollower {
     return found;
   }
 
-  /** Follows these, and returns those that are not as they were. */
-  #note(deliveries: readonly DeliverySummary[]): DeliverySummary[] {
+  /** Follows these, and returns those that have changed. */
+  #record(deliveries: readonly DeliverySummary[]): DeliverySummary[] {
     const changed = deliveries.filter((delivery) => {
       const { id, endpoint, status, attempts } = delivery;
       const key = keyOf(delivery);
@@ -110,7 +103,7 @@ export class DeliveryFollower {
       return before?.state !== state;
     });
     for (const key of this.#followed.keys()) {
-      if (this.#followed.size <= mostFollowed) break;
+      if (this.#followed.size <= maxFollowed) break;
       this.#followed.delete(key);
     }
     return changed;

@@ -1,22 +1,22 @@
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { messageOf } from "../../../core/describe-error.ts";
 import { WebhookError } from "../../../core/errors.ts";
 import type { Logger } from "../../../core/logger.ts";
 import { maskUrl, secretsInUrl } from "../../../core/urls.ts";
 import type { ServerInbox } from "../../../receiver/server-inbox.ts";
 import type { Shell } from "../../shell.ts";
-import { findInbox } from "./find-inbox.ts";
 
-/** What {@link InboxAccess} needs. */
-export interface InboxAccessOptions {
+interface InboxAccessOptions {
   shell: Shell;
-  /** The options of `deliveries`; asked for when a command runs, since only then they have been read. */
+  /** Called when a command runs: the options are not parsed before. */
   readOptions: () => { inbox?: string };
 }
 
-// Its warnings are for whoever stores something; what concerns the one who looks is thrown.
+// Its warnings are for servers that store deliveries; what affects a reader is thrown.
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
 
-/** Opens the inbox that the command line names, for one command. */
+/** Opens the inbox that the options name, for one command. */
 export class InboxAccess {
   readonly #options: InboxAccessOptions;
 
@@ -25,8 +25,7 @@ export class InboxAccess {
   }
 
   /**
-   * Does something with the inbox, and closes it afterwards. None is made where there is none. No error shows what is
-   * secret in its URL.
+   * Runs a function with the inbox, then closes it. Never creates an inbox. Errors never contain secrets of its URL.
    *
    * @throws `INBOX_UNUSABLE`, `OPTION_INVALID`, and whatever `work` throws.
    */
@@ -45,7 +44,7 @@ export class InboxAccess {
     });
   }
 
-  /** Does something with the URL of the inbox; `undefined`: the default. No error shows what is secret in it. */
+  /** Runs a function with the URL of the inbox; `undefined` for the default. Errors never contain its secrets. */
   async useUrl(work: (url: string | undefined) => Promise<void>): Promise<void> {
     const { shell, readOptions } = this.#options;
     // An empty variable counts as not set.
@@ -56,53 +55,96 @@ export class InboxAccess {
     try {
       await work(url);
     } catch (error) {
-      throw toTellable(error, { url: url ?? "", isOption: readOptions().inbox !== undefined });
+      throw toUserError(error, { url: url ?? "", isOption: readOptions().inbox !== undefined });
     }
   }
 }
 
-/** The URL of the inbox, empty where nobody has named one, and whether `--inbox` says so. */
+/** The URL of the inbox, empty for the default, and whether `--inbox` sets it. */
 interface NamedInbox {
   url: string;
   isOption: boolean;
 }
 
-/** The error as it can be shown; without its cause, which may quote the URL as well. */
-function toTellable(error: unknown, { url, isOption }: NamedInbox): Error {
+/** An error that is safe to print; without its cause, which may contain the URL. */
+function toUserError(error: unknown, { url, isOption }: NamedInbox): Error {
   const reason = withoutSecrets(messageOf(error), url);
   if (WebhookError.isInstance(error))
-    return new WebhookError(adviseHere(error, { reason, url, isOption }), { code: error.code });
-  // Whatever has a code comes from the engine or the system, and not from a mistake of ours.
+    return new WebhookError(withOptionName(error, { reason, url, isOption }), { code: error.code });
+  // An error with a code comes from the inbox engine or the system, not from a bug here.
   if (error instanceof Error && "code" in error) {
-    return new WebhookError(`The inbox could not be read or written (${reason}): mend that, or try again.`, {
+    return new WebhookError(`The inbox could not be read or written (${reason}). Fix that, or try again.`, {
       code: "INBOX_UNUSABLE",
     });
   }
   return new Error(reason);
 }
 
-function adviseHere({ code, cause }: WebhookError, { reason, url, isOption }: NamedInbox & { reason: string }): string {
-  // The inbox knows of the variable alone, as a server does.
+function withOptionName(
+  { code, cause }: WebhookError,
+  { reason, url, isOption }: NamedInbox & { reason: string },
+): string {
+  // The inbox only refers to the variable, which servers use.
   if (isOption) {
-    const told = reason.replace('INBOX_URL (or the option "inbox")', "--inbox").replaceAll("INBOX_URL", "--inbox");
-    if (code !== "INBOX_UNAVAILABLE") return told;
-  } else if (code === "INBOX_UNUSABLE") return `${reason} For this command --inbox URL names it as well.`;
+    const message = reason.replace('INBOX_URL (or the option "inbox")', "--inbox").replaceAll("INBOX_URL", "--inbox");
+    if (code !== "INBOX_UNAVAILABLE") return message;
+  } else if (code === "INBOX_UNUSABLE") return `${reason} For this command, --inbox URL sets it as well.`;
   if (code !== "INBOX_UNAVAILABLE") return reason;
   const detail = cause === undefined ? "" : ` (${withoutSecrets(messageOf(cause), url)})`;
-  return `The inbox could not be written${detail}: try again.`;
+  return `The inbox could not be written${detail}. Try again.`;
 }
 
-/** Shorter ones are words as well, such as "postgres", and only recognised in their place. */
-const unmistakableLength = 12;
+/** Shorter secrets may be words such as "postgres", and are only masked inside a URL. */
+const minUniqueLength = 12;
 
 function withoutSecrets(text: string, url: string): string {
-  // A password with an unescaped slash makes no URL, and is a secret all the same.
+  // A password with an unescaped slash makes the URL invalid, but is still a secret.
   const [, unescaped = ""] = /:\/\/[^:@]*:(.*)@/s.exec(url) ?? [];
   return [...secretsInUrl(url), unescaped]
     .filter((secret) => secret !== "")
     .sort((left, right) => right.length - left.length)
     .reduce((masked, secret) => {
       const inPlace = masked.replaceAll(`:${secret}@`, ":***@");
-      return secret.length < unmistakableLength ? inPlace : inPlace.replaceAll(secret, "***");
+      return secret.length < minUniqueLength ? inPlace : inPlace.replaceAll(secret, "***");
     }, maskUrl(text));
+}
+
+/** The inbox to read by default, and a note for the user. */
+interface FoundInbox {
+  /** `undefined`: the default inbox. */
+  url: string | undefined;
+  note: string;
+}
+
+/**
+ * Finds the inboxes of `hub-webhooks dev` in a folder. The latest one is the default if the server has no inbox, and
+ * mentioned if it is newer than the server's. `undefined` if there is nothing to note.
+ */
+export function findInbox(folder: string): FoundInbox | undefined {
+  const inboxes = join(folder, ".hub-webhooks");
+  const [latest] = namesIn(inboxes)
+    .filter((name) => /^dev(?:-\d+)?\.db$/.test(name))
+    .sort((left, right) => writtenAt(inboxes, right) - writtenAt(inboxes, left));
+  if (latest === undefined) return undefined;
+  const url = `sqlite:./.hub-webhooks/${latest}`;
+  if (!namesIn(inboxes).includes("inbox.db")) return { url, note: `Reading ${url}, the inbox of hub-webhooks dev.` };
+  if (writtenAt(inboxes, "inbox.db") > writtenAt(inboxes, latest)) return undefined;
+  const note = `Reading the inbox of the server. For the inbox of hub-webhooks dev, add --inbox ${url}.`;
+  return { url: undefined, note };
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** When the file or its write-ahead log was last written. */
+function writtenAt(folder: string, name: string): number {
+  const times = [name, `${name}-wal`].map(
+    (file) => statSync(join(folder, file), { throwIfNoEntry: false })?.mtimeMs ?? 0,
+  );
+  return Math.max(...times);
 }

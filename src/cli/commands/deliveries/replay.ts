@@ -1,16 +1,13 @@
 import type { Command } from "commander";
 import { WebhookError } from "../../../core/errors.ts";
-import { plainText } from "../../../core/terminal-text.ts";
 import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
 import type { ServerInbox } from "../../../receiver/server-inbox.ts";
-import { canAsk, confirm } from "../../confirm.ts";
-import { examples } from "../../examples.ts";
 import type { Invocation } from "../../invocation.ts";
 import type { Output } from "../../output.ts";
-import { wrongUsage } from "../../wrong-usage.ts";
+import { isConfirmed, requireConfirmable } from "../../prompts.ts";
+import { examples, usageError } from "../../usage.ts";
+import { deliveryUnknown, describeEmptyList, statusColor } from "./delivery-list.ts";
 import { type DeliveriesContext, endpointName, endpointOption } from "./delivery-options.ts";
-import { describeNothing, statusColor } from "./delivery-result.ts";
-import { deliveryUnknown } from "./delivery-unknown.ts";
 
 interface ReplayOptions {
   endpoint?: string;
@@ -20,7 +17,7 @@ interface ReplayOptions {
 interface Replayed {
   id: string;
   endpoint: string;
-  /** Its status before. */
+  /** Its previous status. */
   was: DeliveryStatus;
 }
 
@@ -28,30 +25,30 @@ interface Replayed {
 export function addReplayDeliveries(deliveries: Command, { invocation, access }: DeliveriesContext): void {
   deliveries
     .command("replay")
-    .argument("[ids...]", "ids of deliveries, as list shows them")
-    .description("run deliveries again, whatever became of them: the server that works on the inbox does it")
-    .addOption(endpointOption("their endpoint; needed with --dead"))
-    .option("--dead", "every dead delivery of the endpoint; asks before, unless --yes is given")
+    .argument("[ids...]", "delivery IDs, as shown by list")
+    .description("queue deliveries again, whatever their status; the server of the inbox runs them")
+    .addOption(endpointOption("endpoint of the deliveries; required with --dead"))
+    .option("--dead", "replay all dead deliveries of the endpoint; asks for confirmation unless --yes is given")
     .addHelpText(
       "after",
       examples(
-        "hub-webhooks deliveries replay 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de",
-        "hub-webhooks deliveries replay --dead --endpoint retrain",
-        "hub-webhooks deliveries replay --dead --endpoint retrain --yes    # in a script",
+        "deliveries replay 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de",
+        "deliveries replay --dead --endpoint retrain",
+        "deliveries replay --dead --endpoint retrain --yes    # in a script",
       ),
     )
     .action(async (ids: readonly string[], { dead, ...options }: ReplayOptions) => {
       const endpoint = endpointName(options, invocation);
       if (!dead) {
-        if (ids.length === 0) throw wrongUsage("Nothing to replay. Give ids, or --dead --endpoint ENDPOINT.");
+        if (ids.length === 0) throw usageError("Nothing to replay. Add delivery IDs, or --dead --endpoint NAME.");
         return access.use((inbox) => replayEach(inbox, { ids, endpoint, invocation }));
       }
-      if (ids.length > 0) throw wrongUsage("--dead replays all that are dead: give ids, or --dead, not both.");
-      if (endpoint === undefined)
-        throw wrongUsage("--dead needs the endpoint whose dead deliveries it replays: add --endpoint.");
-      if (!invocation.isConfirmed && !canAsk(invocation.shell)) {
-        throw wrongUsage("replay --dead asks before it replays, and there is no terminal to ask on: add --yes.");
-      }
+      if (ids.length > 0)
+        throw usageError(
+          "--dead cannot be used together with delivery IDs: it replays all dead deliveries. Remove one of them.",
+        );
+      if (endpoint === undefined) throw usageError("--dead requires an endpoint. Add --endpoint NAME.");
+      requireConfirmable(invocation, "deliveries replay --dead");
       return access.use((inbox) => replayDead(inbox, { endpoint, invocation }));
     });
 }
@@ -71,13 +68,13 @@ async function replayEach(inbox: ServerInbox, { ids, endpoint, invocation }: Eac
         replayed.push(await replayOne(inbox, { id, endpoint }));
       } catch (error) {
         if (!WebhookError.isInstance(error) || error.code !== "DELIVERY_UNKNOWN") throw error;
-        output.say(`error: ${error.message}`);
+        output.log(`error: ${error.message}`);
         invocation.exitCode = 1;
       }
     }
   } finally {
-    // Also before an error that ends it all: these are replayed.
-    writeReplayed(output, replayed);
+    // Also before an error that stops the command: these were replayed.
+    printReplayed(output, replayed);
   }
 }
 
@@ -91,8 +88,8 @@ async function replayOne(
   return { id, endpoint: found.endpoint, was: found.status };
 }
 
-function writeReplayed(output: Output, replayed: readonly Replayed[]): void {
-  output.result({
+function printReplayed(output: Output, replayed: readonly Replayed[]): void {
+  output.printResult({
     json: replayed,
     quiet: replayed.map(({ id }) => id),
     columns: [
@@ -105,7 +102,7 @@ function writeReplayed(output: Output, replayed: readonly Replayed[]): void {
       id,
       endpoint,
       was,
-      was === "running" ? "once more after the attempt that runs" : "as soon as a server works on it",
+      was === "running" ? "after the running attempt" : "as soon as a server runs",
     ]),
   });
 }
@@ -114,18 +111,14 @@ async function replayDead(
   inbox: ServerInbox,
   { endpoint, invocation }: { endpoint: string; invocation: Invocation },
 ): Promise<void> {
-  const { output, shell, isConfirmed } = invocation;
+  const { output } = invocation;
   const counts = new Map(Object.entries(await inbox.counts())).get(endpoint);
-  if (!isConfirmed && counts && counts.dead > 0) {
-    const question = `Replay ${counts.dead === 1 ? "the dead delivery" : `all ${counts.dead} dead deliveries`} of "${endpoint}"?`;
-    if (!(await confirm({ shell, question: plainText(question) }))) {
-      output.say("Nothing was replayed.");
-      invocation.exitCode = 1;
-      return;
-    }
+  if (counts && counts.dead > 0) {
+    const subject = counts.dead === 1 ? "the dead delivery" : `all ${counts.dead} dead deliveries`;
+    if (!(await isConfirmed(invocation, `Replay ${subject} of endpoint "${endpoint}"?`))) return;
   }
   const replayed = await inbox.replayDead(endpoint);
-  output.result({
+  output.printResult({
     json: { endpoint, replayed },
     quiet: [String(replayed)],
     columns: [
@@ -135,5 +128,5 @@ async function replayDead(
     rows: [[endpoint, String(replayed)]],
     asBlocks: true,
   });
-  if (counts === undefined) output.say(await describeNothing(inbox, { endpoint }));
+  if (counts === undefined) output.log(await describeEmptyList(inbox, { endpoint }));
 }

@@ -1,40 +1,39 @@
 import type { Command } from "commander";
-import { plainText } from "../../../core/terminal-text.ts";
+import { indentJson } from "../../../core/indent-json.ts";
+import { plainJson, plainText } from "../../../core/terminal-text.ts";
 import type { StoredDelivery } from "../../../inbox/stored-delivery.ts";
-import { examples } from "../../examples.ts";
 import type { Output } from "../../output.ts";
+import { examples } from "../../usage.ts";
+import { deliveryUnknown, statusColor } from "./delivery-list.ts";
 import { type DeliveriesContext, endpointName, endpointOption } from "./delivery-options.ts";
-import { statusColor } from "./delivery-result.ts";
-import { deliveryUnknown } from "./delivery-unknown.ts";
-import { prettyJson } from "./pretty-json.ts";
 
 /** Adds `hub-webhooks deliveries show`. */
-export function addShow(deliveries: Command, { invocation, access }: DeliveriesContext): void {
+export function addShowDelivery(deliveries: Command, { invocation, access }: DeliveriesContext): void {
   deliveries
     .command("show")
-    .argument("<id>", "id of the delivery, as list shows it")
-    .description("show one delivery with its attempts and its body")
-    .addOption(endpointOption("its endpoint, where two have a delivery of the same id"))
+    .argument("<id>", "delivery ID, as shown by list")
+    .description("show a delivery with its attempts and its body")
+    .addOption(endpointOption("endpoint of the delivery, if two endpoints have the same ID"))
     .addHelpText(
       "after",
       examples(
-        "hub-webhooks deliveries show 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de",
-        "hub-webhooks deliveries show 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de --format json    # the body as it arrived",
+        "deliveries show 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de",
+        "deliveries show 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de --format json    # with the original body",
       ),
     )
-    .action((id: string, options: { endpoint?: string }) =>
-      access.use(async (inbox) => {
-        const endpoint = endpointName(options, invocation);
+    .action((id: string, options: { endpoint?: string }) => {
+      const endpoint = endpointName(options, invocation);
+      return access.use(async (inbox) => {
         const delivery = await inbox.get(id, { ...(endpoint !== undefined && { endpoint }) });
         if (!delivery) throw deliveryUnknown({ id, endpoint });
-        write(invocation.output, delivery);
-      }),
-    );
+        printDelivery(invocation.output, delivery);
+      });
+    });
 }
 
-function write(output: Output, delivery: StoredDelivery): void {
+function printDelivery(output: Output, delivery: StoredDelivery): void {
   const { id, endpoint, status, receivedAt, dueAt, finishedAt, attempts, body } = delivery;
-  output.result({
+  output.printResult({
     json: delivery,
     quiet: [id],
     columns: [
@@ -51,25 +50,25 @@ function write(output: Output, delivery: StoredDelivery): void {
   });
   if (!output.isText) return;
   if (attempts.length > 0) {
-    output.write("");
-    writeAttempts(output, delivery);
+    output.print("");
+    printAttempts(output, delivery);
   }
   if (body === undefined) {
-    output.say("Its body is not kept any more.");
+    output.log("The body was removed after its retention time.");
     return;
   }
-  output.write("");
-  output.write(prettyJson(body) ?? body.split(/\r?\n/).map(plainText).join("\n"));
+  output.print("");
+  output.print(prettyJson(body) ?? body.split(/\r?\n/).map(plainText).join("\n"));
 }
 
-function writeAttempts(output: Output, { attempts }: StoredDelivery): void {
-  output.result({
+function printAttempts(output: Output, { attempts }: StoredDelivery): void {
+  output.printResult({
     json: attempts,
     quiet: [],
     columns: [
       { key: "attempt", title: "Attempt" },
       { key: "startedAt", title: "Started" },
-      { key: "durationMs", title: "Took ms" },
+      { key: "durationMs", title: "Duration (ms)" },
       { key: "outcome", title: "Outcome", color: (outcome) => (outcome === "succeeded" ? "green" : "red") },
       { key: "code", title: "Code" },
       { key: "error", title: "Error" },
@@ -87,4 +86,26 @@ function writeAttempts(output: Output, { attempts }: StoredDelivery): void {
 
 function time(date: Date | undefined): string {
   return date?.toISOString() ?? "";
+}
+
+/**
+ * Formats JSON with a line per value, and without control characters; `undefined` if the text is not JSON.
+ *
+ * @example
+ * ```ts
+ * prettyJson('{"a":[1,2.0]}'); // '{\n  "a": [\n    1,\n    2.0\n  ]\n}'
+ * ```
+ */
+export function prettyJson(text: string): string | undefined {
+  if (!isJson(text)) return undefined;
+  return [...indentJson(text)].map((part) => (part.startsWith('"') ? plainJson(JSON.parse(part)) : part)).join("");
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

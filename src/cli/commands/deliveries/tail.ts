@@ -2,15 +2,16 @@ import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Command } from "commander";
 import type { Duration } from "../../../core/duration.ts";
+import { plainJson, plainText } from "../../../core/terminal-text.ts";
 import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
-import { examples } from "../../examples.ts";
+import type { Output } from "../../output.ts";
+import { examples, numberBetween } from "../../usage.ts";
 import { DeliveryFollower } from "./delivery-follower.ts";
-import { DeliveryLines } from "./delivery-lines.ts";
+import { type DeliverySummary, deliveryColumns, deliveryRow } from "./delivery-list.ts";
 import {
   type DeliveriesContext,
   endpointName,
   endpointOption,
-  numberBetween,
   parseDuration,
   statusOption,
 } from "./delivery-options.ts";
@@ -23,20 +24,20 @@ interface TailOptions {
 }
 
 /** Adds `hub-webhooks deliveries tail`. */
-export function addTail(deliveries: Command, { invocation, access }: DeliveriesContext): void {
+export function addTailDeliveries(deliveries: Command, { invocation, access }: DeliveriesContext): void {
   deliveries
     .command("tail")
-    .description("write a line for each delivery when it arrives and when its status changes, until interrupted")
-    .addOption(endpointOption("only those of this endpoint of the server"))
-    .addOption(statusOption("only when a delivery reaches this status"))
-    .option("--last <number>", "begin with so many that are there already, 0 to 100", numberBetween(0, 100), 10)
-    .option<Duration>("--interval <duration>", "how often to look", parseDuration, "1s")
+    .description("print a line when a delivery arrives or its status changes, until stopped")
+    .addOption(endpointOption("only follow this endpoint of the server"))
+    .addOption(statusOption("only print deliveries with this status"))
+    .option("--last <number>", "number of existing deliveries to print first, 0 to 100", numberBetween(0, 100), 10)
+    .option<Duration>("--interval <duration>", "poll interval", parseDuration, "1s")
     .addHelpText(
       "after",
       examples(
-        "hub-webhooks deliveries tail",
-        "hub-webhooks deliveries tail --status dead --last 0",
-        "hub-webhooks deliveries tail --format json | jq .id    # an object a line",
+        "deliveries tail",
+        "deliveries tail --status dead --last 0",
+        "deliveries tail --format json | jq .id    # one object per line",
       ),
     )
     .action(async ({ status, last, interval, ...options }: TailOptions) => {
@@ -45,34 +46,79 @@ export function addTail(deliveries: Command, { invocation, access }: DeliveriesC
       const intervalMs = toMilliseconds(interval, "--interval");
       const { output, shell } = invocation;
       const stop = new AbortController();
-      const end = () => stop.abort();
-      shell.untilStopped().then(end);
-      // Nobody reads any more, as behind `| head -1`.
-      shell.stdout.once("error", end);
+      const onStop = () => stop.abort();
+      shell.untilStopped().then(onStop);
+      // The reader has closed the pipe, as `| head -1` does.
+      shell.stdout.once("error", onStop);
       await access.use(async (inbox) => {
         const follower = new DeliveryFollower({ inbox, endpoint });
-        const lines = new DeliveryLines(output);
-        for (const delivery of await follower.begin({ last, status })) lines.write(delivery);
-        while (await isTime(intervalMs, stop.signal)) {
-          const { changed, hasMissed } = await follower.look();
+        const printer = new DeliveryPrinter(output);
+        for (const delivery of await follower.start({ last, status })) printer.print(delivery);
+        while (await waitForPoll(intervalMs, stop.signal)) {
+          const { changed, hasMissed } = await follower.poll();
           for (const delivery of changed) {
-            if (status === undefined || delivery.status === status) lines.write(delivery);
+            if (status === undefined || delivery.status === status) printer.print(delivery);
           }
-          if (hasMissed) output.say("More arrived than one look finds: look more often, with a shorter --interval.");
-          // What a slow reader has not taken must not pile up in memory.
-          if (shell.stdout.writableNeedDrain) await once(shell.stdout, "drain", { signal: stop.signal }).catch(end);
+          if (hasMissed)
+            output.log("Some deliveries were missed: more arrived than one poll reads. Use a shorter --interval.");
+          // Output for a slow reader must not pile up in memory.
+          if (shell.stdout.writableNeedDrain) await once(shell.stdout, "drain", { signal: stop.signal }).catch(onStop);
         }
       });
-      shell.stdout.off("error", end);
+      shell.stdout.off("error", onStop);
     });
 }
 
-/** Waits until it is time to look again; `false` when it is time to end instead. */
-async function isTime(milliseconds: number, signal: AbortSignal): Promise<boolean> {
+/** Waits for the next poll; resolves with `false` when stopped. */
+async function waitForPoll(milliseconds: number, signal: AbortSignal): Promise<boolean> {
   try {
     await wait(milliseconds, undefined, { signal });
     return true;
   } catch {
     return false;
+  }
+}
+
+/** Lines are printed one by one, so that the widest value is unknown; most IDs of the Hub have 36 characters. */
+const widths: Readonly<Record<string, number>> = {
+  id: 36,
+  endpoint: 16,
+  status: 9,
+  event: 25,
+  repo: 24,
+  receivedAt: 24,
+  duration: 8,
+  attempts: 8,
+};
+
+/** Prints each delivery as a line: a JSON object, an ID, or the columns of a list. */
+class DeliveryPrinter {
+  readonly #output: Output;
+  #hasHeading = false;
+
+  constructor(output: Output) {
+    this.#output = output;
+  }
+
+  print(delivery: DeliverySummary): void {
+    const { format } = this.#output;
+    if (format === "json") this.#output.print(plainJson(delivery));
+    else if (format === "quiet") this.#output.print(plainText(delivery.id));
+    else this.#printRow(deliveryRow(delivery).map(plainText));
+  }
+
+  #printRow(row: readonly string[]): void {
+    const isTable = this.#output.format === "table";
+    if (!this.#hasHeading) {
+      this.#hasHeading = true;
+      this.#printCells(deliveryColumns.map(({ key, title }) => (isTable ? title.toUpperCase() : key)));
+    }
+    this.#printCells(isTable ? row.map((value) => value || "-") : row);
+  }
+
+  #printCells(cells: readonly string[]): void {
+    const isTable = this.#output.format === "table";
+    const padded = cells.map((cell, index) => cell.padEnd(widths[deliveryColumns[index]?.key ?? ""] ?? 0));
+    this.#output.print(isTable ? padded.join("  ").trimEnd() : cells.join("\t"));
   }
 }

@@ -1,30 +1,35 @@
+import { spawn } from "node:child_process";
+import { messageOf } from "../../../core/describe-error.ts";
+import type { DevReady } from "../../../dev/dev-event.ts";
+import type { DevSession } from "../../../dev/dev-session.ts";
+import type { Output } from "../../output.ts";
 import type { InputStream } from "../../shell.ts";
 
-/** What a key does. */
+/** The action of a key. */
 export type KeyAction = "replay" | "open" | "quit" | "help";
 
 const actions: Readonly<Record<string, KeyAction>> = {
   r: "replay",
   o: "open",
   q: "quit",
-  // While keys come one by one, Ctrl+C and Ctrl+D are keys too.
+  // In raw mode, Ctrl+C and Ctrl+D are keys too.
   "\u0003": "quit",
   "\u0004": "quit",
 };
 
 /**
- * Reads single keys from a terminal; any key without an action is `help`. Returns the function that restores the
- * terminal. Without a terminal nothing is read.
+ * Reads single keys from a terminal; a key without an action is `help`. Returns the function that restores the
+ * terminal. Without a terminal, reads nothing.
  */
 export function listenToKeys(stdin: InputStream, onAction: (action: KeyAction) => void): () => void {
   if (!stdin.isTTY || !stdin.setRawMode) return () => {};
   const onData = (typed: Buffer | string) => {
     const text = String(typed);
-    // An arrow or a function key is one key, which comes as several characters.
+    // An arrow or function key arrives as several characters.
     const keys = text.startsWith("\u001b") ? [text] : [...text];
     for (const key of keys) {
       const action = actions[key.toLowerCase()] ?? "help";
-      // Enter is often pressed to leave a blank line.
+      // Users press Enter to insert a blank line.
       if (key !== "\r" && key !== "\n") onAction(action);
     }
   };
@@ -36,4 +41,51 @@ export function listenToKeys(stdin: InputStream, onAction: (action: KeyAction) =
     stdin.setRawMode?.(false);
     stdin.pause();
   };
+}
+
+const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
+  darwin: ["open"],
+  // `start` treats its first quoted argument as a title.
+  win32: ["cmd", "/c", "start", '""'],
+};
+
+/** Opens a URL in the user's browser. Resolves with whether the program for it could be started. */
+export function openPage(url: string): Promise<boolean> {
+  const [program, ...words] = openers[process.platform] ?? ["xdg-open"];
+  return new Promise((resolve) => {
+    const opener = spawn(program, [...words, url], { stdio: "ignore", detached: true });
+    opener.once("error", () => resolve(false));
+    opener.once("spawn", () => {
+      opener.unref();
+      resolve(true);
+    });
+  });
+}
+
+/** Runs the action of a key. Never rejects. */
+export async function runKeyAction(
+  action: Exclude<KeyAction, "quit">,
+  { session, output }: { session: DevSession; output: Output },
+): Promise<void> {
+  if (action === "help") {
+    output.log(describeKeys(session.state));
+    return;
+  }
+  if (action === "open") {
+    const { url: page, console: url = page } = session.state;
+    if (!(await openPage(url))) output.log(`No browser could be opened. Open ${url} yourself.`);
+    return;
+  }
+  try {
+    const replayed = await session.replay();
+    if (replayed) output.log(`Replayed the latest delivery of ${replayed.endpoint}: ${replayed.status}`);
+    else output.log("No delivery to replay yet.");
+  } catch (error) {
+    output.log(messageOf(error));
+  }
+}
+
+/** Lists the keys in one line. */
+export function describeKeys({ console: consoleUrl }: Pick<DevReady, "console">): string {
+  return `Keys: r replays the latest delivery, o opens the ${consoleUrl === undefined ? "page" : "dashboard"}, q quits`;
 }

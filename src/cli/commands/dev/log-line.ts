@@ -2,10 +2,10 @@ import { formatDuration } from "../../../core/duration.ts";
 import { deceptiveCharacters } from "../../../core/escape.ts";
 import { plainText } from "../../../core/terminal-text.ts";
 
-/** A line of a logger that writes JSON, as pino does. */
+/** A line of a JSON logger such as pino. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** Reads a line as JSON of a logger; `undefined` where it is anything else. */
+/** Parses a line of a JSON logger; `undefined` for any other text. */
 export function parseLogLine(text: string): LogLine | undefined {
   if (!text.startsWith("{")) return undefined;
   try {
@@ -18,36 +18,34 @@ export function parseLogLine(text: string): LogLine | undefined {
   }
 }
 
-/** What there is to say of a delivery. */
-export interface ToldDelivery {
+/** A delivery, formatted for a terminal. */
+export interface FormattedDelivery {
   sign: "✓" | "✗" | "·";
   color: "green" | "red" | "gray";
   text: string;
-  /** What its handler threw. */
-  below: readonly string[];
+  /** The error that its handler threw. */
+  stack: readonly string[];
 }
 
-/**
- * Says in one line what became of a delivery, with `isAgain` one that was there before; `undefined` where a line of the log is
- * about something else.
- */
-export function tellDelivery(logged: LogLine): ToldDelivery | undefined {
-  const { endpoint, status, outcome, attempt, repo, scope, action, ms, err, isAgain } = logged;
+/** Formats the log line of a delivery; `undefined` for any other log line. */
+export function formatDelivery(logged: LogLine, { isRetry }: { isRetry: boolean }): FormattedDelivery | undefined {
+  const { endpoint, status, outcome, attempt, repo, scope, action, ms, err } = logged;
   if (typeof endpoint !== "string" || (typeof status !== "number" && typeof outcome !== "string")) return undefined;
-  const isBad = typeof status === "number" ? status > 299 : outcome !== "succeeded" && outcome !== "ignored";
+  const isFailure = typeof status === "number" ? status > 299 : outcome !== "succeeded" && outcome !== "ignored";
   const parts = [
-    status ?? outcome,
+    // A delivery that waits for a retry is queued: its attempt has failed.
+    status ?? (outcome === "retrying" ? "failed" : outcome),
     endpoint,
     repo,
     scope && action && `${String(scope)} ${String(action)}`,
     ms === undefined ? undefined : `${String(ms)} ms`,
     typeof attempt === "number" && `attempt ${attempt}`,
-    isAgain === true && "sent again",
-    remark(logged, isBad),
+    isRetry && "retried by the Hub",
+    detailOf(logged, isFailure),
   ];
   const thrown = typeof err === "object" && err !== null && "stack" in err ? err.stack : err;
   return {
-    ...(isBad
+    ...(isFailure
       ? { sign: "✗", color: "red" }
       : outcome === "ignored"
         ? { sign: "·", color: "gray" }
@@ -56,33 +54,33 @@ export function tellDelivery(logged: LogLine): ToldDelivery | undefined {
       .filter(Boolean)
       .map((part) => plainText(String(part)))
       .join("  "),
-    below: typeof thrown === "string" ? ownLines(thrown).map(harmless) : [],
+    stack: typeof thrown === "string" ? userLines(thrown).map(sanitizeLine) : [],
   };
 }
 
-/** Why it was not run, or what went wrong; for everything else the sign says it. */
-function remark(
+/** Why the handler did not run, or what failed. */
+function detailOf(
   { reason, duplicate, code, msg, status, outcome, nextAttemptInMs, err }: LogLine,
-  bad: boolean,
+  isFailure: boolean,
 ): string | undefined {
   if (typeof reason === "string") return `ignored: ${reason}`;
-  if (duplicate === true) return "a duplicate, not run again";
-  // What the handler threw stands below.
+  if (duplicate === true) return "duplicate, not run again";
+  // The error follows on the next lines.
   if (typeof nextAttemptInMs === "number" && err !== undefined)
     return `next attempt in ${formatDuration(nextAttemptInMs)}`;
-  if (bad) return typeof msg === "string" ? msg : String(code ?? "");
+  if (isFailure) return typeof msg === "string" ? msg : String(code ?? "");
   return status === 202 && outcome === undefined ? "accepted" : undefined;
 }
 
-/** All that deceives, and what ends a line, but for the escape codes of colours. */
-const obeyed = new RegExp(`(?!\\u001b\\[[\\d;]*m)(?:${deceptiveCharacters.source}|[\\r\\n])`, "gu");
+/** Deceptive characters and line breaks, except for the escape codes of colors. */
+const unsafeCharacters = new RegExp(`(?!\\u001b\\[[\\d;]*m)(?:${deceptiveCharacters.source}|[\\r\\n])`, "gu");
 
-/** A line that the user's code prints may have colours of its own, but nothing else that a terminal obeys. */
-export function harmless(text: string): string {
-  return text.replace(/\t/g, "    ").replace(obeyed, "");
+/** Keeps the colors of a line that the user's code prints, but no other control characters. */
+export function sanitizeLine(text: string): string {
+  return text.replace(/\t/g, "    ").replace(unsafeCharacters, "");
 }
 
-/** A stack without what lies outside the user's own code. */
-function ownLines(stack: string): readonly string[] {
+/** Removes the frames of Node and of packages from a stack. */
+function userLines(stack: string): readonly string[] {
   return stack.split("\n").filter((line) => !/^\s+at .*(node:|\/node_modules\/)/.test(line));
 }

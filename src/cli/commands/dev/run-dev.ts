@@ -1,5 +1,5 @@
+import { constants, copyFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
-import { messageOf } from "../../../core/describe-error.ts";
 import { WebhookError } from "../../../core/errors.ts";
 import { plainJson } from "../../../core/terminal-text.ts";
 import type { DevEvent } from "../../../dev/dev-event.ts";
@@ -8,16 +8,14 @@ import { type DevSession, startDev } from "../../../dev/dev-session.ts";
 import type { KnownWatched } from "../../../payload/watch.ts";
 import { findServerFile } from "../../../server-file/find.ts";
 import type { ProviderName } from "../../../tunnel/tunnel.ts";
-import { canAsk, confirm } from "../../confirm.ts";
 import type { Invocation } from "../../invocation.ts";
-import { readPort } from "../../port.ts";
-import { wrongUsage } from "../../wrong-usage.ts";
-import { DevLines, keyList } from "./dev-lines.ts";
-import { type KeyAction, listenToKeys } from "./keyboard.ts";
-import { openPage } from "./open-page.ts";
-import { writeStarterFile } from "./starter-file.ts";
+import { templateFolder } from "../../package-files.ts";
+import { canPrompt, confirm } from "../../prompts.ts";
+import { readPort, usageError } from "../../usage.ts";
+import { DevLines } from "./dev-lines.ts";
+import { listenToKeys, runKeyAction } from "./keyboard.ts";
 
-/** The options of `hub-webhooks dev`, as commander reads them. */
+/** The options of `hub-webhooks dev`, as commander parses them. */
 export interface DevCommandOptions {
   hub: "local" | "real";
   port?: number;
@@ -40,40 +38,41 @@ export interface DevRun {
   invocation: Invocation;
 }
 
-/** Runs a session until it is to end, and tells what happens in it. */
+/** Runs a session until it is stopped, and prints its events. */
 export async function runDev(run: DevRun): Promise<void> {
   const { output, shell } = run.invocation;
   const startedAt = performance.now();
   const options = sessionOptions(run);
-  const file = await findOrWriteFile(run);
-  const usualHub = shell.env.HF_ENDPOINT ? undefined : "http://127.0.0.1:5050";
-  const lines = new DevLines({ hasColors: output.hasColors, now: Date.now, usualHub });
+  const file = await findOrCreateFile(run);
+  const defaultTriggerHub = shell.env.HF_ENDPOINT ? undefined : "http://127.0.0.1:5050";
+  const lines = new DevLines({ hasColors: output.hasColors, now: Date.now, defaultTriggerHub });
   const hasKeys = output.isText && shell.stdin.isTTY === true;
   let session: DevSession | undefined;
   const stopListening = hasKeys
     ? listenToKeys(shell.stdin, (action) => {
         if (action === "quit") shell.stop();
-        else if (session) void act(action, { session, run });
+        else if (session) void runKeyAction(action, { session, output });
       })
     : () => {};
-  const ending = new AbortController();
+  const stopping = new AbortController();
   const stopped = shell.untilStopped().then(() => {
-    // From here on Ctrl+C is a signal again, which ends it at once.
+    // From here on Ctrl+C is a signal again, which exits immediately.
     stopListening();
-    if (output.isText) output.say("Ending: the webhooks of this session are deleted. Ctrl+C ends it at once.");
-    ending.abort();
+    if (output.isText)
+      output.log("Stopping: deleting the webhooks of this session. Press Ctrl+C again to exit immediately.");
+    stopping.abort();
   });
   try {
     session = await startDev({
       ...options,
       file,
       waitsForFile: hasKeys,
-      signal: ending.signal,
+      signal: stopping.signal,
       onEvent: (event) => show(event, { run, lines }),
     });
     if (output.isText) {
       const seconds = (performance.now() - startedAt) / 1000;
-      output.write(
+      output.print(
         lines
           .ready(session.state, {
             ...{ file: run.file ?? relative(process.cwd(), file), seconds, hasKeys },
@@ -84,8 +83,8 @@ export async function runDev(run: DevRun): Promise<void> {
     }
     await stopped;
   } catch (error) {
-    // Asked to end while it started.
-    if (!ending.signal.aborted) throw error;
+    // Stopped during the start.
+    if (!stopping.signal.aborted) throw error;
   } finally {
     stopListening();
     await session?.close();
@@ -96,15 +95,21 @@ function sessionOptions({ options, invocation }: DevRun): StartDevOptions {
   const { hub, port = environmentPort(invocation), hubPort, publicUrl, watch, state, inbox } = options;
   const { tunnel: provider, tunnelHost: host, subdomain } = options;
   if (hub === "local" && invocation.hub.endpoint !== undefined) {
-    throw wrongUsage("--endpoint names a Hub, and --hub local starts one: add --hub real, or leave --endpoint out.");
+    throw usageError(
+      "--endpoint cannot be used together with --hub local, which starts its own Hub. Add --hub real, or remove --endpoint.",
+    );
   }
   if (hub === "real" && hubPort !== undefined) {
-    throw wrongUsage("--hub-port is for the local Hub: leave it out, or --hub real.");
+    throw usageError(
+      "--hub-port cannot be used together with --hub real: it sets the port of the local Hub. Remove one of them.",
+    );
   }
   const tunnel = { ...(provider && { provider }), ...(host && { host }), ...(subdomain && { subdomain }) };
   const wantsTunnel = Object.keys(tunnel).length > 0;
   if (wantsTunnel && publicUrl !== undefined) {
-    throw wrongUsage("--public-url takes the place of a tunnel: leave it out, or the options of the tunnel.");
+    throw usageError(
+      "--public-url cannot be used together with --tunnel, --tunnel-host or --subdomain: it replaces the tunnel.",
+    );
   }
   return {
     ...invocation.hub,
@@ -124,56 +129,50 @@ function environmentPort({ shell }: Invocation): number | undefined {
   if (!text) return undefined;
   const port = readPort(text);
   if (port !== undefined) return port;
-  throw wrongUsage(`PORT is ${JSON.stringify(text)}. Use a number from 0 to 65535.`);
+  throw usageError(`Invalid PORT "${text}". Use a number from 0 to 65535.`);
 }
 
-/** Where there is none yet, one is written if that is wished for, or said so to the question on a terminal. */
-async function findOrWriteFile({ file, options, invocation }: DevRun): Promise<string> {
+/** Finds the server file, or creates it if `--create` is given or the user confirms it. */
+async function findOrCreateFile({ file, options, invocation }: DevRun): Promise<string> {
   try {
     return findServerFile({ file });
   } catch (error) {
     if (!WebhookError.isInstance(error) || error.code !== "SERVER_FILE_INVALID") throw error;
     const path = resolve(file ?? "server.ts");
-    const question = `${error.message.split(":")[0]}. Write ${file ?? "server.ts"} to begin with?`;
-    const isWished =
-      options.create || (canAsk(invocation.shell) && (await confirm({ shell: invocation.shell, question })));
-    if (!isWished) throw error;
-    await writeStarterFile(path);
+    const { shell } = invocation;
+    const question = `${error.message.split(":")[0]}. Create a starter ${file ?? "server.ts"}?`;
+    const isWanted = options.create || (canPrompt(shell) && (await confirm(shell, question)));
+    if (!isWanted) throw error;
+    await copyStarterFile(path);
     return path;
-  }
-}
-
-async function act(
-  action: Exclude<KeyAction, "quit">,
-  { session, run }: { session: DevSession; run: DevRun },
-): Promise<void> {
-  const { output } = run.invocation;
-  if (action === "help") {
-    output.say(keyList(session.state));
-    return;
-  }
-  if (action === "open") {
-    const { url: page, console: url = page } = session.state;
-    if (!(await openPage(url))) output.say(`No program to open a page was found. Open ${url} in a browser.`);
-    return;
-  }
-  try {
-    const replayed = await session.replay();
-    if (replayed) output.say(`Replayed the latest delivery of ${replayed.endpoint}: ${replayed.status}`);
-    else output.say("There was no delivery yet to replay.");
-  } catch (error) {
-    output.say(messageOf(error));
   }
 }
 
 function show(event: DevEvent, { run, lines }: { run: DevRun; lines: DevLines }): void {
   const { output } = run.invocation;
   if (output.format === "quiet") {
-    if (event.event === "ready") output.write(event.publicUrl);
+    if (event.event === "ready") output.print(event.publicUrl);
     return;
   }
   if (output.format !== "json") {
-    for (const line of lines.of(event)) output.write(line);
-  } else if (event.event === "output") output.say(event.text);
-  else output.write(plainJson(event));
+    for (const line of lines.format(event)) output.print(line);
+  } else if (event.event === "output") output.log(event.text);
+  else output.print(plainJson(event));
+}
+
+/**
+ * Creates a starter server. Never overwrites a file.
+ *
+ * @throws `SERVER_FILE_INVALID` when it cannot be written.
+ */
+export async function copyStarterFile(path: string): Promise<void> {
+  try {
+    await copyFile(new URL("server.ts", templateFolder("starter")), path, constants.COPYFILE_EXCL);
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "EEXIST") return;
+    throw new WebhookError(`Cannot create ${path}. Choose another folder, or create the file yourself.`, {
+      code: "SERVER_FILE_INVALID",
+      cause,
+    });
+  }
 }

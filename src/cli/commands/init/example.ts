@@ -1,29 +1,29 @@
 import { readdir, readFile } from "node:fs/promises";
 import { suggest } from "../../../core/option-error.ts";
-import { exampleFolder } from "../../own-package.ts";
-import { wrongUsage } from "../../wrong-usage.ts";
-import { joinReadme } from "./readme.ts";
+import { exampleFolder } from "../../package-files.ts";
+import { usageError } from "../../usage.ts";
+import { withoutComments } from "./template.ts";
 
-/** What there is to know of an example before its files are read. */
+/** An example, described without reading its files. */
 interface Example {
-  /** What it does, in a few words. */
+  /** What it does, in one line. */
   purpose: string;
-  /** What lets it act in `dev`: the first that its README tries. */
+  /** The `trigger` command that its README tries first. */
   trigger: string;
-  /** Whether its endpoint works in the background, so that its deliveries have to be kept somewhere. */
+  /** Whether its endpoint runs in the background, which needs storage for deliveries. */
   isBackground: boolean;
-  /** The variables without which its `start.ts` does not start, and what each is. */
+  /** The variables that its `start.ts` requires, with a description of each. */
   environment: Readonly<Record<string, string>>;
 }
 
-/** The examples that a project can begin with, by the name of their folder. */
-export const examples = {
+/** The examples that a project can start from, by folder name. */
+export const projectExamples = {
   "auto-retrain": {
-    purpose: "starts a training job when a dataset was pushed to",
+    purpose: "starts a training job when a dataset is updated",
     trigger: "trigger dataset:local-user/data",
     isBackground: true,
     environment: {
-      HF_TOKEN: "a token that may start jobs",
+      HF_TOKEN: "a token with permission to start jobs",
       JOB_NAMESPACE: "the user or organization that pays for them",
     },
   },
@@ -32,60 +32,60 @@ export const examples = {
     trigger: 'trigger model:local-user/net --scope discussion.comment --set comment.content="@my-bot hello"',
     isBackground: true,
     environment: {
-      HF_TOKEN: "a token of the bot's own account, which may write discussions",
-      MODEL_NAME: "a model that can chat",
+      HF_TOKEN: "a token of the bot's account with permission to write discussions",
+      MODEL_NAME: "a chat model",
     },
   },
   "metadata-review": {
-    purpose: "posts what a card lacks",
+    purpose: "comments on missing metadata of repository cards",
     trigger: "trigger dataset:local-user/data",
     isBackground: true,
     environment: {
-      HF_TOKEN: "a token that may write discussions",
-      BOT_NAME: "the name of the account that it belongs to",
+      HF_TOKEN: "a token with permission to write discussions",
+      BOT_NAME: "the account name of that token",
     },
   },
   "private-to-public": {
-    purpose: "opens a checklist where a repository was made public",
+    purpose: "opens a checklist when a repository becomes public",
     trigger: "trigger dataset:local-user/data --scope repo.config --set updatedConfig.private=false",
     isBackground: true,
-    environment: { HF_TOKEN: "a token that may write discussions" },
+    environment: { HF_TOKEN: "a token with permission to write discussions" },
   },
   "trigger-training": {
-    purpose: "calls a function of yours when a dataset was pushed to",
+    purpose: "calls your function when a dataset is updated",
     trigger: "trigger dataset:local-user/data",
     isBackground: false,
     environment: {},
   },
 } as const satisfies Readonly<Record<string, Example>>;
 
-/** One of the examples that a project can begin with. */
-export type ExampleName = keyof typeof examples;
+/** The name of an example. */
+export type ExampleName = keyof typeof projectExamples;
 
 /** The values of `--example`. */
-export const exampleNames: readonly ExampleName[] = Object.keys(examples).filter(isExample);
+export const exampleNames: readonly ExampleName[] = Object.keys(projectExamples).filter(isExample);
 
-/** @throws `ARGUMENT_INVALID`, with what there is, for a name that no example has. */
-export function checkExample(name: string): ExampleName {
+/** @throws `ARGUMENT_INVALID` for an unknown name. */
+export function parseExample(name: string): ExampleName {
   if (isExample(name)) return name;
-  throw wrongUsage(
-    `There is no example ${JSON.stringify(name)}.${suggest(name, exampleNames)} Choose one of ${exampleNames.join(", ")}.`,
+  throw usageError(
+    `Unknown example "${name}".${suggest(name, exampleNames)} Valid examples: ${exampleNames.join(", ")}.`,
   );
 }
 
 function isExample(name: string): name is ExampleName {
-  return Object.hasOwn(examples, name);
+  return Object.hasOwn(projectExamples, name);
 }
 
-/** What of a template an example brings of its own. */
-const replaced = ["server.ts", "start.ts", "server.test.ts"];
+/** The files of a template that an example replaces. */
+const replacedFiles = ["server.ts", "start.ts", "server.test.ts"];
 
-/** The files of a project from a template, with those of an example in the place of the template's server. */
+/** Replaces the server of a template with the files of an example. */
 export async function withExample(
   template: ReadonlyMap<string, string>,
   name: ExampleName,
 ): Promise<ReadonlyMap<string, string>> {
-  const files = new Map([...template].filter(([file]) => !replaced.includes(file)));
+  const files = new Map([...template].filter(([file]) => !replacedFiles.includes(file)));
   const folder = exampleFolder(name);
   for (const file of await readdir(folder)) {
     if (!file.endsWith(".ts")) continue;
@@ -95,8 +95,70 @@ export async function withExample(
     example: await readFile(new URL("README.md", folder), "utf8"),
     template: template.get("README.md") ?? "",
     endpoint: name.replaceAll("-", "_"),
-    variables: Object.keys(examples[name].environment),
-    isBackground: examples[name].isBackground,
+    variables: Object.keys(projectExamples[name].environment),
+    isBackground: projectExamples[name].isBackground,
   });
   return new Map([...files.set("README.md", readme)].sort(([left], [right]) => (left < right ? -1 : 1)));
+}
+
+/** Inserts the README of an example between the first and last sections of the template's README. */
+function joinReadme({
+  example,
+  template,
+  endpoint,
+  variables,
+  isBackground,
+}: {
+  /** README of the example. */
+  example: string;
+  /** README of the template. */
+  template: string;
+  /** The endpoint of the example, which replaces the template's. */
+  endpoint: string;
+  /** The variables that the example needs besides the secret. */
+  variables: readonly string[];
+  isBackground: boolean;
+}): string {
+  const [head = "", ...parts] = sectionsOf(forProject(example));
+  const title = /^# (.*)$/m.exec(head)?.[1] ?? "";
+  const [top = "", install = "", ...deployment] = sectionsOf(template.replaceAll("on_new_data", endpoint));
+  const frontMatter = /^---\n.*?\n---\n+/s.exec(top)?.[0] ?? "";
+  return [
+    frontMatter.replace(/^title: .*$/m, `title: ${title}`),
+    head,
+    // The example explains how to start it.
+    install.replace(/^(?:npm start|npx hub-webhooks dev).*\n/gm, ""),
+    ...parts.map((part) => `${part.trimEnd()}\n\n`),
+    ...deployment
+      .map((part, index) => (index === 0 ? withVariables(part, variables) : part))
+      .map((part) => (isBackground ? asBackground(part) : part)),
+  ].join("");
+}
+
+/** Turns the general statement about background endpoints into one about this endpoint. */
+function asBackground(section: string): string {
+  return section.replace("An endpoint with `background: true` keeps", "Its endpoint has `background: true` and keeps");
+}
+
+/** Adapts an example's README to a project: its quotes are about this repository. */
+function forProject(readme: string): string {
+  return withoutComments(readme)
+    .replace(/^>.*\n/gm, "")
+    .replace(/\n{3,}/g, "\n\n")
+    .replaceAll("](../../docs/", "](node_modules/hub-webhooks/docs/");
+}
+
+/** Splits at the second-level headings; the first section is what precedes them. */
+function sectionsOf(readme: string): string[] {
+  return readme.split(/^(?=## )/m);
+}
+
+/** Adds the variables to the section about setting the secret. */
+function withVariables(section: string, variables: readonly string[]): string {
+  if (variables.length === 0) return section;
+  const named = variables.map((name) => `\`${name}\``).join(" and ");
+  const note = `This server also needs ${named}. Set them in the same way.`;
+  return section
+    .replace(/(?<=`WEBHOOK_SECRET`.*?)everyone\./s, (end) => `${end}\n   ${note}`)
+    .replace("-e WEBHOOK_SECRET", ["WEBHOOK_SECRET", ...variables].map((name) => `-e ${name}`).join(" "));
 }

@@ -1,52 +1,55 @@
 import { readdir, readFile } from "node:fs/promises";
-import { templateFolder } from "../../own-package.ts";
-import { withoutComments } from "./readme.ts";
+import { templateFolder } from "../../package-files.ts";
 
 /** The values of `--template`. */
 export const templateNames = ["space", "server"] as const;
 
-/** One of the kinds of project that there are. */
+/** The name of a template. */
 export type TemplateName = (typeof templateNames)[number];
 
-/** What each is for, in a few words. */
+/** What each template is for. */
 export const templatePurposes: Readonly<Record<TemplateName, string>> = {
   space: "a Docker Space on the Hub",
-  server: "a machine of your own, with or without Docker",
+  server: "your own machine, with or without Docker",
 };
 
-/** What a project made from a template is told of itself. */
-export interface ProjectFacts {
-  /** The name in its package.json. */
-  name: string;
-  /** The exact version of this package that it depends on. */
-  version: string;
-}
-
-/** The part of a template's package.json that a project changes. */
+/** The part of a template's package.json that a project replaces. */
 interface Manifest {
   name: string;
   dependencies: Record<string, string>;
 }
 
-/** npm leaves a .gitignore out of what it packs. */
+/** npm does not pack files named .gitignore. */
 const packedGitignore = "_gitignore";
 
-/** The files of a new project, by name, in the order of their names. */
-export async function readTemplate(template: TemplateName, facts: ProjectFacts): Promise<ReadonlyMap<string, string>> {
+/**
+ * Reads the files of a new project, sorted by name.
+ *
+ * @param project The name in its package.json, and the exact version of this package that it depends on.
+ */
+export async function readTemplate(
+  template: TemplateName,
+  project: { name: string; version: string },
+): Promise<ReadonlyMap<string, string>> {
   const folder = templateFolder(template);
   const files = new Map<string, string>();
   for (const packed of await readdir(folder)) {
     const name = packed === packedGitignore ? ".gitignore" : packed;
     const text = await readFile(new URL(packed, folder), "utf8");
-    const own = name === "package.json" ? withFacts(text, facts) : text;
-    files.set(name, name === "README.md" ? withoutComments(own) : own);
+    const content = name === "package.json" ? fillManifest(text, project) : text;
+    files.set(name, name === "README.md" ? withoutComments(content) : content);
   }
   return new Map([...files].sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-function withFacts(text: string, { name, version }: ProjectFacts): string {
+function fillManifest(text: string, { name, version }: { name: string; version: string }): string {
   const manifest: Manifest = JSON.parse(text);
   manifest.name = name;
   manifest.dependencies["hub-webhooks"] = version;
   return `${JSON.stringify(manifest, null, 2)}\n`;
+}
+
+/** Removes the comments in a README that are for the tests of this repository. */
+export function withoutComments(readme: string): string {
+  return readme.replace(/^ *<!--.*-->\n/gm, "");
 }

@@ -4,36 +4,37 @@ import { type ParsedEvent, parseEvent } from "../../../local-hub/events/event-re
 import { createId, createSha } from "../../../local-hub/ids.ts";
 import { editPayload, type PayloadEdit } from "../../../payload/edit.ts";
 import { actions, isKnownScope, type KnownScope, repoTypes, scopes } from "../../../payload/schema.ts";
-import { wrongUsage } from "../../wrong-usage.ts";
-import { type Fields, isWholePayload, textAt, webhookEdits, wholeEdits, withoutIdentity } from "./payload-file.ts";
+import { usageError } from "../../usage.ts";
+import {
+  type Fields,
+  isCompletePayload,
+  replacingEdits,
+  textAt,
+  webhookEdits,
+  withoutIdentity,
+} from "./payload-file.ts";
 
-/** What the command line says of an event. */
-export interface EventWords {
+/** The options that describe an event. */
+export interface EventOptions {
   /** As `type:name`. */
   repo: string | undefined;
   scope: string | undefined;
   action: string | undefined;
-  /** What `--file` names. */
+  /** The content of `--file`. */
   file: Fields | undefined;
-  /** In the order in which they were given. */
+  /** In the given order. */
   edits: readonly PayloadEdit[];
 }
 
-/** What {@link describeEvent} needs beside the words. */
-export interface DescribeOptions {
-  /** Whether webhooks of a local Hub fire, each of which has an id. */
-  hasWebhooks: boolean;
-}
-
-/** An event that can be sent. */
+/** An event to send. */
 export interface EventDescription {
   event: ParsedEvent;
-  /** What looks like a slip, since the Hub is not known to send it; each a sentence. */
-  doubts: readonly string[];
+  /** Likely mistakes: what the Hub is not known to send. Each is a sentence. */
+  warnings: readonly string[];
 }
 
-/** The actions that the Hub is known to send with each scope; the first is the one that is taken by default. */
-const actionsOf: Readonly<Record<KnownScope, readonly [string, ...string[]]>> = {
+/** The actions that the Hub is known to send with each scope; the first is the default. */
+const actionsByScope: Readonly<Record<KnownScope, readonly [string, ...string[]]>> = {
   repo: ["update", "create", "delete", "move"],
   "repo.content": ["update"],
   "repo.config": ["update"],
@@ -41,57 +42,58 @@ const actionsOf: Readonly<Record<KnownScope, readonly [string, ...string[]]>> = 
   "discussion.comment": ["create", "update"],
 };
 
-/** The beginning of the URLs in a payload that no local Hub makes. */
+/** Base of the URLs in a payload that no local Hub creates. */
 export const hubUrl = "https://huggingface.co";
 
 /**
- * Makes an event of what the command line says.
+ * Creates an event from the options.
  *
- * @throws `ARGUMENT_INVALID` when that is no event, with what to say instead.
+ * @param context.hasWebhooks Whether webhooks of a local Hub fire, each of which has an ID.
+ * @throws `ARGUMENT_INVALID` for invalid options.
  */
-export function describeEvent(words: EventWords, { hasWebhooks }: DescribeOptions): EventDescription {
-  const { file = {} } = words;
+export function describeEvent(options: EventOptions, { hasWebhooks }: { hasWebhooks: boolean }): EventDescription {
+  const { file = {} } = options;
   const recorded = { type: textAt(file, "repo", "type"), name: textAt(file, "repo", "name") };
-  const repo = words.repo === undefined ? recorded : parseRepo(words.repo);
+  const repo = options.repo === undefined ? recorded : parseRepo(options.repo);
   if (repo.type === undefined || repo.name === undefined) {
-    throw wrongUsage(
-      "Nothing says on which repository: give it as type:name, such as dataset:me/data, or a recorded payload with --file.",
+    throw usageError(
+      "The repository is missing. Add it as type:name, such as dataset:me/data, or add a recorded payload with --file.",
     );
   }
-  const { scope, action } = whatHappens(words);
+  const { scope, action } = scopeAndAction(options);
   const isSameRepo = repo.type === recorded.type && repo.name === recorded.name;
   const isSame = isSameRepo && scope === textAt(file, "event", "scope") && action === textAt(file, "event", "action");
-  const isWhole = isSame && isWholePayload(file);
+  const isComplete = isSame && isCompletePayload(file);
   const edits = [
-    ...(isWhole ? wholeEdits(file) : []),
+    ...(isComplete ? replacingEdits(file) : []),
     ...webhookEdits(file, { withId: !hasWebhooks }),
-    // A name that the control of the local Hub keeps for itself.
+    // A name that the API of the local Hub reserves.
     ...(Object.hasOwn(file, "edits") ? [{ path: "edits", value: file.edits }] : []),
-    ...words.edits,
+    ...options.edits,
   ];
-  const isOfAnother = !isSameRepo && recorded.name !== undefined;
-  const fields = isOfAnother ? withoutIdentity(file) : file;
-  const moves = scope === "repo" && action === "move";
+  const isAnotherRepo = !isSameRepo && recorded.name !== undefined;
+  const fields = isAnotherRepo ? withoutIdentity(file) : file;
+  const isMove = scope === "repo" && action === "move";
   const event = parseEvent({
     ...fields,
-    ...(moves && { movedTo: destination(fields, words.edits) }),
+    ...(isMove && { movedTo: destination(fields, options.edits) }),
     repo: { ...partOf(fields, "repo"), ...repo },
     event: { ...partOf(fields, "event"), scope, action },
     webhook: undefined,
     edits,
   });
-  // Edits that do not fit are told before anybody is asked for anything.
+  // Reports invalid edits before a secret is read.
   resolveEvent({ event, baseUrl: hubUrl, createId, createSha });
-  return { event, doubts: doubtsAbout({ type: repo.type, scope, action }) };
+  return { event, warnings: findWarnings({ type: repo.type, scope, action }) };
 }
 
-function whatHappens({ scope: givenScope, action: givenAction, file = {} }: EventWords) {
+function scopeAndAction({ scope: givenScope, action: givenAction, file = {} }: EventOptions) {
   const recordedScope = textAt(file, "event", "scope");
-  const scope = checkedScope(givenScope ?? recordedScope ?? "repo.content");
-  // An action belongs to its scope.
+  const scope = parseScope(givenScope ?? recordedScope ?? "repo.content");
+  // An action only applies to its scope.
   const recordedAction = scope === recordedScope ? textAt(file, "event", "action") : undefined;
-  const usual = isKnownScope(scope) ? actionsOf[scope][0] : "update";
-  return { scope, action: givenAction ?? recordedAction ?? usual };
+  const defaultAction = isKnownScope(scope) ? actionsByScope[scope][0] : "update";
+  return { scope, action: givenAction ?? recordedAction ?? defaultAction };
 }
 
 function parseRepo(text: string): { type: string; name: string } {
@@ -99,39 +101,39 @@ function parseRepo(text: string): { type: string; name: string } {
   const type = text.slice(0, Math.max(colon, 0));
   const name = text.slice(colon + 1);
   if (colon === -1) {
-    throw wrongUsage(
-      `The type of the repository is missing: give it as type:name, such as dataset:${/^[^/]+\/[^/]+$/.test(name) ? name : "me/data"}.`,
+    throw usageError(
+      `The type of the repository is missing. Use type:name, such as dataset:${/^[^/]+\/[^/]+$/.test(name) ? name : "me/data"}.`,
     );
   }
   if (type === "user" || type === "org") {
-    throw wrongUsage(
-      `Things happen on repositories: name one of the ${type}'s, such as dataset:${name.split("/")[0] || "me"}/data.`,
+    throw usageError(
+      `Events happen on repositories. Use a repository of the ${type}, such as dataset:${name.split("/")[0] || "me"}/data.`,
     );
   }
   if (!repoTypes.some((known) => known === type)) {
-    throw wrongUsage(
-      `"${type}" is no type of repository.${suggest(type, repoTypes)} Types are ${repoTypes.join(", ")}.`,
+    throw usageError(
+      `Unknown repository type "${type}".${suggest(type, repoTypes)} Valid types: ${repoTypes.join(", ")}.`,
     );
   }
   if (!/^[^/]+\/[^/]+$/.test(name)) {
-    throw wrongUsage(`The name of a repository has an owner: give it as ${type}:owner/name, such as ${type}:me/data.`);
+    throw usageError(`The owner of the repository is missing. Use ${type}:owner/name, such as ${type}:me/data.`);
   }
   return { type, name };
 }
 
-function checkedScope(scope: string): string {
+function parseScope(scope: string): string {
   if (/^(repo|discussion)(\.[\w-]+)*$/.test(scope)) return scope;
   const narrower = scopes.find((known) => known.endsWith(`.${scope}`));
   const hint = narrower ? ` Did you mean "${narrower}"?` : suggest(scope, scopes);
-  throw wrongUsage(`"${scope}" is no scope.${hint} A scope is one of ${scopes.join(", ")}, or narrower than one.`);
+  throw usageError(`Unknown scope "${scope}".${hint} Valid scopes: ${scopes.join(", ")}, and narrower ones.`);
 }
 
-/** Where a repository moves to is part of what happens, and not only of what is said of it. */
+/** The destination of a move is part of the event, not only of its payload. */
 function destination(fields: Fields, edits: readonly PayloadEdit[]): unknown {
-  const about = edits.filter(({ path }) => path === "movedTo" || path.startsWith("movedTo."));
-  const { movedTo } = editPayload({ movedTo: fields.movedTo }, about);
+  const moveEdits = edits.filter(({ path }) => path === "movedTo" || path.startsWith("movedTo."));
+  const { movedTo } = editPayload({ movedTo: fields.movedTo }, moveEdits);
   if (typeof partOf({ movedTo }, "movedTo").name === "string") return movedTo;
-  throw wrongUsage("A move says where to: add --set movedTo.name=owner/new-name.");
+  throw usageError("A move requires a destination. Add --set movedTo.name=owner/new-name.");
 }
 
 function partOf(fields: Fields, key: string): Fields {
@@ -139,21 +141,19 @@ function partOf(fields: Fields, key: string): Fields {
   return typeof part === "object" && part !== null && !Array.isArray(part) ? { ...part } : {};
 }
 
-function doubtsAbout({ type, scope, action }: { type: string; scope: string; action: string }): readonly string[] {
-  const asItIs = "it is sent as it is.";
+function findWarnings({ type, scope, action }: { type: string; scope: string; action: string }): readonly string[] {
+  const note = "Sending it anyway.";
   const isKnownAction = actions.some((known) => known === action);
   return [
-    ...(isKnownScope(scope)
-      ? []
-      : [`The Hub is not known to have events of scope "${scope}": ${asItIs}${suggest(scope, scopes)}`]),
-    ...(isKnownAction
-      ? []
-      : [`The Hub is not known to have the action "${action}": ${asItIs}${suggest(action, actions)}`]),
-    ...(isKnownScope(scope) && isKnownAction && !actionsOf[scope].includes(action)
-      ? [`With ${scope} the Hub is only known to send ${actionsOf[scope].join(", ")}, and not ${action}: ${asItIs}`]
+    ...(isKnownScope(scope) ? [] : [`The Hub is not known to send scope "${scope}". ${note}${suggest(scope, scopes)}`]),
+    ...(isKnownAction ? [] : [`The Hub is not known to send action "${action}". ${note}${suggest(action, actions)}`]),
+    ...(isKnownScope(scope) && isKnownAction && !actionsByScope[scope].includes(action)
+      ? [
+          `With scope ${scope}, the Hub is only known to send ${actionsByScope[scope].join(", ")}, not ${action}. ${note}`,
+        ]
       : []),
     ...(type === "bucket" && scope.startsWith("discussion")
-      ? [`The Hub is not known to have discussions on buckets: ${asItIs}`]
+      ? [`The Hub is not known to have discussions on buckets. ${note}`]
       : []),
   ];
 }

@@ -1,19 +1,19 @@
 import * as z from "zod";
+import { HubError } from "../../../core/errors.ts";
 import { toShellWord } from "../../../core/escape.ts";
 import { isLoopbackHost } from "../../../core/loopback.ts";
 import { developmentTokens } from "../../../local-hub/accounts.ts";
 import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
 import type { SkippedWebhook } from "../../../local-hub/events/trigger.ts";
 import { triggerArguments } from "../../../local-hub/resources/webhooks.ts";
-import { ask, defaultEndpoint, gone, notALocalHub, notLocal } from "./local-hub-request.ts";
-import { isRefusal } from "./tally.ts";
+import { isSecretRejected } from "./results.ts";
 import type { TriggerOutcome, TriggerPreview, TriggerTarget } from "./target.ts";
 
-/** How long a program that listens there may take to show that it is a local Hub, in milliseconds. */
-const greetingMs = 10_000;
+/** How long a local Hub may take for a simple answer. */
+const timeoutMs = 10_000;
 
-/** How many of the Hub's webhooks are named where none has fired. */
-const webhooksNamed = 5;
+/** How many webhooks of the Hub are listed when none has fired. */
+const maxListed = 5;
 
 const reason = z.enum(["domain", "private", "disabled", "suspended", "used-up"]);
 const notFired = z.array(z.object({ webhookId: z.string(), url: z.string(), reason }));
@@ -49,14 +49,13 @@ const webhookList = z.array(
   }),
 );
 
-/** What {@link LocalHubTarget.connect} needs. */
-export interface LocalHubTargetOptions {
-  /** The address of the local Hub, without a trailing slash. */
+interface LocalHubTargetOptions {
+  /** URL of the local Hub, without a trailing slash. */
   endpoint: string;
   event: ParsedEvent;
 }
 
-/** A local Hub, all of whose webhooks fire that watch what happens. */
+/** A local Hub, which delivers an event to all webhooks that watch its repository. */
 export class LocalHubTarget implements TriggerTarget {
   readonly #options: LocalHubTargetOptions;
   readonly #webhooks: z.output<typeof webhookList>;
@@ -67,17 +66,17 @@ export class LocalHubTarget implements TriggerTarget {
   }
 
   /**
-   * Finds the local Hub.
+   * Connects to the local Hub.
    *
-   * @throws `OPTION_INVALID` when the address is not of this machine; `HUB_UNREACHABLE` when nobody listens there,
+   * @throws `OPTION_INVALID` when the URL is not on this machine; `HUB_UNREACHABLE` when nothing listens there,
    * `HUB_RESPONSE_INVALID` when it is not a local Hub.
    */
   static async connect(options: LocalHubTargetOptions): Promise<LocalHubTarget> {
     const { endpoint } = options;
     if (!isLoopbackHost(new URL(endpoint).hostname)) throw notLocal(endpoint);
-    const signal = AbortSignal.timeout(greetingMs);
-    const unanswered = () => notALocalHub(endpoint);
-    const webhooks = await ask({ endpoint, path: "/_local/webhooks", schema: webhookList, signal, unanswered });
+    const signal = AbortSignal.timeout(timeoutMs);
+    const onNoResponse = () => notALocalHub(endpoint);
+    const webhooks = await request({ endpoint, path: "/_local/webhooks", schema: webhookList, signal, onNoResponse });
     return new LocalHubTarget(options, webhooks);
   }
 
@@ -86,41 +85,41 @@ export class LocalHubTarget implements TriggerTarget {
   }
 
   async preview(): Promise<TriggerPreview> {
-    const signal = AbortSignal.timeout(greetingMs);
+    const signal = AbortSignal.timeout(timeoutMs);
     const { payload, webhooks, notFired } = await this.#post({ query: "dryRun=true", schema: preview, signal });
     return { payload, receivers: webhooks, notFired };
   }
 
-  explainSilence(notFired: readonly SkippedWebhook[]): readonly string[] {
+  explainNothingSent(notFired: readonly SkippedWebhook[]): readonly string[] {
     const { endpoint, event } = this.#options;
     const what = `${event.repo.type}:${event.repo.name}, scope ${event.event.scope}`;
     if (this.#webhooks.length === 0) {
       return [
-        `The local Hub at ${endpoint} has no webhooks yet. To create one:`,
+        `The local Hub at ${endpoint} has no webhooks yet. To create one, run:`,
         `  ${this.#command("create", ["--url", "http://127.0.0.1:7860/webhooks/NAME", "--watch", this.#repo])}`,
       ];
     }
-    const silent = notFired.map((webhook) => this.#explain(webhook));
-    if (silent.length > 0) return [`No webhook at ${endpoint} has fired on ${what}.`, ...silent];
-    return [`No enabled webhook at ${endpoint} watches ${what}.`, ...this.#listWatched()];
+    const explained = notFired.map((webhook) => this.#explain(webhook));
+    if (explained.length > 0) return [`No webhook at ${endpoint} fired for ${what}.`, ...explained];
+    return [`No enabled webhook at ${endpoint} watches ${what}.`, ...this.#describeWatched()];
   }
 
   advise({ deliveries, notFired }: TriggerOutcome): readonly string[] {
-    // That others care for another domain, or may not read a private repository, is nothing to wonder about.
+    // Other webhooks may have another domain, or no access to a private repository.
     const stopped = notFired.filter(({ reason }) => reason !== "domain" && reason !== "private");
-    const refused = deliveries.find(isRefusal)?.webhookId;
+    const rejected = deliveries.find(isSecretRejected)?.webhookId;
     return [
       ...stopped.map((webhook) => this.#explain(webhook)),
-      ...(refused === undefined
+      ...(rejected === undefined
         ? []
         : [
-            `A ${deliveries.find(isRefusal)?.status} mostly says that the webhook's secret is not the receiver's: ${this.#command("update", [refused, "--secret-stdin"])}`,
+            `A ${deliveries.find(isSecretRejected)?.status} usually means that the secrets of webhook and receiver differ. To set the secret of the webhook, run: ${this.#command("update", [rejected, "--secret-stdin"])}`,
           ]),
     ];
   }
 
   close(): void {
-    // Its connections are those of fetch, which end by themselves.
+    // Its connections belong to fetch, which closes them itself.
   }
 
   get #repo(): string {
@@ -128,59 +127,161 @@ export class LocalHubTarget implements TriggerTarget {
     return `${repo.type}:${repo.name}`;
   }
 
-  #post<Schema extends z.ZodType>(wanted: {
+  #post<Schema extends z.ZodType>({
+    query,
+    schema,
+    signal,
+  }: {
     query: string;
     schema: Schema;
     signal: AbortSignal;
   }): Promise<z.output<Schema>> {
     const { endpoint, event } = this.#options;
-    const { query, schema, signal } = wanted;
-    const unanswered = () => gone(endpoint);
-    return ask({ endpoint, path: `/_local/events?${query}`, schema, signal, unanswered, body: JSON.stringify(event) });
+    const onNoResponse = () => hubStopped(endpoint);
+    return request({
+      endpoint,
+      path: `/_local/events?${query}`,
+      schema,
+      signal,
+      onNoResponse,
+      body: JSON.stringify(event),
+    });
   }
 
   #explain({ webhookId, url, reason }: SkippedWebhook): string {
-    const which = `Webhook ${webhookId} (${url})`;
+    const subject = `Webhook ${webhookId} (${url})`;
     const webhook = this.#webhooks.find(({ id }) => id === webhookId);
     const enable = this.#command("enable", [webhookId], webhook?.owner);
     switch (reason) {
       case "disabled":
-        return `${which} watches it and is disabled. To enable it: ${enable}`;
+        return `${subject} is disabled. To enable it, run: ${enable}`;
       case "suspended":
-        return `${which} watches it and is suspended, since its deliveries failed. Mend its receiver, then: ${enable}`;
+        return `${subject} is suspended because its deliveries failed. Fix its receiver, then run: ${enable}`;
       case "used-up":
-        return `${which} watches it and has used up its triggers of the day, 1,000 unless the local Hub was told otherwise: create another one.`;
+        return `${subject} has reached its daily limit of triggers (default 1,000). Create another webhook.`;
       case "private":
-        return `${which} watches it and does not hear of it: ${webhook?.owner ?? "its owner"} cannot read this private repository.`;
+        return `${subject} did not fire: ${webhook?.owner ?? "its owner"} has no access to this private repository.`;
       case "domain":
-        return `${which} watches it and hears only of ${webhook?.domains.join(" and ") ?? "something else"}: try ${this.#trigger({ watched: [this.#options.event.repo], domains: webhook?.domains ?? [] })}`;
+        return `${subject} only receives events of domain ${webhook?.domains.join(" and ") ?? "other"}. Try: ${this.#trigger({ watched: [this.#options.event.repo], domains: webhook?.domains ?? [] })}`;
     }
   }
 
-  #listWatched(): readonly string[] {
+  #describeWatched(): readonly string[] {
     const enabled = this.#webhooks.filter(({ state }) => state === "enabled");
-    if (enabled.length === 0) return ["None of its webhooks is enabled."];
-    const named = enabled.slice(0, webhooksNamed).map((webhook) => {
-      const watched = webhook.watched.slice(0, webhooksNamed).map(({ type, name }) => `${type}:${name}`);
+    if (enabled.length === 0) return ["No webhook is enabled."];
+    const listed = enabled.slice(0, maxListed).map((webhook) => {
+      const watched = webhook.watched.slice(0, maxListed).map(({ type, name }) => `${type}:${name}`);
       const more = webhook.watched.length > watched.length ? " and more" : "";
       return `  ${webhook.id} watches ${watched.join(", ")}${more} (${webhook.domains.join(", ")}): ${this.#trigger(webhook)}`;
     });
-    const left = enabled.length - named.length;
-    return ["What is watched, and what would fire:", ...named, ...(left > 0 ? [`  and ${left} more`] : [])];
+    const remaining = enabled.length - listed.length;
+    return [
+      "Watched repositories, and commands that fire:",
+      ...listed,
+      ...(remaining > 0 ? [`  and ${remaining} more`] : []),
+    ];
   }
 
   /** A command that manages webhooks of this Hub, with a token of their owner. */
-  #command(name: string, words: readonly string[], owner?: string): string {
+  #command(name: string, args: readonly string[], owner?: string): string {
     const known = developmentTokens.filter(({ tokenRole }) => tokenRole === "write");
     const token = (known.find(({ user }) => user === owner) ?? known[0])?.token ?? "hf_local";
     const globals = ["--endpoint", this.#options.endpoint, "--token", token];
-    return ["npx hub-webhooks", name, ...[...words, ...globals].map(toShellWord)].join(" ");
+    return ["npx hub-webhooks", name, ...[...args, ...globals].map(toShellWord)].join(" ");
   }
 
-  /** A command that fires a webhook. */
+  /** A command that fires this webhook. */
   #trigger(webhook: Parameters<typeof triggerArguments>[0]): string {
     const { endpoint } = this.#options;
-    const words = [...triggerArguments(webhook), ...(endpoint === defaultEndpoint ? [] : ["--endpoint", endpoint])];
-    return `npx hub-webhooks trigger ${words.map(toShellWord).join(" ")}`;
+    const args = [...triggerArguments(webhook), ...(endpoint === defaultEndpoint ? [] : ["--endpoint", endpoint])];
+    return `npx hub-webhooks trigger ${args.map(toShellWord).join(" ")}`;
   }
+}
+
+/** Default URL of the local Hub. */
+export const defaultEndpoint = "http://127.0.0.1:5050";
+
+interface RequestOptions<Schema> {
+  endpoint: string;
+  path: string;
+  schema: Schema;
+  signal: AbortSignal;
+  /** Creates the error for a server that does not answer, or not with HTTP. */
+  onNoResponse: () => HubError;
+  /** JSON; sent with POST. */
+  body?: string;
+}
+
+const rejection = z.object({ error: z.string() });
+
+/**
+ * Sends a request to the API of a local Hub, and parses the answer.
+ *
+ * @throws `HUB_UNREACHABLE` when nothing listens, `HUB_RESPONSE_INVALID` when it is not a local Hub, `ARGUMENT_INVALID`
+ * when it rejects the request.
+ */
+async function request<Schema extends z.ZodType>(options: RequestOptions<Schema>): Promise<z.output<Schema>> {
+  const { endpoint, path, schema, signal, onNoResponse, body } = options;
+  const post = body !== undefined && { method: "POST", headers: { "content-type": "application/json" }, body };
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(`${endpoint}${path}`, { ...post, redirect: "manual", signal });
+    text = await response.text();
+  } catch (error) {
+    throw isConnectionRefused(error) ? nothingListens(endpoint) : onNoResponse();
+  }
+  const answer = readJson(text);
+  const read = schema.safeParse(answer);
+  if (response.ok && read.success) return read.data;
+  const rejected = rejection.safeParse(answer);
+  if (response.status === 400 && rejected.success) {
+    throw new HubError(`The local Hub rejects this: ${rejected.data.error}`, { code: "ARGUMENT_INVALID" });
+  }
+  throw notALocalHub(endpoint);
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether nothing listens: the system error is a cause of the error that fetch throws. */
+function isConnectionRefused(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.some(isConnectionRefused);
+  if (!(error instanceof Error)) return false;
+  return ("code" in error && error.code === "ECONNREFUSED") || isConnectionRefused(error.cause);
+}
+
+function nothingListens(endpoint: string): HubError {
+  return new HubError(
+    `No local Hub is running at ${endpoint}. Start one with "npx hub-webhooks dev server.ts" or "npx hub-webhooks hub", or set its URL with --endpoint.`,
+    { code: "HUB_UNREACHABLE" },
+  );
+}
+
+/** The error for a local Hub that stopped after answering earlier. */
+function hubStopped(endpoint: string): HubError {
+  return new HubError(`The local Hub at ${endpoint} stopped before it answered. Check its output, and restart it.`, {
+    code: "HUB_UNREACHABLE",
+  });
+}
+
+/** The error for another program at that URL. */
+function notALocalHub(endpoint: string): HubError {
+  return new HubError(
+    `The server at ${endpoint} is not a local Hub. Set the URL of a local Hub with --endpoint or HF_ENDPOINT, or send to a receiver directly with --url.`,
+    { code: "HUB_RESPONSE_INVALID" },
+  );
+}
+
+/** The error for a URL that is not on this machine. */
+function notLocal(endpoint: string): HubError {
+  return new HubError(
+    `Only a local Hub accepts test events, but ${endpoint} is not on this machine. Start one with "npx hub-webhooks dev server.ts" and add --endpoint ${defaultEndpoint}, or send to a receiver directly with --url. On the real Hub, push a commit, or send a delivery again with "npx hub-webhooks replay".`,
+    { code: "OPTION_INVALID", fields: ["endpoint"] },
+  );
 }

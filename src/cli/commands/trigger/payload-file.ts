@@ -1,17 +1,17 @@
 import { deepMerge, isEditPath, type PayloadEdit } from "../../../payload/edit.ts";
 import { schemaOf } from "../../../payload/schema.ts";
-import { readJson } from "../../read-input.ts";
+import { readJson } from "../../input.ts";
 import type { Shell } from "../../shell.ts";
-import { wrongUsage } from "../../wrong-usage.ts";
+import { usageError } from "../../usage.ts";
 
 /** A JSON object. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A payload of the Hub is far shorter, in megabytes: ten thousand files of a bucket need less than two. */
-const longestFile = 4;
+/** In MiB. Payloads of the Hub are much smaller: ten thousand files of a bucket need less than two. */
+const maxMebibytes = 4;
 
-/** The fields of a payload beside `event`, `repo` and `webhook`: what is not in a recorded one was not sent. */
-const furtherFields = [
+/** The fields of a payload besides `event`, `repo` and `webhook`: those missing in a recorded payload were not sent. */
+const optionalFields = [
   "movedTo",
   "updatedRefs",
   "updatedFiles",
@@ -21,7 +21,7 @@ const furtherFields = [
   "comment",
 ];
 
-/** What of `repo` goes with its name. */
+/** The fields of `repo` that depend on its name. */
 const identity = {
   type: undefined,
   name: undefined,
@@ -32,44 +32,43 @@ const identity = {
 };
 
 /**
- * Reads the file that `--file` names: fields of a payload, or a whole one.
+ * Reads `--file`: fields of a payload, or a complete payload.
  *
- * @throws `ARGUMENT_INVALID` when it cannot be read or is no JSON object.
+ * @throws `ARGUMENT_INVALID` when it is unreadable or not a JSON object.
  */
 export async function readPayloadFile({ file, shell }: { file: string; shell: Shell }): Promise<Fields> {
-  const advice = "give fields of a payload, or a whole one";
-  const value = await readJson({ option: "--file", file, advice, shell, longest: longestFile });
+  const value = await readJson({ option: "--file", file, shell, maxMebibytes });
   if (isFields(value)) return value;
-  throw wrongUsage(`--file: it holds no JSON object: ${advice}.`);
+  throw usageError("--file: The file does not contain a JSON object. Use fields of a payload, or a complete payload.");
 }
 
-/** Whether these fields are a whole payload, as it was delivered once. */
-export function isWholePayload(fields: Fields): boolean {
+/** Whether these fields are a complete, recorded payload. */
+export function isCompletePayload(fields: Fields): boolean {
   return schemaOf(textAt(fields, "event", "scope"), textAt(fields, "repo", "type")).safeParse(fields).success;
 }
 
-/** The text at a field of a field, if one is there. */
+/** The string in a nested field, if there is one. */
 export function textAt(fields: Fields, outer: string, inner: string): string | undefined {
   const within = Object.hasOwn(fields, outer) ? fields[outer] : undefined;
   const value = isFields(within) && Object.hasOwn(within, inner) ? within[inner] : undefined;
   return typeof value === "string" ? value : undefined;
 }
 
-/** The fields for another repository: without what belongs to the one that they name. */
+/** The fields for another repository: without those that depend on the name of the recorded one. */
 export function withoutIdentity(fields: Fields): Fields {
   return isFields(fields.repo) ? { ...fields, repo: deepMerge(fields.repo, identity) } : fields;
 }
 
-/** The edits that turn any payload into a recorded one, but for its `webhook`. */
-export function wholeEdits(payload: Fields): readonly PayloadEdit[] {
-  return ["event", "repo", ...furtherFields].map((path) =>
+/** The edits that turn any payload into the recorded one, except for its `webhook`. */
+export function replacingEdits(payload: Fields): readonly PayloadEdit[] {
+  return ["event", "repo", ...optionalFields].map((path) =>
     Object.hasOwn(payload, path) ? { path, value: payload[path] } : { path, remove: true },
   );
 }
 
 /**
- * The edits for what a local Hub decides by itself and a file may say otherwise: `webhook`, without the id, since that
- * is of the webhook that fires; with the id where none fires.
+ * The edits for `webhook`, which a local Hub sets itself and a file may override: without its ID if a webhook fires, which
+ * has its own.
  */
 export function webhookEdits({ webhook }: Fields, { withId }: { withId: boolean }): readonly PayloadEdit[] {
   if (webhook === undefined) return [];

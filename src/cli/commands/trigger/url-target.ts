@@ -5,28 +5,27 @@ import { describeAttempted } from "../../../local-hub/delivery/hub-delivery.ts";
 import { resolveEvent } from "../../../local-hub/events/event-payload.ts";
 import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
 import { createId, createSha } from "../../../local-hub/ids.ts";
-import { wrongUsage } from "../../wrong-usage.ts";
+import { usageError } from "../../usage.ts";
 import { hubUrl } from "./event.ts";
-import { isRefusal } from "./tally.ts";
+import { isSecretRejected } from "./results.ts";
 import type { TriggerOutcome, TriggerPreview, TriggerTarget } from "./target.ts";
 
-/** What a {@link UrlTarget} is made from. */
-export interface UrlTargetOptions {
+interface UrlTargetOptions {
   url: string;
   secret: string | undefined;
   event: ParsedEvent;
 }
 
-/** As long as the Hub waits for a whole answer. */
+/** How long the Hub waits for a complete answer. */
 const timeoutMs = 30_000;
 
-/** A URL to which a delivery is posted as the Hub would, without a Hub: once, and under a new id each time. */
+/** Posts deliveries to a URL in the same way as the Hub: without retries, each with a new ID. */
 export class UrlTarget implements TriggerTarget {
   readonly #options: UrlTargetOptions;
   readonly #webhookId = createId();
   readonly #sender = new HttpSender({ allowRemote: true });
 
-  /** @throws `ARGUMENT_INVALID` when the URL or the secret cannot be used. */
+  /** @throws `ARGUMENT_INVALID` for an invalid URL or secret. */
   constructor(options: UrlTargetOptions) {
     checkUrl(options.url);
     checkSecret(options.secret);
@@ -39,28 +38,28 @@ export class UrlTarget implements TriggerTarget {
     const context = { sender: this.#sender, timeoutMs, now: () => performance.timeOrigin + performance.now(), signal };
     const { entry } = await postDelivery(context, { url, secret, delivery });
     signal.throwIfAborted();
-    const { webhookId: _webhookId, logId: _logId, ...told } = describeAttempted(this.#webhookId, entry);
-    return { deliveries: [{ ...told, durationMs: Math.round(entry.durationMs) }], notFired: [], notified: [] };
+    const { webhookId: _webhookId, logId: _logId, ...delivered } = describeAttempted(this.#webhookId, entry);
+    return { deliveries: [{ ...delivered, durationMs: Math.round(entry.durationMs) }], notFired: [], notified: [] };
   }
 
   async preview(): Promise<TriggerPreview> {
     return { payload: JSON.parse(this.#body()), receivers: [{ url: maskUrl(this.#options.url) }], notFired: [] };
   }
 
-  explainSilence(): readonly string[] {
+  explainNothingSent(): readonly string[] {
     return [];
   }
 
   advise({ deliveries }: TriggerOutcome): readonly string[] {
-    const isRefused = deliveries.some(isRefusal);
+    const isRefused = deliveries.some(isSecretRejected);
     const isUnknown = deliveries.some(({ status }) => status === 404);
     const isClosed = deliveries.some(({ error }) => error?.includes("ECONNREFUSED"));
     return [
-      ...(isClosed
-        ? [`Nothing listens at ${new URL(this.#options.url).host}: start the receiver, or mend --url.`]
-        : []),
+      ...(isClosed ? [`Nothing listens at ${new URL(this.#options.url).host}. Start the receiver, or fix --url.`] : []),
       ...(isRefused ? [this.#adviseSecret()] : []),
-      ...(isUnknown ? ["A 404 mostly says that the path is wrong: endpoints of a server are at /webhooks/NAME."] : []),
+      ...(isUnknown
+        ? ["A 404 usually means that the path is wrong. Endpoints of a server are at /webhooks/NAME."]
+        : []),
     ];
   }
 
@@ -70,8 +69,8 @@ export class UrlTarget implements TriggerTarget {
 
   #adviseSecret(): string {
     return this.#options.secret === undefined
-      ? "The receiver asks for a secret, and none was given: set WEBHOOK_SECRET, or add --secret-stdin or --secret."
-      : "The receiver does not take this secret: give the one that it has in its WEBHOOK_SECRET.";
+      ? "The receiver requires a secret. Set WEBHOOK_SECRET, or add --secret-stdin or --secret."
+      : "The receiver rejects this secret. Use the value of its WEBHOOK_SECRET.";
   }
 
   #body(): string {
@@ -83,11 +82,11 @@ export class UrlTarget implements TriggerTarget {
 function checkUrl(url: string): void {
   const parsed = URL.parse(url);
   if (parsed && /^https?:$/.test(parsed.protocol)) return;
-  // It is not shown: what is wrong with it may be that a password stands in it.
-  throw wrongUsage("--url: it is no address to post to: give one such as http://127.0.0.1:7860/webhooks/NAME.");
+  // Not quoted: it may contain a password.
+  throw usageError("Invalid --url. Use an http:// or https:// URL, such as http://127.0.0.1:7860/webhooks/NAME.");
 }
 
 function checkSecret(secret: string | undefined): void {
   if (secret === undefined || /^[\x20-\x7e]+$/.test(secret)) return;
-  throw wrongUsage("The secret holds what the Hub does not take: give one of letters, digits and signs of ASCII.");
+  throw usageError("The secret contains characters that the Hub does not allow. Use printable ASCII characters.");
 }

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { DevLines } from "../../../../src/cli/commands/dev/dev-lines.ts";
 import type { DevEvent, DevReady } from "../../../../src/dev/dev-event.ts";
 
-const usualHub = "http://127.0.0.1:5050";
-const lines = new DevLines({ usualHub, hasColors: false, now: () => new Date(2026, 0, 2, 3, 4, 5).getTime() });
+const defaultTriggerHub = "http://127.0.0.1:5050";
+const lines = new DevLines({ defaultTriggerHub, hasColors: false, now: () => new Date(2026, 0, 2, 3, 4, 5).getTime() });
 
 const retrain = {
   name: "retrain",
@@ -24,12 +24,12 @@ describe("Ready", () => {
     expect(lines.ready(state, start)).toEqual([
       "",
       "Ready in 0.3 s: server.ts",
-      "  server   http://127.0.0.1:7860",
-      "  Hub      http://127.0.0.1:5050  (on this machine, no account)",
+      "  server     http://127.0.0.1:7860",
+      "  Hub        http://127.0.0.1:5050  (local, no account)",
       "",
       "  retrain  dataset:me/data",
       "",
-      "Let something happen, in another terminal: npx hub-webhooks trigger dataset:me/data",
+      "To send a test event, run in another terminal: npx hub-webhooks trigger dataset:me/data",
       "Keys: r replays the latest delivery, o opens the page, q quits",
       "",
     ]);
@@ -37,22 +37,22 @@ describe("Ready", () => {
 
   test("shows the inbox of the session where an endpoint runs in the background", () => {
     const inbox = "sqlite:./.hub-webhooks/dev.db";
-    expect(lines.ready({ ...state, inbox }, start)).toContain(`  inbox    ${inbox}  (of this session)`);
+    expect(lines.ready({ ...state, inbox }, start)).toContain(`  inbox      ${inbox}  (this session)`);
   });
 
   test("shows the secret that was made for the session", () => {
     expect(lines.ready(state, { ...start, secret: "5e55ion" })).toContain(
-      "  secret   5e55ion  (of this session; its Hub and trigger send it)",
+      "  secret     5e55ion  (this session; sent by its Hub and by trigger)",
     );
   });
 
   test("shows where the console is, which the key o opens", () => {
     const consoleUrl = "http://127.0.0.1:7860/_deliveries";
     const ready = lines.ready({ ...state, console: consoleUrl }, start);
-    expect(ready).toContain(`  console  ${consoleUrl}  (key o)`);
-    expect(ready).toContain("Keys: r replays the latest delivery, o opens the console, q quits");
+    expect(ready).toContain(`  dashboard  ${consoleUrl}  (key o)`);
+    expect(ready).toContain("Keys: r replays the latest delivery, o opens the dashboard, q quits");
     const withoutKeys = lines.ready({ ...state, console: consoleUrl }, { ...start, hasKeys: false });
-    expect(withoutKeys).toContain(`  console  ${consoleUrl}`);
+    expect(withoutKeys).toContain(`  dashboard  ${consoleUrl}`);
   });
 
   test("names a local Hub that is not where trigger looks by itself", () => {
@@ -70,37 +70,39 @@ describe("Ready", () => {
       endpoints: [registered, silent],
     };
     const text = lines.ready(real, { ...start, hasKeys: false }).join("\n");
-    expect(text).toContain("  public   https://owl.example\n  Hub      https://huggingface.co\n");
-    expect(text).toContain('  silent   not registered: add { watch: "dataset:you/data" } to the endpoint, or --watch');
+    expect(text).toContain("  public     https://owl.example\n  Hub        https://huggingface.co\n");
+    expect(text).toContain(
+      '  silent   not registered: add { watch: "dataset:you/data" } to the endpoint, or use --watch',
+    );
     expect(text).not.toContain("trigger");
     expect(text).toContain("Press Ctrl+C to stop.");
   });
 
   test("says what to do where there is no endpoint yet", () => {
     expect(lines.ready({ ...state, endpoints: [] }, start).join("\n")).toContain(
-      "server.webhook(name, handler) does it",
+      "Register one with server.webhook(name, handler).",
     );
   });
 });
 
 describe("An event is one line", () => {
   test.each<[DevEvent, string]>([
-    [{ event: "reloading", files: ["/home/me/server.ts", "C:\\me\\lib.ts"] }, "· server.ts, lib.ts changed: loading"],
-    [{ event: "reloaded", endpoints: [retrain] }, "✓ loaded: retrain"],
-    [{ event: "reloaded", endpoints: [] }, "✓ loaded: no endpoint"],
+    [{ event: "reloading", files: ["/home/me/server.ts", "C:\\me\\lib.ts"] }, "· server.ts, lib.ts changed: reloading"],
+    [{ event: "reloaded", endpoints: [retrain] }, "✓ reloaded: retrain"],
+    [{ event: "reloaded", endpoints: [] }, "✓ reloaded: no endpoints"],
     [
       { event: "broken", reason: "server.ts failed to load.", isRestarted: false },
-      "✗ server.ts failed to load. Deliveries are answered 503 until you fix it.",
+      "✗ server.ts failed to load. Deliveries get 503 until you fix it.",
     ],
-    [{ event: "broken", reason: "It has ended.", isRestarted: true }, "✗ It has ended. It is started again."],
+    [{ event: "broken", reason: "It has ended.", isRestarted: true }, "✗ It has ended. Restarting it."],
     [
       { event: "down", reason: "The tunnel is gone." },
-      "✗ DOWN: nothing arrives from outside. The tunnel is gone. Opening it again.",
+      "✗ DOWN: the public URL is not reachable. The tunnel is gone. Reconnecting.",
     ],
-    [{ event: "up", publicUrl: "https://owl.example" }, "✓ UP: deliveries arrive again at https://owl.example"],
+    [{ event: "up", publicUrl: "https://owl.example" }, "✓ UP: https://owl.example is reachable again"],
     [
       { event: "urlChanged", publicUrl: "https://cat.example" },
-      "! NEW ADDRESS: https://cat.example; this session's webhooks follow it",
+      "! NEW URL: https://cat.example; updating the webhooks of this session",
     ],
     [{ event: "webhooks", steps: ["created webhook 1 for retrain"] }, "· created webhook 1 for retrain"],
     [
@@ -108,19 +110,19 @@ describe("An event is one line", () => {
       "! The Hub cannot be reached.",
     ],
   ])("%j", (event, text) => {
-    expect(lines.of(event)).toEqual([`03:04:05 ${text}`]);
+    expect(lines.format(event)).toEqual([`03:04:05 ${text}`]);
   });
 
   test("of a file that throws shows what it threw once, and the calls that led there", () => {
     const reason = "server.ts failed to load. TypeError: boom (lib.ts:3:7)";
     const stack = "TypeError: boom\n    at deep (/me/lib.ts:3:7)\n    at /me/server.ts:1:1";
-    expect(lines.of({ event: "broken", reason, stack, isRestarted: false })).toEqual([
-      `03:04:05 ✗ ${reason}. Deliveries are answered 503 until you fix it.`,
+    expect(lines.format({ event: "broken", reason, stack, isRestarted: false })).toEqual([
+      `03:04:05 ✗ ${reason}. Deliveries get 503 until you fix it.`,
       "        at deep (/me/lib.ts:3:7)",
       "        at /me/server.ts:1:1",
     ]);
     const shallow = "TypeError: boom\n    at /me/lib.ts:3:7";
-    expect(lines.of({ event: "broken", reason, stack: shallow, isRestarted: false })).toHaveLength(1);
+    expect(lines.format({ event: "broken", reason, stack: shallow, isRestarted: false })).toHaveLength(1);
   });
 
   test("of a delivery that the server did not answer itself says why", () => {
@@ -131,19 +133,19 @@ describe("An event is one line", () => {
       durationMs: 3,
       reason: "It is gone.",
     } as const;
-    expect(lines.of(delivery)).toEqual([
-      "03:04:05 ✗ 503  retrain  It is gone. The Hub retries it while it has attempts left.",
+    expect(lines.format(delivery)).toEqual([
+      "03:04:05 ✗ 503  retrain  It is gone. The Hub retries the delivery while it has attempts left.",
     ]);
   });
 
   test("that other lines tell has none of its own", () => {
-    expect(lines.of({ event: "ready", ...state })).toEqual([]);
-    expect(lines.of({ event: "delivery", endpoint: "retrain", status: 200, durationMs: 3 })).toEqual([]);
+    expect(lines.format({ event: "ready", ...state })).toEqual([]);
+    expect(lines.format({ event: "delivery", endpoint: "retrain", status: 200, durationMs: 3 })).toEqual([]);
   });
 });
 
 describe("What the server writes", () => {
-  const output = (text: string) => lines.of({ event: "output", stream: "stdout", text });
+  const output = (text: string) => lines.format({ event: "output", stream: "stdout", text });
 
   test("is shown as it is where it is no log", () => {
     expect(output("hello")).toEqual(["hello"]);
@@ -169,14 +171,19 @@ describe("What the server writes", () => {
       answered("again-1", 500),
       answered("again-2", 200),
       answered("again-1", 200),
-    ]).toEqual(["✗ 500  retrain", "✗ 500  retrain  sent again", "✓ 200  retrain", "✓ 200  retrain  sent again"]);
+    ]).toEqual([
+      "✗ 500  retrain",
+      "✗ 500  retrain  retried by the Hub",
+      "✓ 200  retrain",
+      "✓ 200  retrain  retried by the Hub",
+    ]);
   });
 
   test("remembers the latest thousand deliveries, and not those before them", () => {
     const answered = (deliveryId: string) =>
       output(JSON.stringify({ level: 30, time: 1, endpoint: "retrain", deliveryId, status: 200 }))[0]?.slice(9);
     for (let number = 0; number <= 1_000; number += 1) answered(`many-${number}`);
-    expect(answered("many-1")).toBe("✓ 200  retrain  sent again");
+    expect(answered("many-1")).toBe("✓ 200  retrain  retried by the Hub");
     expect(answered("many-0")).toBe("✓ 200  retrain");
   });
 
@@ -187,6 +194,6 @@ describe("What the server writes", () => {
 });
 
 test("Colours are there where they are wished for", () => {
-  const coloured = new DevLines({ usualHub, hasColors: true, now: () => 0 });
-  expect(coloured.of({ event: "reloaded", endpoints: [] })[0]).toContain("\u001b[32m✓\u001b[39m");
+  const coloured = new DevLines({ defaultTriggerHub, hasColors: true, now: () => 0 });
+  expect(coloured.format({ event: "reloaded", endpoints: [] })[0]).toContain("\u001b[32m✓\u001b[39m");
 });

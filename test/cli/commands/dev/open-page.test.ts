@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { openPage } from "../../../../src/cli/commands/dev/open-page.ts";
+import { openPage } from "../../../../src/cli/commands/dev/keyboard.ts";
 
 /** An empty folder that is the whole PATH while the test runs. */
 function onlyPath(): string {

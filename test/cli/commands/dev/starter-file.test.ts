@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { writeStarterFile } from "../../../../src/cli/commands/dev/starter-file.ts";
+import { copyStarterFile } from "../../../../src/cli/commands/dev/run-dev.ts";
 
 function openFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-starter-"));
@@ -12,16 +12,16 @@ function openFolder(): string {
 
 test("A starter file is written once, and a file that is there already is left alone", async () => {
   const path = join(openFolder(), "server.ts");
-  await writeStarterFile(path);
+  await copyStarterFile(path);
   expect(readFileSync(path, "utf8")).toContain("new WebhooksServer(");
   writeFileSync(path, "// mine");
-  await writeStarterFile(path);
+  await copyStarterFile(path);
   expect(readFileSync(path, "utf8")).toBe("// mine");
 });
 
 test("A starter file that cannot be written is refused with its path", async () => {
   const path = join(openFolder(), "missing", "server.ts");
-  await expect(writeStarterFile(path)).rejects.toMatchObject({
+  await expect(copyStarterFile(path)).rejects.toMatchObject({
     code: "SERVER_FILE_INVALID",
     message: expect.stringContaining(path),
   });

@@ -1,0 +1,117 @@
+import { summarizeEvent } from "../../../console/event-summary.ts";
+import { formatDuration } from "../../../core/duration.ts";
+import { WebhookError } from "../../../core/errors.ts";
+import type { ListOptions } from "../../../inbox/inbox.ts";
+import type { StoredDelivery } from "../../../inbox/stored-delivery.ts";
+import type { ServerInbox } from "../../../receiver/server-inbox.ts";
+import type { Column, Result } from "../../output.ts";
+
+/** A delivery without its body, which may be large. */
+export interface DeliverySummary extends Omit<StoredDelivery, "body"> {
+  /** Such as `repo.content update`; absent if the body does not contain it, or was removed. */
+  event?: string;
+  /** Such as `dataset:me/data`. */
+  repo?: string;
+}
+
+/** Deliveries per read, each with a body of up to 10 MB. */
+const pageSize = 20;
+
+const statusColors: Readonly<Record<string, "green" | "yellow" | "red">> = {
+  succeeded: "green",
+  running: "yellow",
+  dead: "red",
+};
+
+/** The color of a status. */
+export function statusColor(status: string): "green" | "yellow" | "red" | undefined {
+  return statusColors[status];
+}
+
+/** The columns of a list. */
+export const deliveryColumns: readonly Column[] = [
+  { key: "id", title: "Id" },
+  { key: "endpoint", title: "Endpoint" },
+  { key: "status", title: "Status", color: statusColor },
+  { key: "event", title: "Event" },
+  { key: "repo", title: "Repository" },
+  { key: "receivedAt", title: "Received" },
+  { key: "duration", title: "Duration" },
+  { key: "attempts", title: "Attempts" },
+  { key: "note", title: "Last error or next attempt" },
+];
+
+/** A delivery as a row of {@link deliveryColumns}. */
+export function deliveryRow(delivery: DeliverySummary): readonly string[] {
+  const { id, endpoint, status, event = "", repo = "", receivedAt, attempts } = delivery;
+  const durationMs = attempts.at(-1)?.durationMs;
+  const duration = durationMs === undefined ? "" : formatDuration(durationMs);
+  return [
+    ...[id, endpoint, status, event, repo, receivedAt.toISOString()],
+    ...[duration, String(attempts.length), noteFor(delivery)],
+  ];
+}
+
+/** The result for a list of deliveries. */
+export function deliveriesResult(deliveries: readonly DeliverySummary[]): Result {
+  return {
+    json: deliveries,
+    quiet: deliveries.map(({ id }) => id),
+    columns: deliveryColumns,
+    rows: deliveries.map(deliveryRow),
+  };
+}
+
+/** Replaces the body with its event and repository. */
+export function summarize({ body, ...delivery }: StoredDelivery): DeliverySummary {
+  const { scope, action, repoType, repoName } = summarizeEvent(body)?.parts ?? {};
+  const event = [scope, action].filter((text) => text !== undefined).join(" ");
+  const repo = [repoType, repoName].filter((text) => text !== undefined).join(":");
+  return { ...delivery, ...(event !== "" && { event }), ...(repo !== "" && { repo }) };
+}
+
+/**
+ * Lists deliveries without their bodies. Reads a few at a time, so that their bodies are never all in memory.
+ *
+ * @param options `limit` may be `Infinity`.
+ */
+export async function listDeliveries(
+  inbox: ServerInbox,
+  { limit, ...options }: ListOptions & { limit: number },
+): Promise<{ deliveries: DeliverySummary[]; next?: string }> {
+  const deliveries: DeliverySummary[] = [];
+  let next = options.cursor;
+  do {
+    const page = await inbox.list({
+      ...options,
+      limit: Math.min(pageSize, limit - deliveries.length),
+      ...(next !== undefined && { cursor: next }),
+    });
+    for (const delivery of page.deliveries) deliveries.push(summarize(delivery));
+    next = page.next;
+  } while (next !== undefined && deliveries.length < limit);
+  return { deliveries, ...(next !== undefined && { next }) };
+}
+
+/** The message for an empty list; an unknown endpoint may be a typo. */
+export async function describeEmptyList(inbox: ServerInbox, { endpoint }: { endpoint: string | undefined }) {
+  const known = Object.keys(await inbox.counts()).sort();
+  if (known.length === 0) return "The inbox contains no deliveries yet.";
+  if (endpoint === undefined || known.includes(endpoint)) return "The inbox contains no matching deliveries.";
+  return `The inbox contains no deliveries for endpoint "${endpoint}". Endpoints with deliveries: ${known.join(", ")}.`;
+}
+
+function noteFor({ status, dueAt, attempts }: DeliverySummary): string {
+  const message = attempts.at(-1)?.error?.message;
+  const due = status === "queued" && dueAt ? `due ${dueAt.toISOString()}` : undefined;
+  return [due, message].filter((part) => part !== undefined).join(": ");
+}
+
+/** The error for an unknown delivery ID; the exit code is 1. */
+export function deliveryUnknown({ id, endpoint }: { id: string; endpoint: string | undefined }): WebhookError {
+  const owner = endpoint === undefined ? "" : ` of endpoint "${endpoint}"`;
+  return new WebhookError(
+    `The inbox contains no delivery "${id}"${owner}. To list deliveries, run: npx hub-webhooks deliveries list`,
+    { code: "DELIVERY_UNKNOWN" },
+  );
+}

@@ -1,0 +1,145 @@
+import { mkdir, readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { isBuiltin } from "node:module";
+import { dirname, join } from "node:path";
+import { describeError } from "../../../core/describe-error.ts";
+import { WebhookError } from "../../../core/errors.ts";
+import { usageError } from "../../usage.ts";
+
+/** Allowed in an empty folder: `git init` creates it. */
+const gitFolder = ".git";
+
+/**
+ * Checks that a folder does not exist, or contains nothing but `.git`.
+ *
+ * @throws `FOLDER_UNUSABLE`.
+ */
+export async function requireEmptyFolder(folder: string): Promise<void> {
+  const entries = await readdir(folder).catch((cause: unknown) => {
+    if (codeOf(cause) === "ENOENT") return [];
+    throw unusable(`Cannot use ${folder} (${codeOf(cause)}). Choose a new or empty folder.`, cause);
+  });
+  const found = entries.filter((name) => name !== gitFolder).sort();
+  if (found.length === 0) return;
+  const shown = found.length > 3 ? `${found.slice(0, 3).join(", ")} and ${found.length - 3} more` : found.join(", ");
+  throw unusable(
+    `${folder} is not empty: it contains ${shown}. Nothing was created. Choose a new or empty folder, or move these files.`,
+  );
+}
+
+/**
+ * Writes files into a folder, which is created if needed. If one cannot be written, removes all that were created.
+ * Never overwrites a file.
+ *
+ * @throws `FOLDER_UNUSABLE`; the message lists what could not be removed.
+ */
+export async function writeFiles(folder: string, files: ReadonlyMap<string, string>): Promise<void> {
+  const created: string[] = [];
+  try {
+    await createFolder(folder, created);
+    for (const [name, text] of files) {
+      const path = join(folder, name);
+      const writing = writeFile(path, text, { flag: "wx" });
+      // A full disk leaves half a file. A file that already existed must stay.
+      await writing.then(
+        () => created.push(path),
+        async (error: unknown) => {
+          if (codeOf(error) !== "EEXIST") created.push(path);
+          throw error;
+        },
+      );
+    }
+  } catch (cause) {
+    const remaining = await removeAll(created);
+    const leftover = remaining.length === 0 ? "" : ` Could not remove: ${remaining.join(", ")}.`;
+    throw unusable(
+      `Cannot write to ${folder} (${codeOf(cause)}).${leftover} Check its permissions and the free disk space, or choose another folder.`,
+      cause,
+    );
+  }
+}
+
+/** Creates a folder and its missing parents, and adds each of them to `created`. */
+async function createFolder(folder: string, created: string[]): Promise<void> {
+  const missing: string[] = [];
+  for (let path = folder; !(await exists(path)); path = dirname(path)) missing.unshift(path);
+  for (const path of missing) {
+    await mkdir(path);
+    created.push(path);
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return false;
+    throw error;
+  }
+}
+
+/** Removes files and empty folders, the latest first. Returns what remains. */
+async function removeAll(paths: readonly string[]): Promise<readonly string[]> {
+  const remaining: string[] = [];
+  for (const path of paths.toReversed()) {
+    try {
+      await ((await stat(path)).isDirectory() ? rmdir(path) : rm(path));
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") remaining.push(path);
+    }
+  }
+  return remaining;
+}
+
+function unusable(message: string, cause?: unknown): WebhookError {
+  return new WebhookError(message, { code: "FOLDER_UNUSABLE", cause });
+}
+
+function codeOf(error: unknown): string {
+  const { code, message } = describeError(error);
+  return String(code ?? message);
+}
+
+/** Used when no part of the folder name is valid. */
+const fallbackName = "my-hub-webhooks";
+const maxNameLength = 214;
+
+/** Reserved by npm, and our own: npm does not install a dependency with the name of the package itself. */
+const reservedNames: ReadonlySet<string> = new Set(["node_modules", "favicon.ico", "hub-webhooks"]);
+
+/**
+ * Derives a package name from a folder name: characters that npm does not allow are removed or replaced by a hyphen.
+ *
+ * @example
+ * ```ts
+ * nameFromFolder("Été 2026"); // "ete-2026"
+ * ```
+ */
+export function nameFromFolder(folder: string): string {
+  const name = folder
+    .normalize("NFD")
+    .replace(/\p{Mark}+/gu, "")
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, "-")
+    .replace(/^[._-]+/, "")
+    .slice(0, maxNameLength)
+    .replace(/[._-]+$/, "");
+  if (name === "") return fallbackName;
+  return findNameProblem(name) === undefined ? name : `my-${name}`;
+}
+
+/** @throws `ARGUMENT_INVALID` for a name that npm does not accept. */
+export function checkName(name: string): void {
+  const problem = findNameProblem(name);
+  if (problem !== undefined) throw usageError(`Invalid --name "${name}". ${problem}`);
+}
+
+function findNameProblem(name: string): string | undefined {
+  if (name.length > maxNameLength) return `Use at most ${maxNameLength} characters.`;
+  if (reservedNames.has(name)) return "It is reserved. Choose another name.";
+  if (isBuiltin(name)) return "It is the name of a Node module. Choose another name.";
+  if (!/^(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/.test(name)) {
+    return `Use lowercase letters, digits, hyphens, dots and underscores, such as "${nameFromFolder(name)}".`;
+  }
+  return undefined;
+}

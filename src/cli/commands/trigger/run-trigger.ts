@@ -1,0 +1,177 @@
+import { plainJson } from "../../../core/terminal-text.ts";
+import type { PayloadEdit } from "../../../payload/edit.ts";
+import { readSecretOption } from "../../input.ts";
+import type { Invocation } from "../../invocation.ts";
+import type { Output } from "../../output.ts";
+import type { Shell } from "../../shell.ts";
+import { describeEvent } from "./event.ts";
+import { readPayloadFile } from "./payload-file.ts";
+import { deliveriesResult, describeSummary, Progress, Tally } from "./results.ts";
+import { isWithoutEffect, type TriggerOutcome, type TriggerTarget } from "./target.ts";
+
+/** The options of `trigger`, as commander parses them. */
+export interface TriggerOptions {
+  scope?: string;
+  action?: string;
+  file?: string;
+  url?: string;
+  secret?: string;
+  secretStdin?: boolean;
+  repeat: number;
+  concurrency: number;
+  dryRun?: boolean;
+}
+
+/** One run of `hub-webhooks trigger`. */
+export interface TriggerRun {
+  /** As `type:name`. */
+  repo: string | undefined;
+  options: TriggerOptions;
+  /** The values of `--set` and `--unset`, in the given order. */
+  edits: readonly PayloadEdit[];
+  invocation: Invocation;
+}
+
+/** Sends the event, or with `--dry-run` only shows it. */
+export async function runTrigger(run: TriggerRun): Promise<void> {
+  const target = await openTarget(run);
+  try {
+    if (run.options.dryRun) await preview(target, run.invocation);
+    else await send(target, run);
+  } finally {
+    target.close();
+  }
+}
+
+async function openTarget({ repo, options, edits, invocation }: TriggerRun): Promise<TriggerTarget> {
+  const { scope, action, url } = options;
+  const { shell, output } = invocation;
+  const file = options.file === undefined ? undefined : await readPayloadFile({ file: options.file, shell });
+  const { event, warnings } = describeEvent({ repo, scope, action, file, edits }, { hasWebhooks: url === undefined });
+  for (const warning of warnings) output.log(`warning: ${warning}`);
+  if (url !== undefined) {
+    const { UrlTarget } = await import("./url-target.ts");
+    return new UrlTarget({ url, event, secret: await findSecret({ ...options, url }, shell) });
+  }
+  const [{ LocalHubTarget, defaultEndpoint }, { findEndpoint }] = await Promise.all([
+    import("./local-hub-target.ts"),
+    import("../../../hub/token.ts"),
+  ]);
+  // An empty variable counts as not set.
+  const endpoint = findEndpoint(invocation.hub.endpoint || shell.env.HF_ENDPOINT || defaultEndpoint);
+  return LocalHubTarget.connect({ event, endpoint });
+}
+
+async function findSecret(
+  { url, secret, secretStdin }: TriggerOptions & { url: string },
+  shell: Shell,
+): Promise<string | undefined> {
+  const given = await readSecretOption({ secret, secretStdin }, shell);
+  if (given !== undefined) return given;
+  const { findSessionSecret } = await import("../../../dev/session-secret.ts");
+  return findSessionSecret(url) ?? (shell.env.WEBHOOK_SECRET || undefined);
+}
+
+async function preview(target: TriggerTarget, invocation: Invocation): Promise<void> {
+  const { output } = invocation;
+  const previewed = await target.preview();
+  const { payload, receivers, notFired } = previewed;
+  if (output.format === "json") output.print(plainJson(previewed, 2));
+  else if (output.format !== "quiet") output.print(plainJson(payload, 2));
+  for (const { url, webhookId } of receivers) {
+    output.log(`Would be sent to ${url}${webhookId === undefined ? "" : ` (webhook ${webhookId})`}.`);
+  }
+  if (receivers.length > 0) {
+    for (const line of target.advise({ deliveries: [], notFired, notified: [] })) output.log(line);
+    return;
+  }
+  logAsError(output, target.explainNothingSent(notFired));
+  invocation.exitCode = 1;
+}
+
+async function send(target: TriggerTarget, { options: { repeat, concurrency }, invocation }: TriggerRun) {
+  const { output, shell } = invocation;
+  const stop = new AbortController();
+  shell.untilStopped().then(() => stop.abort());
+  const tally = new Tally({ keepAll: !output.isText });
+  const progress = repeat > 1 ? new Progress({ stream: shell.stderr, total: repeat }) : undefined;
+  const advice = new Set<string>();
+  const notified = new Set<string>();
+  let explanation: readonly string[] = [];
+  let fired = 0;
+  const startedAt = performance.now();
+  const { error } = await repeatTrigger({
+    target,
+    times: repeat,
+    concurrency,
+    signal: stop.signal,
+    onOutcome: (outcome) => {
+      if (isWithoutEffect(outcome)) explanation = target.explainNothingSent(outcome.notFired);
+      else fired += 1;
+      for (const delivery of outcome.deliveries) tally.add(delivery);
+      for (const line of target.advise(outcome)) advice.add(line);
+      for (const user of outcome.notified) notified.add(user);
+      progress?.show({ done: fired, failed: tally.failures });
+    },
+  });
+  progress?.clear();
+  const summary = tally.summary({ elapsedMs: performance.now() - startedAt });
+  output.printResult(
+    deliveriesResult(tally.listed, { json: { deliveries: tally.listed, notified: [...notified], summary } }),
+  );
+  if (output.isText && repeat > 1) output.log(describeSummary(summary));
+  if (fired < repeat && (repeat > 1 || stop.signal.aborted)) output.log(`Stopped after ${fired} of ${repeat}.`);
+  if (notified.size > 0) output.log(`Notified on the local Hub: ${[...notified].join(", ")}.`);
+  if (explanation.length > 0) logAsError(output, explanation);
+  else for (const line of advice) output.log(line);
+  if (tally.failures > 0 || fired < repeat) invocation.exitCode = 1;
+  if (error !== undefined) throw error;
+}
+
+/**
+ * Triggers an event many times. Stops early when an event has no effect, since the next would have none either, and on
+ * an error that is not the receiver's, which is returned. Never rejects.
+ */
+async function repeatTrigger({
+  target,
+  times,
+  concurrency,
+  signal,
+  onOutcome,
+}: {
+  target: TriggerTarget;
+  times: number;
+  /** How many run at the same time. */
+  concurrency: number;
+  /** Stops without waiting for running events. */
+  signal: AbortSignal;
+  /** Called with each event whose deliveries are done. */
+  onOutcome: (outcome: TriggerOutcome) => void;
+}): Promise<{ error?: unknown }> {
+  const failed = new AbortController();
+  const stopped = AbortSignal.any([signal, failed.signal]);
+  const result: { error?: unknown } = {};
+  let started = 0;
+  let hasNoEffect = false;
+  const work = async () => {
+    while (started < times && !hasNoEffect && !stopped.aborted) {
+      started += 1;
+      try {
+        const outcome = await target.trigger(stopped);
+        if (isWithoutEffect(outcome)) hasNoEffect = true;
+        onOutcome(outcome);
+      } catch (error) {
+        if (stopped.aborted) return;
+        result.error = error;
+        failed.abort();
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrency, times) }, work));
+  return result;
+}
+
+function logAsError(output: Output, [first, ...more]: readonly string[]): void {
+  output.log(`error: ${first}`);
+  for (const line of more) output.log(line);
+}

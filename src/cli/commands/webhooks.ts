@@ -1,0 +1,242 @@
+/** The commands that manage webhooks on the Hub: list, info, create, update, enable, disable, delete and replay. */
+import { type Command, Option } from "commander";
+import type { WebhookJob, WebhookJobRequest } from "../../hub/jobs.ts";
+import type { WebhookChanges } from "../../hub/webhooks/changes.ts";
+import { webhookDomains } from "../../payload/watch.ts";
+import type { Invocation } from "../invocation.ts";
+import { isConfirmed, requireConfirmable } from "../prompts.ts";
+import { examples, usageError } from "../usage.ts";
+import { addWebhookOptions, givenTargets, readWebhookOptions, type WebhookOptions } from "../webhook-options.ts";
+import { describeTarget, describeWatched, printWebhook, printWebhooks } from "../webhook-result.ts";
+
+const idDescription = "webhook ID, as shown by list";
+const exampleId = "654bbbc16f2ec14d77f109cc";
+
+/** Adds the commands that manage webhooks on the Hub. */
+export function addWebhookCommands(program: Command, invocation: Invocation): void {
+  addList(program, invocation);
+  addInfo(program, invocation);
+  addCreate(program, invocation);
+  addUpdate(program, invocation);
+  addEnable(program, invocation);
+  addDisable(program, invocation);
+  addDelete(program, invocation);
+  addReplay(program, invocation);
+}
+
+function addList(program: Command, invocation: Invocation): void {
+  program
+    .command("list")
+    .alias("ls")
+    .description("list your webhooks")
+    .addHelpText(
+      "after",
+      examples("list", "list --format json", "list | cut -f 1,3    # piped: tab-separated, with a header"),
+    )
+    .action(async () => {
+      const hub = await invocation.connect();
+      printWebhooks(invocation.output, await hub.webhooks.list());
+    });
+}
+
+function addInfo(program: Command, invocation: Invocation): void {
+  program
+    .command("info")
+    .argument("<id>", idDescription)
+    .description("show a webhook")
+    .addHelpText("after", examples(`info ${exampleId}`, `info ${exampleId} --format json`))
+    .action(async (id: string) => {
+      const hub = await invocation.connect();
+      printWebhook(invocation.output, await hub.webhooks.get(id));
+    });
+}
+
+function addCreate(program: Command, invocation: Invocation): void {
+  addWebhookOptions(program.command("create"), { domainNote: "default: both" })
+    .description("create a webhook")
+    .addHelpText(
+      "after",
+      examples(
+        "create --url https://me-bot.hf.space/webhooks/retrain --watch dataset:me/data",
+        "create --url https://example.com/hook --watch org:acme user:me --domain discussion",
+        "create --url https://example.com/hook --watch model:me/m --secret-stdin < secret.txt",
+        "create --job job.json --watch dataset:me/data --domain repo",
+      ),
+    )
+    .action(async (options: WebhookOptions) => {
+      const { watch = [] } = options;
+      if (givenTargets(options).length === 0) {
+        throw usageError("The webhook needs a target. Add --url, --job-source-id or --job.");
+      }
+      if (watch.length === 0) {
+        throw usageError("The webhook watches nothing. Add --watch type:name, such as --watch model:me/my-model.");
+      }
+      const described = await readWebhookOptions(options, invocation.shell);
+      const hub = await invocation.connect();
+      const webhook = await hub.webhooks.create({ domains: [...webhookDomains], ...described, watched: [...watch] });
+      if (webhook.url !== undefined && described.secret === undefined) {
+        invocation.output.log(
+          `note: The webhook has no secret, so anyone who knows its URL can send requests to it. To set one, run: npx hub-webhooks update ${webhook.id} --secret-stdin. Set WEBHOOK_SECRET of the receiver to the same value.`,
+        );
+      }
+      printWebhook(invocation.output, webhook);
+    });
+}
+
+function addUpdate(program: Command, invocation: Invocation): void {
+  addWebhookOptions(program.command("update").argument("<id>", idDescription), { domainNote: "replaces the list" })
+    .addOption(noSecretOption())
+    .description("change the given fields of a webhook")
+    .addHelpText(
+      "after",
+      examples(
+        `update ${exampleId} --url https://example.com/hook`,
+        `update ${exampleId} --watch model:me/a model:me/b    # replaces the list`,
+        `update ${exampleId} --no-secret`,
+      ),
+    )
+    .action(async (id: string, { noSecret, ...options }: WebhookOptions & { noSecret?: boolean }) => {
+      if (!noSecret && Object.keys(options).length === 0) {
+        throw usageError(
+          "Nothing to change. Add --url, --job-source-id, --job, --watch, --domain, --secret, --secret-stdin or --no-secret.",
+        );
+      }
+      if (noSecret && (options.secret !== undefined || options.secretStdin)) {
+        throw usageError("--no-secret cannot be used together with --secret or --secret-stdin. Remove one of them.");
+      }
+      const { job, ...changes } = await readWebhookOptions(options, invocation.shell);
+      const hub = await invocation.connect();
+      const webhook = await hub.webhooks.update(id, {
+        ...changes,
+        ...(job && { job: replaceJob({ job, before: (await hub.webhooks.get(id)).job }) }),
+        ...(noSecret && { secret: null }),
+      });
+      printWebhook(invocation.output, webhook);
+    });
+}
+
+const emptyJob = {
+  spaceId: null,
+  dockerImage: null,
+  arguments: null,
+  command: null,
+  environment: null,
+  arch: null,
+  timeoutSeconds: null,
+  attempts: null,
+  labels: null,
+  volumes: null,
+  expose: null,
+  ssh: null,
+  resourceGroupId: null,
+} satisfies Record<keyof Omit<WebhookJobRequest, "flavor" | "secrets">, null>;
+
+/** The client merges changes into the existing job, but a file is the complete job: it removes what it omits. */
+function replaceJob({
+  job,
+  before,
+}: {
+  job: WebhookJobRequest;
+  before: WebhookJob | undefined;
+}): WebhookChanges["job"] {
+  const removedSecrets = Object.fromEntries((before?.secrets ?? []).map((name) => [name, null]));
+  return { ...emptyJob, ...job, secrets: job.secrets ? { ...removedSecrets, ...job.secrets } : null };
+}
+
+/** Commander treats `--no-secret` as the negation of `--secret`, and would silently let the last of both win. */
+function noSecretOption(): Option {
+  const option = new Option("--no-secret", "remove the secret");
+  option.negate = false;
+  return option;
+}
+
+function addEnable(program: Command, invocation: Invocation): void {
+  program
+    .command("enable")
+    .argument("<id>", idDescription)
+    .description("enable a disabled or suspended webhook")
+    .addHelpText("after", examples(`enable ${exampleId}`))
+    .action(async (id: string) => {
+      const hub = await invocation.connect();
+      printWebhook(invocation.output, await hub.webhooks.enable(id));
+    });
+}
+
+function addDisable(program: Command, invocation: Invocation): void {
+  program
+    .command("disable")
+    .argument("<id>", idDescription)
+    .description("disable a webhook without deleting it")
+    .addHelpText("after", examples(`disable ${exampleId}`))
+    .action(async (id: string) => {
+      const hub = await invocation.connect();
+      printWebhook(invocation.output, await hub.webhooks.disable(id));
+    });
+}
+
+function addDelete(program: Command, invocation: Invocation): void {
+  program
+    .command("delete")
+    .argument("<id>", idDescription)
+    .description("delete a webhook permanently; asks for confirmation unless --yes is given")
+    .addHelpText("after", examples(`delete ${exampleId}`, `delete ${exampleId} --yes    # in a script`))
+    .action(async (id: string) => {
+      requireConfirmable(invocation, "delete");
+      const hub = await invocation.connect();
+      if (!invocation.isConfirmed) {
+        const webhook = await hub.webhooks.get(id);
+        const question = `Permanently delete webhook ${webhook.id} (${describeWatched(webhook)} to ${describeTarget(webhook)})?`;
+        if (!(await isConfirmed(invocation, question))) return;
+      }
+      await hub.webhooks.delete(id);
+      invocation.output.printResult({
+        json: { id, deleted: true },
+        quiet: [id],
+        columns: [
+          { key: "id", title: "Id" },
+          { key: "state", title: "State" },
+        ],
+        rows: [[id, "deleted"]],
+        asBlocks: true,
+      });
+    });
+}
+
+function addReplay(program: Command, invocation: Invocation): void {
+  program
+    .command("replay")
+    .argument("<id>", idDescription)
+    .argument("<log-id>", "delivery ID, as shown in the Activity tab of the webhook on the Hub")
+    .description("send a delivery again, to the webhook's current URL; fails unless the answer is 2xx")
+    .addHelpText(
+      "after",
+      examples(
+        `replay ${exampleId} 65f2a1b07c3d4e5f6a7b8c9d`,
+        `replay ${exampleId} 65f2a1b07c3d4e5f6a7b8c9d --format quiet    # only the status`,
+      ),
+    )
+    .action(async (id: string, logId: string) => {
+      const { output } = invocation;
+      const hub = await invocation.connect();
+      const { status } = await hub.webhooks.replay(id, logId);
+      output.printResult({
+        json: { id, logId, status },
+        quiet: [String(status)],
+        columns: [
+          { key: "id", title: "Webhook" },
+          { key: "logId", title: "Delivery" },
+          { key: "status", title: "Status", color: (text) => (isSuccess(Number(text)) ? "green" : "red") },
+        ],
+        rows: [[id, logId, String(status)]],
+        asBlocks: true,
+      });
+      if (isSuccess(status)) return;
+      const answer = status === 502 ? "answered 502 or did not answer" : `answered ${status}`;
+      output.log(`The receiver ${answer}. Check its log, fix it, and replay again.`);
+      invocation.exitCode = 1;
+    });
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status <= 299;
+}

@@ -1,0 +1,133 @@
+import { createReadStream } from "node:fs";
+import { WebhookError } from "../core/errors.ts";
+import type { WebhookJobRequest } from "../hub/jobs.ts";
+import type { InputStream, Shell } from "./shell.ts";
+import { usageError } from "./usage.ts";
+
+/** More than any secret or job needs, in MiB. */
+const defaultMaxMebibytes = 1;
+
+/** How many problems of a job an error lists. */
+const maxProblems = 3;
+
+/**
+ * Reads the secret of `--secret` or `--secret-stdin`; `undefined` if neither is given. On a terminal, `--secret-stdin`
+ * prompts for it; otherwise it is the first line of standard input.
+ *
+ * @throws `ARGUMENT_INVALID` when the secret is empty.
+ */
+export async function readSecretOption(
+  { secret, secretStdin }: { secret?: string | undefined; secretStdin?: boolean | undefined },
+  shell: Shell,
+): Promise<string | undefined> {
+  const read = secretStdin ? await readSecret(shell) : secret;
+  if (read !== "") return read;
+  throw usageError("The secret is empty. Use at least one character, or omit the option.");
+}
+
+/** @throws `ARGUMENT_INVALID` when `--secret` and `--secret-stdin` are both given. */
+export function checkSecretOptions({ secret, secretStdin }: { secret?: string; secretStdin?: boolean }): void {
+  if (secret !== undefined && secretStdin) {
+    throw usageError("--secret and --secret-stdin cannot be used together. Remove one of them.");
+  }
+}
+
+async function readSecret(shell: Shell): Promise<string> {
+  if (shell.stdin.isTTY) {
+    const { promptSecret } = await import("./prompts.ts");
+    return promptSecret(shell);
+  }
+  const [line = ""] = (await readText(shell.stdin, { untilLineEnd: true })).split(/\r?\n/, 1);
+  return line;
+}
+
+/**
+ * Reads the job of `--job`: a file, or standard input for `-`.
+ *
+ * @throws `ARGUMENT_INVALID` when it is unreadable, not JSON or not a job; never quotes its text, which may contain secrets.
+ */
+export async function readJob({ file, shell }: { file: string; shell: Shell }): Promise<WebhookJobRequest> {
+  const job = await readJson({ option: "--job", file, shell });
+  const [{ webhookJobRequest }, { fieldProblems }, { acceptUnknown }] = await Promise.all([
+    import("../hub/jobs.ts"),
+    import("../hub/arguments.ts"),
+    import("../hub/lenient.ts"),
+  ]);
+  // Keeps fields and values that this version does not list: the client sends them with a warning.
+  const result = acceptUnknown(webhookJobRequest).safeParse(job);
+  if (result.success) return result.data;
+  const problems = fieldProblems(result.error, { name: "job" })
+    .slice(0, maxProblems)
+    .map(({ field, problem }) => `${field}: ${problem}`);
+  throw usageError(`--job: ${sourceName(file)} is not a valid job: ${problems.join("; ")}.`);
+}
+
+/** Where {@link readJson} reads from. */
+export interface JsonSource {
+  /** The option that names the file, such as `--job`. */
+  option: string;
+  /** `-` for standard input. */
+  file: string;
+  shell: Shell;
+  maxMebibytes?: number;
+}
+
+/**
+ * Reads the JSON of an option: a file, or standard input for `-`.
+ *
+ * @throws `ARGUMENT_INVALID` when it is unreadable, too large or not JSON; never quotes its text, which may contain secrets.
+ */
+export async function readJson({ option, file, shell, maxMebibytes }: JsonSource): Promise<unknown> {
+  const text =
+    file === "-" ? await readText(shell.stdin, { maxMebibytes }) : await readTextFile({ option, file, maxMebibytes });
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ""));
+  } catch (error) {
+    // Only the position: the rest of the message quotes the text.
+    const position = error instanceof Error ? /\(line \d+ column \d+\)/.exec(error.message)?.[0] : undefined;
+    throw usageError(`${option}: ${sourceName(file)} is not valid JSON${position ? ` ${position}` : ""}.`);
+  }
+}
+
+function sourceName(file: string): string {
+  return file === "-" ? "standard input" : `"${file}"`;
+}
+
+async function readTextFile({
+  option,
+  file,
+  maxMebibytes,
+}: Pick<JsonSource, "option" | "file" | "maxMebibytes">): Promise<string> {
+  try {
+    return await readText(createReadStream(file), { maxMebibytes, name: `${option}: "${file}"` });
+  } catch (error) {
+    if (WebhookError.isInstance(error)) throw error;
+    const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
+    throw usageError(
+      `${option}: "${file}" cannot be read${code}. Use the path of a JSON file, or "-" for standard input.`,
+    );
+  }
+}
+
+async function readText(
+  stream: InputStream,
+  {
+    untilLineEnd = false,
+    maxMebibytes = defaultMaxMebibytes,
+    name = "Standard input",
+  }: {
+    untilLineEnd?: boolean;
+    maxMebibytes?: number | undefined;
+    /** What is read, for errors. */
+    name?: string;
+  } = {},
+): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of stream) {
+    text += typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true });
+    if (text.length > maxMebibytes * 1_048_576) throw usageError(`${name} is larger than ${maxMebibytes} MiB.`);
+    if (untilLineEnd && text.includes("\n")) break;
+  }
+  return text;
+}

@@ -1,0 +1,51 @@
+import { plainText } from "../core/terminal-text.ts";
+import type { Invocation } from "./invocation.ts";
+import type { Shell } from "./shell.ts";
+import { usageError } from "./usage.ts";
+
+/** Whether a person can see a question and type an answer. */
+export function canPrompt({ stdin, stderr }: Shell): boolean {
+  return stdin.isTTY === true && stderr.isTTY === true;
+}
+
+/** Asks a yes-or-no question on standard error. The default answer is no, also for Ctrl+C. */
+export async function confirm(shell: Shell, question: string): Promise<boolean> {
+  const prompts = await import("@clack/prompts");
+  const answer = await prompts.confirm({
+    message: plainText(question),
+    initialValue: false,
+    input: shell.stdin,
+    output: shell.stderr,
+  });
+  return answer === true;
+}
+
+/**
+ * Checks early that a command can ask for the confirmation it needs.
+ *
+ * @throws `ARGUMENT_INVALID` without `--yes` and without a terminal.
+ */
+export function requireConfirmable({ shell, isConfirmed }: Invocation, command: string): void {
+  if (isConfirmed || canPrompt(shell)) return;
+  throw usageError(`"${command}" asks for confirmation, but there is no terminal to ask on. Add --yes to confirm.`);
+}
+
+/** Asks for confirmation unless `--yes` is given. If declined, logs that and sets the exit code to 1. */
+export async function isConfirmed(invocation: Invocation, question: string): Promise<boolean> {
+  if (invocation.isConfirmed || (await confirm(invocation.shell, question))) return true;
+  invocation.output.log("Canceled. Nothing was changed.");
+  invocation.exitCode = 1;
+  return false;
+}
+
+/**
+ * Asks for a secret on standard error, without echoing it.
+ *
+ * @throws `ARGUMENT_INVALID` when the prompt is canceled.
+ */
+export async function promptSecret(shell: Shell): Promise<string> {
+  const prompts = await import("@clack/prompts");
+  const answer = await prompts.password({ message: "Secret", input: shell.stdin, output: shell.stderr });
+  if (prompts.isCancel(answer)) throw usageError("Canceled. Nothing was changed.");
+  return answer ?? "";
+}

@@ -1,0 +1,55 @@
+import { type Command, Help, type HelpConfiguration, InvalidArgumentError, type Option } from "commander";
+import { WebhookError } from "../core/errors.ts";
+import { isPort } from "../core/option-error.ts";
+
+/** An error in the arguments or options of a command; the exit code is 2. */
+export function usageError(message: string): WebhookError {
+  return new WebhookError(message, { code: "ARGUMENT_INVALID" });
+}
+
+/** The end of a help text: commands to copy, one per line. */
+export function examples(...commands: readonly string[]): string {
+  const lines = commands.map((command) => `  $ npx hub-webhooks ${command}`);
+  return `\n${lines.length === 1 ? "Example" : "Examples"}:\n${lines.join("\n")}`;
+}
+
+/** The line after an error of commander, which names the help of a command such as `deliveries list`. */
+export function helpHint(...command: readonly string[]): string {
+  return `For help, run: ${["npx hub-webhooks", ...command, "--help"].join(" ")}`;
+}
+
+/**
+ * The help of a command that uses the global options about the Hub differently, or not at all.
+ *
+ * @param replacements Options that are listed in place of `--token` and `--endpoint`.
+ */
+export function helpWithoutHubOptions(...replacements: readonly Option[]): HelpConfiguration {
+  return {
+    showGlobalOptions: true,
+    visibleGlobalOptions(this: Help, command: Command) {
+      const options = Help.prototype.visibleGlobalOptions.call(this, command);
+      return [...replacements, ...options.filter(({ long }) => long !== "--token" && long !== "--endpoint")];
+    },
+  };
+}
+
+/** Parses a port, 0 to 65535; `undefined` for any other text. */
+export function readPort(text: string): number | undefined {
+  return /^\d{1,5}$/.test(text) && isPort(Number(text)) ? Number(text) : undefined;
+}
+
+/** Parses the port of an option. @throws `InvalidArgumentError` for any other text. */
+export function parsePort(text: string): number {
+  const port = readPort(text);
+  if (port !== undefined) return port;
+  throw new InvalidArgumentError("Use a number from 0 to 65535.");
+}
+
+/** Creates a parser for whole numbers from `min` to `max`. */
+export function numberBetween(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    if (number >= min && number <= max) return number;
+    throw new InvalidArgumentError(`Use a number from ${min} to ${max}.`);
+  };
+}

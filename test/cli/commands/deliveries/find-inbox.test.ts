@@ -1,0 +1,38 @@
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { findInbox } from "../../../../src/cli/commands/deliveries/inbox-access.ts";
+
+/** A folder with these files among its inboxes, each written so many seconds ago. */
+function folderWith(files: Readonly<Record<string, number>>): string {
+  const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-find-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(join(folder, ".hub-webhooks"));
+  for (const [name, secondsAgo] of Object.entries(files)) {
+    const path = join(folder, ".hub-webhooks", name);
+    writeFileSync(path, "");
+    const time = new Date(Date.now() - secondsAgo * 1_000);
+    utimesSync(path, time, time);
+  }
+  return folder;
+}
+
+describe("The inbox that deliveries reads where none is named", () => {
+  test("is the default one where dev has none", () => {
+    expect(findInbox(folderWith({ "inbox.db": 1, "registrations.json": 1, "develop.db": 1 }))).toBeUndefined();
+    expect(findInbox("/no/such/folder")).toBeUndefined();
+  });
+
+  test("is the latest of dev where there is no other", () => {
+    const folder = folderWith({ "dev.db": 60, "dev-7861.db": 120, "dev-7861.db-wal": 5 });
+    const url = "sqlite:./.hub-webhooks/dev-7861.db";
+    expect(findInbox(folder)).toEqual({ url, note: expect.stringContaining(url) });
+  });
+
+  test("is the default one, with a note, where dev has a newer one", () => {
+    const found = findInbox(folderWith({ "inbox.db": 60, "dev.db": 5 }));
+    expect(found).toEqual({ url: undefined, note: expect.stringContaining("--inbox sqlite:./.hub-webhooks/dev.db") });
+    expect(findInbox(folderWith({ "inbox.db": 5, "dev.db": 60 }))).toBeUndefined();
+  });
+});

@@ -1,0 +1,240 @@
+import { readdir, readFile, realpath, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { inboxFile } from "../../../inbox/open-file.ts";
+import { binPath, CommandProcess, startCommand } from "../../command-process.ts";
+import { runCommand } from "../../run-command.ts";
+import { filledInbox } from "./filled-inbox.ts";
+
+const commands = [
+  ["list"],
+  ["show", "id"],
+  ["replay", "id"],
+  ["replay", "--dead", "--endpoint", "retrain", "-y"],
+  ["counts"],
+  ["tail"],
+];
+
+describe("The inbox that is looked into", () => {
+  test("is that of --inbox, which goes before INBOX_URL", async () => {
+    const { url } = await filledInbox();
+    const argv = ["--format", "quiet", "deliveries", "--inbox", url, "list"];
+    const env = { INBOX_URL: "sqlite:/nonexistent/inbox.db" };
+    expect(await runCommand(argv, { env })).toMatchObject({ exitCode: 0, stdout: "new\nbad\ngood\n" });
+    expect(await runCommand(["deliveries", "list", "--inbox", url], { env })).toMatchObject({ exitCode: 0 });
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ["not set", {}],
+    ["empty", { INBOX_URL: "" }],
+  ])("is the default one of the folder where INBOX_URL is %s", async (_name, env) => {
+    const folder = dirname(inboxFile());
+    const list = `cd "${folder}"; exec "${process.execPath}" "${binPath}" deliveries list`;
+    const { exitCode, stderr } = await new CommandProcess("sh", ["-c", list], env).ended;
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`There is no inbox at "${join(await realpath(folder), ".hub-webhooks", "inbox.db")}"`);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test("is closed afterwards, also when the command fails", async () => {
+    const { inbox, file, env } = await filledInbox();
+    await inbox.close(0);
+    for (const [argv, exitCode] of [
+      [["list"], 0],
+      [["show", "unknown"], 1],
+    ] as const) {
+      expect(await runCommand(["deliveries", ...argv], { env })).toMatchObject({ exitCode });
+      // The last connection that is closed takes the write-ahead log along.
+      expect(await readdir(dirname(file))).toEqual([basename(file)]);
+    }
+  });
+
+  test.each(commands)("is never made by looking: %s", async (...argv) => {
+    const folder = dirname(inboxFile());
+    const file = join(folder, "deeper", "inbox.db");
+    const result = await runCommand(["deliveries", ...argv, "--inbox", `sqlite:${file}`]);
+    expect(result).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(result.stderr).toMatch(/^error: There is no inbox at ".*inbox\.db".*by its URL \(--inbox\).*\n$/);
+    expect(result.stderr).not.toContain("INBOX_URL");
+    expect(result.stderr).toContain(file);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test("is blamed on INBOX_URL where that names it, with the option as another way", async () => {
+    const env = { INBOX_URL: `sqlite:${inboxFile()}` };
+    const { stderr } = await runCommand(["deliveries", "list"], { env });
+    expect(stderr).toMatch(/^error: There is no inbox at .*\(INBOX_URL\).*--inbox URL.*\n$/);
+  });
+
+  test.each(["redis://127.0.0.1:1/0", "redis://[::1", "mysql://127.0.0.1/db"])(
+    "is blamed on --inbox where that names it: %s",
+    async (url) => {
+      const { stderr } = await runCommand(["deliveries", "list", "--inbox", url]);
+      expect(stderr).toMatch(/^error: .*--inbox.*\n$/);
+      expect(stderr).not.toContain("INBOX_URL");
+    },
+  );
+
+  test("is no file that holds nothing, which is left as it is", async () => {
+    const file = inboxFile();
+    await writeFile(file, "");
+    const { exitCode, stderr } = await runCommand(["deliveries", "list", "--inbox", `sqlite:${file}`]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("There is no inbox at");
+    expect(await readFile(file, "utf8")).toBe("");
+    expect(await readdir(dirname(file))).toEqual(["inbox.db"]);
+  });
+
+  test("is not in memory, which belongs to another process", async () => {
+    const { exitCode, stderr } = await runCommand(["deliveries", "list", "--inbox", "sqlite::memory:"]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("There is no inbox in the memory of this process");
+  });
+
+  test("is no database of somebody else's", async () => {
+    const file = inboxFile();
+    const database = new DatabaseSync(file);
+    database.exec("CREATE TABLE mine (id)");
+    database.close();
+    const { exitCode, stderr } = await runCommand(["deliveries", "list", "--inbox", `sqlite:${file}`]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^error: .*is a database, but no inbox.*\n$/);
+  });
+
+  test("is told in one line to be damaged", async () => {
+    const { file, url } = await filledInbox();
+    const database = new DatabaseSync(file);
+    database.exec("DROP TABLE attempts");
+    database.close();
+    const { exitCode, stderr } = await runCommand(["deliveries", "list", "--inbox", url]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^error: The inbox could not be read or written \(no such table: attempts\).*\n$/);
+  });
+
+  test.each([
+    "mysql://user:hunter2@127.0.0.1/db",
+    "sqlite://user:hunter2@127.0.0.1/inbox.db",
+    "sqlite:/nonexistent/inbox.db?password=hunter2",
+    "redis://:hunter2@127.0.0.1:1/0",
+    "postgres://user:hunter2@127.0.0.1:1/db",
+    "postgres://user:slash/hunter2?@127.0.0.1:1/db",
+    "redis://:hunter2%40@[::1",
+  ])("keeps the secrets of its URL to itself where it cannot be opened: %s", async (url) => {
+    const results = await Promise.all([
+      runCommand(["deliveries", "list", "--inbox", url]),
+      runCommand(["deliveries", "list"], { env: { INBOX_URL: url } }),
+    ]);
+    for (const { exitCode, stdout, stderr } of results) {
+      expect([1, 2]).toContain(exitCode);
+      expect(stdout).toBe("");
+      expect(stderr).toMatch(/^error: .*\n$/);
+      expect(stderr).not.toContain("hunter2");
+    }
+  });
+});
+
+describe("A password that is a word", () => {
+  test.each([
+    ["postgres://postgres:postgres@127.0.0.1:1/db", "postgres://127.0.0.1:1 cannot be opened"],
+    ["redis://user:in@127.0.0.1:1/0", "error: The inbox at redis://127.0.0.1:1"],
+  ])("does not make a message unreadable: %s", async (url, told) => {
+    const { stderr } = await runCommand(["deliveries", "list", "--inbox", url]);
+    expect(stderr).toContain(told);
+  });
+});
+
+describe("Wrong usage of hub-webhooks deliveries", () => {
+  test.each([
+    ["an unknown subcommand", ["lst"], "(Did you mean one of list, ls?)"],
+    ["an unknown status", ["list", "--status", "failed"], "Allowed choices are queued, running, succeeded, dead."],
+    ["an unknown status to follow", ["tail", "--status", "x"], "Allowed choices are"],
+    ["a limit of none", ["list", "--limit", "0"], "Use a number from 1 to 1000."],
+    ["a limit beyond the last", ["list", "--limit", "1001"], "Use a number from 1 to 1000."],
+    ["a limit that is no number", ["list", "--limit", "1e2"], "Use a number from 1 to 1000."],
+    ["a limit of all", ["list", "--all", "--limit", "5"], "cannot be used with option '--limit"],
+    ["a cursor that no list has told", ["list", "--cursor", "x"], '"cursor"'],
+    ["an empty inbox option", ["list", "--inbox", ""], "The URL is empty"],
+    ["the address of a Hub", ["list", "--endpoint", "https://hub.example"], "the name of an endpoint"],
+    ["a missing id", ["show"], "missing required argument 'id'"],
+    ["nothing to replay", ["replay"], "Nothing to replay"],
+    [
+      "ids and all that are dead",
+      ["replay", "a", "--dead", "--endpoint", "b"],
+      "--dead cannot be used together with delivery IDs",
+    ],
+    ["what is dead of all endpoints", ["replay", "--dead", "-y"], "Add --endpoint NAME"],
+    ["an interval without a unit", ["tail", "--interval", "5"], "Use a number with a unit"],
+    ["no interval", ["tail", "--interval", "0s"], '"--interval"'],
+    ["too many last ones", ["tail", "--last", "101"], "Use a number from 0 to 100."],
+  ])("is %s: exit code 2, told in a line or two", async (_name, argv, told) => {
+    const { env } = await filledInbox();
+    const { exitCode, stdout, stderr } = await runCommand(["deliveries", ...argv], { env });
+    expect(stderr).toContain(told);
+    expect(stderr).toMatch(/^error: .*\n(For help, run: npx hub-webhooks deliveries.* --help\n)?$/);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+  });
+
+  test("is no subcommand, which shows the help on standard error", async () => {
+    const { exitCode, stdout, stderr } = await runCommand(["deliveries"]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toContain("Usage: hub-webhooks deliveries");
+  });
+});
+
+describe("The help of hub-webhooks deliveries", () => {
+  test.each(["list", "show", "replay", "counts", "tail"])(
+    "of %s tells --inbox and --endpoint, and ends with examples",
+    async (name) => {
+      const { exitCode, stdout } = await runCommand(["deliveries", name, "--help"]);
+      expect(exitCode).toBe(0);
+      expect(stdout).toMatch(/^ {2}--inbox <url> /m);
+      expect(stdout).toMatch(/^ {2}--endpoint <name> /m);
+      const [, examples = ""] = stdout.split(/\nExamples:\n/);
+      expect(examples).toMatch(new RegExp(`^( {2}\\$ npx hub-webhooks deliveries ${name}.*\n)+$`));
+    },
+  );
+});
+
+describe("The process of hub-webhooks deliveries", () => {
+  test.each([
+    [0, ["list"]],
+    [0, ["counts"]],
+    [0, ["show", "bad"]],
+    [0, ["replay", "bad"]],
+    [1, ["show", "gone"]],
+    [1, ["replay", "gone"]],
+    [1, ["list", "--inbox", "sqlite:/nonexistent/inbox.db"]],
+    [2, []],
+    [2, ["list", "--status", "x"]],
+    [2, ["replay", "--dead", "--endpoint", "retrain"]],
+  ])("ends with %i for %j", async (exitCode, argv) => {
+    const { env } = await filledInbox();
+    const result = await startCommand(["deliveries", ...argv], env).ended;
+    expect(result).toMatchObject({ exitCode, signal: null });
+    expect(exitCode === 0 ? result.stderr : result.stdout.replace("id\tendpoint", "")).toBe("");
+    expect(exitCode === 0 ? result.stdout : result.stderr).not.toBe("");
+  });
+
+  test("loads no inbox for a help text, and neither the Hub's client, the server nor the prompts for a list", async () => {
+    const { env } = await filledInbox();
+    const root = fileURLToPath(new URL("../../../../src/", import.meta.url));
+    const recorder = `data:text/javascript,${encodeURIComponent(`
+      import { registerHooks } from "node:module";
+      registerHooks({ load(url, context, next) { console.error("loaded: " + url); return next(url, context); } });
+    `)}`;
+    const loadedBy = async (...argv: string[]) => {
+      const started = new CommandProcess(process.execPath, ["--import", recorder, binPath, "deliveries", ...argv], env);
+      return [...(await started.ended).stderr.matchAll(/^loaded: file:\/\/(.*)$/gm)].map(([, path = ""]) =>
+        path.replace(root, ""),
+      );
+    };
+    const help = await loadedBy("tail", "--help");
+    expect(help.filter((path) => path.startsWith("inbox/") || path.startsWith("server/"))).toEqual([]);
+    const list = await loadedBy("list");
+    expect(list).toContain("inbox/sqlite/sqlite-inbox.ts");
+    const unwanted = /^hub\/|^local-hub\/|^receiver\/(?!server-inbox)|bullmq|ioredis|\/pg\/|clack|pino/;
+    expect(list.filter((path) => unwanted.test(path))).toEqual([]);
+  });
+});

@@ -1,0 +1,169 @@
+import { DatabaseSync } from "node:sqlite";
+import { PassThrough } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { arrival, succeeded, work } from "../../../inbox/sqlite/inbox.ts";
+import { startCommand } from "../../command-process.ts";
+import { runCommand } from "../../run-command.ts";
+import { canMakeTerminal, startOnTerminal } from "../../terminal.ts";
+import { filledInbox, livelyInbox, patiently, received, settled } from "./filled-inbox.ts";
+
+const soon = "as soon as a server runs";
+
+describe("hub-webhooks deliveries replay", () => {
+  test("puts deliveries back into the queue, whatever became of them, and says so", async () => {
+    const { env, inbox } = await filledInbox();
+    expect(await runCommand(["deliveries", "replay", "good", "bad", "good"], { env })).toEqual({
+      exitCode: 0,
+      stdout: `id\tendpoint\twas\treplayed\ngood\tretrain\tsucceeded\t${soon}\nbad\tretrain\tdead\t${soon}\n`,
+      stderr: "",
+    });
+    expect(await inbox.counts()).toMatchObject({ retrain: { queued: 2, succeeded: 0, dead: 0 } });
+  });
+
+  test.each([
+    ["json", `${JSON.stringify([{ id: "bad", endpoint: "retrain", was: "dead" }], null, 2)}\n`],
+    ["quiet", "bad\n"],
+  ])("says what it replayed: %s", async (format, stdout) => {
+    const { env } = await filledInbox();
+    const argv = ["deliveries", "replay", "bad", "--format", format];
+    expect(await runCommand(argv, { env })).toEqual({ exitCode: 0, stdout, stderr: "" });
+  });
+
+  test("replays the others where one is unknown, tells each, and fails", async () => {
+    const { env, inbox } = await filledInbox();
+    const { exitCode, stdout, stderr } = await runCommand(
+      ["deliveries", "replay", "gone", "bad", "lost", "--format", "quiet"],
+      { env },
+    );
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "bad\n" });
+    expect(stderr).toMatch(/^error: .*"gone".*\nerror: .*"lost".*\n$/);
+    expect(await inbox.get({ id: "bad", endpoint: "retrain" })).toMatchObject({ status: "queued" });
+  });
+
+  test("is run by the server that works on the inbox beside", async () => {
+    const { inbox, env } = livelyInbox();
+    await inbox.accept(arrival("again"));
+    const runs = work(inbox, () => succeeded);
+    await settled(inbox, ["again"]);
+    const { exitCode } = await startCommand(["deliveries", "replay", "again"], env).ended;
+    expect(exitCode).toBe(0);
+    await expect.poll(() => runs.length, patiently).toBe(2);
+  });
+
+  test("lets one that is running run once more afterwards", async () => {
+    const { inbox, env } = livelyInbox();
+    const first = Promise.withResolvers<void>();
+    await inbox.accept(arrival("slow"));
+    const runs = work(inbox, async ({ attempt }) => {
+      if (attempt === 1) await first.promise;
+      return succeeded;
+    });
+    await expect.poll(() => runs.length, patiently).toBe(1);
+    expect(await runCommand(["deliveries", "replay", "slow"], { env })).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining("slow\tretrain\trunning\tafter the running attempt\n"),
+    });
+    expect(runs).toHaveLength(1);
+    first.resolve();
+    await expect.poll(() => runs.length, patiently).toBe(2);
+    await settled(inbox, ["slow"]);
+    expect(runs).toHaveLength(2);
+  });
+
+  test("replays the one of the endpoint that is named, where two have the same id", async () => {
+    const { env, inbox } = await filledInbox();
+    await inbox.accept(received("bad", { endpoint: "audit" }));
+    const { stdout } = await runCommand(["deliveries", "replay", "bad", "--endpoint", "retrain"], { env });
+    expect(stdout).toContain("bad\tretrain\tdead");
+    expect(await inbox.get({ id: "bad", endpoint: "retrain" })).toMatchObject({ status: "queued" });
+  });
+
+  test("fails, and says why, when the inbox cannot be written", async () => {
+    const { env, file } = await filledInbox();
+    const database = new DatabaseSync(file);
+    database.exec("CREATE TRIGGER broken BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'broken'); END");
+    database.close();
+    const { exitCode, stdout, stderr } = await runCommand(
+      ["deliveries", "replay", "bad", "--endpoint", "retrain", "--format", "quiet"],
+      { env },
+    );
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(/^error: The inbox could not be written \(broken\)\. Try again\.\n$/);
+  });
+});
+
+describe("hub-webhooks deliveries replay --dead", () => {
+  test.each([
+    [undefined, "endpoint\treplayed\nretrain\t1\n"],
+    ["json", `${JSON.stringify({ endpoint: "retrain", replayed: 1 }, null, 2)}\n`],
+    ["quiet", "1\n"],
+  ])("replays what is dead of an endpoint, and that alone: %s", async (format, stdout) => {
+    const { env, inbox } = await filledInbox();
+    const argv = [
+      "deliveries",
+      "replay",
+      "--dead",
+      "--endpoint",
+      "retrain",
+      "-y",
+      ...(format ? ["--format", format] : []),
+    ];
+    expect(await runCommand(argv, { env })).toEqual({ exitCode: 0, stdout, stderr: "" });
+    expect(await inbox.counts()).toMatchObject({ retrain: { queued: 1, succeeded: 1, dead: 0 } });
+  });
+
+  test("of an endpoint that the inbox does not know replays nothing, and names those that it knows", async () => {
+    const { env } = await filledInbox();
+    const argv = ["deliveries", "replay", "--dead", "--endpoint", "retrian", "-y", "--format", "quiet"];
+    const { exitCode, stdout, stderr } = await runCommand(argv, { env });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "0\n" });
+    expect(stderr).toContain("Endpoints with deliveries: notify, retrain.");
+  });
+
+  test.each([
+    ["no terminal", { input: "y\n", isTerminal: true }],
+    ["nobody who would see the question", { input: Object.assign(new PassThrough(), { isTTY: true }) }],
+  ])("asks for --yes where there is %s, and replays nothing", async (_name, shell) => {
+    const { env, inbox } = await filledInbox();
+    const argv = ["deliveries", "replay", "--dead", "--endpoint", "retrain"];
+    const { exitCode, stdout, stderr } = await runCommand(argv, { env, ...shell });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toMatch(/^error: .*--yes to confirm\.\n$/);
+    expect(await inbox.counts()).toMatchObject({ retrain: { dead: 1 } });
+  });
+});
+
+describe.runIf(canMakeTerminal)("hub-webhooks deliveries replay --dead on a terminal", () => {
+  const nobody = { url: "http://127.0.0.1:1" };
+
+  test("asks, with the number of them, and replays after yes", async () => {
+    const { url, inbox } = await filledInbox();
+    const command = startOnTerminal(`deliveries replay --dead --endpoint retrain --inbox ${url}`, nobody);
+    await command.says('Replay the dead delivery of endpoint "retrain"?');
+    expect(await inbox.counts()).toMatchObject({ retrain: { dead: 1 } });
+    command.stdin.write("y");
+    expect(await command.ended).toMatchObject({ exitCode: 0 });
+    expect(await inbox.counts()).toMatchObject({ retrain: { dead: 0, queued: 1 } });
+  });
+
+  test.each([
+    ["no", "n"],
+    ["the answer that stands there", "\r"],
+    ["Ctrl+C", "\u0003"],
+  ])("replays nothing after %s", async (_name, key) => {
+    const { url, inbox } = await filledInbox();
+    const command = startOnTerminal(`deliveries replay --dead --endpoint retrain --inbox ${url}`, nobody);
+    await command.says("Replay the dead delivery");
+    command.stdin.write(key);
+    expect(await command.ended).toMatchObject({ exitCode: 1 });
+    expect(command.stdout).toContain("Nothing was changed.");
+    expect(await inbox.counts()).toMatchObject({ retrain: { dead: 1 } });
+  });
+
+  test("asks nothing where nothing is dead", async () => {
+    const { url } = await filledInbox();
+    const command = startOnTerminal(`deliveries replay --dead --endpoint notify --inbox ${url}`, nobody);
+    expect(await command.ended).toMatchObject({ exitCode: 0 });
+    expect(command.stdout).not.toContain("Replay the");
+  });
+});

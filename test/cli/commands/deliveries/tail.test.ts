@@ -1,0 +1,170 @@
+import { PassThrough, Readable, Writable } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { run } from "../../../../src/cli/main.ts";
+import { arrival, failed, succeeded, work } from "../../../inbox/sqlite/inbox.ts";
+import { startCommand } from "../../command-process.ts";
+import { type RunOptions, runCommand } from "../../run-command.ts";
+import { filledInbox, hour, livelyInbox, patiently, settled } from "./filled-inbox.ts";
+
+/** Runs `tail` in this process until it is stopped; `says` waits for what it writes. */
+function tail(argv: readonly string[], options: RunOptions) {
+  const stop = Promise.withResolvers<void>();
+  let output = "";
+  const ended = runCommand(["deliveries", "tail", "--interval", "5ms", ...argv], {
+    ...options,
+    stopped: stop.promise,
+    onOutput: (text) => {
+      output = text;
+    },
+  });
+  return {
+    says: (text: string | RegExp) => expect.poll(() => output, patiently).toMatch(text),
+    stop: () => {
+      stop.resolve();
+      return ended;
+    },
+  };
+}
+
+describe("hub-webhooks deliveries tail", () => {
+  test("begins with the last ten, and ends with 0 when it is stopped", async () => {
+    const { inbox, env } = livelyInbox();
+    for (let number = 1; number <= 12; number += 1) await inbox.accept(arrival(String(number)));
+    const { exitCode, stdout, stderr } = await runCommand(["deliveries", "tail", "--format", "quiet"], { env });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toBe("3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n");
+  });
+
+  test.each([
+    [["--last", "1"], "new\n"],
+    [["--last", "0"], ""],
+    [["--endpoint", "retrain"], "good\nbad\n"],
+    [["--status", "dead"], "bad\n"],
+  ])("begins with what %j says", async (options, stdout) => {
+    const { env } = await filledInbox();
+    const argv = ["deliveries", "tail", "--format", "quiet", ...options];
+    expect(await runCommand(argv, { env })).toEqual({ exitCode: 0, stdout, stderr: "" });
+  });
+
+  test("writes a line when a delivery arrives, and one for each status", async () => {
+    const { inbox, env } = livelyInbox();
+    const command = tail([], { env });
+    await inbox.accept(arrival("one"));
+    await command.says(/^one\tretrain\tqueued\t\t\t\S+\t\t0\tdue \S+$/m);
+    const running = Promise.withResolvers<void>();
+    work(inbox, async () => {
+      await running.promise;
+      return failed({ retryable: false });
+    });
+    await command.says(/^one\tretrain\trunning\t\t\t\S+\t\t0\t$/m);
+    running.resolve();
+    await command.says(/^one\tretrain\tdead\t\t\t\S+\t\d+ ms\t1\tIt failed\.$/m);
+    const { exitCode, stdout, stderr } = await command.stop();
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout.trimEnd().split("\n")).toHaveLength(4);
+    expect(stdout).toMatch(/^id\tendpoint\tstatus\tevent\trepo\treceivedAt\tduration\tattempts\tnote\n/);
+  });
+
+  test("writes only what reaches the status that is named", async () => {
+    const { inbox, env } = livelyInbox();
+    const command = tail(["--status", "succeeded", "--format", "quiet"], { env });
+    await inbox.accept(arrival("waits", { endpoint: "notify" }));
+    await inbox.accept(arrival("done"));
+    work(inbox, () => succeeded);
+    await command.says("done\n");
+    expect(await command.stop()).toMatchObject({ stdout: "done\n" });
+  });
+
+  test("writes an object a line as JSON, without the body", async () => {
+    const { env } = await filledInbox();
+    const { stdout } = await runCommand(["deliveries", "tail", "--format", "json"], { env });
+    const objects = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(objects).toMatchObject([{ id: "good" }, { id: "bad", status: "dead", attempts: [{}, {}] }, { id: "new" }]);
+    expect(objects[2]).toEqual({
+      id: "new",
+      endpoint: "notify",
+      status: "queued",
+      receivedAt: hour,
+      dueAt: hour,
+      attempts: [],
+    });
+  });
+
+  test("writes columns on a terminal", async () => {
+    const { env } = await filledInbox();
+    const { stdout } = await runCommand(["deliveries", "tail"], { env, isTerminal: true });
+    expect(stdout.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
+      [
+        ...["ID", "ENDPOINT", "STATUS", "EVENT", "REPOSITORY"],
+        ...["RECEIVED", "DURATION", "ATTEMPTS", "LAST ERROR OR NEXT ATTEMPT"],
+      ],
+      ["good", "retrain", "succeeded", "-", "-", hour, expect.stringMatching(/^\d+ ms$/), "1", "-"],
+      ["bad", "retrain", "dead", "-", "-", hour, expect.stringMatching(/^\d+ ms$/), "2", "The trainer is gone."],
+      ["new", "notify", "queued", "-", "-", hour, "-", "0", `due ${hour}`],
+      [""],
+    ]);
+  });
+
+  test.each(["table", "json", "quiet"])("lets no text of a delivery rewrite the terminal: %s", async (format) => {
+    const { env, inbox } = await filledInbox({ reason: "\u001b[2Jred\u009b\nline" });
+    await inbox.accept(arrival("\u001b]0;owned\u0007id\u202e", { endpoint: "notify" }));
+    const { stdout } = await runCommand(["deliveries", "tail", "--format", format], { env, isTerminal: true });
+    expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+    expect(stdout).not.toContain("\nline");
+  });
+});
+
+describe("The process of hub-webhooks deliveries tail", () => {
+  test.each(["SIGINT", "SIGTERM"] as const)("ends with 0 at %s", async (signal) => {
+    const { env } = await filledInbox();
+    const command = startCommand(["deliveries", "tail", "--interval", "1h", "--format", "quiet"], env);
+    await command.says("new\n");
+    command.signal(signal);
+    expect(await command.ended).toEqual({ exitCode: 0, signal: null, stdout: "good\nbad\nnew\n", stderr: "" });
+  });
+
+  test("ends quietly at the next line when nobody reads any more", async () => {
+    const { inbox, env } = livelyInbox();
+    await inbox.accept(arrival("first"));
+    const command = startCommand(["deliveries", "tail", "--interval", "5ms", "--format", "quiet"], env);
+    await command.says("first\n");
+    command.closeStdout();
+    await inbox.accept(arrival("second"));
+    expect(await command.ended).toMatchObject({ exitCode: 0, signal: null, stderr: "" });
+  });
+
+  test("sees what a server does beside", async () => {
+    const { inbox, env } = livelyInbox();
+    const command = startCommand(["deliveries", "tail", "--interval", "5ms", "--format", "json"], env);
+    await inbox.accept(arrival("beside"));
+    await command.says('"status":"queued"');
+    work(inbox, () => succeeded);
+    await settled(inbox, ["beside"]);
+    await command.says('"status":"succeeded"');
+    command.signal("SIGTERM");
+    expect(await command.ended).toMatchObject({ exitCode: 0, stderr: "" });
+  });
+
+  test("is stopped while nobody reads what it writes, and leaves no listener behind", async () => {
+    const { inbox, env } = livelyInbox();
+    const stop = Promise.withResolvers<void>();
+    // The first chunk is never taken.
+    const stdout = new Writable({ highWaterMark: 1, write() {} });
+    const ended = run(["deliveries", "tail", "--interval", "1ms"], {
+      stdin: Readable.from([]),
+      stdout,
+      stderr: new PassThrough(),
+      env,
+      untilStopped: () => stop.promise,
+      stop() {},
+    });
+    await inbox.accept(arrival("one"));
+    await expect.poll(() => stdout.listenerCount("drain"), patiently).toBe(1);
+    stop.resolve();
+    expect(await ended).toBe(0);
+    expect([stdout.listenerCount("drain"), stdout.listenerCount("error")]).toEqual([0, 0]);
+  });
+});

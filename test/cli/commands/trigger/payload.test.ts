@@ -1,0 +1,181 @@
+import { readdirSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { parsePayload } from "../../../../src/index.ts";
+import { repoTypes } from "../../../../src/payload/schema.ts";
+import { openTarget } from "../../../local-hub/support/target.ts";
+import { openHeard } from "../../../local-hub/support/watched-target.ts";
+import { knownEvents } from "../../../support/known-events.ts";
+import { payloadOf, runTrigger } from "./trigger-run.ts";
+
+const fixtures = fileURLToPath(new URL("../../../fixtures/", import.meta.url));
+const recordings = readdirSync(fixtures).filter((name) => name.endsWith(".json"));
+
+/** A file that is there while the test runs. */
+async function temporaryFile(value: unknown): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-cli-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const path = join(folder, "payload.json");
+  await writeFile(path, typeof value === "string" ? value : JSON.stringify(value));
+  return path;
+}
+
+describe("A payload of trigger", () => {
+  test.each(knownEvents)("is one that receivers take, of every type: %s %s", async (scope, action) => {
+    for (const type of repoTypes) {
+      const moved = action === "move" ? ["--set", "movedTo.name=me/new"] : [];
+      const url = ["--url", "http://127.0.0.1:1/", "--dry-run", "--format", "json"];
+      const argv = [`${type}:me/thing`, "--scope", scope, "--action", action, ...moved, ...url];
+      const { exitCode, stdout, stderr } = await runTrigger(argv);
+      expect(exitCode, stderr).toBe(0);
+      const payload = parsePayload(JSON.parse(stdout).payload);
+      expect(payload).toMatchObject({ event: { scope, action }, repo: { type, name: "me/thing" } });
+      if (action === "move") expect(payload.movedTo).toEqual({ name: "me/new", owner: payload.repo.owner });
+      expect("updatedFiles" in payload).toBe(scope === "repo.content" && type === "bucket");
+      const isDoubtful = type === "bucket" && scope.startsWith("discussion");
+      expect(stderr.includes("warning: ")).toBe(isDoubtful);
+    }
+  });
+
+  test.each([
+    [[], "repo.content", "update"],
+    [["--scope", "repo"], "repo", "update"],
+    [["--scope", "repo.config"], "repo.config", "update"],
+    [["--scope", "discussion"], "discussion", "create"],
+    [["--scope", "discussion.comment"], "discussion.comment", "create"],
+    [["--scope", "repo.config.dois"], "repo.config.dois", "update"],
+    [["--scope", "discussion.comment.reaction"], "discussion.comment.reaction", "update"],
+  ])("has an action that fits the scope: %j", async (argv, scope, action) => {
+    expect(await payloadOf(["dataset:me/data", ...argv])).toMatchObject({ event: { scope, action } });
+  });
+
+  test.each([
+    [["--scope", "repo.contnt"], 'scope "repo.contnt". Sending it anyway. Did you mean "repo.content"?'],
+    [["--action", "updat"], 'action "updat". Sending it anyway. Did you mean "update"?'],
+    [["--action", "create"], "With scope repo.content, the Hub is only known to send update, not create"],
+  ])("is sent with a warning where the Hub is not known to send such: %j", async (argv, told) => {
+    const target = await openTarget();
+    const { exitCode, stderr } = await runTrigger(["dataset:me/data", ...argv, "--url", target.url]);
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatch(/^warning: /);
+    expect(stderr).toContain(told);
+    expect(target.requests).toHaveLength(1);
+  });
+});
+
+describe("--set and --unset", () => {
+  test("edit the payload, in their order; values are JSON where they can be", async () => {
+    const payload = await payloadOf([
+      "dataset:me/data",
+      ...["--set", "repo.private=true", "repo.name=123", "note=", "text=a=b", 'quoted="5"', "list=[1]"],
+      ...["--unset", "repo.owner", "note"],
+      ...["--set", "updatedRefs.0.ref=refs/heads/dev", "note=again", "webhook.version=4", "nothing=null"],
+    ]);
+    expect(payload).toMatchObject({
+      repo: { private: true, name: 123 },
+      note: "again",
+      text: "a=b",
+      quoted: "5",
+      list: [1],
+      nothing: null,
+      updatedRefs: [{ ref: "refs/heads/dev", newSha: expect.any(String) }],
+      webhook: { id: expect.any(String), version: 4 },
+    });
+    expect(payload.repo).not.toHaveProperty("owner");
+    expect(await payloadOf(["dataset:me/data", "--set", "note="])).toMatchObject({ note: "" });
+  });
+
+  test("go through the local Hub as well, and change nothing there", async () => {
+    const { hub, target } = await openHeard();
+    await runTrigger(["dataset:me/data", "--set", "repo.private=true", "webhook.id=mine"], { hub });
+    await runTrigger(["dataset:me/data"], { hub });
+    expect(target.payloads.map(({ repo, webhook }) => [repo.private, webhook.id])).toEqual([
+      [true, "mine"],
+      [false, expect.stringMatching(/^[0-9a-f]{24}$/)],
+    ]);
+  });
+
+  test("move a repository where --set movedTo.name says", async () => {
+    const { hub, target } = await openHeard();
+    const move = ["dataset:me/data", "--scope", "repo", "--action", "move", "--set", "movedTo.name=me/new"];
+    await runTrigger(["dataset:me/data"], { hub });
+    expect(await runTrigger(move, { hub })).toMatchObject({ exitCode: 0 });
+    await runTrigger(["dataset:me/new"], { hub });
+    const [before, , after] = target.payloads;
+    expect(after?.repo.id).toBe(before?.repo.id);
+  });
+
+  test("change no prototype", async () => {
+    const payload = await payloadOf(["dataset:me/data", "--set", "__proto__.polluted=1", "repo.__proto__.polluted=1"]);
+    expect(JSON.stringify(payload)).not.toContain("polluted");
+    expect(Object.getOwnPropertyNames(Object.prototype)).not.toContain("polluted");
+  });
+});
+
+describe("--file", () => {
+  test.each(recordings)("sends a recorded payload as it was: %s", async (name) => {
+    const target = await openTarget();
+    const file = join(fixtures, name);
+    const { exitCode, stderr } = await runTrigger(["--file", file, "--url", target.url]);
+    expect(exitCode, stderr).toBe(0);
+    const { default: recorded } = await import(file, { with: { type: "json" } });
+    expect(JSON.parse(target.requests[0]?.body ?? "")).toEqual(recorded);
+  });
+
+  test("sends a recorded payload through the local Hub, as of the webhook that fires", async () => {
+    const { hub, target, webhookId } = await openHeard();
+    const recorded = {
+      ...(await payloadOf(["dataset:me/data", "--scope", "discussion.comment", "--set", "comment.hidden=true"])),
+      webhook: { id: "another", version: 3, note: "kept" },
+      extra: { "a.b": 1 },
+      edits: "kept",
+    };
+    Reflect.deleteProperty(recorded.comment ?? {}, "content");
+    expect(await runTrigger(["--file", await temporaryFile(recorded)], { hub })).toMatchObject({ exitCode: 0 });
+    const sent = JSON.parse(target.requests[0]?.body ?? "");
+    expect(sent).toEqual({ ...recorded, webhook: { id: webhookId, version: 3, note: "kept" } });
+  });
+
+  test("lays fields over the payload, under what --set says", async () => {
+    const file = await temporaryFile({ repo: { private: true, likes: 5 }, note: "file", more: "file" });
+    const payload = await payloadOf(["dataset:me/data", "--file", file, "--set", "more=set"]);
+    expect(payload).toMatchObject({
+      repo: { type: "dataset", name: "me/data", private: true, likes: 5, id: expect.any(String) },
+      event: { scope: "repo.content", action: "update" },
+      note: "file",
+      more: "set",
+    });
+  });
+
+  test("gives way to the repository, scope and action that are named", async () => {
+    const file = join(fixtures, "content-update-model.json");
+    const payload = await payloadOf(["dataset:you/other", "--file", file, "--scope", "discussion"]);
+    expect(payload).toMatchObject({
+      event: { scope: "discussion", action: "create" },
+      repo: { type: "dataset", name: "you/other", url: { web: "https://huggingface.co/datasets/you/other" } },
+      discussion: { num: 1 },
+    });
+  });
+
+  test("is read from standard input for -", async () => {
+    const input = '\uFEFF{"note": "clé"}';
+    expect(await payloadOf(["dataset:me/data", "--file", "-"], { input })).toMatchObject({ note: "clé" });
+  });
+
+  test.each([
+    ["is not valid JSON", '{"note": horse}', "is not valid JSON"],
+    ["is no object", '["horse"]', "does not contain a JSON object"],
+    ["has a field of the wrong kind", '{"discussion": {"num": "horse"}}', "discussion.num"],
+    ["is too long", JSON.stringify({ note: "x".repeat(4_200_000) }), "larger than 4 MiB"],
+  ])("is refused where it %s, and not quoted", async (_name, text, told) => {
+    const file = await temporaryFile(text);
+    const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--file", file]);
+    expect(stderr).toContain(told);
+    expect(stderr).toMatch(/^error: .*\n$/);
+    expect(stderr).not.toContain("horse");
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+  });
+});

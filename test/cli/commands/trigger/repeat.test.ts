@@ -1,0 +1,219 @@
+import { PassThrough } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { Progress, Tally } from "../../../../src/cli/commands/trigger/results.ts";
+import { openLocalHub } from "../../../local-hub/support/hub.ts";
+import { openTarget, silence, type TargetAnswer } from "../../../local-hub/support/target.ts";
+import { startCommand } from "../../command-process.ts";
+import { canMakeTerminal, startOnTerminal } from "../../terminal.ts";
+import { runTrigger } from "./trigger-run.ts";
+
+describe("hub-webhooks trigger --repeat", () => {
+  test("lists up to ten deliveries, and sums them up", async () => {
+    const target = await openTarget();
+    const { exitCode, stdout, stderr } = await runTrigger(["model:me/net", "--url", target.url, "--repeat", "10"]);
+    expect(exitCode).toBe(0);
+    expect(stdout.trimEnd().split("\n")).toHaveLength(11);
+    expect(stderr).toMatch(
+      /^10 deliveries: 10 succeeded, 0 failed\. By status: 200: 10\. Duration: p50 \d+ ms, p95 \d+ ms, max \d+ ms\. [\d.]+ per second\.\n$/,
+    );
+    expect(new Set(target.ids).size).toBe(10);
+  });
+
+  test("lists of more only those that failed, the first ten", async () => {
+    const answers = Array.from({ length: 15 }, (_, index) => (index < 3 ? 200 : 503));
+    const target = await openTarget(...answers);
+    const argv = ["model:me/net", "--url", target.url, "--repeat", "15"];
+    const { exitCode, stdout, stderr } = await runTrigger(argv);
+    expect(exitCode).toBe(1);
+    expect(stdout.match(/\t503\t/g)).toHaveLength(10);
+    expect(stdout).not.toContain("\t200\t");
+    expect(stderr).toContain("15 deliveries: 3 succeeded, 12 failed. By status: 200: 3, 503: 12.");
+  });
+
+  test("tells programs all of them", async () => {
+    const target = await openTarget();
+    const argv = ["model:me/net", "--url", target.url, "--repeat", "25", "--concurrency", "5"];
+    const json = JSON.parse((await runTrigger([...argv, "--format", "json"])).stdout);
+    expect(json.deliveries).toHaveLength(25);
+    const quiet = await runTrigger([...argv, "--format", "quiet"]);
+    expect(quiet.stdout.trimEnd().split("\n").sort()).toEqual(target.ids.slice(25).sort());
+    expect(quiet.stderr).toBe("");
+  });
+
+  test("has as many under way at once as --concurrency says, and no more", async () => {
+    const waiting: (() => void)[] = [];
+    let most = 0;
+    const target = await openTarget((_request, response) => {
+      waiting.push(() => response.end());
+      most = Math.max(most, waiting.length);
+      if (waiting.length === 3) for (const answer of waiting.splice(0)) answer();
+    });
+    const argv = ["model:me/net", "--url", target.url, "--repeat", "9", "--concurrency", "3"];
+    expect(await runTrigger(argv)).toMatchObject({ exitCode: 0 });
+    expect([most, target.requests.length]).toEqual([3, 9]);
+  });
+
+  test("ends when nothing fires any more, and says so", async () => {
+    const hub = await openLocalHub({ triggersPerDay: 4 });
+    const target = await openTarget();
+    await hub.create({ url: target.url });
+    const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--repeat", "20"], { hub });
+    expect(exitCode).toBe(1);
+    expect(stdout.match(/\t200\t/g)).toHaveLength(4);
+    expect(stderr).toContain("Stopped after 4 of 20.");
+    expect(stderr).toContain("has reached its daily limit of triggers");
+    expect(target.requests).toHaveLength(4);
+    expect(hub.log.lines.filter(({ msg }) => msg.startsWith("not fired"))).toHaveLength(1);
+  });
+
+  test("ends when the Hub goes away, and tells what was done until then", async () => {
+    const hub = await openLocalHub();
+    let arrived = 0;
+    const target = await openTarget((_request, response) => {
+      arrived += 1;
+      response.end();
+      if (arrived === 3) hub.hub.close();
+    });
+    await hub.create({ url: target.url });
+    const { exitCode, stderr } = await runTrigger(["dataset:me/data", "--repeat", "1000"], { hub });
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^[23] deliveries: /);
+    expect(stderr).toMatch(/^Stopped after [23] of 1000\.$/m);
+    expect(stderr).toMatch(/^error: (The local Hub at \S+ stopped|No local Hub is running)/m);
+  });
+
+  test("asks a Hub that refuses the event no more, however often it was to happen", async () => {
+    const greet: TargetAnswer = (_request, response) => void response.end("[]");
+    const refuse: TargetAnswer = (_request, response) => {
+      response.writeHead(400).end(JSON.stringify({ error: "There is no such repository." }));
+    };
+    const hub = await openTarget(greet, refuse);
+    const { origin } = new URL(hub.url);
+    const repeat = ["--repeat", "100", "--concurrency", "2"];
+    const { exitCode, stderr } = await runTrigger(["dataset:me/data", "--endpoint", origin, ...repeat]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("There is no such repository.");
+    // The first answer ends it: by then, two have been asked at most.
+    expect(hub.requests.filter(({ line }) => line.startsWith("POST")).length).toBeLessThanOrEqual(2);
+  });
+});
+
+describe("Ctrl+C", () => {
+  test("stops a process of trigger: the summary so far, and exit code 1", async () => {
+    const target = await openTarget(200, 200, silence);
+    const argv = ["trigger", "model:me/net", "--url", target.url, "--repeat", "50"];
+    const command = startCommand(argv);
+    await target.hasReceived(3);
+    command.signal("SIGINT");
+    const { exitCode, signal, stdout, stderr } = await command.ended;
+    expect({ exitCode, signal }).toEqual({ exitCode: 1, signal: null });
+    expect(stdout.match(/\t200\t/g)).toHaveLength(2);
+    expect(stderr).toMatch(/^2 deliveries: 2 succeeded, 0 failed\..*\nStopped after 2 of 50\.\n$/);
+  });
+
+  test("stops one delivery that is not answered, through the local Hub", async () => {
+    const hub = await openLocalHub();
+    const target = await openTarget(silence);
+    await hub.create({ url: target.url });
+    const command = startCommand(["trigger", "dataset:me/data"], { HF_ENDPOINT: hub.url });
+    await target.hasReceived(1);
+    command.signal("SIGINT");
+    expect(await command.ended).toEqual({
+      exitCode: 1,
+      signal: null,
+      stdout: "",
+      stderr: "Stopped after 0 of 1.\n",
+    });
+  });
+});
+
+describe("On a terminal", () => {
+  test.runIf(canMakeTerminal)("a bar shows how far it is, and goes before the table comes", async () => {
+    const hub = await openLocalHub();
+    const target = await openTarget();
+    await hub.create({ url: target.url });
+    const { exitCode, stdout } = await startOnTerminal("trigger dataset:me/data --repeat 5", hub).ended;
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/\r\[=+ *\] \d of 5/);
+    expect(stdout).toMatch(/\r\u001b\[KURL +STATUS +DURATION \(MS\)/);
+    expect(stdout).toContain("\u001b[32m200");
+    expect(stdout).toContain("5 deliveries: 5 succeeded");
+  });
+
+  test.runIf(canMakeTerminal)("Ctrl+C takes the bar away, and the summary comes", async () => {
+    const hub = await openLocalHub();
+    const target = await openTarget(200, 200, silence);
+    await hub.create({ url: target.url });
+    const command = startOnTerminal("trigger dataset:me/data --repeat 50", hub);
+    await target.hasReceived(3);
+    command.stdin.write("\u0003");
+    const { exitCode, stdout } = await command.ended;
+    expect(exitCode).not.toBe(0);
+    expect(stdout).toMatch(/\r\u001b\[KURL +STATUS.*2 deliveries: 2 succeeded.*Stopped after 2 of 50\./s);
+  });
+
+  test("nothing is drawn where there is none", async () => {
+    const target = await openTarget();
+    const { stderr } = await runTrigger(["model:me/net", "--url", target.url, "--repeat", "3"]);
+    expect(stderr).not.toMatch(/[\r\u001b[]/);
+  });
+});
+
+describe("The bar", () => {
+  function bar({ isTTY = true } = {}) {
+    const stream = Object.assign(new PassThrough({ encoding: "utf8" }), { isTTY });
+    const clock = { now: 0 };
+    const progress = new Progress({ stream, total: 4, now: () => clock.now });
+    return { progress, clock, read: () => stream.read() };
+  }
+
+  test("is drawn ten times a second at most, and at the end", () => {
+    const { progress, clock, read } = bar();
+    progress.show({ done: 1, failed: 0 });
+    progress.show({ done: 2, failed: 0 });
+    expect(read()).toBe(`\r[${"=".repeat(8)}${" ".repeat(22)}] 1 of 4\u001b[K`);
+    clock.now = 100;
+    progress.show({ done: 3, failed: 2 });
+    expect(read()).toContain("3 of 4, 2 failed");
+    progress.show({ done: 4, failed: 2 });
+    expect(read()).toContain("4 of 4");
+    progress.clear();
+    expect(read()).toBe("\r\u001b[K");
+  });
+
+  test("is not drawn elsewhere", () => {
+    const { progress, read } = bar({ isTTY: false });
+    progress.show({ done: 4, failed: 0 });
+    progress.clear();
+    expect(read()).toBeNull();
+  });
+});
+
+describe("The summary", () => {
+  test("counts by status, and tells the times that half and 95 of a hundred stay below", () => {
+    const tally = new Tally({ keepAll: false });
+    for (let number = 1; number <= 100; number += 1) {
+      const status = number <= 90 ? 200 : number <= 95 ? 500 : null;
+      tally.add({
+        url: "",
+        deliveryId: String(number),
+        attempts: 1,
+        status,
+        durationMs: number,
+        answer: "",
+        error: null,
+      });
+    }
+    expect(tally.summary({ elapsedMs: 4_000 })).toEqual({
+      deliveries: 100,
+      succeeded: 90,
+      failed: 10,
+      byStatus: { "200": 90, "500": 5, none: 5 },
+      durationMs: { p50: 50, p95: 95, max: 100 },
+      perSecond: 25,
+    });
+    expect(tally.listed.map(({ deliveryId }) => deliveryId)).toEqual(
+      Array.from({ length: 10 }, (_, index) => String(91 + index)),
+    );
+  });
+});

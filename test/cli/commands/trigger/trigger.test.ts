@@ -1,0 +1,388 @@
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import { createServer as createTcpServer } from "node:net";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { data, openLocalHub, secret } from "../../../local-hub/support/hub.ts";
+import { openReceiver } from "../../../local-hub/support/receiver.ts";
+import { openTarget } from "../../../local-hub/support/target.ts";
+import { runTrigger } from "./trigger-run.ts";
+
+const toData = ["dataset:me/data"];
+
+/** A server that is no local Hub, on a port of this machine. */
+async function startStranger(answer: RequestListener): Promise<{ url: string }> {
+  const server = createServer(answer).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  return { url: `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}` };
+}
+
+describe("hub-webhooks trigger", () => {
+  test("fires every webhook that watches, and tells status, time and answer of each", async () => {
+    const hub = await openLocalHub();
+    const receiver = await openReceiver((server) => {
+      server.webhook("retrain", ({ repo, event }) => ({ of: repo.name, did: `${event.scope} ${event.action}` }));
+    });
+    const url = receiver.urlOf("retrain");
+    await hub.create({ url, secret });
+    await hub.create({ url, secret, watched: [{ type: "user", name: "me" }] });
+    await hub.create({ url, secret, watched: [{ type: "model", name: "me/net" }] });
+    const { exitCode, stdout, stderr } = await runTrigger(toData, { hub });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    const [heading, ...rows] = stdout.trimEnd().split("\n");
+    expect(heading).toBe("url\tstatus\tdurationMs\tattempts\tdeliveryId\tanswer");
+    expect(rows).toHaveLength(2);
+    for (const row of rows) {
+      expect(row.split("\t")).toEqual([
+        url,
+        "200",
+        expect.stringMatching(/^\d+$/),
+        "1",
+        expect.stringMatching(/^[0-9a-f]{24}$/),
+        '{"of":"me/data","did":"repo.content update"}',
+      ]);
+    }
+  });
+
+  test("fails when one of them fails, and shows what was answered after the last attempt", async () => {
+    const hub = await openLocalHub();
+    const [good, bad] = [
+      await openTarget(200),
+      await openTarget((_request, response) => response.writeHead(500).end("boom")),
+    ];
+    await hub.create({ url: good.url });
+    await hub.create({ url: bad.url });
+    await hub.create({ url: "http://127.0.0.1:1/" });
+    const { exitCode, stdout } = await runTrigger(toData, { hub });
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(new RegExp(`^${good.url}\t200\t\\d+\t1\t`, "m"));
+    expect(stdout).toMatch(new RegExp(`^${bad.url}\t500\t\\d+\t3\t\\w+\tboom$`, "m"));
+    expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:1\/\t\t\d+\t3\t\w+\tconnect ECONNREFUSED/m);
+  });
+
+  test("writes deliveries and a summary as JSON, and ids alone where quiet is asked for", async () => {
+    const hub = await openLocalHub();
+    const target = await openTarget();
+    const { id } = await hub.create({ url: target.url });
+    const json = await runTrigger([...toData, "--format", "json"], { hub });
+    expect(JSON.parse(json.stdout)).toEqual({
+      deliveries: [
+        {
+          url: target.url,
+          webhookId: id,
+          deliveryId: target.ids[0],
+          logId: expect.any(String),
+          attempts: 1,
+          status: 200,
+          durationMs: expect.any(Number),
+          answer: "",
+          error: null,
+        },
+      ],
+      notified: [],
+      summary: {
+        deliveries: 1,
+        succeeded: 1,
+        failed: 0,
+        byStatus: { "200": 1 },
+        durationMs: { p50: expect.any(Number), p95: expect.any(Number), max: expect.any(Number) },
+        perSecond: expect.any(Number),
+      },
+    });
+    const quiet = await runTrigger([...toData, "--format", "quiet"], { hub });
+    expect(quiet).toEqual({ exitCode: 0, stdout: `${target.ids[1]}\n`, stderr: "" });
+  });
+
+  test("shows no secret, and lets no answer rewrite the terminal", async () => {
+    const hub = await openLocalHub();
+    const target = await openTarget((request, response) => {
+      response.end(`\u001b[2J${request.headers["x-webhook-secret"]} ${request.url}\u009b\nnext\u202e`);
+    });
+    await hub.create({ url: `${target.url}?secret=${secret}`, secret });
+    for (const format of ["table", "json", "quiet"]) {
+      const { stdout, stderr } = await runTrigger([...toData, "--format", format], { hub, isTerminal: true });
+      expect(stdout + stderr).not.toContain(secret);
+      expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001a\u001c-\u001f\u007f-\u009f\u202e]|\u001b\[2J|\nnext/);
+    }
+  });
+
+  test("needs no token", async () => {
+    const hub = await openLocalHub();
+    const target = await openTarget();
+    await hub.create({ url: target.url });
+    expect(await runTrigger([...toData, "--endpoint", `${hub.url}/`])).toMatchObject({ exitCode: 0 });
+    expect(await runTrigger(toData, { env: { HF_ENDPOINT: hub.url } })).toMatchObject({ exitCode: 0 });
+    expect(target.requests).toHaveLength(2);
+  });
+
+  test("says what to do about a secret that the receiver does not take", async () => {
+    const hub = await openLocalHub();
+    const receiver = await openReceiver((server) => void server.webhook("hook", () => "done"));
+    const { id } = await hub.create({ url: receiver.urlOf("hook") });
+    const { exitCode, stderr } = await runTrigger(toData, { hub });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`npx hub-webhooks update ${id} --secret-stdin --endpoint ${hub.url} --token hf_local`);
+  });
+});
+
+describe("A repository that nothing watches", () => {
+  test("fails, and says what is watched and the command that would fire", async () => {
+    const hub = await openLocalHub();
+    const target = await openTarget();
+    await hub.create({ url: target.url, watched: [{ type: "org", name: "acme" }], domains: ["discussion"] });
+    const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/dta"], { hub });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(/^error: No enabled webhook at .* watches dataset:me\/dta, scope repo\.content\.\n/);
+    const [, command = ""] = /npx hub-webhooks trigger (.*)$/m.exec(stderr) ?? [];
+    expect(command).toContain("dataset:acme/data --scope discussion");
+    expect(await runTrigger(command.split(" "))).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(target.requests).toHaveLength(1);
+  });
+
+  test("names a few of many", async () => {
+    const hub = await openLocalHub();
+    for (let number = 1; number <= 7; number += 1) {
+      await hub.create({ url: "http://127.0.0.1:1/", watched: [{ type: "model", name: `me/${number}` }] });
+    }
+    const { stderr } = await runTrigger(toData, { hub });
+    expect(stderr.match(/ watches model:/g)).toHaveLength(5);
+    expect(stderr).toContain("and 2 more");
+  });
+
+  test("on a Hub without webhooks says how to create one", async () => {
+    const hub = await openLocalHub();
+    const { exitCode, stderr } = await runTrigger(toData, { hub });
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^error: .* has no webhooks yet/);
+    expect(stderr).toMatch(/npx hub-webhooks create .* --watch dataset:me\/data --endpoint http/);
+  });
+
+  test("says who is notified of a discussion, which is an effect as well", async () => {
+    const hub = await openLocalHub();
+    const words = ["dataset:acme/reviews", "--scope", "discussion"];
+    const text = await runTrigger(words, { hub });
+    expect(text).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining("Notified on the local Hub: local-user."),
+    });
+    expect(text.stderr).not.toContain("error");
+    const json = await runTrigger([...words, "--format", "json", "--repeat", "3"], { hub });
+    expect(json.exitCode).toBe(0);
+    expect(JSON.parse(json.stdout)).toMatchObject({ deliveries: [], notified: ["local-user"] });
+    const { body } = await hub.ask("GET /api/notifications?repoName=acme/reviews&readStatus=unread");
+    expect(body).toMatchObject({ count: { view: expect.any(Number) } });
+  });
+
+  test("says as JSON that there are no deliveries", async () => {
+    const hub = await openLocalHub();
+    const { exitCode, stdout } = await runTrigger([...toData, "--format", "json"], { hub });
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ deliveries: [], summary: { deliveries: 0, durationMs: { p50: null } } });
+  });
+});
+
+describe("A webhook that watches and does not fire", () => {
+  test("is told, with the command that brings it back, by a token of its owner", async () => {
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: "http://127.0.0.1:1/" }, { token: "hf_other" });
+    await hub.ask(`POST /api/settings/webhooks/${id}/disable`, { token: "hf_other" });
+    const { exitCode, stderr } = await runTrigger(toData, { hub });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(
+      `is disabled. To enable it, run: npx hub-webhooks enable ${id} --endpoint ${hub.url} --token hf_other`,
+    );
+  });
+
+  test.each([
+    ["suspended", { attempts: 1, suspendAfter: 1 }, "is suspended because its deliveries failed"],
+    ["used up", { attempts: 1, triggersPerDay: 1 }, "has reached its daily limit of triggers"],
+  ])("is told: %s", async (_name, options, told) => {
+    const hub = await openLocalHub(options);
+    await hub.create({ url: "http://127.0.0.1:1/" });
+    await hub.happen();
+    const { exitCode, stderr } = await runTrigger(toData, { hub });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(told);
+  });
+
+  test("is told beside one that does, where it was stopped; not where it cares for something else", async () => {
+    const hub = await openLocalHub();
+    const target = await openTarget();
+    await hub.create({ url: target.url });
+    const { id } = await hub.create({ url: target.url });
+    await hub.setState(id, "disable");
+    const other = await hub.create({ url: target.url, domains: ["discussion"] });
+    const { exitCode, stderr } = await runTrigger(toData, { hub });
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain(id);
+    expect(stderr).not.toContain(other.id);
+  });
+
+  test("for want of the domain is told with the scope that it hears", async () => {
+    const hub = await openLocalHub();
+    await hub.create({ url: "http://127.0.0.1:1/", domains: ["discussion"] });
+    const { stderr } = await runTrigger(toData, { hub });
+    expect(stderr).toContain(`trigger dataset:me/data --scope discussion --endpoint ${hub.url}`);
+  });
+
+  test("for want of the right to read is told", async () => {
+    const hub = await openLocalHub();
+    await hub.create({ url: "http://127.0.0.1:1/" }, { token: "hf_other" });
+    const input = '{"repo": {"private": true}}';
+    const { stderr } = await runTrigger([...toData, "--file", "-"], { hub, input });
+    expect(stderr).toContain("other-user has no access to this private repository");
+  });
+});
+
+describe("The Hub that trigger speaks to", () => {
+  test.each([
+    [["--endpoint", "https://huggingface.co"], {}],
+    [[], { HF_ENDPOINT: "https://hub.example.com" }],
+    [["--endpoint", "http://10.0.0.1:5050"], {}],
+  ])("must be on this machine: exit code 2, and what to do instead: %j %j", async (argv, env) => {
+    const { exitCode, stdout, stderr } = await runTrigger([...toData, ...argv], { env });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toMatch(
+      /^error: Only a local Hub.* is not on this machine\. .*--url.*npx hub-webhooks replay"\.\n$/,
+    );
+  });
+
+  test("must listen: else exit code 1, and how to start one", async () => {
+    const free = createTcpServer().listen(0, "127.0.0.1");
+    await once(free, "listening");
+    const address = free.address();
+    const port = typeof address === "object" ? address?.port : undefined;
+    free.close();
+    await once(free, "close");
+    const { exitCode, stderr } = await runTrigger([...toData, "--endpoint", `http://localhost:${port}`]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(
+      /^error: No local Hub is running at .*"npx hub-webhooks dev server\.ts" or "npx hub-webhooks hub".*\n$/,
+    );
+  });
+
+  test.each<[name: string, answer: RequestListener]>([
+    ["404", (_request, response) => response.writeHead(404).end("<html>")],
+    ["a page", (_request, response) => response.end("<html>")],
+    ["other JSON", (_request, response) => response.end('{"webhooks":[]}')],
+    ["a redirect", (_request, response) => response.writeHead(302, { location: "/elsewhere" }).end()],
+    ["nothing", (request) => request.socket.destroy()],
+  ])("must be a local Hub: exit code 1 where something else answers with %s", async (_name, answer) => {
+    const stranger = await startStranger(answer);
+    const { exitCode, stderr } = await runTrigger(toData, { hub: stranger });
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^error: The server at http:\S+ is not a local Hub\. .*\n$/);
+  });
+
+  test.each([
+    ["greeting", [], () => {}],
+    [
+      "dry run",
+      ["--dry-run"],
+      (request, response) =>
+        void (request.method === "GET" && response.setHeader("content-type", "application/json").end("[]")),
+    ],
+  ] satisfies [string, string[], RequestListener][])(
+    "is waited for ten seconds, and no longer: %s",
+    async (_what, options, answer) => {
+      const stranger = await startStranger(answer);
+      const { timeout } = AbortSignal;
+      const deadlines: number[] = [];
+      vi.spyOn(AbortSignal, "timeout").mockImplementation((milliseconds) => {
+        deadlines.push(milliseconds);
+        return timeout(300);
+      });
+      onTestFinished(() => void vi.restoreAllMocks());
+      expect(await runTrigger([...toData, ...options], { hub: stranger })).toMatchObject({ exitCode: 1 });
+      expect(deadlines.at(-1)).toBe(10_000);
+    },
+  );
+
+  test("is not looked for where something else points to it", async () => {
+    const hub = await openLocalHub();
+    const stranger = await startStranger((request, response) => {
+      response.writeHead(307, { location: `${hub.url}${request.url}` }).end();
+    });
+    const { exitCode, stderr } = await runTrigger(toData, { hub: stranger });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("is not a local Hub");
+  });
+
+  test("may go away in the middle, and that is told", async () => {
+    const stranger = await startStranger((request, response) => {
+      if (request.method === "GET") response.end("[]");
+      else request.socket.destroy();
+    });
+    const { exitCode, stderr } = await runTrigger(toData, { hub: stranger });
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^error: The local Hub at \S+ stopped/m);
+  });
+});
+
+describe("A dry run", () => {
+  test("shows the payload and who would get it, and sends nothing", async () => {
+    const hub = await openLocalHub();
+    const target = await openTarget();
+    const { id } = await hub.create({ url: `${target.url}?secret=${secret}` });
+    const { exitCode, stdout, stderr } = await runTrigger([...toData, "--dry-run", "--set", "note=\u202eyes"], { hub });
+    expect(exitCode).toBe(0);
+    expect(stdout).not.toContain("\u202e");
+    expect(JSON.parse(stdout)).toMatchObject({ repo: data, webhook: { id }, note: "\u202eyes" });
+    expect(stdout).toContain('\n  "repo": {\n');
+    expect(stderr).toBe(`Would be sent to ${target.url}?secret=*** (webhook ${id}).\n`);
+    expect(target.requests).toEqual([]);
+    expect(await hub.entries(id)).toEqual([]);
+  });
+
+  test("fails where nobody would get it, and shows the payload all the same", async () => {
+    const hub = await openLocalHub();
+    const { exitCode, stdout, stderr } = await runTrigger([...toData, "--dry-run"], { hub });
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ repo: data });
+    expect(stderr).toContain("error: ");
+  });
+});
+
+describe("Wrong usage of trigger", () => {
+  test.each([
+    ["no repository", [], "Add it as type:name"],
+    ["no type", ["me/data"], "such as dataset:me/data"],
+    ["a mistyped type", ["datset:me/data"], 'Did you mean "dataset"?'],
+    ["a user", ["user:me"], "such as dataset:me/data"],
+    ["a name without owner", ["dataset:data"], "dataset:owner/name"],
+    ["no scope at all", [...toData, "--scope", "papers"], "Unknown scope"],
+    ["the end of a scope", [...toData, "--scope", "comment"], 'Did you mean "discussion.comment"?'],
+    ["a mistyped scope", [...toData, "--scope", "discusion"], 'Did you mean "discussion"?'],
+    ["a move to nowhere", [...toData, "--scope", "repo", "--action", "move"], "--set movedTo.name=owner/new-name"],
+    [
+      "a move to no repository",
+      [...toData, "--scope", "repo", "--action", "move", "--set", "movedTo.name=new"],
+      'movedTo.name: expected "owner/name"',
+    ],
+    ["a value without path", [...toData, "--set", "=1"], "Separate the keys of a path with dots"],
+    ["a path without value", [...toData, "--set", "repo.private"], "Use path=value"],
+    ["a repository behind --set", ["--set", "a=1", ...toData], "Put the repository before --set"],
+    ["a repository behind --unset", ["--unset", "a", ...toData], "Put the repository before --unset"],
+    ["a value for --unset", [...toData, "--unset", "a=1"], "Use only the path"],
+    ["a path that leads nowhere", [...toData, "--set", "repo.name.x=1"], 'at "repo.name" is a string'],
+    ["a file that is not there", [...toData, "--file", "/nonexistent.json"], "cannot be read (ENOENT)"],
+    ["a folder as file", [...toData, "--file", "/"], "cannot be read (EISDIR)"],
+    ["no repetition", [...toData, "--repeat", "0"], "Use a number from 1 to 10000."],
+    ["too many repetitions", [...toData, "--repeat", "10001"], "Use a number from 1 to 10000."],
+    ["too many at once", [...toData, "--concurrency", "101"], "Use a number from 1 to 100."],
+    ["a secret for the Hub", [...toData, "--secret", "x"], "A secret requires --url"],
+  ])("is %s: exit code 2, in a line or two, before anything happens", async (_name, argv, told) => {
+    const hub = await openLocalHub();
+    const target = await openTarget();
+    await hub.create({ url: target.url });
+    const { exitCode, stdout, stderr } = await runTrigger([...argv, "--endpoint", hub.url]);
+    expect(stderr).toContain(told);
+    expect(stderr).toMatch(/^error: .*\n(For help, run: npx hub-webhooks trigger --help\n)?$/);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(target.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,133 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { parsePayload } from "../../../../src/index.ts";
+import { secret } from "../../../local-hub/support/hub.ts";
+import { openReceiver } from "../../../local-hub/support/receiver.ts";
+import { openTarget } from "../../../local-hub/support/target.ts";
+import { runTrigger } from "./trigger-run.ts";
+
+describe("hub-webhooks trigger --url", () => {
+  test("posts with the Hub's own headers, each time under a new id, and needs no Hub", async () => {
+    const target = await openTarget();
+    const argv = ["dataset:me/data", "--url", target.url];
+    expect(await runTrigger(argv)).toMatchObject({ exitCode: 0, stderr: "" });
+    const { stdout } = await runTrigger([...argv, "--format", "quiet"], { env: { HF_ENDPOINT: "https://x.example" } });
+    expect(target.requests).toHaveLength(2);
+    for (const { line, headers, body } of target.requests) {
+      expect(line).toBe("POST /hook");
+      expect(headers).toMatchObject({ "content-type": "application/json", "webhook-id": expect.any(String) });
+      expect(headers).not.toHaveProperty("x-webhook-secret");
+      expect(parsePayload(JSON.parse(body)).repo.url.web).toBe("https://huggingface.co/datasets/me/data");
+    }
+    expect(new Set(target.ids).size).toBe(2);
+    expect(stdout).toBe(`${target.ids[1]}\n`);
+  });
+
+  test.each([
+    ["--secret", ["--secret", secret], {}, ""],
+    ["--secret-stdin", ["--secret-stdin"], {}, `${secret}\n`],
+    ["WEBHOOK_SECRET", [], { WEBHOOK_SECRET: secret }, ""],
+    ["--secret before WEBHOOK_SECRET", ["--secret", secret], { WEBHOOK_SECRET: "another" }, ""],
+  ])("takes the secret from %s, which a real receiver accepts", async (_name, argv, env, input) => {
+    const receiver = await openReceiver((server) => void server.webhook("hook", () => `done with ${secret}`));
+    const url = receiver.urlOf("hook");
+    const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--url", url, ...argv], { env, input });
+    expect(stdout).toContain("done with ***");
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).not.toContain(secret);
+  });
+
+  test.each([
+    [{}, 401, "requires a secret. Set WEBHOOK_SECRET"],
+    [{ WEBHOOK_SECRET: "another" }, 403, "rejects this secret"],
+    [{ WEBHOOK_SECRET: "" }, 401, "requires a secret"],
+  ])("says what to do where the receiver refuses: %j", async (env, status, told) => {
+    const receiver = await openReceiver((server) => void server.webhook("hook", () => "done"));
+    const argv = ["dataset:me/data", "--url", receiver.urlOf("hook")];
+    const { exitCode, stdout, stderr } = await runTrigger(argv, { env });
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain(`\t${status}\t`);
+    expect(stderr).toContain(told);
+  });
+
+  test("closes its connections when it is done", async () => {
+    const server = createServer({ keepAliveTimeout: 0 }, (_request, response) => response.end());
+    const connected = once(server, "connection");
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    const address = server.address();
+    const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`;
+    expect(await runTrigger(["dataset:me/data", "--url", url])).toMatchObject({ exitCode: 0 });
+    const [socket] = await connected;
+    await expect.poll(() => socket.closed).toBe(true);
+  });
+
+  test("says that a path is mostly wrong where there is nothing", async () => {
+    const target = await openTarget(404);
+    const { stderr } = await runTrigger(["dataset:me/data", "--url", target.url]);
+    expect(stderr).toContain("/webhooks/NAME");
+  });
+
+  test("fails where nobody answers, after one attempt", async () => {
+    const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--url", "http://127.0.0.1:1/"]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toBe("Nothing listens at 127.0.0.1:1. Start the receiver, or fix --url.\n");
+    expect(stdout).toMatch(/\t\t\d+\t1\t\w+\tconnect ECONNREFUSED/);
+  });
+
+  test("may have an address that is none of this machine alone", async () => {
+    const target = await openTarget();
+    const url = target.url.replace("127.0.0.1", "0.0.0.0");
+    expect(await runTrigger(["dataset:me/data", "--url", url])).toMatchObject({ exitCode: 0 });
+    expect(target.requests).toHaveLength(1);
+  });
+
+  test("may be of another machine, and masks what is secret in it", async () => {
+    const url = `http://bot:${secret}@nobody.invalid/?secret=${secret}`;
+    const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--url", url, "--format", "json"]);
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout).deliveries).toMatchObject([
+      {
+        url: "http://bot:***@nobody.invalid/?secret=***",
+        status: null,
+        error: expect.stringContaining("nobody.invalid"),
+      },
+    ]);
+    expect(stdout + stderr).not.toContain(secret);
+  });
+
+  test("tells in a dry run where it would go", async () => {
+    const target = await openTarget();
+    const { exitCode, stderr } = await runTrigger(["model:me/net", "--url", `${target.url}?token=x`, "--dry-run"]);
+    expect(exitCode).toBe(0);
+    expect(stderr).toBe(`Would be sent to ${target.url}?token=***.\n`);
+    expect(target.requests).toEqual([]);
+  });
+
+  test.each([
+    ["no URL", ["--url", "horse"], "Invalid --url"],
+    ["a URL without scheme", ["--url", "localhost:7860/horse"], "Invalid --url"],
+    ["a URL of files", ["--url", "file:///horse"], "Invalid --url"],
+    ["a Hub too", ["--url", "http://127.0.0.1:1/", "--endpoint", "http://127.0.0.1:5050"], "Remove one of them"],
+    ["two secrets", ["--url", "http://127.0.0.1:1/", "--secret", "horse", "--secret-stdin"], "cannot be used together"],
+    ["an empty secret", ["--url", "http://127.0.0.1:1/", "--secret", ""], "The secret is empty"],
+    ["an empty line for a secret", ["--url", "http://127.0.0.1:1/", "--secret-stdin"], "The secret is empty"],
+    [
+      "a secret that no Hub takes",
+      ["--url", "http://127.0.0.1:1/", "--secret", "hörse"],
+      "characters that the Hub does not allow",
+    ],
+    ["two readers", ["--url", "http://127.0.0.1:1/", "--file", "-", "--secret-stdin"], "both read standard input"],
+  ])("refuses %s with exit code 2, and quotes nothing that may be secret", async (_name, argv, told) => {
+    const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", ...argv]);
+    expect(stderr).toContain(told);
+    expect(stderr).toMatch(/^error: .*\n$/);
+    expect(stderr).not.toMatch(/horse|hörse/);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+  });
+});

@@ -1,0 +1,90 @@
+import { PassThrough } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { runCommand } from "../../run-command.ts";
+import { idOf, startStandInHub, wireWebhook } from "../../stand-in-hub.ts";
+import { canMakeTerminal, startOnTerminal } from "../../terminal.ts";
+
+describe("hub-webhooks delete", () => {
+  test.each(["--yes", "-y"])("deletes at once with %s", async (yes) => {
+    const hub = await startStandInHub([wireWebhook()]);
+    const { exitCode, stdout, stderr } = await runCommand(["delete", idOf(1), yes], { hub });
+    expect({ exitCode, stdout, stderr }).toEqual({
+      exitCode: 0,
+      stdout: `id\tstate\n${idOf(1)}\tdeleted\n`,
+      stderr: "",
+    });
+    expect(hub.requests).toMatchObject([{ method: "DELETE", path: `/api/settings/webhooks/${idOf(1)}` }]);
+  });
+
+  test("asks for --yes where there is no terminal, and speaks to nobody", async () => {
+    const hub = await startStandInHub([wireWebhook()]);
+    const { exitCode, stdout, stderr } = await runCommand(["delete", idOf(1)], { hub, isTerminal: true, input: "y\n" });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toMatch(/^error: .*--yes to confirm\.\n$/);
+    expect(hub.requests).toEqual([]);
+  });
+
+  test("does not ask where the question would not be seen", async () => {
+    const hub = await startStandInHub([wireWebhook()]);
+    const input = Object.assign(new PassThrough(), { isTTY: true });
+    expect(await runCommand(["delete", idOf(1)], { hub, input })).toMatchObject({ exitCode: 2 });
+  });
+
+  test.each([
+    ["json", `${JSON.stringify({ id: idOf(1), deleted: true }, null, 2)}\n`],
+    ["quiet", `${idOf(1)}\n`],
+  ])("says what it deleted: %s", async (format, stdout) => {
+    const hub = await startStandInHub([wireWebhook()]);
+    expect(await runCommand(["delete", idOf(1), "-y", "--format", format], { hub })).toMatchObject({ stdout });
+  });
+
+  test("of a webhook that is not there fails", async () => {
+    const hub = await startStandInHub();
+    expect(await runCommand(["delete", idOf(1), "-y"], { hub })).toMatchObject({ exitCode: 1, stdout: "" });
+  });
+});
+
+describe.runIf(canMakeTerminal)("hub-webhooks delete on a terminal", () => {
+  test("asks, naming the webhook, and deletes after yes", async () => {
+    const hub = await startStandInHub([wireWebhook()]);
+    const command = startOnTerminal(`delete ${idOf(1)}`, hub);
+    await command.says(/Permanently delete webhook .*dataset:me\/data to https:\/\/example\.com\/hook/s);
+    expect(hub.webhooks).toHaveLength(1);
+    command.stdin.write("y");
+    expect(await command.ended).toMatchObject({ exitCode: 0 });
+    expect(command.stdout).toContain("deleted");
+    expect(hub.webhooks).toEqual([]);
+  });
+
+  test.each([
+    ["no", "n"],
+    ["the answer that stands there", "\r"],
+    ["Ctrl+C", "\u0003"],
+    ["Escape", "\u001b"],
+  ])("deletes nothing after %s", async (_name, key) => {
+    const hub = await startStandInHub([wireWebhook()]);
+    const command = startOnTerminal(`delete ${idOf(1)}`, hub);
+    await command.says("Permanently delete webhook");
+    command.stdin.write(key);
+    expect(await command.ended).toMatchObject({ exitCode: 1 });
+    expect(command.stdout).toContain("Nothing was changed.");
+    expect(hub.webhooks).toHaveLength(1);
+  });
+
+  test("asks nothing about a webhook that is not there", async () => {
+    const hub = await startStandInHub();
+    const result = await startOnTerminal(`delete ${idOf(1)}`, hub).ended;
+    expect(result.exitCode).toBe(1);
+    expect(result.stdout).toContain("error: ");
+    expect(result.stdout).not.toContain("Permanently delete webhook");
+  });
+
+  test("keeps the question out of standard output", async () => {
+    const hub = await startStandInHub([wireWebhook()]);
+    const command = startOnTerminal(`delete ${idOf(1)} | sed 's/^/piped: /'`, hub);
+    await command.says("Permanently delete webhook");
+    expect(command.stdout).not.toContain("piped: ");
+    command.stdin.write("y");
+    await command.says(/piped: .*deleted/);
+  });
+});
