@@ -1,6 +1,5 @@
-export type { DevEndpoint, DevEvent, DevReady } from "./dev/dev-event.ts";
+export type { DevEndpoint, DevEvent, DevState, ProxiedDelivery, ReplayResult } from "./dev/dev-event.ts";
 export type { StartDevOptions } from "./dev/dev-options.ts";
 export { type DevSession, startDev } from "./dev/dev-session.ts";
-export type { PassedDelivery, Replayed } from "./dev/passed-delivery.ts";
 export { type OpenTunnelOptions, openTunnel, type ProviderName, type Tunnel } from "./tunnel/tunnel.ts";
 export type { TunnelEvents, TunnelListener } from "./tunnel/tunnel-events.ts";

@@ -1,62 +1,83 @@
 import type { OutputLine } from "../server-file/server-process.ts";
-import type { PassedDelivery } from "./passed-delivery.ts";
 
-/** An endpoint, as it is reached and registered in a session. */
+/** An endpoint of a session. */
 export interface DevEndpoint {
   name: string;
-  /** Where the Hub posts its deliveries. */
+  /** The URL of its webhook. */
   url: string;
-  /** What its webhook watches, as `type:name`; empty where it has none. */
+  /** What its webhook watches, as `type:name`. Empty if it has no webhook. */
   watch: readonly string[];
-  /** What to give `hub-webhooks trigger`, word by word, to try it on a local Hub. */
+  /** The arguments of `hub-webhooks trigger` that send it a test event. Only on a local Hub. */
   trigger?: readonly string[];
 }
 
-/** The state of a session once deliveries arrive. */
-export interface DevReady {
-  /** The address on this machine, without a trailing slash. */
+/** The current addresses and endpoints of a session. */
+export interface DevState {
+  /** The local address, without a trailing slash. */
   url: string;
-  /** The address that the Hub posts to; the same without a tunnel. */
+  /** The address that the Hub posts to. Without a tunnel, the same as `url`. */
   publicUrl: string;
-  /** The Hub on which the webhooks are, and its address. */
+  /** The Hub with the webhooks of the session. */
   hub: {
     kind: "local" | "real";
     url: string;
   };
   endpoints: readonly DevEndpoint[];
-  /** The page that shows the deliveries of background endpoints; absent where there are none. */
+  /** The page that shows the deliveries of background endpoints; absent if there are none. */
   console?: string;
-  /** URL of the session's inbox, with its password hidden; absent where no endpoint runs in the background. */
+  /** URL of the session's inbox, with a masked password; absent if no endpoint runs in the background. */
   inbox?: string;
 }
 
-/** What happens in a session. */
+/** An event of a session. */
 export type DevEvent =
-  /** A delivery of the Hub would arrive now: a request through the public address has come back. Comes once. */
-  | ({ event: "ready" } & DevReady)
-  /** Nothing arrives through the public address any more, and why. It is opened again without end. */
+  /** A test request through the public address has arrived: deliveries of the Hub do, too. Emitted once. */
+  | ({ event: "ready" } & DevState)
+  /** The public address is no longer reachable, and why. The tunnel reconnects until the session is closed. */
   | { event: "down"; reason: string }
   /** Deliveries arrive again. */
   | { event: "up"; publicUrl: string }
-  /** The public address is another one; the webhooks of the session follow it. */
+  /** The public address has changed. The webhooks of the session are updated. */
   | { event: "urlChanged"; publicUrl: string }
-  /** Sources have changed: deliveries wait until the server is loaded anew. */
+  /** Source files have changed. Deliveries wait until the server is reloaded. */
   | { event: "reloading"; files: readonly string[] }
-  /** The server serves again, and its webhooks are in step with its endpoints. */
+  /** The server is running again, and its webhooks are in sync. */
   | { event: "reloaded"; endpoints: readonly DevEndpoint[] }
-  /** The server does not load, or its process has ended; deliveries get 503, which the Hub tries again. */
+  /** The server failed to load, or its process exited. Deliveries return 503, which the Hub retries. */
   | {
       event: "broken";
       reason: string;
-      /** Where the file threw: the lines of the user's own files. */
+      /** The stack trace, reduced to the user's own files. */
       stack?: string;
+      /** Whether the server is restarted without a change of its files. */
       isRestarted: boolean;
     }
   /** A delivery was answered. */
-  | ({ event: "delivery" } & PassedDelivery)
-  /** What was done to the webhooks of the session, for a person. */
+  | ({ event: "delivery" } & ProxiedDelivery)
+  /** The webhooks of the session were changed. The steps are text for people. */
   | { event: "webhooks"; steps: readonly string[] }
-  /** Something does not work that is tried again, or that only the user can mend. */
+  /** Something failed that is retried, or that only you can fix. */
   | { event: "problem"; code: string; message: string }
-  /** A line that the server has written: JSON of its logger, or whatever the user's code prints. */
+  /** A line of output of the server: JSON of its logger, or text that your code prints. */
   | ({ event: "output" } & OutputLine);
+
+/** A delivery that was answered. */
+export interface ProxiedDelivery {
+  endpoint: string;
+  /** Its `Webhook-Id`; absent if the sender set none. */
+  deliveryId?: string;
+  /** HTTP status of the response. */
+  status: number;
+  /** From its headers to the end of the response, in milliseconds. Includes the time it waited for the server. */
+  durationMs: number;
+  /** Why the server did not answer it, if so. The Hub retries such a delivery. */
+  reason?: string;
+}
+
+/** The result of a replay. */
+export interface ReplayResult {
+  endpoint: string;
+  deliveryId: string;
+  /** HTTP status of the response. */
+  status: number;
+}

@@ -1,51 +1,122 @@
-import type { Duration } from "../core/duration.ts";
-import type { Watch } from "../payload/watch.ts";
+import { randomBytes } from "node:crypto";
+import { type Duration, toMilliseconds } from "../core/duration.ts";
+import { optionError } from "../core/option-error.ts";
+import { type KnownWatched, parseWatch, type Watch } from "../payload/watch.ts";
+import { findServerFile } from "../server-file/find.ts";
+import type { SessionSecret } from "../server-file/server-process.ts";
 import type { OpenTunnelOptions } from "../tunnel/tunnel.ts";
 import type { DevEvent } from "./dev-event.ts";
 
-/** How to start a session. */
+/** The port of a Space, and of a launched server. */
+export const defaultPort = 7860;
+
+/** The options of `startDev`. */
 export interface StartDevOptions {
-  /** The file that makes the server. Default: `server.ts`, `src/server.ts`, `app.ts` and the like, whichever is there. */
+  /** The file that creates the server. Default: the first of `server.ts`, `src/server.ts`, `app.ts` and so on. */
   file?: string;
   /**
-   * Where webhooks are registered: on a local Hub that is started for the session (`"local"`, the default), which needs
-   * no account and no internet, or on the one that `HF_ENDPOINT` names (`"real"`), through a tunnel.
+   * Where to register the webhooks: on a local Hub that is started for the session (`"local"`, the default), without an
+   * account or internet access, or through a tunnel on the Hub of `endpoint` (`"real"`).
    */
   hub?: "local" | "real";
-  /** Port of the server on this machine. Default 7860, or the next free port. */
+  /** Local port of the server. Default 7860, or the next free port. */
   port?: number;
   /** Port of the local Hub. Default 5050, or the next free port. */
   hubPort?: number;
   /**
-   * URL of the inbox for the session, in place of `INBOX_URL` and of a URL in the server's options: a session must not
-   * run the queued deliveries of a deployed server. Default `sqlite:./.hub-webhooks/dev.db`, or
-   * `dev-<port>.db` at a port other than 7860.
+   * URL of the session's inbox. Overrides `INBOX_URL` and the options of the server, because a session must not run the
+   * queued deliveries of a deployed server. Default `sqlite:./.hub-webhooks/dev.db`, or `dev-<port>.db` at a port other than
+   * 7860.
    */
   inbox?: string;
-  /** The tunnel. Default: `{}` for the real Hub, `false` for the local one, which delivers on this machine. */
+  /** The tunnel. Default: `{}` for the real Hub, `false` for the local Hub, which delivers on this machine. */
   tunnel?: false | Pick<OpenTunnelOptions, "provider" | "host" | "subdomain" | "timeout" | "heartbeat">;
-  /** An address of your own that leads to `port`, in place of a tunnel. */
+  /** Your own address that points to `port`, instead of a tunnel. */
   publicUrl?: string;
   /**
-   * What to watch for endpoints that do not say. Default on the local Hub: what their filter names, else all that
-   * belongs to `local-user`; on the real Hub nothing.
+   * What to watch for endpoints without `watch`. Default on the local Hub: what their filter names, or else everything of
+   * `local-user`; on the real Hub nothing.
    */
   watch?: readonly Watch[];
   /** The token for the real Hub. Default: see `HubClient`. */
   token?: string;
-  /** The address of the real Hub. Default `HF_ENDPOINT`, else `https://huggingface.co`. */
+  /** The address of the real Hub. Default `HF_ENDPOINT`, or else `https://huggingface.co`. */
   endpoint?: string;
   /**
-   * The file that tells which webhooks on the real Hub are to be deleted later on. Default
+   * The file that records the session's webhooks on the real Hub until they are deleted. Default
    * `.hub-webhooks/registrations.json`.
    */
   state?: string;
-  /** Whether a file that does not load at the start is waited for until it is mended. Default `false`: it rejects. */
-  waitsForFile?: boolean;
-  /** How often the webhooks are looked after, should somebody change or suspend them. Default `"1m"`. */
+  /** Waits for a change if the file does not load at the start. Default `false`: `startDev` rejects. */
+  waitForFile?: boolean;
+  /** How often to revert changes and suspensions of the webhooks. Default `"1m"`. */
   repairInterval?: Duration;
-  /** Told of everything that happens. A listener that throws ends nothing. */
+  /** Receives every event. An error that it throws does not end the session. */
   onEvent?: (event: DevEvent) => void;
-  /** Ends the session, also one that is starting. */
+  /** Ends the session, even while it starts. */
   signal?: AbortSignal;
+}
+
+/** The validated options of a session. */
+export interface DevConfig {
+  /** Absolute path of the server file. */
+  path: string;
+  isReal: boolean;
+  /** `false` for none. */
+  tunnel: NonNullable<StartDevOptions["tunnel"]>;
+  publicUrl: string | undefined;
+  /** Whether the server is reachable from the internet. */
+  isPublic: boolean;
+  /** Required if the server is public or has no secret of its own: otherwise any web page could send deliveries. */
+  secret: SessionSecret;
+  /** URL of the inbox; `undefined` for {@link devInboxUrl}. */
+  inbox: string | undefined;
+  /** What to watch for endpoints without `watch`; `undefined` for the default. */
+  watch: readonly KnownWatched[] | undefined;
+  repairIntervalMs: number;
+}
+
+/**
+ * Returns the default inbox of a session at this port. It differs from that of a launched server and of other sessions in
+ * the folder, so that none runs the deliveries of another.
+ */
+export function devInboxUrl(port: number): string {
+  return `sqlite:./.hub-webhooks/${port === defaultPort ? "dev" : `dev-${port}`}.db`;
+}
+
+/** @throws `OPTION_INVALID`, `SERVER_FILE_INVALID`. */
+export function resolveDevOptions(options: StartDevOptions): DevConfig {
+  const { file, publicUrl, watch, repairInterval = "1m" } = options;
+  const isReal = options.hub === "real";
+  const tunnel = options.tunnel ?? (isReal && publicUrl === undefined ? {} : false);
+  if (tunnel !== false && publicUrl !== undefined) {
+    throw optionError('Options "publicUrl" and "tunnel" cannot be combined. Remove one of them.');
+  }
+  const isPublic = tunnel !== false || publicUrl !== undefined;
+  if (isReal && !isPublic) {
+    throw optionError(
+      'The real Hub cannot reach this machine without a tunnel. Remove "tunnel: false", or set "publicUrl" to an address that points here.',
+    );
+  }
+  return {
+    path: findServerFile({ file }),
+    isReal,
+    tunnel,
+    publicUrl,
+    isPublic,
+    secret: {
+      text: randomBytes(32).toString("hex"),
+      // The user's own webhooks may point to the user's own address: their secrets must keep working.
+      use: !isPublic ? "where-open" : publicUrl === undefined ? "instead" : "besides",
+    },
+    inbox: options.inbox,
+    watch: watch?.map(readWatch),
+    repairIntervalMs: toMilliseconds(repairInterval, "repairInterval"),
+  };
+}
+
+function readWatch(watch: string): KnownWatched {
+  const parsed = parseWatch(watch);
+  if ("problem" in parsed) throw optionError(`Option "watch": ${parsed.problem}`);
+  return parsed;
 }

@@ -1,51 +1,65 @@
 import { once } from "node:events";
 import { Agent, type IncomingMessage, type Server, type ServerOptions } from "node:http";
+import { renderErrorPage } from "../console/error-page.ts";
 import { WebhookError } from "../core/errors.ts";
+import { wantsHtml } from "../core/http-headers.ts";
+import { isLoopbackHost } from "../core/loopback.ts";
 import { webhooksPath } from "../receiver/delivery-request.ts";
 import { malformedRefused } from "../receiver/node/client-errors.ts";
 import { defaultLimits } from "../receiver/node/connection.ts";
 import { createHttpServer } from "../receiver/node/http-server.ts";
-import { LatestDelivery } from "./delivery-recorder.ts";
-import { createHostCheck, type HostCheckOptions, refuseHost } from "./host-check.ts";
+import { DeliveryRecorder } from "./delivery-recorder.ts";
+import type { ReplayResult } from "./dev-event.ts";
+import { defaultPort } from "./dev-options.ts";
 import { listenFrom } from "./next-free-port.ts";
-import type { Replayed } from "./passed-delivery.ts";
-import { isProbe, notPassed, type Passing, type PassOptions, type ProxiedExchange, pass } from "./proxy-request.ts";
+import {
+  isProbe,
+  type ProxiedExchange,
+  type ProxyContext,
+  type ProxyOptions,
+  proxyRequest,
+  sendBadGateway,
+} from "./proxy-request.ts";
 
-/** What a {@link FrontDoor} leads to. */
-export interface FrontDoorOptions extends PassOptions, HostCheckOptions {
-  /** Where it listens on this machine. Default 7860, or the next free port. */
+/** The options of {@link DevProxy.open}. */
+export interface DevProxyOptions extends ProxyOptions {
+  /** The local port. Default 7860, or the next free port. */
   port: number | undefined;
-  /** How often a client that has ended its side is sent a probe, in milliseconds. Default 1,000. */
-  probeMs?: number;
+  /** Whether requests may have any `Host`. Default `false`: only that of this machine. */
+  allowAnyHost?: boolean;
+  /** Receives each foreign host, once, for which a request was rejected. */
+  onForeignHost?: (host: string) => void;
+  /** How often to probe a client that has ended its side of the connection. Default 1,000. */
+  probeIntervalMs?: number;
 }
 
-/** The port of a Space, and of a launched server. */
-export const usualPort = 7860;
-/** A tunnel holds about ten; idle ones that somebody else opens must not use up every file descriptor. */
+/** A tunnel holds about ten. Idle connections of other clients must not use up all file descriptors. */
 const maxConnections = 1_000;
 
 /**
- * Where a server is reached while it comes and goes: two sockets that stay open, and a request that arrives while
- * there is no server waits for the next one. One is for this machine, the other, on which nothing but webhooks
- * answers, for a tunnel to lead to.
+ * A proxy whose address stays the same while the server behind it is reloaded: requests wait until the server is running
+ * again. It listens on two sockets: one for this machine, and one for a tunnel, which only serves webhooks.
  */
-export class FrontDoor {
+export class DevProxy {
   /** The port for this machine. */
   readonly port: number;
   /** The port for a tunnel. */
   readonly publicPort: number;
-  readonly #options: FrontDoorOptions;
+  readonly #options: DevProxyOptions;
   readonly #servers: readonly Server[];
   readonly #agent: Agent;
-  readonly #latest: LatestDelivery;
+  readonly #recorder: DeliveryRecorder;
 
-  private constructor(options: FrontDoorOptions, { own, open, passing }: Sockets) {
+  private constructor(
+    options: DevProxyOptions,
+    { local, tunnel, context }: { local: Server; tunnel: Server; context: ProxyContext },
+  ) {
     this.#options = options;
-    this.#servers = [own, open];
-    this.#agent = passing.agent;
-    this.#latest = passing.latest;
-    this.port = portOf(own);
-    this.publicPort = portOf(open);
+    this.#servers = [local, tunnel];
+    this.#agent = context.agent;
+    this.#recorder = context.recorder;
+    this.port = portOf(local);
+    this.publicPort = portOf(tunnel);
   }
 
   /**
@@ -53,46 +67,46 @@ export class FrontDoor {
    *
    * @throws `PORT_IN_USE`, `LISTEN_FAILED`.
    */
-  static async open(options: FrontDoorOptions): Promise<FrontDoor> {
-    const passing = { agent: new Agent({ keepAlive: true }), latest: new LatestDelivery(), isLocal: false };
-    const isLocal = !options.takesAnyHost;
+  static async open(options: DevProxyOptions): Promise<DevProxy> {
+    const context = { agent: new Agent({ keepAlive: true }), recorder: new DeliveryRecorder(), isLocal: false };
+    const isLocal = !options.allowAnyHost;
     const isForeign = createHostCheck(options);
-    const own = serve(options, {}, (exchange) =>
-      isForeign(exchange.incoming) ? refuseHost(exchange) : pass(options, { ...passing, isLocal }, exchange),
+    const local = createProxyServer(options, {}, (exchange) =>
+      isForeign(exchange.incoming) ? rejectHost(exchange) : proxyRequest(options, { ...context, isLocal }, exchange),
     );
-    // The tunnel's server opens connections before it needs them: an idle one must not be taken for a slow one.
-    const lasting = { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 };
-    const open = serve(options, lasting, (exchange) => {
+    // The server of a tunnel opens connections in advance: idle ones are normal.
+    const noTimeouts = { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 };
+    const tunnel = createProxyServer(options, noTimeouts, (exchange) => {
       const { incoming, outgoing } = exchange;
-      if (isForWebhooks(incoming) || isProbe(options.probe, incoming)) return pass(options, passing, exchange);
+      if (isForWebhooks(incoming) || isProbe(options.probe, incoming)) return proxyRequest(options, context, exchange);
       outgoing.writeHead(404).end();
     });
-    await listen(own, options.port);
+    await listen(local, options.port);
     try {
-      await listen(open, 0);
+      await listen(tunnel, 0);
     } catch (error) {
-      own.close();
+      local.close();
       throw error;
     }
-    return new FrontDoor(options, { own, open, passing });
+    return new DevProxy(options, { local, tunnel, context });
   }
 
-  /** Its address on this machine, without a trailing slash. */
+  /** The local address, without a trailing slash. */
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
   }
 
   /**
-   * Sends the latest delivery once more, as a new one, so that it is run even where the inbox knows it already.
-   * `undefined`: there was none yet.
+   * Sends the latest delivery again with a new id, so that the inbox does not treat it as a duplicate. Returns `undefined`
+   * if there is none yet.
    *
    * @throws `SERVER_FILE_INVALID` while the server does not load.
    */
-  async replay(): Promise<Replayed | undefined> {
-    return this.#latest.replay(await this.#options.serverPort());
+  async replay(): Promise<ReplayResult | undefined> {
+    return this.#recorder.replay(await this.#options.serverPort());
   }
 
-  /** Closes both sockets and what is open on them. */
+  /** Closes both sockets and their connections. */
   async close(): Promise<void> {
     const closed = this.#servers.map((server) => once(server, "close"));
     for (const server of this.#servers) {
@@ -104,15 +118,40 @@ export class FrontDoor {
   }
 }
 
-interface Sockets {
-  own: Server;
-  open: Server;
-  passing: Passing;
+/** Anyone can make up host names, so only the first ones are reported. */
+const maxReportedHosts = 20;
+
+/**
+ * Returns a check whether the `Host` header of a request is foreign. Any site can resolve its own name to this machine (DNS
+ * rebinding) and would then share the origin of the server, but the browser still sends that name.
+ */
+function createHostCheck({
+  allowAnyHost = false,
+  onForeignHost,
+}: DevProxyOptions): (incoming: IncomingMessage) => boolean {
+  const reported = new Set<string>();
+  return ({ headers: { host } }) => {
+    if (allowAnyHost || host === undefined || isLoopbackHost(URL.parse(`http://${host}`)?.hostname ?? "")) return false;
+    if (!reported.has(host) && reported.size < maxReportedHosts) {
+      reported.add(host);
+      onForeignHost?.(host);
+    }
+    return true;
+  };
 }
 
-/** A server with the limits of a receiver, which refuses what a receiver refuses. No request can make it throw. */
-function serve(
-  { onProblem, probeMs }: FrontDoorOptions,
+function rejectHost({ incoming, outgoing }: ProxiedExchange): void {
+  const [code, error] = ["CROSS_SITE_REFUSED", "Open this server at its own address, 127.0.0.1 or localhost."];
+  const { method = "GET", headers } = incoming;
+  const isBrowser = wantsHtml({ method, accept: headers.accept });
+  const page = isBrowser ? renderErrorPage({ status: 403, code, message: error }) : undefined;
+  outgoing.writeHead(403, { ...(page?.headers ?? { "content-type": "application/json" }), connection: "close" });
+  outgoing.end(page?.html ?? JSON.stringify({ error, code }));
+}
+
+/** Creates a server with the limits and checks of a receiver. No request can make it throw. */
+function createProxyServer(
+  { onProblem, probeIntervalMs }: DevProxyOptions,
   timeouts: ServerOptions,
   answer: (exchange: ProxiedExchange) => void | Promise<void>,
 ): Server {
@@ -120,13 +159,13 @@ function serve(
     try {
       await answer(exchange);
     } catch (error) {
-      notPassed(exchange.outgoing, { error, onProblem });
+      sendBadGateway(exchange.outgoing, { error, onProblem });
     }
   };
   const { server } = createHttpServer({
     server: timeouts,
     limits: { ...defaultLimits, maxConnections, maxRequestsPerSocket: Number.POSITIVE_INFINITY },
-    probeMs,
+    probeMs: probeIntervalMs,
     onRequest: (exchange) => {
       if (exchange.expectsContinue) {
         exchange.lingerAfterAnswer();
@@ -141,7 +180,7 @@ function serve(
   return server;
 }
 
-/** Also where it ends up once the server has resolved the dots in it. */
+/** Checks the path both as sent and after dot segments are resolved, as the server does. */
 function isForWebhooks({ url = "" }: IncomingMessage): boolean {
   const resolved = URL.parse(`http://127.0.0.1${url}`)?.pathname ?? "";
   return url.startsWith(webhooksPath) && resolved.startsWith(webhooksPath);
@@ -151,9 +190,9 @@ async function listen(server: Server, port: number | undefined): Promise<void> {
   const listenOnce = (wanted: number) => listenOn(server, wanted);
   try {
     if (port !== undefined) await listenOnce(port);
-    else await listenFrom(usualPort, { listen: listenOnce, isTaken });
+    else await listenFrom(defaultPort, { listen: listenOnce, isTaken });
   } catch (error) {
-    throw listenFailed(error, port ?? usualPort);
+    throw listenFailed(error, port ?? defaultPort);
   }
 }
 
@@ -178,11 +217,11 @@ function isTaken(error: unknown): boolean {
 
 function listenFailed(cause: unknown, port: number): WebhookError {
   return isTaken(cause)
-    ? new WebhookError(`Port ${port} is taken: end the program that listens there, or choose another port.`, {
+    ? new WebhookError(`Port ${port} is in use. Stop the program that listens on it, or choose another port.`, {
         code: "PORT_IN_USE",
         cause,
       })
-    : new WebhookError(`Port ${port} of 127.0.0.1 cannot be listened on: choose another one.`, {
+    : new WebhookError(`The server cannot listen on 127.0.0.1:${port}. Choose another port.`, {
         code: "LISTEN_FAILED",
         cause,
       });

@@ -9,44 +9,41 @@ import type { TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
 import type { ServerDescription } from "../server-file/protocol.ts";
 import { createProbe, type Probe } from "../tunnel/probe.ts";
 import { type OpenTunnelOptions, openProbedTunnel, type Tunnel } from "../tunnel/tunnel.ts";
-import type { DevEvent, DevReady } from "./dev-event.ts";
-import { type DevHub, openDevHub, usualHubPort } from "./dev-hub.ts";
-import type { StartDevOptions } from "./dev-options.ts";
-import { FrontDoor, usualPort } from "./dev-proxy.ts";
-import { watchByDefault } from "./endpoint-defaults.ts";
-import type { Replayed } from "./passed-delivery.ts";
+import type { DevEvent, DevState, ReplayResult } from "./dev-event.ts";
+import { type DevHub, defaultHubPort, openDevHub } from "./dev-hub.ts";
+import { type DevConfig, defaultPort, devInboxUrl, resolveDevOptions, type StartDevOptions } from "./dev-options.ts";
+import { DevProxy } from "./dev-proxy.ts";
+import { defaultWatch, suggestTrigger } from "./endpoint-defaults.ts";
 import { ReloadingServer } from "./reloading-server.ts";
-import { devInboxUrl, planSession, type SessionPlan } from "./session-plan.ts";
-import { noteSessionSecret } from "./session-secret.ts";
-import { suggestTrigger } from "./suggested-trigger.ts";
+import { storeSessionSecret } from "./session-secret.ts";
 import { type DesiredWebhooks, openSessionWebhooks, WebhookReconciler } from "./webhook-reconciler.ts";
 
-/** A server file that runs, is loaded anew when it changes, and is registered, until it is closed. */
+/** A running server file that is reloaded when it changes, with its webhooks, until it is closed. */
 export interface DevSession extends AsyncDisposable {
-  /** Where everything is now. */
-  readonly state: DevReady;
+  /** The current addresses and endpoints. */
+  readonly state: DevState;
   /**
-   * The secret that was made for this session, where the server has none of its own and no public address leads to it: send
-   * it with a delivery of your own, as `X-Webhook-Secret`. The local Hub and `hub-webhooks trigger` send it by themselves.
+   * The secret that was generated for this session, if the server has none and is not public. Send it as
+   * `X-Webhook-Secret` with your own deliveries. The local Hub and `hub-webhooks trigger` send it automatically.
    */
   readonly secret: string | undefined;
   /**
-   * Sends the latest delivery once more, as a new one. `undefined` where there was none yet.
+   * Sends the latest delivery again with a new id. Returns `undefined` if there is none yet.
    *
    * @throws `SERVER_FILE_INVALID` while the file does not load.
    */
-  replay(): Promise<Replayed | undefined>;
-  /** Deletes the webhooks of the session, closes the tunnel and ends the server. Safe to call twice. */
+  replay(): Promise<ReplayResult | undefined>;
+  /** Deletes the webhooks of the session, closes the tunnel and stops the server. Safe to call twice. */
   close(): Promise<void>;
 }
 
 /**
- * Runs the file of a server as `hub-webhooks dev` does: behind an address that stays while the file is loaded anew on
- * every change, registered on a Hub by webhooks that are deleted at the end. Resolves when a delivery would arrive: a
- * request through the public address has come back.
+ * Runs a server file as `hub-webhooks dev` does: at a stable address, with a reload on every change, and with temporary
+ * webhooks on a Hub that are deleted at the end. Resolves when deliveries arrive: a test request through the public address
+ * was answered.
  *
- * @throws `SERVER_FILE_INVALID`, `OPTION_INVALID`, `PORT_IN_USE`, `TUNNEL_FAILED`, `STATE_UNUSABLE`, what the Hub
- * refuses (`HUB_TOKEN_MISSING`, `HUB_UNAUTHORIZED`, …), and the reason of `signal`.
+ * @throws `SERVER_FILE_INVALID`, `OPTION_INVALID`, `PORT_IN_USE`, `TUNNEL_FAILED`, `STATE_UNUSABLE`, errors of the Hub
+ * (`HUB_TOKEN_MISSING`, `HUB_UNAUTHORIZED`, …), and the reason of `signal`.
  * @example
  * ```ts
  * await using dev = await startDev({ file: "server.ts", onEvent: (event) => console.log(event) });
@@ -56,7 +53,7 @@ export interface DevSession extends AsyncDisposable {
 export async function startDev(options: StartDevOptions = {}): Promise<DevSession> {
   const { signal } = options;
   signal?.throwIfAborted();
-  const session = new Session(options, planSession(options));
+  const session = new Session(options, resolveDevOptions(options));
   const aborted = Promise.withResolvers<never>();
   aborted.promise.catch(() => {});
   const abort = () => aborted.reject(signal?.reason);
@@ -73,49 +70,49 @@ export async function startDev(options: StartDevOptions = {}): Promise<DevSessio
   return session;
 }
 
-/** What a session is made of once it is open. */
+/** The parts of an open session. */
 interface Parts {
-  door: FrontDoor;
+  proxy: DevProxy;
   hub: DevHub;
   server: ReloadingServer;
   tunnel: Tunnel;
-  keeper: WebhookReconciler;
+  reconciler: WebhookReconciler;
 }
 
 class Session implements DevSession {
   readonly #options: StartDevOptions;
-  readonly #plan: SessionPlan;
+  readonly #config: DevConfig;
   readonly #parts: Partial<Parts> = {};
-  /** Ends what was opened; the latest first. */
+  /** Close the opened parts, the latest first. */
   readonly #closers: (() => Promise<void>)[] = [];
   readonly #firstServing = Promise.withResolvers<void>();
   #description: ServerDescription = { endpoints: [] };
   #isReady = false;
-  #isSecretNoted = false;
+  #isSecretStored = false;
   #closed: Promise<void> | undefined;
-  /** Aborts what is being opened. */
+  /** Cancels the opening of parts. */
   readonly #ending = new AbortController();
-  /** What is being opened, and closes itself when the session is over by then. */
+  /** Parts that are being opened. They close themselves if the session is closed meanwhile. */
   readonly #opening: Promise<unknown>[] = [];
 
-  constructor(options: StartDevOptions, plan: SessionPlan) {
+  constructor(options: StartDevOptions, config: DevConfig) {
     this.#options = options;
-    this.#plan = plan;
+    this.#config = config;
     this.#firstServing.promise.catch(() => {});
   }
 
-  get state(): DevReady {
-    const { door, hub, tunnel } = this.#parts;
-    const publicUrl = tunnel?.url ?? door?.url ?? "";
+  get state(): DevState {
+    const { proxy, hub, tunnel } = this.#parts;
+    const publicUrl = tunnel?.url ?? proxy?.url ?? "";
     const hasBackground = this.#description.endpoints.some(({ background }) => background);
     return {
-      url: door?.url ?? "",
+      url: proxy?.url ?? "",
       publicUrl,
-      hub: { kind: this.#plan.isReal ? "real" : "local", url: hub?.client.endpoint ?? "" },
-      ...(hasBackground && { console: `${door?.url ?? ""}${dashboardPath}`, inbox: maskUrl(this.#inbox(door)) }),
+      hub: { kind: this.#config.isReal ? "real" : "local", url: hub?.client.endpoint ?? "" },
+      ...(hasBackground && { console: `${proxy?.url ?? ""}${dashboardPath}`, inbox: maskUrl(this.#inbox(proxy)) }),
       endpoints: this.#description.endpoints.map((endpoint) => {
         const watched = this.#watchOf(endpoint);
-        const trigger = this.#plan.isReal ? undefined : suggestTrigger({ endpoint, watched });
+        const trigger = this.#config.isReal ? undefined : suggestTrigger({ endpoint, watched });
         return {
           name: endpoint.name,
           url: `${publicUrl}${webhooksPath}${endpoint.name}`,
@@ -127,7 +124,7 @@ class Session implements DevSession {
   }
 
   get secret(): string | undefined {
-    const { text, use } = this.#plan.secret;
+    const { text, use } = this.#config.secret;
     return use === "where-open" && this.#description.secret === text ? text : undefined;
   }
 
@@ -138,63 +135,63 @@ class Session implements DevSession {
   }
 
   async #open(): Promise<void> {
-    const { path, tunnel: tunnelOptions, publicUrl, isPublic, secret, repairMs } = this.#plan;
+    const { path, tunnel: tunnelOptions, publicUrl, isPublic, secret, repairIntervalMs } = this.#config;
     const probe = createProbe();
-    const door = await FrontDoor.open({
+    const proxy = await DevProxy.open({
       port: this.#options.port,
       probe,
-      // By an address of the user's own any host leads here.
-      takesAnyHost: publicUrl !== undefined,
-      onForeignHost: (host) => this.#tellProblem(foreignHost(host, this.#part("door").url)),
-      // Until it is first loaded there is none to ask.
+      // The user's own address may have any host.
+      allowAnyHost: publicUrl !== undefined,
+      onForeignHost: (host) => this.#emitProblem(foreignHost(host, this.#part("proxy").url)),
+      // The server is created after the proxy.
       serverPort: () => this.#parts.server?.port ?? this.#firstServing.promise.then(() => this.#part("server").port),
-      onDelivery: (delivery) => this.#tell({ event: "delivery", ...delivery }),
-      onProblem: (message) => this.#tell({ event: "problem", code: "REQUEST_REFUSED", message }),
+      onDelivery: (delivery) => this.#emit({ event: "delivery", ...delivery }),
+      onProblem: (message) => this.#emit({ event: "problem", code: "REQUEST_REFUSED", message }),
     });
-    await this.#opened("door", door);
+    await this.#add("proxy", proxy);
     const hub = await openDevHub({ ...this.#options, allowRemote: isPublic, signal: this.#ending.signal });
-    await this.#opened("hub", hub);
-    this.#tellTakenPorts({ door, hub });
+    await this.#add("hub", hub);
+    this.#reportTakenPorts({ proxy, hub });
     const server = new ReloadingServer({
       path,
-      launched: { port: door.port, url: door.url, publicUrl: door.url },
-      // By an address of the user's own everybody reaches all of the server, the dashboard too.
+      launched: { port: proxy.port, url: proxy.url, publicUrl: proxy.url },
+      // With the user's own address, the whole server is public, including the dashboard.
       environment: { ...hub.environment, ...(publicUrl !== undefined && { PUBLIC_URL: publicUrl }) },
-      ...{ secret, inbox: this.#inbox(door) },
-      onOutput: (line) => this.#tell({ event: "output", ...line }),
-      onReload: (files) => this.#tell({ event: "reloading", files }),
-      onServing: (description) => this.#served(description),
-      onBroken: ({ error, isRestarted }) => this.#broke(error, isRestarted),
+      ...{ secret, inbox: this.#inbox(proxy) },
+      onOutput: (line) => this.#emit({ event: "output", ...line }),
+      onReload: (files) => this.#emit({ event: "reloading", files }),
+      onServing: (description) => this.#handleServing(description),
+      onBroken: ({ error, isRestarted }) => this.#handleBroken(error, isRestarted),
     });
-    await this.#opened("server", server);
+    await this.#add("server", server);
     server.start();
-    // Each of the three takes a while and needs none of the others; whichever fails first is told.
+    // All three take a while and are independent. The first failure rejects.
     const openingTunnel = this.#openTunnel(
       tunnelOptions === false
-        ? { publicUrl: publicUrl ?? door.url, port: door.port }
-        : { ...tunnelOptions, port: door.publicPort },
+        ? { publicUrl: publicUrl ?? proxy.url, port: proxy.port }
+        : { ...tunnelOptions, port: proxy.publicPort },
       probe,
     );
-    const openingWebhooks = this.#openWebhooks(hub, { url: `${door.url}${probe.path}`, answer: probe.answer });
+    const openingWebhooks = this.#openWebhooks(hub, { url: `${proxy.url}${probe.path}`, answer: probe.answer });
     this.#opening.push(openingTunnel, openingWebhooks);
     const [tunnel, webhooks] = await Promise.all([openingTunnel, openingWebhooks, this.#firstServing.promise]);
     server.setPublicUrl(tunnel.url);
-    const keeper = new WebhookReconciler({
+    const reconciler = new WebhookReconciler({
       webhooks,
-      onSteps: (steps) => this.#tell({ event: "webhooks", steps }),
-      onProblem: (error) => this.#tellProblem(error),
+      onSteps: (steps) => this.#emit({ event: "webhooks", steps }),
+      onProblem: (error) => this.#emitProblem(error),
     });
-    await this.#opened("keeper", keeper);
-    await keeper.start(this.#desiredWebhooks(tunnel));
+    await this.#add("reconciler", reconciler);
+    await reconciler.start(this.#desiredWebhooks(tunnel));
     if (this.#closed) throw closedMeanwhile();
-    const repairs = setInterval(() => void keeper.repair(), repairMs);
+    const repairs = setInterval(() => void reconciler.repair(), repairIntervalMs);
     this.#closers.push(async () => clearInterval(repairs));
     this.#isReady = true;
-    this.#tell({ event: "ready", ...this.state });
+    this.#emit({ event: "ready", ...this.state });
   }
 
-  async replay(): Promise<Replayed | undefined> {
-    return this.#part("door").replay();
+  async replay(): Promise<ReplayResult | undefined> {
+    return this.#part("proxy").replay();
   }
 
   close(): Promise<void> {
@@ -212,7 +209,7 @@ class Session implements DevSession {
     this.#firstServing.reject(over);
     await this.#closeOpened();
     await Promise.allSettled(this.#opening);
-    // What was being opened may have left something to be closed, too.
+    // Parts that were being opened may have added closers.
     await this.#closeOpened();
   }
 
@@ -223,13 +220,13 @@ class Session implements DevSession {
   #part<Name extends keyof Parts>(name: Name): Parts[Name] {
     const part = this.#parts[name];
     if (part) return part;
-    throw new WebhookError("This session is not open yet, or not any more: wait for startDev(), or call it again.", {
+    throw new WebhookError("This session is not open. Wait for startDev() to resolve, or start another session.", {
       code: "CLOSING",
     });
   }
 
-  /** Keeps a part for as long as the session lasts; one that is over already ends the part too. */
-  async #opened<Name extends keyof Parts>(name: Name, part: Parts[Name]): Promise<void> {
+  /** Adds a part to the session, or closes it if the session is already closed. */
+  async #add<Name extends keyof Parts>(name: Name, part: Parts[Name]): Promise<void> {
     this.#parts[name] = part;
     if (this.#closed) {
       await part.close();
@@ -240,49 +237,56 @@ class Session implements DevSession {
 
   async #openTunnel(options: OpenTunnelOptions, probe: Probe): Promise<Tunnel> {
     const tunnel = await openProbedTunnel({ ...options, signal: this.#ending.signal }, { probe });
-    await this.#opened("tunnel", tunnel);
-    tunnel.on("down", (error) => this.#tell({ event: "down", reason: error.message }));
+    await this.#add("tunnel", tunnel);
+    tunnel.on("down", (error) => this.#emit({ event: "down", reason: error.message }));
     tunnel.on("error", (error) => {
-      if (tunnel.status === "up") this.#tellProblem(error);
+      if (tunnel.status === "up") this.#emitProblem(error);
     });
     tunnel.on("urlChanged", (publicUrl) => {
       this.#parts.server?.setPublicUrl(publicUrl);
-      this.#tell({ event: "urlChanged", publicUrl });
+      this.#emit({ event: "urlChanged", publicUrl });
     });
-    // The Hub may have suspended meanwhile what it could not deliver, and the address may be another one.
+    // The Hub may have suspended webhooks meanwhile, and the address may have changed.
     tunnel.on("up", () => {
-      this.#tell({ event: "up", publicUrl: tunnel.url });
-      void this.#keepWebhooks();
+      this.#emit({ event: "up", publicUrl: tunnel.url });
+      void this.#updateWebhooks();
     });
     return tunnel;
   }
 
   async #openWebhooks(hub: DevHub, alive: { url: string; answer: string }): Promise<TemporaryWebhooks> {
     const { webhooks, release } = await openSessionWebhooks({
-      ...{ hub: hub.client, isReal: this.#plan.isReal, state: this.#options.state, alive, signal: this.#ending.signal },
-      onSteps: (steps) => this.#tell({ event: "webhooks", steps }),
-      onProblem: (problem) => this.#tellProblem(problem),
+      ...{
+        hub: hub.client,
+        isReal: this.#config.isReal,
+        state: this.#options.state,
+        alive,
+        signal: this.#ending.signal,
+      },
+      onSteps: (steps) => this.#emit({ event: "webhooks", steps }),
+      onProblem: (problem) => this.#emitProblem(problem),
     });
-    // Last of all: until then something may be noted.
+    // Closed last: the other parts still write to the state file.
     this.#closers.unshift(release);
     return webhooks;
   }
 
-  /** Where nobody has said which, another port was taken without a word. */
-  #tellTakenPorts({ door, hub }: { door: FrontDoor; hub: DevHub }): void {
+  /** Reports that another port was chosen because the default one is in use. */
+  #reportTakenPorts({ proxy, hub }: { proxy: DevProxy; hub: DevHub }): void {
     const { port, hubPort } = this.#options;
-    const say = (message: string) => this.#tellProblem({ code: "PORT_IN_USE", message });
-    if (port === undefined && door.port !== usualPort) say(`Port ${usualPort} is taken: the server is at ${door.url}.`);
-    if (this.#plan.isReal || hubPort !== undefined || hub.client.endpoint.endsWith(`:${usualHubPort}`)) return;
-    say(
-      `Port ${usualHubPort} is taken, perhaps by another local Hub: the one of this session is ${hub.client.endpoint}.`,
+    const report = (message: string) => this.#emitProblem({ code: "PORT_IN_USE", message });
+    if (port === undefined && proxy.port !== defaultPort)
+      report(`Port ${defaultPort} is in use. The server is at ${proxy.url}.`);
+    if (this.#config.isReal || hubPort !== undefined || hub.client.endpoint.endsWith(`:${defaultHubPort}`)) return;
+    report(
+      `Port ${defaultHubPort} is in use, possibly by another local Hub. The local Hub of this session is at ${hub.client.endpoint}.`,
     );
   }
 
-  /** A Hub that cannot be reached just now is tried again: this never rejects. */
-  async #keepWebhooks(): Promise<void> {
-    const { keeper, tunnel } = this.#parts;
-    if (keeper && tunnel) await keeper.update(this.#desiredWebhooks(tunnel));
+  /** Never rejects: failures of the Hub are retried. */
+  async #updateWebhooks(): Promise<void> {
+    const { reconciler, tunnel } = this.#parts;
+    if (reconciler && tunnel) await reconciler.update(this.#desiredWebhooks(tunnel));
   }
 
   #desiredWebhooks(tunnel: Tunnel): DesiredWebhooks {
@@ -295,59 +299,59 @@ class Session implements DevSession {
     };
   }
 
-  #served(description: ServerDescription): void {
+  #handleServing(description: ServerDescription): void {
     this.#description = description;
-    this.#noteSecret();
+    this.#storeSecret();
     this.#firstServing.resolve();
-    void this.#keepWebhooks().then(() => {
-      if (this.#isReady) this.#tell({ event: "reloaded", endpoints: this.state.endpoints });
+    void this.#updateWebhooks().then(() => {
+      if (this.#isReady) this.#emit({ event: "reloaded", endpoints: this.state.endpoints });
     });
   }
 
-  /** For `trigger --url`, once the server is known to have no secret of its own. */
-  #noteSecret(): void {
+  /** For `trigger --url`, if the server has no secret of its own. */
+  #storeSecret(): void {
     const { secret } = this;
-    if (secret === undefined || this.#isSecretNoted || this.#closed) return;
-    this.#isSecretNoted = true;
+    if (secret === undefined || this.#isSecretStored || this.#closed) return;
+    this.#isSecretStored = true;
     try {
-      const remove = noteSessionSecret({ port: this.#part("door").port, secret });
+      const remove = storeSessionSecret({ port: this.#part("proxy").port, secret });
       this.#closers.push(async () => remove());
     } catch (error) {
-      this.#tellProblem({
+      this.#emitProblem({
         code: "FOLDER_UNUSABLE",
-        message: `trigger --url cannot find the secret of this session (${messageOf(error)}): give it by --secret-stdin.`,
+        message: `The secret of this session could not be stored for trigger --url (${messageOf(error)}). Pass it with --secret-stdin.`,
       });
     }
   }
 
-  #broke(error: WebhookError, isRestarted: boolean): void {
-    if (!this.#isReady && !this.#options.waitsForFile) this.#firstServing.reject(error);
+  #handleBroken(error: WebhookError, isRestarted: boolean): void {
+    if (!this.#isReady && !this.#options.waitForFile) this.#firstServing.reject(error);
     else {
       const stack = error.cause instanceof Error ? error.cause.stack : undefined;
-      this.#tell({ event: "broken", reason: error.message, ...(stack !== undefined && { stack }), isRestarted });
+      this.#emit({ event: "broken", reason: error.message, ...(stack !== undefined && { stack }), isRestarted });
     }
   }
 
-  #inbox(door: FrontDoor | undefined): string {
-    return this.#plan.inbox ?? devInboxUrl(door?.port ?? usualPort);
+  #inbox(proxy: DevProxy | undefined): string {
+    return this.#config.inbox ?? devInboxUrl(proxy?.port ?? defaultPort);
   }
 
   #watchOf(endpoint: ServerDescription["endpoints"][number]): readonly KnownWatched[] {
     if (endpoint.watch.length > 0) return endpoint.watch;
-    if (this.#plan.watch) return this.#plan.watch;
-    return this.#plan.isReal ? [] : watchByDefault(endpoint);
+    if (this.#config.watch) return this.#config.watch;
+    return this.#config.isReal ? [] : defaultWatch(endpoint);
   }
 
-  #tellProblem({ code, message }: { code: string; message: string }): void {
-    this.#tell({ event: "problem", code, message });
+  #emitProblem({ code, message }: { code: string; message: string }): void {
+    this.#emit({ event: "problem", code, message });
   }
 
-  #tell(event: DevEvent): void {
+  #emit(event: DevEvent): void {
     if (this.#closed && event.event !== "output" && event.event !== "problem") return;
     const { onEvent } = this.#options;
-    // Whatever it throws, or rejects with, would end the session, and the process with it.
+    // The listener may throw or be async: an unhandled rejection would end the process.
     (async () => onEvent?.(event))().catch((reason: unknown) => {
-      process.emitWarning(`The listener of the session's event "${event.event}" failed: ${inspect(reason)}`);
+      process.emitWarning(`The listener of the session event "${event.event}" failed: ${inspect(reason)}`);
     });
   }
 }
@@ -355,7 +359,7 @@ class Session implements DevSession {
 function foreignHost(host: string, url: string) {
   return {
     code: "CROSS_SITE_REFUSED",
-    message: `A request for the host ${JSON.stringify(host)} was refused, since a page of another site may have sent it. Use ${url}, or --public-url for a proxy of your own.`,
+    message: `A request for host ${JSON.stringify(host)} was rejected, because a page of another site may have sent it. Use ${url}, or set --public-url for your own proxy.`,
   };
 }
 

@@ -1,19 +1,18 @@
-/** How many ports after the usual one are tried before the system chooses one. */
-const maxTried = 20;
+/** How many ports to try before the system chooses one. */
+const maxAttempts = 21;
 
 /**
- * Listens on the usual port or, where that is taken, on the next one that is free: 7861 after 7860, so that the address
- * stays one that can be remembered.
+ * Listens on a port or, if it is taken, on the next free one: 7861 after 7860, which is easy to remember.
  *
- * @param listen opens the socket; port 0 leaves the choice to the system.
+ * @param listen opens the socket; with port 0, the system chooses a port.
  * @param isTaken whether an error of `listen` means that the port is in use.
  * @throws any other error of `listen`.
  */
 export async function listenFrom<Listening>(
-  usualPort: number,
+  firstPort: number,
   { listen, isTaken }: { listen: (port: number) => Promise<Listening>; isTaken: (error: unknown) => boolean },
 ): Promise<Listening> {
-  for (let port = usualPort; port <= usualPort + maxTried; port += 1) {
+  for (let port = firstPort; port < firstPort + maxAttempts; port += 1) {
     try {
       return await listen(port);
     } catch (error) {

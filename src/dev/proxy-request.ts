@@ -5,45 +5,45 @@ import { WebhookError } from "../core/errors.ts";
 import { hopByHopHeaders, wantsHtml } from "../core/http-headers.ts";
 import { hasDisconnected } from "../receiver/node/connection.ts";
 import type { Probe } from "../tunnel/probe.ts";
-import type { LatestDelivery, ObservedDelivery } from "./delivery-recorder.ts";
-import type { PassedDelivery } from "./passed-delivery.ts";
+import type { DeliveryRecorder, ObservedDelivery } from "./delivery-recorder.ts";
+import type { ProxiedDelivery } from "./dev-event.ts";
 
-/** Where requests are passed on to, and who hears of them. */
-export interface PassOptions {
-  /** Answered on both sockets, so that whoever asks for it from outside sees that the way leads here. */
+/** The options of {@link proxyRequest} that do not depend on the socket. */
+export interface ProxyOptions {
+  /** Answered by the proxy itself, to check that the public address points here. */
   probe: Probe;
-  /** The port of the server behind it; waited for while the server is loaded anew. */
+  /** Resolves with the port of the server once it is loaded. */
   serverPort: () => Promise<number>;
-  /** Told of every delivery that was answered. */
-  onDelivery: (delivery: PassedDelivery) => void;
-  /** Receives one line about a request that is refused here or cannot be passed on. */
+  /** Receives every answered delivery. */
+  onDelivery: (delivery: ProxiedDelivery) => void;
+  /** Receives one line about each request that is rejected or cannot be forwarded. */
   onProblem: (message: string) => void;
-  /** How long a request waits for a server, in milliseconds. Default 20,000: the Hub waits for 30 seconds. */
-  longestWaitMs?: number;
+  /** How long a request waits for the server. Default 20,000: the Hub waits for 30 s. */
+  serverTimeoutMs?: number;
 }
 
 const retryAfterSeconds = "1";
 
-/** What all requests of a socket share. */
-export interface Passing {
+/** What the requests of a socket share. */
+export interface ProxyContext {
   agent: Agent;
-  latest: LatestDelivery;
-  /** Whether only this machine reaches the socket: a page may show source and paths there. */
+  recorder: DeliveryRecorder;
+  /** Whether the socket is only reachable from this machine, so that error pages may show source code and paths. */
   isLocal: boolean;
 }
 
-/** A request and the answer to it. */
+/** A request and its response. */
 export interface ProxiedExchange {
   incoming: IncomingMessage;
   outgoing: ServerResponse;
-  /** The client sends the body once it has `100 Continue`, which is for the server to decide. */
+  /** Whether the client sends the body only after `100 Continue`, which the server decides. */
   expectsContinue: boolean;
 }
 
-/** Passes a request on as it came, once there is a server, and its answer back. */
-export async function pass(
-  options: PassOptions,
-  { agent, latest, isLocal }: Passing,
+/** Forwards a request unchanged, once the server is loaded, and streams the response back. */
+export async function proxyRequest(
+  options: ProxyOptions,
+  { agent, recorder, isLocal }: ProxyContext,
   { incoming, outgoing, expectsContinue }: ProxiedExchange,
 ): Promise<void> {
   const { onDelivery, onProblem, probe } = options;
@@ -51,110 +51,123 @@ export async function pass(
     outgoing.setHeader("content-type", "text/plain").end(probe.answer);
     return;
   }
-  const delivery = latest.observe({ incoming, outgoing, onAnswered: onDelivery });
+  const delivery = recorder.observe({ incoming, outgoing, onAnswered: onDelivery });
   let port: number;
   try {
-    port = await serverPort(options);
+    port = await waitForServer(options);
   } catch (reason) {
-    const page = isLocal ? pageOfFailure(incoming, reason) : undefined;
-    if (!WebhookError.isInstance(reason)) answerLater(outgoing, { error: "There is no server.", delivery, page });
-    else answerLater(outgoing, { error: "The server's file does not load.", code: reason.code, delivery, page });
+    const page = isLocal ? renderLoadFailure(incoming, reason) : undefined;
+    if (!WebhookError.isInstance(reason)) {
+      sendUnavailable(outgoing, { error: "The server is not running.", delivery, page });
+    } else {
+      sendUnavailable(outgoing, { error: "The server file failed to load.", code: reason.code, delivery, page });
+    }
     return;
   }
-  // A client that has hung up meanwhile sends it again; the rest of this request would never end.
+  // A client that has disconnected retries the request; the body of this one would never end.
   if (await hasDisconnected({ incoming, outgoing })) return;
   const { method, url: path } = incoming;
-  const headers = passedOn(incoming, expectsContinue);
+  const headers = requestHeaders(incoming, expectsContinue);
   const inner = request({ host: "127.0.0.1", port, agent, method, path, headers });
-  inner.on("response", (answer) => {
-    answer.on("error", () => outgoing.destroy());
+  inner.on("response", (response) => {
+    response.on("error", () => outgoing.destroy());
     try {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders, ofAnswer(answer)));
+      outgoing.writeHead(response.statusCode ?? 502, response.statusMessage, responseHeaders(response));
     } catch (error) {
-      answer.destroy();
-      notPassed(outgoing, { error, onProblem });
+      response.destroy();
+      sendBadGateway(outgoing, { error, onProblem });
       return;
     }
-    answer.pipe(outgoing);
+    response.pipe(outgoing);
   });
   inner.on("error", () => {
     if (outgoing.headersSent) outgoing.destroy();
     else {
-      const error = "The server went away in the middle of this request.";
-      answerLater(outgoing, {
-        error,
-        delivery,
-        page: isLocal ? pageOf(incoming, { code: "CLOSING", error }) : undefined,
-      });
+      const error = "The server stopped during this request.";
+      const page = isLocal ? renderPage(incoming, { code: "CLOSING", error }) : undefined;
+      sendUnavailable(outgoing, { error, delivery, page });
     }
   });
-  // Aborts the signal of the handler when the client hangs up: a reset does so at once, and an end only after a probe.
+  // Aborts the signal of the handler when the client disconnects: a reset does so immediately, an end only after a probe.
   outgoing.on("close", () => {
-    // A socket that is reset while it ends is never closed: Node would spin at its exit.
+    // A socket that is reset while it ends is never closed, and keeps Node busy at exit.
     if (inner.destroyed || outgoing.writableFinished) return;
     inner.socket?.resetAndDestroy();
     inner.destroy();
   });
-  const passBody = () => {
-    delivery?.follow();
+  const forwardBody = () => {
+    delivery?.recordBody();
     incoming.pipe(inner);
   };
-  if (!expectsContinue) passBody();
-  else inner.once("continue", passBody).flushHeaders();
+  if (!expectsContinue) forwardBody();
+  else inner.once("continue", forwardBody).flushHeaders();
 }
 
-/** A request, or its answer, holds what Node does not send. */
-export function notPassed(
+/** Whether a request checks that the public address points here. */
+export function isProbe(probe: Probe, { method, url }: IncomingMessage): boolean {
+  return method === "GET" && url === probe.path;
+}
+
+/** Answers a request that Node cannot send, or whose response Node cannot send. */
+export function sendBadGateway(
   outgoing: ServerResponse,
-  { error, onProblem }: { error: unknown; onProblem: PassOptions["onProblem"] },
+  { error, onProblem }: { error: unknown; onProblem: ProxyOptions["onProblem"] },
 ): void {
-  onProblem(`A request could not be passed on: ${describeError(error).message}.`);
+  onProblem(`A request could not be forwarded: ${describeError(error).message}.`);
   if (outgoing.headersSent) outgoing.destroy();
   else {
-    // With its own reason phrase: the one that could not be sent is kept otherwise.
+    // With an explicit reason phrase: otherwise Node keeps the one that it could not send.
     outgoing.writeHead(502, "Bad Gateway", { "content-type": "application/json", connection: "close" });
-    outgoing.end(JSON.stringify({ error: "The request could not be passed on.", code: "INTERNAL" }));
+    outgoing.end(JSON.stringify({ error: "The request could not be forwarded.", code: "INTERNAL" }));
   }
 }
 
-/** The port, or an error once the sender would not wait for an answer any more. */
-async function serverPort({ serverPort: find, longestWaitMs = 20_000 }: PassOptions): Promise<number> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error("late")), longestWaitMs);
+/** Rejects once the sender would no longer wait for a response. */
+async function waitForServer({ serverPort, serverTimeoutMs = 20_000 }: ProxyOptions): Promise<number> {
+  const timeout = Promise.withResolvers<never>();
+  const timer = setTimeout(() => timeout.reject(new Error("timeout")), serverTimeoutMs);
   try {
-    return await Promise.race([find(), late.promise]);
+    return await Promise.race([serverPort(), timeout.promise]);
   } finally {
     clearTimeout(timer);
   }
 }
 
-interface LateAnswer {
-  error: string;
-  code?: string;
-  delivery: ObservedDelivery | undefined;
-  /** What a browser gets in place of the JSON. */
-  page: ErrorPage | undefined;
-}
-
-function answerLater(outgoing: ServerResponse, { error, code = "CLOSING", delivery, page }: LateAnswer): void {
-  delivery?.giveUp(error);
+function sendUnavailable(
+  outgoing: ServerResponse,
+  {
+    error,
+    code = "CLOSING",
+    delivery,
+    page,
+  }: {
+    error: string;
+    code?: string;
+    delivery: ObservedDelivery | undefined;
+    /** Sent to browsers instead of JSON. */
+    page: ErrorPage | undefined;
+  },
+): void {
+  delivery?.setFailure(error);
   const headers = page?.headers ?? { "content-type": "application/json" };
-  // What is still to come of the body would have to be read before another request.
+  // Otherwise the rest of the body would have to be read before the next request.
   outgoing.writeHead(503, { ...headers, "retry-after": retryAfterSeconds, connection: "close" });
   outgoing.end(page?.html ?? JSON.stringify({ error, code }));
 }
 
-/** The page for a browser while the server's file does not load: what it threw, and where. */
-function pageOfFailure(incoming: IncomingMessage, reason: unknown): ErrorPage | undefined {
-  if (!WebhookError.isInstance(reason)) return pageOf(incoming, { code: "CLOSING", error: "There is no server yet." });
+/** Renders the error that the server file threw, with its stack trace. */
+function renderLoadFailure(incoming: IncomingMessage, reason: unknown): ErrorPage | undefined {
+  if (!WebhookError.isInstance(reason)) {
+    return renderPage(incoming, { code: "CLOSING", error: "The server is not running yet." });
+  }
   const { code, message, cause } = reason;
   const details = cause instanceof Error ? (cause.stack ?? "").split("\n").filter((line) => line.trim() !== "") : [];
-  const what = message.endsWith(".") ? message : `${message}.`;
-  const error = `${what} Fix the file, save it, and reload this page.`;
-  return pageOf(incoming, { code, error, title: "The server's file does not load", details });
+  const sentence = message.endsWith(".") ? message : `${message}.`;
+  const error = `${sentence} Fix the file, save it, and reload this page.`;
+  return renderPage(incoming, { code, error, title: "The server file failed to load", details });
 }
 
-function pageOf(
+function renderPage(
   { method = "GET", headers }: IncomingMessage,
   { error, ...content }: { code: string; error: string; title?: string; details?: readonly string[] },
 ): ErrorPage | undefined {
@@ -162,44 +175,35 @@ function pageOf(
   return renderErrorPage({ status: 503, message: error, ...content });
 }
 
-/** How a message is framed and where it goes; a `Connection` header that names these must not remove them. */
-const neverDropped: readonly string[] = ["content-length", "host"];
-
-/** Its chunks are passed on as chunks. */
-function ofRequest({ headers }: IncomingMessage, expectsContinue: boolean): ReadonlySet<string> {
-  const dropped = new Set(hopByHopHeaders(headers.connection));
-  for (const name of [...neverDropped, "transfer-encoding"]) dropped.delete(name);
-  if (expectsContinue) dropped.delete("expect");
-  else dropped.add("expect");
-  return dropped;
-}
-
-/** Node chooses again how an answer is framed: a client of HTTP/1.0 knows no chunks. */
-function ofAnswer({ headers }: IncomingMessage): ReadonlySet<string> {
-  const dropped = new Set(hopByHopHeaders(headers.connection));
-  for (const name of neverDropped) dropped.delete(name);
-  return dropped;
-}
-
-function endToEnd(rawHeaders: readonly string[], dropped: ReadonlySet<string>): string[] {
-  const isKept = (index: number) => !dropped.has(rawHeaders[index - (index % 2)]?.toLowerCase() ?? "");
-  return rawHeaders.filter((_text, index) => isKept(index));
-}
+/** Required for framing and routing, even if the `Connection` header lists them. */
+const alwaysForwarded: readonly string[] = ["content-length", "host"];
 
 /**
- * The server takes HTTP/1.0 for a sign of a proxy, and so a connection that is not to be kept, and opens no page of the
- * owner to it: neither must be hidden from it.
+ * The server must recognize HTTP/1.0 (a sign of a proxy, to which it shows no private pages) and a connection that is not
+ * kept alive, so the `Via` and `Connection` headers pass both on.
  */
-function passedOn(incoming: IncomingMessage, expectsContinue: boolean): string[] {
+function requestHeaders(incoming: IncomingMessage, expectsContinue: boolean): string[] {
   const { rawHeaders, httpVersion, headers } = incoming;
+  const dropped = new Set(hopByHopHeaders(headers.connection));
+  // Chunks are forwarded as chunks.
+  for (const name of [...alwaysForwarded, "transfer-encoding"]) dropped.delete(name);
+  if (expectsContinue) dropped.delete("expect");
+  else dropped.add("expect");
   return [
-    ...endToEnd(rawHeaders, ofRequest(incoming, expectsContinue)),
+    ...withoutHeaders(rawHeaders, dropped),
     ...(httpVersion === "1.0" ? ["Via", "1.0 hub-webhooks-dev"] : []),
     ...(/\bkeep-alive\b/i.test(headers.connection ?? "") ? [] : ["Connection", "close"]),
   ];
 }
 
-/** Whether it asks whether the public address leads here. */
-export function isProbe(probe: Probe, { method, url }: IncomingMessage): boolean {
-  return method === "GET" && url === probe.path;
+/** Node frames the response again: an HTTP/1.0 client does not support chunks. */
+function responseHeaders({ rawHeaders, headers }: IncomingMessage): string[] {
+  const dropped = new Set(hopByHopHeaders(headers.connection));
+  for (const name of alwaysForwarded) dropped.delete(name);
+  return withoutHeaders(rawHeaders, dropped);
+}
+
+function withoutHeaders(rawHeaders: readonly string[], dropped: ReadonlySet<string>): string[] {
+  const isKept = (index: number) => !dropped.has(rawHeaders[index - (index % 2)]?.toLowerCase() ?? "");
+  return rawHeaders.filter((_text, index) => isKept(index));
 }

@@ -9,46 +9,38 @@ import {
 } from "../server-file/server-process.ts";
 import { SourceWatcher } from "./source-watcher.ts";
 
-/** What becomes of the server. */
-export interface ReloadingServerEvents {
-  /** It serves, for the first time or again. */
-  onServing: (description: ServerDescription) => void;
-  /** Files have changed, and it is loaded anew. */
-  onReload: (paths: readonly string[]) => void;
-  /** It does not load, or has ended by itself: why, and whether it is started again without a change. */
-  onBroken: (problem: { error: WebhookError; isRestarted: boolean }) => void;
-}
-
-/** What a {@link ReloadingServer} is made from. */
+/** The options of {@link ReloadingServer}. */
 export interface ReloadingServerOptions
-  extends Pick<ServerProcessOptions, "path" | "launched" | "environment" | "onOutput">,
-    ReloadingServerEvents {
-  /** Asked for besides those that the server has, or in their place. */
+  extends Pick<ServerProcessOptions, "path" | "launched" | "environment" | "onOutput"> {
+  /** A secret besides those of the server, or instead of them. */
   secret: SessionSecret | undefined;
-  /** URL of the inbox, in place of the one that the server names. */
+  /** URL of the inbox; overrides that of the server. */
   inbox?: string | undefined;
-  /**
-   * A server that ends by itself is started again after these milliseconds, unless it had not even served for that long.
-   * Default 1,000.
-   */
+  /** Called when the server is running, for the first time or again. */
+  onServing: (description: ServerDescription) => void;
+  /** Called when files have changed, before the server is reloaded. */
+  onReload: (paths: readonly string[]) => void;
+  /** Called when the server failed to load or exited. It may be restarted without a change of its files. */
+  onBroken: (problem: { error: WebhookError; isRestarted: boolean }) => void;
+  /** A server that exits is restarted after this time, unless it was running for less than that. Default 1,000. */
   restartAfterMs?: number;
 }
 
-/** Runs a server's file, and runs it anew whenever one of its sources changes. */
+/** Runs a server file, and reloads it when one of its source files changes. */
 export class ReloadingServer {
   readonly #options: ReloadingServerOptions;
   readonly #watcher: SourceWatcher;
   #state: "loading" | "serving" | "broken" = "loading";
-  /** Settled once it is known whether the server serves: with its port, or why it does not. */
-  #port = expectedPort();
+  /** Resolves with the port of the running server, or rejects if it is broken. */
+  #port = createPort();
   #process: ServerProcess | undefined;
-  /** The process that was started and does not serve yet. */
+  /** The process that is still loading. */
   #starting: ServerProcess | undefined;
   #loading: Promise<void> | undefined;
-  /** Whether what is loaded, or about to be, is older than its sources. */
+  /** Whether the sources have changed since the load started. */
   #isStale = false;
-  /** Whether something has changed, while it was loaded, that it may lack. */
-  #mayBeMended = false;
+  /** Whether a file has changed during the load that may have been missing. */
+  #mayBeFixed = false;
   #isClosed = false;
   #restart: NodeJS.Timeout | undefined;
   #publicUrl: string;
@@ -57,7 +49,7 @@ export class ReloadingServer {
     this.#options = options;
     this.#publicUrl = options.launched.publicUrl;
     this.#watcher = new SourceWatcher({ onChange: ({ paths, isLoaded }) => this.#changed(paths, isLoaded) });
-    // Also a file that fails before it has loaded anything can be mended.
+    // A file that fails before it imports anything is watched too.
     this.#watcher.add(options.path);
   }
 
@@ -67,21 +59,21 @@ export class ReloadingServer {
   }
 
   /**
-   * The port on which the server listens now. While it is loaded anew, that is waited for.
+   * Resolves with the current port of the server, once it is loaded.
    *
-   * @throws `SERVER_FILE_INVALID` while its file does not load.
+   * @throws `SERVER_FILE_INVALID` while the file does not load.
    */
   get port(): Promise<number> {
     return this.#port.promise;
   }
 
-  /** Tells the server, and those that follow it, where they are reached from now on. */
+  /** Sets the public address, also for later processes. */
   setPublicUrl(publicUrl: string): void {
     this.#publicUrl = publicUrl;
     this.#process?.setPublicUrl(publicUrl);
   }
 
-  /** Ends the server, once the handlers in work are done or have had their time. */
+  /** Stops the server after its running handlers are done, or their grace period is over. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#restart);
@@ -92,9 +84,9 @@ export class ReloadingServer {
 
   #changed(paths: readonly string[], isLoaded: boolean): void {
     if (this.#isClosed) return;
-    // What does not load may lack a file that was never loaded.
+    // A broken server may need a file that it has never loaded.
     if (!isLoaded && this.#state !== "broken") {
-      this.#mayBeMended = this.#state === "loading";
+      this.#mayBeFixed = this.#state === "loading";
       return;
     }
     this.#options.onReload(paths);
@@ -108,7 +100,7 @@ export class ReloadingServer {
       this.#starting?.kill();
       return;
     }
-    if (this.#state !== "loading") this.#port = expectedPort();
+    if (this.#state !== "loading") this.#port = createPort();
     this.#state = "loading";
     this.#loading = this.#loadUntilFresh().finally(() => {
       this.#loading = undefined;
@@ -120,7 +112,7 @@ export class ReloadingServer {
       await this.#process?.stop();
       if (this.#isClosed) return;
       this.#isStale = false;
-      this.#mayBeMended = false;
+      this.#mayBeFixed = false;
       await this.#startProcess();
     }
   }
@@ -139,17 +131,17 @@ export class ReloadingServer {
     this.#starting = started;
     try {
       const serving = await started.serving();
-      if (!this.#isStale && !this.#isClosed) this.#served(started, serving);
+      if (!this.#isStale && !this.#isClosed) this.#handleServing(started, serving);
     } catch (error) {
-      // What was loaded may have been half of a file that is being written.
-      this.#isStale ||= this.#mayBeMended || this.#watcher.isSettling;
-      if (!this.#isStale && !this.#isClosed) this.#broke({ error: asWebhookError(error), isRestarted: false });
+      // It may have loaded a file that was only half written.
+      this.#isStale ||= this.#mayBeFixed || this.#watcher.isSettling;
+      if (!this.#isStale && !this.#isClosed) this.#handleBroken({ error: toWebhookError(error), isRestarted: false });
     } finally {
       this.#starting = undefined;
     }
   }
 
-  #served(started: ServerProcess, { port, description }: Serving): void {
+  #handleServing(started: ServerProcess, { port, description }: Serving): void {
     const { restartAfterMs = 1_000 } = this.#options;
     const servedAt = performance.now();
     this.#state = "serving";
@@ -157,39 +149,42 @@ export class ReloadingServer {
     this.#options.onServing(description);
     void started.ended.then(() => {
       if (this.#process !== started || this.#state !== "serving" || this.#isClosed) return;
-      this.#port = expectedPort();
-      // One that ends as soon as it serves would do so for ever.
+      this.#port = createPort();
+      // A server that exits immediately would be restarted forever.
       const isRestarted = performance.now() - servedAt >= restartAfterMs;
       if (isRestarted) this.#restart = setTimeout(() => this.#load(), restartAfterMs);
-      this.#broke({ error: endedByItself(), isRestarted });
+      this.#handleBroken({ error: unexpectedExit(), isRestarted });
     });
   }
 
-  #broke(problem: { error: WebhookError; isRestarted: boolean }): void {
+  #handleBroken(problem: { error: WebhookError; isRestarted: boolean }): void {
     this.#state = problem.isRestarted ? "loading" : "broken";
     if (!problem.isRestarted) this.#port.reject(problem.error);
     this.#options.onBroken(problem);
   }
 }
 
-function expectedPort(): PromiseWithResolvers<number> {
+function createPort(): PromiseWithResolvers<number> {
   const expected = Promise.withResolvers<number>();
-  // Nobody may be waiting for it.
+  // There may be no request that waits for it.
   expected.promise.catch(() => {});
   return expected;
 }
 
-function endedByItself(): WebhookError {
-  return new WebhookError("The server's process has ended by itself: what it said last tells why.", {
+function unexpectedExit(): WebhookError {
+  return new WebhookError("The server process exited unexpectedly. See its last output.", {
     code: "SERVER_FILE_INVALID",
   });
 }
 
-function asWebhookError(error: unknown): WebhookError {
+function toWebhookError(error: unknown): WebhookError {
   if (WebhookError.isInstance(error)) return error;
   const reason = messageOf(error);
-  return new WebhookError(`The server's process cannot be started (${reason}): mend that, and save the file again.`, {
-    code: "SERVER_FILE_INVALID",
-    cause: error,
-  });
+  return new WebhookError(
+    `The server process could not be started (${reason}). Fix the cause, and save the file again.`,
+    {
+      code: "SERVER_FILE_INVALID",
+      cause: error,
+    },
+  );
 }

@@ -4,33 +4,34 @@ import { join } from "node:path";
 import * as z from "zod";
 import { isLoopbackHost } from "../core/loopback.ts";
 
-const sessionNote = z.object({ pid: z.int().positive(), secret: z.string() });
+const secretFile = z.object({ pid: z.int().positive(), secret: z.string() });
 
 /**
- * Notes the secret of a session for `hub-webhooks trigger --url`, in a file that only its owner can read, by the port of
- * the session. Returns the function that removes it.
+ * Stores the secret of a session for `hub-webhooks trigger --url`, in a file for its port that only its owner can read.
+ * Returns the function that deletes the file.
  *
- * @throws what the file system says, also where another user has taken the folder.
+ * @throws errors of the file system, and if another user owns the folder.
  */
-export function noteSessionSecret({ port, secret }: { port: number; secret: string }): () => void {
-  const folder = notesFolder();
+export function storeSessionSecret({ port, secret }: { port: number; secret: string }): () => void {
+  const folder = secretsFolder();
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (!isOurs(folder)) throw new Error(`"${folder}" belongs to another user, or others may write to it`);
-  const file = noteOf(port);
-  // Anew, so that its mode is this one.
+  if (!isPrivate(folder)) throw new Error(`"${folder}" belongs to another user, or others may write to it`);
+  const file = secretFilePath(port);
+  // A new file, so that its mode applies.
   rmSync(file, { force: true });
   writeFileSync(file, JSON.stringify({ pid: process.pid, secret }), { mode: 0o600, flag: "wx" });
   return () => rmSync(file, { force: true });
 }
 
-/** The secret of the session that runs at this URL of this machine; `undefined` where there is none, or it has none. */
+/** Returns the secret of the session that is running at this local URL; `undefined` if there is none. */
 export function findSessionSecret(url: string): string | undefined {
   const parsed = URL.parse(url);
   if (parsed?.protocol !== "http:" || !isLoopbackHost(parsed.hostname)) return undefined;
   try {
-    if (!isOurs(notesFolder())) return undefined;
-    const { pid, secret } = sessionNote.parse(JSON.parse(readFileSync(noteOf(Number(parsed.port || 80)), "utf8")));
-    // Throws where the session was killed, and its note is still there.
+    if (!isPrivate(secretsFolder())) return undefined;
+    const text = readFileSync(secretFilePath(Number(parsed.port || 80)), "utf8");
+    const { pid, secret } = secretFile.parse(JSON.parse(text));
+    // Throws if the session was killed and left its file behind.
     process.kill(pid, 0);
     return secret;
   } catch {
@@ -38,16 +39,16 @@ export function findSessionSecret(url: string): string | undefined {
   }
 }
 
-function notesFolder(): string {
+function secretsFolder(): string {
   return join(tmpdir(), `hub-webhooks-${process.getuid?.() ?? userInfo().username}`);
 }
 
-function noteOf(port: number): string {
-  return join(notesFolder(), `dev-${port}.json`);
+function secretFilePath(port: number): string {
+  return join(secretsFolder(), `dev-${port}.json`);
 }
 
-/** Anyone can make a folder of that name in a temporary folder that all share. */
-function isOurs(folder: string): boolean {
+/** In a shared temporary folder, anyone can create a folder of that name. */
+function isPrivate(folder: string): boolean {
   const found = lstatSync(folder);
   if (process.getuid === undefined) return found.isDirectory();
   return found.isDirectory() && found.uid === process.getuid() && (found.mode & 0o077) === 0;

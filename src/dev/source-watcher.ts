@@ -1,20 +1,19 @@
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-/** What a {@link SourceWatcher} tells. */
-export interface SourceWatcherOptions {
+interface SourceWatcherOptions {
   /**
-   * Called with the paths that have changed, once the last change is `settleMs` old. `isLoaded` tells whether any of
-   * them is one that was added, and not only a neighbour of one.
+   * Receives the changed paths once the last change is `settleMs` old. `isLoaded` is `false` if all of them are only
+   * neighbors of added files.
    */
   onChange: (change: { paths: readonly string[]; isLoaded: boolean }) => void;
-  /** Milliseconds. Default 80: an editor writes a file in several steps. */
+  /** Default 80: editors write a file in several steps. */
   settleMs?: number;
 }
 
 /**
- * Watches source files. The folders of them, in truth: many editors put a new file in the place of the old one, and
- * whoever watches that one sees nothing any more.
+ * Watches source files through their folders: many editors replace a file when they save it, and a watcher of the old file
+ * would report nothing after that.
  */
 export class SourceWatcher {
   readonly #options: Required<SourceWatcherOptions>;
@@ -28,26 +27,26 @@ export class SourceWatcher {
     this.#options = { onChange, settleMs };
   }
 
-  /** Watches this file from now on. */
+  /** Starts watching a file. */
   add(path: string): void {
-    // What was loaded last may be told of only now, and a watch keeps the process alive.
+    // Files may still be reported after close(), and a watcher keeps the process alive.
     if (this.#isClosed) return;
     this.#files.add(path);
     const folder = dirname(path);
     if (this.#folders.has(folder)) return;
     try {
       const watcher = watch(folder, (_event, name) => {
-        if (name !== null) this.#note(join(folder, basename(name)));
+        if (name !== null) this.#recordChange(join(folder, basename(name)));
       });
-      // The folder was removed, say: there is nothing to be told of it then.
+      // The folder may have been deleted.
       watcher.on("error", () => watcher.close());
       this.#folders.set(folder, watcher);
     } catch {
-      // It is gone already, or the system watches no more folders: the others are watched all the same.
+      // The folder is gone, or the system allows no more watchers. The other folders are still watched.
     }
   }
 
-  /** Whether something has changed that was not told yet. */
+  /** Whether there are changes that were not reported yet. */
   get isSettling(): boolean {
     return this.#changed.size > 0;
   }
@@ -58,7 +57,7 @@ export class SourceWatcher {
     for (const watcher of this.#folders.values()) watcher.close();
   }
 
-  #note(path: string): void {
+  #recordChange(path: string): void {
     if (!this.#files.has(path) && !/\.([mc]?[jt]sx?|json)$/.test(path)) return;
     this.#changed.add(path);
     clearTimeout(this.#timer);

@@ -60,7 +60,7 @@ describe.each(looks)("An error page, $colorScheme and $width pixels wide,", (loo
     const port = await freePort();
     const stop = new AbortController();
     const starting = startDev({
-      ...optionsIn(project, { waitsForFile: true, port, signal: stop.signal }),
+      ...optionsIn(project, { waitForFile: true, port, signal: stop.signal }),
       onEvent: ({ event }) => (event === "broken" ? broken.resolve() : undefined),
     }).catch(() => {});
     onTestFinished(async () => {

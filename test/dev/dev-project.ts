@@ -6,13 +6,13 @@ import { type DevSession, startDev } from "../../src/dev/dev-session.ts";
 import type { HubDelivery } from "../../src/local-hub/delivery/hub-delivery.ts";
 import { makeProject, type Project } from "../support/project-folder.ts";
 
-/** The secret of the servers here. It must appear in no event and in no state file. */
+/** The secret of the test servers. It must appear in no event and no state file. */
 export const secret = "Planted-5ecret-60ad2c";
 
-/** How long an event may take on a machine that does much else. */
-const patience = { timeout: 15_000, interval: 20 };
+/** An event may take long on a busy machine. */
+const pollOptions = { timeout: 15_000, interval: 20 };
 
-/** A server's file with these endpoints, each with its options and its handler as source. */
+/** Returns the source of a server file with these endpoints, each with its options and handler as source. */
 export function serverFile(endpoints: Readonly<Record<string, { options?: string; handler?: string }>>): string {
   const declared = Object.entries(endpoints).map(
     ([name, { options = "{}", handler = "() => 'done'" }]) => `server.webhook("${name}", ${options}, ${handler});`,
@@ -28,9 +28,9 @@ export function serverFile(endpoints: Readonly<Record<string, { options?: string
 /** One endpoint that watches one dataset. */
 export const watchingFile = serverFile({ retrain: { options: '{ watch: "dataset:me/data" }' } });
 
-/** A project that is gone after the test. */
+/** Creates a project that is deleted after the test. */
 export async function openProject(files: Readonly<Record<string, string>> = {}): Promise<Project> {
-  // What is set on the developer's own machine is not to decide.
+  // The environment of the developer's machine must not affect the test.
   for (const name of ["HF_ENDPOINT", "HF_TOKEN", "PORT", "TUNNEL", "PUBLIC_URL", "WEBHOOK_SECRET"]) {
     vi.stubEnv(name, undefined);
   }
@@ -42,12 +42,12 @@ export async function openProject(files: Readonly<Record<string, string>> = {}):
   return project;
 }
 
-/** Where a session in this project notes its webhooks. */
+/** The state file of a session in this project. */
 export function stateOf(project: Project): string {
   return join(project.path, ".hub-webhooks", "registrations.json");
 }
 
-/** What a session is started with in this project, on ports that are free. */
+/** The options of a session in this project, on free ports. */
 export function optionsIn(project: Project, options: StartDevOptions = {}): StartDevOptions {
   return {
     file: join(project.path, "server.ts"),
@@ -57,18 +57,18 @@ export function optionsIn(project: Project, options: StartDevOptions = {}): Star
   };
 }
 
-/** A session, with all that it has told. */
-export interface HeardSession {
+/** A session with its recorded events. */
+export interface RecordedSession {
   session: DevSession;
   events: DevEvent[];
-  /** The names of the events so far, without those of output. */
+  /** The names of the events so far, without output. */
   names(): string[];
   /** Resolves once the latest event of this name is the `count`th. */
   until<Name extends DevEvent["event"]>(name: Name, count?: number): Promise<Extract<DevEvent, { event: Name }>>;
 }
 
 /** Starts a session that is closed after the test. */
-export async function startIn(project: Project, options: StartDevOptions = {}): Promise<HeardSession> {
+export async function startIn(project: Project, options: StartDevOptions = {}): Promise<RecordedSession> {
   const events: DevEvent[] = [];
   const { onEvent } = options;
   const session = await startDev({
@@ -79,7 +79,7 @@ export async function startIn(project: Project, options: StartDevOptions = {}): 
     },
   });
   onTestFinished(() => session.close());
-  const isCalled = <Name extends DevEvent["event"]>(
+  const hasName = <Name extends DevEvent["event"]>(
     event: DevEvent,
     name: Name,
   ): event is Extract<DevEvent, { event: Name }> => event.event === name;
@@ -88,16 +88,16 @@ export async function startIn(project: Project, options: StartDevOptions = {}): 
     events,
     names: () => events.map(({ event }) => event).filter((name) => name !== "output"),
     async until(name, count = 1) {
-      const told = () => events.filter((event) => isCalled(event, name));
-      await expect.poll(() => told().length, patience).toBeGreaterThanOrEqual(count);
-      const found = told()[count - 1];
+      const matching = () => events.filter((event) => hasName(event, name));
+      await expect.poll(() => matching().length, pollOptions).toBeGreaterThanOrEqual(count);
+      const found = matching()[count - 1];
       if (!found) throw new Error(`There is no event ${name}.`);
       return found;
     },
   };
 }
 
-/** Lets somebody push on the local Hub of a session. */
+/** Sends a push event to the local Hub of a session. */
 export async function push({ state }: DevSession, name = "me/data"): Promise<HubDelivery[]> {
   const answer = await fetch(`${state.hub.url}/_local/events?wait=true`, {
     method: "POST",

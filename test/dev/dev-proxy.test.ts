@@ -6,16 +6,16 @@ import { WebhookError } from "../../src/core/errors.ts";
 import { freePort } from "../support/free-port.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
 import { watchTimers } from "../support/watch-timers.ts";
-import { openDoor, openDoorTo, post, probe, recorder, startServer } from "./open-proxy.ts";
+import { openProxy, openProxyTo, post, probe, recorder, startServer } from "./open-proxy.ts";
 
 const secret = "Planted-5ecret-60ad2c";
 
-describe("The front door", () => {
-  test("passes a request on as it came, and the answer back as it came", async () => {
+describe("The dev proxy", () => {
+  test("forwards requests and responses unchanged", async () => {
     const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, index) => index % 256));
     const seen: IncomingMessage[] = [];
     const bodies: Buffer[] = [];
-    const { door } = await openDoorTo(async (incoming, outgoing) => {
+    const { proxy } = await openProxyTo(async (incoming, outgoing) => {
       seen.push(incoming);
       bodies.push(Buffer.concat(await incoming.toArray()));
       outgoing.writeHead(207, "Many Things", [
@@ -24,7 +24,7 @@ describe("The front door", () => {
       ]);
       outgoing.end(bytes);
     });
-    const asking = request(`${door.url}/any/%2Fpath?query=a&query=b`, {
+    const asking = request(`${proxy.url}/any/%2Fpath?query=a&query=b`, {
       method: "PUT",
       headers: ["Host", "bot.localhost", "X-Twice", "one", "x-twice", "two", "Expect", "100-continue"],
     });
@@ -44,13 +44,13 @@ describe("The front door", () => {
   });
 
   test.each(["evil.example", "evil.example:7860", "127.0.0.1.evil.example", "10.0.0.1", "", "[::2]", "local host"])(
-    "refuses a request of this machine for the host %j, and says so once",
+    "rejects a local request for host %j, and reports it once",
     async (host) => {
       const { requests, listener } = recorder();
       const hosts: string[] = [];
-      const { door, deliveries } = await openDoorTo(listener, { onForeignHost: (foreign) => hosts.push(foreign) });
+      const { proxy, deliveries } = await openProxyTo(listener, { onForeignHost: (foreign) => hosts.push(foreign) });
       for (let times = 0; times < 2; times += 1) {
-        const socket = await RawSocket.open(door.url);
+        const socket = await RawSocket.open(proxy.url);
         socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: host }, body: "{}" }));
         const { status, text: said } = await socket.answer();
         expect([status, JSON.parse(said)]).toMatchObject([403, { code: "CROSS_SITE_REFUSED" }]);
@@ -61,11 +61,11 @@ describe("The front door", () => {
   );
 
   test.each(["localhost", "LOCALHOST:7860", "127.0.0.1:7860", "127.1.2.3", "[::1]:7860", "app.localhost"])(
-    "takes a request of this machine for the host %s",
+    "accepts a local request for host %s",
     async (host) => {
       const { requests, listener } = recorder();
-      const { door } = await openDoorTo(listener);
-      const socket = await RawSocket.open(door.url);
+      const { proxy } = await openProxyTo(listener);
+      const socket = await RawSocket.open(proxy.url);
       socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: host }, body: "{}" }));
       expect((await socket.answer()).status).toBe(200);
       expect(requests[0]?.incoming.headers.host).toBe(host);
@@ -73,28 +73,28 @@ describe("The front door", () => {
     },
   );
 
-  test("takes any host by a tunnel, and on this machine where a proxy of the user's own leads to it", async () => {
+  test("accepts any host through a tunnel, and locally with allowAnyHost", async () => {
     const { listener } = recorder();
-    const { door, publicUrl } = await openDoorTo(listener, { takesAnyHost: true });
-    for (const url of [publicUrl, door.url]) {
+    const { proxy, publicUrl } = await openProxyTo(listener, { allowAnyHost: true });
+    for (const url of [publicUrl, proxy.url]) {
       const socket = await RawSocket.open(url);
       socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "bot.example.com" }, body: "{}" }));
       expect((await socket.answer()).status).toBe(200);
       socket.close();
     }
-    const checked = await openDoorTo(listener);
+    const checked = await openProxyTo(listener);
     const socket = await RawSocket.open(checked.publicUrl);
     socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "bot.example.com" }, body: "{}" }));
     expect((await socket.answer()).status).toBe(200);
     socket.close();
   });
 
-  test("names no more than twenty foreign hosts", async () => {
+  test("reports at most twenty foreign hosts", async () => {
     const hosts: string[] = [];
-    const { door } = await openDoorTo(recorder().listener, { onForeignHost: (host) => hosts.push(host) });
-    const socket = await RawSocket.open(door.url);
+    const { proxy } = await openProxyTo(recorder().listener, { onForeignHost: (host) => hosts.push(host) });
+    const socket = await RawSocket.open(proxy.url);
     for (let index = 0; index < 25; index += 1) {
-      const asked = await RawSocket.open(door.url);
+      const asked = await RawSocket.open(proxy.url);
       asked.send(requestBytes({ method: "GET", path: "/", headers: { Host: `evil-${index}.example` } }));
       expect((await asked.answer()).status).toBe(403);
       asked.close();
@@ -103,10 +103,10 @@ describe("The front door", () => {
     expect(hosts).toHaveLength(20);
   });
 
-  test("passes several requests on one connection, with and without a body", async () => {
+  test("forwards several requests of one connection, with and without a body", async () => {
     const { requests, listener } = recorder();
-    const { door } = await openDoorTo(listener);
-    const socket = await RawSocket.open(door.url);
+    const { proxy } = await openProxyTo(listener);
+    const socket = await RawSocket.open(proxy.url);
     for (const body of ["first", "", "third"]) {
       socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body }));
       expect((await socket.answer()).status).toBe(200);
@@ -119,12 +119,12 @@ describe("The front door", () => {
     expect(requests.map(({ body }) => body)).toEqual(["first", "", "third", ""]);
   });
 
-  test("says of HTTP/1.0 that it came through here, for the server takes it for a proxy's", async () => {
+  test("adds Via to HTTP/1.0 requests, so that the server recognizes a proxy", async () => {
     const { requests, listener } = recorder();
-    const { door } = await openDoorTo(listener);
+    const { proxy } = await openProxyTo(listener);
     const answers = await Promise.all(
       ["1.0", "1.1"].map(async (version) => {
-        const socket = await RawSocket.open(door.url);
+        const socket = await RawSocket.open(proxy.url);
         const headers = ["Host: 127.0.0.1", `X-Version: ${version}`, "Connection: close", "", ""];
         socket.send([`GET /_deliveries HTTP/${version}`, ...headers].join("\r\n"));
         await socket.ended;
@@ -138,11 +138,11 @@ describe("The front door", () => {
     expect(answers[0]).not.toMatch(/transfer-encoding/i);
   });
 
-  test("does not say of a connection that it is to be kept where nobody has said so, as a proxy does not", async () => {
+  test("does not add keep-alive to a request without it", async () => {
     const { requests, listener } = recorder();
-    const { door } = await openDoorTo(listener);
+    const { proxy } = await openProxyTo(listener);
     for (const connection of ["keep-alive", "close", undefined]) {
-      const socket = await RawSocket.open(door.url);
+      const socket = await RawSocket.open(proxy.url);
       const headers = { Host: "127.0.0.1", Connection: connection, "Content-Length": undefined };
       await socket.send(requestBytes({ method: "GET", path: "/_deliveries", headers })).answer();
       socket.close();
@@ -150,18 +150,18 @@ describe("The front door", () => {
     expect(requests.map(({ incoming }) => incoming.headers.connection)).toEqual(["keep-alive", "close", "close"]);
   });
 
-  test("lets a request wait while there is no server, and passes it to the next one", async () => {
+  test("holds a request while there is no server, and forwards it to the next one", async () => {
     const { requests, listener } = recorder();
     const { port } = await startServer(listener);
     const next = Promise.withResolvers<number>();
     const asked = Promise.withResolvers<void>();
-    const { door } = await openDoor({
+    const { proxy } = await openProxy({
       serverPort() {
         asked.resolve();
         return next.promise;
       },
     });
-    const answer = post(door.url, "waits");
+    const answer = post(proxy.url, "waits");
     await asked.promise;
     expect(requests).toEqual([]);
     next.resolve(port);
@@ -169,41 +169,41 @@ describe("The front door", () => {
     expect(requests[0]?.body).toBe("waits");
   });
 
-  test("answers 503, to be tried again, while the file does not load", async () => {
+  test("returns a retryable 503 while the file fails to load", async () => {
     const failure = new WebhookError("It throws.", { code: "SERVER_FILE_INVALID" });
-    const { door, deliveries } = await openDoor({ serverPort: () => Promise.reject(failure) });
-    const answer = await post(door.url);
+    const { proxy, deliveries } = await openProxy({ serverPort: () => Promise.reject(failure) });
+    const answer = await post(proxy.url);
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect(await answer.json()).toEqual({ error: "The server's file does not load.", code: "SERVER_FILE_INVALID" });
+    expect(await answer.json()).toEqual({ error: "The server file failed to load.", code: "SERVER_FILE_INVALID" });
     expect(deliveries).toMatchObject([
-      { endpoint: "retrain", deliveryId: "one", status: 503, reason: "The server's file does not load." },
+      { endpoint: "retrain", deliveryId: "one", status: 503, reason: "The server file failed to load." },
     ]);
   });
 
-  test("shows a browser on this machine what the file threw and where, and nobody else", async () => {
+  test("shows the error with its stack trace only to a local browser", async () => {
     const stack = "TypeError: boom\n    at deep (/me/lib.ts:3:7)\n    at /me/server.ts:1:1";
     const cause = Object.assign(new Error("boom"), { stack });
     const message = "server.ts failed to load. TypeError: boom (lib.ts:3:7)";
     const failure = new WebhookError(message, { code: "SERVER_FILE_INVALID", cause });
-    const { door } = await openDoor({ serverPort: () => Promise.reject(failure) });
+    const { proxy } = await openProxy({ serverPort: () => Promise.reject(failure) });
     const headers = { accept: "text/html,*/*;q=0.8" };
-    const page = await fetch(door.url, { headers });
+    const page = await fetch(proxy.url, { headers });
     expect([page.status, page.headers.get("content-type")]).toEqual([503, "text/html; charset=utf-8"]);
     const html = await page.text();
     for (const part of [message, "at deep (/me/lib.ts:3:7)", "at /me/server.ts:1:1"]) expect(html).toContain(part);
-    const outside = await fetch(`http://127.0.0.1:${door.publicPort}/webhooks/retrain`, { headers });
+    const outside = await fetch(`http://127.0.0.1:${proxy.publicPort}/webhooks/retrain`, { headers });
     expect([outside.status, await outside.text()]).toEqual([503, expect.not.stringContaining("lib.ts")]);
-    const proxied = await openDoor({ serverPort: () => Promise.reject(failure), takesAnyHost: true });
-    expect(await (await fetch(proxied.door.url, { headers })).text()).not.toContain("lib.ts");
+    const proxied = await openProxy({ serverPort: () => Promise.reject(failure), allowAnyHost: true });
+    expect(await (await fetch(proxied.proxy.url, { headers })).text()).not.toContain("lib.ts");
   });
 
-  test("leaves no socket behind after a request that closes its connection", async () => {
+  test("leaves no socket open after a request that closes its connection", async () => {
     const { listener } = recorder();
-    const { door } = await openDoorTo(listener);
+    const { proxy } = await openProxyTo(listener);
     const sockets = () => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
     const before = sockets();
     for (let times = 0; times < 5; times += 1) {
-      const socket = await RawSocket.open(door.url);
+      const socket = await RawSocket.open(proxy.url);
       socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body: "{}" }));
       expect((await socket.answer()).status).toBe(200);
       socket.close();
@@ -211,10 +211,10 @@ describe("The front door", () => {
     await expect.poll(sockets).toBeLessThanOrEqual(before);
   });
 
-  test("leaves no timer behind once there is a server", async () => {
+  test("leaves no timer behind once the server is running", async () => {
     const { listener } = recorder();
-    const { door } = await openDoorTo(listener);
-    const socket = await RawSocket.open(door.url);
+    const { proxy } = await openProxyTo(listener);
+    const socket = await RawSocket.open(proxy.url);
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const request = requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body: "{}" });
@@ -223,35 +223,35 @@ describe("The front door", () => {
     socket.close();
   });
 
-  test("answers 503 when it has waited long enough for a server", async () => {
-    const { door } = await openDoor({ serverPort: () => new Promise(() => {}), longestWaitMs: 20 });
-    const answer = await post(door.url);
+  test("returns 503 after serverTimeoutMs without a server", async () => {
+    const { proxy } = await openProxy({ serverPort: () => new Promise(() => {}), serverTimeoutMs: 20 });
+    const answer = await post(proxy.url);
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
   });
 
-  test("waits for a server for 20 seconds at most, before the Hub gives up", async () => {
+  test("waits at most 20 s for the server, before the Hub gives up", async () => {
     const timers = watchTimers();
     const noServer = Promise.withResolvers<number>();
-    const { door } = await openDoor({ serverPort: () => noServer.promise });
-    const answer = post(door.url);
+    const { proxy } = await openProxy({ serverPort: () => noServer.promise });
+    const answer = post(proxy.url);
     await expect.poll(() => timers.of(20_000)).toHaveLength(1);
     noServer.reject(new Error("no server"));
     expect((await answer).status).toBe(503);
   });
 
-  test("answers 503 when the server dies in the middle of a request, and hangs up in the middle of an answer", async () => {
-    const { door, deliveries } = await openDoorTo((incoming, outgoing) => {
+  test("returns 503 if the server dies during a request, and disconnects if it dies during a response", async () => {
+    const { proxy, deliveries } = await openProxyTo((incoming, outgoing) => {
       if (incoming.url === "/halfway") outgoing.writeHead(200).write("half of it", () => incoming.socket.destroy());
       else incoming.socket.destroy();
     });
-    const answer = await post(door.url);
+    const answer = await post(proxy.url);
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect(deliveries).toMatchObject([{ status: 503, reason: "The server went away in the middle of this request." }]);
-    await expect(fetch(`${door.url}/halfway`).then((half) => half.text())).rejects.toThrow();
+    expect(deliveries).toMatchObject([{ status: 503, reason: "The server stopped during this request." }]);
+    await expect(fetch(`${proxy.url}/halfway`).then((half) => half.text())).rejects.toThrow();
     const { port } = await startServer(() => {});
-    const gone = await openDoor({ serverPort: async () => freePort() });
+    const gone = await openProxy({ serverPort: async () => freePort() });
     expect(port).toBeGreaterThan(0);
-    expect((await post(gone.door.url)).status).toBe(503);
+    expect((await post(gone.proxy.url)).status).toBe(503);
   });
 
   test.each([
@@ -259,7 +259,7 @@ describe("The front door", () => {
     ["in chunks", "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"],
   ])("passes a request with headers of its connection on without them, its body %s", async (_how, rest) => {
     const { requests, listener } = recorder();
-    const { door, publicUrl, problems } = await openDoorTo(listener);
+    const { proxy, publicUrl, problems } = await openProxyTo(listener);
     const head = [
       "POST /webhooks/x HTTP/1.1",
       "Host: localhost",
@@ -272,7 +272,7 @@ describe("The front door", () => {
       "X-Private: dropped",
       "Connection: keep-alive, x-private, content-length, host",
     ];
-    for (const url of [door.url, publicUrl]) {
+    for (const url of [proxy.url, publicUrl]) {
       const socket = await RawSocket.open(url);
       const answer = await socket.send(`${head.join("\r\n")}\r\n${rest}`).answer();
       expect([answer.status, answer.text]).toEqual([200, "recorded"]);
@@ -288,10 +288,10 @@ describe("The front door", () => {
     expect([requests.length, problems]).toEqual([2, []]);
   });
 
-  test("never lets a Connection header remove what frames a body", async () => {
+  test("keeps the framing headers, even if the Connection header lists them", async () => {
     const { requests, listener } = recorder();
-    const { door } = await openDoorTo(listener);
-    const socket = await RawSocket.open(door.url);
+    const { proxy } = await openProxyTo(listener);
+    const socket = await RawSocket.open(proxy.url);
     const smuggled = "GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n";
     const head = `GET / HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive, content-length\r\nContent-Length: ${smuggled.length}`;
     expect((await socket.send(`${head}\r\n\r\n${smuggled}`).answer()).status).toBe(200);
@@ -299,16 +299,16 @@ describe("The front door", () => {
     socket.close();
   });
 
-  test("drops headers of the connection from an answer", async () => {
-    const { door } = await openDoorTo((_incoming, outgoing) => {
+  test("drops hop-by-hop headers from a response", async () => {
+    const { proxy } = await openProxyTo((_incoming, outgoing) => {
       outgoing.writeHead(200, { Connection: "keep-alive, x-private", "X-Private": "dropped", "X-Own": "kept" });
       outgoing.end("{}");
     });
-    const answer = await fetch(`${door.url}/`);
+    const answer = await fetch(`${proxy.url}/`);
     expect([answer.headers.get("x-own"), answer.headers.get("x-private")]).toEqual(["kept", null]);
   });
 
-  test("answers 502 and reports it where the server answers with what cannot be passed on", async () => {
+  test("returns 502 and reports a response that Node cannot send", async () => {
     const server = createTcpServer((socket) => {
       socket.on("error", () => {}).once("data", () => socket.end("HTTP/1.1 200 \x01\r\nContent-Length: 0\r\n\r\n"));
     }).listen(0, "127.0.0.1");
@@ -316,14 +316,14 @@ describe("The front door", () => {
     onTestFinished(() => void server.close());
     const address = server.address();
     if (typeof address !== "object" || address === null) throw new Error("A TCP server has a port.");
-    const { door, deliveries, problems } = await openDoor({ serverPort: async () => address.port });
-    const answer = await post(door.url);
+    const { proxy, deliveries, problems } = await openProxy({ serverPort: async () => address.port });
+    const answer = await post(proxy.url);
     expect([answer.status, await answer.json()]).toEqual([
       502,
-      { error: "The request could not be passed on.", code: "INTERNAL" },
+      { error: "The request could not be forwarded.", code: "INTERNAL" },
     ]);
     expect(deliveries).toMatchObject([{ endpoint: "retrain", status: 502 }]);
-    expect(problems).toEqual([expect.stringContaining("A request could not be passed on")]);
+    expect(problems).toEqual([expect.stringContaining("A request could not be forwarded")]);
   });
 
   test.each([
@@ -337,8 +337,8 @@ describe("The front door", () => {
     ],
   ])("answers 400 to %s, and reports it", async (_what, bytes, reason) => {
     const { requests, listener } = recorder();
-    const { door, publicUrl, problems } = await openDoorTo(listener);
-    for (const url of [door.url, publicUrl]) {
+    const { proxy, publicUrl, problems } = await openProxyTo(listener);
+    for (const url of [proxy.url, publicUrl]) {
       const socket = await RawSocket.open(url);
       expect((await socket.send(bytes).answer()).status).toBe(400);
       socket.close();
@@ -347,17 +347,17 @@ describe("The front door", () => {
     expect(problems).toEqual(new Array(2).fill(`400: malformed HTTP request refused (${reason}).`));
   });
 
-  test("ends a connection on which too many requests wait for their answers", async () => {
-    const { door, problems } = await openDoorTo(() => {});
-    const socket = await RawSocket.open(door.url);
+  test("closes a connection with too many pipelined requests", async () => {
+    const { proxy, problems } = await openProxyTo(() => {});
+    const socket = await RawSocket.open(proxy.url);
     socket.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100));
     await socket.ended;
     expect([socket.rest, problems]).toEqual(["", []]);
   });
 
-  test("answers the probe on both sockets, without a server", async () => {
-    const { door, publicUrl, deliveries } = await openDoor();
-    for (const url of [door.url, publicUrl]) {
+  test("answers the probe on both sockets without a server", async () => {
+    const { proxy, publicUrl, deliveries } = await openProxy();
+    for (const url of [proxy.url, publicUrl]) {
       const answer = await fetch(`${url}${probe.path}`);
       expect(answer.headers.get("content-type")).toBe("text/plain");
       expect(await answer.text()).toBe(probe.answer);
@@ -378,20 +378,20 @@ describe("The front door", () => {
     "//webhooks/",
   ])("lets nobody from outside reach %s", async (path) => {
     const { requests, listener } = recorder();
-    const { door, publicUrl } = await openDoorTo(listener);
+    const { proxy, publicUrl } = await openProxyTo(listener);
     const raw = requestBytes({ method: "GET", path, headers: { Host: "localhost" } });
     const outside = await RawSocket.open(publicUrl);
     expect((await outside.send(raw).answer()).status).toBe(404);
     expect(requests).toEqual([]);
-    const inside = await RawSocket.open(door.url);
+    const inside = await RawSocket.open(proxy.url);
     expect((await inside.send(raw).answer()).status).toBe(200);
     outside.close();
     inside.close();
   });
 
-  test("passes a webhook from outside", async () => {
+  test("forwards a webhook from the tunnel", async () => {
     const { requests, listener } = recorder();
-    const { publicUrl, deliveries } = await openDoorTo(listener);
+    const { publicUrl, deliveries } = await openProxyTo(listener);
     expect(await (await post(publicUrl, "payload")).text()).toBe("recorded");
     expect(requests[0]?.body).toBe("payload");
     expect(deliveries).toEqual([
@@ -399,11 +399,11 @@ describe("The front door", () => {
     ]);
   });
 
-  test("tells the server when whoever asked has hung up", async () => {
+  test("disconnects from the server when the client disconnects", async () => {
     const begun = Promise.withResolvers<IncomingMessage>();
-    const { door, deliveries } = await openDoorTo((incoming) => begun.resolve(incoming), { probeMs: 10 });
+    const { proxy, deliveries } = await openProxyTo((incoming) => begun.resolve(incoming), { probeIntervalMs: 10 });
     const hangingUp = new AbortController();
-    const answer = fetch(`${door.url}/webhooks/retrain`, { method: "POST", body: "{}", signal: hangingUp.signal });
+    const answer = fetch(`${proxy.url}/webhooks/retrain`, { method: "POST", body: "{}", signal: hangingUp.signal });
     const incoming = await begun.promise;
     const closed = new Promise((resolve) => incoming.socket.on("error", () => {}).once("close", resolve));
     hangingUp.abort();
@@ -412,7 +412,7 @@ describe("The front door", () => {
     expect(deliveries).toEqual([]);
   });
 
-  test("does not pass on what nobody waits for any more", async () => {
+  test("does not forward a request whose client has disconnected", async () => {
     const { requests, listener } = recorder();
     const { server, port } = await startServer(listener);
     let connections = 0;
@@ -421,7 +421,7 @@ describe("The front door", () => {
     });
     const next = Promise.withResolvers<number>();
     const waiting: (() => void)[] = [];
-    const { door } = await openDoor({
+    const { proxy } = await openProxy({
       serverPort() {
         for (const wake of waiting.splice(0)) wake();
         return next.promise;
@@ -429,17 +429,17 @@ describe("The front door", () => {
     });
     for (const body of ["whole", "half", "reset"]) {
       const asked = new Promise<void>((resolve) => waiting.push(resolve));
-      const socket = await RawSocket.open(door.url);
+      const socket = await RawSocket.open(proxy.url);
       const bytes = requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body });
       socket.send(body === "half" ? bytes.subarray(0, -1) : bytes);
       await asked;
       if (body === "reset") socket.reset();
       else socket.close();
     }
-    const last = await RawSocket.open(door.url);
+    const last = await RawSocket.open(proxy.url);
     last.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body: "last" })).finish();
     // Every end has arrived by the time at which a later request is answered.
-    await fetch(`${door.url}${probe.path}`);
+    await fetch(`${proxy.url}${probe.path}`);
     next.resolve(port);
     // Those before it are decided on first.
     await last.ended;
@@ -448,10 +448,10 @@ describe("The front door", () => {
     expect(connections).toBe(1);
   });
 
-  test("ends idle connections from this machine in time, and those of a tunnel never", async () => {
-    const { door, publicUrl } = await openDoor();
+  test("closes idle local connections after a timeout, but never those of a tunnel", async () => {
+    const { proxy, publicUrl } = await openProxy();
     const asked = requestBytes({ method: "GET", path: probe.path, headers: { Host: "localhost" } });
-    const own = await RawSocket.open(door.url);
+    const own = await RawSocket.open(proxy.url);
     expect((await own.send(asked).answer()).headers.get("keep-alive")).toBe("timeout=5");
     const tunnel = await RawSocket.open(publicUrl);
     expect((await tunnel.send(asked).answer()).headers.get("keep-alive")).toBeNull();
@@ -460,45 +460,45 @@ describe("The front door", () => {
     tunnel.close();
   });
 
-  test("closes with connections open, idle and at work", async () => {
+  test("closes with open connections, idle and active", async () => {
     const begun = Promise.withResolvers<void>();
-    const { door, publicUrl } = await openDoorTo(() => begun.resolve());
-    const idle = [await RawSocket.open(door.url), await RawSocket.open(publicUrl)];
+    const { proxy, publicUrl } = await openProxyTo(() => begun.resolve());
+    const idle = [await RawSocket.open(proxy.url), await RawSocket.open(publicUrl)];
     const working = post(publicUrl);
     await begun.promise;
-    await door.close();
+    await proxy.close();
     await expect(working).rejects.toThrow();
     await Promise.all(idle.map(({ ended }) => ended));
-    await expect(fetch(door.url)).rejects.toThrow();
+    await expect(fetch(proxy.url)).rejects.toThrow();
     for (const socket of idle) socket.close();
   });
 
-  test("refuses a port that is taken where it was asked for", async () => {
+  test("rejects if the requested port is in use", async () => {
     const { port } = await startServer(() => {});
-    await expect(openDoor({ port })).rejects.toMatchObject({
+    await expect(openProxy({ port })).rejects.toMatchObject({
       code: "PORT_IN_USE",
-      message: `Port ${port} is taken: end the program that listens there, or choose another port.`,
+      message: `Port ${port} is in use. Stop the program that listens on it, or choose another port.`,
     });
   });
 
-  test("takes another port than the usual one where that is taken", async () => {
+  test("uses another port if the default one is in use", async () => {
     // Whether it is the first of them that has port 7860, or another program: one of the two cannot have it.
-    const doors = [await openDoor({ port: undefined }), await openDoor({ port: undefined })];
-    const [first = 0, second = 0] = doors.map(({ door }) => door.port);
+    const doors = [await openProxy({ port: undefined }), await openProxy({ port: undefined })];
+    const [first = 0, second = 0] = doors.map(({ proxy }) => proxy.port);
     expect(first).not.toBe(second);
     expect(second).not.toBe(7860);
   });
 });
 
 describe("The latest delivery", () => {
-  test("is sent again as it was, as a new one", async () => {
+  test("is sent again unchanged with a new id", async () => {
     const { requests, listener } = recorder();
-    const { door } = await openDoorTo(listener);
-    expect(await door.replay()).toBeUndefined();
-    await post(door.url, "older");
-    await post(door.url, '{"é":1}', { "x-webhook-secret": secret, "content-type": "application/json" });
-    await fetch(`${door.url}/`);
-    const replayed = await door.replay();
+    const { proxy } = await openProxyTo(listener);
+    expect(await proxy.replay()).toBeUndefined();
+    await post(proxy.url, "older");
+    await post(proxy.url, '{"é":1}', { "x-webhook-secret": secret, "content-type": "application/json" });
+    await fetch(`${proxy.url}/`);
+    const replayed = await proxy.replay();
     expect(replayed).toEqual({ endpoint: "retrain", deliveryId: expect.any(String), status: 200 });
     expect(replayed?.deliveryId).not.toBe("one");
     const { incoming, body } = requests.at(-1) ?? { body: "" };
@@ -511,74 +511,74 @@ describe("The latest delivery", () => {
     expect(JSON.stringify(replayed)).not.toContain(secret);
   });
 
-  test.for([401, 403, 404, 405, 429])("is not one that was answered with %i", async (refusal) => {
+  test.for([401, 403, 404, 405, 429])("is not recorded if the response was %i", async (refusal) => {
     let status = 200;
     const { requests, listener } = recorder(() => status);
-    const { door } = await openDoorTo(listener);
-    await post(door.url, "a good one");
+    const { proxy } = await openProxyTo(listener);
+    await post(proxy.url, "a good one");
     status = refusal;
-    await post(door.url, "a stranger's");
-    await door.replay();
+    await post(proxy.url, "a stranger's");
+    await proxy.replay();
     expect(requests.at(-1)?.body).toBe("a good one");
   });
 
-  test("is also one that the server failed at", async () => {
+  test("is recorded if the handler failed", async () => {
     const { requests, listener } = recorder(() => 500);
-    const { door } = await openDoorTo(listener);
-    await post(door.url, "failed at");
-    expect(await door.replay()).toMatchObject({ status: 500 });
+    const { proxy } = await openProxyTo(listener);
+    await post(proxy.url, "failed at");
+    expect(await proxy.replay()).toMatchObject({ status: 500 });
     expect(requests.at(-1)?.body).toBe("failed at");
   });
 
-  test("is not one that no server has seen", async () => {
+  test("is not recorded if it never reached a server", async () => {
     const { requests, listener } = recorder();
     const { port } = await startServer(listener);
     let found: () => Promise<number> = async () => port;
-    const { door } = await openDoor({ serverPort: () => found() });
-    await post(door.url, "seen");
+    const { proxy } = await openProxy({ serverPort: () => found() });
+    await post(proxy.url, "seen");
     // It has come whole by the time at which it is known that there is no server for it.
     const broken = Promise.withResolvers<number>();
     found = () => broken.promise;
-    const socket = await RawSocket.open(door.url);
+    const socket = await RawSocket.open(proxy.url);
     socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body: "unseen" }));
-    await fetch(`${door.url}${probe.path}`);
+    await fetch(`${proxy.url}${probe.path}`);
     broken.reject(new WebhookError("It throws.", { code: "SERVER_FILE_INVALID" }));
     expect((await socket.answer()).status).toBe(503);
     socket.close();
-    await expect(door.replay()).rejects.toMatchObject({ code: "SERVER_FILE_INVALID" });
+    await expect(proxy.replay()).rejects.toMatchObject({ code: "SERVER_FILE_INVALID" });
     found = async () => port;
-    await door.replay();
+    await proxy.replay();
     expect(requests.at(-1)?.body).toBe("seen");
   });
 
-  test("is kept up to 10 MiB", async () => {
+  test("is recorded up to 10 MiB", async () => {
     const { requests, listener } = recorder();
-    const { door } = await openDoorTo(listener);
-    await post(door.url, "x".repeat(10 * 1024 * 1024));
-    expect((await post(door.url, "y".repeat(10 * 1024 * 1024 + 1))).status).toBe(200);
-    await door.replay();
+    const { proxy } = await openProxyTo(listener);
+    await post(proxy.url, "x".repeat(10 * 1024 * 1024));
+    expect((await post(proxy.url, "y".repeat(10 * 1024 * 1024 + 1))).status).toBe(200);
+    await proxy.replay();
     expect(requests.at(-1)?.body).toBe("x".repeat(10 * 1024 * 1024));
   });
 });
 
-describe("What the front door leaves behind", () => {
-  test("is no timer once the port of the server is known", async () => {
+describe("What the front proxy leaves behind", () => {
+  test("has no timer once the port of the server is known", async () => {
     const timers = watchTimers();
     const { requests, listener } = recorder();
-    const { door } = await openDoorTo(listener, { longestWaitMs: 54_321 });
-    await post(door.url);
+    const { proxy } = await openProxyTo(listener, { serverTimeoutMs: 54_321 });
+    await post(proxy.url);
     expect(requests).toHaveLength(1);
     expect(timers.of(54_321)).toMatchObject([{ cleared: 1 }]);
   });
 
-  test("is no connection to the server once it is closed", async () => {
-    const { door, server } = await openDoorTo((_incoming, outgoing) => outgoing.end());
+  test("has no connection to the server once it is closed", async () => {
+    const { proxy, server } = await openProxyTo((_incoming, outgoing) => outgoing.end());
     const connected = once(server, "connection");
     server.keepAliveTimeout = 0;
-    await post(door.url);
+    await post(proxy.url);
     const [socket] = await connected;
     const closed = once(socket, "close");
-    await door.close();
+    await proxy.close();
     await closed;
   });
 });

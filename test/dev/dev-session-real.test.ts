@@ -32,7 +32,7 @@ async function openHub() {
 }
 
 describe("A session with the real Hub", () => {
-  test("makes its webhooks with a secret of its own, and deletes them and no other at the end", async () => {
+  test("creates webhooks with its own secret, and deletes only these at the end", async () => {
     const project = await openProject({
       "server.ts": serverFile({ retrain: { options: '{ watch: "dataset:me/data" }' }, unwatched: {} }),
     });
@@ -68,7 +68,7 @@ describe("A session with the real Hub", () => {
     expect(await urls()).toEqual([own.url]);
   });
 
-  test("has another secret each time, which is told nowhere", async () => {
+  test("has a different secret each time, which appears in no event", async () => {
     const project = await openProject();
     const { hub, options } = await openHub();
     const secrets: string[] = [];
@@ -86,7 +86,7 @@ describe("A session with the real Hub", () => {
     expect(new Set(secrets).size).toBe(2);
   });
 
-  test("enables a webhook that was suspended, and makes one anew that somebody has deleted", async () => {
+  test("re-enables a suspended webhook, and creates a deleted one again", async () => {
     const project = await openProject({
       "server.ts": serverFile({
         retrain: {
@@ -108,7 +108,7 @@ describe("A session with the real Hub", () => {
     expect(await push()).toMatchObject([{ status: 200 }]);
   });
 
-  test("deletes at the next start what one that was killed has left behind", async () => {
+  test("deletes the webhooks that a killed session has left behind", async () => {
     const project = await openProject({ "server.ts": `${watchingFile}\nconsole.log("pid " + process.pid);` });
     const { urls, options, push } = await openHub();
     const killed = spawn(process.execPath, [fileURLToPath(new URL("session-process.ts", import.meta.url))], {
@@ -145,7 +145,7 @@ describe("A session with the real Hub", () => {
     expect(await urls()).toEqual([`${beside.publicUrl}/webhooks/retrain`]);
   });
 
-  test("leaves nothing on the Hub and nothing open when it is aborted while it starts", async () => {
+  test("leaves nothing behind if it is aborted while it starts", async () => {
     const project = await openProject();
     const { hub, urls, options } = await openHub();
     const making = Promise.withResolvers<void>();
@@ -174,7 +174,7 @@ describe("A session with the real Hub", () => {
     await expect(again).rejects.toThrow("no longer wanted");
   });
 
-  test("ends when it is aborted later on", async () => {
+  test("closes if it is aborted later", async () => {
     const project = await openProject();
     const { urls, options } = await openHub();
     const stopping = new AbortController();
@@ -186,7 +186,7 @@ describe("A session with the real Hub", () => {
     await expect(fetch(options.publicUrl)).rejects.toThrow();
   });
 
-  test("rejects with what the Hub says, and leaves nothing open", async () => {
+  test("rejects with the error of the Hub, and leaves nothing open", async () => {
     const project = await openProject();
     const { options } = await openHub();
     const wrong = startDev({ ...optionsIn(project), ...options, token: "hf_wrong" });
@@ -194,7 +194,7 @@ describe("A session with the real Hub", () => {
     await expect(fetch(options.publicUrl)).rejects.toThrow();
   });
 
-  test("rejects where the Hub is down", { timeout: 40_000 }, async () => {
+  test("rejects if the Hub is down", { timeout: 40_000 }, async () => {
     const project = await openProject();
     const { options } = await openHub();
     const endpoint = `http://127.0.0.1:${await freePort()}`;
@@ -203,7 +203,7 @@ describe("A session with the real Hub", () => {
     await expect(fetch(options.publicUrl)).rejects.toThrow();
   });
 
-  test("tries again what the Hub did not let it do, and tells of it", async () => {
+  test("reports and retries failures of the Hub", async () => {
     const project = await openProject();
     const { hub, webhooks, options } = await openHub();
     let isDown = false;
@@ -219,7 +219,7 @@ describe("A session with the real Hub", () => {
     expect(await webhooks()).toEqual([]);
   });
 
-  test("tells what it could not delete, which the next one does", async () => {
+  test("reports webhooks that it could not delete, and the next session deletes them", async () => {
     const project = await openProject();
     const { hub, urls, options } = await openHub();
     let refuses = true;

@@ -38,11 +38,11 @@ async function statusesWith(baseUrl: string, secrets: readonly (string | undefin
 }
 
 describe("A session with a local Hub", () => {
-  test("is ready when deliveries arrive, and tells where everything is", async () => {
+  test("is ready when deliveries arrive, with all addresses and endpoints", async () => {
     const project = await openProject({
       "server.ts": serverFile({
         retrain: { options: '{ watch: "dataset:me/data", scope: "discussion" }' },
-        told: { handler: "() => ({ endpoint: process.env.HF_ENDPOINT, token: process.env.HF_TOKEN })" },
+        environment: { handler: "() => ({ endpoint: process.env.HF_ENDPOINT, token: process.env.HF_TOKEN })" },
       }),
     });
     const { session, events, names, until } = await startIn(project);
@@ -59,15 +59,15 @@ describe("A session with a local Hub", () => {
         trigger: ["dataset:me/data", "--scope", "discussion"],
       },
       {
-        name: "told",
-        url: `${url}/webhooks/told`,
+        name: "environment",
+        url: `${url}/webhooks/environment`,
         watch: ["user:local-user"],
         trigger: ["dataset:local-user/data"],
       },
     ]);
     expect(await watchedOn(hub.url)).toEqual({
       [`${url}/webhooks/retrain`]: ["dataset:me/data"],
-      [`${url}/webhooks/told`]: ["user:local-user"],
+      [`${url}/webhooks/environment`]: ["user:local-user"],
     });
 
     // What the handlers ask the Hub for goes to the local one, and its webhooks carry the server's own secret.
@@ -75,13 +75,13 @@ describe("A session with a local Hub", () => {
     const [delivered] = await push(session, "local-user/data");
     expect(delivered).toMatchObject({ status: 200 });
     expect(JSON.parse(delivered?.answer ?? "")).toEqual({ endpoint: hub.url, token: "hf_local" });
-    const { deliveryId, ...told } = await until("delivery");
-    expect({ deliveryId, ...told }).toEqual({
-      ...{ event: "delivery", endpoint: "told", status: 200 },
+    const { deliveryId, ...delivery } = await until("delivery");
+    expect({ deliveryId, ...delivery }).toEqual({
+      ...{ event: "delivery", endpoint: "environment", status: 200 },
       ...{ deliveryId: delivered?.deliveryId, durationMs: expect.any(Number) },
     });
-    expect((await fetch(`${url}/webhooks/told`, { method: "POST", body: "{}" })).status).toBe(401);
-    expect(await session.replay()).toMatchObject({ endpoint: "told", status: 200 });
+    expect((await fetch(`${url}/webhooks/environment`, { method: "POST", body: "{}" })).status).toBe(401);
+    expect(await session.replay()).toMatchObject({ endpoint: "environment", status: 200 });
 
     await session.close();
     await session.close();
@@ -91,14 +91,14 @@ describe("A session with a local Hub", () => {
         (response) => response.text(),
         () => "",
       );
-      expect(page).not.toContain("/webhooks/told");
+      expect(page).not.toContain("/webhooks/environment");
     }
     // The Hub is gone with the session: there is nothing to be noted for later.
     expect(existsSync(stateOf(project))).toBe(false);
     expect(JSON.stringify(events)).not.toContain(secret);
   });
 
-  test("has an inbox of its own, whatever INBOX_URL and the file name", async () => {
+  test("has its own inbox, which overrides INBOX_URL and the file", async () => {
     const project = await openProject();
     const deployed = (name: string) => `sqlite:${join(project.path, name)}`;
     await project.write(
@@ -117,7 +117,7 @@ describe("A session with a local Hub", () => {
     expect(["dev.db", "code.db", "environment.db"].map(exists)).toEqual([true, false, false]);
   });
 
-  test("has a secret of its own where its server has none, which its Hub and trigger send", async () => {
+  test("generates a secret if the server has none, which its Hub and trigger send", async () => {
     const open = `
       import { WebhooksServer } from "hub-webhooks";
       const server = new WebhooksServer();
@@ -171,7 +171,7 @@ describe("A session with a local Hub", () => {
     expect(await push(session)).toMatchObject([{ status: 200 }]);
   });
 
-  test("refuses what a page sends to this machine under a name of its own, and says so", async () => {
+  test("rejects and reports requests of a page with a foreign host", async () => {
     const project = await openProject();
     const { session, until } = await startIn(project);
     const socket = await RawSocket.open(session.state.url);
@@ -185,7 +185,7 @@ describe("A session with a local Hub", () => {
     });
   });
 
-  test("follows its file: endpoints that come and go, what they watch, and mistakes", async () => {
+  test("follows changes of the file: endpoints, what they watch, and mistakes", async () => {
     const project = await openProject({ "server.ts": watching({ first: "dataset:me/data", second: "model:me/net" }) });
     const { session, names, until } = await startIn(project);
     const { url, hub } = session.state;
@@ -216,7 +216,7 @@ describe("A session with a local Hub", () => {
     expect(Object.keys(await watchedOn(hub.url))).toEqual([`${url}/webhooks/third`]);
   });
 
-  test("takes other ports than the usual ones where these are taken, and says so", async () => {
+  test("uses and reports other ports if the default ones are in use", async () => {
     const project = await openProject();
     for (const port of [7860, 5050]) {
       const server = createServer().listen(port, "127.0.0.1");
@@ -227,16 +227,16 @@ describe("A session with a local Hub", () => {
     const { session, events } = await startIn(project, { port: undefined, hubPort: undefined });
     const { url, hub } = session.state;
     expect(events.filter(({ event }) => event === "problem")).toEqual([
-      { event: "problem", code: "PORT_IN_USE", message: `Port 7860 is taken: the server is at ${url}.` },
+      { event: "problem", code: "PORT_IN_USE", message: `Port 7860 is in use. The server is at ${url}.` },
       {
         event: "problem",
         code: "PORT_IN_USE",
-        message: expect.stringContaining(`the one of this session is ${hub.url}.`),
+        message: expect.stringContaining(`The local Hub of this session is at ${hub.url}.`),
       },
     ]);
   });
 
-  test("watches what it is told to where the file does not say", async () => {
+  test("uses the option watch for endpoints without watch", async () => {
     const project = await openProject({
       "server.ts": serverFile({ plain: {}, own: { options: '{ watch: "org:acme" }' } }),
     });
@@ -247,10 +247,10 @@ describe("A session with a local Hub", () => {
     ]);
   });
 
-  test("leaves HF_ENDPOINT and HF_TOKEN as they are where the user has set them", async () => {
+  test("does not override HF_ENDPOINT and HF_TOKEN", async () => {
     const project = await openProject({
       "server.ts": serverFile({
-        told: {
+        environment: {
           options: '{ watch: "dataset:me/data" }',
           handler: "() => [process.env.HF_ENDPOINT, process.env.HF_TOKEN]",
         },
@@ -262,7 +262,7 @@ describe("A session with a local Hub", () => {
     expect(await push(session)).toMatchObject([{ answer: '["http://127.0.0.1:9","hf_mine"]' }]);
   });
 
-  test("is not ended by a listener that throws or rejects, which is warned of", async () => {
+  test("continues if a listener throws or rejects, and emits a warning", async () => {
     const project = await openProject();
     const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     onTestFinished(() => warned.mockRestore());
@@ -277,13 +277,13 @@ describe("A session with a local Hub", () => {
     await expect
       .poll(() => warned.mock.calls.map(([message]) => String(message).split("\n")[0]))
       .toEqual([
-        'The listener of the session\'s event "ready" failed: Error: thrown',
-        'The listener of the session\'s event "delivery" failed: Error: rejected',
-        'The listener of the session\'s event "delivery" failed: Error: rejected',
+        'The listener of the session event "ready" failed: Error: thrown',
+        'The listener of the session event "delivery" failed: Error: rejected',
+        'The listener of the session event "delivery" failed: Error: rejected',
       ]);
   });
 
-  test("rejects where the file does not load, and leaves nothing open", async () => {
+  test("rejects if the file fails to load, and leaves nothing open", async () => {
     const project = await openProject({ "server.ts": "throw new Error('no luck');\nexport {};" });
     // It would wait for this tunnel for longer than the test may take.
     await using host = await startLocaltunnelServer({ mode: "silent" });
@@ -302,12 +302,12 @@ describe("A session with a local Hub", () => {
     expect(events.filter(({ event }) => event !== "output")).toEqual([]);
   });
 
-  test("waits for a file that does not load where that is wished for, and answers meanwhile", async () => {
+  test("waits for a file that fails to load with waitForFile, and answers meanwhile", async () => {
     const project = await openProject({ "server.ts": "throw new Error('no luck');\nexport {};" });
     const broken = Promise.withResolvers<void>();
     const port = await freePort();
     const starting = startIn(project, {
-      ...{ waitsForFile: true, port },
+      ...{ waitForFile: true, port },
       onEvent: ({ event }) => (event === "broken" ? broken.resolve() : undefined),
     });
     await broken.promise;
@@ -330,7 +330,7 @@ describe("A session with a local Hub", () => {
     await expect(startDev({ ...optionsIn(project), ...options })).rejects.toMatchObject({ code });
   });
 
-  test("rejects where a port that was asked for is taken", async () => {
+  test("rejects if a requested port is in use", async () => {
     const project = await openProject();
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
@@ -343,7 +343,7 @@ describe("A session with a local Hub", () => {
 });
 
 describe("A session with a tunnel", () => {
-  test("is told when it is down, up and elsewhere, and its webhooks follow", async () => {
+  test("emits when it is down, up and at another URL, and updates its webhooks", async () => {
     const { pause } = systemClock;
     const shortened = vi
       .spyOn(systemClock, "pause")
@@ -385,7 +385,7 @@ describe("A session with a tunnel", () => {
     expect(JSON.stringify(events)).not.toContain(secret);
   });
 
-  test("rejects where there is none", async () => {
+  test("rejects if the tunnel cannot be opened", async () => {
     const project = await openProject();
     await using host = await startLocaltunnelServer({ mode: "forbidden" });
     const started = startDev(optionsIn(project, { tunnel: { host: host.url } }));

@@ -14,19 +14,19 @@ function listener(taken: (port: number) => boolean) {
   return { tried, listen };
 }
 
-test("A port that is taken is followed by the next one that is free", async () => {
+test("Listens on the next free port if the first one is in use", async () => {
   const { tried, listen } = listener((port) => port < 7863);
   expect(await listenFrom(7860, { listen, isTaken })).toBe(7863);
   expect(tried).toEqual([7860, 7861, 7862, 7863]);
 });
 
-test("The system chooses a port where the usual one and the 20 after it are taken", async () => {
+test("Lets the system choose if the first port and the next 20 are in use", async () => {
   const { tried, listen } = listener((port) => port !== 0);
   expect(await listenFrom(7860, { listen, isTaken })).toBe(0);
   expect(tried).toHaveLength(22);
 });
 
-test("Any other error ends the search", async () => {
+test("Throws any other error", async () => {
   const listen = () => Promise.reject(new Error("EACCES"));
   await expect(listenFrom(80, { listen, isTaken })).rejects.toThrow("EACCES");
 });

@@ -2,12 +2,12 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
-import { FrontDoor, type FrontDoorOptions } from "../../src/dev/dev-proxy.ts";
-import type { PassedDelivery } from "../../src/dev/passed-delivery.ts";
+import type { ProxiedDelivery } from "../../src/dev/dev-event.ts";
+import { DevProxy, type DevProxyOptions } from "../../src/dev/dev-proxy.ts";
 
 export const probe = { path: "/_hub-webhooks/probe/abc", answer: "it is me" };
 
-/** A server behind the door. */
+/** Starts a server behind the proxy. */
 export async function startServer(listener: RequestListener) {
   const server = createServer(listener).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -20,28 +20,28 @@ export async function startServer(listener: RequestListener) {
   return { server, port: address.port };
 }
 
-/** A door to a server, or to nothing yet. */
-export async function openDoor(options: Partial<FrontDoorOptions> = {}) {
-  const deliveries: PassedDelivery[] = [];
+/** Opens a proxy, by default without a server. */
+export async function openProxy(options: Partial<DevProxyOptions> = {}) {
+  const deliveries: ProxiedDelivery[] = [];
   const problems: string[] = [];
-  const door = await FrontDoor.open({
+  const proxy = await DevProxy.open({
     ...{ port: 0, probe, serverPort: () => Promise.reject(new Error("no server")) },
     onDelivery: (delivery) => deliveries.push(delivery),
     onProblem: (message) => problems.push(message),
     ...options,
   });
-  onTestFinished(() => door.close());
-  const publicUrl = `http://127.0.0.1:${door.publicPort}`;
-  return { door, deliveries, problems, publicUrl };
+  onTestFinished(() => proxy.close());
+  const publicUrl = `http://127.0.0.1:${proxy.publicPort}`;
+  return { proxy, deliveries, problems, publicUrl };
 }
 
-/** A door to a server that answers as the listener does, and keeps what it was asked. */
-export async function openDoorTo(listener: RequestListener, options: Partial<FrontDoorOptions> = {}) {
+/** Opens a proxy to a server with this listener. */
+export async function openProxyTo(listener: RequestListener, options: Partial<DevProxyOptions> = {}) {
   const { port, server } = await startServer(listener);
-  return { ...(await openDoor({ serverPort: async () => port, ...options })), server };
+  return { ...(await openProxy({ serverPort: async () => port, ...options })), server };
 }
 
-/** Keeps every request with its body, and answers with a status. */
+/** Records every request with its body, and responds with a status. */
 export function recorder(status = () => 200) {
   const requests: { incoming: IncomingMessage; body: string }[] = [];
   const listener = async (incoming: IncomingMessage, outgoing: ServerResponse) => {

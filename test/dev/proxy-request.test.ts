@@ -4,7 +4,7 @@ import { WebhooksServer } from "../../src/index.ts";
 import { webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
-import { openDoor, openDoorTo, probe, recorder, startServer } from "./open-proxy.ts";
+import { openProxy, openProxyTo, probe, recorder, startServer } from "./open-proxy.ts";
 
 const headers = { Host: "localhost" };
 const delivery = requestBytes({ path: "/webhooks/retrain", headers, body: "{}" });
@@ -15,11 +15,11 @@ async function openSocket(url: string): Promise<RawSocket> {
   return socket;
 }
 
-describe("A client that ends its side after the request", () => {
-  test("still gets its answer, and then the end", async () => {
+describe("A client that half-closes its connection after the request", () => {
+  test("still gets its response, and then the end", async () => {
     const { requests, listener } = recorder();
-    const { door, publicUrl } = await openDoorTo(listener);
-    for (const url of [door.url, publicUrl]) {
+    const { proxy, publicUrl } = await openProxyTo(listener);
+    for (const url of [proxy.url, publicUrl]) {
       const socket = await openSocket(url);
       const { status, text } = await socket.send(delivery).finish().answer();
       expect([status, text]).toEqual([200, "recorded"]);
@@ -29,18 +29,18 @@ describe("A client that ends its side after the request", () => {
     expect(requests).toHaveLength(2);
   });
 
-  test("is sent 100 Continue while its answer takes long, and keeps its request", async () => {
+  test("is probed with 100 Continue while its response takes long", async () => {
     const finish = Promise.withResolvers<void>();
     const requests: IncomingMessage[] = [];
-    const { door } = await openDoorTo(
+    const { proxy } = await openProxyTo(
       async (incoming, outgoing) => {
         requests.push(incoming);
         await finish.promise;
         outgoing.end(`destroyed: ${incoming.socket.destroyed}`);
       },
-      { probeMs: 10 },
+      { probeIntervalMs: 10 },
     );
-    const socket = (await openSocket(door.url)).send(delivery).finish();
+    const socket = (await openSocket(proxy.url)).send(delivery).finish();
     expect((await socket.answer({ toHead: true })).status).toBe(100);
     expect(requests).toHaveLength(1);
     finish.resolve();
@@ -49,19 +49,19 @@ describe("A client that ends its side after the request", () => {
     expect(socket.rest).toContain("destroyed: false");
   });
 
-  test("is answered by a server that it had to wait for", async () => {
+  test("is answered by a server that starts later", async () => {
     const { requests, listener } = recorder();
     const { port } = await startServer(listener);
     const asked = Promise.withResolvers<void>();
     const next = Promise.withResolvers<number>();
-    const { door } = await openDoor({
+    const { proxy } = await openProxy({
       serverPort() {
         asked.resolve();
         return next.promise;
       },
-      probeMs: 10,
+      probeIntervalMs: 10,
     });
-    const socket = (await openSocket(door.url)).send(delivery).finish();
+    const socket = (await openSocket(proxy.url)).send(delivery).finish();
     await asked.promise;
     // The probe shows that the end has arrived.
     expect((await socket.answer({ toHead: true })).status).toBe(100);
@@ -85,8 +85,8 @@ describe("A client that waits for 100 Continue", () => {
   afterAll(() => server.close());
 
   async function announce(path: string, { given = {}, serverPort = async () => port } = {}) {
-    const opened = await openDoor({ serverPort });
-    const socket = await openSocket(opened.door.url);
+    const opened = await openProxy({ serverPort });
+    const socket = await openSocket(opened.proxy.url);
     const all = {
       ...headers,
       Expect: "100-continue",
@@ -98,12 +98,12 @@ describe("A client that waits for 100 Continue", () => {
     return { ...opened, socket: socket.send(requestBytes({ path, headers: all, body: "" })) };
   }
 
-  test("gets it once the server reads the body, and the delivery can be replayed", async () => {
-    const { door, socket, deliveries } = await announce("/webhooks/retrain");
+  test("gets it once the server reads the body, and its delivery can be replayed", async () => {
+    const { proxy, socket, deliveries } = await announce("/webhooks/retrain");
     expect((await socket.answer({ toHead: true })).status).toBe(100);
     expect((await socket.send(body).answer()).text).toBe('{"done":true}');
     expect(deliveries).toMatchObject([{ endpoint: "retrain", status: 200 }]);
-    expect(await door.replay()).toMatchObject({ status: 200 });
+    expect(await proxy.replay()).toMatchObject({ status: 200 });
   });
 
   test("may send its body without waiting", async () => {
@@ -126,7 +126,7 @@ describe("A client that waits for 100 Continue", () => {
     expect(socket.rest).toBe("");
   });
 
-  test("is answered 503 without it while there is no server", async () => {
+  test("gets 503 without it while there is no server", async () => {
     const { socket } = await announce("/webhooks/retrain", { serverPort: () => Promise.reject(new Error("none")) });
     expect((await socket.answer()).status).toBe(503);
     await socket.ended;
@@ -134,8 +134,8 @@ describe("A client that waits for 100 Continue", () => {
   });
 
   test("is answered without it by the probe", async () => {
-    const { door } = await openDoor();
-    const socket = await openSocket(door.url);
+    const { proxy } = await openProxy();
+    const socket = await openSocket(proxy.url);
     const given = { ...headers, Expect: "100-continue", "Content-Length": "2" };
     socket.send(requestBytes({ method: "GET", path: probe.path, headers: given, body: "" }));
     expect((await socket.answer()).text).toBe(probe.answer);

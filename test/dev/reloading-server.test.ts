@@ -10,7 +10,7 @@ import { isRunning } from "../support/is-running.ts";
 import { makeProject, type Project } from "../support/project-folder.ts";
 import { watchTimers } from "../support/watch-timers.ts";
 
-const patience = { timeout: 15_000, interval: 20 };
+const pollOptions = { timeout: 15_000, interval: 20 };
 
 /** A server that answers with a word of its own and one that it imports. */
 const serverFile = (word: string, more = "") => `
@@ -55,12 +55,12 @@ function startIn(
     const baseUrl = `http://127.0.0.1:${await server.port}`;
     return (await fetch(deliveryRequest({ endpoint, payload: webhookPayload("repo"), baseUrl }))).json();
   };
-  const until = (event: string) => expect.poll(() => events.at(-1), patience).toContain(event);
+  const until = (event: string) => expect.poll(() => events.at(-1), pollOptions).toContain(event);
   return { server, events, lines, deliver, until };
 }
 
-describe.concurrent("A server that is loaded anew", () => {
-  test("follows every change of its file and of what it imports, and no change of a neighbour", async (context) => {
+describe.concurrent("A reloading server", () => {
+  test("reloads on changes of its file and imports, and not of neighboring files", async (context) => {
     const { expect } = context;
     await using project = await makeProject(files);
     const { events, deliver, until } = startIn(project, context);
@@ -68,7 +68,7 @@ describe.concurrent("A server that is loaded anew", () => {
     const pid = Number(await deliver("pid"));
     expect(isRunning(pid)).toBe(true);
     await project.write("lib/word.ts", 'export const word: string = "second";');
-    await expect.poll(() => events.length, patience).toBe(3);
+    await expect.poll(() => events.length, pollOptions).toBe(3);
     expect(await deliver("word")).toEqual(["one", "second"]);
     expect(isRunning(pid)).toBe(false);
     await project.write("other.ts", "// Nobody imports it.");
@@ -76,10 +76,10 @@ describe.concurrent("A server that is loaded anew", () => {
     await project.write("server.ts.new", serverFile("two"));
     // As many editors write a file.
     await rename(join(project.path, "server.ts.new"), join(project.path, "server.ts"));
-    await expect.poll(() => events.length, patience).toBe(5);
+    await expect.poll(() => events.length, pollOptions).toBe(5);
     expect(await deliver("word")).toEqual(["two", "second"]);
     await project.write("server.ts", serverFile("three"));
-    await expect.poll(() => events.length, patience).toBe(7);
+    await expect.poll(() => events.length, pollOptions).toBe(7);
     expect(await deliver("word")).toEqual(["three", "second"]);
     await until("serves");
     expect(events.filter((event) => event === "serves")).toHaveLength(4);
@@ -88,7 +88,7 @@ describe.concurrent("A server that is loaded anew", () => {
     ]);
   });
 
-  test("is broken until it is mended, by its file or by one that it lacks", async (context) => {
+  test("is broken until its file or a missing import is fixed", async (context) => {
     const { expect } = context;
     await using project = await makeProject(files);
     const { server, events, deliver, until } = startIn(project, context);
@@ -99,11 +99,11 @@ describe.concurrent("A server that is loaded anew", () => {
     await project.write("server.ts", serverFile("two", 'import "./lib/missing.ts";'));
     await until("/lib/missing.ts' imported from");
     await project.write("lib/missing.ts", "export {};");
-    await expect.poll(() => events.at(-1), patience).toBe("serves");
+    await expect.poll(() => events.at(-1), pollOptions).toBe("serves");
     expect(await deliver("word")).toEqual(["two", "first"]);
   });
 
-  test("is loaded again when what it lacks comes while it is loaded", async (context) => {
+  test("reloads if a missing import is created during the load", async (context) => {
     const { expect } = context;
     await using project = await makeProject({
       ...files,
@@ -117,39 +117,39 @@ describe.concurrent("A server that is loaded anew", () => {
       ),
     });
     const { lines, events, deliver } = startIn(project, context);
-    await expect.poll(() => lines, patience).toContain("has looked");
+    await expect.poll(() => lines, pollOptions).toContain("has looked");
     await project.write("late.ts", "");
-    // On a machine that does much else the change may be told only when the load has failed; that is no end either.
-    await expect.poll(() => deliver("word").catch(() => undefined), patience).toEqual(["one", "first"]);
+    // On a busy machine, the change may be reported only after the load has failed.
+    await expect.poll(() => deliver("word").catch(() => undefined), pollOptions).toEqual(["one", "first"]);
     expect(events.at(-1)).toBe("serves");
   });
 
-  test("is the last one of several changes, however quick they are", async (context) => {
+  test("loads the last of several quick changes", async (context) => {
     const { expect } = context;
     await using project = await makeProject(files);
     const { events, deliver } = startIn(project, context);
     await deliver("word");
     await project.write("server.ts", serverFile("two"));
-    await expect.poll(() => events.at(-1), patience).toBe("changed server.ts");
+    await expect.poll(() => events.at(-1), pollOptions).toBe("changed server.ts");
     await project.write("server.ts", serverFile("three"));
     await project.write("server.ts", serverFile("four"));
-    await expect.poll(() => deliver("word"), patience).toEqual(["four", "first"]);
+    await expect.poll(() => deliver("word"), pollOptions).toEqual(["four", "first"]);
     expect(events.filter((event) => event.startsWith("broken"))).toEqual([]);
   });
 
-  test("lets a handler finish that runs", async (context) => {
+  test("lets a running handler finish", async (context) => {
     const { expect } = context;
     await using project = await makeProject(files);
     const { lines, deliver, until } = startIn(project, context);
     const slow = deliver("slow");
-    await expect.poll(() => lines, patience).toContain("slow begins");
+    await expect.poll(() => lines, pollOptions).toContain("slow begins");
     await project.write("server.ts", serverFile("two"));
     await until("changed server.ts");
     expect(await deliver("word")).toEqual(["two", "first"]);
     expect(await slow).toBe("one");
   });
 
-  test("is started again when it ends by itself, and makes whoever asks for it wait", async (context) => {
+  test("restarts if it exits, and requests wait for it", async (context) => {
     const { expect } = context;
     await using project = await makeProject(files);
     const { events, deliver } = startIn(project, context);
@@ -157,18 +157,18 @@ describe.concurrent("A server that is loaded anew", () => {
     await new Promise((resolve) => setTimeout(resolve, 60)); // It has served for longer than `restartAfterMs`.
     await expect(deliver("die")).rejects.toThrow();
     await expect
-      .poll(() => events.slice(1), patience)
-      .toContain("restarts: The server's process has ended by itself: what it said last tells why.");
+      .poll(() => events.slice(1), pollOptions)
+      .toContain("restarts: The server process exited unexpectedly. See its last output.");
     expect(await deliver("word")).toEqual(["one", "first"]);
     expect(events.at(-1)).toBe("serves");
   });
 
-  test("is not started again when it ends as soon as it serves, until a change", async (context) => {
+  test("is not restarted before a change if it exits immediately", async (context) => {
     const { expect } = context;
     await using project = await makeProject(files);
     const { server, events, deliver, until } = startIn(project, context, { restartAfterMs: 60_000 });
     await expect(deliver("die")).rejects.toThrow();
-    await until("broken: The server's process has ended by itself");
+    await until("broken: The server process exited unexpectedly");
     await expect(server.port).rejects.toMatchObject({ code: "SERVER_FILE_INVALID" });
     await project.write("server.ts", serverFile("two"));
     await until("serves");
@@ -176,34 +176,34 @@ describe.concurrent("A server that is loaded anew", () => {
     expect(events.filter((event) => event === "serves")).toHaveLength(2);
   });
 
-  test("does not wait for a load that is out of date, and may never end", async (context) => {
+  test("does not wait for an outdated load", async (context) => {
     const { expect } = context;
     await using project = await makeProject({
       ...files,
       "server.ts": 'console.log("begins");\nawait new Promise(() => {});\nexport {};',
     });
     const { lines, events, deliver } = startIn(project, context);
-    await expect.poll(() => lines, patience).toContain("begins");
+    await expect.poll(() => lines, pollOptions).toContain("begins");
     await project.write("server.ts", serverFile("two"));
-    await expect.poll(() => events, patience).toEqual(["changed server.ts", "serves"]);
+    await expect.poll(() => events, pollOptions).toEqual(["changed server.ts", "serves"]);
     expect(await deliver("word")).toEqual(["two", "first"]);
   });
 
-  test("is closed while it is loaded, and loads nothing more", async (context) => {
+  test("can be closed during a load, and loads nothing more", async (context) => {
     const { expect } = context;
     await using project = await makeProject({
       ...files,
       "server.ts": 'console.log("begins");\nawait new Promise(() => {});\nexport {};',
     });
     const { server, lines, events } = startIn(project, context);
-    await expect.poll(() => lines, patience).toContain("begins");
+    await expect.poll(() => lines, pollOptions).toContain("begins");
     await server.close();
     await project.write("server.ts", serverFile("two"));
     expect(events).toEqual([]);
   });
 });
 
-test("A change takes the place of a restart that is due", async (context) => {
+test("A change cancels a scheduled restart", async (context) => {
   await using project = await makeProject(files);
   const timers = watchTimers();
   const restartAfterMs = 765;
@@ -211,16 +211,16 @@ test("A change takes the place of a restart that is due", async (context) => {
   await deliver("word");
   await new Promise((resolve) => setTimeout(resolve, restartAfterMs + 10));
   await expect(deliver("die")).rejects.toThrow();
-  await until("restarts: The server's process has ended by itself");
+  await until("restarts: The server process exited unexpectedly");
   await project.write("server.ts", serverFile("two"));
-  await expect.poll(() => deliver("word"), patience).toEqual(["two", "first"]);
+  await expect.poll(() => deliver("word"), pollOptions).toEqual(["two", "first"]);
   const restarts = timers.of(restartAfterMs);
   expect(restarts).toHaveLength(1);
   expect(restarts.filter(({ cleared }) => cleared === 0)).toEqual([]);
 });
 
-describe("What watches sources", () => {
-  test("takes one whose folder is gone, and watches the others", async () => {
+describe("The source watcher", () => {
+  test("accepts a file whose folder is gone, and watches the others", async () => {
     await using project = await makeProject({ "lib/a.ts": "" });
     const changes: { paths: readonly string[]; isLoaded: boolean }[] = [];
     const watcher = new SourceWatcher({ onChange: (change) => changes.push(change), settleMs: 5 });
@@ -233,7 +233,7 @@ describe("What watches sources", () => {
     await expect.poll(() => changes).toContainEqual({ paths: [join(project.path, "lib/new.ts")], isLoaded: false });
   });
 
-  test("waits until the last change has settled, and forgets it when it is closed", async () => {
+  test("waits until changes have settled, and reports nothing after close()", async () => {
     await using project = await makeProject({ "lib/a.ts": "", "lib/b.ts": "" });
     const timers = watchTimers();
     const watcher = new SourceWatcher({ onChange: () => expect.unreachable("It has settled."), settleMs: 54_321 });
@@ -250,7 +250,7 @@ describe("What watches sources", () => {
     expect(timers.of(54_321).filter(({ cleared }) => cleared === 0)).toEqual([]);
   });
 
-  test("watches nothing any more once it is closed, whatever is loaded late", async () => {
+  test("watches nothing after close(), even if files are added late", async () => {
     const module = new URL("../../src/dev/source-watcher.ts", import.meta.url).href;
     const script = `
       import { SourceWatcher } from ${JSON.stringify(module)};

@@ -1,6 +1,6 @@
 import { startDev } from "../../src/dev/dev-session.ts";
 
-/** A session on a "real" Hub, in a process of its own, which says when it is ready and stays until it is killed. */
+/** Runs a session on a "real" Hub until it is killed, and prints when it is ready. */
 const { FILE = "", STATE = "", HUB = "", PORT = "" } = process.env;
 const session = await startDev({
   ...{ file: FILE, state: STATE, hub: "real", endpoint: HUB, token: "hf_local" },

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { findSessionSecret, noteSessionSecret } from "../../src/dev/session-secret.ts";
+import { findSessionSecret, storeSessionSecret } from "../../src/dev/session-secret.ts";
 
 const secret = "Planted-5ecret-of-the-session";
 const url = "http://127.0.0.1:7860/webhooks/retrain";
@@ -29,9 +29,9 @@ beforeEach(() => {
 
 const folder = () => join(temporary, readdirSync(temporary)[0] ?? "");
 
-describe("The note of a session's secret", () => {
-  test("is found by the port of its session, on this machine alone, until it is removed", () => {
-    const remove = noteSessionSecret({ port: 7860, secret });
+describe("The stored secret of a session", () => {
+  test("is found by the local port of its session until it is deleted", () => {
+    const remove = storeSessionSecret({ port: 7860, secret });
     for (const host of ["127.0.0.1", "localhost", "[::1]"]) {
       expect(findSessionSecret(`http://${host}:7860/webhooks/retrain`)).toBe(secret);
     }
@@ -42,17 +42,17 @@ describe("The note of a session's secret", () => {
     expect(findSessionSecret(url)).toBeUndefined();
   });
 
-  test("is for its owner alone, also where there was one before", () => {
-    noteSessionSecret({ port: 7860, secret: "of before" });
+  test("is only readable by its owner, even if the file existed before", () => {
+    storeSessionSecret({ port: 7860, secret: "of before" });
     chmodSync(join(folder(), "dev-7860.json"), 0o666);
-    noteSessionSecret({ port: 7860, secret });
+    storeSessionSecret({ port: 7860, secret });
     expect(statSync(folder()).mode & 0o777).toBe(0o700);
     expect(statSync(join(folder(), "dev-7860.json")).mode & 0o777).toBe(0o600);
     expect(findSessionSecret(url)).toBe(secret);
   });
 
-  test("is not taken from a session that was killed, nor from what is no note", () => {
-    noteSessionSecret({ port: 7860, secret });
+  test("is not read for a killed session, nor from an invalid file", () => {
+    storeSessionSecret({ port: 7860, secret });
     for (const text of [JSON.stringify({ pid: 2 ** 30, secret }), JSON.stringify({ secret }), "{"]) {
       writeFileSync(join(folder(), "dev-7860.json"), text);
       expect(findSessionSecret(url)).toBeUndefined();
@@ -70,10 +70,10 @@ describe("The note of a session's secret", () => {
       },
     },
   ])("is neither written to nor read from a folder that $what", ({ spoil }) => {
-    noteSessionSecret({ port: 7860, secret })();
+    storeSessionSecret({ port: 7860, secret })();
     const path = folder();
     spoil(path);
-    expect(() => noteSessionSecret({ port: 7860, secret })).toThrow(/belongs to another user/);
+    expect(() => storeSessionSecret({ port: 7860, secret })).toThrow(/belongs to another user/);
     expect(existsSync(join(path, "dev-7860.json"))).toBe(false);
     writeFileSync(join(path, "dev-7860.json"), JSON.stringify({ pid: process.pid, secret }));
     expect(findSessionSecret(url)).toBeUndefined();

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { toShellWord } from "../../../core/escape.ts";
 import { plainText } from "../../../core/terminal-text.ts";
-import type { DevEndpoint, DevEvent, DevReady } from "../../../dev/dev-event.ts";
+import type { DevEndpoint, DevEvent, DevState } from "../../../dev/dev-event.ts";
 import { formatForTerminal } from "../../../receiver/node/terminal-log.ts";
 import { extraStackLines } from "../../output.ts";
 import { describeKeys } from "./keyboard.ts";
@@ -76,7 +76,7 @@ export class DevLines {
 
   /** The summary once deliveries can arrive. */
   ready(
-    state: DevReady,
+    state: DevState,
     {
       file,
       seconds,

@@ -66,7 +66,7 @@ export async function runDev(run: DevRun): Promise<void> {
     session = await startDev({
       ...options,
       file,
-      waitsForFile: hasKeys,
+      waitForFile: hasKeys,
       signal: stopping.signal,
       onEvent: (event) => show(event, { run, lines }),
     });

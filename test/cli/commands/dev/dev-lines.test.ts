@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { DevLines } from "../../../../src/cli/commands/dev/dev-lines.ts";
-import type { DevEvent, DevReady } from "../../../../src/dev/dev-event.ts";
+import type { DevEvent, DevState } from "../../../../src/dev/dev-event.ts";
 
 const defaultTriggerHub = "http://127.0.0.1:5050";
 const lines = new DevLines({ defaultTriggerHub, hasColors: false, now: () => new Date(2026, 0, 2, 3, 4, 5).getTime() });
@@ -11,7 +11,7 @@ const retrain = {
   watch: ["dataset:me/data"],
   trigger: ["dataset:me/data"],
 };
-const state: DevReady = {
+const state: DevState = {
   url: "http://127.0.0.1:7860",
   publicUrl: "http://127.0.0.1:7860",
   hub: { kind: "local", url: "http://127.0.0.1:5050" },
@@ -63,7 +63,7 @@ describe("Ready", () => {
   test("on the real Hub tells the public address, and lets nothing happen", () => {
     const { trigger: _trigger, ...registered } = retrain;
     const silent = { name: "silent", url: "https://owl.example/webhooks/silent", watch: [] };
-    const real: DevReady = {
+    const real: DevState = {
       ...state,
       publicUrl: "https://owl.example",
       hub: { kind: "real", url: "https://huggingface.co" },
