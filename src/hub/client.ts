@@ -14,21 +14,21 @@ import { findEndpoint, findToken } from "./token.ts";
 import { Transport } from "./transport.ts";
 import { HubWebhooks } from "./webhooks/webhooks.ts";
 
-/** What a {@link HubClient} can be given. */
+/** Options of {@link HubClient}. */
 export interface HubClientOptions {
   /**
    * An access token of the Hub. Default: `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN`, else the file that `hf auth login`
-   * writes (`HF_TOKEN_PATH`, `$HF_HOME/token`, `~/.cache/huggingface/token`). It is looked up at the first call.
+   * writes (`HF_TOKEN_PATH`, `$HF_HOME/token`, `~/.cache/huggingface/token`). Read at the first call.
    */
   token?: string | undefined;
   /**
-   * The Hub's base address, to which every call carries the token: use `http:` on your own machine only. Default:
+   * The base URL of the Hub. Every call sends the token there, so use `http:` only on your own machine. Default:
    * `HF_ENDPOINT`, else `https://huggingface.co`.
    */
   endpoint?: string | undefined;
-  /** What to send requests with. Default: the global `fetch`. */
+  /** The function that sends requests. Default: the global `fetch`. */
   fetch?: typeof fetch | undefined;
-  /** How long one attempt of a call may take. Default `"30s"`. */
+  /** Timeout of one attempt. Default `"30s"`. */
   timeout?: Duration | undefined;
   /**
    * The maximum number of attempts per call, including the first. The client retries rate limits (429), failures of the
@@ -37,7 +37,7 @@ export interface HubClientOptions {
    */
   attempts?: number | undefined;
   /**
-   * Where the client warns of fields and values that it sends although this release does not list them. Default:
+   * Logs a warning for fields and values in requests that this release does not list. Default:
    * `process.emitWarning`, and `console.warn` in runtimes without it.
    */
   logger?: Logger | undefined;
@@ -54,17 +54,17 @@ export interface HubClientOptions {
  * ```
  */
 export class HubClient {
-  /** The Hub's base address, without a trailing slash. */
+  /** The base URL of the Hub, without a trailing slash. */
   readonly endpoint: string;
-  /** Your webhooks: list, create, change, enable, delete, replay. */
+  /** Your webhooks: list, create, update, enable, delete, replay. */
   readonly webhooks: HubWebhooks;
   /** Your notifications. */
   readonly notifications: HubNotifications;
-  /** Your settings: what you are notified of, what you watch, your MCP tools. */
+  /** Your settings: notifications, watched discussions, MCP tools. */
   readonly settings: HubSettings;
-  /** Papers, and whose they are. */
+  /** Papers and their authors. */
   readonly papers: HubPapers;
-  /** Jobs: the hardware that they can request. */
+  /** Jobs: the available hardware. */
   readonly jobs: HubJobs;
   /** Organizations: members, resource groups, network security, audit log. */
   readonly organizations: HubOrganizations;
@@ -95,8 +95,8 @@ export class HubClient {
   }
 
   /**
-   * The user that the token belongs to, the organizations of that user, and what the token allows. The Hub limits how
-   * often this is called.
+   * Returns the user of the token, the organizations of that user, and the permissions of the token. The Hub limits how
+   * often you can call this.
    *
    * @example
    * ```ts
@@ -108,15 +108,15 @@ export class HubClient {
   }
 
   /**
-   * Calls what this client has no method for, with the token, the time limit, the repetitions and the errors of every
-   * other call. `path` begins with one slash and is what stands behind {@link endpoint}: put names into it by
-   * `params`, or with `encodeURIComponent`. POST and PATCH are repeated only where they cannot have happened.
+   * Calls an operation that this client has no method for, with the same token, timeout, retries and errors. `path` starts
+   * with one slash and is relative to {@link endpoint}. Insert names with `params` or `encodeURIComponent`. POST and PATCH
+   * are retried only if the Hub cannot have processed them.
    *
-   * Resolves with the answer once it begins, and only where it is a success. The body is yours to read or to cancel: its
-   * end is bounded by the `signal` alone, and what breaks off in it is not repeated.
+   * Resolves with a successful response as soon as its headers arrive. Read or cancel the body yourself: the timeout does
+   * not apply to it, only `signal` does, and a body that breaks off is not retried.
    *
-   * @throws `HubError`: `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` and `HUB_TOKEN_INVALID` before anything is sent, the `HUB_…` codes
-   * after, a redirection among them: no token is sent elsewhere. The reason of the signal when it is aborted.
+   * @throws `HubError`: `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` and `HUB_TOKEN_INVALID` before the request is sent; other
+   * `HUB_…` codes after that, also for a redirect, since the token must not be sent elsewhere; the reason of the signal.
    * @example
    * ```ts
    * const response = await hub.fetch("/api/datasets/{name}/discussions", {

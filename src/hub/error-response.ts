@@ -4,38 +4,38 @@ import type { Redact } from "./redaction.ts";
 import { isWebPage, readText } from "./response-body.ts";
 import { maxRetryAfterSeconds, readRetryAfterSeconds } from "./retry.ts";
 
-/** No error of the Hub needs more, in bytes. */
+/** Error responses of the Hub are much smaller. */
 const maxErrorBytes = 65_536;
 
-/** What a refusal is told with. */
+/** What the message of the error contains. */
 export interface ErrorResponseContext {
-  /** What was refused, such as `create a webhook`. */
+  /** What failed, such as `create a webhook`. */
   action: string;
   endpoint: string;
   redact: Redact;
   signal: AbortSignal;
   /** Milliseconds since the epoch. */
   now: number;
-  /** What else to know before trying again; may be empty. */
-  caution: string;
+  /** A warning to append to the message; may be empty. */
+  retryWarning: string;
 }
 
 /**
- * Reads an answer other than success, in any of the shapes that the Hub uses (hub-api.md, Errors), as the error to throw.
+ * Reads an error response in any of the formats that the Hub uses (hub-api.md, Errors), and returns the error to throw.
  */
 export async function readErrorResponse(response: Response, context: ErrorResponseContext): Promise<HubError> {
   const { status, headers } = response;
   const { action, redact } = context;
   const answer = await readText(response, { limit: maxErrorBytes, signal: context.signal }).catch(() => undefined);
   const body = answer !== undefined && "text" in answer ? answer.text : "";
-  const said = redact(reasonIn(body) || (headers.get("x-error-message") ?? "") || plainText(body));
+  const reason = redact(reasonIn(body) || (headers.get("x-error-message") ?? "") || plainText(body));
   const name = redact(headers.get("x-error-code") ?? "");
   const requestId = redact(headers.get("x-request-id") ?? "") || undefined;
   const retryAfterSeconds = readRetryAfterSeconds(headers, context.now);
 
   const head = `Could not ${action}: the Hub answered with status ${status}${name && ` (${name})`}`;
-  const next = nextStep({ status, endpoint: context.endpoint, retryAfterSeconds, requestId, hasReason: said !== "" });
-  return new HubError(`${said ? `${head}: ${endSentence(said)}` : `${head}.`} ${next}${context.caution}`, {
+  const next = nextStep({ status, endpoint: context.endpoint, retryAfterSeconds, requestId, hasReason: reason !== "" });
+  return new HubError(`${reason ? `${head}: ${endSentence(reason)}` : `${head}.`} ${next}${context.retryWarning}`, {
     code: codeOf(status),
     status,
     requestId,

@@ -271,7 +271,7 @@ export class HubJobs {
   }
 
   /**
-   * The hardware that a job can request: the `name` of each is a `flavor`.
+   * Lists the hardware that a job can request. Each `name` is a `flavor`.
    *
    * @example
    * ```ts

@@ -135,7 +135,7 @@ export const notificationOperations = {
   },
 } as const satisfies Operations;
 
-/** Which notifications something is done to. */
+/** Selects notifications. */
 export interface NotificationSelection extends NotificationSearch {
   /**
    * The ids of their discussions: `discussion.id`, `paperDiscussion.id`, `post.id` or `blog.id` of a notification. To
@@ -147,10 +147,10 @@ export interface NotificationSelection extends NotificationSearch {
 }
 
 /**
- * The notifications of the user whose token it is: `hub.notifications` (hub-api.md, Notifications).
+ * The notifications of the user of the token: `hub.notifications`.
  *
- * Every method checks its arguments before anything is sent (`ARGUMENT_INVALID`, naming the fields) and throws a
- * `HubError` for whatever else goes wrong.
+ * Every method throws a `HubError`: `ARGUMENT_INVALID` with the invalid fields before a request is sent, and other codes
+ * for other failures.
  */
 export class HubNotifications {
   readonly #transport: Transport;
@@ -161,7 +161,7 @@ export class HubNotifications {
   }
 
   /**
-   * One page of them, the latest first. `p` is the page, from 0 on; every other field of the search narrows it.
+   * Returns one page of notifications, the newest first. `p` is the page, starting at 0; the other fields filter.
    *
    * @example
    * ```ts
@@ -173,8 +173,8 @@ export class HubNotifications {
   }
 
   /**
-   * Deletes those of the discussions that are named, or all that a search finds. With `lastUpdate`, what has come in
-   * since you looked is left alone; without it, a call that failed half-way is not repeated, for the same reason.
+   * Deletes the notifications of the given discussions, or all that match a search. Pass `lastUpdate` to keep notifications
+   * that arrived after you listed them. Without it, a call that may have been processed is not retried.
    *
    * @example
    * ```ts
@@ -190,7 +190,7 @@ export class HubNotifications {
   }
 
   /**
-   * Marks those of the discussions that are named, or all that a search finds, as read, or with `read: false` as unread.
+   * Marks the notifications of the given discussions, or all that match a search, as read, or as unread with `read: false`.
    *
    * @example
    * ```ts
@@ -213,13 +213,13 @@ function isBounded({ applyToAll, lastUpdate }: NotificationSelection): boolean {
   return applyToAll !== true || lastUpdate !== undefined;
 }
 
-/** The Hub takes a search without `applyToAll`, and does nothing: nobody means that. */
+/** Without `applyToAll`, the Hub accepts a search and does nothing. */
 function checkSelection<Selection extends NotificationSelection>(selection: Selection): Selection {
   if (selection?.discussionIds !== undefined || selection?.applyToAll === true) return selection;
   throw argumentInvalid([
     {
       field: "discussionIds",
-      problem: 'give the ids of discussions, or "applyToAll": true for all that a search finds',
+      problem: 'pass IDs of discussions, or "applyToAll": true to select all that match the search',
     },
   ]);
 }

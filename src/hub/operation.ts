@@ -1,20 +1,20 @@
 import type * as z from "zod";
 import type { SearchOf } from "./schemas.ts";
 
-/** What every call can be given. */
+/** Options of every call. */
 export interface CallOptions {
-  /** Ends the call, a wait between two attempts too: it rejects with the reason of the signal. */
+  /** Cancels the call, also while it waits for the next attempt. The call rejects with the reason of the signal. */
   signal?: AbortSignal | undefined;
 }
 
 type Json<Schema> = { readonly content: { readonly "application/json": { readonly schema: Schema } } };
 
-/** An operation of the contract, as `createRoute` makes it. */
+/** An operation of the Hub's API. */
 export interface Operation {
   readonly method: string;
   readonly path: string;
   readonly operationId: string;
-  /** What it does, in the imperative: error messages repeat it. */
+  /** In the imperative: error messages contain it. */
   readonly summary: string;
   readonly request?: {
     readonly params?: z.ZodType<Record<string, string>>;
@@ -28,7 +28,7 @@ type ParamsOf<Route> = Route extends { request: { params: infer Schema extends z
   ? { params: z.input<Schema> }
   : { params?: undefined };
 
-/** As a program has it: a query of the contract is read from texts. */
+/** The decoded types: in a URL, every parameter is a string. */
 type QueryOf<Route> = Route extends { request: { query: infer Schema extends z.ZodType } }
   ? { query?: SearchOf<Schema> | undefined }
   : { query?: undefined };
@@ -41,16 +41,16 @@ type BodyOf<Route> = Route extends {
     : { body?: z.input<Schema> | undefined }
   : { body?: undefined };
 
-/** What an operation is given: the parts of its path, its query and its body, where it has them. */
+/** The path parameters, the query and the body of an operation. */
 export type InputOf<Route extends Operation> = ParamsOf<Route> & QueryOf<Route> & BodyOf<Route>;
 
-/** What an operation answers with. */
+/** The response of an operation. */
 export type ResponseOf<Route extends Operation> = z.output<Route["response"]>;
 
 /** The operations of one resource. */
 export type Operations = Readonly<Record<string, Operation>>;
 
-/** A body of JSON that must be sent: for the `request` of a route. */
+/** A required JSON body, for `request.body`. */
 export function jsonBody<Schema extends z.ZodType>(schema: Schema) {
   return { content: { "application/json": { schema } }, required: true } as const;
 }

@@ -1,5 +1,5 @@
 /**
- * A list that the Hub gives in pages: `for await` goes through all of it and asks for each page when it gets there.
+ * A paginated list. `for await` iterates over all items and requests each page when it is needed.
  *
  * @example
  * ```ts
@@ -16,7 +16,7 @@ export class Pages<Item> implements AsyncIterable<Item> {
     this.#signal = signal;
   }
 
-  /** The items, one by one, from the first page on. */
+  /** Iterates over the items of all pages. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
     for await (const page of this.#read()) {
       for (const item of page) {
@@ -26,7 +26,7 @@ export class Pages<Item> implements AsyncIterable<Item> {
     }
   }
 
-  /** The pages, each as an array, from the first on. */
+  /** Iterates over the pages, each an array of items. */
   pages(): AsyncGenerator<Item[], void, undefined> {
     return this.#read();
   }

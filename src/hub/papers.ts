@@ -43,7 +43,7 @@ export class HubPapers {
   }
 
   /**
-   * Claims to be an author of a paper, or that the user of `targetUserId` is one. `ok` tells whether the claim is taken.
+   * Claims that you, or the user of `targetUserId`, are an author of a paper. `ok` is whether the Hub accepted the claim.
    *
    * @example
    * ```ts

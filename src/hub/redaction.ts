@@ -2,21 +2,21 @@ import { redacted } from "../core/redaction.ts";
 import { secretForms } from "../core/secret-matcher.ts";
 import { secretsInUrl } from "../core/urls.ts";
 
-/** Shorter than this, a secret stands inside ordinary words: cut out, it would still be told by the gaps. */
+/** Shorter secrets occur inside ordinary words, where the gaps would reveal them. */
 const minRedactedChars = 4;
-/** How much of a text that came from elsewhere is shown. */
+/** Longer texts of the Hub are truncated. */
 const maxShownChars = 500;
 
-/** Names of fields and query parameters whose values nobody should read in an error. */
+/** Fields and query parameters whose values must not appear in errors. */
 const secretName = /^(?:secrets?|token|password)$/i;
 
 /**
- * Makes a text of the Hub or of `fetch` fit to be shown: without these secrets, on one line, without control
- * characters, and short.
+ * Makes a text of the Hub or of `fetch` safe to show: removes secrets, line breaks and control characters, and truncates
+ * it.
  */
 export type Redact = (text: string) => string;
 
-/** Makes a {@link Redact} that knows these secrets, in each form in which an answer may repeat them. */
+/** Creates a {@link Redact} for these secrets, in every encoding in which a response may repeat them. */
 export function createRedact(secrets: readonly string[]): Redact {
   // Longest first: one may be a part of another.
   const ordered = [...new Set(secrets.flatMap(secretForms).map(toOneLine))]
@@ -27,7 +27,7 @@ export function createRedact(secrets: readonly string[]): Redact {
     let rest = text;
     for (const secret of ordered) {
       if (!rest.includes(secret)) continue;
-      if (secret.length < minRedactedChars) return "(left out: it repeats a secret)";
+      if (secret.length < minRedactedChars) return "(removed: contains a secret)";
       rest = rest.replaceAll(secret, redacted);
     }
     return rest;
@@ -58,7 +58,7 @@ export function secretsIn(value: unknown, isSecret = false): string[] {
   return Object.entries(value).flatMap(([name, part]) => secretsIn(part, isSecret || secretName.test(name)));
 }
 
-/** The error of a `fetch`, told again: the original may hold the request with its headers. */
+/** Copies the message and code of a `fetch` error. The original may contain the headers of the request. */
 export function sanitizeError(error: unknown, redact: Redact): Error {
   const chain = [error, error instanceof Error ? error.cause : undefined].filter((part) => part instanceof Error);
   const message = chain.map((part) => part.message || codeOf(part)).filter((part) => part !== "");

@@ -1,10 +1,10 @@
 import { JsonArrayError, JsonArraySplitter } from "./json-array.ts";
 
-/** The text of an answer, or that it was longer than allowed. */
+/** The text of a body, or that it exceeds the limit. */
 export type BodyText = { text: string } | { tooLong: true };
 
 /**
- * Reads the body of an answer, never more than `limit` bytes of it.
+ * Reads the body of a response, up to `limit` bytes.
  *
  * @throws the reason of the signal as soon as it is aborted, and what the connection breaks off with.
  */
@@ -26,7 +26,7 @@ export async function readText(
       text += decoder.decode(value, { stream: true });
     }
   } finally {
-    reader.cancel().catch(() => {}); // After the end it does nothing; before it, nobody wants the rest.
+    reader.cancel().catch(() => {}); // Discards the rest; does nothing after the end.
   }
 }
 
@@ -47,22 +47,22 @@ export async function untilAborted<Value>(promise: Promise<Value>, signal: Abort
   }
 }
 
-/** Whether a text is a web page: what a proxy, a captive portal or a wrong address answers with. */
+/** Whether a text is HTML, as a proxy, a captive portal or a wrong address sends. */
 export function isWebPage(text: string): boolean {
   return /^\s*<(?:!doctype|html|head|body|\?xml|!--)/i.test(text);
 }
 
-/** No element of a list of the Hub is nearly as long, in UTF-16 code units. */
+/** In UTF-16 code units. Elements of lists of the Hub are much shorter. */
 const maxElementChars = 10_000_000;
 
-/** What {@link readArrayElements} is told. */
+/** Options of {@link readArrayElements}. */
 export interface ElementOptions {
-  /** Milliseconds without anything new, until it is given up. */
+  /** Maximum time without new data. */
   timeoutMs: number;
   signal: AbortSignal | undefined;
 }
 
-/** Thrown where nothing has come for too long. */
+/** No data arrived for too long. */
 export class ResponseStalledError extends Error {}
 
 /**
@@ -89,7 +89,7 @@ export async function* readArrayElements(
       if (done) return splitter.end();
     }
   } finally {
-    reader?.cancel().catch(() => {}); // After the end it does nothing; before it, nobody wants the rest.
+    reader?.cancel().catch(() => {}); // Discards the rest; does nothing after the end.
   }
 }
 

@@ -2,12 +2,12 @@ import { exponentialBackoff } from "../core/backoff.ts";
 
 /** Unless the Hub asks for a longer wait. */
 const backoff = { firstMs: 500, maxMs: 20_000 };
-/** The Hub may ask for a longer wait; whoever called should not hang for longer than this, in seconds. */
+/** A longer `Retry-After` fails the call instead of blocking the caller. */
 export const maxRetryAfterSeconds = 60;
 
 /**
- * How long the Hub asks to wait, in whole seconds: `Retry-After` (seconds or a date) or `RateLimit: "api";r=0;t=55`
- * (nothing remains, 55 seconds to the reset), the longer of the two; `undefined` when it does not ask.
+ * Reads the wait that the Hub requests, in seconds: the longer of `Retry-After` (seconds or a date) and
+ * `RateLimit: "api";r=0;t=55` (nothing remains, reset in 55 seconds). Returns `undefined` if there is neither.
  */
 export function readRetryAfterSeconds(headers: Headers, now: number): number | undefined {
   const asked = [retryAfter(headers.get("retry-after"), now), ...exhaustedLimits(headers.get("ratelimit"))];
@@ -22,7 +22,7 @@ function retryAfter(value: string | null, now: number): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - now) / 1000));
 }
 
-/** The seconds to the reset of each limit of which nothing remains. */
+/** Seconds until the reset of each exhausted limit. */
 function exhaustedLimits(value: string | null): number[] {
   return (value ?? "")
     .split(",")
@@ -32,8 +32,8 @@ function exhaustedLimits(value: string | null): number[] {
 }
 
 /**
- * How many milliseconds to wait before the next attempt, `attempt` being the number of the one that failed: a random
- * part of a span that doubles, so that many clients do not come back at once, and never less than the Hub asks for.
+ * The delay before the next attempt, after the failed attempt number `attempt`: exponential backoff with full jitter, so
+ * that many clients do not retry at once, and never less than the Hub requests.
  */
 export function retryDelayMs({
   attempt,
@@ -49,7 +49,7 @@ export function retryDelayMs({
 
 const connectFailureCodes = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
 
-/** Whether `fetch` failed before it had a connection: then nothing of the request can have arrived. */
+/** Whether `fetch` failed before it was connected, so that the Hub received nothing. */
 export function isConnectFailure(error: unknown): boolean {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   if (typeof cause !== "object" || cause === null) return false;
@@ -64,7 +64,7 @@ export function isConnectFailure(error: unknown): boolean {
 }
 
 /**
- * Resolves after so many milliseconds.
+ * Resolves after the given milliseconds.
  *
  * @throws the reason of the signal as soon as it is aborted.
  */

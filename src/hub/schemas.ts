@@ -34,7 +34,7 @@ export const timestamp = z.iso
   .datetime("expected a time in UTC that ends in Z, as in 2026-01-31T09:15:27Z")
   .meta({ pattern: "^\\S+Z$" });
 
-/** The body of an answer that hub-api.md does not show: nobody may rely on what stands there. */
+/** A response body that hub-api.md does not document. Callers must not rely on it. */
 export const undocumentedBody = z.unknown();
 
 /** The type of a repository. */

@@ -107,7 +107,7 @@ export const settingsOperations = {
 } as const satisfies Operations;
 
 /**
- * The settings of the user whose token it is: `hub.settings` (hub-api.md, Settings).
+ * The settings of the user of the token: `hub.settings`.
  */
 export class HubSettings {
   readonly #transport: Transport;
@@ -117,13 +117,13 @@ export class HubSettings {
     this.#transport = transport;
   }
 
-  /** The tools that the Hub's MCP server offers you. */
+  /** Returns your tools of the Hub's MCP server. */
   mcp(options?: CallOptions): Promise<McpSettings> {
     return this.#transport.call(settingsOperations.mcp, {}, options);
   }
 
   /**
-   * Changes what you are notified of; what is left out stays as it is. To enable `launch_prepaid_credits`, give a
+   * Changes the given notification settings and keeps the others. To enable `launch_prepaid_credits`, pass a
    * `prepaidAmount` of up to 24 characters.
    *
    * @example
@@ -136,7 +136,7 @@ export class HubSettings {
   }
 
   /**
-   * Changes whose discussions you hear of.
+   * Changes whose discussions you are notified of.
    *
    * @example
    * ```ts

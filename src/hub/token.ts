@@ -36,7 +36,7 @@ export async function findToken({
   const token = source?.text.trim() ?? "";
   if (source === undefined || token === "") {
     throw new HubError(
-      `There is no token for the Hub: set HF_TOKEN or give one (--token, or "token" in code). Create one at ${endpoint}/settings/tokens.`,
+      `No access token for the Hub was found. Set HF_TOKEN, or pass one (--token, or "token" in code). Create one at ${endpoint}/settings/tokens.`,
       { code: "HUB_TOKEN_MISSING" },
     );
   }

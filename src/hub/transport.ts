@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import { HubError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
+import { readErrorResponse } from "./error-response.ts";
 import { type HubFetchInit, isIdempotent, prepareFetch } from "./fetch.ts";
 import { JsonArrayError } from "./json-array.ts";
 import { lenient } from "./lenient.ts";
@@ -8,7 +9,6 @@ import type { CallOptions, InputOf, Operation, ResponseOf } from "./operation.ts
 import { packageVersion } from "./package-version.ts";
 import { nextQuery } from "./pages.ts";
 import { createRedact, sanitizeError, secretsIn } from "./redaction.ts";
-import { readErrorResponse } from "./error-response.ts";
 import { actionOf, type HubRequest, type OperationInput, prepareRequest } from "./request.ts";
 import { isWebPage, ResponseStalledError, readArrayElements, readText, untilAborted } from "./response-body.ts";
 import { isConnectFailure, maxRetryAfterSeconds, retryDelayMs, wait } from "./retry.ts";
@@ -16,20 +16,20 @@ import { undocumentedBody } from "./schemas.ts";
 import type { UnknownPart } from "./unknown-parts.ts";
 import { UnknownPartWarnings } from "./unknown-parts.ts";
 
-/** A full list of the Hub is far smaller, in bytes. */
+/** Lists of the Hub are much smaller. */
 const maxResponseBytes = 50_000_000;
 
-/** How {@link Transport.call} treats one operation. */
+/** Options of {@link Transport.call}. */
 export interface OperationOptions extends CallOptions {
-  /** Whether doing it twice is the same as doing it once. Default: all but POST. */
+  /** Whether the call can be repeated safely. Default: all methods except POST. */
   idempotent?: boolean;
-  /** The body is made of what the Hub itself has said, which is not for us to judge. Default `false`. */
+  /** Skips the validation of the body, for values that the Hub itself returned. Default `false`. */
   bodyIsChecked?: boolean;
 }
 
-/** What a {@link Transport} is made from. */
+/** Settings of {@link Transport}. */
 export interface TransportSettings {
-  /** The Hub's base address, without a trailing slash. */
+  /** The base URL of the Hub, without a trailing slash. */
   endpoint: string;
   findToken: () => Promise<string>;
   fetch: typeof fetch;
@@ -64,7 +64,7 @@ type Attempt<Answer> = { answer: Answer } | { failure: HubError; maybeProcessed:
 /** Reads an answer that is a success; the signal is that of the attempt. */
 type Read<Answer> = (response: Response, signal: AbortSignal) => Promise<Answer>;
 
-/** Calls operations of the contract over HTTP: checks what goes out, repeats what may be repeated, reads what comes. */
+/** Calls operations over HTTP: validates requests, retries failures and parses responses. */
 export class Transport {
   readonly #settings: Required<Omit<TransportSettings, "logger">>;
   readonly #warnings: UnknownPartWarnings;
@@ -259,8 +259,8 @@ export class Transport {
     // A redirect would take the token along, or the request without its body.
     const response = await untilAborted(fetch(url, { ...init, redirect: "manual", signal }), signal);
     if (!response.ok) {
-      const caution = response.status >= 500 ? retryWarning(prepared) : "";
-      const context = { action, endpoint, redact, signal, now: now(), caution };
+      const warning = response.status >= 500 ? retryWarning(prepared) : "";
+      const context = { action, endpoint, redact, signal, now: now(), retryWarning: warning };
       const failure = await readErrorResponse(response, context);
       return { failure, maybeProcessed: response.status !== 429 };
     }
@@ -317,16 +317,16 @@ export class Transport {
 
   #unreachable(prepared: PreparedRequest, error: unknown, maybeProcessed: boolean): HubError {
     const { endpoint } = this.#settings;
-    const caution = maybeProcessed ? retryWarning(prepared) : "";
+    const warning = maybeProcessed ? retryWarning(prepared) : "";
     const cause = sanitizeError(error, prepared.redact);
     return new HubError(
-      `Could not ${prepared.action}: the Hub cannot be reached (${cause.message}). Check the connection and the address (HF_ENDPOINT, now ${endpoint}).${caution}`,
+      `Could not ${prepared.action}: the Hub cannot be reached (${cause.message}). Check the connection and the address (HF_ENDPOINT, now ${endpoint}).${warning}`,
       { code: "HUB_UNREACHABLE", retryable: true, cause },
     );
   }
 }
 
-/** A call that must not be made twice may have been carried out before it failed. */
+/** For calls that must not run twice: the Hub may have processed the request before it failed. */
 function retryWarning({ idempotent }: PreparedRequest): string {
   return idempotent ? "" : " The Hub may have carried it out all the same: check before you try again.";
 }

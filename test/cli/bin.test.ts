@@ -48,7 +48,7 @@ describe("The script hub-webhooks", () => {
     const hub = await startStandInHub();
     const { exitCode, stdout, stderr } = await startCommand(["list"], { HF_ENDPOINT: hub.url }).ended;
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-    expect(stderr).toMatch(/^error: There is no token for the Hub.*HF_TOKEN.*\n$/);
+    expect(stderr).toMatch(/^error: No access token for the Hub.*HF_TOKEN.*\n$/);
   });
 
   test("reads a secret that is piped to it, and ends without waiting for more", async () => {

@@ -120,7 +120,7 @@ describe("Without a token nothing is sent", () => {
       name: "HubError",
       code: "HUB_TOKEN_MISSING",
       message: expect.stringMatching(
-        /set HF_TOKEN or give one \(--token, or "token" in code\).*Create one at http:\S+\/settings\/tokens/,
+        /Set HF_TOKEN, or pass one \(--token, or "token" in code\).*Create one at http:\S+\/settings\/tokens/,
       ),
     });
   });

@@ -87,16 +87,16 @@ export class HubNetworkSecurity {
     this.#transport = transport;
   }
 
-  /** What is set at present. */
+  /** Returns the current settings. */
   get(name: string, options?: CallOptions): Promise<NetworkSecurity> {
     return this.#transport.call(networkSecurityOperations.get, { params: { name } }, options);
   }
 
   /**
-   * Changes what is given, leaves the rest, and returns the whole. Since 2026-05-04 the Hub lists `allowedContents` and
-   * `blockedContents`, before `allowedUrls` and `blockedUrls`. Where one of these is given, the settings are read first.
+   * Changes the given settings and returns all of them. `allowedContents` and `blockedContents` replaced `allowedUrls` and
+   * `blockedUrls` on 2026-05-04. If you pass one of these, the current settings are read first.
    *
-   * @throws `ARGUMENT_INVALID`, before anything is changed, when the Hub uses the other names: it would ignore these.
+   * @throws `ARGUMENT_INVALID`, before anything is changed, if the Hub uses the other names and would ignore yours.
    * @example
    * ```ts
    * await hub.organizations.networkSecurity.update("acme", {
@@ -120,7 +120,7 @@ const renamedLists = [
   { field: "blockedUrls", other: "blockedContents" },
 ] as const;
 
-/** The Hub ignores a field that it does not have: a list that somebody relies on would not be in force. */
+/** The Hub ignores unknown fields, so a list with the wrong name would silently not apply. */
 function checkListNames(given: readonly (typeof renamedLists)[number][], current: NetworkSecurity): void {
   const ignored = given.filter(({ field, other }) => current[field] === undefined && current[other] !== undefined);
   if (ignored.length === 0) return;

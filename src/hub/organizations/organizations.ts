@@ -92,13 +92,13 @@ export const scimOperations = {
 } as const satisfies Operations;
 
 /**
- * Organizations: `hub.organizations` (hub-api.md, Organizations). The first argument of every method is the name of the
- * organization; most of them need an admin of it, and a plan that has them.
+ * Organizations: `hub.organizations`. The first argument of every method is the name of the organization. Most methods
+ * need a token of an admin, and a paid plan.
  */
 export class HubOrganizations {
-  /** Groups of repositories, and who may do what with them. Enterprise only. */
+  /** Groups of repositories with their own members and roles. Enterprise only. */
   readonly resourceGroups: HubResourceGroups;
-  /** Who may reach an organization, and what it may reach. */
+  /** Which networks can access the organization, and which content its members can access. */
   readonly networkSecurity: HubNetworkSecurity;
   readonly #transport: Transport;
 
@@ -110,7 +110,7 @@ export class HubOrganizations {
   }
 
   /**
-   * Revokes the access of a token to the organization. The token itself stays, and works elsewhere. Enterprise only.
+   * Revokes the access of a token to the organization. The token still works elsewhere. Enterprise only.
    *
    * @example
    * ```ts
@@ -132,8 +132,8 @@ export class HubOrganizations {
   }
 
   /**
-   * The audit log, the newest event first, 100,000 at most: each comes as soon as it has arrived, and the whole is never
-   * in memory. Team or Enterprise.
+   * Streams the audit log, the newest event first, up to 100,000 events. Yields each event as soon as it arrives and never
+   * holds the whole log in memory. Team or Enterprise.
    *
    * @example
    * ```ts
@@ -147,13 +147,13 @@ export class HubOrganizations {
     return this.#transport.stream(auditLogOperations.export, input, options);
   }
 
-  /** Where the picture of an organization is. */
+  /** Returns the URL of the avatar of an organization. */
   avatar(name: string, options?: CallOptions): Promise<{ avatarUrl: string }> {
     return this.#transport.call(avatarOperations.get, { params: { name } }, options);
   }
 
   /**
-   * The members, page after page; `limit` is how many come in one (10 to 10,000, 500 by default).
+   * Lists the members page by page. `limit` is the page size (10 to 10,000, default 500).
    *
    * @example
    * ```ts
@@ -166,7 +166,7 @@ export class HubOrganizations {
   }
 
   /**
-   * Changes what a member may do, in the organization and in the resource groups that are named. Needs a paid plan.
+   * Changes the role of a member in the organization and in the given resource groups. Needs a paid plan.
    *
    * @example
    * ```ts
@@ -177,7 +177,7 @@ export class HubOrganizations {
     await this.#transport.call(memberOperations.setRole, { params: { name, username }, body: change }, options);
   }
 
-  /** What the SCIM interface of an organization can do. Enterprise Plus, for an owner whose token may write to it. */
+  /** Returns the SCIM configuration. Enterprise Plus only; needs a token of an owner with write access. */
   scimConfig(name: string, options?: CallOptions): Promise<ScimConfig> {
     return this.#transport.call(scimOperations.config, { params: { name } }, options);
   }
@@ -185,7 +185,7 @@ export class HubOrganizations {
 
 function addTokenIdHint(error: HubError): HubError {
   return new HubError(
-    `${error.message} Since 2026-08-12 the Hub revokes a token by its id: give { tokenId }, from the token settings of the organization.`,
+    `${error.message} Since 2026-08-12 the Hub revokes a token by its id: pass { tokenId } from the token settings of the organization.`,
     { code: error.code, ...(error.status !== undefined && { status: error.status }), requestId: error.requestId },
   );
 }

@@ -130,14 +130,14 @@ export class HubResourceGroups {
     this.#transport = transport;
   }
 
-  /** Those that you can access. */
+  /** Lists the resource groups that you can access. */
   async list(name: string, options?: CallOptions): Promise<ResourceGroup[]> {
     const groups = await this.#transport.call(resourceGroupOperations.list, { params: { name } }, options);
     return groups.map(withResources);
   }
 
   /**
-   * Creates one. It is repeated only where it cannot have happened.
+   * Creates a resource group. The call is retried only if the Hub cannot have processed it.
    *
    * @example
    * ```ts

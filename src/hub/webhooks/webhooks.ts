@@ -4,10 +4,10 @@ import { checkChanges, mergeChanges, type WebhookChanges } from "./changes.ts";
 import { type Webhook, type WebhookRequest, webhookOperations } from "./schemas.ts";
 
 /**
- * The webhooks of the user whose token it is: `hub.webhooks`.
+ * The webhooks of the user of the token: `hub.webhooks`.
  *
- * Every method checks its arguments before anything is sent (`ARGUMENT_INVALID`, naming the fields) and throws a
- * `HubError` for whatever else goes wrong.
+ * Every method throws a `HubError`: `ARGUMENT_INVALID` with the invalid fields before a request is sent, and other codes
+ * for other failures.
  */
 export class HubWebhooks {
   readonly #transport: Transport;
@@ -17,19 +17,19 @@ export class HubWebhooks {
     this.#transport = transport;
   }
 
-  /** All your webhooks. */
+  /** Lists all your webhooks. */
   list(options?: CallOptions): Promise<Webhook[]> {
     return this.#transport.call(webhookOperations.list, {}, options);
   }
 
-  /** @throws `HUB_NOT_FOUND` when there is no such webhook, as every method that takes an id does. */
+  /** Returns a webhook. Every method that takes an ID throws `HUB_NOT_FOUND` if the webhook does not exist. */
   async get(webhookId: string, options?: CallOptions): Promise<Webhook> {
     const { webhook } = await this.#transport.call(webhookOperations.get, { params: { webhookId } }, options);
     return webhook;
   }
 
   /**
-   * Creates a webhook, which is active from then on. It is repeated only where it cannot have happened.
+   * Creates an active webhook. The call is retried only if the Hub cannot have processed it.
    *
    * @example
    * ```ts
@@ -47,11 +47,12 @@ export class HubWebhooks {
   }
 
   /**
-   * Changes what is given and leaves the rest: the Hub takes whole webhooks only, so this reads, merges and writes back.
-   * Whoever else changes the webhook between the read and the write is overwritten.
+   * Changes the given fields and keeps the others. The Hub accepts only complete webhooks, so this method reads the webhook,
+   * merges the changes and writes it back. It overwrites changes that are made between the read and the write.
    *
-   * @throws `VALUE_UNREADABLE`, before anything is written, when something would be lost that a read does not return (a
-   * hidden secret; a job's `arch`, `attempts`, `volumes`, `expose`, `ssh`, `resourceGroupId` and the values of its secrets): `fields` names what to give.
+   * @throws `VALUE_UNREADABLE`, before anything is written, if the update would lose values that the Hub does not return: a
+   * hidden secret, or `arch`, `attempts`, `volumes`, `expose`, `ssh`, `resourceGroupId` and secret values of a job. Pass
+   * the values that `fields` lists.
    * @example
    * ```ts
    * await hub.webhooks.update(id, { url: "https://acme-bot.hf.space/webhooks/retrain", secret: null });
@@ -69,24 +70,24 @@ export class HubWebhooks {
     return webhook;
   }
 
-  /** Lets it deliver again, also one that was suspended (`disabled` is `"suspended-after-failure"`). */
+  /** Enables a webhook that is disabled or suspended (`disabled` is `"suspended-after-failure"`). */
   enable(webhookId: string, options?: CallOptions): Promise<Webhook> {
     return this.#setState({ webhookId, action: "enable" }, options);
   }
 
-  /** Stops its deliveries and keeps it. */
+  /** Disables a webhook: it stays, and delivers nothing. */
   disable(webhookId: string, options?: CallOptions): Promise<Webhook> {
     return this.#setState({ webhookId, action: "disable" }, options);
   }
 
-  /** Removes it for good. */
+  /** Deletes a webhook permanently. */
   async delete(webhookId: string, options?: CallOptions): Promise<void> {
     await this.#transport.call(webhookOperations.delete, { params: { webhookId } }, options);
   }
 
   /**
-   * Sends a delivery of the past again, to the URL and with the secret that the webhook has now; `status` is what the
-   * receiver answered. Ids of the log are found in the Activity tab of the webhook's page on the Hub.
+   * Sends a past delivery again, with the current URL and secret of the webhook. `status` is the HTTP status of the
+   * receiver. Find the log ID in the Activity tab of the webhook on the Hub.
    */
   replay(webhookId: string, logId: string, options?: CallOptions): Promise<{ status: number }> {
     return this.#transport.call(webhookOperations.replay, { params: { webhookId, logId } }, options);

@@ -146,7 +146,7 @@ describe("hub-webhooks dev", () => {
     const command = startDevCommand(project, ["--hub", "real"], { HF_ENDPOINT: hub.url });
     expect(await command.ended).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringMatching(/^error: There is no token/),
+      stderr: expect.stringMatching(/^error: No access token/),
     });
   });
 
