@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { messageOf } from "../../../core/describe-error.ts";
-import type { DevReady } from "../../../dev/dev-event.ts";
+import type { DevState } from "../../../dev/dev-event.ts";
 import type { DevSession } from "../../../dev/dev-session.ts";
 import type { Output } from "../../output.ts";
 import type { InputStream } from "../../shell.ts";
@@ -86,6 +86,6 @@ export async function runKeyAction(
 }
 
 /** Lists the keys in one line. */
-export function describeKeys({ console: consoleUrl }: Pick<DevReady, "console">): string {
+export function describeKeys({ console: consoleUrl }: Pick<DevState, "console">): string {
   return `Keys: r replays the latest delivery, o opens the ${consoleUrl === undefined ? "page" : "dashboard"}, q quits`;
 }
