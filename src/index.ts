@@ -7,17 +7,19 @@ export {
 } from "./core/errors.ts";
 export type { Logger, LogMethod } from "./core/logger.ts";
 export type {
-  Arrival,
+  DeliveryAttempt,
   DeliveryCounts,
   DeliveryKey,
   DeliveryPage,
+  DeliveryStatus,
   Inbox,
   ListOptions,
   QueueOptions,
-  Task,
+  ReceivedDelivery,
+  RunnableDelivery,
+  StoredDelivery,
 } from "./inbox/inbox.ts";
 export type { Backoff, RetryPolicy } from "./inbox/retry-policy.ts";
-export type { DeliveryAttempt, DeliveryStatus, StoredDelivery } from "./inbox/stored-delivery.ts";
 export type { Delivery, Outcome } from "./payload/delivery.ts";
 export type { FilterOptions, RepoPattern } from "./payload/filter.ts";
 export { parsePayload } from "./payload/parse.ts";

@@ -1,20 +1,19 @@
 /** An event loop that is blocked for longer counts as hung, and its leases end, in milliseconds. */
 export const defaultMaxBlockedMs = 600_000;
 
-/** A counter that an event loop raises while it runs, shared with a thread beside it. */
+/** A counter that an event loop increments while it runs, shared with a thread. */
 export type LoopBeat = Int32Array<SharedArrayBuffer>;
 
-/** Makes a counter that stands at 0. */
 export function createLoopBeat(): LoopBeat {
   return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 }
 
-/** Raises a counter regularly, as long as the event loop runs. The timer keeps no process alive. */
+/** Increments the counter while the event loop runs. The timer does not keep the process alive. */
 export function startLoopBeat(beat: LoopBeat, everyMs: number): NodeJS.Timeout {
   return setInterval(() => Atomics.add(beat, 0, 1), everyMs).unref();
 }
 
-/** Measures from a thread for how long the event loop has been blocked. */
+/** Measures from a thread how long the event loop has been blocked. */
 export class BlockedLoop {
   readonly #beat: LoopBeat;
   #last: number;
@@ -25,7 +24,7 @@ export class BlockedLoop {
     this.#last = Atomics.load(beat, 0);
   }
 
-  /** For how long the counter has not changed, in milliseconds: call it more often than the loop may be blocked. */
+  /** How long the counter has not changed, in milliseconds. Call it more often than the loop may be blocked. */
   blockedMs(): number {
     const now = performance.now();
     const current = Atomics.load(this.#beat, 0);

@@ -1,9 +1,9 @@
 import { WebhookError } from "../core/errors.ts";
 import type { DeliveryKey } from "./inbox.ts";
 
-/** Too many deliveries of an endpoint wait: more of them would only be lost later. */
+/** More queued deliveries of an endpoint would only fail later. */
 export function inboxFull(endpoint: string): WebhookError {
-  return new WebhookError(`Too many deliveries of "${endpoint}" wait already: send this one again later.`, {
+  return new WebhookError(`Too many deliveries of "${endpoint}" are queued. Send this one again later.`, {
     code: "INBOX_FULL",
     status: 503,
     retryable: true,
@@ -11,9 +11,8 @@ export function inboxFull(endpoint: string): WebhookError {
   });
 }
 
-/** The store did not take what was to be written. */
 export function inboxUnavailable(cause: unknown): WebhookError {
-  return new WebhookError("The delivery could not be stored: send it again.", {
+  return new WebhookError("The delivery could not be stored. Send it again.", {
     code: "INBOX_UNAVAILABLE",
     status: 503,
     retryable: true,
@@ -22,25 +21,24 @@ export function inboxUnavailable(cause: unknown): WebhookError {
   });
 }
 
-/** There is nothing to replay. */
 export function deliveryUnknown({ id, endpoint }: DeliveryKey): WebhookError {
-  return new WebhookError(
-    `There is no delivery "${id}" of endpoint "${endpoint}" to replay, or its body is not kept any more.`,
-    { code: "DELIVERY_UNKNOWN", status: 404 },
-  );
+  return new WebhookError(`Endpoint "${endpoint}" has no delivery "${id}" to replay, or its body is no longer kept.`, {
+    code: "DELIVERY_UNKNOWN",
+    status: 404,
+  });
 }
 
-/** Why a handler's signal is aborted when the inbox closes. */
+/** The reason of a handler's aborted signal when the inbox closes. */
 export function inboxClosing(): WebhookError {
-  return new WebhookError("The receiver is shutting down: what is not done is run again after the next start.", {
+  return new WebhookError("The receiver is shutting down. Unfinished deliveries run again after the next start.", {
     code: "CLOSING",
     retryable: true,
   });
 }
 
-/** Why a handler's signal is aborted when its delivery belongs to somebody else by now. */
+/** The reason of a handler's aborted signal when another process has taken over its delivery. */
 export function leaseLost(): WebhookError {
-  return new WebhookError("The lease of this delivery has ended, and somebody else works on it.", {
+  return new WebhookError("The lease of this delivery has expired, and another process may run it.", {
     code: "LEASE_LOST",
     retryable: true,
   });

@@ -1,39 +1,67 @@
-import type { Outcome } from "../payload/delivery.ts";
+import { describeError } from "../core/describe-error.ts";
+import type { WebhookError } from "../core/errors.ts";
+import { optionError } from "../core/option-error.ts";
+import type { Delivery, Outcome } from "../payload/delivery.ts";
 import type { RetryPolicy } from "./retry-policy.ts";
-import type { DeliveryStatus, StoredDelivery } from "./stored-delivery.ts";
 
-/** A delivery that is to be kept. */
-export interface Arrival {
-  id: string;
-  endpoint: string;
-  body: string;
-  receivedAt: Date;
+/** Identifies a delivery. */
+export type DeliveryKey = Pick<Delivery, "id" | "endpoint">;
+
+/** A delivery to store. */
+export type ReceivedDelivery = Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt">;
+
+/** A delivery to run. */
+export interface RunnableDelivery extends ReceivedDelivery, Pick<Delivery, "attempt"> {
+  /** Whether the delivery is dead if this attempt fails. */
+  readonly isLastAttempt: boolean;
+  /** Milliseconds until the next attempt if this one fails, unless the handler asks for another time. */
+  readonly retryDelayMs: number;
 }
 
-/** A delivery that is to be worked on. */
-export interface Task {
-  id: string;
-  endpoint: string;
-  body: string;
-  receivedAt: Date;
-  /** Number of this attempt, from 1. */
-  attempt: number;
-  /** Whether nothing comes after this attempt, should it fail. */
-  isLast: boolean;
-  /** Milliseconds until the next attempt, should this one fail, unless the handler asks for another time. */
-  retryWaitMs: number;
+/**
+ * The state of a delivery: waiting for an attempt, running, succeeded, or dead after its last attempt. Dead deliveries can be
+ * replayed.
+ */
+export type DeliveryStatus = "queued" | "running" | "succeeded" | "dead";
+
+/** One run of the handler on a delivery. */
+export interface DeliveryAttempt {
+  /** From 1. */
+  number: number;
+  /** Missing if the process was killed and the inbox is in Redis or PostgreSQL. */
+  startedAt?: Date;
+  /** Missing like `startedAt`. In SQLite, the duration until the last heartbeat of a killed process. */
+  durationMs?: number;
+  /** `abandoned`: the process stopped before the handler was done. */
+  outcome: "succeeded" | "failed" | "abandoned";
+  /** The error of a failed or abandoned attempt. */
+  error?: { code: string; message: string };
 }
 
-/** What an inbox is told of an endpoint. */
+/** A delivery in the inbox. */
+export interface StoredDelivery extends DeliveryKey, Pick<Delivery, "receivedAt"> {
+  status: DeliveryStatus;
+  /** When the next attempt is due, if queued. */
+  dueAt?: Date;
+  /** When the current attempt started, if running. */
+  startedAt?: Date;
+  /** When it succeeded or died. */
+  finishedAt?: Date;
+  /** The body as it was received. Missing after the retention, when only the ID is kept to recognize duplicates. */
+  body?: string;
+  attempts: readonly DeliveryAttempt[];
+}
+
+/** How an inbox processes the deliveries of an endpoint. */
 export interface QueueOptions {
   endpoint: string;
-  /** How many of its deliveries are worked on at the same time. */
+  /** The maximum number of deliveries that run at the same time in this process. */
   concurrency: number;
   policy: RetryPolicy;
-  /** Milliseconds for which a finished delivery is kept. */
+  /** How long finished deliveries are kept, in milliseconds. */
   retentionMs: number;
-  /** Runs the handler; never rejects. The signal is aborted when the inbox closes, or when the delivery was lost. */
-  run: (task: Task, signal: AbortSignal) => Promise<Outcome>;
+  /** Runs the handler; never rejects. The signal is aborted when the inbox closes, or when the lease of the delivery is lost. */
+  run: (delivery: RunnableDelivery, signal: AbortSignal) => Promise<Outcome>;
 }
 
 /** Which deliveries to list. */
@@ -42,61 +70,85 @@ export interface ListOptions {
   status?: DeliveryStatus;
   /** Default 50, at most 1,000. */
   limit?: number;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   cursor?: string;
 }
 
-/** Deliveries, newest first; what moves from one status to another between two pages may be on both, or on none. */
+/** Deliveries, newest first. A delivery whose status changes between two pages may be on both or on neither. */
 export interface DeliveryPage {
   deliveries: readonly StoredDelivery[];
-  /** Where the next page begins; absent on the last. */
+  /** The cursor of the next page; missing on the last page. */
   next?: string;
 }
 
-/** Names one delivery. */
-export interface DeliveryKey {
-  id: string;
-  endpoint: string;
-}
-
-/** How many deliveries an endpoint has in each status. */
+/** The number of deliveries of an endpoint in each status. */
 export type DeliveryCounts = Readonly<Record<DeliveryStatus, number>>;
 
-/** Something that keeps an inbox from storing or running deliveries. */
+/** A problem that keeps an inbox from storing or running deliveries. */
 export interface InboxProblem {
   /** Stable, such as `INBOX_UNAVAILABLE`. */
   code: string;
-  /** `unavailable`: no delivery can be stored, or none runs. `degraded`: part of the work goes on. */
+  /** `unavailable`: no delivery can be stored, or none runs. `degraded`: some still are. */
   severity: "unavailable" | "degraded";
-  /** What happened and what to do next. It may name files and hosts: for the owner only, and without secrets. */
+  /** What happened and what to do next, without secrets. Only for the owner: it may contain file and host names. */
   message: string;
 }
 
-/** Keeps deliveries until they are done. */
+/** Stores deliveries and runs them in the background. */
 export interface Inbox {
   /**
-   * Keeps a delivery; it is there after a crash and a power cut once this resolves. `duplicate`: it was there already,
-   * and is not run again unless it was dead.
+   * Stores a delivery: once this resolves, it survives a crash and a power failure. `duplicate`: it was already stored, and
+   * does not run again unless it was dead.
    *
-   * @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`: then it is not kept.
+   * @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`: the delivery is not stored.
    */
-  accept(arrival: Arrival): Promise<{ duplicate: boolean }>;
-  /** Begins to work on the deliveries of an endpoint; asked once more for the same one, it leaves that as it is. */
+  accept(delivery: ReceivedDelivery): Promise<{ duplicate: boolean }>;
+  /** Starts to run the deliveries of an endpoint. Calling it again for the same endpoint has no effect. */
   work(queue: QueueOptions): void;
-  /** One page of what it keeps, newest first. */
+  /** Lists deliveries, newest first. */
   list(options?: ListOptions): Promise<DeliveryPage>;
-  /** One delivery with its attempts; `undefined` where it is not kept. */
+  /** Gets a delivery with its attempts; `undefined` if it is not stored. */
   get(key: DeliveryKey): Promise<StoredDelivery | undefined>;
   /** Runs a delivery again, whatever its status. @throws `DELIVERY_UNKNOWN`. */
   replay(key: DeliveryKey): Promise<void>;
-  /** Runs every dead delivery of an endpoint again. Returns how many. */
+  /** Replays all dead deliveries of an endpoint. Returns their number. */
   replayDead(endpoint: string): Promise<number>;
-  /** By endpoint. What is past its retention counts for as long as its id is kept, although it is not listed any more. */
+  /** By endpoint. Deliveries past their retention count as long as their ID is kept, although they are not listed. */
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
-  /** What keeps it from its work right now; empty when it is healthy. Resolves within three seconds, never rejects. */
+  /** The current problems; empty if the inbox is healthy. Resolves within three seconds, never rejects. */
   problems(): Promise<readonly InboxProblem[]>;
-  /** Forgets what finished longer ago than its retention. Returns how many. */
+  /** Removes deliveries that finished before their retention. Returns their number. */
   prune(): Promise<number>;
-  /** Stops working, gives handlers `graceMs` to end, and hands back what they did not finish. */
+  /** Stops claiming deliveries, waits up to `graceMs` for running handlers, and puts unfinished deliveries back. */
   close(graceMs: number): Promise<void>;
+}
+
+/** The stored error of an attempt that a shutdown interrupted. Such an attempt does not count. */
+export const closingError = { code: "CLOSING", message: "The receiver was shut down." };
+
+/** The stored error of an attempt whose process stopped without storing a result. */
+export const abandonedError = {
+  code: "ABANDONED",
+  message: "The process that ran the delivery stopped, or did not renew its lease in time.",
+};
+
+const maxMessageLength = 2_000;
+
+/** What an attempt stores of an error: the message of its cause, which only the owner can see. */
+export function storedError({ code, cause, message }: WebhookError): { code: string; message: string } {
+  return { code, message: (cause === undefined ? message : describeError(cause).message).slice(0, maxMessageLength) };
+}
+
+const defaultPageSize = 50;
+const maxPageSize = 1_000;
+
+/** @throws `OPTION_INVALID`. */
+export function pageSize({ limit = defaultPageSize }: ListOptions): number {
+  if (Number.isSafeInteger(limit) && limit >= 1 && limit <= maxPageSize) return limit;
+  throw optionError({ option: "limit", value: limit, expected: `a whole number from 1 to ${maxPageSize}` });
+}
+
+/** The error of a cursor that no page has returned. */
+export function cursorInvalid(): WebhookError {
+  return optionError({ option: "cursor", expected: "`next` of the previous page" });
 }

@@ -3,26 +3,25 @@ import { optionError } from "../core/option-error.ts";
 import type { Inbox } from "./inbox.ts";
 import type { CompactedInbox } from "./sqlite/compact.ts";
 
-/** Where the inbox is, unless it is said. */
 export const defaultInboxUrl = "sqlite:./.hub-webhooks/inbox.db";
 
-/** What {@link openInbox} needs. */
+/** The options of {@link openInbox}. */
 export interface OpenInboxOptions {
   /**
-   * `sqlite:PATH`, or `sqlite::memory:`. Default `sqlite:./.hub-webhooks/inbox.db`. With `?unsafe-file-system=allow`
-   * behind it, a file on a network file system or on FUSE is warned of instead of refused. Or a server, for several
-   * receivers: `redis:`, `rediss:`, `postgres:` or `postgresql:`, with host, user and password as usual.
+   * `sqlite:PATH` or `sqlite::memory:`. Default `sqlite:./.hub-webhooks/inbox.db`. Append `?unsafe-file-system=allow` to allow
+   * a file on a network file system or on FUSE, with a warning. For several receivers: `redis://`, `rediss://`, `postgres://`
+   * or `postgresql://`, with host, user and password.
    */
   url: string | undefined;
   log: () => Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** Whether to fail where there is no inbox yet, for whoever only looks into it. Default `false`: it is made. */
+  /** Whether to fail if there is no inbox yet, instead of creating it. Default `false`. */
   mustExist?: boolean;
 }
 
 /**
- * Opens the inbox that a URL names.
+ * Opens the inbox at a URL.
  *
  * @throws `OPTION_INVALID` for a URL of another kind, `INBOX_UNUSABLE`.
  */
@@ -38,16 +37,14 @@ export async function openInbox({
   }
   const { file, unsafeFileSystem } = parseSqliteUrl(url);
   if (file === ":memory:" && !mustExist) {
-    log().warn(
-      "The inbox is in memory: what it has acknowledged is lost when this process ends. Use it for tests only.",
-    );
+    log().warn("The inbox is in memory: deliveries are lost when this process exits. Use it only for tests.");
   }
   const { SqliteInbox } = await import("./sqlite/sqlite-inbox.ts");
   return new SqliteInbox({ file, unsafeFileSystem, log, now, mustExist });
 }
 
 /**
- * Gives the unused space of an inbox in a SQLite file back to the disk. No process may have it open.
+ * Returns the unused space of an inbox in a SQLite file to the disk. No process may have it open.
  *
  * @throws `OPTION_INVALID` for a URL of another kind, `INBOX_IN_USE`, `INBOX_UNUSABLE`.
  */
@@ -69,8 +66,8 @@ function isServerUrl(url: string): boolean {
 function parseSqliteUrl(url: string): { file: string; unsafeFileSystem: "refuse" | "allow" } {
   const [, file, unsafe] = /^sqlite:(?:\/\/)?(.+?)(\?unsafe-file-system=allow)?$/s.exec(url) ?? [];
   if (file !== undefined) return { file, unsafeFileSystem: unsafe === undefined ? "refuse" : "allow" };
-  // Not shown: it may hold a password.
+  // The URL may contain a password, so it is not in the message.
   throw optionError(
-    'Unsupported inbox URL. Set INBOX_URL (or the option "inbox") to "sqlite:" and a file, as in sqlite:./data/inbox.db, or to the address of a server that begins with redis://, rediss:// or postgres://.',
+    'Unsupported inbox URL. Set INBOX_URL (or the option "inbox") to a file, as in sqlite:./data/inbox.db, or to a server: redis://, rediss:// or postgres://.',
   );
 }

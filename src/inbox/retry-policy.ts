@@ -3,8 +3,8 @@ import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { checkCount, optionError } from "../core/option-error.ts";
 
 /**
- * How long to wait between the attempts at a delivery, each wait ±20 % so that deliveries that failed together do not
- * come back together: a list of waits, of which the last one repeats, or waits that double from `first` up to `max`.
+ * The waits between the attempts of a delivery: a list of waits, of which the last one repeats, or waits that double from
+ * `first` up to `max`. Each wait varies by ±20 %, so that deliveries that failed together are not retried together.
  *
  * @example
  * ```ts
@@ -17,37 +17,37 @@ export type Backoff =
   | {
       /** The wait before the second attempt. Default `"5s"`. */
       first?: Duration;
-      /** No wait is longer than this, apart from the ±20 %. Default `"12h"`, or `first` where that is longer. */
+      /** The longest wait, apart from the ±20 %. Default `"12h"`, or `first` if that is longer. */
       max?: Duration;
     };
 
-/** How often a delivery is tried, and when. */
+/** The number of attempts of a delivery, and the waits between them. */
 export interface RetryPolicy {
   attempts: number;
-  /** Milliseconds to wait after the attempt of this number has failed. */
+  /** Milliseconds to wait after this attempt has failed, from 1. */
   waitAfter(attempt: number): number;
-  /** The longest that all waits together can take, in milliseconds. */
+  /** The maximum sum of all waits, in milliseconds. */
   totalWaitMs: number;
 }
 
 /**
- * When the next attempt is due, in milliseconds since the epoch: when the handler asked for it, else after the policy's
- * own wait. An invalid date (`new Date("soon")`) is ignored.
+ * When the next attempt is due, in milliseconds since the epoch: at the time that the handler asked for, else after the wait
+ * of the policy. Ignores invalid dates.
  */
 export function nextAttemptAt({
-  retryWaitMs,
+  retryDelayMs,
   retryAt,
   now,
 }: {
-  retryWaitMs: number;
+  retryDelayMs: number;
   retryAt: Date | undefined;
   now: number;
 }): number {
   const asked = retryAt?.getTime() ?? Number.NaN;
-  return Number.isNaN(asked) ? now + retryWaitMs : asked;
+  return Number.isNaN(asked) ? now + retryDelayMs : asked;
 }
 
-/** About 22 hours in all: longer than most outages, shorter than a day. */
+/** About 22 hours in total: longer than most outages, shorter than a day. */
 const defaultWaits: readonly Duration[] = ["5s", "30s", "2m", "10m", "30m", "1h", "2h", "6h", "12h"];
 const defaultFirst: Duration = "5s";
 const defaultMax: Duration = "12h";
@@ -110,3 +110,12 @@ function waitsOf(backoff: Backoff = defaultWaits): readonly number[] {
 function isList(backoff: Backoff | undefined): backoff is readonly Duration[] {
   return Array.isArray(backoff);
 }
+
+/**
+ * The number of crashes beside other deliveries that do not count as attempts, since any of the running deliveries may have
+ * caused them. Further crashes count, so that a delivery that never runs alone cannot crash forever.
+ */
+export const maxUncountedCrashes = 3;
+
+/** How long a suspect delivery may hold back others, in milliseconds: one long handler must not stop all endpoints. */
+export const maxHoldMs = 60_000;

@@ -1,7 +1,7 @@
 import { formatDuration } from "../core/duration.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import type { Task } from "../inbox/inbox.ts";
+import type { RunnableDelivery } from "../inbox/inbox.ts";
 import { nextAttemptAt } from "../inbox/retry-policy.ts";
 import type { Outcome } from "../payload/delivery.ts";
 import type { Activity } from "./activity.ts";
@@ -85,7 +85,7 @@ export class DeliveryRecorder {
   recordAttempt(
     endpoint: Endpoint,
     parsed: ParsedDelivery,
-    { outcome, ms, task, signal }: { outcome: Outcome; ms: number; task: Task; signal: AbortSignal },
+    { outcome, ms, task, signal }: { outcome: Outcome; ms: number; task: RunnableDelivery; signal: AbortSignal },
   ): void {
     if (outcome.status !== "ignored") this.#activity.ran(endpoint.name, ms);
     const fields = { ...fieldsOf(endpoint, parsed), attempt: task.attempt, ms: roundTime(ms) };
@@ -107,7 +107,7 @@ export class DeliveryRecorder {
   }
 
   /** Records a task whose body no longer fits its endpoint, so that it was not run. */
-  recordRejected(endpoint: Endpoint, task: Task, error: WebhookError): void {
+  recordRejected(endpoint: Endpoint, task: RunnableDelivery, error: WebhookError): void {
     const fields = { endpoint: endpoint.name, deliveryId: task.id, attempt: task.attempt };
     this.#recordFailure(endpoint, fields, { task, error, retryAt: undefined });
   }
@@ -115,9 +115,9 @@ export class DeliveryRecorder {
   #recordFailure(
     endpoint: Endpoint,
     fields: object,
-    { task, error, retryAt }: { task: Task; error: WebhookError; retryAt: Date | undefined },
+    { task, error, retryAt }: { task: RunnableDelivery; error: WebhookError; retryAt: Date | undefined },
   ): void {
-    if (!error.retryable || task.isLast) {
+    if (!error.retryable || task.isLastAttempt) {
       this.#activity.ended(endpoint.activity, "failed");
       this.#log().error(
         { ...fields, outcome: "dead", code: error.code, err: error.cause },
@@ -127,7 +127,7 @@ export class DeliveryRecorder {
     }
     this.#activity.ended(endpoint.activity, "retrying");
     const now = this.#now();
-    const nextAttemptInMs = Math.max(0, nextAttemptAt({ retryWaitMs: task.retryWaitMs, retryAt, now }) - now);
+    const nextAttemptInMs = Math.max(0, nextAttemptAt({ retryDelayMs: task.retryDelayMs, retryAt, now }) - now);
     this.#log().warn(
       { ...fields, outcome: "retrying", nextAttemptInMs, code: error.code, err: error.cause },
       `delivery will be retried in ${formatDuration(nextAttemptInMs)}: ${error.message}`,

@@ -1,6 +1,6 @@
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import type { Arrival, Task } from "../inbox/inbox.ts";
+import type { ReceivedDelivery, RunnableDelivery } from "../inbox/inbox.ts";
 import type { Outcome } from "../payload/delivery.ts";
 import { unknownNames } from "../payload/schema.ts";
 import type { Activity } from "./activity.ts";
@@ -33,7 +33,7 @@ interface PipelineOptions {
   /** Creates the id of a delivery without a `Webhook-Id`. */
   createId: () => string;
   /** Stores a delivery of a background endpoint. */
-  store: (arrival: Arrival) => Promise<{ duplicate: boolean }>;
+  store: (arrival: ReceivedDelivery) => Promise<{ duplicate: boolean }>;
   activity: Activity;
 }
 
@@ -97,7 +97,7 @@ export class DeliveryPipeline {
   }
 
   /** Runs a task of the inbox. Never rejects. */
-  async runTask(endpoint: Endpoint, task: Task, signal: AbortSignal): Promise<Outcome> {
+  async runTask(endpoint: Endpoint, task: RunnableDelivery, signal: AbortSignal): Promise<Outcome> {
     // Otherwise a fast handler would be logged before the acceptance of its delivery.
     await this.#storing.get(keyOf(task));
     const startedAt = performance.now();

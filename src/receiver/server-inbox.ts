@@ -1,6 +1,5 @@
 import { WebhookError } from "../core/errors.ts";
-import type { DeliveryCounts, DeliveryPage, Inbox, ListOptions } from "../inbox/inbox.ts";
-import type { StoredDelivery } from "../inbox/stored-delivery.ts";
+import type { DeliveryCounts, DeliveryPage, Inbox, ListOptions, StoredDelivery } from "../inbox/inbox.ts";
 
 /** Where a delivery is looked for. */
 export interface DeliveryLookup {

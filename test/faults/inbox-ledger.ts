@@ -1,7 +1,6 @@
 import { expect, onTestFinished } from "vitest";
-import type { DeliveryKey, Inbox } from "../../src/inbox/inbox.ts";
+import type { DeliveryKey, DeliveryStatus, Inbox, StoredDelivery } from "../../src/inbox/inbox.ts";
 import { openInbox } from "../../src/inbox/open-inbox.ts";
-import type { DeliveryStatus, StoredDelivery } from "../../src/inbox/stored-delivery.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { holdsSecret } from "./leak.ts";

@@ -5,7 +5,7 @@ import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
 /** What {@link openFaultInbox} may be given; what is left out is as the product has it. */
 export interface FaultInboxOptions {
   leaseMs?: number;
-  mostQueued?: number;
+  maxQueued?: number;
   /** Milliseconds since the epoch. */
   now: () => number;
   log: () => Logger;

@@ -36,7 +36,7 @@ const logger = createNodeLogger();
 
 const limits = {
   ...(LEASE_MS !== undefined && { leaseMs: Number(LEASE_MS) }),
-  ...(MOST_QUEUED !== undefined && { mostQueued: Number(MOST_QUEUED) }),
+  ...(MOST_QUEUED !== undefined && { maxQueued: Number(MOST_QUEUED) }),
 };
 const isOwnInbox = CLOCK !== undefined || Object.keys(limits).length > 0;
 const server = new WebhooksServer({

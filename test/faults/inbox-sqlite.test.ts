@@ -78,7 +78,7 @@ describe("A disk on which nothing can be written", () => {
     expect(JSON.parse(answer.text)).toMatchObject({ code: "INBOX_UNAVAILABLE" });
     await receiver.saysOnce({ level: "warn", code: "INBOX_UNAVAILABLE", status: 503 });
     await receiver.control("release?endpoint=held");
-    await receiver.saysOnce({ deliveryId: "ends", msg: /could not be stored yet/ });
+    await receiver.saysOnce({ deliveryId: "ends", msg: /could not be stored/ });
     limit("unlimited");
     const stored = await receiver.ledger.reached(ends, "succeeded");
     expect(stored?.attempts).toMatchObject([{ outcome: "succeeded" }]);

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import type { StoredDelivery } from "../../src/inbox/stored-delivery.ts";
+import type { StoredDelivery } from "../../src/inbox/inbox.ts";
 import type { Outcome } from "../../src/payload/delivery.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
@@ -74,7 +74,7 @@ function describeAccepting(engine: Engine): void {
     });
 
     test("until too many wait, and again once there is room", async () => {
-      const { inbox } = await openInbox(engine, { mostQueued: 2 });
+      const { inbox } = await openInbox(engine, { maxQueued: 2 });
       await inbox.accept(arrival("a"));
       await inbox.accept(arrival("b"));
       const refusal = { code: "INBOX_FULL", status: 503, retryAfterSeconds: 60 };
@@ -97,8 +97,8 @@ function describeWorking(engine: Engine): void {
       const came = arrival("a");
       await inbox.accept(came);
       const stored = await reached(inbox, "a", "succeeded");
-      const waits = { retryWaitMs: expect.any(Number) };
-      expect(runs).toEqual([1, 2, 3].map((attempt) => ({ ...came, attempt, isLast: attempt === 3, ...waits })));
+      const waits = { retryDelayMs: expect.any(Number) };
+      expect(runs).toEqual([1, 2, 3].map((attempt) => ({ ...came, attempt, isLastAttempt: attempt === 3, ...waits })));
       expect(stored).toMatchObject({
         finishedAt: expect.any(Date),
         attempts: [
@@ -242,7 +242,7 @@ function describeReplaying(engine: Engine): void {
       await reached(inbox, "a", "dead");
       await inbox.replay({ id: "a", endpoint: "retrain" });
       expect((await reached(inbox, "a", "succeeded"))?.attempts).toHaveLength(6);
-      expect(runs.map(({ isLast }) => isLast)).toEqual([false, false, true, false, false, true]);
+      expect(runs.map(({ isLastAttempt }) => isLastAttempt)).toEqual([false, false, true, false, false, true]);
     });
 
     test("one that has succeeded", async () => {
@@ -316,7 +316,7 @@ function describeReplaying(engine: Engine): void {
       expect(await inbox.replayDead("retrain")).toBe(1);
       await vi.waitFor(() => expect(runs).toHaveLength(4), { timeout: 10_000 });
       await reached(inbox, "a", "dead");
-      expect(runs.map(({ isLast }) => isLast)).toEqual([false, true, false, true]);
+      expect(runs.map(({ isLastAttempt }) => isLastAttempt)).toEqual([false, true, false, true]);
     });
 
     test("all that are dead once, while they fail anew", async () => {
@@ -601,7 +601,7 @@ function describeSharing(engine: Engine): void {
       expect(runs).toEqual([]);
       await inbox.replay({ id: "a", endpoint: "retrain" });
       await reached(inbox, "a", "succeeded");
-      expect(runs).toMatchObject([{ attempt: outcomes.length + 1, isLast: false }]);
+      expect(runs).toMatchObject([{ attempt: outcomes.length + 1, isLastAttempt: false }]);
     });
   });
 }

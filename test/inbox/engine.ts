@@ -1,6 +1,6 @@
 import { expect, onTestFinished, vi } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";
-import type { Inbox, QueueOptions, Task } from "../../src/inbox/inbox.ts";
+import type { Inbox, QueueOptions, RunnableDelivery } from "../../src/inbox/inbox.ts";
 import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
 import type { Outcome } from "../../src/payload/delivery.ts";
 import { createMemoryLogger, type MemoryLogger } from "../support/memory-logger.ts";
@@ -10,7 +10,7 @@ export interface EngineOptions {
   /** Where it is: the `store` of another one, to share it. */
   store: string;
   log: () => MemoryLogger;
-  mostQueued?: number;
+  maxQueued?: number;
   leaseMs?: number;
 }
 
@@ -57,10 +57,10 @@ interface FailureOptions {
 /** Works on an endpoint, and keeps what was run. */
 export function work(
   inbox: Inbox,
-  run: (task: Task, signal: AbortSignal) => Outcome | Promise<Outcome>,
+  run: (task: RunnableDelivery, signal: AbortSignal) => Outcome | Promise<Outcome>,
   queue: Partial<QueueOptions> = {},
-): Task[] {
-  const runs: Task[] = [];
+): RunnableDelivery[] {
+  const runs: RunnableDelivery[] = [];
   inbox.work({
     endpoint: "retrain",
     concurrency: 4,

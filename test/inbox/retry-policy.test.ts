@@ -95,13 +95,13 @@ describe("A retry policy", () => {
 });
 
 describe("The next attempt", () => {
-  const retryWaitMs = 10 * second;
+  const retryDelayMs = 10 * second;
 
   test("is due when the handler asked for it", () => {
-    expect(nextAttemptAt({ retryWaitMs, retryAt: new Date(5), now: 0 })).toBe(5);
+    expect(nextAttemptAt({ retryDelayMs, retryAt: new Date(5), now: 0 })).toBe(5);
   });
 
   test.each([undefined, new Date("soon")])("is due after the policy's wait where it asked for %s", (retryAt) => {
-    expect(nextAttemptAt({ retryWaitMs, retryAt, now: 100 })).toBe(100 + 10 * second);
+    expect(nextAttemptAt({ retryDelayMs, retryAt, now: 100 })).toBe(100 + 10 * second);
   });
 });

@@ -18,7 +18,7 @@ test("The acceptance of a delivery is logged before its handler runs, also where
     close: (graceMs: number) => stored.close(graceMs),
     counts: () => stored.counts(),
     async accept(arrival: Parameters<Inbox["accept"]>[0]) {
-      const task = { ...arrival, attempt: 1, isLast: false, retryWaitMs: 1 };
+      const task = { ...arrival, attempt: 1, isLastAttempt: false, retryDelayMs: 1 };
       void queue?.run(task, new AbortController().signal);
       for (let turn = 0; turn < 3; turn += 1) await nextTurn();
       return { duplicate: false };

@@ -1,5 +1,4 @@
-import type { DeliveryKey, Inbox } from "../../src/inbox/inbox.ts";
-import type { StoredDelivery } from "../../src/inbox/stored-delivery.ts";
+import type { DeliveryKey, Inbox, StoredDelivery } from "../../src/inbox/inbox.ts";
 import type { Findings } from "../support/findings.ts";
 
 interface Acknowledged extends DeliveryKey {

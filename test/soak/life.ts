@@ -64,7 +64,10 @@ export class Life {
       if (holdsSecret([text], secret)) findings.note("the secret is in the log");
       const kind = `${line?.level} ${line?.code ?? line?.outcome ?? "-"}`;
       said.set(kind, (said.get(kind) ?? 0) + 1);
-      if (line?.code === "INTERNAL" || /nobody handled|could not be closed|looked after/.test(line?.msg ?? "")) {
+      if (
+        line?.code === "INTERNAL" ||
+        /nobody handled|could not be closed|background task of the inbox failed/.test(line?.msg ?? "")
+      ) {
         findings.note(`the log says ${line?.msg}`, text.slice(0, 600));
       }
       const address = line?.endpoints?.[0]?.replace("POST ", "");

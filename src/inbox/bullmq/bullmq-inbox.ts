@@ -3,7 +3,6 @@ import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { defaultMaxBlockedMs } from "../blocked-loop.ts";
 import type {
-  Arrival,
   DeliveryCounts,
   DeliveryKey,
   DeliveryPage,
@@ -11,35 +10,33 @@ import type {
   InboxProblem,
   ListOptions,
   QueueOptions,
+  ReceivedDelivery,
+  StoredDelivery,
 } from "../inbox.ts";
+import { pageSize } from "../inbox.ts";
 import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
-import { idsKeptMs, idsKnownMs } from "../known-ids.ts";
-import { pageSize } from "../list-options.ts";
-import { defaultRetentionMs } from "../retention.ts";
-import type { StoredDelivery } from "../stored-delivery.ts";
-import { ClockSkew } from "./clock-skew.ts";
-import { withDeadline } from "./deadline.ts";
-import { isKept, isLast, merge, readCursor, writeCursor } from "./delivery-pages.ts";
+import { defaultRetention, retentionOf } from "../retention.ts";
+import { isComplete, isKept, merge, readCursor, writeCursor } from "./delivery-pages.ts";
 import { EndpointQueue, listNames } from "./endpoint-queue.ts";
 import { EndpointRegistry } from "./endpoint-registry.ts";
-import { EndpointWorker, type QueueWords } from "./endpoint-worker.ts";
+import { type BullmqErrors, EndpointWorker } from "./endpoint-worker.ts";
 import { LeaseRenewer } from "./lease-renewer.ts";
-import { openQueue, type QueueServer } from "./queue-server.ts";
+import { ClockSkew, StallDetector } from "./problems.ts";
+import { openQueue, type QueueServer, withDeadline } from "./queue-server.ts";
 import { RunGate } from "./run-gate.ts";
-import { WorkWatch } from "./work-watch.ts";
 
 /** What a {@link BullmqInbox} is made from. */
 export interface BullmqInboxOptions {
   server: QueueServer;
   /** Of the server. */
   url: string;
-  words: QueueWords;
+  bullmqErrors: BullmqErrors;
   onError: (error: Error) => void;
   log: () => Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
   /** Deliveries of an endpoint that may wait; more are refused. */
-  mostQueued?: number;
+  maxQueued?: number;
   /** How long a delivery that nobody renews belongs to whoever took it, in milliseconds. */
   leaseMs?: number;
   /** How long an arrival may take to be kept, in milliseconds; the whole of an answer has to come within five seconds. */
@@ -63,7 +60,7 @@ export class BullmqInbox implements Inbox {
   readonly #registry: EndpointRegistry;
   readonly #skew: ClockSkew;
   readonly #gate = new RunGate();
-  readonly #watch: WorkWatch;
+  readonly #watch: StallDetector;
   #leases: LeaseRenewer | undefined;
   readonly #queues = new Map<string, EndpointQueue>();
   readonly #workers = new Map<string, EndpointWorker>();
@@ -73,7 +70,7 @@ export class BullmqInbox implements Inbox {
 
   constructor(options: BullmqInboxOptions) {
     this.#options = {
-      mostQueued: 100_000,
+      maxQueued: 100_000,
       leaseMs: 30_000,
       deadlineMs: 3_000,
       readMs: 10_000,
@@ -84,7 +81,7 @@ export class BullmqInbox implements Inbox {
     const { server, log, onError } = options;
     this.#registry = new EndpointRegistry(server);
     this.#skew = new ClockSkew(options);
-    this.#watch = new WorkWatch(this.#options.stalledMs);
+    this.#watch = new StallDetector(this.#options.stalledMs);
     for (const warning of server.warnings) log().warn(warning);
     const measureSkew = () => void this.#probe().catch(onError);
     measureSkew();
@@ -94,11 +91,11 @@ export class BullmqInbox implements Inbox {
     ];
   }
 
-  async accept(arrival: Arrival): Promise<{ duplicate: boolean }> {
-    const { deadlineMs, mostQueued } = this.#options;
+  async accept(arrival: ReceivedDelivery): Promise<{ duplicate: boolean }> {
+    const { deadlineMs, maxQueued } = this.#options;
     const adding = this.#registry
       .add(arrival.endpoint)
-      .then(() => this.#queue(arrival.endpoint).add(arrival, { mostQueued }));
+      .then(() => this.#queue(arrival.endpoint).add(arrival, { maxQueued }));
     const added = withDeadline(adding, deadlineMs, notAnswering);
     this.#accepting.add(added);
     try {
@@ -114,9 +111,7 @@ export class BullmqInbox implements Inbox {
     const { endpoint } = queue;
     if (this.#workers.has(endpoint)) return;
     const { onError, url, leaseMs, maxBlockedMs } = this.#options;
-    this.#registry
-      .setRetention(endpoint, { retentionMs: queue.retentionMs, idsKeptMs: idsKeptMs(queue.policy) })
-      .catch(onError);
+    this.#registry.setRetention(endpoint, retentionOf(queue)).catch(onError);
     this.#leases ??= new LeaseRenewer({ url, leaseMs, maxBlockedMs, onError });
     const worker = new EndpointWorker({ ...this.#options, queue, gate: this.#gate, leases: this.#leases });
     this.#workers.set(endpoint, worker);
@@ -127,7 +122,7 @@ export class BullmqInbox implements Inbox {
   }
 
   async #list(options: ListOptions): Promise<DeliveryPage> {
-    const most = pageSize(options);
+    const limit = pageSize(options);
     const { endpoint, status, cursor } = options;
     const offsets = readCursor(cursor);
     const named = endpoint === undefined ? undefined : await this.#find(endpoint);
@@ -143,11 +138,13 @@ export class BullmqInbox implements Inbox {
     const parts = await Promise.all(
       lists.map(async ({ queue, list, key }) => {
         const from = offsets[key] ?? 0;
-        return { key, from, taken: 0, found: await queue.read(list, { from, most }) };
+        return { key, from, taken: 0, found: await queue.read(list, { from, limit }) };
       }),
     );
-    const deliveries = merge(parts, most);
-    const hasMore = parts.some(({ taken, found }) => (isLast(found, most) ? found.slice(taken).some(isKept) : true));
+    const deliveries = merge(parts, limit);
+    const hasMore = parts.some(({ taken, found }) =>
+      isComplete(found, limit) ? found.slice(taken).some(isKept) : true,
+    );
     return { deliveries, ...(hasMore && { next: writeCursor(parts) }) };
   }
 
@@ -190,13 +187,12 @@ export class BullmqInbox implements Inbox {
 
   async prune(): Promise<number> {
     // A server that was away at the start has not heard of them.
-    for (const [endpoint, worker] of this.#workers) await this.#registry.setRetention(endpoint, worker);
+    for (const [endpoint, worker] of this.#workers) await this.#registry.setRetention(endpoint, worker.retention);
     const now = this.#options.now();
     let count = 0;
-    const defaults = { retentionMs: defaultRetentionMs, idsKeptMs: idsKnownMs };
     for (const [endpoint, stored] of await this.#registry.read()) {
-      const retention = { ...defaults, ...stored };
-      const limits = { bodiesBefore: now - retention.retentionMs, idsBefore: now - retention.idsKeptMs };
+      const { bodiesMs, idsMs } = { ...defaultRetention, ...stored };
+      const limits = { bodiesBefore: now - bodiesMs, idsBefore: now - idsMs };
       count += await this.#queue(endpoint).prune(limits);
     }
     return count;

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { listInvalid } from "../list-options.ts";
-import type { StoredDelivery } from "../stored-delivery.ts";
+import type { StoredDelivery } from "../inbox.ts";
+import { cursorInvalid } from "../inbox.ts";
 
 /** A part of a list of deliveries, newest first, that a page is made from. */
 export interface Part {
@@ -11,9 +11,9 @@ export interface Part {
 }
 
 /** Takes the newest of all parts again and again. A delivery whose body is forgotten is passed over. */
-export function merge(parts: readonly Part[], most: number): StoredDelivery[] {
+export function merge(parts: readonly Part[], limit: number): StoredDelivery[] {
   const deliveries: StoredDelivery[] = [];
-  while (deliveries.length < most) {
+  while (deliveries.length < limit) {
     let newest: Part | undefined;
     for (const part of parts) if (arrivedAt(part) > arrivedAt(newest)) newest = part;
     const delivery = newest?.found[newest.taken];
@@ -25,9 +25,9 @@ export function merge(parts: readonly Part[], most: number): StoredDelivery[] {
 }
 
 /** Whether a list holds nothing more to be shown: what is forgotten of what is done stands at its end. */
-export function isLast(found: readonly StoredDelivery[], most: number): boolean {
+export function isComplete(found: readonly StoredDelivery[], limit: number): boolean {
   const last = found.at(-1);
-  return found.length < most || last === undefined || !isKept(last);
+  return found.length < limit || last === undefined || !isKept(last);
 }
 
 export function isKept({ body }: StoredDelivery): boolean {
@@ -46,7 +46,7 @@ export function readCursor(cursor: string | undefined): z.infer<typeof cursorSch
   try {
     return cursorSchema.parse(JSON.parse(Buffer.from(cursor, "base64url").toString()));
   } catch {
-    throw listInvalid();
+    throw cursorInvalid();
   }
 }
 

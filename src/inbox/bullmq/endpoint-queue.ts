@@ -1,13 +1,11 @@
 import { setTimeout } from "node:timers/promises";
 import { WebhookError } from "../../core/errors.ts";
-import type { Arrival, DeliveryCounts } from "../inbox.ts";
+import type { DeliveryCounts, DeliveryStatus, ReceivedDelivery, StoredDelivery } from "../inbox.ts";
 import { deliveryUnknown, inboxFull } from "../inbox-errors.ts";
-import type { DeliveryStatus, StoredDelivery } from "../stored-delivery.ts";
 import { Backlog } from "./backlog.ts";
 import { hasEnded, type JobHistory, readHistory, replayedRow } from "./job-history.ts";
 import type { DeliveryQueue, QueueServer } from "./queue-server.ts";
-import { retryFinished } from "./retry-finished.ts";
-import { bodyOf, type DeliveryJob, jobIdOf, toJobData, toStoredDelivery } from "./stored-job.ts";
+import { bodyOf, type DeliveryJob, jobIdOf, retryFinished, toJobData, toStoredDelivery } from "./stored-job.ts";
 
 /** Where BullMQ keeps the deliveries of a status. */
 const listsOf = {
@@ -34,13 +32,13 @@ const statusOfState: Readonly<Record<string, DeliveryStatus>> = {
 };
 
 /** The policy of the worker decides how often a delivery is tried, not what was set when it came. */
-const withoutLimit = 1_000_000;
-const mostLooks = 5;
+const unlimitedAttempts = 1_000_000;
+const maxReads = 5;
 /** In small steps, so that arrivals need not wait for them. */
-const removedAtOnce = 200;
-const emptiedAtOnce = 20;
-const listedAtOnce = 500;
-const replayedAtOnce = 100;
+const removeBatch = 200;
+const emptyBatch = 20;
+const listBatch = 500;
+const replayBatch = 100;
 
 /** The deliveries of one endpoint: a queue of BullMQ. */
 export class EndpointQueue {
@@ -69,13 +67,11 @@ export class EndpointQueue {
    *
    * @throws `INBOX_FULL`.
    */
-  async add(arrival: Arrival, { mostQueued }: { mostQueued: number }): Promise<boolean> {
+  async add(arrival: ReceivedDelivery, { maxQueued }: { maxQueued: number }): Promise<boolean> {
     const jobId = jobIdOf(arrival.id);
     // BullMQ does not say whether a job was there before: of those that come at the same time, one has to be the first.
     const earlier = this.#accepting.get(jobId);
-    const adding = (earlier?.catch(() => {}) ?? Promise.resolve()).then(() =>
-      this.#add(arrival, { jobId, mostQueued }),
-    );
+    const adding = (earlier?.catch(() => {}) ?? Promise.resolve()).then(() => this.#add(arrival, { jobId, maxQueued }));
     this.#accepting.set(jobId, adding);
     try {
       return await adding;
@@ -84,17 +80,17 @@ export class EndpointQueue {
     }
   }
 
-  async #add(arrival: Arrival, { jobId, mostQueued }: { jobId: string; mostQueued: number }): Promise<boolean> {
+  async #add(arrival: ReceivedDelivery, { jobId, maxQueued }: { jobId: string; maxQueued: number }): Promise<boolean> {
     // Not by its state: to find that, Redis looks through all that wait.
     const known = await this.#queue.getJob(jobId);
     if (known && !(await this.#isDead(known))) return true;
-    if (known) return this.#revive(arrival, { jobId, mostQueued });
-    if (await this.#backlog.isFull(mostQueued)) throw inboxFull(this.endpoint);
+    if (known) return this.#revive(arrival, { jobId, maxQueued });
+    if (await this.#backlog.isFull(maxQueued)) throw inboxFull(this.endpoint);
     this.#backlog.added();
     await this.#queue.add("delivery", toJobData(arrival), {
       jobId,
       timestamp: arrival.receivedAt.getTime(),
-      attempts: withoutLimit,
+      attempts: unlimitedAttempts,
       backoff: { type: "custom" },
       // The log of the job tells what went wrong, in full.
       stackTraceLimit: 0,
@@ -107,7 +103,7 @@ export class EndpointQueue {
   }
 
   /** Returns whether it was not dead any more. */
-  async #revive(arrival: Arrival, options: { jobId: string; mostQueued: number }): Promise<boolean> {
+  async #revive(arrival: ReceivedDelivery, options: { jobId: string; maxQueued: number }): Promise<boolean> {
     const job = await this.#queue.getJob(options.jobId);
     // Its retention was over at this moment: what is acknowledged has to be kept.
     if (!job) return this.#add(arrival, options);
@@ -118,20 +114,20 @@ export class EndpointQueue {
   async get(id: string): Promise<StoredDelivery | undefined> {
     const jobId = jobIdOf(id);
     let state = await this.#queue.getJobState(jobId);
-    for (let look = 1; ; look += 1) {
+    for (let attempt = 1; ; attempt += 1) {
       const status = statusOfState[state];
       const job = status && (await this.#queue.getJob(jobId));
       const stored = job && (await this.#toStored(job, status));
       const after = await this.#queue.getJobState(jobId);
       // What was read in several steps is of one moment only if nothing has happened in between.
-      if (after === state || look === mostLooks) return stored;
+      if (after === state || attempt === maxReads) return stored;
       state = after;
     }
   }
 
   /** Reads a part of a list, newest first. */
-  async read(list: ListName, { from, most }: { from: number; most: number }): Promise<StoredDelivery[]> {
-    const jobs = await this.#queue.getJobs([list], from, from + most - 1, false);
+  async read(list: ListName, { from, limit }: { from: number; limit: number }): Promise<StoredDelivery[]> {
+    const jobs = await this.#queue.getJobs([list], from, from + limit - 1, false);
     const status = (Object.keys(listsOf) as DeliveryStatus[]).find((name) => listsOf[name].some((one) => one === list));
     return Promise.all(jobs.map((job) => this.#toStored(job, status ?? "queued")));
   }
@@ -162,7 +158,7 @@ export class EndpointQueue {
   async #replayRunning(job: DeliveryJob): Promise<void> {
     await job.log(replayedRow(job));
     const ended = hasEnded(await this.#history(job), job.attemptsStarted);
-    for (let look = 0; ended && look < 100; look += 1) {
+    for (let attempt = 0; ended && attempt < 100; attempt += 1) {
       const state = await job.getState();
       if (state === "failed" || state === "completed") await job.retry(state);
       if (state !== "active") return;
@@ -175,8 +171,8 @@ export class EndpointQueue {
     // All of them before the first is run: what fails anew meanwhile is dead again, and stays so.
     const ids = await this.#queue.getRanges(["failed"], 0, -1);
     let count = 0;
-    for (let from = 0; from < ids.length; from += replayedAtOnce) {
-      count += await this.#server.replayDead(this.#queue, ids.slice(from, from + replayedAtOnce));
+    for (let from = 0; from < ids.length; from += replayBatch) {
+      count += await this.#server.replayDead(this.#queue, ids.slice(from, from + replayBatch));
     }
     return count;
   }
@@ -206,9 +202,9 @@ export class EndpointQueue {
 
   async #remove(list: "failed" | "completed", before: number): Promise<number> {
     for (let count = 0; ; ) {
-      const removed = await this.#queue.clean(Math.max(0, Date.now() - before), removedAtOnce, list);
+      const removed = await this.#queue.clean(Math.max(0, Date.now() - before), removeBatch, list);
       count += removed.length;
-      if (removed.length < removedAtOnce) return count;
+      if (removed.length < removeBatch) return count;
     }
   }
 
@@ -220,11 +216,11 @@ export class EndpointQueue {
   async #emptySucceeded(bodiesBefore: number): Promise<number> {
     let count = 0;
     let from = await this.#firstFinishedBefore(bodiesBefore);
-    for (let size = listedAtOnce; ; ) {
+    for (let size = listBatch; ; ) {
       const ids = await this.#queue.getRanges(["completed"], from, from + size - 1, false);
       const times: (number | undefined)[] = [];
-      for (let start = 0; start < ids.length; start += emptiedAtOnce) {
-        const step = await Promise.all(ids.slice(start, start + emptiedAtOnce).map((id) => this.#empty(id)));
+      for (let start = 0; start < ids.length; start += emptyBatch) {
+        const step = await Promise.all(ids.slice(start, start + emptyBatch).map((id) => this.#empty(id)));
         const emptied = step.filter(({ isEmptied }) => isEmptied).length;
         count += emptied;
         times.push(...step.map(({ finishedOn }) => finishedOn));
@@ -234,7 +230,7 @@ export class EndpointQueue {
       if (ids.length < size) return count;
       const together = times.indexOf(times.at(-1));
       from += together;
-      size = together > 0 ? listedAtOnce : 2 * size;
+      size = together > 0 ? listBatch : 2 * size;
     }
   }
 

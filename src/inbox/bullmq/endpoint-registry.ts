@@ -1,12 +1,6 @@
+import type { Retention } from "../retention.ts";
 import { type DeliveryQueue, openQueue, type QueueServer, registryName } from "./queue-server.ts";
-import { jobIdOf } from "./stored-job.ts";
-
-/** How long finished deliveries of an endpoint are kept, in milliseconds. */
-export interface Retention {
-  retentionMs: number;
-  /** For their ids, by which duplicates are recognized. */
-  idsKeptMs: number;
-}
+import { type JobData, jobIdOf } from "./stored-job.ts";
 
 /** The names of all endpoints that a server keeps deliveries of, as jobs that no worker takes. */
 export class EndpointRegistry {
@@ -33,11 +27,11 @@ export class EndpointRegistry {
   }
 
   /** Stores how long finished deliveries of an endpoint are kept, for receivers that do not have it. */
-  async setRetention(endpoint: string, { retentionMs, idsKeptMs }: Retention): Promise<void> {
+  async setRetention(endpoint: string, { bodiesMs, idsMs }: Retention): Promise<void> {
     await this.add(endpoint);
     const job = await this.#opened().getJob(jobIdOf(endpoint));
-    if (!job || (job.data.retentionMs === retentionMs && job.data.idsKeptMs === idsKeptMs)) return;
-    await job.updateData({ ...job.data, retentionMs, idsKeptMs });
+    if (!job || (job.data.retentionMs === bodiesMs && job.data.idsKeptMs === idsMs)) return;
+    await job.updateData({ ...job.data, retentionMs: bodiesMs, idsKeptMs: idsMs });
   }
 
   async has(endpoint: string): Promise<boolean> {
@@ -47,7 +41,7 @@ export class EndpointRegistry {
   /** All endpoints by name, with the retention that was stored last. */
   async read(): Promise<ReadonlyMap<string, Partial<Retention>>> {
     const jobs = await this.#opened().getJobs(["wait"]);
-    const endpoints = new Map<string, Partial<Retention>>(jobs.map(({ data }) => [data.id, data]));
+    const endpoints = new Map<string, Partial<Retention>>(jobs.map(({ data }) => [data.id, storedRetention(data)]));
     // Emptying the server has emptied this list as well.
     for (const name of [...this.#registered.keys()].filter((one) => !endpoints.has(one))) {
       this.#registered.delete(name);
@@ -67,4 +61,11 @@ export class EndpointRegistry {
     });
     return this.#queue;
   }
+}
+
+function storedRetention({ retentionMs, idsKeptMs }: JobData): Partial<Retention> {
+  return {
+    ...(retentionMs !== undefined && { bodiesMs: retentionMs }),
+    ...(idsKeptMs !== undefined && { idsMs: idsKeptMs }),
+  };
 }

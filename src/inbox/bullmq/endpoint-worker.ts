@@ -3,12 +3,11 @@ import { toError } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Outcome } from "../../payload/delivery.ts";
-import { maxUncountedCrashes } from "../crash-policy.ts";
-import type { QueueOptions, Task } from "../inbox.ts";
+import type { QueueOptions, RunnableDelivery } from "../inbox.ts";
+import { abandonedError, closingError, type DeliveryAttempt, storedError } from "../inbox.ts";
 import { inboxClosing, leaseLost } from "../inbox-errors.ts";
-import { idsKeptMs } from "../known-ids.ts";
-import { nextAttemptAt } from "../retry-policy.ts";
-import { abandonedError, closingError, type DeliveryAttempt, storedError } from "../stored-delivery.ts";
+import { type Retention, retentionOf } from "../retention.ts";
+import { maxUncountedCrashes, nextAttemptAt } from "../retry-policy.ts";
 import {
   attemptRow,
   attemptsIn,
@@ -18,27 +17,27 @@ import {
   hasSucceeded,
   isSuspect,
   type JobHistory,
-  passedRow,
   readHistory,
   replayedRow,
+  skippedRow,
   turnRow,
   wasReplayed,
 } from "./job-history.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
 import type { Bullmq } from "./packages.ts";
+import type { WorkProgress } from "./problems.ts";
 import type { DeliveryWorker, QueueServer } from "./queue-server.ts";
-import type { GateTurn, RunGate } from "./run-gate.ts";
+import type { RunGate, RunPermit } from "./run-gate.ts";
 import { bodyOf, type DeliveryJob, jobDataSchema } from "./stored-job.ts";
-import type { WorkProgress } from "./work-watch.ts";
 
 /** BullMQ's own words for "left where it is", "put off" and "never again". */
-export type QueueWords = Pick<Bullmq, "WaitingError" | "DelayedError" | "UnrecoverableError">;
+export type BullmqErrors = Pick<Bullmq, "WaitingError" | "DelayedError" | "UnrecoverableError">;
 
 /** What an {@link EndpointWorker} is made from. */
 export interface EndpointWorkerOptions {
   queue: QueueOptions;
   server: QueueServer;
-  words: QueueWords;
+  bullmqErrors: BullmqErrors;
   /** Shared by all endpoints of the process. */
   gate: RunGate;
   leases: LeaseRenewer;
@@ -57,7 +56,7 @@ const recordRetryMs = 500;
 const recordTimeoutMs = 60_000;
 
 /** Crashes are counted by what the log of a job lacks, so BullMQ itself never gives up. */
-const withoutLimit = 1_000_000;
+const unlimitedAttempts = 1_000_000;
 
 /** Tells the backoff strategy when the next attempt is due. */
 class RetryError extends Error {
@@ -89,8 +88,8 @@ export class EndpointWorker {
   readonly #closing = new AbortController();
   #graceIsOver = false;
   /** Deliveries that this worker has taken so far, and those it has in hand. */
-  #taken = 0;
-  #inHand = 0;
+  #claimed = 0;
+  #active = 0;
 
   constructor(options: EndpointWorkerOptions) {
     this.#options = options;
@@ -99,7 +98,7 @@ export class EndpointWorker {
       concurrency: queue.concurrency,
       lockDuration: leaseMs,
       stalledInterval: leaseMs,
-      maxStalledCount: withoutLimit,
+      maxStalledCount: unlimitedAttempts,
       runRetryDelay: retryMs,
       settings: {
         backoffStrategy: (_attempts, _type, error) =>
@@ -115,18 +114,14 @@ export class EndpointWorker {
     });
   }
 
-  get retentionMs(): number {
-    return this.#options.queue.retentionMs;
-  }
-
-  /** How long the ids of its deliveries are kept, in milliseconds. */
-  get idsKeptMs(): number {
-    return idsKeptMs(this.#options.queue.policy);
+  /** How long its finished deliveries are kept. */
+  get retention(): Retention {
+    return retentionOf(this.#options.queue);
   }
 
   get progress(): WorkProgress {
     const { concurrency } = this.#options.queue;
-    return { isRunning: this.#worker.isRunning(), isFree: this.#inHand < concurrency, taken: this.#taken };
+    return { isRunning: this.#worker.isRunning(), isFree: this.#active < concurrency, taken: this.#claimed };
   }
 
   /** Takes nothing more, asks handlers to end, and hands back what is not done after `graceMs`. */
@@ -144,23 +139,23 @@ export class EndpointWorker {
 
   async #process(job: DeliveryJob, token: string): Promise<undefined> {
     const { queue, leases } = this.#options;
-    this.#taken += 1;
-    this.#inHand += 1;
+    this.#claimed += 1;
+    this.#active += 1;
     const release = leases.hold({ endpoint: queue.endpoint, jobId: job.id ?? "", token });
     try {
       return await this.#attempt(job, token);
     } finally {
       release();
-      this.#inHand -= 1;
+      this.#active -= 1;
     }
   }
 
   /** Runs one attempt. Returns when the delivery has succeeded, and throws what BullMQ is to do otherwise. */
   async #attempt(job: DeliveryJob, token: string): Promise<undefined> {
-    const { queue, words, log } = this.#options;
+    const { queue, bullmqErrors, log } = this.#options;
     const data = jobDataSchema.safeParse(job.data);
     // Not ours, or of another release: it gets no better by trying again.
-    if (!data.success) throw new words.UnrecoverableError("JOB_UNREADABLE");
+    if (!data.success) throw new bullmqErrors.UnrecoverableError("JOB_UNREADABLE");
     const { id } = data.data;
     // BullMQ was on its way to take it when it was told to close.
     if (this.#closing.signal.aborted) return this.#handBack(job, token);
@@ -168,26 +163,26 @@ export class EndpointWorker {
     const { history, hasCrashed } = job.attemptsStarted > 1 ? await this.#recover(job) : firstStart;
     if (hasSucceeded(history)) return this.#skip(job);
     if (countedAttempts(history) >= queue.policy.attempts) {
-      await job.log(passedRow(job));
+      await job.log(skippedRow(job));
       log().error(
         { ...fields, code: abandonedError.code },
         `${abandonedError.message} Its attempts are used up: it is dead. Replay it.`,
       );
-      throw new words.UnrecoverableError(abandonedError.code);
+      throw new bullmqErrors.UnrecoverableError(abandonedError.code);
     }
-    if (hasCrashed) return this.#putOff(job, token, history);
+    if (hasCrashed) return this.#delayAfterCrash(job, token, history);
     const turn = await this.#waitForTurn(job, { isSuspect: isSuspect(history) });
     if (turn === "closing") return this.#handBack(job, token);
     if (turn === "needless") return this.#skip(job);
     const counted = countedAttempts(history) + 1;
-    const task: Task = {
+    const task: RunnableDelivery = {
       id,
       endpoint: queue.endpoint,
       body: bodyOf(job.data) ?? "",
       receivedAt: new Date(job.timestamp),
       attempt: attemptsIn(history).length + 1,
-      isLast: counted >= queue.policy.attempts,
-      retryWaitMs: queue.policy.waitAfter(counted),
+      isLastAttempt: counted >= queue.policy.attempts,
+      retryDelayMs: queue.policy.waitAfter(counted),
     };
     try {
       const run = await this.#run(job, task);
@@ -200,20 +195,20 @@ export class EndpointWorker {
 
   /** A delivery that has succeeded in a run whose lease had ended need not run again. That run has logged it. */
   async #skip(job: DeliveryJob): Promise<undefined> {
-    await job.log(passedRow(job));
+    await job.log(skippedRow(job));
     return undefined;
   }
 
   /** Records the end of a run. Returns when the delivery has succeeded, and throws what BullMQ is to do otherwise. */
-  async #end(job: DeliveryJob, token: string, { run, task }: { run: Run; task: Task }): Promise<undefined> {
-    const { words } = this.#options;
+  async #end(job: DeliveryJob, token: string, { run, task }: { run: Run; task: RunnableDelivery }): Promise<undefined> {
+    const { bullmqErrors } = this.#options;
     const start = job.attemptsStarted;
     if (run.outcome === "grace over" || (this.#closing.signal.aborted && run.outcome.status === "failed")) {
       const attempt: DeliveryAttempt = { ...run.attempt, outcome: "abandoned", error: closingError };
       await this.#record(job, attemptRow({ start, attempt, counts: false }));
-      return this.#backIntoQueue(job, token);
+      return this.#requeue(job, token);
     }
-    if (run.isLost || !(await this.#isHeld(job, token, run))) return this.#endLate(job, run);
+    if (run.isLost || !(await this.#hasLease(job, token, run))) return this.#recordLate(job, run);
     const next = this.#next(task, run.outcome);
     const rows = await this.#record(job, attemptRow({ start, attempt: run.attempt, counts: true, dueAt: next?.dueAt }));
     // One row, unless a replay or the end of an abandoned run has added others.
@@ -221,10 +216,10 @@ export class EndpointWorker {
     if (wasReplayed(history, job)) {
       // With all attempts anew, however this one has ended.
       await job.log(replayedRow(job));
-      return this.#backIntoQueue(job, token);
+      return this.#requeue(job, token);
     }
     if (run.outcome.status !== "failed" || hasSucceeded(history)) return undefined;
-    throw next ?? new words.UnrecoverableError(run.outcome.error.code);
+    throw next ?? new bullmqErrors.UnrecoverableError(run.outcome.error.code);
   }
 
   /** Appends the end of a run to the log of a job once the server takes it: an end that is missing looks like a crash. */
@@ -248,7 +243,7 @@ export class EndpointWorker {
   async #waitForTurn(
     job: DeliveryJob,
     { isSuspect }: { isSuspect: boolean },
-  ): Promise<GateTurn | "closing" | "needless"> {
+  ): Promise<RunPermit | "closing" | "needless"> {
     const { gate, onError } = this.#options;
     const free = isSuspect ? undefined : gate.tryEnter();
     if (free) return free;
@@ -271,14 +266,14 @@ export class EndpointWorker {
   }
 
   /** Whether a run was short, or its lease has been renewed all the same. */
-  async #isHeld(job: DeliveryJob, token: string, { attempt }: Run): Promise<boolean> {
+  async #hasLease(job: DeliveryJob, token: string, { attempt }: Run): Promise<boolean> {
     const { leaseMs } = this.#options;
     return (attempt.durationMs ?? 0) < leaseMs / 2 || (await job.extendLock(token, leaseMs)) > 0;
   }
 
   /** Records the end of a run whose lease had ended before: its success counts, whatever became of the delivery since. */
-  async #endLate(job: DeliveryJob, { outcome, attempt }: Run): Promise<never> {
-    const { queue, words, log } = this.#options;
+  async #recordLate(job: DeliveryJob, { outcome, attempt }: Run): Promise<never> {
+    const { queue, bullmqErrors, log } = this.#options;
     await this.#record(job, attemptRow({ start: job.attemptsStarted, attempt, counts: true }));
     const fields = { endpoint: queue.endpoint, deliveryId: job.data.id, code: "LEASE_LOST" };
     if (outcome !== "grace over" && outcome.status !== "failed") {
@@ -288,7 +283,7 @@ export class EndpointWorker {
       log().warn(fields, "A delivery failed after its lease had ended. Another receiver may be running it.");
     }
     // It is no longer ours to move.
-    throw new words.WaitingError();
+    throw new bullmqErrors.WaitingError();
   }
 
   /** Where another run has failed meanwhile, the delivery is picked up again, and found to have succeeded. */
@@ -303,7 +298,7 @@ export class EndpointWorker {
     }
   }
 
-  async #run(job: DeliveryJob, task: Task): Promise<Run> {
+  async #run(job: DeliveryJob, task: RunnableDelivery): Promise<Run> {
     const { queue, now } = this.#options;
     const controller = new AbortController();
     const graceOver = Promise.withResolvers<"grace over">();
@@ -331,20 +326,20 @@ export class EndpointWorker {
   }
 
   /** How it goes on after a failure; `undefined` when it does not. */
-  #next({ isLast, retryWaitMs }: Task, outcome: Outcome): RetryError | undefined {
-    if (outcome.status !== "failed" || !outcome.error.retryable || isLast) return undefined;
-    const dueAt = nextAttemptAt({ retryWaitMs, retryAt: outcome.retryAt, now: this.#options.now() });
+  #next({ isLastAttempt, retryDelayMs }: RunnableDelivery, outcome: Outcome): RetryError | undefined {
+    if (outcome.status !== "failed" || !outcome.error.retryable || isLastAttempt) return undefined;
+    const dueAt = nextAttemptAt({ retryDelayMs, retryAt: outcome.retryAt, now: this.#options.now() });
     return new RetryError(outcome.error.code, new Date(dueAt));
   }
 
   async #handBack(job: DeliveryJob, token: string): Promise<never> {
-    await job.log(passedRow(job));
-    return this.#backIntoQueue(job, token);
+    await job.log(skippedRow(job));
+    return this.#requeue(job, token);
   }
 
-  async #backIntoQueue(job: DeliveryJob, token: string): Promise<never> {
+  async #requeue(job: DeliveryJob, token: string): Promise<never> {
     await job.moveToWait(token);
-    throw new this.#options.words.WaitingError();
+    throw new this.#options.bullmqErrors.WaitingError();
   }
 
   /** Reads the history, and records the crashes that have cut earlier starts short. */
@@ -364,16 +359,16 @@ export class EndpointWorker {
   }
 
   /** What was running in a crash waits for a while, and runs alone after that. */
-  async #putOff(job: DeliveryJob, token: string, history: JobHistory): Promise<never> {
-    const { queue, log, now, words } = this.#options;
+  async #delayAfterCrash(job: DeliveryJob, token: string, history: JobHistory): Promise<never> {
+    const { queue, log, now, bullmqErrors } = this.#options;
     const { counted, uncounted } = crashesIn(history);
     const waitMs = queue.policy.waitAfter(counted + uncounted);
     const attempt = attemptsIn(history).length;
     const fields = { endpoint: queue.endpoint, deliveryId: job.data.id, attempt, waitMs, code: abandonedError.code };
     log().warn(fields, `${abandonedError.message} It is run again, with no other beside it.`);
-    await job.log(passedRow(job, new Date(now() + waitMs)));
+    await job.log(skippedRow(job, new Date(now() + waitMs)));
     await job.moveToDelayed(Date.now() + waitMs, token);
-    throw new words.DelayedError();
+    throw new bullmqErrors.DelayedError();
   }
 
   async #history({ id = "" }: DeliveryJob): Promise<JobHistory> {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { abandonedError, type DeliveryAttempt } from "../stored-delivery.ts";
+import { abandonedError, type DeliveryAttempt } from "../inbox.ts";
 
 /*
  * The history of a delivery is the log of its job. BullMQ counts how often a job was started; each row names the start
@@ -79,7 +79,7 @@ export function replayedRow({ attemptsStarted }: StartedJob): string {
 }
 
 /** Writes that a start ran no handler as a row of a job's log. */
-export function passedRow({ attemptsStarted }: StartedJob, dueAt?: Date): string {
+export function skippedRow({ attemptsStarted }: StartedJob, dueAt?: Date): string {
   return JSON.stringify({ start: attemptsStarted, passed: true, ...(dueAt && { dueAt }) });
 }
 

@@ -8,7 +8,7 @@ import { connectRedis } from "./redis.ts";
 
 /** What {@link openBullmqInbox} needs. */
 export interface OpenBullmqOptions
-  extends Pick<BullmqInboxOptions, "mostQueued" | "leaseMs" | "deadlineMs" | "readMs" | "maxBlockedMs" | "stalledMs"> {
+  extends Pick<BullmqInboxOptions, "maxQueued" | "leaseMs" | "deadlineMs" | "readMs" | "maxBlockedMs" | "stalledMs"> {
   /** `redis:`, `rediss:`, `postgres:` or `postgresql:`. */
   url: string;
   /** Whether to fail where there is no inbox yet, in place of making one. Default `false`. */
@@ -49,11 +49,11 @@ export async function openBullmqInbox({
   if (/^rediss?:/.test(url)) {
     const packages = await loadRedisPackages();
     const server = await connectRedis({ ...toServer, packages });
-    return new BullmqInbox({ ...options, server, words: packages.bullmq });
+    return new BullmqInbox({ ...options, server, bullmqErrors: packages.bullmq });
   }
   const packages = await loadPostgresPackages();
   const server = await connectPostgres({ ...toServer, packages });
-  return new BullmqInbox({ ...options, server, words: packages.bullmq });
+  return new BullmqInbox({ ...options, server, bullmqErrors: packages.bullmq });
 }
 
 /** The URL is not shown, nor is what says why: both may hold a password. */

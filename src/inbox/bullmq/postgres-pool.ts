@@ -45,7 +45,7 @@ export class PostgresPool implements PgPool {
   /** Connections that are established; `pg` also counts those that are about to be refused. */
   #open = 0;
   /** Those of them that do not come back, such as the one that waits for news. */
-  #taken = 0;
+  #claimed = 0;
   #growing: NodeJS.Timeout | undefined;
 
   constructor(pool: Pool, onError: (error: Error) => void) {
@@ -75,9 +75,9 @@ export class PostgresPool implements PgPool {
 
   async connect(): Promise<PgPoolClient> {
     const client = await this.#acquire();
-    this.#taken += 1;
+    this.#claimed += 1;
     return new SharedClient(client, () => {
-      this.#taken -= 1;
+      this.#claimed -= 1;
     });
   }
 
@@ -89,7 +89,7 @@ export class PostgresPool implements PgPool {
         if (!isExhaustion(error)) throw error;
         const exhausted = new ConnectionsExhaustedError(error);
         this.#onError(exhausted);
-        if (this.#open <= this.#taken) throw exhausted;
+        if (this.#open <= this.#claimed) throw exhausted;
         this.#shrink();
       }
     }

@@ -1,7 +1,6 @@
 import type { BackendFactory, IQueueBackend, PostgresConnection, PostgresConnectionOptions } from "bullmq";
 import type { Client } from "pg";
 import { WebhookError } from "../../core/errors.ts";
-import { withDeadline } from "./deadline.ts";
 import type { Bullmq, Pg } from "./packages.ts";
 import {
   ConnectionsExhaustedError,
@@ -15,12 +14,15 @@ import {
 import {
   type DeliveryQueue,
   type DeliveryWorker,
+  inboxMissing,
   type LeaseServer,
   leaseServerOn,
   type QueueServer,
   type QueueServerOptions,
+  serverSlow,
+  serverUnusable,
+  withDeadline,
 } from "./queue-server.ts";
-import { inboxMissing, serverSlow, serverUnusable } from "./server-unusable.ts";
 
 /** Keeps our tables apart from others in the same database. */
 const schema = "hub_webhooks";

@@ -1,4 +1,6 @@
 import type { IQueueBackend, Processor, Queue, WorkerOptions } from "bullmq";
+import { describeError } from "../../core/describe-error.ts";
+import { WebhookError } from "../../core/errors.ts";
 import type { HeldLease } from "./lease-renewer.ts";
 import type { JobData } from "./stored-job.ts";
 
@@ -71,11 +73,55 @@ export function leaseServerOn(backend: IQueueBackend, close: () => Promise<void>
 }
 
 /** Opens a queue. One that cannot reach the server at first fails forever, so it is let go, and the next caller gets another. */
-export function openQueue(server: QueueServer, name: string, letGo: () => void): DeliveryQueue {
+export function openQueue(server: QueueServer, name: string, onFailed: () => void): DeliveryQueue {
   const queue = server.openQueue(name);
   queue.waitUntilReady().catch(() => {
-    letGo();
+    onFailed();
     queue.close().catch(() => {});
   });
   return queue;
+}
+
+/**
+ * Waits for a promise, but no longer than `ms`. What the promise throws after that is ignored.
+ *
+ * @throws `late()` when the time is over.
+ */
+export async function withDeadline<T>(promise: Promise<T>, ms: number, late: () => Error): Promise<T> {
+  const over = Promise.withResolvers<never>();
+  const timer = setTimeout(() => over.reject(late()), ms);
+  try {
+    return await Promise.race([promise, over.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A server that has no inbox yet, told to whoever only wants to look into one. */
+export function inboxMissing(url: string): WebhookError {
+  const { protocol, host, pathname } = new URL(url);
+  return new WebhookError(
+    `There is no inbox at ${protocol}//${host}${pathname}: name the server's own by its URL (INBOX_URL). A server makes it at its first start.`,
+    { code: "INBOX_UNUSABLE" },
+  );
+}
+
+/**
+ * A server that cannot be reached, or not be used; the URL's password is not shown.
+ *
+ * @param options.hint what else to check.
+ */
+export function serverUnusable({ url, cause, hint }: { url: string; cause: unknown; hint?: string }): WebhookError {
+  const { protocol, host } = new URL(url);
+  const { message, name } = describeError(cause);
+  const advice = "check INBOX_URL, and that the server runs and can be reached from here.";
+  return new WebhookError(
+    `The inbox at ${protocol}//${host} cannot be opened (${message || name}): ${[advice, hint].join(" ").trimEnd()}`,
+    { code: "INBOX_UNUSABLE", cause },
+  );
+}
+
+/** A server that took too long to be ready. */
+export function serverSlow(): Error {
+  return Object.assign(new Error("it does not answer in time"), { code: "ETIMEDOUT" });
 }

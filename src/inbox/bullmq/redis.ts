@@ -2,20 +2,22 @@ import type { QueueOptions } from "bullmq";
 import type { Redis, RedisOptions } from "ioredis";
 import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/option-error.ts";
-import { withDeadline } from "./deadline.ts";
 import type { Bullmq, Ioredis } from "./packages.ts";
 import {
   type DeliveryQueue,
   type DeliveryWorker,
+  inboxMissing,
   type LeaseServer,
   leaseServerOn,
   type QueueServer,
   type QueueServerOptions,
   registryName,
+  serverSlow,
+  serverUnusable,
+  withDeadline,
 } from "./queue-server.ts";
-import { retryFinished } from "./retry-finished.ts";
-import { inboxMissing, serverSlow, serverUnusable } from "./server-unusable.ts";
 import type { DeliveryJob } from "./stored-job.ts";
+import { retryFinished } from "./stored-job.ts";
 
 /** So that our keys are told from those of others in the same database. */
 const prefix = "hub-webhooks";

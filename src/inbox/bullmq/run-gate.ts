@@ -1,7 +1,7 @@
-import { maxHoldMs as defaultMaxHoldMs } from "../crash-policy.ts";
+import { maxHoldMs as defaultMaxHoldMs } from "../retry-policy.ts";
 
 /** Permission to run a handler. */
-export interface GateTurn {
+export interface RunPermit {
   /** Whether nothing else runs in this process. */
   readonly isAlone: boolean;
   /** Ends the turn. */
@@ -11,7 +11,7 @@ export interface GateTurn {
 interface Waiter {
   /** Aborted when it waits no longer. */
   signal: AbortSignal;
-  admit: (turn: GateTurn) => void;
+  admit: (turn: RunPermit) => void;
 }
 
 interface SuspectWaiter extends Waiter {
@@ -29,7 +29,7 @@ export class RunGate {
   #running = 0;
   #hasSuspect = false;
   /** Whether a suspect keeps others from starting. */
-  #isHeld = false;
+  #hasLease = false;
   #holdTimer: NodeJS.Timeout | undefined;
   /** The suspect that waits for those that run. */
   #next: SuspectWaiter | undefined;
@@ -45,12 +45,12 @@ export class RunGate {
   }
 
   /** Lets a delivery that is no suspect in where it need not wait. */
-  tryEnter(): GateTurn | undefined {
-    return this.#isHeld ? undefined : this.#admitOther();
+  tryEnter(): RunPermit | undefined {
+    return this.#hasLease ? undefined : this.#admitOther();
   }
 
   /** Waits for a turn beside others. Resolves to `undefined` when the signal is aborted before. */
-  enter(signal: AbortSignal): Promise<GateTurn | undefined> {
+  enter(signal: AbortSignal): Promise<RunPermit | undefined> {
     const turn = this.tryEnter();
     return turn ? Promise.resolve(turn) : this.#waitIn(this.#others, signal, {});
   }
@@ -60,13 +60,13 @@ export class RunGate {
    *
    * @param onShared called when others start beside it after all.
    */
-  enterAlone(signal: AbortSignal, onShared: () => void): Promise<GateTurn | undefined> {
+  enterAlone(signal: AbortSignal, onShared: () => void): Promise<RunPermit | undefined> {
     const waiting = this.#waitIn(this.#suspects, signal, { onShared });
     this.#advance();
     return waiting;
   }
 
-  #admitOther(): GateTurn {
+  #admitOther(): RunPermit {
     this.#running += 1;
     return {
       isAlone: false,
@@ -113,14 +113,14 @@ export class RunGate {
 
   #hold(onEnd: () => void): void {
     clearTimeout(this.#holdTimer);
-    this.#isHeld = true;
+    this.#hasLease = true;
     this.#holdTimer = setTimeout(onEnd, this.#maxHoldMs).unref();
   }
 
   /** Lets in whatever has been waiting. */
   #release(): void {
     clearTimeout(this.#holdTimer);
-    this.#isHeld = false;
+    this.#hasLease = false;
     for (const { signal, admit } of this.#others.splice(0)) if (!signal.aborted) admit(this.#admitOther());
   }
 
@@ -128,8 +128,8 @@ export class RunGate {
     queue: (Waiter & Extra)[],
     signal: AbortSignal,
     extra: Extra,
-  ): Promise<GateTurn | undefined> {
-    const { promise, resolve } = Promise.withResolvers<GateTurn | undefined>();
+  ): Promise<RunPermit | undefined> {
+    const { promise, resolve } = Promise.withResolvers<RunPermit | undefined>();
     const giveUp = () => {
       const place = queue.indexOf(waiter);
       if (place >= 0) queue.splice(place, 1);
@@ -139,7 +139,7 @@ export class RunGate {
     const waiter = {
       ...extra,
       signal,
-      admit: (turn: GateTurn) => {
+      admit: (turn: RunPermit) => {
         signal.removeEventListener("abort", giveUp);
         resolve(turn);
       },

@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Job } from "bullmq";
 import * as z from "zod";
-import type { Arrival } from "../inbox.ts";
-import type { DeliveryStatus, StoredDelivery } from "../stored-delivery.ts";
-import { attemptsIn, type JobHistory } from "./job-history.ts";
+import type { DeliveryStatus, ReceivedDelivery, StoredDelivery } from "../inbox.ts";
+import { attemptsIn, type JobHistory, replayedRow } from "./job-history.ts";
 
 /** A delivery as the data of a job. */
 export const jobDataSchema = z.object({
@@ -30,7 +29,7 @@ export function jobIdOf(deliveryId: string): string {
 }
 
 /** PostgreSQL's jsonb has no room for NUL and for half a character. */
-export function toJobData({ id, body }: Arrival): JobData {
+export function toJobData({ id, body }: ReceivedDelivery): JobData {
   const fitsJsonb = !body.includes("\u0000") && body.isWellFormed();
   return fitsJsonb ? { id, body } : { id, base64: Buffer.from(body, "utf16le").toString("base64") };
 }
@@ -71,4 +70,17 @@ export function toStoredDelivery({
 function dueAt({ timestamp, delay }: DeliveryJob, history: JobHistory): Date {
   const next = history.flatMap((row) => ("dueAt" in row && row.dueAt ? [row.dueAt] : [])).at(-1);
   return (delay > 0 ? next : undefined) ?? new Date(timestamp);
+}
+
+/** Moves a finished job back into the queue, and notes the replay. Returns whether it was still in that state. */
+export async function retryFinished(job: DeliveryJob, state: "failed" | "completed"): Promise<boolean> {
+  await job.log(replayedRow(job));
+  try {
+    await job.retry(state);
+    return true;
+  } catch (error) {
+    // Another process was faster.
+    if ((await job.getState()) !== state) return false;
+    throw error;
+  }
 }

@@ -3,39 +3,38 @@ import { resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { messageOf } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
-import { openInboxDatabase } from "./database.ts";
-import { isBusy, isFull } from "./sqlite-error.ts";
+import { isBusy, isFull, openInboxDatabase } from "./database.ts";
 
-/** The size of a file, in bytes. */
+/** The size of the file, in bytes. */
 export interface CompactedInbox {
   bytesBefore: number;
   bytesAfter: number;
 }
 
 /**
- * Gives the unused space of an inbox back to the disk, and lets it give it back by itself from then on. No process may
- * have the inbox open.
+ * Returns the unused space of an inbox to the disk, and enables the inbox to do so itself from then on. No process may have the
+ * inbox open.
  *
- * @throws `INBOX_IN_USE` when a process has it open, `INBOX_UNUSABLE` for a file that is no inbox or cannot be compacted.
+ * @throws `INBOX_IN_USE` if a process has it open, `INBOX_UNUSABLE` if the file is not an inbox or cannot be compacted.
  */
 export function compactInboxFile(file: string): CompactedInbox {
-  // Checks the file, and brings it to the present version.
+  // Checks and migrates the file.
   openInboxDatabase(file, { mustExist: true }).close();
   const bytesBefore = statSync(file).size;
   const database = new DatabaseSync(file);
   try {
-    // The lock is refused while any other connection is open, also an idle one.
+    // Fails while any other connection is open, even an idle one.
     database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT");
     database.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM");
   } catch (error) {
-    throw refused(error, file);
+    throw compactError(error, file);
   } finally {
     database.close();
   }
   return { bytesBefore, bytesAfter: statSync(file).size };
 }
 
-function refused(error: unknown, file: string): WebhookError {
+function compactError(error: unknown, file: string): WebhookError {
   const path = resolve(file);
   if (isBusy(error)) {
     return new WebhookError(

@@ -1,19 +1,19 @@
 import type { Logger } from "../../core/logger.ts";
 import type { InboxProblem } from "../inbox.ts";
-import { isDamage } from "./sqlite-error.ts";
+import { isDamage } from "./database.ts";
 
-/** How often the same damage is logged, in milliseconds. */
+/** The minimum time between two log lines about the same damage, in milliseconds. */
 const logEveryMs = 10 * 60_000;
 
-/** What a {@link DamageLog} is made from. */
+/** The options of a {@link DamageLog}. */
 export interface DamageLogOptions {
   file: string;
   log: () => Logger;
-  /** Milliseconds of a clock that is never set. */
+  /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
 }
 
-/** Keeps note of damaged parts of the file: each poll meets them, and one line in ten minutes is enough. */
+/** Records damaged parts of the file. Each poll finds them again, so they are logged at most every ten minutes. */
 export class DamageLog {
   readonly #options: DamageLogOptions;
   readonly #endpoints = new Set<string>();
@@ -23,7 +23,7 @@ export class DamageLog {
     this.#options = options;
   }
 
-  /** Takes in an error met at an endpoint. Returns whether it shows damage; any other is left to the caller. */
+  /** Records an error of an endpoint if it shows damage. Returns whether it does; the caller handles other errors. */
   note(error: unknown, endpoint: string): boolean {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
     if (!isDamage(cause)) return false;
@@ -37,7 +37,7 @@ export class DamageLog {
     return true;
   }
 
-  /** Forgets what was found: the deliveries are in another file now. */
+  /** Clears the recorded damage after the file was restored. */
   clear(): void {
     this.#endpoints.clear();
   }
@@ -50,6 +50,6 @@ export class DamageLog {
   #message(): string {
     const { file } = this.#options;
     const names = [...this.#endpoints].map((endpoint) => `"${endpoint}"`).join(", ");
-    return `Part of the inbox "${file}" is damaged: some deliveries of ${names} cannot be read. The others go on. To save what can be saved, stop the receiver, run \`sqlite3 FILE .recover | sqlite3 NEW\`, move FILE and the two files beside it away, and move NEW to its place.`;
+    return `Part of the inbox "${file}" is damaged: some deliveries of ${names} cannot be read. The others still run. To recover the file, stop the receiver, run \`sqlite3 FILE .recover | sqlite3 NEW\`, move FILE and the two files beside it away, and rename NEW to FILE.`;
   }
 }

@@ -5,17 +5,16 @@ import { messageOf } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { makePrivateFolder } from "../../core/private-folder.ts";
 import { migrations, schemaVersion } from "./migrations.ts";
-import { isBusy } from "./sqlite-error.ts";
 
-/** Tells our files from those of other programs: "hwin". */
+/** Identifies our files: "hwin". */
 const applicationId = 0x6877696e;
 
 /**
- * Opens the database of an inbox, and makes it where there is none. Every commit is synced to the disk.
+ * Opens the database of an inbox, and creates it if needed. Every commit is synced to the disk.
  *
- * @param file `:memory:` keeps nothing beyond the process.
- * @param options `mustExist`: whether to make none, for whoever only looks. Default `false`.
- * @throws `INBOX_UNUSABLE`; the file is left as it is.
+ * @param file `:memory:` for a database that is lost when the process exits.
+ * @param options `mustExist`: whether to fail instead of creating it. Default `false`.
+ * @throws `INBOX_UNUSABLE`, without changing the file.
  */
 export function openInboxDatabase(file: string, options: { mustExist?: boolean } = {}): DatabaseSync {
   const startedAt = performance.now();
@@ -24,33 +23,33 @@ export function openInboxDatabase(file: string, options: { mustExist?: boolean }
       return open(file, options);
     } catch (error) {
       if (WebhookError.isInstance(error)) throw error;
-      if (!isBusy(error) || performance.now() - startedAt > longestWaitMs) throw unusable(file, error);
-      // Several processes make the same file at once, and SQLite waits for some of its locks only.
+      if (!isBusy(error) || performance.now() - startedAt > maxWaitMs) throw inboxUnusable(file, error);
+      // Several processes may create the file at the same time, and SQLite does not wait for all of its locks.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
     }
   }
 }
 
-const longestWaitMs = 5_000;
+const maxWaitMs = 5_000;
 
 function open(file: string, { mustExist = false }: { mustExist?: boolean }): DatabaseSync {
-  if (mustExist && !existsSync(file)) throw missing(file);
+  if (mustExist && !existsSync(file)) throw inboxMissing(file);
   if (file !== ":memory:") {
     makePrivateFolder(dirname(resolve(file)), "INBOX_UNUSABLE");
-    // Payloads are for the owner alone. An empty file is one that SQLite takes for a new database.
+    // Only the owner may read payloads. SQLite treats an empty file as a new database.
     if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
     checkAccess(file);
   }
-  const database = new DatabaseSync(file, { timeout: longestWaitMs });
+  const database = new DatabaseSync(file, { timeout: maxWaitMs });
   try {
     const version = readVersion(database, file);
-    if (version === 0 && mustExist) throw missing(file);
+    if (version === 0 && mustExist) throw inboxMissing(file);
     checkHealth(database, file);
-    // Only before the first table is made; `deliveries compact` sets it for an older file.
+    // Works only before the first table is created. `deliveries compact` sets it for older files.
     if (version === 0) database.exec("PRAGMA auto_vacuum = INCREMENTAL");
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
     if (version < schemaVersion) migrate(database);
-    // From now on GroupCommit waits for locks, without blocking the event loop.
+    // From now on, GroupCommit waits for locks without blocking the event loop.
     database.exec("PRAGMA busy_timeout = 0");
     return database;
   } catch (error) {
@@ -59,16 +58,16 @@ function open(file: string, { mustExist = false }: { mustExist?: boolean }): Dat
   }
 }
 
-/** SQLite opens what it cannot write all the same, and refuses every write from then on, also when it could be written. */
+/** SQLite would open a read-only file, and then refuse all writes even if it becomes writable. */
 function checkAccess(file: string): void {
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
     if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
   }
 }
 
-/** The version of a file of ours; 0 where nothing is in it yet. @throws `INBOX_UNUSABLE` for what is none of ours. */
+/** The schema version of an inbox; 0 if the file is empty. @throws `INBOX_UNUSABLE` for other files. */
 function readVersion(database: DatabaseSync, file: string): number {
-  // Of one moment: another process may be making it.
+  // A consistent read: another process may be creating the inbox.
   database.exec("BEGIN");
   const version = readPragma(database, "user_version");
   const isOurs = readPragma(database, "application_id") === applicationId;
@@ -78,8 +77,8 @@ function readVersion(database: DatabaseSync, file: string): number {
   if (isEmpty && version === 0) return 0;
   throw new WebhookError(
     isOurs
-      ? `"${file}" was written by a newer release of hub-webhooks: update this one, or set INBOX_URL to another file.`
-      : `"${file}" is a database, but no inbox: set INBOX_URL to another file, or move this one away.`,
+      ? `"${file}" was written by a newer release of hub-webhooks. Update this one, or set INBOX_URL to another file.`
+      : `"${file}" is a database, but not an inbox. Set INBOX_URL to another file, or move this one away.`,
     { code: "INBOX_UNUSABLE" },
   );
 }
@@ -88,15 +87,15 @@ function readPragma(database: DatabaseSync, name: string): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
 }
 
-/** Reading all of it takes too long where it is larger than this, in bytes; then it shows when it is worked on. */
-const largestChecked = 64 * 2 ** 20;
+/** Checking a larger file takes too long, in bytes. Its damage is found while deliveries are processed. */
+const maxCheckedBytes = 64 * 2 ** 20;
 
 function checkHealth(database: DatabaseSync, file: string): void {
-  if (readPragma(database, "page_count") * readPragma(database, "page_size") > largestChecked) return;
+  if (readPragma(database, "page_count") * readPragma(database, "page_size") > maxCheckedBytes) return;
   const found = database.prepare("PRAGMA quick_check(1)").get()?.quick_check;
   if (found === "ok") return;
   throw new WebhookError(
-    `The inbox "${file}" is damaged (${found}): move it and the files beside it away, and start again. What can be saved of it, \`sqlite3 FILE .recover\` shows.`,
+    `The inbox "${file}" is damaged (${found}). Move it and the two files beside it away, and start again. Recover its contents with \`sqlite3 FILE .recover\`.`,
     { code: "INBOX_UNUSABLE" },
   );
 }
@@ -104,7 +103,7 @@ function checkHealth(database: DatabaseSync, file: string): void {
 function migrate(database: DatabaseSync): void {
   database.exec("BEGIN IMMEDIATE");
   try {
-    // Another process may have been faster.
+    // Another process may have migrated it already.
     const version = readPragma(database, "user_version");
     for (const migration of migrations.slice(version)) database.exec(migration);
     database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${schemaVersion}; COMMIT`);
@@ -114,18 +113,88 @@ function migrate(database: DatabaseSync): void {
   }
 }
 
-function missing(file: string): WebhookError {
+function inboxMissing(file: string): WebhookError {
   const place = file === ":memory:" ? "in the memory of this process" : `at "${resolve(file)}"`;
   return new WebhookError(
-    `There is no inbox ${place}: name the server's own by its URL (INBOX_URL), as in sqlite:./data/inbox.db. A server makes it at its first start.`,
+    `There is no inbox ${place}. Set INBOX_URL to the inbox of the server, as in sqlite:./data/inbox.db. A server creates it at its first start.`,
     { code: "INBOX_UNUSABLE" },
   );
 }
 
-function unusable(file: string, cause: unknown): WebhookError {
+function inboxUnusable(file: string, cause: unknown): WebhookError {
   const reason = messageOf(cause);
   return new WebhookError(
-    `The inbox "${file}" cannot be opened (${reason}): set INBOX_URL to a file that can be read and written, as in sqlite:./data/inbox.db.`,
+    `The inbox "${file}" cannot be opened (${reason}). Set INBOX_URL to a file that can be read and written, as in sqlite:./data/inbox.db.`,
     { code: "INBOX_UNUSABLE", cause },
   );
+}
+
+const busy = 5;
+const corrupt = 11;
+const full = 13;
+const notADatabase = 26;
+/** Extended codes: the disk returns an error, or less data than expected. */
+const readError = 266;
+const shortRead = 522;
+
+/** The extended result code of SQLite; its lowest byte is the primary code. */
+function resultCode(error: unknown): number {
+  return error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
+}
+
+/** Whether another connection holds the lock. */
+export function isBusy(error: unknown): boolean {
+  return (resultCode(error) & 0xff) === busy;
+}
+
+/** Whether the disk is full. */
+export function isFull(error: unknown): boolean {
+  return (resultCode(error) & 0xff) === full;
+}
+
+/** Whether a part of the file is damaged or unreadable. */
+export function isDamage(error: unknown): boolean {
+  const code = resultCode(error);
+  return [corrupt, notADatabase].includes(code & 0xff) || code === readError || code === shortRead;
+}
+
+/**
+ * Copies the deliveries that are missing in another inbox into it, in one transaction. Does not change deliveries that are in
+ * both.
+ *
+ * @param path the other inbox, which has the same schema version.
+ */
+export function copyMissing(source: DatabaseSync, path: string): void {
+  source.prepare("ATTACH ? AS target").run(path);
+  try {
+    source.exec("PRAGMA target.synchronous = FULL; PRAGMA busy_timeout = 2000; BEGIN IMMEDIATE");
+    const before = Number(
+      source.prepare("SELECT coalesce(max(sequence), 0) AS last FROM target.deliveries").get()?.last,
+    );
+    const columns = columnsOf(source).join(", ");
+    source.exec(`
+      INSERT INTO target.deliveries (${columns}) SELECT ${columns} FROM main.deliveries WHERE true ORDER BY sequence
+        ON CONFLICT DO NOTHING;
+      INSERT INTO target.attempts
+        SELECT copy.sequence, number, attempt.started_at, duration_ms, outcome, code, message
+        FROM main.attempts AS attempt
+        JOIN main.deliveries AS original ON original.sequence = attempt.delivery
+        JOIN target.deliveries AS copy ON copy.endpoint = original.endpoint AND copy.id = original.id
+        WHERE copy.sequence > ${before};
+      INSERT INTO target.owners SELECT * FROM main.owners WHERE true ON CONFLICT DO NOTHING;
+      INSERT INTO target.endpoints SELECT * FROM main.endpoints WHERE true ON CONFLICT DO NOTHING;
+      COMMIT
+    `);
+  } finally {
+    if (source.isTransaction) source.exec("ROLLBACK");
+    source.exec("PRAGMA busy_timeout = 0; DETACH target");
+  }
+}
+
+/** All columns except `sequence`, which the other inbox assigns. */
+function columnsOf(source: DatabaseSync): string[] {
+  return source
+    .prepare("SELECT name FROM pragma_table_info('deliveries') WHERE name <> 'sequence'")
+    .all()
+    .map(({ name }) => String(name));
 }

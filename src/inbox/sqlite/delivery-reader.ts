@@ -1,13 +1,20 @@
-import type { DeliveryCounts, DeliveryKey, DeliveryPage, ListOptions } from "../inbox.ts";
-import { listInvalid, pageSize } from "../list-options.ts";
-import type { DeliveryAttempt, DeliveryStatus, StoredDelivery } from "../stored-delivery.ts";
+import type {
+  DeliveryAttempt,
+  DeliveryCounts,
+  DeliveryKey,
+  DeliveryPage,
+  DeliveryStatus,
+  ListOptions,
+  StoredDelivery,
+} from "../inbox.ts";
+import { cursorInvalid, pageSize } from "../inbox.ts";
 import type { Statements } from "./statements.ts";
 
 const statuses = ["queued", "running", "succeeded", "dead"] as const;
 
 type Row = Record<string, unknown>;
 
-/** Reads deliveries as the owner sees them. */
+/** Reads deliveries for lists and details. */
 export class DeliveryReader {
   readonly #statements: Statements;
 
@@ -25,7 +32,7 @@ export class DeliveryReader {
     const { endpoint, status, cursor } = options;
     const limit = pageSize(options);
     const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
-    if (!Number.isSafeInteger(before)) throw listInvalid();
+    if (!Number.isSafeInteger(before)) throw cursorInvalid();
     const sequences = this.#sequences({ endpoint, status, before, limit });
     const last = sequences.at(-1);
     const rows = sequences.map((sequence) => this.#statements.row.get(sequence)).filter((row) => row !== undefined);
@@ -35,7 +42,7 @@ export class DeliveryReader {
     };
   }
 
-  /** The newest of each endpoint and status that is asked for: one index alone has each of these in order. */
+  /** Merges the newest deliveries of each requested endpoint and status, since the index sorts only within these. */
   #sequences({ endpoint, status, before, limit }: ListOptions & { before: number; limit: number }): number[] {
     const { newest, newestOf, totals } = this.#statements;
     const rows =

@@ -1,91 +1,94 @@
 import type { DatabaseSync } from "node:sqlite";
-import { maxUncountedCrashes } from "../crash-policy.ts";
-import type { Arrival, DeliveryKey, Task } from "../inbox.ts";
+import {
+  abandonedError,
+  type DeliveryAttempt,
+  type DeliveryKey,
+  type ReceivedDelivery,
+  type RunnableDelivery,
+} from "../inbox.ts";
 import { inboxFull } from "../inbox-errors.ts";
-import type { RetryPolicy } from "../retry-policy.ts";
-import { abandonedError, type TimedAttempt } from "../stored-delivery.ts";
+import type { Retention } from "../retention.ts";
+import { maxUncountedCrashes, type RetryPolicy } from "../retry-policy.ts";
+import { isDamage } from "./database.ts";
+import { DeliveryPruner } from "./delivery-pruner.ts";
 import { DeliveryReader } from "./delivery-reader.ts";
-import { isDamage } from "./sqlite-error.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
-import { type Retention, StepRemover } from "./step-remover.ts";
 
-/** A delivery that a worker has taken, for as long as its owner shows that it is alive. */
-export interface Claimed extends Omit<Task, "isLast" | "retryWaitMs"> {
-  /** Attempts that count: all but those that a shutdown cut short, those before a replay, and crashes beside others. */
+/** A delivery that this process has claimed. */
+export interface ClaimedDelivery extends Omit<RunnableDelivery, "isLastAttempt" | "retryDelayMs"> {
+  /** The attempts so far, without those before a replay, interrupted by a shutdown, or crashed beside other deliveries. */
   countedAttempts: number;
   /** Milliseconds since the epoch. */
   startedAt: number;
 }
 
-/** A delivery that some process has taken. */
-export interface RunningRow {
+/** A delivery that a process has claimed. */
+export interface RunningDelivery {
   sequence: number;
   id: string;
   owner: string;
 }
 
-/** The deliveries of an endpoint that some process has taken. */
-export interface RunningRows {
-  rows: RunningRow[];
-  /** Sequences of those on a damaged page: their ids and owners are unknown. */
-  unreadable: ReadonlySet<number>;
-}
+type TimedAttempt = DeliveryAttempt & { startedAt: Date; durationMs: number };
 
-/** How an attempt ended, and what becomes of the delivery. */
-export interface Ending {
+/** The end of an attempt, and the next status of the delivery. */
+export interface AttemptEnd {
   attempt: TimedAttempt;
   next: { status: "succeeded" | "dead" } | { status: "queued"; dueAt: number; counts: boolean };
 }
 
 /**
- * What became of a reported ending. `late`: another process had taken the delivery over, and the success counts.
- * `superseded`: it had been taken over, and the ending is ignored.
+ * How the end of an attempt was stored. `late`: another process had taken over the delivery, and the success counts.
+ * `superseded`: another process had taken over the delivery, and the end is ignored.
  */
-export type EndingResult = "stored" | "late" | "superseded";
+export type RecordResult = "stored" | "late" | "superseded";
 
-/** Who takes deliveries, and when (ms since the epoch). */
+/** The process that claims or runs deliveries, and the time (ms since the epoch). */
 export interface Claimant {
   owner: string;
   now: number;
 }
 
-/** A delivery that was taken back from a process that is gone. */
-export interface TakenBack extends DeliveryKey {
-  /** Number of the attempt that was cut short. */
+/** A delivery that was recovered from a process that is gone. */
+export interface RecoveredDelivery extends DeliveryKey {
+  /** The number of the interrupted attempt. */
   attempt: number;
   /** Whether the crash used up an attempt. */
   isCounted: boolean;
   isDead: boolean;
 }
 
-/** Dead deliveries that are replayed in one transaction at most, and how long that may take, in milliseconds. */
-const maxReplayStep = 200;
-const replayStepMs = 10;
+/** The limits of a transaction that replays dead deliveries. */
+const maxReplayRows = 200;
+const maxReplayMs = 10;
 
-/** Suspects that are read to find one that is not damaged. */
-const suspectsRead = 20;
+/** Suspects that are read to find one on an intact page. */
+const maxSuspects = 20;
 
-/** The deliveries of an inbox. Call what writes within a transaction. */
+/** The deliveries of an inbox. Call methods that write within a transaction. */
 export class DeliveryTable {
   readonly reader: DeliveryReader;
-  readonly remover: StepRemover;
+  readonly pruner: DeliveryPruner;
   readonly #statements: Statements;
-  /** Deliveries that cannot be claimed since they are on a damaged page, by sequence. */
+  /** Sequences of deliveries on damaged pages, which cannot be claimed. */
   readonly #damaged = new Set<number>();
 
   constructor(database: DatabaseSync) {
     this.#statements = prepareStatements(database);
     this.reader = new DeliveryReader(this.#statements);
-    this.remover = new StepRemover(database, this.#statements);
+    this.pruner = new DeliveryPruner(database, this.#statements);
   }
 
   /**
-   * Adds an arrival, or starts again with a dead one. Returns whether it was there already.
+   * Adds a delivery, or queues it again if it is dead. Returns whether it was already stored.
    *
-   * @throws `INBOX_FULL` when the endpoint has `mostQueued` waiting.
+   * @throws `INBOX_FULL` when the endpoint has `maxQueued` queued deliveries.
    */
-  add({ id, endpoint, body, receivedAt }: Arrival, { now, mostQueued }: { now: number; mostQueued: number }): boolean {
-    const values = { endpoint, id, body, received_at: receivedAt.getTime(), now, most: mostQueued };
+  add(
+    { id, endpoint, body, receivedAt }: ReceivedDelivery,
+    { now, maxQueued }: { now: number; maxQueued: number },
+  ): boolean {
+    const values = { endpoint, id, body, received_at: receivedAt.getTime(), now, max_queued: maxQueued };
     if (this.#statements.add.run(values).changes > 0) return false;
     const known = this.#statements.find.get(endpoint, id);
     if (!known) throw inboxFull(endpoint);
@@ -95,38 +98,38 @@ export class DeliveryTable {
   }
 
   /**
-   * Takes up to `most` deliveries that are due. One on a damaged page is left out from then on.
+   * Claims up to `limit` due deliveries. Skips those on damaged pages from then on.
    *
-   * @param onDamage is called for each that is left out.
+   * @param onDamage called for each skipped delivery.
    */
   claim(
     endpoint: string,
-    { most, claimant, onDamage }: { most: number; claimant: Claimant; onDamage: (error: unknown) => void },
-  ): Claimed[] {
-    const due = this.#statements.due.all(endpoint, claimant.now, most + this.#damaged.size);
-    const claimed: Claimed[] = [];
+    { limit, claimant, onDamage }: { limit: number; claimant: Claimant; onDamage: (error: unknown) => void },
+  ): ClaimedDelivery[] {
+    const due = this.#statements.due.all(endpoint, claimant.now, limit + this.#damaged.size);
+    const claimed: ClaimedDelivery[] = [];
     for (const { sequence } of due) {
-      if (claimed.length === most) break;
+      if (claimed.length === limit) break;
       if (this.#damaged.has(Number(sequence))) continue;
-      const taken = this.#claimOne(endpoint, { sequence: Number(sequence), claimant, onDamage });
-      if (taken) claimed.push(taken);
+      const delivery = this.#claimOne(endpoint, { sequence: Number(sequence), claimant, onDamage });
+      if (delivery) claimed.push(delivery);
     }
     return claimed;
   }
 
-  /** When the first suspect of an endpoint is due (ms since the epoch). */
+  /** The first suspect of an endpoint, and when it is due (ms since the epoch). */
   nextSuspect(endpoint: string): { sequence: number; dueAt: number } | undefined {
     return this.#statements.suspects
-      .all(endpoint, suspectsRead)
+      .all(endpoint, maxSuspects)
       .map((row) => ({ sequence: Number(row.sequence), dueAt: Number(row.due_at) }))
       .find(({ sequence }) => !this.#damaged.has(sequence));
   }
 
-  /** Takes the first suspect of an endpoint, if one is due. */
+  /** Claims the first suspect of an endpoint, if it is due. */
   claimSuspect(
     endpoint: string,
     { claimant, onDamage }: { claimant: Claimant; onDamage: (error: unknown) => void },
-  ): Claimed | undefined {
+  ): ClaimedDelivery | undefined {
     const suspect = this.nextSuspect(endpoint);
     if (suspect === undefined || suspect.dueAt > claimant.now) return undefined;
     return this.#claimOne(endpoint, { sequence: suspect.sequence, claimant, onDamage });
@@ -135,10 +138,10 @@ export class DeliveryTable {
   #claimOne(
     endpoint: string,
     { sequence, claimant, onDamage }: { sequence: number; claimant: Claimant; onDamage: (error: unknown) => void },
-  ): Claimed | undefined {
+  ): ClaimedDelivery | undefined {
     const { owner, now } = claimant;
     try {
-      // Read before: a write that meets a damaged page spoils the transaction.
+      // Reads the row first: a write to a damaged page would fail the whole transaction.
       this.#statements.row.get(sequence);
     } catch (error) {
       if (!isDamage(error)) throw error;
@@ -166,11 +169,11 @@ export class DeliveryTable {
   }
 
   /**
-   * Stores how an attempt ended. When another process has taken the delivery over meanwhile, a success counts all the
-   * same unless the delivery has succeeded already; anything else is ignored. An ending may be stored twice: a commit to
-   * a file that is gone is refused, although the ending is in the file that is restored.
+   * Stores the end of an attempt. If another process has taken over the delivery, a success still counts unless the delivery
+   * has already succeeded, and a failure is ignored. An end may be stored twice: a commit to a deleted file fails, although
+   * its data is in the restored file.
    */
-  end({ endpoint, id }: Claimed, { attempt, next }: Ending, { owner, now }: Claimant): EndingResult {
+  recordEnd({ endpoint, id }: ClaimedDelivery, { attempt, next }: AttemptEnd, { owner, now }: Claimant): RecordResult {
     const row = this.#statements.find.get(endpoint, id);
     const isOurs = row?.status === "running" && row.owner === owner && row.attempts === attempt.number;
     if (row === undefined) return "superseded";
@@ -178,7 +181,7 @@ export class DeliveryTable {
     if (!isOurs && this.#hasAttempt(sequence, attempt)) return "stored";
     if (!isOurs && next.status !== "succeeded") return "superseded";
     this.#addAttempt(sequence, attempt);
-    // What is to be replayed after the run of another process is left to that.
+    // The process that runs it now also replays it.
     if (!isOurs && (row.status === "succeeded" || row.again === 1)) return "superseded";
     const isQueued = next.status === "queued";
     this.#statements.end.run({
@@ -192,12 +195,19 @@ export class DeliveryTable {
     return isOurs ? "stored" : "late";
   }
 
-  /** Finds the deliveries of an endpoint that some process has taken. */
-  running(endpoint: string, onDamage: (error: unknown) => void): RunningRows {
+  /**
+   * Finds the deliveries of an endpoint that any process has claimed.
+   *
+   * @returns `unreadable`: sequences of those on damaged pages, whose IDs and owners are unknown.
+   */
+  running(
+    endpoint: string,
+    onDamage: (error: unknown) => void,
+  ): { rows: RunningDelivery[]; unreadable: ReadonlySet<number> } {
     const { running, runningSequences, row } = this.#statements;
     const unreadable = new Set<number>();
     try {
-      return { rows: running.all(endpoint).map(toRunning), unreadable };
+      return { rows: running.all(endpoint).map(toRunningDelivery), unreadable };
     } catch (error) {
       if (!isDamage(error)) throw error;
       onDamage(error);
@@ -205,7 +215,7 @@ export class DeliveryTable {
     const rows = runningSequences.all(endpoint).flatMap(({ sequence }) => {
       try {
         const found = row.get(Number(sequence));
-        return found ? [toRunning(found)] : [];
+        return found ? [toRunningDelivery(found)] : [];
       } catch {
         unreadable.add(Number(sequence));
         return [];
@@ -214,47 +224,46 @@ export class DeliveryTable {
     return { rows, unreadable };
   }
 
-  /** The sequence of a delivery, also of one on a damaged page: only an index is read. */
+  /** The sequence of a delivery. Reads only an index, so it also works for damaged pages. */
   sequenceOf({ endpoint, id }: DeliveryKey): number | undefined {
     const sequence = this.#statements.sequenceOf.get(endpoint, id)?.sequence;
     return sequence === undefined ? undefined : Number(sequence);
   }
 
-  /** Puts a delivery back that this owner has taken and never ran. */
-  release({ sequence }: RunningRow, { owner, now }: Claimant): void {
+  /** Puts back a delivery that this owner has claimed and never ran. */
+  release({ sequence }: RunningDelivery, { owner, now }: Claimant): void {
     this.#statements.release.run({ sequence, owner, now });
   }
 
-  /** Shows others that an owner is alive. */
+  /** Stores a heartbeat of an owner. */
   beat({ owner, now }: Claimant): void {
     this.#statements.beat.run(owner, now);
   }
 
-  /** How often each owner has shown that it is alive. */
+  /** The number of heartbeats of each owner. */
   beats(): ReadonlyMap<string, number> {
     return new Map(this.#statements.owners.all().map(({ owner, beat }) => [String(owner), Number(beat)]));
   }
 
   /**
-   * Records that an owner is gone, with the number of deliveries that it was running: the one that finds out first
-   * counts them, before any is taken back. Returns the number; `undefined` when the owner has shown since that it is
-   * alive.
+   * Marks an owner as gone and stores how many deliveries it was running: the first process that notices counts them, before
+   * any is recovered. Returns the number; `undefined` if the owner has sent a heartbeat since.
    */
-  noteDeath(
+  markOwnerGone(
     owner: string,
     { beat }: { beat: number | undefined },
   ): { running: number; lastBeatAt: number } | undefined {
-    const { owner: find, noteDeath, countRunning } = this.#statements;
+    const { owner: find, markOwnerGone, countRunning } = this.#statements;
     const found = find.get(owner);
     if (found?.beat !== beat) return undefined;
     const lastBeatAt = Number(found?.beat_at ?? 0);
     if (typeof found?.running_at_death === "number") return { running: found.running_at_death, lastBeatAt };
     const running = Number(countRunning.get(owner)?.running);
-    noteDeath.run(owner, running);
+    markOwnerGone.run(owner, running);
     return { running, lastBeatAt };
   }
 
-  /** Forgets an owner that runs nothing any more. */
+  /** Removes an owner without running deliveries. */
   dropOwner(owner: string): void {
     this.#statements.dropOwner.run({ owner });
   }
@@ -264,13 +273,13 @@ export class DeliveryTable {
   }
 
   /**
-   * Takes a delivery back from an owner that is gone: it is a suspect, and waits before it runs alone. Returns
-   * `undefined` when it is not with that owner any more.
+   * Recovers a delivery from an owner that is gone: it becomes a suspect, waits, and then runs alone. Returns `undefined` if
+   * the owner no longer has it.
    */
-  takeBack(
-    { sequence, owner }: RunningRow,
+  recover(
+    { sequence, owner }: RunningDelivery,
     { isAlone, policy, now, lastBeatAt }: { isAlone: boolean; policy: RetryPolicy; now: number; lastBeatAt: number },
-  ): TakenBack | undefined {
+  ): RecoveredDelivery | undefined {
     const row = this.#statements.row.get(sequence);
     if (row?.status !== "running" || row.owner !== owner) return undefined;
     const uncounted = Number(row.uncounted_crashes);
@@ -278,9 +287,9 @@ export class DeliveryTable {
     const attempt = Number(row.attempts);
     const forgiven = row.again === 1 ? attempt : Number(row.forgiven) + (isCounted ? 0 : 1);
     const isDead = isCounted && attempt - forgiven >= policy.attempts;
-    // The policy knows the waits between its attempts, and a delivery may crash more often.
+    // A delivery may crash more often than the policy has waits.
     const crash = Math.min(Number(row.crashes) + 1, Math.max(1, policy.attempts - 1));
-    this.#statements.takeBack.run({
+    this.#statements.recover.run({
       status: isDead ? "dead" : "queued",
       due_at: isDead ? null : now + policy.waitAfter(crash),
       finished_at: isDead ? now : null,
@@ -300,18 +309,18 @@ export class DeliveryTable {
     return { endpoint: String(row.endpoint), id: String(row.id), attempt, isCounted, isDead };
   }
 
-  /** When the next delivery of an endpoint is due that is no suspect (ms since the epoch). */
+  /** When the next delivery of an endpoint is due, without suspects (ms since the epoch). */
   nextDueAt(endpoint: string): number | undefined {
     const dueAt = this.#statements.nextDue.get(endpoint)?.due_at;
     return typeof dueAt === "number" ? dueAt : undefined;
   }
 
-  /** After the clock was set back, nothing may wait for the lost time: what was set in the future is set again. */
+  /** Moves times in the future to now after the clock was set back, so that no delivery waits for the lost time. */
   correctClock(endpoint: string, now: number): void {
     for (const status of ["queued", "running"]) this.#statements.correctClock.run({ endpoint, status, now });
   }
 
-  /** Puts a delivery back into the queue; one that is running, again after that. Returns whether it is there. */
+  /** Queues a delivery again, or marks a running one to run again afterwards. Returns whether it is stored. */
   replay({ endpoint, id }: DeliveryKey, now: number): boolean {
     return this.#statements.replay.run({ now, endpoint, id }).changes > 0;
   }
@@ -322,28 +331,28 @@ export class DeliveryTable {
   }
 
   /**
-   * Replays some of the dead deliveries of an endpoint, in the order of their sequences. Returns how many, and where to
-   * go on; `undefined` after the last.
+   * Replays some dead deliveries of an endpoint, ordered by sequence. Returns their number, and the sequence to continue after;
+   * `undefined` after the last.
    */
   replayDeadStep(
     endpoint: string,
     { after, last, now }: { after: number; last: number; now: number },
   ): { count: number; next: number | undefined } {
-    const until = performance.now() + replayStepMs;
-    const found = this.#statements.dead.all(endpoint, after, last, maxReplayStep);
+    const until = performance.now() + maxReplayMs;
+    const found = this.#statements.dead.all(endpoint, after, last, maxReplayRows);
     let count = 0;
     for (const row of found) {
       const sequence = Number(row.sequence);
       count += Number(this.#statements.replayDead.run({ sequence, now }).changes);
       if (performance.now() >= until) return { count, next: sequence };
     }
-    const lastFound = found.length === maxReplayStep ? found.at(-1) : undefined;
+    const lastFound = found.length === maxReplayRows ? found.at(-1) : undefined;
     return { count, next: lastFound && Number(lastFound.sequence) };
   }
 
-  /** Stores for how long the finished deliveries of an endpoint are kept, for receivers that do not have it. */
-  rememberEndpoint(endpoint: string, { bodiesMs, idsMs }: Retention): void {
-    this.#statements.rememberEndpoint.run(endpoint, bodiesMs, idsMs);
+  /** Stores the retention of an endpoint, for receivers without this endpoint. */
+  setRetention(endpoint: string, { bodiesMs, idsMs }: Retention): void {
+    this.#statements.setRetention.run(endpoint, bodiesMs, idsMs);
   }
 
   #hasAttempt(sequence: number, { number, startedAt, durationMs, outcome, error }: TimedAttempt): boolean {
@@ -374,6 +383,6 @@ function storedDuration(durationMs: number): number {
   return Math.max(0, Math.round(durationMs));
 }
 
-function toRunning(row: Record<string, unknown>): RunningRow {
+function toRunningDelivery(row: Record<string, unknown>): RunningDelivery {
   return { sequence: Number(row.sequence), id: String(row.id), owner: String(row.owner) };
 }

@@ -3,17 +3,17 @@ import { dirname, resolve } from "node:path";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 
-/** How a path is looked at. */
+/** Reads the file system of a path. */
 export interface FileSystemReader {
-  /** The number of statfs(2) that tells one kind of file system from another. */
+  /** The file system type of statfs(2). */
   kind: (path: string) => number;
-  /** What is mounted where: the text of `/proc/self/mountinfo`. */
+  /** The text of `/proc/self/mountinfo`. */
   mounts: () => string;
 }
 
 const fuse = 0x65735546;
 
-/** Where several machines, or a program in between, stand behind a file: kinds of Linux, by the number of statfs(2). */
+/** File systems of Linux that other machines or programs serve, by the type of statfs(2). */
 const unsafeKinds: ReadonlyMap<number, string> = new Map([
   [fuse, "FUSE"],
   [0x6969, "NFS"],
@@ -34,7 +34,7 @@ const unsafeKinds: ReadonlyMap<number, string> = new Map([
   [0xbacbacbc, "a folder shared by VMware"],
 ]);
 
-/** They have the number of FUSE, but one kernel alone stands behind them. */
+/** They have the type of FUSE, but a single kernel serves them. */
 const safeKindsOfFuse: ReadonlySet<string> = new Set(["virtiofs", "fuseblk", "fuse.fuse-overlayfs"]);
 
 const thisMachine: FileSystemReader = {
@@ -43,42 +43,41 @@ const thisMachine: FileSystemReader = {
 };
 
 /**
- * Refuses a file that lies on a network file system or on FUSE, as a mounted bucket is; warns instead where that is
- * allowed.
+ * Rejects a file on a network file system or on FUSE, such as a mounted bucket. Only warns if `isAllowed`.
  *
  * @throws `INBOX_UNUSABLE`
  */
 export function checkFileSystem(file: string, { isAllowed, log }: { isAllowed: boolean; log: () => Logger }): void {
   const kind = findUnsafeFileSystem(file);
   if (kind === undefined) return;
-  const reason = `The inbox "${file}" is on a network file system or on FUSE (${kind}), where a crash or a second process can destroy it: SQLite needs memory that processes share through a file (WAL), and syncs that reach a disk.`;
+  const reason = `The inbox "${file}" is on a network file system or on FUSE (${kind}), where a crash or a second process can damage it. SQLite needs shared memory (WAL) and syncs that reach a disk.`;
   const remedy = "Keep it on a local disk, or in a database: INBOX_URL=redis://… or postgres://…";
   if (isAllowed) {
-    log().warn({ fileSystem: kind }, `${reason} It is used all the same, as INBOX_URL says. ${remedy}`);
+    log().warn({ fileSystem: kind }, `${reason} INBOX_URL allows it. ${remedy}`);
     return;
   }
-  throw new WebhookError(`${reason} ${remedy}. To use it all the same, add ?unsafe-file-system=allow to INBOX_URL.`, {
+  throw new WebhookError(`${reason} ${remedy}. To use it anyway, add ?unsafe-file-system=allow to INBOX_URL.`, {
     code: "INBOX_UNUSABLE",
   });
 }
 
 /**
- * The kind of file system that a file lies on, or would lie on, if SQLite must not be used there: its processes share
- * memory through a file beside the database, which only a disk of the own machine is sure to give. `undefined` where it
- * may, and where it cannot be told: on anything but Linux the numbers mean nothing.
+ * The name of the file system of an existing or future file, if SQLite must not use it: its processes share memory through a
+ * file beside the database, which works reliably only on local disks. `undefined` if it is safe or unknown: the types are
+ * those of Linux.
  */
 export function findUnsafeFileSystem(file: string, reader: FileSystemReader = thisMachine): string | undefined {
   if (process.platform !== "linux") return undefined;
   try {
     const path = realpathSync(nearestExisting(resolve(file)));
-    // As the kernel defines it, without a sign.
+    // Unsigned, as the kernel defines it.
     const kind = reader.kind(path) >>> 0;
     const name = unsafeKinds.get(kind);
     if (kind !== fuse) return name;
     const mounted = kindOfMount(path, reader.mounts());
     return mounted !== undefined && safeKindsOfFuse.has(mounted) ? undefined : (mounted ?? name);
   } catch {
-    // Whatever is wrong with the path is told when the file is opened.
+    // Opening the file reports problems of the path.
     return undefined;
   }
 }
@@ -87,7 +86,7 @@ function nearestExisting(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path));
 }
 
-/** The kind by its name, as in "fuse.s3fs": that of the mount that is nearest to the path, and the latest there. */
+/** The file system type of the mount of a path, as in "fuse.s3fs". The last mount of the longest matching path applies. */
 function kindOfMount(path: string, mounts: string): string | undefined {
   let nearest: { at: string; kind: string | undefined } | undefined;
   for (const line of mounts.split("\n")) {

@@ -1,24 +1,24 @@
 import { WebhookError } from "../../core/errors.ts";
 import { inboxUnavailable } from "../inbox-errors.ts";
-import { isBusy, isDamage } from "./sqlite-error.ts";
+import { isBusy, isDamage } from "./database.ts";
 
 /**
- * How long a write may wait for another connection's lock, in milliseconds: the answer is then sent within 5 s, also by a
- * busy machine.
+ * How long a write may wait for the lock of another connection, in milliseconds: even a busy machine can then respond within
+ * 5 s.
  */
-const longestWaitMs = 3_000;
-/** How often a lock is tried. */
+const maxWaitMs = 3_000;
+/** The pause between two tries to get the lock, in milliseconds. */
 const retryMs = 5;
 
-/** What is committed to. */
-export interface CommitTarget {
+/** The database that a {@link GroupCommit} writes to. */
+export interface TransactionTarget {
   readonly isTransaction: boolean;
   begin(): void;
-  /** @throws also when what was committed is not there to stay. */
+  /** @throws also when the commit went to a deleted file. */
   commit(): void;
-  /** Ends the transaction, if there is one. */
+  /** Rolls back the transaction, if there is one. */
   rollback(): void;
-  /** Called outside of a transaction, with what a group of writes failed with. */
+  /** Called outside of a transaction, with the error of a failed group of writes. */
   afterFailure(error: unknown): void;
 }
 
@@ -30,38 +30,37 @@ interface Write {
 }
 
 /**
- * Commits what is written at about the same time together: the sync of the disk, by far the dearest part, is then paid
- * once for all of them. Measured, this keeps up with a server that stores nothing, and a thread of its own does not
- * make it faster.
+ * Commits concurrent writes together, so that they share one sync of the disk, by far the slowest part. In benchmarks, this
+ * is as fast as a server that stores nothing, and a thread of its own is not faster.
  */
 export class GroupCommit {
-  readonly #target: CommitTarget;
+  readonly #target: TransactionTarget;
   readonly #deadlineMs: number;
   #waiting: Write[] = [];
   #isScheduled = false;
-  /** So many of those that wait are committed on their own. */
-  #oneByOne = 0;
+  /** The number of pending writes to commit one by one. */
+  #singleWrites = 0;
   #failure: unknown;
 
-  constructor(target: CommitTarget, { deadlineMs = longestWaitMs }: { deadlineMs?: number } = {}) {
+  constructor(target: TransactionTarget, { deadlineMs = maxWaitMs }: { deadlineMs?: number } = {}) {
     this.#target = target;
     this.#deadlineMs = deadlineMs;
   }
 
-  /** Why the last transaction failed; `undefined` when it did not. */
+  /** The error of the last transaction; `undefined` if it succeeded. */
   get failure(): unknown {
     return this.#failure;
   }
 
   /**
-   * Runs an operation in the next transaction; resolves with its result once that is on the disk. What one operation
-   * throws fails it alone.
+   * Runs an operation in the next transaction, and resolves with its result once it is on the disk. If the operation throws,
+   * only its own write fails.
    *
-   * @throws `INBOX_UNAVAILABLE` when it could not be stored.
+   * @throws `INBOX_UNAVAILABLE` if it could not be stored.
    */
   write<Result>(operation: () => Result): Promise<Result> {
     return new Promise((resolve, reject) => {
-      // The result is what the operation returned.
+      // Resolved only with the result of this operation.
       this.#waiting.push({ operation, since: performance.now(), resolve: resolve as Write["resolve"], reject });
       this.#schedule(0);
     });
@@ -74,15 +73,15 @@ export class GroupCommit {
       this.#isScheduled = false;
       this.#flush();
     };
-    // After the input of this turn: whatever arrived with it goes along.
+    // After the I/O of this turn, so that all deliveries that it received are in the same group.
     if (delayMs === 0) setImmediate(flush);
     else setTimeout(flush, delayMs);
   }
 
   #flush(): void {
-    const group = this.#waiting.splice(0, this.#oneByOne > 0 ? 1 : this.#waiting.length);
-    if (this.#oneByOne > 0) {
-      this.#oneByOne -= 1;
+    const group = this.#waiting.splice(0, this.#singleWrites > 0 ? 1 : this.#waiting.length);
+    if (this.#singleWrites > 0) {
+      this.#singleWrites -= 1;
       if (this.#waiting.length > 0) this.#schedule(0);
     }
     try {
@@ -102,7 +101,7 @@ export class GroupCommit {
           const result = operation();
           settle.push(() => resolve(result));
         } catch (error) {
-          // A full disk ends the transaction, and with it what the others have written.
+          // A full disk ends the transaction and loses the writes of the whole group.
           if (!this.#target.isTransaction) throw error;
           settle.push(() => reject(WebhookError.isInstance(error) ? error : inboxUnavailable(error)));
         }
@@ -111,11 +110,11 @@ export class GroupCommit {
     } catch (error) {
       this.#target.rollback();
       this.#target.afterFailure(error);
-      // A write that meets a damaged page spoils the whole transaction.
+      // A write to a damaged page fails the whole transaction.
       if (isDamage(error) && group.length > 1) {
         this.#waiting.unshift(...group);
         this.#schedule(0);
-        this.#oneByOne = group.length;
+        this.#singleWrites = group.length;
         return;
       }
       this.#failure = error;
@@ -123,7 +122,7 @@ export class GroupCommit {
       return;
     }
     this.#failure = undefined;
-    for (const tell of settle) tell();
+    for (const notify of settle) notify();
   }
 
   #waitForLock(group: readonly Write[], error: unknown): void {

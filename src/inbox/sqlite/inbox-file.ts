@@ -6,21 +6,19 @@ import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { makePrivateFolder, syncFolder } from "../../core/private-folder.ts";
 import type { InboxProblem } from "../inbox.ts";
-import { copyMissing } from "./copy-missing.ts";
-import { openInboxDatabase } from "./database.ts";
+import { copyMissing, isFull, openInboxDatabase } from "./database.ts";
 import { DeliveryTable } from "./delivery-table.ts";
 import { DiskSpace, spaceOf } from "./disk-space.ts";
-import { isFull } from "./sqlite-error.ts";
 
 /**
- * What passes until a restoration that failed is tried again, in milliseconds: at least so long, and so many times as long
- * as it took, since a copy of a large file blocks the event loop.
+ * The wait after a failed restoration, in milliseconds: at least `minRetryMs`, and `retryFactor` times as long as it took, since
+ * copying a large file blocks the event loop.
  */
 const minRetryMs = 900;
 const maxRetryMs = 60_000;
 const retryFactor = 10;
 
-/** What an {@link InboxFile} is made from. */
+/** The options of an {@link InboxFile}. */
 export interface InboxFileOptions {
   /** `:memory:` keeps nothing beyond the process. */
   file: string;
@@ -28,10 +26,10 @@ export interface InboxFileOptions {
   log: () => Logger;
 }
 
-/** The database, its log and the index of its log: all three have to stay where they are. */
+/** The database, its log (WAL) and the index of its log. */
 const suffixes = ["", "-wal", "-shm"] as const;
 
-/** The open file of an inbox. When it is deleted, moved or replaced, its deliveries are brought back to its path. */
+/** The open file of an inbox. If it is deleted, moved or replaced, its deliveries are restored at its path. */
 export class InboxFile {
   readonly #options: InboxFileOptions;
   readonly #path: string | undefined;
@@ -57,17 +55,17 @@ export class InboxFile {
     this.#space = this.#adopt(this.#database);
   }
 
-  /** Absolute; `undefined` for one in memory. */
+  /** Absolute; `undefined` if in memory. */
   get path(): string | undefined {
     return this.#path;
   }
 
-  /** Belongs to the current file: read it again after each wait. */
+  /** The table of the current file. Read this property again after each `await`. */
   get table(): DeliveryTable {
     return this.#table;
   }
 
-  /** Why nothing can be stored, when the file is gone and cannot be restored. */
+  /** Why nothing can be stored, if the file is gone and cannot be restored. */
   get problem(): InboxProblem | undefined {
     return this.#problem;
   }
@@ -76,12 +74,12 @@ export class InboxFile {
     return this.#database.isTransaction;
   }
 
-  /** Calls back each time that the deliveries have been brought to another file. */
+  /** Sets the callback for each restoration. */
   onRestored(callback: () => void): void {
     this.#restored = callback;
   }
 
-  /** Starts a transaction that may write. @throws when the lock is taken, or the file is gone and cannot be restored. */
+  /** Starts a write transaction. @throws if the lock is taken, or the file is gone and cannot be restored. */
   begin(): void {
     if (this.#problem) this.#ensureInPlace();
     this.#space.refreshIfNeeded();
@@ -89,37 +87,37 @@ export class InboxFile {
   }
 
   /**
-   * Commits, and makes sure that what was committed is in the file that a restart opens.
+   * Commits, and checks that the next start will open the same file.
    *
-   * @throws also when the commit went to a file that is gone from its path.
+   * @throws also if the committed file is no longer at its path.
    */
   commit(): void {
     this.#commit();
-    if (!this.#isInPlace()) throw this.#noteGone();
+    if (!this.#isInPlace()) throw this.#recordGone();
   }
 
   rollback(): void {
     if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
   }
 
-  /** Makes room after a write that found none: what the log holds is copied into the file, and the log emptied. */
+  /** Frees space after a write to a full disk: copies the log into the file and truncates it. */
   afterFailure(error: unknown): void {
     if (isFull(error)) this.#checkpoint();
   }
 
-  /** Whether a delivery of so many bytes fits on the disk, with some space left to finish deliveries in. */
+  /** Whether a delivery of this size fits on the disk, leaving space to finish others. */
   hasRoomFor(bytes: number): boolean {
-    // In the file itself and in its log, with the pages of the indexes.
+    // It is written to the file and to the log, with pages of the indexes.
     return this.#space.hasRoomFor(2 * bytes + 32 * 1_024);
   }
 
-  /** Whether an ordinary delivery fits on the disk now. */
+  /** Whether a small delivery fits on the disk now. */
   hasSpace(): boolean {
     this.#space.refresh();
     return this.hasRoomFor(0);
   }
 
-  /** Restores the file if it is gone from its path. Returns whether it is there; why not is logged. */
+  /** Restores the file if it is not at its path. Returns whether it is there, and logs why not. */
   restoreIfGone(): boolean {
     try {
       this.#ensureInPlace();
@@ -135,16 +133,16 @@ export class InboxFile {
       this.#problem = undefined;
       return;
     }
-    if (!this.#problem) this.#noteGone();
+    if (!this.#problem) this.#recordGone();
     if (performance.now() < this.#retryAt)
       throw new WebhookError(String(this.#problem?.message), { code: "INBOX_UNAVAILABLE" });
     this.#restore();
   }
 
-  /** Brings everything to the path before, if the file is gone from there. */
+  /** Restores the file first if it is not at its path. */
   close(): void {
     this.restoreIfGone();
-    // SQLite leaves the log at the path alone when the path names another file by now.
+    // SQLite does not delete the log of another file at this path.
     this.#database.close();
   }
 
@@ -157,7 +155,7 @@ export class InboxFile {
     this.#commit = () => void commit.run();
     this.#space = new DiskSpace(database, () => (path === undefined ? undefined : spaceOf(dirname(path))));
     this.#space.refresh();
-    // What an earlier process has left in the log may take all of a small disk.
+    // The log of an earlier process may fill a small disk.
     this.#checkpoint();
     this.#identities = this.#identitiesAtPath();
     this.#problem = undefined;
@@ -168,11 +166,11 @@ export class InboxFile {
     try {
       this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {
-      // There is no space even for that: the next failed write tries again.
+      // The disk has no space for this either. The next failed write tries again.
     }
   }
 
-  /** Costs three stat(2), about 7 µs: a sync of the disk takes a hundred times as long. */
+  /** Takes three stat(2) calls, about 7 µs; a sync of the disk takes a hundred times as long. */
   #isInPlace(): boolean {
     if (this.#path === undefined) return true;
     const current = this.#identitiesAtPath();
@@ -184,7 +182,7 @@ export class InboxFile {
     return path === undefined ? [] : suffixes.map((suffix) => identityOf(`${path}${suffix}`));
   }
 
-  #noteGone(): WebhookError {
+  #recordGone(): WebhookError {
     const message = `The inbox "${this.#path}" was deleted, moved or replaced while it was open. Deliveries are refused until it is restored.`;
     if (!this.#problem) this.#options.log().error({ code: "INBOX_UNAVAILABLE", file: this.#path }, message);
     this.#problem ??= { code: "INBOX_UNAVAILABLE", severity: "unavailable", message };
@@ -197,31 +195,29 @@ export class InboxFile {
     const before = this.#database;
     const startedAt = performance.now();
     try {
-      // So that a file that was moved has everything, also without its log.
+      // A moved file is then complete without its log.
       this.#checkpoint();
       makePrivateFolder(dirname(path), "INBOX_UNUSABLE");
       const there = identityOf(path);
       if (there === undefined || there === this.#identities[0])
-        this.#putSnapshot(path, { isOurs: there !== undefined });
-      else this.#moveInto(path);
+        this.#writeSnapshot(path, { isOurs: there !== undefined });
+      else this.#copyInto(path);
     } catch (error) {
-      this.#noteFailure(error);
+      this.#recordFailure(error);
       const now = performance.now();
       this.#retryAt = now + Math.min(Math.max(minRetryMs, retryFactor * (now - startedAt)), maxRetryMs);
       throw error;
     }
     before.close();
-    this.#options
-      .log()
-      .warn({ file: path }, "The inbox was restored at its path, with all deliveries that it had accepted.");
+    this.#options.log().warn({ file: path }, "The inbox was restored at its path, with all accepted deliveries.");
     this.#restored();
   }
 
-  /** Writes everything into a new file at a path that is free, or that only our own file has. */
-  #putSnapshot(path: string, { isOurs }: { isOurs: boolean }): void {
+  /** Writes all deliveries to a new file at a path that is free or still belongs to this inbox. */
+  #writeSnapshot(path: string, { isOurs }: { isOurs: boolean }): void {
     const snapshot = `${path}.restored-${crypto.randomUUID()}`;
     try {
-      // Payloads are for the owner alone. SQLite takes an empty file for a new database.
+      // Only the owner may read payloads. SQLite treats an empty file as a new database.
       closeSync(openSync(snapshot, "ax", 0o600));
       this.#database.prepare("VACUUM INTO ?").run(snapshot);
       syncFile(snapshot);
@@ -235,9 +231,9 @@ export class InboxFile {
     this.#adopt(openInboxDatabase(path));
   }
 
-  /** Adds everything to an inbox that another process has put at the path. @throws when the file there is no inbox. */
-  #moveInto(path: string): void {
-    // Or SQLite would take our log for that of the other file.
+  /** Copies all deliveries into an inbox that another process created at the path. @throws if that file is not an inbox. */
+  #copyInto(path: string): void {
+    // Otherwise SQLite would use our log for the other file.
     this.#removeOwn(["-wal", "-shm"]);
     const target = openInboxDatabase(path);
     try {
@@ -256,19 +252,19 @@ export class InboxFile {
     }
   }
 
-  #noteFailure(error: unknown): void {
+  #recordFailure(error: unknown): void {
     const isForeign = WebhookError.isInstance(error) && error.code === "INBOX_UNUSABLE";
     const code = isForeign ? "INBOX_FILE_REPLACED" : "INBOX_UNAVAILABLE";
     const remedy = isForeign
-      ? "Move that file away: the receiver then writes its deliveries there again."
-      : "The receiver tries again until it can.";
+      ? "Move that file away, and the receiver writes its deliveries there again."
+      : "The receiver keeps trying.";
     const message = `The inbox "${this.#path}" was deleted, moved or replaced while it was open, and cannot be restored: ${messageOf(error)} ${remedy}`;
     if (this.#problem?.message !== message) this.#options.log().error({ code, err: error, file: this.#path }, message);
     this.#problem = { code, severity: "unavailable", message };
   }
 }
 
-/** Which file a path names; `undefined` where there is none, or none that can be looked at. */
+/** The identity of the file at a path; `undefined` if there is none, or it is not accessible. */
 function identityOf(path: string): string | undefined {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false });
@@ -284,12 +280,12 @@ function syncFile(path: string): void {
   closeSync(descriptor);
 }
 
-/** Gives a file its path, and fails where another process was faster. */
+/** Moves a file to a path, and fails if another process has created a file there. */
 function placeWithoutReplacing(from: string, to: string): void {
   try {
     linkSync(from, to);
   } catch (error) {
-    // Not every file system has links.
+    // Not all file systems support hard links.
     if (existsSync(to) || !hasCode(error, "EPERM", "ENOTSUP", "EOPNOTSUPP")) throw error;
     renameSync(from, to);
   }

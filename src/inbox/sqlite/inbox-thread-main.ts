@@ -1,4 +1,4 @@
-/** The thread beside an inbox, started by `inbox-thread.ts`. */
+/** The thread of an inbox, started by `inbox-thread.ts`. */
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
@@ -9,20 +9,20 @@ import type { InboxThreadData } from "./inbox-thread.ts";
 /** How often the size of the log is read, in milliseconds. */
 const checkpointMs = 250;
 /**
- * From which size on the log is copied into the file: often enough that no commit of the event loop does it (at 40 MiB),
- * and no more often, since each copy writes the pages of the indexes again.
+ * The size from which the log is copied into the file: smaller than 40 MiB, at which a commit of the event loop copies it, but
+ * not by much, since each copy writes the pages of the indexes again.
  */
 const minLogBytes = 16 * 2 ** 20;
-/** The same for a copy that is requested. */
+/** The same for a requested copy. */
 const minRequestedBytes = 2 * 2 ** 20;
 
 const { file, owner, beatMs, maxBlockedMs, loopBeat, shared }: InboxThreadData = workerData;
 
 const url = pathToFileURL(file);
-// Makes no file where there is none.
+// Does not create a missing file.
 url.searchParams.set("mode", "rw");
 const database = new DatabaseSync(url, { timeout: 2_000 });
-// A beat need not outlive a power cut. The event loop syncs what has to.
+// Heartbeats need not survive a power failure.
 database.exec("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0");
 const beat = database.prepare(`
   INSERT INTO owners (owner, beat, beat_at) VALUES (?, 1, ?)
@@ -31,21 +31,21 @@ const beat = database.prepare(`
 const loop = new BlockedLoop(loopBeat);
 let checkpointedAt = 0;
 
-/** Tries something that is tried again soon: the file may be locked or the disk full, for the event loop as well. */
+/** Ignores errors: the file may be locked or the disk full, and the next interval tries again. */
 function attempt(action: () => void): void {
   try {
     action();
   } catch {
-    // The event loop logs it when it cannot write.
+    // The event loop logs its own failed writes.
   }
 }
 
-function showAlive(): void {
+function sendHeartbeat(): void {
   const isHung = loop.blockedMs() > maxBlockedMs;
   if (Atomics.load(shared, 0) > 0 && !isHung) attempt(() => beat.run(owner, Date.now()));
 }
 
-/** Left to a commit, this would block the event loop for as long as it takes to copy 40 MB. */
+/** In a commit, copying 40 MB would block the event loop. */
 function checkpoint(minBytes: number): void {
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false });
   if (!log || log.size < minBytes || log.mtimeMs === checkpointedAt) return;
@@ -53,9 +53,9 @@ function checkpoint(minBytes: number): void {
   attempt(() => database.exec("PRAGMA wal_checkpoint(PASSIVE)"));
 }
 
-showAlive();
+sendHeartbeat();
 Atomics.store(shared, 1, 1);
-setInterval(showAlive, beatMs);
+setInterval(sendHeartbeat, beatMs);
 setInterval(() => checkpoint(minLogBytes), checkpointMs);
 parentPort?.on("message", () => {
   checkpoint(minRequestedBytes);

@@ -3,35 +3,35 @@ import type { Logger } from "../../core/logger.ts";
 import { programUrl } from "../../core/package-files.ts";
 import { createLoopBeat, type LoopBeat, startLoopBeat } from "../blocked-loop.ts";
 
-/** What the thread is given. */
+/** The data of the thread. */
 export interface InboxThreadData {
   file: string;
   owner: string;
-  /** How often it shows that this process is alive, in milliseconds. */
+  /** The interval of heartbeats, in milliseconds. */
   beatMs: number;
   maxBlockedMs: number;
-  /** Changes for as long as the event loop runs. */
+  /** Incremented while the event loop runs. */
   loopBeat: LoopBeat;
-  /** How many deliveries run in this process, and whether the thread has started to work: 0 or 1. */
+  /** The number of running deliveries, and whether the thread has started: 0 or 1. */
   shared: Int32Array<SharedArrayBuffer>;
 }
 
-/** What a {@link InboxThread} is made from. */
+/** The options of an {@link InboxThread}. */
 export interface InboxThreadOptions {
-  /** `undefined` for an inbox in memory, which needs none. */
+  /** `undefined` if the inbox is in memory: it needs no thread. */
   file: string | undefined;
   owner: string;
-  /** How often it shows that this process is alive, in milliseconds. */
+  /** The interval of heartbeats, in milliseconds. */
   beatMs: number;
-  /** An event loop that is blocked for longer counts as hung: the thread stops showing that it is alive, in milliseconds. */
+  /** An event loop that is blocked for longer counts as hung, and the thread sends no heartbeats, in milliseconds. */
   maxBlockedMs: number;
   log: () => Logger;
 }
 
 /**
- * Does what a blocked event loop must not stop, and what must not block it: a thread shows other processes that this one
- * is alive while it runs deliveries, unless the loop is blocked for so long that it counts as hung, and copies the log of
- * the database into its file. It starts with the first delivery that runs or the first prune of much, and keeps no process
+ * A thread for work that a blocked event loop must not stop, or that would block it: it sends heartbeats to other processes
+ * while deliveries run, unless the event loop is blocked for so long that it counts as hung, and copies the log of the
+ * database into its file. It starts with the first running delivery or the first large prune, and does not keep the process
  * alive.
  */
 export class InboxThread {
@@ -42,26 +42,26 @@ export class InboxThread {
   #thread: Worker | undefined;
   #hasFailed = false;
   #isClosed = false;
-  /** Settles what waits for a copy of the log. */
+  /** Resolves pending calls of `copyLog`. */
   #copied: (() => void)[] = [];
 
   constructor(options: InboxThreadOptions) {
     this.#options = options;
   }
 
-  /** Whether the event loop has to show that this process is alive, since no thread does. */
+  /** Whether the event loop must send the heartbeats, since the thread does not. */
   get needsEventLoop(): boolean {
     const isWorking = this.#thread !== undefined && Atomics.load(this.#shared, 1) === 1;
     return this.#options.file !== undefined && !isWorking;
   }
 
-  /** Notes how many deliveries run here. */
+  /** Sets the number of running deliveries. */
   setRunning(count: number): void {
     Atomics.store(this.#shared, 0, count);
     if (count > 0) this.#startOnce();
   }
 
-  /** Resolves once the thread has copied the log into the file; at once where there is no thread. */
+  /** Resolves once the thread has copied the log into the file; immediately if there is no thread. */
   async copyLog(): Promise<void> {
     this.#startOnce();
     const thread = this.#thread;
@@ -72,11 +72,11 @@ export class InboxThread {
     });
   }
 
-  /** Lets another thread open the file at the path, after it was replaced. */
+  /** Starts a new thread after the file was replaced. */
   async restart(): Promise<void> {
     await this.#stop();
     if (this.#isClosed) return;
-    // One that found no file at the path could not help it.
+    // The thread may have failed since the file was missing.
     this.#hasFailed = false;
     if (Atomics.load(this.#shared, 0) > 0 && this.#thread === undefined) this.#start();
   }
@@ -86,20 +86,20 @@ export class InboxThread {
     await this.#stop();
   }
 
-  /** A write of the thread is done before it ends. */
+  /** The thread finishes its current write. */
   async #stop(): Promise<void> {
     const thread = this.#thread;
     this.#thread = undefined;
     clearInterval(this.#loopTimer);
     await thread?.terminate();
-    this.#noteCopied();
+    this.#resolveCopied();
   }
 
   #startOnce(): void {
     if (this.#thread === undefined && !this.#hasFailed && !this.#isClosed) this.#start();
   }
 
-  #noteCopied(): void {
+  #resolveCopied(): void {
     const waiting = this.#copied;
     this.#copied = [];
     for (const resolve of waiting) resolve();
@@ -117,11 +117,11 @@ export class InboxThread {
         env: {},
         execArgv: ["--disable-warning=ExperimentalWarning"],
       });
-      // Listened to until its end, since an error without a listener ends the process.
-      thread.on("message", () => this.#noteCopied());
-      thread.on("error", (error) => this.#noteEnd(thread, error));
-      thread.on("exit", () => this.#noteEnd(thread, new Error("It exited.")));
-      // Last: a listener of messages keeps the process alive.
+      // An error without a listener would end the process.
+      thread.on("message", () => this.#resolveCopied());
+      thread.on("error", (error) => this.#handleExit(thread, error));
+      thread.on("exit", () => this.#handleExit(thread, new Error("It exited.")));
+      // After adding listeners: a message listener keeps the process alive.
       thread.unref();
       this.#thread = thread;
       this.#loopTimer = startLoopBeat(loopBeat, beatMs);
@@ -130,8 +130,8 @@ export class InboxThread {
     }
   }
 
-  #noteEnd(thread: Worker, error: unknown): void {
-    // Otherwise it was told to end.
+  #handleExit(thread: Worker, error: unknown): void {
+    // Otherwise it was stopped on purpose.
     if (thread === this.#thread) this.#fail(error);
   }
 
@@ -139,12 +139,12 @@ export class InboxThread {
     this.#thread = undefined;
     this.#hasFailed = true;
     clearInterval(this.#loopTimer);
-    this.#noteCopied();
+    this.#resolveCopied();
     this.#options
       .log()
       .warn(
         { err: error },
-        "The thread of the inbox has stopped, so the event loop renews leases instead. A delivery whose handler blocks it for longer than 30 s may then run twice.",
+        "The thread of the inbox has stopped, and the event loop renews leases instead. A delivery whose handler blocks the event loop for longer than 30 s may run twice.",
       );
   }
 }

@@ -1,4 +1,4 @@
-/** Each brings a file of one version to the next. Never change one that was released: add another. */
+/** Each migrates a file to the next version. Never change a released migration: add another one. */
 export const migrations: readonly string[] = [
   `
   CREATE TABLE deliveries (
@@ -77,5 +77,5 @@ export const migrations: readonly string[] = [
 `,
 ];
 
-/** The version that this release reads and writes. */
+/** The current schema version. */
 export const schemaVersion = migrations.length;

@@ -5,28 +5,28 @@ import type { GroupCommit } from "./group-commit.ts";
 import type { InboxFile } from "./inbox-file.ts";
 import type { QueueWorker } from "./queue-worker.ts";
 
-/** What {@link findProblems} looks at. */
-export interface Examined {
+/** The parts of an inbox that {@link findProblems} checks. */
+export interface ProblemSources {
   file: InboxFile;
   commit: GroupCommit;
   damage: DamageLog;
   workers: readonly QueueWorker[];
-  /** Writes something small, in a transaction. */
+  /** Writes a row, in a transaction. */
   probe: () => void;
 }
 
-/** How long the write that is tried may take, in milliseconds. */
+/** The timeout of the test write, in milliseconds. */
 const maxProbeMs = 2_000;
-/** For how long a worker may be unable to take deliveries, in milliseconds, before that is a problem. */
+/** How long the claims of a worker may fail before that is a problem, in milliseconds. */
 const stalledAfterMs = 10_000;
 
-/** Finds what keeps an inbox from its work; never rejects. Only when the last write has failed, another one is tried. */
-export async function findProblems(examined: Examined): Promise<InboxProblem[]> {
+/** Finds the problems of an inbox; never rejects. Tries a write only if the last one failed. */
+export async function findProblems(examined: ProblemSources): Promise<InboxProblem[]> {
   const problems = [await findStoreProblem(examined), examined.damage.problem(), findStall(examined)];
   return problems.filter((problem) => problem !== undefined);
 }
 
-async function findStoreProblem({ file, commit, probe }: Examined): Promise<InboxProblem | undefined> {
+async function findStoreProblem({ file, commit, probe }: ProblemSources): Promise<InboxProblem | undefined> {
   if (commit.failure !== undefined || file.problem) {
     const failure = await failureOf(commit.write(probe));
     if (file.problem) return file.problem;
@@ -41,10 +41,10 @@ async function findStoreProblem({ file, commit, probe }: Examined): Promise<Inbo
       `The inbox cannot be read: ${messageOf(error)} Check its disk and the permissions of its files.`,
     );
   }
-  return unavailable("The disk of the inbox is almost full, so deliveries are refused. Free some space.");
+  return unavailable("The disk of the inbox is almost full, and deliveries are refused. Free some space.");
 }
 
-/** What a write failed with, if it did. */
+/** The message of the error of a write, if it failed. */
 async function failureOf(write: Promise<void>): Promise<string | undefined> {
   const late = Promise.withResolvers<string>();
   const timer = setTimeout(() => late.resolve("Another process holds its lock."), maxProbeMs);
@@ -55,14 +55,14 @@ async function failureOf(write: Promise<void>): Promise<string | undefined> {
   return Promise.race([failed, late.promise]).finally(() => clearTimeout(timer));
 }
 
-function findStall({ workers }: Examined): InboxProblem | undefined {
+function findStall({ workers }: ProblemSources): InboxProblem | undefined {
   const stalled = workers.filter(({ failingMs }) => failingMs > stalledAfterMs);
   if (stalled.length === 0) return undefined;
   const names = stalled.map(({ queue }) => `"${queue.endpoint}"`).join(", ");
   return {
     code: "INBOX_STALLED",
     severity: stalled.length === workers.length ? "unavailable" : "degraded",
-    message: `No delivery of ${names} could be taken out of the inbox for more than ${stalledAfterMs / 1_000} seconds. The log of the receiver has the reason.`,
+    message: `Deliveries of ${names} could not be claimed for more than ${stalledAfterMs / 1_000} s. See the log of the receiver for the reason.`,
   };
 }
 

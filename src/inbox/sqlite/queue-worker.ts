@@ -1,16 +1,16 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "../../core/logger.ts";
 import type { Outcome } from "../../payload/delivery.ts";
-import type { QueueOptions, Task } from "../inbox.ts";
+import type { QueueOptions, RunnableDelivery } from "../inbox.ts";
+import { closingError, storedError } from "../inbox.ts";
 import { inboxClosing, leaseLost } from "../inbox-errors.ts";
 import { nextAttemptAt } from "../retry-policy.ts";
-import { closingError, storedError } from "../stored-delivery.ts";
 import type { DamageLog } from "./damage-log.ts";
-import type { Claimed, DeliveryTable, Ending, EndingResult } from "./delivery-table.ts";
+import type { AttemptEnd, ClaimedDelivery, DeliveryTable, RecordResult } from "./delivery-table.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { SuspectGate } from "./suspect-gate.ts";
 
-/** What a {@link QueueWorker} is made from. */
+/** The options of a {@link QueueWorker}. */
 export interface QueueWorkerOptions {
   queue: QueueOptions;
   /** Belongs to the current file of the inbox. */
@@ -18,28 +18,28 @@ export interface QueueWorkerOptions {
   commit: GroupCommit;
   gate: SuspectGate;
   damage: DamageLog;
-  /** Names this process. */
+  /** The ID of this process. */
   owner: string;
-  /** How often an ending is tried to be stored, in milliseconds. */
+  /** The pause before the end of an attempt is stored again after a failure, in milliseconds. */
   retryMs: number;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** Milliseconds of a clock that is never set. */
+  /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
   log: () => Logger;
-  /** Called when a delivery of this endpoint becomes due later (ms since the epoch). */
-  later: (dueAt: number) => void;
-  /** Called when a delivery starts or has ended. */
-  runningChanged: () => void;
+  /** Called when a retry of this endpoint is scheduled (ms since the epoch). */
+  onDueLater: (dueAt: number) => void;
+  /** Called when a delivery starts or ends. */
+  onRunningChange: () => void;
 }
 
 interface Running {
-  claimed: Claimed;
+  claimed: ClaimedDelivery;
   controller: AbortController;
   done: Promise<void>;
 }
 
-/** Runs the deliveries of one endpoint, so many at a time. */
+/** Runs the deliveries of one endpoint. */
 export class QueueWorker {
   readonly #options: QueueWorkerOptions;
   /** By id. */
@@ -47,10 +47,10 @@ export class QueueWorker {
   readonly #stopped = new AbortController();
   #claiming: Promise<void> | undefined;
   #isClaiming = false;
-  #isWanted = false;
+  #hasMore = false;
   #closing = false;
   #closed = false;
-  /** By the monotonic clock. */
+  /** In milliseconds of the monotonic clock. */
   #failingSince: number | undefined;
 
   constructor(options: QueueWorkerOptions) {
@@ -65,7 +65,7 @@ export class QueueWorker {
     return this.#running.size;
   }
 
-  /** For how long no delivery could be taken, in milliseconds; 0 when the last try was fine. */
+  /** How long claims have been failing, in milliseconds; 0 if the last one succeeded. */
   get failingMs(): number {
     return this.#failingSince === undefined ? 0 : this.#options.monotonicNow() - this.#failingSince;
   }
@@ -74,9 +74,9 @@ export class QueueWorker {
     return this.#running.has(id);
   }
 
-  /** Takes deliveries that are due, up to its concurrency. */
+  /** Claims due deliveries, up to the concurrency. */
   wake(): void {
-    this.#isWanted = true;
+    this.#hasMore = true;
     if (this.#isClaiming) return;
     this.#isClaiming = true;
     this.#claiming = this.#claim();
@@ -86,25 +86,25 @@ export class QueueWorker {
   async runSuspect(): Promise<boolean> {
     const { queue, table, commit, owner, now, gate } = this.#options;
     if (this.#closing) return false;
-    const taking = this.#try(() =>
+    const claiming = this.#try(() =>
       commit.write(() =>
-        table().claimSuspect(queue.endpoint, { claimant: { owner, now: now() }, onDamage: this.#onDamage }),
+        table().claimSuspect(queue.endpoint, { claimant: { owner, now: now() }, onDamage: this.#noteDamage }),
       ),
     );
-    this.#claiming = Promise.all([this.#claiming, taking]).then(() => {});
-    const claimed = await taking;
+    this.#claiming = Promise.all([this.#claiming, claiming]).then(() => {});
+    const claimed = await claiming;
     if (!claimed) return false;
     gate.start();
     await this.#run(claimed);
     return true;
   }
 
-  /** Aborts what other processes have taken over: this one did not show for the length of a lease that it is alive. */
-  keepOnly(isKept: (id: string) => boolean): void {
+  /** Aborts the deliveries whose lease this process has lost: it sent no heartbeat for the length of a lease. */
+  abortLost(isKept: (id: string) => boolean): void {
     for (const [id, { controller }] of this.#running) if (!isKept(id)) controller.abort(leaseLost());
   }
 
-  /** Takes nothing more, asks handlers to end, and hands back what is not done after `graceMs`. */
+  /** Stops claiming, aborts the handlers, and puts back the deliveries that are not done after `graceMs`. */
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
     await this.#claiming;
@@ -116,55 +116,55 @@ export class QueueWorker {
     const timer = setTimeout(grace.resolve, graceMs);
     await Promise.race([Promise.all(running.map(({ done }) => done)), grace.promise]);
     clearTimeout(timer);
-    await Promise.all([...this.#running.values()].map(({ claimed }) => this.#handBack(claimed)));
+    await Promise.all([...this.#running.values()].map(({ claimed }) => this.#putBack(claimed)));
     this.#closed = true;
   }
 
   async #claim(): Promise<void> {
     const { queue, gate } = this.#options;
-    while (this.#isWanted && !this.#closing && this.#running.size < queue.concurrency && gate.enter()) {
-      this.#isWanted = false;
+    while (this.#hasMore && !this.#closing && this.#running.size < queue.concurrency && gate.enter()) {
+      this.#hasMore = false;
       await this.#claimSome();
       gate.leave();
     }
-    // At once after the last look, or a wake in between would be lost.
+    // In the same turn as the last check of the loop, or a wake in between would be lost.
     this.#isClaiming = false;
   }
 
   async #claimSome(): Promise<void> {
     const { queue, table, commit, owner, now, gate } = this.#options;
-    const most = queue.concurrency - this.#running.size;
+    const limit = queue.concurrency - this.#running.size;
     let isDamaged = false;
     const onDamage = (error: unknown) => {
       isDamaged = true;
-      this.#onDamage(error);
+      this.#noteDamage(error);
     };
     const claimed = await this.#try(() =>
-      commit.write(() => table().claim(queue.endpoint, { most, claimant: { owner, now: now() }, onDamage })),
+      commit.write(() => table().claim(queue.endpoint, { limit, claimant: { owner, now: now() }, onDamage })),
     );
     for (const delivery of claimed ?? []) {
       gate.start();
       void this.#run(delivery);
     }
-    if (claimed?.length === most || isDamaged) this.#isWanted = true;
+    if (claimed?.length === limit || isDamaged) this.#hasMore = true;
   }
 
-  readonly #onDamage = (error: unknown): void => {
+  readonly #noteDamage = (error: unknown): void => {
     this.#options.damage.note(error, this.#options.queue.endpoint);
   };
 
-  async #try<Taken>(take: () => Promise<Taken>): Promise<Taken | undefined> {
+  async #try<Claimed>(claim: () => Promise<Claimed>): Promise<Claimed | undefined> {
     const { log, queue, damage, monotonicNow } = this.#options;
     try {
-      const taken = await take();
+      const claimed = await claim();
       this.#failingSince = undefined;
-      return taken;
+      return claimed;
     } catch (error) {
       // The next poll tries again.
       if (!damage.note(error, queue.endpoint) && this.#failingSince === undefined) {
         log().error(
           { err: error, endpoint: queue.endpoint },
-          "No delivery could be taken out of the inbox. The receiver tries again every second.",
+          "Deliveries could not be claimed from the inbox. The receiver tries again every second.",
         );
       }
       this.#failingSince ??= monotonicNow();
@@ -172,36 +172,36 @@ export class QueueWorker {
     }
   }
 
-  #run(claimed: Claimed): Promise<void> {
-    const { gate, runningChanged } = this.#options;
+  #run(claimed: ClaimedDelivery): Promise<void> {
+    const { gate, onRunningChange } = this.#options;
     const controller = new AbortController();
-    // Not at once: a handler may block the event loop, and what it must not stop is started first.
+    // In a later turn: a handler may block the event loop, and the heartbeat thread must start first.
     const done = Promise.resolve()
-      .then(() => this.#work(claimed, controller))
+      .then(() => this.#process(claimed, controller))
       .finally(() => {
         // The transaction that stored the end may have claimed the delivery again: that run has its own entry.
         if (this.#running.get(claimed.id)?.controller === controller) this.#running.delete(claimed.id);
-        runningChanged();
+        onRunningChange();
         if (!this.#closing) this.wake();
         gate.leave();
       });
     this.#running.set(claimed.id, { claimed, controller, done });
-    runningChanged();
+    onRunningChange();
     return done;
   }
 
-  async #work(claimed: Claimed, controller: AbortController): Promise<void> {
+  async #process(claimed: ClaimedDelivery, controller: AbortController): Promise<void> {
     const { queue } = this.#options;
     const began = performance.now();
     const { id, endpoint, body, receivedAt, attempt: number, countedAttempts } = claimed;
-    const isLast = countedAttempts >= queue.policy.attempts;
-    const retryWaitMs = queue.policy.waitAfter(countedAttempts);
-    const task = { id, endpoint, body, receivedAt, attempt: number, isLast, retryWaitMs };
+    const isLastAttempt = countedAttempts >= queue.policy.attempts;
+    const retryDelayMs = queue.policy.waitAfter(countedAttempts);
+    const task = { id, endpoint, body, receivedAt, attempt: number, isLastAttempt, retryDelayMs };
     const outcome = await queue.run(task, controller.signal);
-    // Handed back already: another process may run it by now.
+    // It was put back, and another process may run it.
     if (this.#closed) return;
-    // Told to end, and did not succeed: that is no fault of the delivery.
-    if (this.#closing && outcome.status === "failed") return this.#handBack(claimed);
+    // A handler that was aborted by the shutdown does not use up an attempt.
+    if (this.#closing && outcome.status === "failed") return this.#putBack(claimed);
     const attempt = {
       number,
       startedAt: new Date(claimed.startedAt),
@@ -213,14 +213,14 @@ export class QueueWorker {
     await this.#end(claimed, { attempt, next: this.#nextAfter(task, outcome) });
   }
 
-  #nextAfter({ isLast, retryWaitMs }: Task, outcome: Outcome): Ending["next"] {
+  #nextAfter({ isLastAttempt, retryDelayMs }: RunnableDelivery, outcome: Outcome): AttemptEnd["next"] {
     if (outcome.status !== "failed") return { status: "succeeded" };
-    if (!outcome.error.retryable || isLast) return { status: "dead" };
-    const dueAt = nextAttemptAt({ retryWaitMs, retryAt: outcome.retryAt, now: this.#options.now() });
+    if (!outcome.error.retryable || isLastAttempt) return { status: "dead" };
+    const dueAt = nextAttemptAt({ retryDelayMs, retryAt: outcome.retryAt, now: this.#options.now() });
     return { status: "queued", dueAt, counts: true };
   }
 
-  #handBack(claimed: Claimed): Promise<void> {
+  #putBack(claimed: ClaimedDelivery): Promise<void> {
     const now = this.#options.now();
     const attempt = {
       number: claimed.attempt,
@@ -232,37 +232,37 @@ export class QueueWorker {
     return this.#end(claimed, { attempt, next: { status: "queued", dueAt: now, counts: false } });
   }
 
-  /** Stores how an attempt ended, as soon as that is possible. */
-  async #end(claimed: Claimed, ending: Ending): Promise<void> {
+  /** Stores the end of an attempt, and tries again until that succeeds. */
+  async #end(claimed: ClaimedDelivery, ending: AttemptEnd): Promise<void> {
     const { commit, table, owner, now, log, retryMs, queue } = this.#options;
     const fields = { endpoint: queue.endpoint, deliveryId: claimed.id };
     for (let failures = 0; ; failures += 1) {
       try {
-        const result = await commit.write(() => table().end(claimed, ending, { owner, now: now() }));
-        this.#noteEnding(result, { claimed, ending });
+        const result = await commit.write(() => table().recordEnd(claimed, ending, { owner, now: now() }));
+        this.#logResult(result, { claimed, ending });
         return;
       } catch (error) {
         const cannotWait = this.#stopped.signal.aborted;
         const message = cannotWait
-          ? "The result of a delivery could not be stored: it will be run again."
-          : "The result of a delivery could not be stored yet. The receiver tries again until it is.";
+          ? "The result of a delivery could not be stored. The delivery will run again."
+          : "The result of a delivery could not be stored. The receiver keeps trying.";
         if (cannotWait || failures === 0) log().error({ ...fields, err: error }, message);
         if (cannotWait) return;
       }
-      // Ends early at a shutdown, for a last try.
+      // A shutdown ends the wait, for a last try.
       await wait(retryMs, undefined, { signal: this.#stopped.signal }).catch(() => {});
     }
   }
 
-  #noteEnding(result: EndingResult, { claimed, ending }: { claimed: Claimed; ending: Ending }): void {
-    const { log, later, queue } = this.#options;
+  #logResult(result: RecordResult, { claimed, ending }: { claimed: ClaimedDelivery; ending: AttemptEnd }): void {
+    const { log, onDueLater, queue } = this.#options;
     const fields = { endpoint: queue.endpoint, deliveryId: claimed.id, attempt: claimed.attempt };
     if (result === "late") {
-      log().warn(fields, "A delivery succeeded after another process had taken it over: the success counts.");
+      log().warn(fields, "A delivery succeeded after another process had taken it over. The success counts.");
     } else if (result === "superseded") {
-      log().warn(fields, "Another process had taken a delivery over: how it ended here is ignored.");
+      log().warn(fields, "A delivery failed after another process had taken it over. This result is ignored.");
     } else if (ending.next.status === "queued") {
-      later(ending.next.dueAt);
+      onDueLater(ending.next.dueAt);
     }
   }
 }

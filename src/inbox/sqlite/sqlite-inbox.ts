@@ -2,7 +2,6 @@ import { messageOf } from "../../core/describe-error.ts";
 import type { Logger } from "../../core/logger.ts";
 import { defaultMaxBlockedMs } from "../blocked-loop.ts";
 import type {
-  Arrival,
   DeliveryCounts,
   DeliveryKey,
   DeliveryPage,
@@ -10,53 +9,53 @@ import type {
   InboxProblem,
   ListOptions,
   QueueOptions,
+  ReceivedDelivery,
+  StoredDelivery,
 } from "../inbox.ts";
 import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
-import { idsKeptMs } from "../known-ids.ts";
-import type { StoredDelivery } from "../stored-delivery.ts";
+import { retentionOf } from "../retention.ts";
 import { DamageLog } from "./damage-log.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
 import { checkFileSystem } from "./file-system.ts";
 import { GroupCommit } from "./group-commit.ts";
-import { pruneInbox } from "./housekeeping.ts";
 import { InboxFile } from "./inbox-file.ts";
 import { InboxThread } from "./inbox-thread.ts";
+import { LeaseRecovery } from "./lease-recovery.ts";
 import { findProblems } from "./problems.ts";
+import { pruneInbox } from "./prune-inbox.ts";
 import { QueueWorker } from "./queue-worker.ts";
-import type { Retention } from "./step-remover.ts";
 import { type Suspect, SuspectGate } from "./suspect-gate.ts";
-import { Takeover } from "./takeover.ts";
 
-/** What a {@link SqliteInbox} is made from. */
+/** The options of a {@link SqliteInbox}. */
 export interface SqliteInboxOptions {
-  /** `:memory:` keeps nothing beyond the process. */
+  /** `:memory:` for an inbox that is lost when the process exits. */
   file: string;
-  /** What becomes of a file on a network file system or on FUSE: `"allow"` warns. Default `"refuse"`. */
+  /** Whether to accept a file on a network file system or on FUSE: `"allow"` only warns. Default `"refuse"`. */
   unsafeFileSystem?: "refuse" | "allow";
   log: () => Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** Milliseconds of a clock that is never set. Default `performance.now()`. */
+  /** Milliseconds of a monotonic clock. Default `performance.now()`. */
   monotonicNow?: () => number;
-  /** Deliveries of an endpoint that may wait; more are refused. */
-  mostQueued?: number;
-  /** How long a process may show no sign of life before its deliveries are taken back, in milliseconds. */
+  /** The maximum number of queued deliveries per endpoint. Default 100,000. */
+  maxQueued?: number;
+  /** How long a process may send no heartbeat before its deliveries are recovered, in milliseconds. */
   leaseMs?: number;
   /** An event loop that is blocked for longer counts as hung, and its leases end, in milliseconds. */
   maxBlockedMs?: number;
-  /** How often deliveries of other processes, and processes that are gone, are looked for, in milliseconds. */
+  /** The interval of polls for deliveries of other processes and for processes that are gone, in milliseconds. */
   pollMs?: number;
-  /** When finished deliveries are removed for the first time after the opening, in milliseconds; then every hour. */
+  /** The delay of the first prune after opening, in milliseconds. Further ones run every hour. */
   firstPruneMs?: number;
-  /** Whether to fail where there is no inbox yet, instead of making one. Default `false`. */
+  /** Whether to fail if there is no inbox yet, instead of creating it. Default `false`. */
   mustExist?: boolean;
 }
 
 const hourMs = 3_600_000;
-/** How often the same failure of the regular work is logged, in milliseconds. */
+/** The minimum time between two log lines about the same failure of a background task, in milliseconds. */
 const logEveryMs = 60_000;
 
-/** Keeps deliveries in a SQLite file, which several processes of one machine may share. */
+/** Stores deliveries in a SQLite file, which several processes of one machine can share. */
 export class SqliteInbox implements Inbox {
   readonly #options: Required<SqliteInboxOptions>;
   readonly #file: InboxFile;
@@ -66,14 +65,14 @@ export class SqliteInbox implements Inbox {
   readonly #thread: InboxThread;
   readonly #damage: DamageLog;
   readonly #gate: SuspectGate;
-  readonly #takeover: Takeover;
+  readonly #leaseRecovery: LeaseRecovery;
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #pruneTimer: NodeJS.Timeout;
-  // So that the first poll corrects what was stored before the clock was set back.
+  // The first poll then corrects times that were stored before the clock was set back.
   #lastPoll = Number.POSITIVE_INFINITY;
   #wakeAt = Number.POSITIVE_INFINITY;
   #wakeTimer: NodeJS.Timeout | undefined;
-  /** When which failure of the regular work was logged, by the monotonic clock. */
+  /** When each failure of a background task was last logged, in milliseconds of the monotonic clock. */
   readonly #failures = new Map<string, number>();
   #pruning: Promise<number> | undefined;
   #closed: Promise<void> | undefined;
@@ -83,11 +82,11 @@ export class SqliteInbox implements Inbox {
     this.#options = {
       unsafeFileSystem: "refuse",
       monotonicNow: () => performance.now(),
-      mostQueued: 100_000,
+      maxQueued: 100_000,
       leaseMs: 30_000,
       maxBlockedMs: defaultMaxBlockedMs,
       pollMs: 1_000,
-      // Not at once: the first deliveries come before.
+      // Later, since the first deliveries have priority.
       firstPruneMs: 10_000,
       mustExist: false,
       ...options,
@@ -110,7 +109,7 @@ export class SqliteInbox implements Inbox {
       findSuspects: () => this.#findSuspects(),
       wakeWorkers: () => this.#wakeWorkers(),
     });
-    this.#takeover = new Takeover({
+    this.#leaseRecovery = new LeaseRecovery({
       ...this.#options,
       owner: this.#owner,
       workers: this.#workers,
@@ -120,14 +119,14 @@ export class SqliteInbox implements Inbox {
     });
     this.#file.onRestored(() => {
       this.#damage.clear();
-      this.#lookAfter(() => this.#thread.restart());
+      this.#runTask(() => this.#thread.restart());
     });
     this.#every(pollMs, () => this.#poll());
     this.#every(leaseMs / 3, () => this.#beat());
     const prune = () => this.prune().then(() => {});
     this.#every(hourMs, prune);
-    // Also one that is restarted more often than that removes what is past its retention.
-    this.#pruneTimer = setTimeout(() => this.#lookAfter(prune), firstPruneMs);
+    // A process that restarts more often than every hour prunes as well.
+    this.#pruneTimer = setTimeout(() => this.#runTask(prune), firstPruneMs);
     this.#pruneTimer.unref();
   }
 
@@ -135,12 +134,12 @@ export class SqliteInbox implements Inbox {
     return this.#file.table;
   }
 
-  async accept(arrival: Arrival): Promise<{ duplicate: boolean }> {
-    const { now, mostQueued } = this.#options;
+  async accept(arrival: ReceivedDelivery): Promise<{ duplicate: boolean }> {
+    const { now, maxQueued } = this.#options;
     const bytes = Buffer.byteLength(arrival.body);
     const duplicate = await this.#commit.write(() => {
       if (!this.#file.hasRoomFor(bytes)) throw inboxUnavailable(new Error("The disk is full."));
-      return this.#table.add(arrival, { now: now(), mostQueued });
+      return this.#table.add(arrival, { now: now(), maxQueued });
     });
     if (!duplicate) this.#workers.get(arrival.endpoint)?.wake();
     return { duplicate };
@@ -161,11 +160,11 @@ export class SqliteInbox implements Inbox {
       now,
       monotonicNow,
       log,
-      later: (dueAt) => this.#wakeBy(dueAt),
-      runningChanged: () => this.#thread.setRunning(this.#countRunning()),
+      onDueLater: (dueAt) => this.#wakeBy(dueAt),
+      onRunningChange: () => this.#thread.setRunning(this.#countRunning()),
     });
     this.#workers.set(endpoint, worker);
-    this.#lookAfter(() => this.#commit.write(() => this.#table.rememberEndpoint(endpoint, retentionOf(queue))));
+    this.#runTask(() => this.#commit.write(() => this.#table.setRetention(endpoint, retentionOf(queue))));
     worker.wake();
   }
 
@@ -251,13 +250,13 @@ export class SqliteInbox implements Inbox {
     this.#file.close();
   }
 
-  /** Finds what others have stored, what is due by now, and what processes have left that are gone. */
+  /** Finds deliveries that other processes have stored, that are due, or whose process is gone. */
   async #poll(): Promise<void> {
     if (!this.#file.restoreIfGone()) return;
     await this.#correctClock();
     this.#wakeDue();
-    await this.#takeover.look();
-    this.#gate.look();
+    await this.#leaseRecovery.poll();
+    this.#gate.poll();
   }
 
   async #correctClock(): Promise<void> {
@@ -265,7 +264,7 @@ export class SqliteInbox implements Inbox {
     const wasSetBack = now < this.#lastPoll;
     this.#lastPoll = now;
     if (!wasSetBack) return;
-    for (const { endpoint } of this.#table.remover.endpoints()) {
+    for (const { endpoint } of this.#table.pruner.endpoints()) {
       await this.#commit
         .write(() => this.#table.correctClock(endpoint, now))
         .catch((error: unknown) => {
@@ -278,7 +277,7 @@ export class SqliteInbox implements Inbox {
     const now = this.#options.now();
     for (const [endpoint, worker] of this.#workers) {
       const dueAt = this.#read(endpoint, () => this.#table.nextDueAt(endpoint));
-      // One that has failed shows that it can take deliveries again, also when another process has taken them.
+      // A worker that failed tries again even if another process has claimed its deliveries.
       if (worker.failingMs > 0 || (dueAt !== undefined && dueAt <= now)) worker.wake();
       else if (dueAt !== undefined) this.#wakeBy(dueAt);
     }
@@ -294,7 +293,7 @@ export class SqliteInbox implements Inbox {
     });
   }
 
-  /** Reads something of an endpoint; damage of one endpoint does not stop the others. */
+  /** Reads data of an endpoint. Damage of one endpoint does not stop the others. */
   #read<Result>(endpoint: string, read: () => Result): Result | undefined {
     try {
       return read();
@@ -316,7 +315,7 @@ export class SqliteInbox implements Inbox {
     return [...this.#workers.values()].reduce((sum, { running }) => sum + running, 0);
   }
 
-  /** Looks again when something becomes due before the next poll. */
+  /** Schedules a wake-up if a delivery becomes due before the next poll. */
   #wakeBy(dueAt: number): void {
     const { now, pollMs } = this.#options;
     const delay = Math.max(0, dueAt - now());
@@ -325,9 +324,9 @@ export class SqliteInbox implements Inbox {
     this.#wakeAt = dueAt;
     this.#wakeTimer = setTimeout(() => {
       this.#wakeAt = Number.POSITIVE_INFINITY;
-      this.#lookAfter(async () => {
+      this.#runTask(async () => {
         this.#wakeDue();
-        this.#gate.look();
+        this.#gate.poll();
       });
     }, delay);
     this.#wakeTimer.unref();
@@ -339,24 +338,20 @@ export class SqliteInbox implements Inbox {
   }
 
   #every(milliseconds: number, task: () => Promise<void>): void {
-    const timer = setInterval(() => this.#lookAfter(task), milliseconds);
+    const timer = setInterval(() => this.#runTask(task), milliseconds);
     timer.unref();
     this.#timers.push(timer);
   }
 
-  #lookAfter(task: () => Promise<void>): void {
+  #runTask(task: () => Promise<void>): void {
     task().catch((error: unknown) => {
-      // What was under way when the inbox closed has nothing to do any more.
+      // Tasks may fail while the inbox closes.
       if (this.#closed) return;
       const message = messageOf(error);
       const at = this.#options.monotonicNow();
       if (at - (this.#failures.get(message) ?? Number.NEGATIVE_INFINITY) < logEveryMs) return;
       this.#failures.set(message, at);
-      this.#options.log().error({ err: error }, "The inbox could not be looked after; it is tried again.");
+      this.#options.log().error({ err: error }, "A background task of the inbox failed. The receiver tries again.");
     });
   }
-}
-
-function retentionOf({ retentionMs, policy }: QueueOptions): Retention {
-  return { bodiesMs: retentionMs, idsMs: idsKeptMs(policy) };
 }

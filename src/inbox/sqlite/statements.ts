@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 
-/** All statements of an inbox. Each uses an index, so that its cost does not grow with the number of deliveries. */
+/** Prepares the statements of an inbox. Each uses an index: its cost does not grow with the number of deliveries. */
 export function prepareStatements(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text);
   return {
@@ -15,11 +15,11 @@ export function prepareStatements(database: DatabaseSync) {
        ORDER BY sequence DESC LIMIT ?`,
     ),
     totals: sql("SELECT * FROM totals WHERE deliveries > 0"),
-    // Adds nothing where it is known already, or where too many wait.
+    // Adds nothing if the delivery is already stored, or too many are queued.
     add: sql(
       `INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, set_at)
        SELECT :endpoint, :id, 'queued', :body, :received_at, :now, :now
-       WHERE NOT EXISTS (SELECT 1 FROM totals WHERE endpoint = :endpoint AND status = 'queued' AND deliveries >= :most)
+       WHERE NOT EXISTS (SELECT 1 FROM totals WHERE endpoint = :endpoint AND status = 'queued' AND deliveries >= :max_queued)
        ON CONFLICT DO NOTHING`,
     ),
     revive: sql(
@@ -44,7 +44,7 @@ export function prepareStatements(database: DatabaseSync) {
        WHERE sequence = ? AND status = 'queued'
        RETURNING sequence, id, body, received_at, attempts, forgiven`,
     ),
-    // What is to be replayed goes back into the queue however this attempt has ended.
+    // A delivery that was replayed while running is queued again, however this attempt ended.
     end: sql(
       `UPDATE deliveries SET
          status = iif(again, 'queued', :status), due_at = iif(again, :now, :due_at), set_at = :now,
@@ -59,7 +59,7 @@ export function prepareStatements(database: DatabaseSync) {
       `UPDATE deliveries SET status = 'queued', due_at = :now, set_at = :now, owner = NULL, attempts = attempts - 1
        WHERE sequence = :sequence AND status = 'running' AND owner = :owner`,
     ),
-    takeBack: sql(
+    recover: sql(
       `UPDATE deliveries SET status = :status, due_at = :due_at, set_at = :now, finished_at = :finished_at,
          forgiven = :forgiven, crashes = crashes + 1, uncounted_crashes = :uncounted_crashes, again = 0, owner = NULL
        WHERE sequence = :sequence`,
@@ -70,7 +70,7 @@ export function prepareStatements(database: DatabaseSync) {
     ),
     owner: sql("SELECT * FROM owners WHERE owner = ?"),
     owners: sql("SELECT owner, beat FROM owners"),
-    noteDeath: sql(
+    markOwnerGone: sql(
       `INSERT INTO owners (owner, beat, running_at_death) VALUES (?, 0, ?)
        ON CONFLICT DO UPDATE SET running_at_death = excluded.running_at_death`,
     ),
@@ -109,7 +109,7 @@ export function prepareStatements(database: DatabaseSync) {
       `SELECT totals.endpoint, max(retention_ms) AS retention_ms, max(ids_kept_ms) AS ids_kept_ms
        FROM totals LEFT JOIN endpoints ON endpoints.endpoint = totals.endpoint GROUP BY totals.endpoint`,
     ),
-    rememberEndpoint: sql(
+    setRetention: sql(
       `INSERT INTO endpoints VALUES (?, ?, ?)
        ON CONFLICT DO UPDATE SET retention_ms = excluded.retention_ms, ids_kept_ms = excluded.ids_kept_ms
          WHERE retention_ms <> excluded.retention_ms OR ids_kept_ms <> excluded.ids_kept_ms`,
@@ -124,5 +124,4 @@ export function prepareStatements(database: DatabaseSync) {
   };
 }
 
-/** The prepared statements, by name. */
 export type Statements = ReturnType<typeof prepareStatements>;

@@ -1,44 +1,42 @@
-import { maxHoldMs } from "../crash-policy.ts";
+import { maxHoldMs } from "../retry-policy.ts";
 
-/** A delivery that was running when a process crashed. */
+/** A delivery that was running when a process crashed, and may have caused the crash. */
 export interface Suspect {
   /** Milliseconds since the epoch. */
   dueAt: number;
-  /** Runs it. Resolves with whether it could be taken; never rejects. */
+  /** Runs it. Resolves with whether it could be claimed; never rejects. */
   run: () => Promise<boolean>;
 }
 
-/** What a {@link SuspectGate} is made from. */
+/** The options of a {@link SuspectGate}. */
 export interface SuspectGateOptions {
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** Milliseconds of a clock that is never set. */
+  /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
-  /** How long new deliveries are held back at first, in milliseconds, so that those that run can end. */
+  /** How long new deliveries are first held back, in milliseconds, so that running ones can end. */
   firstHoldMs: number;
   /** Finds the suspects that this process can run. */
   findSuspects: () => readonly Suspect[];
-  /** Lets all workers take deliveries again. */
+  /** Lets all workers claim deliveries again. */
   wakeWorkers: () => void;
 }
 
 /**
- * Lets a suspect run only while no other delivery runs in this process: should it crash the process again, it crashes
- * alone.
+ * Runs a suspect only while no other delivery runs in this process: if it crashes the process again, it is the cause.
  *
- * A suspect that is due waits until nothing runs. In a busy process, new deliveries are held back for a while, then let
- * through for as long, and each time twice as long, up to a minute. Where handlers take longer than that, the suspect
- * runs beside them: a crash then counts as one beside others. After a suspect that ran alone, the others go on for as
- * long as it took.
+ * A due suspect waits until nothing runs. In a busy process, the gate alternates between holding back new deliveries and
+ * letting them through, each time for twice as long, up to a minute. If handlers take longer than that, the suspect runs
+ * beside them, and a crash does not identify the cause. After a suspect that ran alone, the others run for as long as it took.
  */
 export class SuspectGate {
   readonly #options: SuspectGateOptions;
   #suspects: readonly Suspect[] = [];
   #state: "open" | "holding" | "alone" | "closed" = "open";
-  /** How many deliveries run, or are being taken. */
+  /** The number of deliveries that run or are being claimed. */
   #busy = 0;
   #holdMs: number;
-  /** When the state may change, by the monotonic clock. */
+  /** When the state may change, in milliseconds of the monotonic clock. */
   #changesAt = 0;
 
   constructor(options: SuspectGateOptions) {
@@ -46,14 +44,14 @@ export class SuspectGate {
     this.#holdMs = options.firstHoldMs;
   }
 
-  /** Whether a worker may take deliveries now. If so, it calls `leave` when it has taken them, or one has ended. */
+  /** Whether a worker may claim deliveries now. If so, it calls `leave` when the claim is done. */
   enter(): boolean {
     if (this.#state !== "open") return false;
     this.#busy += 1;
     return true;
   }
 
-  /** Counts a delivery that starts to run, until `leave`. */
+  /** Counts a running delivery, until `leave`. */
   start(): void {
     this.#busy += 1;
   }
@@ -63,13 +61,13 @@ export class SuspectGate {
     if (this.#busy === 0) this.#advance();
   }
 
-  /** Looks for suspects, and runs one if it can. Call it regularly. */
-  look(): void {
+  /** Finds suspects, and runs one if possible. Call it regularly. */
+  poll(): void {
     this.#suspects = this.#options.findSuspects();
     this.#advance();
   }
 
-  /** Runs no suspect any more. */
+  /** Stops running suspects. */
   close(): void {
     this.#state = "closed";
   }
@@ -110,11 +108,11 @@ export class SuspectGate {
     const startedAt = monotonicNow();
     const hasRun = await suspect.run();
     if (this.#state !== "alone") return;
-    // What could not be taken is not tried again before the next look.
+    // A suspect that could not be claimed is tried again at the next poll.
     this.#suspects = hasRun ? findSuspects() : [];
     this.#holdMs = firstHoldMs;
     this.#changesAt = monotonicNow() + Math.max(firstHoldMs, monotonicNow() - startedAt);
-    // A worker that takes nothing leaves at once, and then the next suspect runs.
+    // A worker that claims nothing leaves immediately, and then the next suspect runs.
     this.#open();
     if (this.#busy === 0) this.#advance();
   }

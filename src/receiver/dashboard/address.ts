@@ -1,4 +1,4 @@
-import type { DeliveryStatus } from "../../inbox/stored-delivery.ts";
+import type { DeliveryStatus } from "../../inbox/inbox.ts";
 
 /** Relative to the server's root, so that the dashboard works below any path of a proxy too. */
 const root = "_deliveries";

@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import type { Markup } from "../../console/markup.ts";
 import { shorten } from "../../console/shorten.ts";
-import type { DeliveryAttempt, StoredDelivery } from "../../inbox/stored-delivery.ts";
+import type { DeliveryAttempt, StoredDelivery } from "../../inbox/inbox.ts";
 import { lasting, moment, timeUntil } from "./moment.ts";
 
 /** What is replayed again and again has many. */

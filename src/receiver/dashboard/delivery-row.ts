@@ -4,7 +4,7 @@ import { timeAgo } from "../../console/elapsed.ts";
 import { summarizeEvent } from "../../console/event-summary.ts";
 import type { Markup } from "../../console/markup.ts";
 import { shorten } from "../../console/shorten.ts";
-import type { StoredDelivery } from "../../inbox/stored-delivery.ts";
+import type { StoredDelivery } from "../../inbox/inbox.ts";
 import { deliveryAddress } from "./address.ts";
 import { timeUntil } from "./moment.ts";
 import { dots, statusWord } from "./status.ts";

@@ -4,7 +4,7 @@ import { breakable } from "../../console/breakable.ts";
 import { copyButton } from "../../console/copy-button.ts";
 import { summarizeEvent } from "../../console/event-summary.ts";
 import type { Markup } from "../../console/markup.ts";
-import type { StoredDelivery } from "../../inbox/stored-delivery.ts";
+import type { StoredDelivery } from "../../inbox/inbox.ts";
 import { bodyAddress, listAddress } from "./address.ts";
 import { attemptList } from "./attempt-list.ts";
 import { madeAt } from "./made-at.ts";

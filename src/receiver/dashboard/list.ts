@@ -1,8 +1,7 @@
 import { html } from "hono/html";
 import { breakable } from "../../console/breakable.ts";
 import type { Markup } from "../../console/markup.ts";
-import type { DeliveryCounts, DeliveryPage } from "../../inbox/inbox.ts";
-import type { DeliveryStatus } from "../../inbox/stored-delivery.ts";
+import type { DeliveryCounts, DeliveryPage, DeliveryStatus } from "../../inbox/inbox.ts";
 import { listAddress } from "./address.ts";
 import { deliveryRow } from "./delivery-row.ts";
 import { madeAt } from "./made-at.ts";

@@ -1,4 +1,4 @@
-import type { DeliveryStatus, StoredDelivery } from "../../inbox/stored-delivery.ts";
+import type { DeliveryStatus, StoredDelivery } from "../../inbox/inbox.ts";
 
 /** Every status, in the order in which a delivery has them. */
 export const statuses = ["queued", "running", "succeeded", "dead"] as const satisfies readonly DeliveryStatus[];

@@ -97,7 +97,7 @@ describe.each([redis, postgres].filter(({ isThere }) => isThere))("The queue of 
     const clean = vi.spyOn(queue, "clean");
     const later = Date.now() + hourMs;
     expect(await endpoint.prune({ bodiesBefore: later, idsBefore: later })).toBe(count);
-    expect(Math.max(...clean.mock.calls.map(([, most]) => most))).toBeLessThanOrEqual(200);
+    expect(Math.max(...clean.mock.calls.map(([, limit]) => limit))).toBeLessThanOrEqual(200);
   });
 
   test("forgets the bodies of deliveries that have succeeded in small steps", { timeout: 60_000 }, async () => {

@@ -33,9 +33,9 @@ describe.skipIf(!hasRedis)("The registry of endpoints", () => {
     const url = await redis.emptyDatabase();
     const [registry, other] = [await openRegistry(url), await openRegistry(url)];
     for (const retention of [
-      { retentionMs: 1, idsKeptMs: 2 },
-      { retentionMs: 1, idsKeptMs: 3 },
-      { retentionMs: 4, idsKeptMs: 3 },
+      { bodiesMs: 1, idsMs: 2 },
+      { bodiesMs: 1, idsMs: 3 },
+      { bodiesMs: 4, idsMs: 3 },
     ]) {
       await registry.setRetention("retrain", retention);
       expect((await other.read()).get("retrain")).toMatchObject(retention);

@@ -8,7 +8,7 @@ import { loadRedisPackages } from "../../../src/inbox/bullmq/packages.ts";
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
 import { RunGate } from "../../../src/inbox/bullmq/run-gate.ts";
 import { jobIdOf, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
-import { abandonedError } from "../../../src/inbox/stored-delivery.ts";
+import { abandonedError } from "../../../src/inbox/inbox.ts";
 import type { Outcome } from "../../../src/payload/delivery.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
@@ -57,7 +57,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
           },
         },
         server,
-        words: packages.bullmq,
+        bullmqErrors: packages.bullmq,
         gate,
         leases,
         leaseMs,

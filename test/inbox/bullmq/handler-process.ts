@@ -1,5 +1,5 @@
 import { openBullmqInbox } from "../../../src/inbox/bullmq/open.ts";
-import type { Task } from "../../../src/inbox/inbox.ts";
+import type { RunnableDelivery } from "../../../src/inbox/inbox.ts";
 import type { Outcome } from "../../../src/payload/delivery.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
@@ -32,7 +32,7 @@ inbox.work({
 });
 say("ready", {});
 
-async function handle({ id }: Task): Promise<Outcome> {
+async function handle({ id }: RunnableDelivery): Promise<Outcome> {
   if (id.startsWith("blocks-")) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(id.slice(7)));
   if (id.startsWith("held-")) await released.promise;
   return { status: "succeeded", result: undefined };

@@ -207,7 +207,7 @@ export function describeServerHealth(
   });
 
   test("An inbox keeps no delivery in memory that it has accepted or refused", async () => {
-    const { inbox } = await open({ mostQueued: 2 });
+    const { inbox } = await open({ maxQueued: 2 });
     for (const id of ["a", "b"]) await inbox.accept(arrival(id));
     await expect(inbox.accept(arrival("c"))).rejects.toMatchObject({ code: "INBOX_FULL" });
     const waitedFor = vi.spyOn(Promise, "allSettled");

@@ -12,7 +12,7 @@ import {
   replayedRow,
   type Turn,
 } from "../../../src/inbox/bullmq/job-history.ts";
-import { abandonedError, closingError, type DeliveryAttempt } from "../../../src/inbox/stored-delivery.ts";
+import { abandonedError, closingError, type DeliveryAttempt } from "../../../src/inbox/inbox.ts";
 
 const passed = (start: number) => JSON.stringify({ start, passed: true });
 const turn = (start: number, value: Turn) => JSON.stringify({ start, turn: value });

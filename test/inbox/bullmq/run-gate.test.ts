@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type GateTurn, RunGate } from "../../../src/inbox/bullmq/run-gate.ts";
+import { RunGate, type RunPermit } from "../../../src/inbox/bullmq/run-gate.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -15,7 +15,7 @@ function createGate() {
   const gate = new RunGate(maxHoldMs);
   const closing = new AbortController();
   const admitted: string[] = [];
-  const note = (name: string) => (turn: GateTurn | undefined) => {
+  const note = (name: string) => (turn: RunPermit | undefined) => {
     admitted.push(turn ? name : `not ${name}`);
     return turn;
   };

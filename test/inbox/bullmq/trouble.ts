@@ -67,16 +67,16 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
   describe("An inbox that somebody only looks into", () => {
     test("is not made where there is none", async () => {
       const url = await getServer().emptyDatabase();
-      const look = () => openByUrl({ url, log: createMemoryLogger, now: Date.now, mustExist: true });
+      const attempt = () => openByUrl({ url, log: createMemoryLogger, now: Date.now, mustExist: true });
       for (const _once of [1, 2]) {
-        await expect(look()).rejects.toMatchObject({
+        await expect(attempt()).rejects.toMatchObject({
           code: "INBOX_UNUSABLE",
           message: expect.stringContaining("There is no inbox at"),
         });
       }
       const { inbox } = await open({ url });
       await inbox.accept(arrival("a"));
-      const looking = await look();
+      const looking = await attempt();
       expect(await looking.counts()).toMatchObject({ retrain: { queued: 1 } });
       await looking.close(0);
     });

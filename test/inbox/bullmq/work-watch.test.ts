@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { WorkWatch } from "../../../src/inbox/bullmq/work-watch.ts";
+import { StallDetector } from "../../../src/inbox/bullmq/problems.ts";
 
 const stalledMs = 1_000;
 
@@ -7,7 +7,7 @@ const stalledMs = 1_000;
 function openWatch() {
   vi.useFakeTimers({ toFake: ["performance"] });
   onTestFinished(() => void vi.useRealTimers());
-  const watch = new WorkWatch(stalledMs);
+  const watch = new StallDetector(stalledMs);
   const progress = { isRunning: true, isFree: true, taken: 0 };
   const state = { hasWaiting: true };
   const isStalled = async () => {

@@ -10,14 +10,14 @@ const key = { id: "a", endpoint: "retrain" };
 function openTable() {
   const table = new DeliveryTable(openInboxDatabase(":memory:"));
   let now = 1_000;
-  table.add(arrival("a"), { now, mostQueued: 10 });
+  table.add(arrival("a"), { now, maxQueued: 10 });
   const onDamage = (error: unknown) => {
     throw error;
   };
   const claim = () => {
     now += 1_000;
     const claimant = { owner: "me", now };
-    const [ordinary] = table.claim("retrain", { most: 1, claimant, onDamage });
+    const [ordinary] = table.claim("retrain", { limit: 1, claimant, onDamage });
     const claimed = ordinary ?? table.claimSuspect("retrain", { claimant, onDamage });
     if (!claimed) throw new Error("Nothing is due.");
     return { claimed, isSuspect: ordinary === undefined };
@@ -27,7 +27,7 @@ function openTable() {
     const { isSuspect } = claim();
     const [row] = table.running("retrain", onDamage).rows;
     if (!row) throw new Error("It does not run.");
-    const back = table.takeBack(row, { isAlone, policy: crashPolicy, now, lastBeatAt: now });
+    const back = table.recover(row, { isAlone, policy: crashPolicy, now, lastBeatAt: now });
     return { ...back, isSuspect, waitMs: (table.nextSuspect("retrain")?.dueAt ?? now) - now };
   };
   return { table, claim, crash, now: () => now };
@@ -61,7 +61,7 @@ describe("A delivery that was running at a crash", () => {
     expect(isSuspect).toBe(true);
     const attempt = { number: claimed.attempt, startedAt: new Date(), durationMs: 1, outcome: "failed" as const };
     const next = { status: "queued" as const, dueAt: now(), counts: true };
-    expect(table.end(claimed, { attempt, next }, { owner: "me", now: now() })).toBe("stored");
+    expect(table.recordEnd(claimed, { attempt, next }, { owner: "me", now: now() })).toBe("stored");
     expect(beside(crash)).toMatchObject({ isSuspect: false, isCounted: true });
   });
 
@@ -71,7 +71,7 @@ describe("A delivery that was running at a crash", () => {
     const { claimed } = claim();
     const attempt = { number: claimed.attempt, startedAt: new Date(), durationMs: 1, outcome: "abandoned" as const };
     const next = { status: "queued" as const, dueAt: now(), counts: false };
-    table.end(claimed, { attempt, next }, { owner: "me", now: now() });
+    table.recordEnd(claimed, { attempt, next }, { owner: "me", now: now() });
     expect(claim().isSuspect).toBe(true);
   });
 
@@ -89,7 +89,7 @@ describe("A delivery that was running at a crash", () => {
     const [row] = table.running("retrain", () => {}).rows;
     if (!row) throw new Error("It does not run.");
     const once = { attempts: 1, waitAfter: () => 1, totalWaitMs: 0 };
-    expect(table.takeBack(row, { isAlone: true, policy: once, now: now(), lastBeatAt: now() })).toMatchObject({
+    expect(table.recover(row, { isAlone: true, policy: once, now: now(), lastBeatAt: now() })).toMatchObject({
       isDead: false,
     });
   });
@@ -100,8 +100,8 @@ describe("A delivery that was running at a crash", () => {
     const [row] = table.running("retrain", () => {}).rows;
     if (!row) throw new Error("It does not run.");
     const taken = { isAlone: true, policy, now: now(), lastBeatAt: now() };
-    expect(table.takeBack(row, taken)).toBeDefined();
-    expect(table.takeBack(row, taken)).toBeUndefined();
+    expect(table.recover(row, taken)).toBeDefined();
+    expect(table.recover(row, taken)).toBeUndefined();
   });
 });
 
@@ -110,14 +110,14 @@ describe("A process that is gone", () => {
     const { claim, table, now } = openTable();
     table.beat({ owner: "me", now: now() });
     claim();
-    expect(table.noteDeath("me", { beat: 1 })).toMatchObject({ running: 1, lastBeatAt: 1_000 });
+    expect(table.markOwnerGone("me", { beat: 1 })).toMatchObject({ running: 1, lastBeatAt: 1_000 });
     table.dropOwner("me");
     expect(table.beats()).toEqual(new Map([["me", 1]]));
     const [row] = table.running("retrain", () => {}).rows;
     if (!row) throw new Error("It does not run.");
-    table.takeBack(row, { isAlone: true, policy, now: now(), lastBeatAt: now() });
+    table.recover(row, { isAlone: true, policy, now: now(), lastBeatAt: now() });
     // Another process comes to it later.
-    expect(table.noteDeath("me", { beat: 1 })).toMatchObject({ running: 1 });
+    expect(table.markOwnerGone("me", { beat: 1 })).toMatchObject({ running: 1 });
     table.dropOwner("me");
     expect(table.beats()).toEqual(new Map());
   });
@@ -125,9 +125,9 @@ describe("A process that is gone", () => {
   test("is not gone when it has shown meanwhile that it is alive", () => {
     const { claim, table, now } = openTable();
     claim();
-    expect(table.noteDeath("me", { beat: undefined })).toMatchObject({ running: 1 });
+    expect(table.markOwnerGone("me", { beat: undefined })).toMatchObject({ running: 1 });
     table.beat({ owner: "me", now: now() });
-    expect(table.noteDeath("me", { beat: 0 })).toBeUndefined();
+    expect(table.markOwnerGone("me", { beat: 0 })).toBeUndefined();
   });
 
   test("is forgotten after a day when it left nothing", () => {

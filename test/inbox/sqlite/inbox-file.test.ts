@@ -18,7 +18,7 @@ function openFile() {
   onTestFinished(() => file.close());
   const add = (id: string, bytes: number) => {
     file.begin();
-    file.table.add(arrival(id, { body: "x".repeat(bytes) }), { now: 1, mostQueued: 10 });
+    file.table.add(arrival(id, { body: "x".repeat(bytes) }), { now: 1, maxQueued: 10 });
     file.commit();
   };
   add("before", 10);

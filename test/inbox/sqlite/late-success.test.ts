@@ -41,7 +41,7 @@ async function takenOver({
   return { first, second, taken, signals, release };
 }
 
-const late = { level: "warn", deliveryId: "a", attempt: 1, msg: expect.stringContaining("the success counts") };
+const late = { level: "warn", deliveryId: "a", attempt: 1, msg: expect.stringContaining("The success counts") };
 const ignored = { level: "warn", deliveryId: "a", msg: expect.stringContaining("is ignored") };
 
 describe("A success that is reported after the delivery was taken over", () => {

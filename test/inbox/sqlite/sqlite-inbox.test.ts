@@ -206,7 +206,8 @@ test("A poll that fails is logged once, tried again, and does not end the proces
   };
   await pollMore();
   const { length } = logger.lines;
-  const isOfPoll = ({ level, msg }: LogLine) => level === "error" && msg.includes("could not be looked after");
+  const isOfPoll = ({ level, msg }: LogLine) =>
+    level === "error" && msg.includes("background task of the inbox failed");
   expect(logger.lines.filter(isOfPoll)).toHaveLength(1);
   await pollMore();
   expect(logger.lines).toHaveLength(length);
@@ -249,7 +250,7 @@ test("A retry after a retry is not put off until the next poll", async () => {
   const { inbox } = openInbox({ pollMs: 3_600_000 });
   // Not due yet when the worker looks for more after the end of an attempt.
   const policy = { attempts: 3, waitAfter: () => 300, totalWaitMs: 600 };
-  const runs = work(inbox, ({ isLast }) => (isLast ? succeeded : failed()), { policy });
+  const runs = work(inbox, ({ isLastAttempt }) => (isLastAttempt ? succeeded : failed()), { policy });
   await inbox.accept(arrival("a"));
   await reached(inbox, "a", "succeeded");
   expect(runs.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
@@ -278,7 +279,9 @@ describe("How an attempt ended", () => {
     const mend = loseAttempts(file);
     release.resolve();
     const complaints = () => logger.lines.filter(({ deliveryId }) => deliveryId === "a");
-    await waitFor(() => expect(complaints()).toMatchObject([{ level: "error", msg: expect.stringContaining("yet") }]));
+    await waitFor(() =>
+      expect(complaints()).toMatchObject([{ level: "error", msg: expect.stringContaining("keeps trying") }]),
+    );
     const database = new DatabaseSync(file, { readOnly: true });
     expect(database.prepare("SELECT status FROM deliveries").get()).toEqual({ status: "running" });
     database.close();
@@ -298,7 +301,7 @@ describe("How an attempt ended", () => {
     expect(first.logger.lines.at(-1)).toMatchObject({
       level: "error",
       deliveryId: "a",
-      msg: expect.stringContaining("will be run again"),
+      msg: expect.stringContaining("will run again"),
     });
     mend();
     const second = openInbox({ file: first.file, leaseMs: 300 });

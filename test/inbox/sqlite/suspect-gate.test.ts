@@ -36,7 +36,7 @@ describe("A suspect", () => {
     const { gate, suspects, running, woken } = openGate();
     suspects.push({ id: "s", dueAt: 0 });
     expect(gate.enter()).toBe(true);
-    gate.look();
+    gate.poll();
     expect(running).toEqual([]);
     gate.leave();
     expect(running).toMatchObject([{ id: "s" }]);
@@ -50,10 +50,10 @@ describe("A suspect", () => {
   test("waits until it is due", () => {
     const { gate, clock, suspects, running } = openGate();
     suspects.push({ id: "s", dueAt: 5 });
-    gate.look();
+    gate.poll();
     expect(running).toEqual([]);
     clock.now = 5;
-    gate.look();
+    gate.poll();
     expect(running).toMatchObject([{ id: "s" }]);
   });
 
@@ -70,7 +70,7 @@ describe("A suspect", () => {
         ends.shift();
         gate.leave();
       }
-      gate.look();
+      gate.poll();
       if (ends.length < 4 && gate.enter()) ends.push(clock.now + handlerMs);
       if (gate.enter()) {
         openMs += firstHoldMs;
@@ -89,7 +89,7 @@ describe("A suspect", () => {
     let heldMs = 0;
     let maxHeldMs = 0;
     for (; running.length === 0 && clock.now < 3 * 3_600_000; clock.now += firstHoldMs) {
-      gate.look();
+      gate.poll();
       const isOpen = gate.enter();
       if (isOpen) gate.leave();
       heldMs = isOpen ? 0 : heldMs + firstHoldMs;
@@ -104,7 +104,7 @@ describe("A suspect", () => {
   test("follows the one before it at once when nothing else waits", async () => {
     const { gate, clock, suspects, running } = openGate();
     suspects.push({ id: "first", dueAt: 0 }, { id: "second", dueAt: 0 });
-    gate.look();
+    gate.poll();
     clock.now = 60_000;
     running[0]?.end();
     await setImmediate();
@@ -115,7 +115,7 @@ describe("A suspect", () => {
   test("lets ordinary deliveries go on for as long as the suspect before it took", async () => {
     const { gate, clock, suspects, running } = openGate();
     suspects.push({ id: "first", dueAt: 0 });
-    gate.look();
+    gate.poll();
     expect(running).toMatchObject([{ id: "first" }]);
     clock.now = 60_000;
     running[0]?.end();
@@ -123,11 +123,11 @@ describe("A suspect", () => {
     expect(gate.enter()).toBe(true);
     suspects.push({ id: "second", dueAt: 0 });
     clock.now += 59_000;
-    gate.look();
+    gate.poll();
     expect(gate.enter()).toBe(true);
     gate.leave();
     clock.now += 1_000;
-    gate.look();
+    gate.poll();
     expect(gate.enter()).toBe(false);
     gate.leave();
     expect(running).toMatchObject([{ id: "first" }, { id: "second" }]);
@@ -137,7 +137,7 @@ describe("A suspect", () => {
     const { gate, clock, suspects } = openGate();
     const lookAt = (now: number) => {
       clock.now = now;
-      gate.look();
+      gate.poll();
     };
     suspects.push({ id: "first", dueAt: 0 });
     gate.enter();
@@ -155,13 +155,13 @@ describe("A suspect", () => {
   test("that cannot be taken is tried again at the next look only", async () => {
     const { gate, suspects, running, woken } = openGate();
     suspects.push({ id: "s", dueAt: 0 });
-    gate.look();
+    gate.poll();
     suspects.push({ id: "s", dueAt: 0 });
     running[0]?.end(false);
     await setImmediate();
     expect(running).toHaveLength(1);
     expect(woken).toHaveLength(1);
-    gate.look();
+    gate.poll();
     expect(running).toHaveLength(2);
   });
 
@@ -169,7 +169,7 @@ describe("A suspect", () => {
     const { gate, suspects, running } = openGate();
     suspects.push({ id: "s", dueAt: 0 });
     gate.close();
-    gate.look();
+    gate.poll();
     expect(running).toEqual([]);
     expect(gate.enter()).toBe(false);
   });
@@ -178,10 +178,10 @@ describe("A suspect", () => {
     const { gate, suspects, woken } = openGate();
     suspects.push({ id: "s", dueAt: 0 });
     gate.enter();
-    gate.look();
+    gate.poll();
     expect(gate.enter()).toBe(false);
     suspects.pop();
-    gate.look();
+    gate.poll();
     expect(gate.enter()).toBe(true);
     expect(woken).toHaveLength(1);
   });

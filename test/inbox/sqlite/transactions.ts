@@ -1,8 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { CommitTarget } from "../../../src/inbox/sqlite/group-commit.ts";
+import type { TransactionTarget } from "../../../src/inbox/sqlite/group-commit.ts";
 
 /** What a group commit writes to, for a database of its own. */
-export function transactionsOf(database: DatabaseSync): CommitTarget {
+export function transactionsOf(database: DatabaseSync): TransactionTarget {
   return {
     get isTransaction() {
       return database.isTransaction;

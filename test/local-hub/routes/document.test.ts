@@ -3,13 +3,13 @@ import { describe, expect, test } from "vitest";
 import { webhook, webhookRequest } from "../../../src/hub/webhooks/schemas.ts";
 import { hubDocument } from "../../../src/local-hub/routes/document.ts";
 import { answerTables } from "../../hub/schemas/answer-tables.ts";
-import { documentedOperations } from "./document-operations.ts";
 import { documentSchema } from "../../hub/schemas/document-schemas.ts";
 import { addedFlavors, flavors } from "../../hub/schemas/job-bounds.ts";
 import { auditLogTypes } from "../../hub/schemas/organizations/audit-log-bounds.ts";
 import { readBodies } from "../../hub/schemas/read-bodies.ts";
 import { requestTables } from "../../hub/schemas/request-tables.ts";
 import { requestCases, webhookCases } from "../../hub/schemas/webhook-cases.ts";
+import { documentedOperations } from "./document-operations.ts";
 
 const document = hubDocument({ serverUrl: "http://localhost:5050" });
 const schemas = document.components?.schemas;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { DeliveryAttempt, StoredDelivery } from "../../../src/inbox/stored-delivery.ts";
+import type { DeliveryAttempt, StoredDelivery } from "../../../src/inbox/inbox.ts";
 import { deliveryMain } from "../../../src/receiver/dashboard/delivery.ts";
 
 const receivedAt = new Date("2026-09-01T10:00:00.000Z");

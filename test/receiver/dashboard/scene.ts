@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
-import type { DeliveryStatus } from "../../../src/inbox/stored-delivery.ts";
+import type { DeliveryStatus } from "../../../src/inbox/inbox.ts";
 import { RetryAfterError, WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";

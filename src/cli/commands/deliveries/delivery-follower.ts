@@ -1,5 +1,4 @@
-import type { DeliveryKey } from "../../../inbox/inbox.ts";
-import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
+import type { DeliveryKey, DeliveryStatus } from "../../../inbox/inbox.ts";
 import type { ServerInbox } from "../../../receiver/server-inbox.ts";
 import { type DeliverySummary, listDeliveries, summarize } from "./delivery-list.ts";
 

@@ -1,8 +1,7 @@
 import { summarizeEvent } from "../../../console/event-summary.ts";
 import { formatDuration } from "../../../core/duration.ts";
 import { WebhookError } from "../../../core/errors.ts";
-import type { ListOptions } from "../../../inbox/inbox.ts";
-import type { StoredDelivery } from "../../../inbox/stored-delivery.ts";
+import type { ListOptions, StoredDelivery } from "../../../inbox/inbox.ts";
 import type { ServerInbox } from "../../../receiver/server-inbox.ts";
 import type { Column, Result } from "../../output.ts";
 

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import type { Duration } from "../../../core/duration.ts";
-import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
+import type { DeliveryStatus } from "../../../inbox/inbox.ts";
 import type { Invocation } from "../../invocation.ts";
 import { usageError } from "../../usage.ts";
 import type { InboxAccess } from "./inbox-access.ts";

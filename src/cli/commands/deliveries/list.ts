@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { toShellWord } from "../../../core/escape.ts";
-import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
+import type { DeliveryStatus } from "../../../inbox/inbox.ts";
 import { examples, numberBetween } from "../../usage.ts";
 import { deliveriesResult, describeEmptyList, listDeliveries } from "./delivery-list.ts";
 import { type DeliveriesContext, endpointName, endpointOption, statusOption } from "./delivery-options.ts";

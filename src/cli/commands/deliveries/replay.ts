@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { WebhookError } from "../../../core/errors.ts";
-import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
+import type { DeliveryStatus } from "../../../inbox/inbox.ts";
 import type { ServerInbox } from "../../../receiver/server-inbox.ts";
 import type { Invocation } from "../../invocation.ts";
 import type { Output } from "../../output.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { indentJson } from "../../../core/indent-json.ts";
 import { plainJson, plainText } from "../../../core/terminal-text.ts";
-import type { StoredDelivery } from "../../../inbox/stored-delivery.ts";
+import type { StoredDelivery } from "../../../inbox/inbox.ts";
 import type { Output } from "../../output.ts";
 import { examples } from "../../usage.ts";
 import { deliveryUnknown, statusColor } from "./delivery-list.ts";

@@ -3,7 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Command } from "commander";
 import type { Duration } from "../../../core/duration.ts";
 import { plainJson, plainText } from "../../../core/terminal-text.ts";
-import type { DeliveryStatus } from "../../../inbox/stored-delivery.ts";
+import type { DeliveryStatus } from "../../../inbox/inbox.ts";
 import type { Output } from "../../output.ts";
 import { examples, numberBetween } from "../../usage.ts";
 import { DeliveryFollower } from "./delivery-follower.ts";

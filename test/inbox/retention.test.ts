@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { idsKeptMs, idsKnownMs } from "../../src/inbox/known-ids.ts";
+import { minIdRetentionMs, retentionOf } from "../../src/inbox/retention.ts";
 import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
 
 const dayMs = 24 * 3_600_000;
 
-describe("The ids of finished deliveries", () => {
-  test("are kept for a week where the retries take less", () => {
-    expect(idsKeptMs(createRetryPolicy({}))).toBe(7 * dayMs);
-    expect(idsKnownMs).toBe(7 * dayMs);
+describe("The IDs of finished deliveries", () => {
+  test("are kept for a week if all retries take less", () => {
+    expect(retentionOf({ retentionMs: 1, policy: createRetryPolicy({}) })).toEqual({ bodiesMs: 1, idsMs: 7 * dayMs });
+    expect(minIdRetentionMs).toBe(7 * dayMs);
   });
 
   test.each([
@@ -21,6 +21,6 @@ describe("The ids of finished deliveries", () => {
     const longestMs = waits.reduce((sum, wait) => sum + wait, 0);
     expect(longestMs).toBeGreaterThan(7 * dayMs);
     expect(policy.totalWaitMs).toBe(longestMs);
-    expect(idsKeptMs(policy)).toBe(longestMs + dayMs);
+    expect(retentionOf({ retentionMs: 1, policy }).idsMs).toBe(longestMs + dayMs);
   });
 });

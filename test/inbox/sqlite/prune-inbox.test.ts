@@ -3,9 +3,9 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { DeliveryPruner } from "../../../src/inbox/sqlite/delivery-pruner.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
 import { InboxThread } from "../../../src/inbox/sqlite/inbox-thread.ts";
-import { StepRemover } from "../../../src/inbox/sqlite/step-remover.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed } from "../engine.ts";
 import { inboxFile } from "../open-file.ts";
@@ -85,13 +85,13 @@ describe("The id of a finished delivery", () => {
     await inbox.accept(arrival("a"));
     await reached(inbox, "a", "succeeded");
     await inbox.close(0);
-    const later = openInbox({ file, now: () => clock.now });
+    const onDueLater = openInbox({ file, now: () => clock.now });
     clock.now += days * dayMs;
-    await later.inbox.prune();
-    expect(await later.inbox.accept(arrival("a"))).toEqual({ duplicate: true });
+    await onDueLater.inbox.prune();
+    expect(await onDueLater.inbox.accept(arrival("a"))).toEqual({ duplicate: true });
     clock.now += 1;
-    await later.inbox.prune();
-    expect(await later.inbox.accept(arrival("a"))).toEqual({ duplicate: false });
+    await onDueLater.inbox.prune();
+    expect(await onDueLater.inbox.accept(arrival("a"))).toEqual({ duplicate: false });
   });
 });
 
@@ -126,7 +126,7 @@ describe("A prune of much", () => {
   test("pauses after each step for longer than that took, so that others write", async () => {
     const { inbox, file } = openInbox();
     fill(file, { count: 4_000, status: "succeeded" });
-    const steps = vi.spyOn(StepRemover.prototype, "prune");
+    const steps = vi.spyOn(DeliveryPruner.prototype, "prune");
     onTestFinished(() => steps.mockRestore());
     let isDone = false;
     const pruned = inbox.prune().finally(() => {
@@ -142,7 +142,7 @@ describe("A prune of much", () => {
     const { inbox, file } = openInbox();
     fill(file, { count: 1, status: "succeeded" });
     let steps = 0;
-    const pruned = vi.spyOn(StepRemover.prototype, "prune").mockImplementation(() => {
+    const pruned = vi.spyOn(DeliveryPruner.prototype, "prune").mockImplementation(() => {
       steps += 1;
       return { count: 1, isDone: steps === 20 };
     });

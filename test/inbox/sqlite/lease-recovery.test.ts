@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { OwnerWatch } from "../../../src/inbox/sqlite/owner-watch.ts";
+import { OwnerWatch } from "../../../src/inbox/sqlite/lease-recovery.ts";
 
 const leaseMs = 30_000;
 
@@ -7,49 +7,49 @@ function openWatch() {
   const clock = { now: 0 };
   const watch = new OwnerWatch({ leaseMs, monotonicNow: () => clock.now });
   /** Looks every second for so long, and returns who was found to be gone, and when. */
-  const look = (seconds: number, beatOf: (second: number) => number | undefined): number | undefined => {
+  const poll = (seconds: number, beatOf: (second: number) => number | undefined): number | undefined => {
     for (let second = 1; second <= seconds; second += 1) {
       clock.now += 1_000;
       if (watch.observe(new Map([["owner", beatOf(second)]])).length > 0) return second;
     }
     return undefined;
   };
-  return { clock, watch, look };
+  return { clock, watch, poll };
 }
 
 describe("An owner", () => {
   test("is gone when it has not shown for a lease that it is alive", () => {
-    expect(openWatch().look(40, () => 7)).toBe(31);
+    expect(openWatch().poll(40, () => 7)).toBe(31);
   });
 
   test("is gone likewise when it has never shown it", () => {
-    expect(openWatch().look(40, () => undefined)).toBe(31);
+    expect(openWatch().poll(40, () => undefined)).toBe(31);
   });
 
   test("is there as long as it shows now and then that it is alive", () => {
-    expect(openWatch().look(300, (second) => Math.floor(second / 25))).toBeUndefined();
+    expect(openWatch().poll(300, (second) => Math.floor(second / 25))).toBeUndefined();
   });
 
   test("has time to show it after the whole machine stood still", () => {
-    const { clock, look } = openWatch();
-    look(2, () => 7);
+    const { clock, poll } = openWatch();
+    poll(2, () => 7);
     clock.now += 3_600_000;
-    expect(look(5, () => 7)).toBeUndefined();
-    expect(look(5, () => 8)).toBeUndefined();
+    expect(poll(5, () => 7)).toBeUndefined();
+    expect(poll(5, () => 8)).toBeUndefined();
   });
 
   test("has a whole lease again after nobody could write", () => {
-    const { watch, look } = openWatch();
-    look(25, () => 7);
+    const { watch, poll } = openWatch();
+    poll(25, () => 7);
     watch.reset();
-    expect(look(40, () => 7)).toBe(31);
+    expect(poll(40, () => 7)).toBe(31);
   });
 
   test("is forgotten when it runs nothing any more", () => {
-    const { clock, watch, look } = openWatch();
-    look(25, () => 7);
+    const { clock, watch, poll } = openWatch();
+    poll(25, () => 7);
     clock.now += 1_000;
     expect(watch.observe(new Map())).toEqual([]);
-    expect(look(40, () => 7)).toBe(31);
+    expect(poll(40, () => 7)).toBe(31);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { ClockSkew } from "../../../src/inbox/bullmq/clock-skew.ts";
+import { ClockSkew } from "../../../src/inbox/bullmq/problems.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 /** A clock that is compared to a server which is so many milliseconds ahead. */

@@ -1,24 +1,19 @@
 import type { DatabaseSync } from "node:sqlite";
-import { isDamage } from "./sqlite-error.ts";
+import type { Retention } from "../retention.ts";
+import { isDamage } from "./database.ts";
 import type { Statements } from "./statements.ts";
 
-/** How long a step may take, in milliseconds: arrivals wait for it. A delivery with a large body takes longer. */
-const stepMs = 5;
+/** How long a step may take, in milliseconds: new deliveries wait for it. A large body may take longer. */
+const maxStepMs = 5;
 const maxRows = 200;
-/** Pages that are given back before the clock is looked at. */
+/** Free pages to return between two readings of the clock. */
 const pagesPerTurn = 16;
 
-/** How long the bodies and the ids of finished deliveries are kept, in milliseconds. */
-export interface Retention {
-  bodiesMs: number;
-  idsMs: number;
-}
-
-/** Removes what is not needed any more from the file of an inbox, in steps: a transaction for each. */
-export class StepRemover {
+/** Removes expired deliveries from the file of an inbox, in steps: one transaction each. */
+export class DeliveryPruner {
   readonly #database: DatabaseSync;
   readonly #statements: Statements;
-  /** Rows on damaged pages, by sequence: each step would fail at them. */
+  /** Sequences of rows on damaged pages: skipped, since each step would fail. */
   readonly #damaged = new Set<number>();
 
   constructor(database: DatabaseSync, statements: Statements) {
@@ -26,7 +21,7 @@ export class StepRemover {
     this.#statements = statements;
   }
 
-  /** All endpoints that the file has deliveries of, with the retention that was stored for them. */
+  /** All endpoints in the file, with their stored retention. */
   endpoints(): { endpoint: string; retention: Retention | undefined }[] {
     return this.#statements.endpoints.all().map(({ endpoint, retention_ms, ids_kept_ms }) => ({
       endpoint: String(endpoint),
@@ -35,16 +30,15 @@ export class StepRemover {
   }
 
   /**
-   * Removes the body and the attempts of some deliveries that finished before `bodiesBefore`, and the id of some that
-   * also finished before `idsBefore`: until then a duplicate has to be recognized. Returns how many bodies, and whether
-   * that was all.
+   * Removes the bodies and attempts of some deliveries that finished before `bodiesBefore`, and the IDs of some that also
+   * finished before `idsBefore`: IDs recognize duplicates. Returns the number of bodies, and whether all are done.
    */
   prune(
     endpoint: string,
     { bodiesBefore, idsBefore }: { bodiesBefore: number; idsBefore: number },
   ): { count: number; isDone: boolean } {
     const { finished, dropBody, dropAttempts, emptied, dropId } = this.#statements;
-    const until = performance.now() + stepMs;
+    const until = performance.now() + maxStepMs;
     const bodies = this.#removeSome(
       (limit) => finished.all(endpoint, bodiesBefore, limit),
       until,
@@ -54,26 +48,26 @@ export class StepRemover {
       },
     );
     if (!bodies.isDone) return bodies;
-    const forgottenBefore = Math.min(bodiesBefore, idsBefore);
+    const idsRemovedBefore = Math.min(bodiesBefore, idsBefore);
     const { isDone } = this.#removeSome(
-      (limit) => emptied.all(endpoint, forgottenBefore, limit),
+      (limit) => emptied.all(endpoint, idsRemovedBefore, limit),
       until,
       (sequence) => dropId.run(sequence),
     );
     return { count: bodies.count, isDone };
   }
 
-  /** How many deliveries are left out since they are on a damaged page. */
+  /** The number of skipped deliveries on damaged pages. */
   get damaged(): number {
     return this.#damaged.size;
   }
 
-  /** Gives some free pages back to the disk. Returns whether that was all. */
+  /** Returns some free pages to the disk. Returns whether all are done. */
   shrink(): { isDone: boolean } {
     const read = (name: string) => Number(this.#database.prepare(`PRAGMA ${name}`).get()?.[name]);
     const incremental = 2;
     if (read("auto_vacuum") !== incremental) return { isDone: true };
-    const until = performance.now() + stepMs;
+    const until = performance.now() + maxStepMs;
     while (read("freelist_count") > 0) {
       if (performance.now() >= until) return { isDone: false };
       this.#database.exec(`PRAGMA incremental_vacuum(${pagesPerTurn})`);
@@ -96,7 +90,7 @@ export class StepRemover {
         remove(Number(sequence));
         count += 1;
       } catch (error) {
-        // Left out from the next step on.
+        // Skipped from the next step on.
         if (isDamage(error)) this.#damaged.add(Number(sequence));
         throw error;
       }

@@ -1,0 +1,77 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { defaultRetention, type Retention } from "../retention.ts";
+import type { DamageLog } from "./damage-log.ts";
+import type { DeliveryTable } from "./delivery-table.ts";
+import type { GroupCommit } from "./group-commit.ts";
+
+/** The options of {@link pruneInbox}. */
+export interface PruneOptions {
+  /** Belongs to the current file of the inbox. */
+  table: () => DeliveryTable;
+  commit: GroupCommit;
+  damage: DamageLog;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** The retention of an endpoint of this process. */
+  retentionOf: (endpoint: string) => Retention | undefined;
+  isStopped: () => boolean;
+  /** Copies the log into the file in a thread, if there is one. Called when many pages were written. */
+  copyLog: () => Promise<void>;
+}
+
+/** Owners without a heartbeat for this time are removed. */
+const ownerRetentionMs = 24 * 3_600_000;
+
+/**
+ * The pause after a step: `pauseFactor` times as long as the step took, at most `maxPauseMs`. Pruning is not urgent, and commits
+ * wait for the disk while the log is copied.
+ */
+const pauseFactor = 3;
+const maxPauseMs = 1_000;
+/**
+ * The log is copied after this many steps, about 10 MB with large bodies. At its limit of 40 MB, the next commit would copy it,
+ * which took 1.3 s.
+ */
+const stepsPerCopy = 8;
+
+/**
+ * Removes the deliveries of all endpoints past their retention, and returns the space to the disk. Works in steps, so that
+ * other writes can happen in between. Returns the number of removed deliveries.
+ */
+export async function pruneInbox(options: PruneOptions): Promise<number> {
+  const { table, commit, damage, now, retentionOf, isStopped, copyLog } = options;
+  let count = 0;
+  let steps = 0;
+  /** Runs a step in a transaction. Resolves after the pause. */
+  const step = async <Result extends { isDone: boolean }>(operation: () => Result): Promise<Result> => {
+    const startedAt = performance.now();
+    const result = await commit.write(operation);
+    if (!result.isDone) {
+      steps += 1;
+      if (steps % stepsPerCopy === 0) await copyLog();
+      await wait(Math.min(pauseFactor * (performance.now() - startedAt), maxPauseMs));
+    }
+    return result;
+  };
+  for (const { endpoint, retention: stored } of table().pruner.endpoints()) {
+    const retention = retentionOf(endpoint) ?? stored ?? defaultRetention;
+    for (let isDone = false; !isDone && !isStopped(); ) {
+      const limits = { bodiesBefore: now() - retention.bodiesMs, idsBefore: now() - retention.idsMs };
+      const { damaged } = table().pruner;
+      try {
+        const removed = await step(() => table().pruner.prune(endpoint, limits));
+        count += removed.count;
+        isDone = removed.isDone;
+      } catch (error) {
+        if (!damage.note(error, endpoint)) throw error;
+        isDone = table().pruner.damaged === damaged;
+      }
+    }
+  }
+  if (isStopped()) return count;
+  await commit.write(() => table().dropOwnersBefore(now() - ownerRetentionMs));
+  for (let isDone = false; !isDone && !isStopped(); ) {
+    ({ isDone } = await step(() => table().pruner.shrink()));
+  }
+  return count;
+}
