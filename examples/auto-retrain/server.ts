@@ -6,13 +6,13 @@ export interface Training {
   revision: string;
 }
 
-/** What is asked of the Hub: `start.ts` does it, a test or a dry run puts something else in its place. */
+/** The calls to the Hub: `start.ts` implements them, tests and the dry run replace them. */
 export interface HubActions {
-  /** Starts a training job and returns its id, without waiting for its end. */
+  /** Starts a training job and returns its id, without waiting until it finishes. */
   startJob(training: Training, signal: AbortSignal): Promise<string>;
 }
 
-/** How to make the server: what any server takes, and what this one does its work with. */
+/** Options of the server, with the calls that it makes. */
 export interface RetrainOptions extends WebhooksServerOptions {
   hub: HubActions;
   /** How long to wait before a job that could not be started is tried again. Default `{ first: "10s" }`. */
@@ -21,7 +21,7 @@ export interface RetrainOptions extends WebhooksServerOptions {
 
 const main = "refs/heads/main";
 
-/** Makes a server that starts one training job for each new state of a dataset's main branch. */
+/** Creates a server that starts one training job for each new state of a dataset's main branch. */
 export function createServer({ hub, backoff = { first: "10s" }, ...options }: RetrainOptions): WebhooksServer {
   const server = new WebhooksServer(options);
   // The Hub's repetitions of a delivery end at the inbox; this knows the same push told by a second webhook.
@@ -51,7 +51,7 @@ export function createServer({ hub, backoff = { first: "10s" }, ...options }: Re
   return server;
 }
 
-/** For `hub-webhooks dev`: it says what it would do. */
+/** Used by `hub-webhooks dev`: prints what it would do. */
 export default createServer({
   hub: {
     async startJob({ dataset, revision }) {

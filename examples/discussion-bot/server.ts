@@ -1,8 +1,8 @@
 import { type Backoff, WebhooksServer, type WebhooksServerOptions } from "hub-webhooks";
 
-/** What the bot is asked. */
+/** The question to the bot. */
 export interface Question {
-  /** The repository and the title of the discussion, for the model to know what it is about. */
+  /** The repository and the title of the discussion, as context for the model. */
   repo: string;
   title: string;
   comment: string;
@@ -11,18 +11,18 @@ export interface Question {
 /** Writes the reply: any text model, or a few rules. */
 export type TextModel = (question: Question, signal: AbortSignal) => Promise<string>;
 
-/** Which discussion is meant. */
+/** A discussion. */
 export interface Discussion {
   repo: { type: string; name: string };
   num: number;
 }
 
-/** What is asked of the Hub: `start.ts` does it, a test or a dry run puts something else in its place. */
+/** The calls to the Hub: `start.ts` implements them, tests and the dry run replace them. */
 export interface HubActions {
   postComment(discussion: Discussion, text: string, signal: AbortSignal): Promise<void>;
 }
 
-/** How to make the server: what any server takes, and what this one does its work with. */
+/** Options of the server, with the calls that it makes. */
 export interface BotOptions extends WebhooksServerOptions {
   hub: HubActions;
   model: TextModel;
@@ -32,7 +32,7 @@ export interface BotOptions extends WebhooksServerOptions {
   backoff?: Backoff;
 }
 
-/** Makes a server that replies to comments in which the bot is mentioned. */
+/** Creates a server that replies to comments in which the bot is mentioned. */
 export function createServer({ hub, model, bot, backoff = { first: "5s" }, ...options }: BotOptions): WebhooksServer {
   const server = new WebhooksServer(options);
   // The name alone: neither @bot-two nor somebody@bot.example is meant.
@@ -59,7 +59,7 @@ export function createServer({ hub, model, bot, backoff = { first: "5s" }, ...op
   return server;
 }
 
-/** For `hub-webhooks dev`: it says what it would do. */
+/** Used by `hub-webhooks dev`: prints what it would do. */
 export default createServer({
   bot: { name: "my-bot", id: "000000000000000000000000" },
   model: async ({ comment }) => `You wrote ${comment.length} characters, and I am no model yet.`,

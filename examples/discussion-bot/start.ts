@@ -37,7 +37,7 @@ const model: TextModel = async ({ repo, title, comment }, signal) => {
   }
   const answer: { choices: { message: { content: string } }[] } = await response.json();
   const reply = answer.choices[0]?.message.content;
-  if (!reply) throw new Error("The model said nothing.");
+  if (!reply) throw new Error("The model returned no reply.");
   return reply;
 };
 

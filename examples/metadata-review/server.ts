@@ -1,13 +1,13 @@
 import { type Backoff, WebhooksServer, type WebhooksServerOptions } from "hub-webhooks";
 import { reviewCard } from "./card.ts";
 
-/** Which repository is meant. */
+/** A repository. */
 export interface Repo {
   type: "model" | "dataset";
   name: string;
 }
 
-/** What is asked of the Hub: `start.ts` does it, a test or a dry run puts something else in its place. */
+/** The calls to the Hub: `start.ts` implements them, tests and the dry run replace them. */
 export interface HubActions {
   /** The README.md as it is on main now; empty where there is none. */
   readCard(repo: Repo, signal: AbortSignal): Promise<string>;
@@ -16,14 +16,14 @@ export interface HubActions {
   postReport(repo: Repo, report: string, signal: AbortSignal): Promise<void>;
 }
 
-/** How to make the server: what any server takes, and what this one does its work with. */
+/** Options of the server, with the calls that it makes. */
 export interface ReviewOptions extends WebhooksServerOptions {
   hub: HubActions;
   /** How long to wait before a review that failed is tried again. Default `{ first: "10s" }`. */
   backoff?: Backoff;
 }
 
-/** Makes a server that reviews the card on each push to main, and posts what it finds where that has changed. */
+/** Creates a server that reviews the card on each push to main, and posts what it finds where that has changed. */
 export function createServer({ hub, backoff = { first: "10s" }, ...options }: ReviewOptions): WebhooksServer {
   const server = new WebhooksServer(options);
   server.webhook(
@@ -51,7 +51,7 @@ export function createServer({ hub, backoff = { first: "10s" }, ...options }: Re
   return server;
 }
 
-/** For `hub-webhooks dev`: it says what it would do. */
+/** Used by `hub-webhooks dev`: prints what it would do. */
 export default createServer({
   hub: {
     readCard: async () => "---\nlicense: mit\n---\n# A card that says too little",

@@ -1,17 +1,17 @@
 import { type Backoff, WebhooksServer, type WebhooksServerOptions } from "hub-webhooks";
 
-/** Which repository is meant. */
+/** A repository. */
 export interface Repo {
   type: string;
   name: string;
 }
 
-/** What is asked of the Hub: `start.ts` does it, a test or a dry run puts something else in its place. */
+/** The calls to the Hub: `start.ts` implements them, tests and the dry run replace them. */
 export interface HubActions {
   openDiscussion(repo: Repo, discussion: { title: string; text: string }, signal: AbortSignal): Promise<void>;
 }
 
-/** How to make the server: what any server takes, and what this one does its work with. */
+/** Options of the server, with the calls that it makes. */
 export interface ChecklistOptions extends WebhooksServerOptions {
   hub: HubActions;
   /** How long to wait before a discussion that could not be opened is tried again. Default `{ first: "10s" }`. */
@@ -32,7 +32,7 @@ function checklist({ type }: Repo): string {
   );
 }
 
-/** Makes a server that opens a discussion with a checklist wherever something private was made public. */
+/** Creates a server that opens a discussion with a checklist wherever something private was made public. */
 export function createServer({ hub, backoff = { first: "10s" }, ...options }: ChecklistOptions): WebhooksServer {
   const server = new WebhooksServer(options);
   server.webhook(
@@ -48,7 +48,7 @@ export function createServer({ hub, backoff = { first: "10s" }, ...options }: Ch
   return server;
 }
 
-/** For `hub-webhooks dev`: it says what it would do. */
+/** Used by `hub-webhooks dev`: prints what it would do. */
 export default createServer({
   hub: {
     async openDiscussion({ type, name }, discussion) {

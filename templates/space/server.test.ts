@@ -19,7 +19,7 @@ test("on_new_data ignores a model", async () => {
   expect(outcome.status).toBe("ignored");
 });
 
-test("nobody gets in without the secret", async () => {
+test("a delivery without the secret is rejected", async () => {
   const payload = webhookPayload("repo.content");
   const refused = await server.request(deliveryRequest({ endpoint: "on_new_data", payload }));
   expect(refused.status).toBe(401);

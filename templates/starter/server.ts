@@ -2,7 +2,7 @@ import { WebhooksServer } from "hub-webhooks";
 
 const server = new WebhooksServer();
 
-// POST /webhooks/on_change. Say what it is to hear of: server.webhook("on_change", { watch: "dataset:you/data" }, …)
+// POST /webhooks/on_change. To choose what it watches: server.webhook("on_change", { watch: "dataset:you/data" }, …)
 server.webhook("on_change", ({ event, repo }, { log }) => {
   log.info(`${event.scope} ${event.action} of ${repo.type} ${repo.name}: this is where your work begins.`);
   return { seen: repo.name };

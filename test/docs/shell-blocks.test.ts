@@ -18,9 +18,12 @@ const known = new Map<string, ReadonlySet<string>>();
 async function readHelp(words: readonly string[]): Promise<void> {
   const { stdout } = await runCommand([...words, "--help"]);
   known.set(words.join(" "), new Set(stdout.match(/--[a-z][a-z-]*/g)));
-  const [, list = ""] = /\nCommands:\n(.*?)\n(?:\n|$)/s.exec(stdout) ?? [];
-  for (const [, name = ""] of list.matchAll(/^ {2}(\w[\w-]*)/gm)) {
-    if (name !== "help") await readHelp([...words, name]);
+  // The commands stand in groups of their own; in the other groups no line begins with a word.
+  const groups = stdout.matchAll(/\n(?!Arguments|Examples?)[A-Z][a-z ]*:\n(.*?)\n(?=\n|$)/gs);
+  for (const [, list = ""] of groups) {
+    for (const [, name = ""] of list.matchAll(/^ {2}(\w[\w-]*)/gm)) {
+      if (name !== "help") await readHelp([...words, name]);
+    }
   }
 }
 await readHelp([]);
