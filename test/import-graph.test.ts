@@ -111,6 +111,11 @@ describe("What is loaded with the client", () => {
     expect(loaded).toContain("src/hub/webhooks/schemas.ts");
     expect(loaded.filter((path) => /^(node:|src\/(receiver|local-hub|cli|console)\/)/.test(path))).toEqual([]);
   });
+
+  test("is no OpenAPI helper, which would double the size of a bundle", async () => {
+    const loaded = loadedWith("src/client.ts", await graphOf("src/client.ts"));
+    expect(loaded.filter((path) => /zod-openapi|zod-to-openapi/.test(path))).toEqual([]);
+  });
 });
 
 describe("What is loaded with the command line before it knows what to do", () => {

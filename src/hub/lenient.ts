@@ -52,7 +52,7 @@ function lenientObject(schema: core.$ZodObject): core.$ZodType {
  * The variants of a union, each mapped by `map`: a known variant is checked as what it is, a new one is accepted as it
  * comes.
  */
-export function openVariants(
+function openVariants(
   { discriminator, options }: core.$ZodDiscriminatedUnionDef,
   map: (option: core.$ZodType) => core.$ZodType,
 ): core.$ZodType {

@@ -34,7 +34,7 @@ export const errorResponses = {
 };
 
 /** Every operation asks for a bearer token (hub-api.md, Authentication). */
-export const bearer = [{ bearer: [] }];
+const bearer = [{ bearer: [] }];
 
 /** What a route takes from its operation: all but the response, which is documented beside the error responses. */
 export function describeRoute<Described extends Operation>({ response: _response, ...request }: Described) {
