@@ -4,7 +4,7 @@ import { hubChanges } from "../../src/hub/hub-changes.ts";
 import { auditLogTypes } from "../../src/hub/organizations/audit-log.ts";
 import { operations } from "../../src/local-hub/routes/document.ts";
 import { LocalHub } from "../../src/local-hub.ts";
-import { data, SpokenHub } from "../local-hub/support/hub.ts";
+import { data, TestHub } from "../local-hub/support/hub.ts";
 import { organizationRequests, ownRequests } from "../local-hub/support/sample-requests.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 
@@ -54,11 +54,11 @@ function operationOf(row: string) {
 }
 
 describe("The page of the Hub's API", () => {
-  let hub: SpokenHub;
+  let hub: TestHub;
 
   beforeAll(async () => {
     const local = await LocalHub.launch({ attempts: 1 });
-    hub = new SpokenHub({ hub: local, log: createMemoryLogger() });
+    hub = new TestHub({ hub: local, log: createMemoryLogger() });
     return () => local.close();
   });
 
@@ -80,13 +80,13 @@ describe("The page of the Hub's API", () => {
     expect(existsSync(new URL(`../local-hub/${file}.test.ts`, import.meta.url)), file).toBe(true);
     const { operationId } = operationOf(row.operation);
     const { id } = await hub.create({ watched: [data], url: "http://127.0.0.1:1/" });
-    await hub.happen();
+    await hub.trigger();
     const [entry] = await hub.entries(id);
     const own = ownRequests.find((request) => request.operationId === operationId);
     const request = own ?? organizationRequests.find((known) => known.operationId === operationId);
     const line = request?.line(own ? id : "acme").replace(/\/replay\/x$/, `/replay/${entry?.logId}`) ?? "";
     // Wherever it is asked for, it is held to the strict schema of its answer.
-    expect((await hub.ask(line, request?.body && { body: request.body })).status).toBe(200);
+    expect((await hub.request(line, request?.body && { body: request.body })).status).toBe(200);
   });
 
   test("has a row for each change of the Hub that is recorded, in the same words", () => {

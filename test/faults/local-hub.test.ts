@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { LocalHubOptions } from "../../src/local-hub.ts";
-import { openLocalHub, pushed, type SpokenHub, secret } from "../local-hub/support/hub.ts";
-import { openTarget, silence, type Target, type TargetAnswer } from "../local-hub/support/target.ts";
+import { openLocalHub, pushed, type TestHub, secret } from "../local-hub/support/hub.ts";
+import { openTarget, neverRespond, type Target, type TargetAnswer } from "../local-hub/support/target.ts";
 import { type RawAnswer, RawSocket, requestBytes } from "../support/raw-socket.ts";
 import { holdsSecret } from "./leak.ts";
 import { countRows } from "./rows.ts";
@@ -19,17 +19,17 @@ async function openDelivering(answer: TargetAnswer, options: LocalHubOptions = {
 }
 
 /** What holds after every fault: the next delivery is fine, and the secret is in nothing that is told of the last one. */
-async function goesOn({ hub, target, id }: { hub: SpokenHub; target: Target; id: string }): Promise<void> {
+async function goesOn({ hub, target, id }: { hub: TestHub; target: Target; id: string }): Promise<void> {
   target.answerWith(200);
   await hub.update(id, { url: target.url, secret });
-  expect(await hub.happen()).toMatchObject([{ webhookId: id, status: 200 }]);
+  expect(await hub.trigger()).toMatchObject([{ webhookId: id, status: 200 }]);
   expect(target.requests.at(-1)?.headers["x-webhook-secret"]).toBe(secret);
   expect(holdsSecret(hub.log.lines, secret)).toBe(false);
   expect(holdsSecret(await hub.entries(id), secret)).toBe(false);
 }
 
 /** The reason that the log of the local Hub gives: one line. */
-function reasons({ log }: SpokenHub): unknown[] {
+function reasons({ log }: TestHub): unknown[] {
   return log.lines.filter(({ msg }) => msg === "delivery failed").map(({ reason }) => reason);
 }
 
@@ -43,7 +43,7 @@ describe("A target that takes its time", () => {
     };
 
   test.each([
-    { what: "says nothing", answer: silence },
+    { what: "says nothing", answer: neverRespond },
     { what: "sends headers and then nothing", answer: slowly("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", "") },
     { what: "sends its headers letter by letter, without end", answer: slowly("HTTP/1.1 200 OK\r\nX: ", "x") },
     { what: "sends its body letter by letter, without end", answer: slowly("HTTP/1.1 200 OK\r\n\r\n", "x") },
@@ -54,7 +54,7 @@ describe("A target that takes its time", () => {
     { what: "says again and again that it is at work", answer: slowly("", "HTTP/1.1 102 Processing\r\n\r\n") },
   ])("L1: and $what is given up at the time-out", async ({ answer }) => {
     const { hub, target, id } = await openDelivering(answer, { timeout: 200 });
-    expect(await hub.happen()).toMatchObject([{ status: null }]);
+    expect(await hub.trigger()).toMatchObject([{ status: null }]);
     const [entry] = await hub.entries(id);
     expect(entry).toMatchObject({ status: null, response: null, error: expect.stringContaining("within 0.2 s") });
     expect(entry?.durationMs).toBeGreaterThanOrEqual(195);
@@ -68,7 +68,7 @@ describe("A target that takes its time", () => {
     const { hub, target, id } = await openDelivering(({ socket }) => void socket.on("close", () => closed.resolve()), {
       timeout: 50,
     });
-    await hub.happen();
+    await hub.trigger();
     await closed.promise;
     await goesOn({ hub, target, id });
   });
@@ -77,7 +77,7 @@ describe("A target that takes its time", () => {
     const timeouts = vi.spyOn(globalThis, "setTimeout");
     onTestFinished(() => timeouts.mockRestore());
     const { hub, target, id } = await openDelivering(200);
-    await hub.happen();
+    await hub.trigger();
     expect(timeouts.mock.calls.map(([, milliseconds]) => milliseconds)).toContain(30_000);
     await goesOn({ hub, target, id });
   });
@@ -91,7 +91,7 @@ describe("A target that takes its time", () => {
     const port = typeof address === "object" && address !== null ? address.port : 0;
     const { hub, target, id } = await openDelivering(200, { timeout: 300 });
     await hub.update(id, { url: `http://127.0.0.1:${port}/`, secret });
-    expect(await hub.happen({ ...pushed, note: "x".repeat(8_000_000) })).toMatchObject([{ status: null }]);
+    expect(await hub.trigger({ ...pushed, note: "x".repeat(8_000_000) })).toMatchObject([{ status: null }]);
     expect(reasons(hub)).toEqual([expect.stringContaining("within 0.3 s")]);
     await goesOn({ hub, target, id });
   });
@@ -112,7 +112,7 @@ describe("A target that answers without end", () => {
       response.on("close", ended.resolve);
       more();
     });
-    expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+    expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
     await ended.promise;
     expect(written).toBeLessThan(64 * 1024 * 1024);
     const [entry] = await hub.entries(id);
@@ -127,7 +127,7 @@ describe("A redirect", () => {
     const { hub, target, id } = await openDelivering((_request, response) => {
       response.writeHead(status, { location: elsewhere.url, refresh: `0; url=${elsewhere.url}` }).end();
     });
-    expect(await hub.happen()).toMatchObject([{ status }]);
+    expect(await hub.trigger()).toMatchObject([{ status }]);
     expect(reasons(hub)).toEqual([expect.stringContaining("redirect")]);
     await goesOn({ hub, target, id });
     expect(elsewhere.requests).toEqual([]);
@@ -157,7 +157,7 @@ describe("A target elsewhere", () => {
   ])("L3: is not delivered to: %s", async (url) => {
     const { hub, target, id } = await openDelivering(200);
     await hub.update(id, { url, secret });
-    expect(await hub.happen()).toMatchObject([{ status: null }]);
+    expect(await hub.trigger()).toMatchObject([{ status: null }]);
     expect(reasons(hub)).toEqual([expect.stringMatching(/is not this machine.*--allow-remote/)]);
     await goesOn({ hub, target, id });
   });
@@ -172,7 +172,7 @@ describe("A target elsewhere", () => {
     const address = elsewhere.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
     await hub.update(id, { url: `http://0.0.0.0:${port}/`, secret });
-    expect(await hub.happen()).toMatchObject([{ status: 202 }]);
+    expect(await hub.trigger()).toMatchObject([{ status: 202 }]);
     await goesOn({ hub, target, id });
   });
 
@@ -181,7 +181,7 @@ describe("A target elsewhere", () => {
     async (host) => {
       const { hub, target, id } = await openDelivering(200);
       await hub.update(id, { url: target.url.replace("127.0.0.1", host), secret });
-      expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+      expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
       await goesOn({ hub, target, id });
     },
   );
@@ -199,7 +199,7 @@ describe("A target elsewhere", () => {
 
 /** A request as it stands, and its answer. */
 async function send(
-  hub: SpokenHub,
+  hub: TestHub,
   line: string,
   headers: Record<string, string | undefined>,
   body = "",
@@ -286,7 +286,7 @@ describe("A control request that is no JSON", () => {
     "*/*",
   ])("L4: is refused with 403, and nothing happens: %j", async (type) => {
     const { hub, target, id } = await openDelivering(200);
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     const host = new URL(hub.url).host;
     for (const [line, body] of [
       ["POST /_local/events", event],

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openLocalHub, secret } from "../local-hub/support/hub.ts";
-import { ended } from "../local-hub/support/jobs.ts";
+import { waitForJobs } from "../local-hub/support/jobs.ts";
 import { makeProject } from "../support/project-folder.ts";
 
 const source = `
@@ -30,8 +30,8 @@ test("A local Hub runs the handler on a push, when the job of a webhook is `hub-
       environment: { NODE_COMPILE_CACHE },
     },
   });
-  const [delivery] = await hub.happen();
-  const [job] = await ended(hub);
+  const [delivery] = await hub.trigger();
+  const [job] = await waitForJobs(hub);
   expect(job?.status, hub.log.text()).toEqual({ stage: "COMPLETED", message: null, failureCount: 0 });
   const seen: unknown = JSON.parse(await readFile(join(project.path, "seen.json"), "utf8"));
   expect(seen).toEqual({ repo: "me/data", id: delivery?.deliveryId });

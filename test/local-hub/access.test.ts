@@ -40,18 +40,18 @@ describe("Without a bearer token that is known, nothing is answered but 401", ()
       { "x-api-key": "hf_local" },
     ];
     for (const headers of presented) {
-      const answer = await hub.ask(line("acme"), { token: null, body, headers });
+      const answer = await hub.request(line("acme"), { token: null, body, headers });
       expect(answer.status, JSON.stringify(headers)).toBe(401);
       expect(answer.headers.get("www-authenticate")).toBe("Bearer");
       expect(answer.text).not.toContain(secret);
     }
-    const asParameter = await hub.ask(`${line("acme")}?access_token=hf_local`, { token: null, body });
+    const asParameter = await hub.request(`${line("acme")}?access_token=hf_local`, { token: null, body });
     expect(asParameter.status).toBe(401);
   });
 
   test("and it names the tokens that are known, each of which begins with the prefix", async () => {
     const hub = await openLocalHub();
-    const { text } = await hub.ask("GET /api/notifications", { token: null });
+    const { text } = await hub.request("GET /api/notifications", { token: null });
     for (const { token } of developmentTokens) {
       expect(token).toMatch(/^hf_./);
       expect(text).toContain(token);
@@ -63,7 +63,7 @@ describe("With a token of the role read, whatever writes is refused", () => {
   test.each(requests.filter(({ writes }) => writes))("$operationId", async ({ line, body }) => {
     const hub = await openLocalHub();
     for (const name of ["acme", "nobody", unknownId]) {
-      const answer = await hub.ask(line(name), { token: "hf_read", body });
+      const answer = await hub.request(line(name), { token: "hf_read", body });
       expect(answer).toMatchObject({ status: 403, body: { error: "This token may only read: hf_local may write." } });
     }
   });
@@ -72,7 +72,7 @@ describe("With a token of the role read, whatever writes is refused", () => {
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
     const name = ownRequests.includes(request) ? id : "acme";
-    const answer = await hub.ask(request.line(name), { token: "hf_read" });
+    const answer = await hub.request(request.line(name), { token: "hf_read" });
     // The one that reads and needs a token that may write.
     expect(answer.status).toBe(request.operationId === "getScimConfig" ? 403 : 200);
   });
@@ -82,14 +82,14 @@ describe("With a token of the role fineGrained", () => {
   test.each(ownRequests)("what is one's own is done: $operationId", async ({ operationId, line, body }) => {
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: "http://127.0.0.1:1/" }, { token: "hf_fine" });
-    const answer = await hub.ask(line(id), { token: "hf_fine", body });
+    const answer = await hub.request(line(id), { token: "hf_fine", body });
     // That webhook has not delivered anything yet.
     expect(answer.status, answer.text).toBe(operationId === "replayWebhookDelivery" ? 404 : 200);
   });
 
   test.each(organizationRequests)("organizations are read, not written: $operationId", async (request) => {
     const hub = await openLocalHub();
-    const { status, text } = await hub.ask(request.line("acme"), { token: "hf_fine", body: request.body });
+    const { status, text } = await hub.request(request.line("acme"), { token: "hf_fine", body: request.body });
     const isRefused = request.writes || request.operationId === "getScimConfig";
     expect(status, text).toBe(isRefused ? 403 : 200);
     if (isRefused) expect(text).toContain("hf_local");
@@ -124,7 +124,7 @@ describe("The plan of an organization", () => {
     "of $organization includes $operationId",
     async ({ line, body, organization }) => {
       const hub = await openLocalHub();
-      const { status, text } = await hub.ask(line(organization), { body });
+      const { status, text } = await hub.request(line(organization), { body });
       expect(status, text).toBe(200);
     },
   );
@@ -133,7 +133,7 @@ describe("The plan of an organization", () => {
     "of $organization does not include $operationId",
     async ({ line, body, organization, names }) => {
       const hub = await openLocalHub();
-      const answer = await hub.ask(line(organization), { body });
+      const answer = await hub.request(line(organization), { body });
       const error = expect.stringMatching(new RegExp(`requires the ${names} plan.*${organization}.* Use acme`));
       expect(answer).toMatchObject({ status: 403, body: { error } });
     },
@@ -145,7 +145,7 @@ describe("A user", () => {
     "with the role of a member can do $operationId if it is for $as",
     async ({ line, body, as }) => {
       const hub = await openLocalHub();
-      const { status, text } = await hub.ask(line("acme"), { token: "hf_other", body });
+      const { status, text } = await hub.request(line("acme"), { token: "hf_other", body });
       expect(status, text).toBe(as === "admin" ? 403 : 200);
     },
   );
@@ -155,8 +155,8 @@ describe("A user", () => {
     async ({ line, body, as }) => {
       const hub = await openLocalHub();
       const noAccess = { body: { role: "no_access" } };
-      await hub.ask("PUT /api/organizations/acme/members/other-user/role", noAccess);
-      const { status, text } = await hub.ask(line("acme"), { token: "hf_other", body });
+      await hub.request("PUT /api/organizations/acme/members/other-user/role", noAccess);
+      const { status, text } = await hub.request(line("acme"), { token: "hf_other", body });
       expect(status, text).toBe(as === "anyone" ? 200 : 403);
     },
   );
@@ -165,7 +165,7 @@ describe("A user", () => {
     "outside the organization can do $operationId only if it is for anyone",
     async ({ line, body, as }) => {
       const hub = await openLocalHub();
-      const { status, text } = await hub.ask(line("enterprise-org"), { token: "hf_other", body });
+      const { status, text } = await hub.request(line("enterprise-org"), { token: "hf_other", body });
       expect(status, text).toBe(as === "anyone" ? 200 : 403);
     },
   );
@@ -173,7 +173,7 @@ describe("A user", () => {
   test.each(organizationRequests)("gets 404 for an unknown organization: $operationId", async (request) => {
     const hub = await openLocalHub();
     for (const name of ["nobody", "Acme", "local-user", "constructor"]) {
-      const { status, text } = await hub.ask(request.line(name), { body: request.body });
+      const { status, text } = await hub.request(request.line(name), { body: request.body });
       expect(status, text).toBe(404);
       expect(text).toContain(name);
     }
@@ -185,18 +185,18 @@ test("A restart keeps the changes to an organization, a reset reverts them", asy
   const hub = await openLocalHub({ state });
   const read = async (asked: typeof hub) => {
     const lines = ["acme/settings/network-security", "acme/members?search=other", "acme/members?search=local-user"];
-    const answers = await Promise.all(lines.map((line) => asked.ask(`GET /api/organizations/${line}`)));
-    const revoked = await asked.ask("GET /api/organizations/acme/avatar", { token: "hf_read" });
+    const answers = await Promise.all(lines.map((line) => asked.request(`GET /api/organizations/${line}`)));
+    const revoked = await asked.request("GET /api/organizations/acme/avatar", { token: "hf_read" });
     return [...answers.map(({ text }) => text.replaceAll(asked.url, "")), revoked.status];
   };
   const before = await read(hub);
-  for (const { line, body, writes } of organizationRequests) if (writes) await hub.ask(line("acme"), { body });
-  await hub.ask("PUT /api/organizations/acme/members/other-user/role", { body: { role: "write" } });
+  for (const { line, body, writes } of organizationRequests) if (writes) await hub.request(line("acme"), { body });
+  await hub.request("PUT /api/organizations/acme/members/other-user/role", { body: { role: "write" } });
   const changed = await read(hub);
   expect(changed.map((text, index) => text === before[index])).toEqual([false, false, true, false]);
   const second = await restart(hub, { state });
   expect(await read(second)).toEqual(changed);
-  await second.ask("POST /_local/reset", { token: null, body: {} });
+  await second.request("POST /_local/reset", { token: null, body: {} });
   expect(await read(second)).toEqual(before);
   const third = await restart(second, { state });
   expect(await read(third)).toEqual(before);

@@ -26,7 +26,7 @@ describe("A local Hub", () => {
 
   test("serves its API as a document, with its own address", async () => {
     const hub = await openLocalHub();
-    expect((await hub.ask("GET /openapi.json", { token: null })).body).toMatchObject({
+    expect((await hub.request("GET /openapi.json", { token: null })).body).toMatchObject({
       openapi: expect.stringMatching(/^3\.1\./),
       info: { version: "0.0.1" },
       servers: [{ url: hub.url }],

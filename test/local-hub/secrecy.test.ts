@@ -19,14 +19,14 @@ describe("A secret", () => {
     const target = await openTarget(500, 301, 200);
     const hub = await openLocalHub({ suspendAfter: 2 });
     const { id } = await hub.create({ url: telling(target.url), secret });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     await hub.replay(id, delivery?.logId);
     await hub.update(id, { url: telling("http://127.0.0.1:1/"), secret });
-    await hub.happen();
+    await hub.trigger();
     await hub.update(id, { url: telling("http://10.0.0.1/"), secret });
-    await hub.happen();
+    await hub.trigger();
     await hub.update(id, { url: telling("http://nobody.invalid/"), secret: `${secret}\x7f` });
-    await hub.happen();
+    await hub.trigger();
     expect(target.requests).toHaveLength(4);
     for (const { headers, line } of target.requests) {
       expect(headers["x-webhook-secret"]).toBe(secret);
@@ -38,9 +38,9 @@ describe("A secret", () => {
     expect(new URL(entries.at(-1)?.url ?? "").search).toBe("?a=1&secret=***&b=2");
     for (const line of hub.log.lines) expect(holdsSecret(line, secret), line.msg).toBe(false);
     expect(hub.log.lines.length).toBeGreaterThan(5);
-    expect(holdsSecret([entries, hub.hub.deliveries(id), await hub.happen(pushed)], secret)).toBe(false);
+    expect(holdsSecret([entries, hub.hub.deliveries(id), await hub.trigger(pushed)], secret)).toBe(false);
     for (const path of [`/_local/webhooks/${id}/deliveries`, "/_local/jobs", "/", "/openapi.json"]) {
-      const { text, headers } = await hub.ask(`GET ${path}`, { token: null });
+      const { text, headers } = await hub.request(`GET ${path}`, { token: null });
       expect(holdsSecret([text, [...headers]], secret), path).toBe(false);
     }
   });
@@ -48,9 +48,9 @@ describe("A secret", () => {
   test("is in no refusal of what was asked", async () => {
     const hub = await openLocalHub();
     const answers = await Promise.all([
-      hub.ask("POST /api/settings/webhooks", { body: { url: telling("ftp://x/"), secret, [secret]: secret } }),
-      hub.ask("POST /api/settings/webhooks", { text: `{"secret":"${secret}` }),
-      hub.ask("POST /_local/events", { body: { ...pushed, event: { scope: secret, action: 1 } } }),
+      hub.request("POST /api/settings/webhooks", { body: { url: telling("ftp://x/"), secret, [secret]: secret } }),
+      hub.request("POST /api/settings/webhooks", { text: `{"secret":"${secret}` }),
+      hub.request("POST /_local/events", { body: { ...pushed, event: { scope: secret, action: 1 } } }),
     ]);
     for (const { status, body } of answers) {
       expect(status).toBe(400);
@@ -128,8 +128,8 @@ describe("A receiver that repeats what only it may know", () => {
     const hub = await openLocalHub();
     const url = `${target.url}?Secret=${encodeURIComponent("in the/query")}`;
     const { id } = await hub.create({ url, secret });
-    await hub.happen();
-    const { text } = await hub.ask(`GET /_local/webhooks/${id}/deliveries`);
+    await hub.trigger();
+    const { text } = await hub.request(`GET /_local/webhooks/${id}/deliveries`);
     expect(text).toContain('"location":"/hook/?Secret=***"');
     for (const hidden of [secret, "in the/query", encodeURIComponent("in the/query")])
       expect(text).not.toContain(hidden);

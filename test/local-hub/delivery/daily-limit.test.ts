@@ -11,14 +11,14 @@ describe("1,000 triggers a day", () => {
     const hub = await openLocalHub({ triggersPerDay: 3, now: () => clock.now });
     const { id } = await hub.create({ url: target.url });
     for (const fires of [1, 1, 1, 0, 0]) {
-      expect(await hub.happen()).toHaveLength(fires);
+      expect(await hub.trigger()).toHaveLength(fires);
       clock.now += hour;
     }
     expect(await hub.get(id)).toMatchObject({ disabled: false, lastTriggerAt: "2026-01-31T11:00:00.000Z" });
     clock.now = Date.UTC(2026, 1, 1, 9) - 1;
-    expect(await hub.happen()).toEqual([]);
+    expect(await hub.trigger()).toEqual([]);
     clock.now += 1;
-    for (const fires of [1, 1, 1, 0]) expect(await hub.happen()).toHaveLength(fires);
+    for (const fires of [1, 1, 1, 0]) expect(await hub.trigger()).toHaveLength(fires);
     expect(target.requests).toHaveLength(6);
   });
 
@@ -26,9 +26,9 @@ describe("1,000 triggers a day", () => {
     const target = await openTarget(500, 500, 200);
     const hub = await openLocalHub({ triggersPerDay: 1 });
     const { id } = await hub.create({ url: target.url });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     const other = await hub.create({ url: target.url });
-    expect(await hub.happen()).toMatchObject([{ webhookId: other.id }]);
+    expect(await hub.trigger()).toMatchObject([{ webhookId: other.id }]);
     expect(await hub.replay(id, delivery?.logId)).toEqual({ status: 200 });
   });
 

@@ -8,7 +8,7 @@ describe("A delivery", () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     await hub.create({ url: `${target.url}/a%20b?page=1&x=%C3%BC#top`, secret });
-    const [delivery] = await hub.happen({ ...pushed, note: "größer als gedacht" });
+    const [delivery] = await hub.trigger({ ...pushed, note: "größer als gedacht" });
     const [request] = target.requests;
     expect(request?.line).toBe("POST /hook/a%20b?page=1&x=%C3%BC");
     expect(request?.headers).toEqual({
@@ -27,7 +27,7 @@ describe("A delivery", () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url, ...changes });
-    await hub.happen();
+    await hub.trigger();
     expect(target.requests[0]?.headers).not.toHaveProperty("x-webhook-secret");
     expect((await hub.entries(id))[0]?.request.headers).not.toHaveProperty("x-webhook-secret");
   });
@@ -38,7 +38,7 @@ describe("A delivery", () => {
       const target = await openTarget();
       const hub = await openLocalHub();
       await hub.create({ url: target.url, secret: unusual });
-      expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+      expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
       expect(target.requests[0]?.headers["x-webhook-secret"]).toBe(unusual);
     },
   );
@@ -51,16 +51,16 @@ describe("A delivery", () => {
     });
     const hub = await openLocalHub({ attempts: 1 });
     const { id } = await hub.create({ url: receiver.urlOf("retrain"), secret });
-    await hub.happen();
+    await hub.trigger();
     const { response, request } = (await hub.entries(id))[0] ?? {};
     const { repo } = JSON.parse(request?.body ?? "");
     expect(JSON.parse(response?.body ?? "")).toEqual({ trained: `me/data at ${repo.headSha}` });
     await hub.update(id, { url: receiver.urlOf("retrain"), secret: "another" });
-    expect(await hub.happen()).toMatchObject([{ status: 403 }]);
+    expect(await hub.trigger()).toMatchObject([{ status: 403 }]);
     await hub.update(id, { url: receiver.urlOf("retrain") });
-    expect(await hub.happen()).toMatchObject([{ status: 401 }]);
+    expect(await hub.trigger()).toMatchObject([{ status: 401 }]);
     await hub.update(id, { url: receiver.urlOf("nowhere"), secret });
-    expect(await hub.happen()).toMatchObject([{ status: 404 }]);
+    expect(await hub.trigger()).toMatchObject([{ status: 404 }]);
   });
 });
 
@@ -72,13 +72,13 @@ describe("A secret that HTTP cannot carry", () => {
       const hub = await openLocalHub();
       const made = await hub.create({ url: target.url, secret: it });
       expect(made.secret).toBe(it);
-      expect(await hub.happen()).toMatchObject([{ webhookId: made.id, status: null }]);
+      expect(await hub.trigger()).toMatchObject([{ webhookId: made.id, status: null }]);
       expect(await hub.entries(made.id)).toMatchObject([
         { attempt: 1, status: null, response: null, error: expect.stringContaining("secret") },
       ]);
       expect(target.requests).toEqual([]);
       await hub.update(made.id, { url: target.url, secret });
-      expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+      expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
     },
   );
 
@@ -87,14 +87,14 @@ describe("A secret that HTTP cannot carry", () => {
     const hub = await openLocalHub();
     await hub.create({ url: target.url, secret: "\x7f" });
     const fine = await hub.create({ url: target.url, secret });
-    expect(await hub.happen()).toMatchObject([{ status: null }, { webhookId: fine.id, status: 200 }]);
+    expect(await hub.trigger()).toMatchObject([{ status: null }, { webhookId: fine.id, status: 200 }]);
   });
 
   test("counts towards suspension", async () => {
     const hub = await openLocalHub({ suspendAfter: 2 });
     const { id } = await hub.create({ url: "http://127.0.0.1:1/", secret: "\x7f" });
-    await hub.happen();
-    await hub.happen();
+    await hub.trigger();
+    await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: "suspended-after-failure" });
   });
 });
@@ -108,7 +108,7 @@ describe("A flood of events that nobody waits for", () => {
     const settled = Promise.all(
       Array.from({ length: events }, (_, index) => hub.hub.push({ type: "dataset", name: `me/data-${index}` })),
     );
-    expect((await hub.ask("GET /api/settings/webhooks")).status).toBe(200);
+    expect((await hub.request("GET /api/settings/webhooks")).status).toBe(200);
     const fired = (await settled).flat();
     expect(fired.every(({ status, webhookId }) => status === 200 && webhookId === id)).toBe(true);
     expect(new Set(target.ids).size).toBe(events);
@@ -120,7 +120,7 @@ describe("A flood of events that nobody waits for", () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     await hub.create({ url: target.url });
-    await Promise.all(Array.from({ length: 200 }, () => hub.happen(pushed, { wait: false })));
+    await Promise.all(Array.from({ length: 200 }, () => hub.trigger(pushed, { wait: false })));
     await target.hasReceived(200);
     expect(new Set(target.ids).size).toBe(200);
     expect(target.payloads.every(({ repo }) => repo.name === data.name)).toBe(true);

@@ -3,7 +3,7 @@ import { DeliveryStore } from "../../../src/local-hub/store/delivery-store.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { watchTimers } from "../../support/watch-timers.ts";
 import { data, openLocalHub, pushed } from "../support/hub.ts";
-import { openTarget, silence } from "../support/target.ts";
+import { neverRespond, openTarget } from "../support/target.ts";
 
 describe("While a delivery is under way", () => {
   test("its webhook may be deleted: what was begun ends, and nothing more comes", async () => {
@@ -13,7 +13,7 @@ describe("While a delivery is under way", () => {
     });
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
-    const fired = hub.happen();
+    const fired = hub.trigger();
     await target.hasReceived(1);
     await hub.delete(id);
     // Who waits is told at once: it will not be tried again, however this attempt ends.
@@ -30,22 +30,22 @@ describe("While a delivery is under way", () => {
     });
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
-    const fired = hub.happen();
+    const fired = hub.trigger();
     await target.hasReceived(1);
-    await hub.ask("POST /_local/reset", { text: "{}" });
+    await hub.request("POST /_local/reset", { text: "{}" });
     expect(await fired).toMatchObject([{ status: null }]);
     release.resolve();
     expect(hub.hub.deliveries(id)).toEqual([]);
     await hub.create({ url: (await openTarget()).url });
-    expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+    expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
   });
 
   test("the local Hub may be closed: that takes no time, and whoever waits is told", async () => {
-    const target = await openTarget(silence);
+    const target = await openTarget(neverRespond);
     const hub = await openLocalHub();
     await hub.create({ url: target.url });
     const inCode = hub.hub.push(data);
-    const overHttp = hub.happen();
+    const overHttp = hub.trigger();
     await target.hasReceived(2);
     const startedAt = performance.now();
     await hub.hub.close();
@@ -61,9 +61,9 @@ describe("While a delivery is under way", () => {
     }, 200);
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
-    const first = hub.happen();
+    const first = hub.trigger();
     await target.hasReceived(1);
-    await hub.happen();
+    await hub.trigger();
     expect(await hub.entries(id)).toHaveLength(1);
     release.resolve();
     await first;
@@ -71,15 +71,15 @@ describe("While a delivery is under way", () => {
   });
 
   test("another webhook is not held up by a receiver that says nothing", async () => {
-    const silent = await openTarget(silence);
+    const silent = await openTarget(neverRespond);
     const hub = await openLocalHub();
     await hub.create({ url: silent.url });
-    for (let event = 0; event < 40; event += 1) await hub.happen(pushed, { wait: false });
+    for (let event = 0; event < 40; event += 1) await hub.trigger(pushed, { wait: false });
     await silent.hasReceived(16);
     const other = await openTarget();
     await hub.create({ url: other.url, watched: [{ type: "dataset", name: "me/other" }] });
     const event = { ...pushed, repo: { ...data, name: "me/other" } };
-    expect(await hub.happen(event)).toMatchObject([{ status: 200 }]);
+    expect(await hub.trigger(event)).toMatchObject([{ status: 200 }]);
     expect(silent.requests).toHaveLength(16);
   });
 });
@@ -91,12 +91,12 @@ describe("A delivery that waits for its next attempt", () => {
       const target = await openTarget(500);
       const hub = await openLocalHub({ backoff: "1h" });
       const { id } = await hub.create({ url: target.url });
-      const waiting = hub.happen();
+      const waiting = hub.trigger();
       await waitFor(async () => expect(await hub.entries(id)).toHaveLength(1));
       const [entry] = await hub.entries(id);
-      if (how === "disable") await hub.ask(`POST /api/settings/webhooks/${id}/disable`);
+      if (how === "disable") await hub.request(`POST /api/settings/webhooks/${id}/disable`);
       else if (how === "delete") await hub.delete(id);
-      else await hub.ask("POST /_local/reset", { text: "{}" });
+      else await hub.request("POST /_local/reset", { text: "{}" });
       expect(await waiting).toMatchObject([{ webhookId: id, logId: entry?.logId, status: 500 }]);
       expect(target.requests).toHaveLength(1);
     },

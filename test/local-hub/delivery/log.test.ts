@@ -8,11 +8,11 @@ import { AuditLog } from "../../../src/local-hub/resources/audit-log.ts";
 import { JobStore } from "../../../src/local-hub/store/job-store.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 import { createMemoryLogger, type LogLine } from "../../support/memory-logger.ts";
-import { data, openLocalHub, pushed, type SpokenHub } from "../support/hub.ts";
-import { openTarget, silence } from "../support/target.ts";
+import { data, openLocalHub, pushed, type TestHub } from "../support/hub.ts";
+import { neverRespond, openTarget } from "../support/target.ts";
 
 /** The lines of a log that are warnings or errors. */
-function alarms({ log }: SpokenHub): LogLine[] {
+function alarms({ log }: TestHub): LogLine[] {
   return log.lines.filter(({ level }) => level === "warn" || level === "error");
 }
 
@@ -21,7 +21,7 @@ describe("The log of a local Hub", () => {
     const target = await openTarget(500, 200);
     const hub = await openLocalHub({ now: () => 0 });
     const { id } = await hub.create({ url: target.url });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     const logIds = (await hub.entries(id)).map(({ logId }) => logId).reverse();
     const shared = { webhook: id, deliveryId: delivery?.deliveryId, ms: 0 };
     expect(hub.log.lines).toEqual([
@@ -34,12 +34,12 @@ describe("The log of a local Hub", () => {
   });
 
   test("warns once when a webhook is suspended, and of the deliveries that are dropped with it", async () => {
-    const target = await openTarget(silence, 500);
+    const target = await openTarget(neverRespond, 500);
     const hub = await openLocalHub({ attempts: 1, suspendAfter: 1 });
     const { id } = await hub.create({ url: target.url });
-    const waiting = hub.happen();
+    const waiting = hub.trigger();
     await target.hasReceived(1);
-    await hub.happen();
+    await hub.trigger();
     await waiting;
     expect(alarms(hub)).toEqual([
       expect.objectContaining({ level: "warn", webhook: id, status: 500 }),
@@ -53,22 +53,22 @@ describe("The log of a local Hub", () => {
     const target = await openTarget();
     const hub = await openLocalHub({ triggersPerDay: 1 });
     const { id } = await hub.create({ url: target.url });
-    await hub.happen();
+    await hub.trigger();
     expect(alarms(hub)).toEqual([]);
-    await hub.happen();
+    await hub.trigger();
     expect(alarms(hub)).toEqual([{ level: "warn", webhook: id, triggersPerDay: 1, msg: expect.any(String) }]);
   });
 
   test("has a line for an event that no webhook watches, and a warning for a scope that the Hub does not have", async () => {
     const hub = await openLocalHub();
-    await hub.happen(pushed);
+    await hub.trigger(pushed);
     const fields = { repo: "dataset:me/data", scope: "repo.content", action: "update" };
     expect(hub.log.lines).toEqual([{ level: "info", ...fields, msg: expect.any(String) }]);
     for (const event of [
       { scope: "repo.moon", action: "update" },
       { scope: "repo.content", action: "wax" },
     ]) {
-      await hub.happen({ repo: data, event });
+      await hub.trigger({ repo: data, event });
       expect(alarms(hub).at(-1)).toEqual({ level: "warn", ...fields, ...event, msg: expect.any(String) });
     }
     expect(alarms(hub)).toHaveLength(2);
@@ -88,11 +88,11 @@ describe("The log of a local Hub", () => {
       },
     });
     await hub.create({ url: target.url });
-    const [delivery] = await hub.happen(pushed, { wait: false });
+    const [delivery] = await hub.trigger(pushed, { wait: false });
     await expect.poll(() => alarms(hub)).toHaveLength(1);
     expect(alarms(hub)).toMatchObject([{ level: "error", err: failure, deliveryId: delivery?.deliveryId }]);
     clock.isBroken = false;
-    expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+    expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
   });
 
   test("has the error of a job that could not be run, and the next one is run", async () => {
@@ -103,9 +103,9 @@ describe("The log of a local Hub", () => {
     onTestFinished(() => void update.mockRestore());
     const hub = await openLocalHub({ runJobs: true });
     await hub.create({ job: { flavor: "cpu-basic", command: ["true"] } });
-    await hub.happen();
+    await hub.trigger();
     await expect.poll(() => alarms(hub)).toMatchObject([{ level: "error", err: failure }]);
-    await hub.happen();
+    await hub.trigger();
     await expect.poll(() => hub.hub.jobs().map(({ status }) => status.stage)).toContain("COMPLETED");
   });
 

@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { waitFor } from "../../support/wait-for.ts";
-import { openLocalHub, pushed, type SpokenHub, secret } from "../support/hub.ts";
+import { openLocalHub, pushed, secret, type TestHub } from "../support/hub.ts";
 import { openReceiver } from "../support/receiver.ts";
 import { openTarget } from "../support/target.ts";
 
 /** Both ways to replay: that of the Hub's API, and that of the page. */
 const ways = [
-  { way: "the API", replay: (hub: SpokenHub, id: string, logId = "") => hub.replay(id, logId) },
+  { way: "the API", replay: (hub: TestHub, id: string, logId = "") => hub.replay(id, logId) },
   {
     way: "the control",
-    replay: async (hub: SpokenHub, id: string, logId = "") => {
-      const answer = await hub.ask(`POST /_local/webhooks/${id}/replay/${logId}`, { token: null, text: "{}" });
+    replay: async (hub: TestHub, id: string, logId = "") => {
+      const answer = await hub.request(`POST /_local/webhooks/${id}/replay/${logId}`, { token: null, text: "{}" });
       expect(answer.status, answer.text).toBe(200);
       return answer.body;
     },
@@ -22,7 +22,7 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
     const target = await openTarget(500, 500, 200, 202);
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     const before = await hub.entries(id);
     for (const logId of [before[2]?.logId, before[0]?.logId])
       expect(await replay(hub, id, logId)).toEqual({ status: 202 });
@@ -45,7 +45,7 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
     const target = await openTarget();
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
-    await hub.happen();
+    await hub.trigger();
     await replay(hub, id, (await hub.entries(id))[0]?.logId);
     await replay(hub, id, (await hub.entries(id))[0]?.logId);
     expect((await hub.entries(id)).map(({ attempt }) => attempt)).toEqual([3, 2, 1]);
@@ -56,7 +56,7 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
     const now = await openTarget();
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: before.url, secret: "the one of before" });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     await hub.update(id, { url: now.url, secret });
     await replay(hub, id, delivery?.logId);
     expect(before.requests).toHaveLength(1);
@@ -72,9 +72,9 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
     const target = await openTarget();
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
-    const [delivery] = await hub.happen();
-    await hub.happen();
-    await hub.happen({ repo: pushed.repo, event: { scope: "repo", action: "delete" } });
+    const [delivery] = await hub.trigger();
+    await hub.trigger();
+    await hub.trigger({ repo: pushed.repo, event: { scope: "repo", action: "delete" } });
     await replay(hub, id, delivery?.logId);
     expect(target.requests.at(-1)?.body).toBe(target.requests[0]?.body);
   });
@@ -83,7 +83,7 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
     const target = await openTarget(200, status);
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     expect(await replay(hub, id, delivery?.logId)).toEqual({ status });
     expect(target.requests).toHaveLength(2);
     expect((await hub.entries(id))[0]).toMatchObject({ status, attempt: 2 });
@@ -93,7 +93,7 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
     const target = await openTarget();
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     await hub.update(id, { url: "http://127.0.0.1:1/" });
     expect(await replay(hub, id, delivery?.logId)).toEqual({ status: 502 });
     expect((await hub.entries(id))[0]).toMatchObject({ status: null, attempt: 2, url: "http://127.0.0.1:1/" });
@@ -105,7 +105,7 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
     const target = await openTarget(200, 500);
     const hub = await openLocalHub({ suspendAfter: 1 });
     const made = await hub.create({ url: target.url });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     const before = await hub.get(made.id);
     await replay(hub, made.id, delivery?.logId);
     expect(target.requests).toHaveLength(2);
@@ -116,7 +116,7 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
     const target = await openTarget(500);
     const hub = await openLocalHub({ suspendAfter: 1, attempts: 1 });
     const { id } = await hub.create({ url: target.url });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     if (state === "disabled") await hub.setState(id, "disable");
     const { disabled } = await hub.get(id);
     target.answerWith(200);
@@ -128,7 +128,7 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
     const target = await openTarget(500, 202, 200);
     const hub = await openLocalHub({ backoff: 150 });
     const { id } = await hub.create({ url: target.url });
-    const fired = hub.happen();
+    const fired = hub.trigger();
     await target.hasReceived(1);
     const [first] = await logged(hub, id, 1);
     await replay(hub, id, first?.logId);
@@ -145,7 +145,7 @@ describe("A replay", () => {
     });
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: receiver.urlOf("target"), secret });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     expect(await hub.replay(id, delivery?.logId)).toEqual({ status: 200 });
     expect(runs).toEqual([delivery?.deliveryId, delivery?.deliveryId]);
   });
@@ -156,13 +156,13 @@ describe("A replay", () => {
       hub.delete(id).then(() => response.end());
     });
     const { id } = await hub.create({ url: target.url });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     expect(await hub.replay(id, delivery?.logId)).toEqual({ status: 200 });
     expect(hub.hub.deliveries(id)).toEqual([]);
   });
 });
 
-async function logged(hub: SpokenHub, id: string, count: number) {
+async function logged(hub: TestHub, id: string, count: number) {
   return waitFor(async () => {
     const entries = await hub.entries(id);
     expect(entries).toHaveLength(count);

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { openLocalHub, pushed, secret } from "../support/hub.ts";
 import { openReceiver } from "../support/receiver.ts";
-import { openTarget, silence } from "../support/target.ts";
+import { neverRespond, openTarget } from "../support/target.ts";
 
 describe("The status of an answer", () => {
   const successes = [200, 201, 202, 203, 204, 205, 206, 226, 299];
@@ -15,7 +15,7 @@ describe("The status of an answer", () => {
     const target = await openTarget(status);
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
-    expect(await hub.happen()).toMatchObject([{ status }]);
+    expect(await hub.trigger()).toMatchObject([{ status }]);
     expect(await hub.entries(id)).toMatchObject([{ status, attempt: 1, error: null }]);
     expect(target.requests).toHaveLength(1);
   });
@@ -24,7 +24,7 @@ describe("The status of an answer", () => {
     const target = await openTarget(status, 200);
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
-    expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+    expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
     expect(await hub.entries(id)).toMatchObject([
       { status: 200, attempt: 2, error: null },
       { status, attempt: 1, error: expect.stringMatching(/200 to 299/) },
@@ -66,7 +66,7 @@ describe("A receiver that does not do as it should", () => {
     const target = await openTarget(answer, 200);
     const hub = await openLocalHub({ timeout: 500 });
     const { id } = await hub.create({ url: target.url });
-    expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+    expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
     const [last, first] = await hub.entries(id);
     expect(last).toMatchObject({ status: 200, attempt: 2 });
     expect(first).toMatchObject({ status: null, response: null, attempt: 1, error: expect.stringMatching(reason) });
@@ -75,7 +75,7 @@ describe("A receiver that does not do as it should", () => {
   test("is not there at all: the attempts fail, and say why", async () => {
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: "http://127.0.0.1:1/hook" });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     expect(delivery?.status).toBeNull();
     const refused = { status: null, response: null, error: expect.stringContaining("ECONNREFUSED") };
     expect(await hub.entries(id)).toMatchObject([3, 2, 1].map((attempt) => ({ ...refused, attempt })));
@@ -85,26 +85,26 @@ describe("A receiver that does not do as it should", () => {
     const target = await openTarget();
     const hub = await openLocalHub({ attempts: 1 });
     const { id } = await hub.create({ url: target.url.replace("http:", "https:") });
-    expect(await hub.happen()).toMatchObject([{ status: null }]);
+    expect(await hub.trigger()).toMatchObject([{ status: null }]);
     expect(await hub.entries(id)).toMatchObject([{ status: null, error: expect.stringMatching(/SSL|TLS/i) }]);
   });
 
   test("has a name that nobody knows: that is a failure with a reason", async () => {
     const hub = await openLocalHub({ attempts: 1, timeout: "5s" });
     const { id } = await hub.create({ url: "http://nobody.invalid/hook" });
-    expect(await hub.happen()).toMatchObject([{ status: null }]);
+    expect(await hub.trigger()).toMatchObject([{ status: null }]);
     expect(await hub.entries(id)).toMatchObject([
       { status: null, error: expect.stringMatching(/nobody\.invalid|within 5 s/) },
     ]);
   });
 
   test("keeps nobody else waiting", async () => {
-    const hanging = await openTarget(silence);
+    const hanging = await openTarget(neverRespond);
     const target = await openTarget();
     const hub = await openLocalHub();
     const stuck = await hub.create({ url: hanging.url });
     await hub.create({ url: target.url });
-    for (let push = 0; push < 10; push += 1) await hub.happen(pushed, { wait: false });
+    for (let push = 0; push < 10; push += 1) await hub.trigger(pushed, { wait: false });
     await target.hasReceived(10);
     await hanging.hasReceived(10);
     expect(await hub.entries(stuck.id)).toEqual([]);
@@ -121,7 +121,7 @@ describe("A receiver that does not do as it should", () => {
     });
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: receiver.urlOf("flaky"), secret });
-    expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+    expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
     expect((await hub.entries(id)).map(({ status }) => status)).toEqual([200, 500]);
   });
 });
@@ -133,7 +133,7 @@ describe("An answer of a receiver", () => {
     });
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
-    await hub.happen();
+    await hub.trigger();
     expect((await hub.entries(id))[0]?.response).toMatchObject({
       headers: { "set-cookie": "a=1, b=2", "x-empty": "" },
       body: "größer",
@@ -149,7 +149,7 @@ describe("An answer of a receiver", () => {
     const target = await openTarget((_request, response) => void response.end("x".repeat(length)));
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
-    expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+    expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
     const [entry] = await hub.entries(id);
     expect(entry?.response?.body).toBe("x".repeat(65_536));
     expect([entry?.response?.truncated, entry?.error]).toEqual([truncated, null]);
@@ -159,7 +159,7 @@ describe("An answer of a receiver", () => {
     const target = await openTarget((_request, response) => void response.end(Buffer.from([0xff, 0x00, 0x41])));
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
-    await hub.happen();
+    await hub.trigger();
     expect((await hub.entries(id))[0]?.response?.body).toBe("\ufffd\u0000A");
   });
 });

@@ -1,13 +1,13 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openLocalHub, secret } from "../support/hub.ts";
-import { openTarget, silence } from "../support/target.ts";
+import { neverRespond, openTarget } from "../support/target.ts";
 
 describe("A delivery that fails", () => {
   test("is tried again with the same id and the same body, and each attempt is in the log", async () => {
     const target = await openTarget(500, 503, 200);
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     expect(target.ids).toEqual([delivery?.deliveryId, delivery?.deliveryId, delivery?.deliveryId]);
     expect(new Set(target.requests.map(({ body }) => body)).size).toBe(1);
     const entries = await hub.entries(id);
@@ -30,14 +30,14 @@ describe("A delivery that fails", () => {
     const target = await openTarget(500);
     const hub = await openLocalHub(options);
     const { id } = await hub.create({ url: target.url });
-    expect(await hub.happen()).toMatchObject([{ status: 500 }]);
+    expect(await hub.trigger()).toMatchObject([{ status: 500 }]);
     const entries = await hub.entries(id);
     expect(entries.map(({ attempt }) => attempt)).toEqual(
       Array.from({ length: attempts }, (_, index) => attempts - index),
     );
     // A further one would come before the next event is through.
     target.answerWith(200);
-    await hub.happen();
+    await hub.trigger();
     expect(target.requests).toHaveLength(attempts + 1);
   });
 
@@ -47,7 +47,7 @@ describe("A delivery that fails", () => {
     const target = await openTarget(500);
     const hub = await openLocalHub({ attempts: 4, backoff: 13, now: () => 0 });
     await hub.create({ url: target.url });
-    await hub.happen();
+    await hub.trigger();
     expect(target.requests).toHaveLength(4);
     const spans = timers.mock.calls.map(([, span]) => span);
     expect(spans.filter((span) => span !== undefined && span > 0 && span % 13 === 0 && span < 1_000)).toEqual([
@@ -62,7 +62,7 @@ describe("A delivery that fails", () => {
       hub.update(id, { url: elsewhere.url, secret }).then(() => response.writeHead(500).end());
     });
     const { id } = await hub.create({ url: target.url, secret: "the one of before" });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     expect(target.requests[0]?.headers["x-webhook-secret"]).toBe("the one of before");
     expect(elsewhere.requests[0]?.headers).toMatchObject({
       "x-webhook-secret": secret,
@@ -78,22 +78,22 @@ describe("A delivery that fails", () => {
       done.then(() => response.writeHead(500).end());
     });
     const { id } = await hub.create({ url: target.url });
-    await hub.happen();
+    await hub.trigger();
     expect(target.requests).toHaveLength(1);
     if (action === "delete") return;
     // Nor when the webhook is enabled again: what was dropped is dropped.
     await hub.setState(id, "enable");
     target.answerWith(200);
-    await hub.happen();
+    await hub.trigger();
     expect(target.requests).toHaveLength(2);
     expect(new Set(target.ids).size).toBe(2);
   });
 
   test("is tried again after a time-out as after anything else", async () => {
-    const target = await openTarget(silence, 200);
+    const target = await openTarget(neverRespond, 200);
     const hub = await openLocalHub({ timeout: 50 });
     const { id } = await hub.create({ url: target.url });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     expect(delivery?.status).toBe(200);
     expect(target.ids).toEqual([delivery?.deliveryId, delivery?.deliveryId]);
     expect((await hub.entries(id))[1]).toMatchObject({ status: null, error: expect.stringContaining("0.05 s") });
@@ -105,7 +105,7 @@ describe("A delivery that fails", () => {
     const hub = await openLocalHub({ backoff: "1h" });
     const stuck = await hub.create({ url: failing.url });
     await hub.create({ url: target.url });
-    for (let push = 0; push < 3; push += 1) await hub.happen(undefined, { wait: false });
+    for (let push = 0; push < 3; push += 1) await hub.trigger(undefined, { wait: false });
     await target.hasReceived(3);
     await failing.hasReceived(3);
     expect(await hub.get(stuck.id)).toMatchObject({ disabled: false });
@@ -116,7 +116,7 @@ describe("A delivery that fails", () => {
     const hub = await openLocalHub({ attempts: 2, suspendAfter: 100 });
     await hub.create({ url: target.url });
     await hub.create({ url: target.url });
-    for (let push = 0; push < 5; push += 1) await hub.happen();
+    for (let push = 0; push < 5; push += 1) await hub.trigger();
     expect(new Set(target.ids).size).toBe(10);
     expect(target.ids).toHaveLength(20);
   });

@@ -12,20 +12,20 @@ describe("A webhook whose deliveries fail", () => {
     const { id } = await hub.create({ url: target.url });
     for (let delivery = 1; delivery <= 5; delivery += 1) {
       expect(await hub.get(id)).toMatchObject({ disabled: false });
-      await hub.happen();
+      await hub.trigger();
       expect(target.requests).toHaveLength(3 * delivery);
     }
     expect(await hub.get(id)).toMatchObject({ disabled: suspended });
-    expect((await hub.ask("GET /api/settings/webhooks")).body).toMatchObject([{ disabled: suspended }]);
+    expect((await hub.request("GET /api/settings/webhooks")).body).toMatchObject([{ disabled: suspended }]);
   });
 
   test.each([1, 2, 7])("is suspended after %d where it is told so", async (suspendAfter) => {
     const target = await openTarget(404);
     const hub = await openLocalHub({ suspendAfter, attempts: 1 });
     const { id } = await hub.create({ url: target.url });
-    for (let delivery = 1; delivery < suspendAfter; delivery += 1) await hub.happen();
+    for (let delivery = 1; delivery < suspendAfter; delivery += 1) await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: false });
-    await hub.happen();
+    await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: suspended });
   });
 
@@ -33,7 +33,7 @@ describe("A webhook whose deliveries fail", () => {
     const target = await openTarget(404);
     const hub = await openLocalHub({ suspendAfter: Number.POSITIVE_INFINITY, attempts: 1 });
     const { id } = await hub.create({ url: target.url });
-    for (let delivery = 0; delivery < 30; delivery += 1) await hub.happen();
+    for (let delivery = 0; delivery < 30; delivery += 1) await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: false });
   });
 
@@ -43,11 +43,11 @@ describe("A webhook whose deliveries fail", () => {
     const { id } = await hub.create({ url: target.url });
     for (const status of [500, 500, 200, 500, 500]) {
       target.answerWith(status);
-      await hub.happen();
+      await hub.trigger();
     }
     expect(await hub.get(id)).toMatchObject({ disabled: false });
     target.answerWith(500);
-    await hub.happen();
+    await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: suspended });
   });
 
@@ -57,7 +57,7 @@ describe("A webhook whose deliveries fail", () => {
     const { id } = await hub.create({ url: target.url });
     for (let delivery = 0; delivery < 3; delivery += 1) {
       target.answerWith(500, 500, 200);
-      await hub.happen();
+      await hub.trigger();
     }
     expect(await hub.get(id)).toMatchObject({ disabled: false });
   });
@@ -68,8 +68,8 @@ describe("A webhook whose deliveries fail", () => {
     const hub = await openLocalHub({ suspendAfter: 1, attempts: 1 });
     await hub.create({ url: target.url });
     const other = await hub.create({ url: fine.url });
-    await hub.happen();
-    expect(await hub.happen()).toMatchObject([{ webhookId: other.id, status: 200 }]);
+    await hub.trigger();
+    expect(await hub.trigger()).toMatchObject([{ webhookId: other.id, status: 200 }]);
   });
 
   test("is not suspended when it was disabled by then", async () => {
@@ -78,7 +78,7 @@ describe("A webhook whose deliveries fail", () => {
       hub.setState(id, "disable").then(() => response.writeHead(500).end());
     });
     const { id } = await hub.create({ url: target.url });
-    await hub.happen();
+    await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: true });
   });
 
@@ -87,11 +87,11 @@ describe("A webhook whose deliveries fail", () => {
     const target = await openTarget(() => {}, hangUp);
     const hub = await openLocalHub({ suspendAfter: 3, attempts: 1, timeout: 50 });
     const { id } = await hub.create({ url: target.url });
-    await hub.happen();
-    await hub.happen();
+    await hub.trigger();
+    await hub.trigger();
     await hub.update(id, { url: "http://127.0.0.1:1/" });
     expect(await hub.get(id)).toMatchObject({ disabled: false });
-    await hub.happen();
+    await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: suspended });
   });
 });
@@ -101,15 +101,15 @@ describe("A suspended webhook", () => {
     const target = await openTarget(500);
     const hub = await openLocalHub({ suspendAfter: 1, attempts: 3, backoff: 20 });
     const { id } = await hub.create({ url: target.url });
-    const waiting = [hub.happen(), hub.happen(), hub.happen()];
+    const waiting = [hub.trigger(), hub.trigger(), hub.trigger()];
     await Promise.all(waiting);
     expect(await hub.get(id)).toMatchObject({ disabled: suspended });
     const arrived = target.requests.length;
-    expect(await hub.happen()).toEqual([]);
+    expect(await hub.trigger()).toEqual([]);
     expect(target.requests).toHaveLength(arrived);
     target.answerWith(200);
     await hub.setState(id, "enable");
-    await hub.happen();
+    await hub.trigger();
     expect(target.requests).toHaveLength(arrived + 1);
   });
 
@@ -117,11 +117,11 @@ describe("A suspended webhook", () => {
     const hub = await openLocalHub({ suspendAfter: 1, attempts: 2, backoff: 300 });
     const target = await openTarget(500);
     const { id } = await hub.create({ url: target.url });
-    const first = hub.happen();
+    const first = hub.trigger();
     await target.hasReceived(1);
     // A secret that cannot be sent is not tried again, so this one fails at once and suspends.
     await hub.update(id, { url: target.url, secret: "\x7f" });
-    await hub.happen();
+    await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: suspended });
     expect(await first).toMatchObject([{ webhookId: id }]);
     expect(target.requests).toHaveLength(1);
@@ -131,21 +131,21 @@ describe("A suspended webhook", () => {
     const target = await openTarget(500);
     const hub = await openLocalHub({ suspendAfter: 1, attempts: 1 });
     const { id } = await hub.create({ url: target.url });
-    await hub.happen();
+    await hub.trigger();
     expect(await hub.update(id, { url: target.url, secret })).toMatchObject({ disabled: suspended });
-    expect(await hub.happen()).toEqual([]);
+    expect(await hub.trigger()).toEqual([]);
   });
 
   test("comes back when it is enabled, with a count of nought", async () => {
     const target = await openTarget(500);
     const hub = await openLocalHub({ suspendAfter: 2, attempts: 1 });
     const { id } = await hub.create({ url: target.url });
-    await hub.happen();
-    await hub.happen();
+    await hub.trigger();
+    await hub.trigger();
     expect(await hub.setState(id, "enable")).toMatchObject({ disabled: false });
-    await hub.happen();
+    await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: false });
-    await hub.happen();
+    await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: suspended });
   });
 
@@ -153,7 +153,7 @@ describe("A suspended webhook", () => {
     const target = await openTarget(500);
     const hub = await openLocalHub({ suspendAfter: 1, attempts: 1 });
     const { id } = await hub.create({ url: target.url });
-    await hub.happen();
+    await hub.trigger();
     expect(await hub.setState(id, "disable")).toMatchObject({ disabled: true });
   });
 
@@ -167,21 +167,21 @@ describe("A suspended webhook", () => {
     });
     const hub = await openLocalHub({ suspendAfter: 2, attempts: 2 });
     const { id } = await hub.create({ url: receiver.urlOf("target"), secret });
-    expect(await hub.happen()).toMatchObject([{ status: 500 }]);
-    const [failed] = await hub.happen();
+    expect(await hub.trigger()).toMatchObject([{ status: 500 }]);
+    const [failed] = await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: suspended });
     broken = false;
     expect(await hub.replay(id, failed?.logId)).toEqual({ status: 200 });
     await hub.setState(id, "enable");
-    expect(await hub.happen(pushed)).toMatchObject([{ status: 200 }]);
+    expect(await hub.trigger(pushed)).toMatchObject([{ status: 200 }]);
   });
 
   test("says in the log of the local Hub why", async () => {
     const target = await openTarget(500);
     const hub = await openLocalHub({ suspendAfter: 2, attempts: 1 });
     const { id } = await hub.create({ url: target.url });
-    await hub.happen();
-    await hub.happen();
+    await hub.trigger();
+    await hub.trigger();
     expect(hub.log.lines).toContainEqual({
       level: "warn",
       webhook: id,

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { data, openLocalHub, pushed, secret } from "../support/hub.ts";
 import { openTarget } from "../support/target.ts";
-import { openHeard } from "../support/watched-target.ts";
+import { openWatchedTarget } from "../support/watched-target.ts";
 
 describe("The edits of an event", () => {
   test("are laid on the payload last of all, also on what the local Hub decides", async () => {
-    const { hub, target } = await openHeard();
-    await hub.happen({
+    const { hub, target } = await openWatchedTarget();
+    await hub.trigger({
       ...pushed,
       note: "given",
       edits: [
@@ -29,38 +29,38 @@ describe("The edits of an event", () => {
   });
 
   test("change neither what happens nor who is told", async () => {
-    const { hub, target, webhookId } = await openHeard();
+    const { hub, target, webhookId } = await openWatchedTarget();
     const other = await hub.create({ url: target.url, watched: [{ type: "dataset", name: "you/other" }] });
     const edits = [
       { path: "repo.name", value: "you/other" },
       { path: "repo.private", value: true },
     ];
-    expect(await hub.happen({ ...pushed, edits })).toMatchObject([{ webhookId }]);
+    expect(await hub.trigger({ ...pushed, edits })).toMatchObject([{ webhookId }]);
     expect(await hub.entries(other.id)).toEqual([]);
-    await hub.happen();
+    await hub.trigger();
     expect(target.payloads[1]).toMatchObject({ repo: { name: "me/data", private: false } });
   });
 
   test("leave each webhook its own id, unless they name another", async () => {
-    const { hub, target, webhookId } = await openHeard();
+    const { hub, target, webhookId } = await openWatchedTarget();
     const { id } = await hub.create({ url: target.url });
-    await hub.happen({ ...pushed, edits: [{ path: "note", value: 1 }] });
+    await hub.trigger({ ...pushed, edits: [{ path: "note", value: 1 }] });
     expect(target.payloads.map(({ webhook }) => webhook.id).sort()).toEqual([webhookId, id].sort());
-    await hub.happen({ ...pushed, edits: [{ path: "webhook.id", value: "mine" }] });
+    await hub.trigger({ ...pushed, edits: [{ path: "webhook.id", value: "mine" }] });
     expect(target.payloads.slice(2).map(({ webhook }) => webhook.id)).toEqual(["mine", "mine"]);
   });
 
   test("that do not fit are refused, and nothing happens", async () => {
-    const { hub, target } = await openHeard();
+    const { hub, target } = await openWatchedTarget();
     const edits = [{ path: "repo.name.x", value: 1 }];
-    const answer = await hub.ask("POST /_local/events?wait=true", { body: { ...pushed, edits } });
+    const answer = await hub.request("POST /_local/events?wait=true", { body: { ...pushed, edits } });
     expect(answer).toMatchObject({ status: 400, body: { error: expect.stringContaining('"repo.name"') } });
     await expect(hub.hub.trigger({ ...pushed, edits })).rejects.toMatchObject({ code: "ARGUMENT_INVALID" });
     expect(target.requests).toEqual([]);
-    await hub.happen();
+    await hub.trigger();
     const move = { repo: data, event: { scope: "repo", action: "move" }, movedTo: { name: "me/new" } };
     await expect(hub.hub.trigger({ ...move, edits })).rejects.toMatchObject({ code: "ARGUMENT_INVALID" });
-    await hub.happen();
+    await hub.trigger();
     expect(target.payloads[1]?.repo.id).toBe(target.payloads[0]?.repo.id);
   });
 
@@ -68,7 +68,7 @@ describe("The edits of an event", () => {
     const hub = await openLocalHub();
     await hub.create({ job: { flavor: "cpu-basic" } });
     const edits = [{ path: "repo", remove: true } as const];
-    expect(await hub.happen({ ...pushed, edits })).toMatchObject([{ status: 200, error: null }]);
+    expect(await hub.trigger({ ...pushed, edits })).toMatchObject([{ status: 200, error: null }]);
     expect(hub.hub.jobs()).toMatchObject([{ environment: { WEBHOOK_REPO_ID: "", WEBHOOK_REPO_TYPE: "" } }]);
   });
 });
@@ -80,7 +80,7 @@ describe("A delivery, as it is told", () => {
     });
     const hub = await openLocalHub({ attempts: 2 });
     await hub.create({ url: `${target.url}?secret=${secret}` });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     expect(delivery).toMatchObject({
       url: `${target.url}?secret=***`,
       attempts: 2,
@@ -118,14 +118,14 @@ describe("A webhook that watches and does not fire", () => {
     const hub = await openLocalHub({ triggersPerDay: 1 });
     const url = "http://127.0.0.1:1/";
     const used = await hub.create({ job: { flavor: "cpu-basic" } });
-    await hub.happen();
+    await hub.trigger();
     const disabled = await hub.create({ url });
     await hub.setState(disabled.id, "disable");
     const domain = await hub.create({ url, domains: ["discussion"] });
     const stranger = await hub.create({ url }, { token: "hf_other" });
     await hub.create({ url, watched: [{ type: "model", name: "me/net" }] });
     const body = { ...pushed, repo: { ...data, private: true } };
-    const { body: answer } = await hub.ask("POST /_local/events?wait=true", { body });
+    const { body: answer } = await hub.request("POST /_local/events?wait=true", { body });
     const expected = [
       { webhookId: disabled.id, url, reason: "disabled" },
       { webhookId: domain.id, url, reason: "domain" },
@@ -133,15 +133,15 @@ describe("A webhook that watches and does not fire", () => {
       { webhookId: used.id, url: `${hub.url}/_local/jobs`, reason: "used-up" },
     ];
     expect(answer).toEqual({ deliveries: [], notFired: expected, notified: [] });
-    const preview = await hub.ask("POST /_local/events?dryRun=true", { body });
+    const preview = await hub.request("POST /_local/events?dryRun=true", { body });
     expect(preview.body).toMatchObject({ webhooks: [], notFired: expected });
   });
 
   test("is told when it is suspended", async () => {
     const hub = await openLocalHub({ attempts: 1, suspendAfter: 1 });
     const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
-    await hub.happen();
-    const { body } = await hub.ask("POST /_local/events", { body: pushed });
+    await hub.trigger();
+    const { body } = await hub.request("POST /_local/events", { body: pushed });
     expect(body).toMatchObject({ deliveries: [], notFired: [{ webhookId: id, reason: "suspended" }] });
   });
 });
@@ -154,7 +154,7 @@ describe("POST /_local/events?dryRun=true", () => {
     const move = { repo: data, event: { scope: "repo", action: "move" }, movedTo: { name: "me/new" } };
     const body = { ...move, edits: [{ path: "repo.private", value: true }] };
     for (let time = 0; time < 3; time += 1) {
-      const answer = await hub.ask("POST /_local/events?dryRun=true&wait=true", { token: null, body });
+      const answer = await hub.request("POST /_local/events?dryRun=true&wait=true", { token: null, body });
       expect([answer.status, answer.body]).toEqual([
         200,
         {
@@ -170,13 +170,13 @@ describe("POST /_local/events?dryRun=true", () => {
     }
     expect(target.requests).toEqual([]);
     expect(await hub.get(id)).not.toHaveProperty("lastTriggerAt");
-    const [first] = await hub.happen();
+    const [first] = await hub.trigger();
     expect(first).toMatchObject({ webhookId: id, status: 200 });
   });
 
   test("answers with a payload also where nobody would get it", async () => {
     const hub = await openLocalHub();
-    const { body } = await hub.ask("POST /_local/events?dryRun=true", { body: pushed });
+    const { body } = await hub.request("POST /_local/events?dryRun=true", { body: pushed });
     expect(body).toMatchObject({ payload: { repo: data, webhook: { version: 3 } }, webhooks: [], notFired: [] });
   });
 });
@@ -187,7 +187,7 @@ describe("GET /_local/webhooks", () => {
     const url = `http://bot:${secret}@127.0.0.1:1/?secret=${secret}`;
     const mine = await hub.create({ url, secret });
     const other = await hub.create({ job: { flavor: "cpu-basic", command: ["true"] } }, { token: "hf_other" });
-    const answer = await hub.ask("GET /_local/webhooks", { token: null });
+    const answer = await hub.request("GET /_local/webhooks", { token: null });
     expect(answer.text).not.toContain(secret);
     expect(answer.body).toMatchObject([
       {

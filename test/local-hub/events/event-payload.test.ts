@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import type { HubEvent } from "../../../src/local-hub.ts";
 import { repoTypes } from "../../../src/payload/schema.ts";
 import { knownEvents } from "../../support/known-events.ts";
-import { data, openLocalHub, pushed, type SpokenHub, secret } from "../support/hub.ts";
+import { data, openLocalHub, pushed, secret, type TestHub } from "../support/hub.ts";
 import { openReceiver } from "../support/receiver.ts";
-import { openHeard, told } from "../support/watched-target.ts";
+import { openWatchedTarget, triggerAndReceive } from "../support/watched-target.ts";
 
 const id = expect.stringMatching(/^[0-9a-f]{24}$/);
 const sha = expect.stringMatching(/^[0-9a-f]{40}$/);
@@ -25,8 +25,8 @@ describe("A payload", () => {
   test.each(repoTypes.flatMap((type) => knownEvents.map((happened) => [type, ...happened] as const)))(
     "of a %s is one of version 3: %s %s",
     async (type, scope, action) => {
-      const heard = await openHeard();
-      const payload = await told(heard, eventOf([scope, action], { type, name: "me/thing" }));
+      const heard = await openWatchedTarget();
+      const payload = await triggerAndReceive(heard, eventOf([scope, action], { type, name: "me/thing" }));
       const moved = action === "move";
       const web = `${heard.hub.url}/${paths[type]}`;
       const discussion = {
@@ -84,7 +84,7 @@ describe("A payload", () => {
     const domains = ["repo", "discussion"];
     const made = await hub.create({ url: receiver.urlOf("just-that"), secret, watched, domains });
     const ignored = await hub.create({ url: receiver.urlOf("nothing"), secret, watched, domains });
-    for (const type of repoTypes) await hub.happen(eventOf([scope, action], { type, name: "me/thing" }));
+    for (const type of repoTypes) await hub.trigger(eventOf([scope, action], { type, name: "me/thing" }));
     const answers = (await hub.entries(made.id)).map(({ response }) => JSON.parse(response?.body ?? ""));
     expect(answers.reverse()).toEqual(repoTypes.map((type) => ({ handled: type })));
     for (const { status, response } of await hub.entries(ignored.id)) {
@@ -93,30 +93,33 @@ describe("A payload", () => {
   });
 
   test("has an owner of the same id on every repository of the same name, in every local Hub", async () => {
-    const [first, second] = [await openHeard(), await openHeard()];
-    const one = await told(first, pushed);
-    const two = await told(second, { ...pushed, repo: { type: "model", name: "me/net" } });
+    const [first, second] = [await openWatchedTarget(), await openWatchedTarget()];
+    const one = await triggerAndReceive(first, pushed);
+    const two = await triggerAndReceive(second, { ...pushed, repo: { type: "model", name: "me/net" } });
     expect(two.repo.owner).toEqual(one.repo.owner);
     expect(two.repo.id).not.toEqual(one.repo.id);
   });
 
   test("of a scope that is not known has the shape of the broader one, and its own name", async () => {
-    const heard = await openHeard();
+    const heard = await openWatchedTarget();
     for (const [scope, shape] of [
       ["repo.config.dois", { updatedConfig: {} }],
       ["repo.content.lfs", { updatedRefs: [{ ref: "refs/heads/main", oldSha: sha, newSha: sha }] }],
       ["repo.stars", {}],
       ["discussion.comment.reaction", { discussion: expect.anything(), comment: expect.anything() }],
     ] as const) {
-      const { event, repo, webhook, ...rest } = await told(heard, { repo: data, event: { scope, action: "pin" } });
+      const { event, repo, webhook, ...rest } = await triggerAndReceive(heard, {
+        repo: data,
+        event: { scope, action: "pin" },
+      });
       expect(event).toEqual({ scope, action: "pin" });
       expect([repo.name, webhook.version, rest]).toEqual([data.name, 3, shape]);
     }
   });
 
   test("carries every field that the event was given, known or not", async () => {
-    const heard = await openHeard();
-    const payload = await told(heard, {
+    const heard = await openWatchedTarget();
+    const payload = await triggerAndReceive(heard, {
       repo: { ...data, tags: ["region:eu"], likes: 5, url: { web: "https://hub.example/me" } },
       event: { ...pushed.event, actor: { name: "ada" } },
       updatedRefs: [{ ref: "refs/pr/7", oldSha: null, newSha: "5", note: "x" }],
@@ -131,20 +134,24 @@ describe("A payload", () => {
   });
 
   test("names its own webhook, whatever the event says", async () => {
-    const heard = await openHeard();
-    const payload = await told(heard, { ...pushed, webhook: { id: "another", version: 9 } });
+    const heard = await openWatchedTarget();
+    const payload = await triggerAndReceive(heard, { ...pushed, webhook: { id: "another", version: 9 } });
     expect(payload.webhook).toEqual({ id: heard.webhookId, version: 3 });
   });
 
   test("of a discussion is that of a pull request when the event says so", async () => {
-    const heard = await openHeard();
+    const heard = await openWatchedTarget();
     const discussion = { isPullRequest: true, status: "draft", title: "Ünï", changes: { base: "refs/heads/main" } };
-    const payload = await told(heard, { repo: data, event: { scope: "discussion", action: "create" }, discussion });
+    const payload = await triggerAndReceive(heard, {
+      repo: data,
+      event: { scope: "discussion", action: "create" },
+      discussion,
+    });
     expect(payload.discussion).toMatchObject({ ...discussion, num: 1 });
   });
 
   test("of a hidden comment has no content when the event says so", async () => {
-    const heard = await openHeard();
+    const heard = await openWatchedTarget();
     const text = JSON.stringify({
       repo: data,
       event: { scope: "discussion.comment", action: "update" },
@@ -157,7 +164,7 @@ describe("A payload", () => {
 
 describe("A name that objects have", () => {
   test("in an event changes no prototype, and what goes with it is delivered", async () => {
-    const heard = await openHeard();
+    const heard = await openWatchedTarget();
     const evil = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},';
     const text = `${evil}"repo":{"__proto__":{"polluted":1},"type":"dataset","name":"me/data"},"event":{"scope":"repo.content","action":"update","__proto__":{"polluted":1}},"discussion":{"__proto__":{"polluted":1}}}`;
     await hub200(heard.hub, text);
@@ -165,34 +172,34 @@ describe("A name that objects have", () => {
     expect(Object.hasOwn({}.constructor.prototype, "polluted")).toBe(false);
     expect(heard.target.requests[0]?.body).not.toContain("__proto__");
     expect(heard.target.payloads[0]).toMatchObject({ repo: { name: "me/data" }, event: pushed.event });
-    expect(await told(heard, pushed)).toMatchObject({ event: pushed.event });
+    expect(await triggerAndReceive(heard, pushed)).toMatchObject({ event: pushed.event });
   });
 
   test("is a name like any other for a repository", async () => {
-    const heard = await openHeard();
+    const heard = await openWatchedTarget();
     for (const name of ["me/__proto__", "me/constructor"]) {
       const [first, second] = [
-        await told(heard, { ...pushed, repo: { type: "dataset", name } }),
-        await told(heard, { ...pushed, repo: { type: "dataset", name } }),
+        await triggerAndReceive(heard, { ...pushed, repo: { type: "dataset", name } }),
+        await triggerAndReceive(heard, { ...pushed, repo: { type: "dataset", name } }),
       ];
       expect([first.repo.name, second.repo.id]).toEqual([name, first.repo.id]);
     }
   });
 
   test("at any depth: what no stack holds is refused, and the next event is delivered", async () => {
-    const heard = await openHeard();
+    const heard = await openWatchedTarget();
     const deep = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
     const text = JSON.stringify({ ...pushed, extra: "DEEP" }).replace('"DEEP"', deep);
-    const answer = await heard.hub.ask("POST /_local/events?wait=true", { text });
+    const answer = await heard.hub.request("POST /_local/events?wait=true", { text });
     expect(answer.status).toBeGreaterThanOrEqual(400);
     expect(answer.body).toEqual({ error: expect.any(String) });
-    expect(await told(heard, pushed)).toMatchObject({ event: pushed.event });
+    expect(await triggerAndReceive(heard, pushed)).toMatchObject({ event: pushed.event });
   });
 });
 
 describe("In code", () => {
   test("push is a push with any fields of the payload", async () => {
-    const { hub, target, webhookId } = await openHeard();
+    const { hub, target, webhookId } = await openWatchedTarget();
     const updatedRefs = [{ ref: "refs/pr/1", oldSha: null, newSha: "5" }];
     expect(await hub.hub.push(data, { updatedRefs, note: 7 })).toMatchObject([
       { webhookId, deliveryId: target.ids[0], logId: id, status: 200 },
@@ -201,7 +208,7 @@ describe("In code", () => {
   });
 
   test("trigger is any event", async () => {
-    const { hub, target } = await openHeard();
+    const { hub, target } = await openWatchedTarget();
     await hub.hub.trigger({
       repo: { type: "model", name: "me/net" },
       event: { scope: "discussion", action: "create" },
@@ -213,7 +220,7 @@ describe("In code", () => {
   });
 });
 
-async function hub200(hub: SpokenHub, text: string): Promise<void> {
-  const answer = await hub.ask("POST /_local/events?wait=true", { text });
+async function hub200(hub: TestHub, text: string): Promise<void> {
+  const answer = await hub.request("POST /_local/events?wait=true", { text });
   expect(answer.status, answer.text).toBe(200);
 }

@@ -1,38 +1,41 @@
 import { describe, expect, test } from "vitest";
 import type { HubEvent } from "../../../src/local-hub.ts";
 import { data, pushed } from "../support/hub.ts";
-import { openHeard, told } from "../support/watched-target.ts";
+import { openWatchedTarget, triggerAndReceive } from "../support/watched-target.ts";
 
 describe("A repository", () => {
   test("is made by the first event on it, and stays the same", async () => {
-    const heard = await openHeard();
-    const first = await told(heard, pushed);
-    const second = await told(heard, { repo: data, event: { scope: "repo", action: "create" } });
+    const heard = await openWatchedTarget();
+    const first = await triggerAndReceive(heard, pushed);
+    const second = await triggerAndReceive(heard, { repo: data, event: { scope: "repo", action: "create" } });
     expect(second.repo.id).toBe(first.repo.id);
-    const other = await told(heard, { ...pushed, repo: { type: "model", name: data.name } });
+    const other = await triggerAndReceive(heard, { ...pushed, repo: { type: "model", name: data.name } });
     expect(other.repo.id).not.toBe(first.repo.id);
   });
 
   test("goes from commit to commit: each push begins where the last one ended", async () => {
-    const heard = await openHeard();
-    const created = await told(heard, { repo: data, event: { scope: "repo", action: "create" } });
+    const heard = await openWatchedTarget();
+    const created = await triggerAndReceive(heard, { repo: data, event: { scope: "repo", action: "create" } });
     let head = created.repo.headSha;
     for (let push = 0; push < 3; push += 1) {
-      const payload = await told(heard, pushed);
+      const payload = await triggerAndReceive(heard, pushed);
       const newSha = payload.repo.headSha;
       expect(newSha).not.toBe(head);
       expect(payload.updatedRefs).toEqual([{ ref: "refs/heads/main", oldSha: head, newSha }]);
       head = newSha;
     }
-    const configured = await told(heard, { repo: data, event: { scope: "repo.config", action: "update" } });
+    const configured = await triggerAndReceive(heard, {
+      repo: data,
+      event: { scope: "repo.config", action: "update" },
+    });
     expect(configured.repo.headSha).toBe(head);
   });
 
   test("follows the refs that an event names: only main moves its head", async () => {
-    const heard = await openHeard();
-    const { repo } = await told(heard, pushed);
+    const heard = await openWatchedTarget();
+    const { repo } = await triggerAndReceive(heard, pushed);
     const [a, b] = ["a".repeat(40), "b".repeat(40)];
-    const refsOf = async (updatedRefs: HubEvent["updatedRefs"]) => told(heard, { ...pushed, updatedRefs });
+    const refsOf = async (updatedRefs: HubEvent["updatedRefs"]) => triggerAndReceive(heard, { ...pushed, updatedRefs });
     expect((await refsOf([{ ref: "refs/pr/1", oldSha: null, newSha: a }])).repo.headSha).toBe(repo.headSha);
     expect((await refsOf([{ ref: "refs/heads/main", oldSha: null, newSha: null }])).repo.headSha).toBe(repo.headSha);
     const moved = await refsOf([
@@ -40,24 +43,29 @@ describe("A repository", () => {
       { ref: "refs/heads/main", oldSha: a, newSha: b },
     ]);
     expect(moved.repo.headSha).toBe(b);
-    expect((await told(heard, pushed)).updatedRefs).toMatchObject([{ oldSha: b }]);
+    expect((await triggerAndReceive(heard, pushed)).updatedRefs).toMatchObject([{ oldSha: b }]);
   });
 
   test("that is a bucket lists files and has no commit", async () => {
-    const heard = await openHeard();
+    const heard = await openWatchedTarget();
     const repo = { type: "bucket", name: "me/files" } as const;
     const updatedFiles = [{ path: "a.txt", action: "delete" }];
-    const payload = await told(heard, { repo, event: pushed.event, updatedFiles, updatedFilesTruncated: true });
+    const payload = await triggerAndReceive(heard, {
+      repo,
+      event: pushed.event,
+      updatedFiles,
+      updatedFilesTruncated: true,
+    });
     expect(payload).toMatchObject({ updatedFiles, updatedFilesTruncated: true });
     expect(payload.repo).not.toHaveProperty("headSha");
     expect(payload).not.toHaveProperty("updatedRefs");
   });
 
   test("counts its discussions, and knows the latest of them", async () => {
-    const heard = await openHeard();
+    const heard = await openWatchedTarget();
     const discussed = async (scope: string, action: string, discussion?: HubEvent["discussion"]) => {
       const event = { repo: data, event: { scope, action }, ...(discussion && { discussion }) };
-      const { discussion: about, comment } = await told(heard, event);
+      const { discussion: about, comment } = await triggerAndReceive(heard, event);
       return { num: about?.num, id: about?.id, comment: comment?.id };
     };
     const first = await discussed("discussion", "create");
@@ -73,12 +81,12 @@ describe("A repository", () => {
   });
 
   test("keeps to itself whether it is private, until an event says otherwise", async () => {
-    const heard = await openHeard();
+    const heard = await openWatchedTarget();
     await heard.hub.create({ url: heard.target.url, watched: [{ type: "org", name: "acme" }] });
     const name = "acme/data";
     const happened = async (scope: string, changes: object = {}) => {
       const repo = { type: "dataset", name } as const;
-      return (await told(heard, { repo, event: { scope, action: "update" }, ...changes })).repo.private;
+      return (await triggerAndReceive(heard, { repo, event: { scope, action: "update" }, ...changes })).repo.private;
     };
     expect(await happened("repo.content", { repo: { type: "dataset", name, private: true } })).toBe(true);
     expect(await happened("repo.content")).toBe(true);
@@ -91,46 +99,49 @@ describe("A repository", () => {
   });
 
   test("is found under its new name after a move, and the old name is free", async () => {
-    const heard = await openHeard();
-    const before = await told(heard, pushed);
-    const moved = await told(heard, {
+    const heard = await openWatchedTarget();
+    const before = await triggerAndReceive(heard, pushed);
+    const moved = await triggerAndReceive(heard, {
       repo: data,
       event: { scope: "repo", action: "move" },
       movedTo: { name: "me/moved" },
     });
     expect(moved.repo).toMatchObject({ name: data.name, id: before.repo.id });
     expect(moved.movedTo).toEqual({ name: "me/moved", owner: { id: moved.repo.owner.id } });
-    const after = await told(heard, { ...pushed, repo: { type: "dataset", name: "me/moved" } });
+    const after = await triggerAndReceive(heard, { ...pushed, repo: { type: "dataset", name: "me/moved" } });
     expect(after.repo.id).toBe(before.repo.id);
     expect(after.updatedRefs).toMatchObject([{ oldSha: before.repo.headSha }]);
-    expect((await told(heard, pushed)).repo.id).not.toBe(before.repo.id);
+    expect((await triggerAndReceive(heard, pushed)).repo.id).not.toBe(before.repo.id);
   });
 
   test("has a new id when it comes back after it was deleted", async () => {
-    const heard = await openHeard();
-    const before = await told(heard, pushed);
-    const deleted = await told(heard, { repo: data, event: { scope: "repo", action: "delete" } });
+    const heard = await openWatchedTarget();
+    const before = await triggerAndReceive(heard, pushed);
+    const deleted = await triggerAndReceive(heard, { repo: data, event: { scope: "repo", action: "delete" } });
     expect(deleted.repo).toMatchObject({ id: before.repo.id, headSha: before.repo.headSha });
-    const after = await told(heard, pushed);
+    const after = await triggerAndReceive(heard, pushed);
     expect(after.repo.id).not.toBe(before.repo.id);
   });
 
   test("is not deleted with one of its discussions", async () => {
-    const heard = await openHeard();
-    const before = await told(heard, pushed);
-    await told(heard, { repo: data, event: { scope: "discussion", action: "delete" } });
-    expect((await told(heard, pushed)).repo.id).toBe(before.repo.id);
+    const heard = await openWatchedTarget();
+    const before = await triggerAndReceive(heard, pushed);
+    await triggerAndReceive(heard, { repo: data, event: { scope: "discussion", action: "delete" } });
+    expect((await triggerAndReceive(heard, pushed)).repo.id).toBe(before.repo.id);
   });
 
   test("is not touched by a narrower scope that nobody knows yet: that is an update", async () => {
-    const heard = await openHeard();
-    const first = await told(heard, pushed);
-    const narrower = await told(heard, { repo: data, event: { scope: "repo.dois", action: "delete" } });
+    const heard = await openWatchedTarget();
+    const first = await triggerAndReceive(heard, pushed);
+    const narrower = await triggerAndReceive(heard, { repo: data, event: { scope: "repo.dois", action: "delete" } });
     expect(narrower.event).toEqual({ scope: "repo.dois", action: "delete" });
-    expect((await told(heard, pushed)).repo.id).toBe(first.repo.id);
-    const discussed = await told(heard, { repo: data, event: { scope: "discussion.reaction", action: "create" } });
+    expect((await triggerAndReceive(heard, pushed)).repo.id).toBe(first.repo.id);
+    const discussed = await triggerAndReceive(heard, {
+      repo: data,
+      event: { scope: "discussion.reaction", action: "create" },
+    });
     expect(discussed.comment).toBeUndefined();
-    const opened = await told(heard, { repo: data, event: { scope: "discussion", action: "create" } });
+    const opened = await triggerAndReceive(heard, { repo: data, event: { scope: "discussion", action: "create" } });
     expect(opened.discussion?.num).toBe(1);
   });
 });

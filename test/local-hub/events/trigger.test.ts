@@ -16,7 +16,7 @@ async function firing(
   for (const [name, changes] of Object.entries(webhooks)) {
     await hub.create({ url: `${target.url}/${name}`, ...changes }, token === undefined ? {} : { token });
   }
-  const fired = await hub.happen(event);
+  const fired = await hub.trigger(event);
   expect(fired).toHaveLength(target.requests.length);
   expect(fired.every(({ status }) => status === 200)).toBe(true);
   return target.requests.map(({ line }) => line.replace("POST /hook/", "")).sort();
@@ -81,7 +81,7 @@ describe("What a webhook watches", () => {
     const hub = await openLocalHub();
     const made = [];
     for (let count = 0; count < 20; count += 1) made.push((await hub.create({ url: target.url })).id);
-    const fired = await hub.happen();
+    const fired = await hub.trigger();
     expect(fired.map(({ webhookId }) => webhookId)).toEqual(made);
     expect(new Set(fired.map(({ deliveryId }) => deliveryId)).size).toBe(20);
     expect(new Set(target.ids)).toEqual(new Set(fired.map(({ deliveryId }) => deliveryId)));
@@ -123,10 +123,10 @@ describe("A webhook that is disabled", () => {
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
     await hub.setState(id, "disable");
-    expect(await hub.happen()).toEqual([]);
+    expect(await hub.trigger()).toEqual([]);
     expect(await hub.get(id)).not.toHaveProperty("lastTriggerAt");
     await hub.setState(id, "enable");
-    expect(await hub.happen()).toMatchObject([{ webhookId: id, status: 200 }]);
+    expect(await hub.trigger()).toMatchObject([{ webhookId: id, status: 200 }]);
     expect(target.requests).toHaveLength(1);
   });
 
@@ -136,7 +136,7 @@ describe("A webhook that is disabled", () => {
     const { id } = await hub.create({ url: target.url });
     const other = await hub.create({ url: target.url });
     await hub.setState(id, "disable");
-    expect(await hub.happen()).toMatchObject([{ webhookId: other.id }]);
+    expect(await hub.trigger()).toMatchObject([{ webhookId: other.id }]);
   });
 });
 
@@ -172,10 +172,10 @@ describe("A private repository", () => {
     await hub.create({ url: `${target.url}/other`, watched: [repo] }, { token: "hf_other" });
     await hub.create({ url: `${target.url}/local`, watched: [repo] });
     const config = { repo, event: { scope: "repo.config", action: "update" } };
-    expect(await hub.happen({ ...config, updatedConfig: { private: true } })).toHaveLength(1);
-    expect(await hub.happen({ repo, event: pushed.event })).toHaveLength(1);
-    expect(await hub.happen({ repo, event: { scope: "discussion", action: "create" } })).toHaveLength(1);
-    expect(await hub.happen({ ...config, updatedConfig: { private: false } })).toHaveLength(2);
+    expect(await hub.trigger({ ...config, updatedConfig: { private: true } })).toHaveLength(1);
+    expect(await hub.trigger({ repo, event: pushed.event })).toHaveLength(1);
+    expect(await hub.trigger({ repo, event: { scope: "discussion", action: "create" } })).toHaveLength(1);
+    expect(await hub.trigger({ ...config, updatedConfig: { private: false } })).toHaveLength(2);
     expect(new Set(target.requests.slice(0, 3).map(({ line }) => line))).toEqual(new Set(["POST /hook/local"]));
   });
 });

@@ -5,7 +5,7 @@ import { openLocalHub } from "../support/hub.ts";
 
 test("The hardware for jobs is listed by its flavor, with a price of each", async () => {
   const hub = await openLocalHub();
-  const { body } = await hub.ask("GET /api/jobs/hardware", { token: "hf_read" });
+  const { body } = await hub.request("GET /api/jobs/hardware", { token: "hf_read" });
   const hardware = z.array(jobHardware).parse(body);
   const names = hardware.map(({ name }) => name);
   // Of these three the Hub rents none to jobs.

@@ -6,15 +6,15 @@ import { runJobProcess } from "../../../src/local-hub/jobs/job-process.ts";
 import { isRunning } from "../../support/is-running.ts";
 import { watchTimers } from "../../support/watch-timers.ts";
 import { data, openLocalHub, pushed, secret } from "../support/hub.ts";
-import { ended, jobs, output } from "../support/jobs.ts";
+import { jobs, output, waitForJobs } from "../support/jobs.ts";
 import { openFolder } from "../support/state-file.ts";
 
 /** Runs a job with these fields once, and returns how it ended and what it wrote. */
 async function run(fields: Record<string, unknown>, changes: Record<string, unknown> = {}) {
   const hub = await openLocalHub({ runJobs: true });
   await hub.create({ job: { flavor: "cpu-basic", ...fields }, ...changes });
-  const [delivery] = await hub.happen();
-  const [made] = await ended(hub);
+  const [delivery] = await hub.trigger();
+  const [made] = await waitForJobs(hub);
   return { hub, delivery, made, lines: output(hub) };
 }
 
@@ -158,23 +158,23 @@ describe("A job that is run", () => {
   test("is told that a payload of over 128 kB fits into no variable", async () => {
     const hub = await openLocalHub({ runJobs: true });
     await hub.create({ job: { flavor: "cpu-basic", command: ["true"] } });
-    await hub.happen({ ...pushed, note: "x".repeat(140_000) });
-    const [made] = await ended(hub);
+    await hub.trigger({ ...pushed, note: "x".repeat(140_000) });
+    const [made] = await waitForJobs(hub);
     expect(made?.status).toMatchObject({ stage: "ERROR", message: expect.stringContaining("too large") });
   }, 20_000);
 
   test("is one of many: a few run at a time, and all of them in the end", async () => {
     const hub = await openLocalHub({ runJobs: true });
     await hub.create({ job: { flavor: "cpu-basic", command: ["sh", "-c", "echo $WEBHOOK_ID"] } });
-    const fired = (await Promise.all(Array.from({ length: 12 }, () => hub.happen()))).flat();
-    for (const { status } of await ended(hub, 12)) expect(status.stage).toBe("COMPLETED");
+    const fired = (await Promise.all(Array.from({ length: 12 }, () => hub.trigger()))).flat();
+    for (const { status } of await waitForJobs(hub, 12)) expect(status.stage).toBe("COMPLETED");
     expect([...output(hub)].sort()).toEqual(fired.map(({ deliveryId }) => deliveryId).sort());
   });
 
   test("stays forgotten when the local Hub is reset meanwhile", async () => {
     const hub = await openLocalHub({ runJobs: true });
     await hub.create({ job: { flavor: "cpu-basic", command: ["sh", "-c", "echo begun; sleep 0.2"] } });
-    await hub.happen();
+    await hub.trigger();
     await vi.waitFor(() => expect(output(hub)).toEqual(["begun"]), { interval: 5, timeout: 10_000 });
     hub.hub.reset();
     await vi.waitFor(
@@ -191,7 +191,7 @@ describe("A job that is run", () => {
     const hub = await openLocalHub({ runJobs: true });
     const script = "sleep 600 & echo begun; sleep 600";
     await hub.create({ job: { flavor: "cpu-basic", command: ["sh", "-c", script], attempts: 3 } });
-    for (let count = 0; count < 6; count += 1) await hub.happen();
+    for (let count = 0; count < 6; count += 1) await hub.trigger();
     await vi.waitFor(() => expect(output(hub)).toHaveLength(4), { interval: 10, timeout: 10_000 });
     // It resolves when the outputs are closed: by then nobody holds them any more, not even what was started.
     await hub.hub.close();
@@ -237,13 +237,13 @@ describe("A job over its time", () => {
         watched: [{ type: "model", name: `me/${name}` }],
         job: { flavor: "cpu-basic", command: ["sh", "-c", script], timeoutSeconds: 1 },
       });
-      await hub.happen({ ...pushed, repo: { type: "model", name: `me/${name}` } });
+      await hub.trigger({ ...pushed, repo: { type: "model", name: `me/${name}` } });
     }
     // The outputs are closed only when all of the group are gone, and only then is it over.
-    for (const { status } of await ended(hub, 2)) {
+    for (const { status } of await waitForJobs(hub, 2)) {
       expect(status).toEqual({ stage: "ERROR", message: expect.stringContaining("1 s"), failureCount: 1 });
     }
     expect(output(hub)).toEqual(["begun", "begun"]);
-    expect(await hub.happen({ ...pushed, repo: data })).toEqual([]);
+    expect(await hub.trigger({ ...pushed, repo: data })).toEqual([]);
   }, 20_000);
 });

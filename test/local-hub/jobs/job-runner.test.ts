@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { openLocalHub, pushed, secret } from "../support/hub.ts";
-import { ended, jobs, output } from "../support/jobs.ts";
+import { jobs, output, waitForJobs } from "../support/jobs.ts";
 
 const id = expect.stringMatching(/^[0-9a-f]{24}$/);
 const account = { id, name: "local-user" };
@@ -25,11 +25,11 @@ describe("A webhook with a job", () => {
         volumes: [{ type: "bucket", source: "acme/files", mountPath: "/files", readOnly: true, path: "a" }],
       },
     });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     expect(delivery).toMatchObject({ webhookId, status: 200 });
     const [entry] = await hub.entries(webhookId);
     const body = entry?.request.body ?? "";
-    const { body: answer } = await hub.ask("GET /_local/jobs", { token: null });
+    const { body: answer } = await hub.request("GET /_local/jobs", { token: null });
     expect(answer).toEqual([
       {
         id,
@@ -72,7 +72,7 @@ describe("A webhook with a job", () => {
   test("of no secret has none in its record", async () => {
     const hub = await openLocalHub();
     await hub.create({ job: { flavor: "cpu-basic" } });
-    await hub.happen();
+    await hub.trigger();
     const [made] = await jobs(hub);
     expect(made).not.toHaveProperty("secrets");
     expect(made).not.toHaveProperty("timeout");
@@ -87,7 +87,7 @@ describe("A webhook with a job", () => {
   test("makes a new one for a replay", async () => {
     const hub = await openLocalHub();
     const made = await hub.create({ job: { flavor: "cpu-basic" } });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     expect(await hub.replay(made.id, delivery?.logId)).toEqual({ status: 200 });
     const [second, first] = await jobs(hub);
     expect(second?.id).not.toBe(first?.id);
@@ -97,7 +97,7 @@ describe("A webhook with a job", () => {
   test("of somebody else makes a job of theirs", async () => {
     const hub = await openLocalHub();
     await hub.create({ job: { flavor: "cpu-basic" } }, { token: "hf_other" });
-    await hub.happen();
+    await hub.trigger();
     expect(await jobs(hub)).toMatchObject([{ owner: { name: "other-user" }, createdBy: { name: "other-user" } }]);
   });
 });
@@ -118,12 +118,12 @@ describe("A webhook with the id of an earlier job", () => {
       },
       secret,
     });
-    await hub.happen();
-    const [earlier] = await ended(hub);
+    await hub.trigger();
+    const [earlier] = await waitForJobs(hub);
     await hub.delete(source.id);
     await hub.create({ jobSourceId: earlier?.id, watched: [{ type: "model", name: "me/net" }] });
-    const [delivery] = await hub.happen({ ...pushed, repo: { type: "model", name: "me/net" } });
-    const [made] = await ended(hub, 2);
+    const [delivery] = await hub.trigger({ ...pushed, repo: { type: "model", name: "me/net" } });
+    const [made] = await waitForJobs(hub, 2);
     expect(made).toMatchObject({
       flavor: "t4-small",
       command: ["sh", "-c"],
@@ -144,7 +144,7 @@ describe("A webhook with the id of an earlier job", () => {
   test("that is not there makes a job that failed, and says so", async () => {
     const hub = await openLocalHub({ runJobs: true });
     await hub.create({ jobSourceId: "no-such-job" });
-    expect(await hub.happen()).toMatchObject([{ status: 200 }]);
+    expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
     expect(await jobs(hub)).toMatchObject([
       { status: { stage: "ERROR", message: expect.stringContaining("no-such-job") } },
     ]);

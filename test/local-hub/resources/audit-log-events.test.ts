@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { AuditLogType } from "../../../src/hub/organizations/audit-log.ts";
 import type { HubEvent } from "../../../src/local-hub.ts";
 import { auditEvents } from "../support/audit-events.ts";
-import { openLocalHub, type SpokenHub } from "../support/hub.ts";
+import { openLocalHub, type TestHub } from "../support/hub.ts";
 import { restart, stateFile } from "../support/state-file.ts";
 
 const repo = { type: "dataset", name: "acme/fresh" } as const;
@@ -10,15 +10,15 @@ const seeded = { type: "dataset", name: "acme/reviews" } as const;
 const pushed = { scope: "repo.content", action: "update" };
 
 /** The types of what the audit log of acme has got by an event, the newest first. */
-async function told(hub: SpokenHub, event: HubEvent, { organization = "acme" } = {}): Promise<AuditLogType[]> {
+async function told(hub: TestHub, event: HubEvent, { organization = "acme" } = {}): Promise<AuditLogType[]> {
   const before = await logOf(hub, organization);
-  await hub.happen(event);
+  await hub.trigger(event);
   const after = await logOf(hub, organization);
   return after.slice(0, after.length - before.length).map(({ type }) => type);
 }
 
-async function logOf(hub: SpokenHub, organization: string): Promise<{ type: AuditLogType }[]> {
-  const { body } = await hub.ask(`GET /api/organizations/${organization}/audit-log/export`);
+async function logOf(hub: TestHub, organization: string): Promise<{ type: AuditLogType }[]> {
+  const { body } = await hub.request(`GET /api/organizations/${organization}/audit-log/export`);
   if (!Array.isArray(body)) throw new Error("no log");
   return body;
 }
@@ -27,7 +27,7 @@ describe("The audit log of an organization", () => {
   test("tells of what has just happened: when, where, by whom, and of which repository", async () => {
     const now = Date.parse("2026-11-21T10:00:00.000Z");
     const hub = await openLocalHub({ now: () => now });
-    await hub.happen({ repo, event: { scope: "repo", action: "create" } });
+    await hub.trigger({ repo, event: { scope: "repo", action: "create" } });
     const [event] = await auditEvents(hub, { organization: "acme", type: "repo.create" });
     expect(event).toMatchObject({
       createdAt: "2026-11-21T10:00:00.000Z",
@@ -43,7 +43,7 @@ describe("The audit log of an organization", () => {
     let deep: unknown = 1;
     for (let depth = 0; depth < 1_500; depth += 1) deep = { deep };
     const updatedConfig = { private: false, deep };
-    await hub.happen({ repo: seeded, event: { scope: "repo.config", action: "update" }, updatedConfig });
+    await hub.trigger({ repo: seeded, event: { scope: "repo.config", action: "update" }, updatedConfig });
     const [event] = await auditEvents(hub, { organization: "acme", type: "repo.update_settings" });
     expect(event?.data).toEqual({ repo: seeded, updatedConfig });
   });
@@ -103,7 +103,7 @@ describe("The audit log of an organization", () => {
     const event = { scope: "repo", action: "create" };
     expect(await told(hub, { repo: { type: "model", name: "local-user/net" }, event })).toEqual([]);
     const before = await logOf(hub, "acme");
-    await hub.ask("POST /_local/events?dryRun=true", { token: null, body: { repo, event } });
+    await hub.request("POST /_local/events?dryRun=true", { token: null, body: { repo, event } });
     expect(await logOf(hub, "acme")).toEqual(before);
   });
 
@@ -111,7 +111,7 @@ describe("The audit log of an organization", () => {
     const options = { state: stateFile(), now: () => 1_700_000_000_000 };
     const first = await openLocalHub(options);
     const atFirst = await logOf(first, "enterprise-org");
-    await first.happen({ repo: { type: "space", name: "enterprise-org/demo" }, event: pushed });
+    await first.trigger({ repo: { type: "space", name: "enterprise-org/demo" }, event: pushed });
     const second = await restart(first, options);
     expect((await logOf(second, "enterprise-org")).map(({ type }) => type)).toEqual([
       "repo.create",

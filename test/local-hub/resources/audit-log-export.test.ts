@@ -98,7 +98,7 @@ describe("The export of a long audit log", () => {
     expect(all.at(-1)?.message).toBe(`event ${many - 100_000}`);
     expect(new Set(all.map(({ message }) => message)).size).toBe(100_000);
     // Older than all of those, and yet among the newest of its type.
-    const { body } = await hub.ask(`GET ${address}?q=type:org.rename`);
+    const { body } = await hub.request(`GET ${address}?q=type:org.rename`);
     expect(body).toMatchObject([{ message: "event 0" }]);
   });
 
@@ -115,7 +115,7 @@ describe("The export of a long audit log", () => {
     expect(taken).toBeLessThan(120);
     response.destroy();
     expect(await settled(pages)).toBe(taken);
-    expect((await hub.ask("GET /api/organizations/free-org/members")).status).toBe(200);
+    expect((await hub.request("GET /api/organizations/free-org/members")).status).toBe(200);
   });
 });
 

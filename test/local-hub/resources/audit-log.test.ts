@@ -6,15 +6,15 @@ import {
   auditLogTypes,
   specifiedAuditLogTypes,
 } from "../../../src/hub/organizations/audit-log.ts";
-import { openLocalHub, type SpokenHub } from "../support/hub.ts";
+import { openLocalHub, type TestHub } from "../support/hub.ts";
 
 const now = Date.parse("2026-11-21T10:00:00.000Z");
 const dayMs = 24 * 60 * 60 * 1000;
 
 /** What an export holds. */
-async function exported(hub: SpokenHub, { q, organization = "acme" }: { q?: string; organization?: string } = {}) {
+async function exported(hub: TestHub, { q, organization = "acme" }: { q?: string; organization?: string } = {}) {
   const query = q === undefined ? "" : `?${new URLSearchParams({ q })}`;
-  const { status, body, text } = await hub.ask(`GET /api/organizations/${organization}/audit-log/export${query}`);
+  const { status, body, text } = await hub.request(`GET /api/organizations/${organization}/audit-log/export${query}`);
   expect(status, text).toBe(200);
   return z.array(auditLogEvent).parse(body);
 }
@@ -26,7 +26,7 @@ const typesOf = (events: AuditLogEvent[]) => new Set<string>(events.map(({ type 
 describe("An audit log", () => {
   test("is exported as a file that is named after the organization and the day", async () => {
     const hub = await openLocalHub({ now: () => now });
-    const { headers } = await hub.ask("GET /api/organizations/acme/audit-log/export");
+    const { headers } = await hub.request("GET /api/organizations/acme/audit-log/export");
     expect(headers.get("content-disposition")).toBe('attachment; filename="acme-audit-log-2026-11-21.json"');
     expect(headers.get("content-type")).toMatch(/^application\/json\b/);
   });
@@ -148,7 +148,7 @@ describe("The search of an audit log", () => {
 
   test("knows the types, and none besides", async () => {
     const hub = await openLocalHub();
-    const { status, text } = await hub.ask(
+    const { status, text } = await hub.request(
       "GET /api/organizations/acme/audit-log/export?q=type:org.create%20type:repo.creat",
     );
     expect(status).toBe(400);
@@ -171,7 +171,7 @@ describe("Who may export an audit log", () => {
     ["hf_local", "nobody", 404],
   ])("%s that of %s: %i", async (token, organization, expected) => {
     const hub = await openLocalHub();
-    const { status } = await hub.ask(`GET /api/organizations/${organization}/audit-log/export`, { token });
+    const { status } = await hub.request(`GET /api/organizations/${organization}/audit-log/export`, { token });
     expect(status).toBe(expected);
   });
 });

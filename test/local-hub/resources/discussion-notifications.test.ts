@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { NotificationSettingsChange, WatchItem } from "../../../src/hub/settings.ts";
 import { accountId } from "../../../src/local-hub/accounts.ts";
 import type { HubEvent } from "../../../src/local-hub.ts";
-import { openLocalHub, pushed, type SpokenHub } from "../support/hub.ts";
+import { openLocalHub, pushed, type TestHub } from "../support/hub.ts";
 import { idOf, pageOf, participantsOf } from "../support/notifications.ts";
 
 const data = { type: "dataset", name: "acme/data" } as const;
@@ -11,30 +11,30 @@ const opened = { repo: data, event: { scope: "discussion", action: "create" } };
 const commented = { repo: data, event: { scope: "discussion.comment", action: "create" } };
 const other = { token: "hf_other" };
 
-async function watch(hub: SpokenHub, item: WatchItem, as: { token?: string } = {}): Promise<void> {
-  expect((await hub.ask("PATCH /api/settings/watch", { ...as, body: { add: [item] } })).status).toBe(200);
+async function watch(hub: TestHub, item: WatchItem, as: { token?: string } = {}): Promise<void> {
+  expect((await hub.request("PATCH /api/settings/watch", { ...as, body: { add: [item] } })).status).toBe(200);
 }
 
 /** The item of a user, an organization, or a dataset, which is made where there is none. */
-async function itemOf(hub: SpokenHub, type: WatchItem["type"], name: string): Promise<WatchItem> {
+async function itemOf(hub: TestHub, type: WatchItem["type"], name: string): Promise<WatchItem> {
   if (type !== "repo") return { type, id: accountId(name) };
   const repo = { type: "dataset", name } as const;
-  await hub.happen({ ...pushed, repo });
+  await hub.trigger({ ...pushed, repo });
   return { type, id: await repositoryId(hub, repo) };
 }
 
 /** How many notifications of local-user and of other-user there are more, or fewer, after an event. */
-async function added(hub: SpokenHub, event: HubEvent): Promise<number[]> {
+async function added(hub: TestHub, event: HubEvent): Promise<number[]> {
   const count = () => Promise.all([{}, other].map(async (as) => (await pageOf(hub, "", as)).count.all));
   const before = await count();
-  await hub.happen(event);
+  await hub.trigger(event);
   return (await count()).map((all, index) => all - (before[index] ?? 0));
 }
 
 const repositories = z.array(z.object({ type: z.string(), name: z.string(), id: z.string() }));
 
-async function repositoryId(hub: SpokenHub, { type, name }: HubEvent["repo"]): Promise<string> {
-  const { body } = await hub.ask("GET /_local/repositories", { token: null });
+async function repositoryId(hub: TestHub, { type, name }: HubEvent["repo"]): Promise<string> {
+  const { body } = await hub.request("GET /_local/repositories", { token: null });
   return repositories.parse(body).find((known) => known.type === type && known.name === name)?.id ?? "";
 }
 
@@ -44,7 +44,7 @@ describe("A discussion on what somebody watches", () => {
     const hub = await openLocalHub({ now: () => clock.now });
     await watch(hub, await itemOf(hub, "org", "acme"));
     clock.now += 250;
-    await hub.happen({ ...opened, discussion: { title: "Broken rows", status: "draft", isPullRequest: true } });
+    await hub.trigger({ ...opened, discussion: { title: "Broken rows", status: "draft", isPullRequest: true } });
     const [first] = (await pageOf(hub)).notifications;
     expect(first).toEqual({
       type: "repo",
@@ -72,7 +72,7 @@ describe("A discussion on what somebody watches", () => {
     await watch(hub, await itemOf(hub, "repo", "acme/data"));
     expect(await added(hub, opened)).toEqual([1, 0]);
     const [first] = (await pageOf(hub)).notifications.map(idOf);
-    await hub.ask("POST /api/notifications/mark-as-read", { body: { discussionIds: [first] } });
+    await hub.request("POST /api/notifications/mark-as-read", { body: { discussionIds: [first] } });
     expect(await added(hub, { ...opened, repo: { type: "model", name: "acme/net" } })).toEqual([1, 0]);
     const by = (user: string) => ({ comment: { author: { id: accountId(user) } } });
     expect(await added(hub, { ...commented, ...by("ada-adams") })).toEqual([0, 0]);
@@ -100,11 +100,11 @@ describe("A discussion on what somebody watches", () => {
     await watch(hub, await itemOf(hub, "repo", "acme/data"));
     const mentions = async () => (await pageOf(hub, "?mention=mentions")).count.view;
     const before = await mentions();
-    await hub.happen({ ...opened, comment: { content: "@local-user-2 and me@local-users.org know" } });
+    await hub.trigger({ ...opened, comment: { content: "@local-user-2 and me@local-users.org know" } });
     expect(await mentions()).toBe(before);
-    await hub.happen({ ...commented, comment: { content: "What do you say, @local-user?" } });
+    await hub.trigger({ ...commented, comment: { content: "What do you say, @local-user?" } });
     expect(await mentions()).toBe(before + 1);
-    await hub.happen({ ...commented, comment: { content: "Nothing." } });
+    await hub.trigger({ ...commented, comment: { content: "Nothing." } });
     expect(await mentions()).toBe(before + 1);
   });
 
@@ -118,7 +118,7 @@ describe("A discussion on what somebody watches", () => {
   test("is told as the payload says, whatever edits make of that", async () => {
     const hub = await openLocalHub();
     await watch(hub, await itemOf(hub, "repo", "acme/data"));
-    await hub.happen({ ...opened, edits: [{ path: "discussion.title", value: "Edited" }] });
+    await hub.trigger({ ...opened, edits: [{ path: "discussion.title", value: "Edited" }] });
     expect((await pageOf(hub)).notifications[0]).toMatchObject({ discussion: { title: "Add a data card" } });
   });
 
@@ -158,17 +158,17 @@ describe("What somebody watches", () => {
   test("is told with the event, by the names of those who are notified", async () => {
     const hub = await openLocalHub();
     await watch(hub, await itemOf(hub, "org", "acme"));
-    const { body } = await hub.ask("POST /_local/events", { token: null, body: opened });
+    const { body } = await hub.request("POST /_local/events", { token: null, body: opened });
     expect(body).toEqual({ deliveries: [], notFired: [], notified: ["local-user"] });
   });
 
   test("is a repository by its id, though it moves", async () => {
     const hub = await openLocalHub();
-    await hub.happen({ ...pushed, repo: data });
+    await hub.trigger({ ...pushed, repo: data });
     await watch(hub, { type: "repo", id: await repositoryId(hub, data) });
     expect(await added(hub, { ...opened, repo: { type: "model", name: "acme/data" } })).toEqual([0, 0]);
     expect(await added(hub, opened)).toEqual([1, 0]);
-    await hub.happen({ repo: data, event: { scope: "repo", action: "move" }, movedTo: { name: "me/moved" } });
+    await hub.trigger({ repo: data, event: { scope: "repo", action: "move" }, movedTo: { name: "me/moved" } });
     expect(await added(hub, opened)).toEqual([0, 0]);
     expect(await added(hub, { ...opened, repo: { type: "dataset", name: "me/moved" } })).toEqual([1, 0]);
   });
@@ -176,9 +176,9 @@ describe("What somebody watches", () => {
   test("is told under its new name once it has moved, and goes when it is deleted", async () => {
     const hub = await openLocalHub();
     await watch(hub, await itemOf(hub, "org", "acme"));
-    await hub.happen(opened);
+    await hub.trigger(opened);
     const count = async (name: string) => (await pageOf(hub, `?repoName=${name}`)).count.view;
-    await hub.happen({ repo: data, event: { scope: "repo", action: "move" }, movedTo: { name: "acme/moved" } });
+    await hub.trigger({ repo: data, event: { scope: "repo", action: "move" }, movedTo: { name: "acme/moved" } });
     expect([await count("acme/data"), await count("acme/moved")]).toEqual([0, 1]);
     const gone = { repo: { type: "dataset", name: "acme/moved" }, event: { scope: "repo", action: "delete" } } as const;
     expect(await added(hub, gone)).toEqual([-1, 0]);
@@ -190,10 +190,10 @@ describe("What somebody watches", () => {
     await watch(hub, await itemOf(hub, "org", "acme"), other);
     expect(await added(hub, { ...opened, repo: { ...data, private: true } })).toEqual([0, 1]);
     const unread = async () => (await pageOf(hub, "?repoName=acme/data&readStatus=unread", other)).count.view;
-    await hub.ask("PUT /api/organizations/acme/members/other-user/role", { body: { role: "no_access" } });
+    await hub.request("PUT /api/organizations/acme/members/other-user/role", { body: { role: "no_access" } });
     expect(await unread()).toBe(0);
-    await hub.ask("POST /api/notifications/mark-as-read?applyToAll=true", { ...other, body: {} });
-    await hub.ask("PUT /api/organizations/acme/members/other-user/role", { body: { role: "read" } });
+    await hub.request("POST /api/notifications/mark-as-read?applyToAll=true", { ...other, body: {} });
+    await hub.request("PUT /api/organizations/acme/members/other-user/role", { body: { role: "read" } });
     expect(await unread()).toBe(1);
   });
 
@@ -208,7 +208,7 @@ describe("What somebody watches", () => {
   test("is told of by no preview", async () => {
     const hub = await openLocalHub();
     await watch(hub, await itemOf(hub, "org", "acme"));
-    await hub.ask("POST /_local/events?dryRun=true", { body: opened });
+    await hub.request("POST /_local/events?dryRun=true", { body: opened });
     expect((await pageOf(hub)).count.all).toBe(28);
   });
 
@@ -223,7 +223,7 @@ describe("What somebody watches", () => {
   test("is told nobody who does not want to know", async () => {
     const hub = await openLocalHub();
     const set = (notifications: NotificationSettingsChange["notifications"]) =>
-      hub.ask("PATCH /api/settings/notifications", { body: { notifications } });
+      hub.request("PATCH /api/settings/notifications", { body: { notifications } });
     await watch(hub, await itemOf(hub, "org", "acme"));
     await set({ web_discussions_watched: false });
     expect(await added(hub, opened)).toEqual([0, 0]);

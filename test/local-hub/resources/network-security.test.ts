@@ -21,7 +21,7 @@ const unchanged = {
 describe("The network security of an organization", () => {
   test("has all six fields of hub-api.md from the start, those of today beside them, and one organization waits for its rate limits", async () => {
     const hub = await openLocalHub();
-    const read = async (organization: string) => (await hub.ask(`GET ${pathOf(organization)}`)).body;
+    const read = async (organization: string) => (await hub.request(`GET ${pathOf(organization)}`)).body;
     expect(await read("acme")).toEqual({ ...unchanged, highRateLimits: "pending" });
     for (const organization of ["enterprise-org", "team-org", "free-org"]) {
       expect(await read(organization), organization).toEqual(unchanged);
@@ -43,22 +43,22 @@ describe("The network security of an organization", () => {
     let expected: object = unchanged;
     for (const body of changes) {
       expected = { ...expected, ...body };
-      expect((await hub.ask(`PATCH ${path}`, { body })).body).toEqual(expected);
-      expect((await hub.ask(`GET ${path}`, { token: "hf_read" })).body).toEqual(expected);
+      expect((await hub.request(`PATCH ${path}`, { body })).body).toEqual(expected);
+      expect((await hub.request(`GET ${path}`, { token: "hf_read" })).body).toEqual(expected);
     }
-    expect((await hub.ask(`GET ${pathOf("free-org")}`)).body).toEqual(unchanged);
+    expect((await hub.request(`GET ${pathOf("free-org")}`)).body).toEqual(unchanged);
   });
 
   test("does not take an empty list of ranges, as hub-api.md says", async () => {
     const hub = await openLocalHub();
-    const answer = await hub.ask(`PATCH ${pathOf("team-org")}`, { body: { ipRanges: [] } });
+    const answer = await hub.request(`PATCH ${pathOf("team-org")}`, { body: { ipRanges: [] } });
     expect([answer.status, answer.body]).toEqual([400, { error: "ipRanges: give at least one" }]);
   });
 
   test("ignores a field that there is not", async () => {
     const hub = await openLocalHub();
     const body = { dnsFilter: true, blockedContents: [{ resource: "*", scope: "a", note: "x" }] };
-    const answer = await hub.ask(`PATCH ${pathOf("team-org")}`, { body });
+    const answer = await hub.request(`PATCH ${pathOf("team-org")}`, { body });
     expect(answer.body).toEqual({ ...unchanged, blockedContents: [{ resource: "*", scope: "a" }] });
   });
 
@@ -73,7 +73,7 @@ describe("The network security of an organization", () => {
 
   test("that is pending may be withdrawn", async () => {
     const hub = await openLocalHub();
-    const { body } = await hub.ask(`PATCH ${pathOf("acme")}`, { body: { highRateLimits: false } });
+    const { body } = await hub.request(`PATCH ${pathOf("acme")}`, { body: { highRateLimits: false } });
     expect(body).toEqual(unchanged);
   });
 
@@ -82,9 +82,9 @@ describe("The network security of an organization", () => {
     const events = () => auditEvents(hub, { organization: "team-org", type: "org.update_settings" });
     const before = await events();
     const changes = { enforceAuth: true, ipRanges: ["192.0.2.0/24"], highRateLimits: false };
-    await hub.ask(`PATCH ${pathOf("team-org")}`, { body: changes, headers: { "user-agent": "a-browser" } });
-    await hub.ask(`PATCH ${pathOf("team-org")}`, { body: changes });
-    await hub.ask(`PATCH ${pathOf("team-org")}`, { body: {} });
+    await hub.request(`PATCH ${pathOf("team-org")}`, { body: changes, headers: { "user-agent": "a-browser" } });
+    await hub.request(`PATCH ${pathOf("team-org")}`, { body: changes });
+    await hub.request(`PATCH ${pathOf("team-org")}`, { body: {} });
     const [event, ...others] = await events();
     expect(others).toEqual(before);
     expect(event).toMatchObject({
@@ -99,7 +99,7 @@ describe("The network security of an organization", () => {
   test("is for admins, and changes with a token that may write to the organization", async () => {
     const hub = await openLocalHub();
     const status = async (method: string, token: string) =>
-      (await hub.ask(`${method} ${pathOf("acme")}`, { token, ...(method === "PATCH" && { body: {} }) })).status;
+      (await hub.request(`${method} ${pathOf("acme")}`, { token, ...(method === "PATCH" && { body: {} }) })).status;
     expect([await status("GET", "hf_local"), await status("PATCH", "hf_local")]).toEqual([200, 200]);
     expect([await status("GET", "hf_read"), await status("PATCH", "hf_read")]).toEqual([200, 403]);
     expect([await status("GET", "hf_fine"), await status("PATCH", "hf_fine")]).toEqual([200, 403]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openLocalHub, type SpokenHub } from "../support/hub.ts";
+import { openLocalHub, type TestHub } from "../support/hub.ts";
 import { allOf, idOf, isOf, pageOf } from "../support/notifications.ts";
 import { restart, stateFile } from "../support/state-file.ts";
 
@@ -7,14 +7,14 @@ const other = { token: "hf_other" };
 
 describe("Marking notifications", () => {
   const path = "/api/notifications/mark-as-read";
-  const readOf = async (hub: SpokenHub) => (await allOf(hub)).filter(({ read }) => read).map(idOf);
+  const readOf = async (hub: TestHub) => (await allOf(hub)).filter(({ read }) => read).map(idOf);
 
   test("marks those that are listed as read, and those only", async () => {
     const hub = await openLocalHub();
     const before = await allOf(hub);
     const unread = before.filter(({ read }) => !read).map(idOf);
     const discussionIds = unread.slice(2, 4);
-    const answer = await hub.ask(`POST ${path}`, { body: { discussionIds } });
+    const answer = await hub.request(`POST ${path}`, { body: { discussionIds } });
     expect([answer.status, answer.text]).toEqual([200, "{}"]);
     const after = before.map((told) => ({ ...told, read: told.read || discussionIds.includes(idOf(told)) }));
     expect(await allOf(hub)).toEqual(after);
@@ -25,14 +25,14 @@ describe("Marking notifications", () => {
   test("as unread does the reverse", async () => {
     const hub = await openLocalHub();
     const [first, ...others] = await readOf(hub);
-    await hub.ask(`POST ${path}`, { body: { discussionIds: [first], read: false } });
+    await hub.request(`POST ${path}`, { body: { discussionIds: [first], read: false } });
     expect(await readOf(hub)).toEqual(others);
   });
 
   test("takes those that are listed whatever the search says", async () => {
     const hub = await openLocalHub();
     const [first] = (await pageOf(hub, "?readStatus=unread")).notifications.filter(isOf("repo")).map(idOf);
-    await hub.ask(`POST ${path}?postAuthor=nobody&p=7`, { body: { discussionIds: [first] } });
+    await hub.request(`POST ${path}?postAuthor=nobody&p=7`, { body: { discussionIds: [first] } });
     expect(await readOf(hub)).toContain(first);
   });
 
@@ -43,7 +43,7 @@ describe("Marking notifications", () => {
     const repos = unread.filter(isOf("repo")).map(idOf);
     const [post] = unread.filter(isOf("post")).map(idOf);
     const query = "repoType=dataset&p=1";
-    await hub.ask(`POST ${path}?applyToAll=true&${query}`, { body: { discussionIds: [post] } });
+    await hub.request(`POST ${path}?applyToAll=true&${query}`, { body: { discussionIds: [post] } });
     const datasets = (await pageOf(hub, "?repoType=dataset")).notifications.map(idOf);
     expect((await pageOf(hub, "?repoType=dataset&readStatus=unread")).notifications).toEqual([]);
     expect(new Set(await readOf(hub))).toEqual(new Set([...before, ...datasets]));
@@ -52,16 +52,16 @@ describe("Marking notifications", () => {
 
   test("applied to all without a search takes all", async () => {
     const hub = await openLocalHub();
-    await hub.ask(`POST ${path}?applyToAll=true`, { body: {} });
+    await hub.request(`POST ${path}?applyToAll=true`, { body: {} });
     expect((await pageOf(hub)).count).toEqual({ view: 28, unread: 0, all: 28 });
-    await hub.ask(`POST ${path}?applyToAll=true`, { body: { read: false } });
+    await hub.request(`POST ${path}?applyToAll=true`, { body: { read: false } });
     expect((await pageOf(hub)).count).toEqual({ view: 28, unread: 28, all: 28 });
   });
 
   test("leaves what came in since the list was loaded", async () => {
     const hub = await openLocalHub();
     const [newest, loaded] = await allOf(hub);
-    await hub.ask(`POST ${path}?applyToAll=true&lastUpdate=${loaded?.updatedAt}`, { body: {} });
+    await hub.request(`POST ${path}?applyToAll=true&lastUpdate=${loaded?.updatedAt}`, { body: {} });
     const { notifications } = await pageOf(hub, "?readStatus=unread");
     expect(notifications).toEqual([newest]);
   });
@@ -74,15 +74,15 @@ describe("Marking notifications", () => {
   ])("changes nothing by %s", async (_, query, body) => {
     const hub = await openLocalHub();
     const before = await allOf(hub);
-    expect(await hub.ask(`POST ${path}${query}`, { body })).toMatchObject({ status: 200, body: {} });
+    expect(await hub.request(`POST ${path}${query}`, { body })).toMatchObject({ status: 200, body: {} });
     expect(await allOf(hub)).toEqual(before);
   });
 
   test("touches nobody else's", async () => {
     const hub = await openLocalHub();
     const theirs = await allOf(hub, other);
-    await hub.ask(`POST ${path}?applyToAll=true`, { body: {} });
-    await hub.ask(`POST ${path}`, { body: { discussionIds: theirs.map(idOf) } });
+    await hub.request(`POST ${path}?applyToAll=true`, { body: {} });
+    await hub.request(`POST ${path}`, { body: { discussionIds: theirs.map(idOf) } });
     expect(await allOf(hub, other)).toEqual(theirs);
     expect(theirs.some(({ read }) => !read)).toBe(true);
   });
@@ -95,7 +95,7 @@ describe("Deleting notifications", () => {
     const hub = await openLocalHub();
     const before = await allOf(hub);
     const discussionIds = [before[1], before[25]].flatMap((told) => (told ? [idOf(told)] : []));
-    const answer = await hub.ask(`DELETE ${path}?postAuthor=nobody`, { body: { discussionIds } });
+    const answer = await hub.request(`DELETE ${path}?postAuthor=nobody`, { body: { discussionIds } });
     expect([answer.status, answer.text]).toEqual([200, "{}"]);
     const left = before.filter((told) => !discussionIds.includes(idOf(told)));
     expect(await allOf(hub)).toEqual(left);
@@ -107,7 +107,7 @@ describe("Deleting notifications", () => {
     const hub = await openLocalHub();
     const before = await allOf(hub);
     const [post] = before.filter(isOf("post")).map(idOf);
-    await hub.ask(`DELETE ${path}?applyToAll=true&readStatus=unread&repoType=dataset&p=3`, {
+    await hub.request(`DELETE ${path}?applyToAll=true&readStatus=unread&repoType=dataset&p=3`, {
       body: { discussionIds: [post] },
     });
     const left = before.filter((told) => told.read || !(isOf("repo")(told) && told.repo.type === "dataset"));
@@ -118,7 +118,7 @@ describe("Deleting notifications", () => {
   test("applied to all without a search or a body takes all, nobody else's among them", async () => {
     const hub = await openLocalHub();
     const theirs = await allOf(hub, other);
-    expect(await hub.ask(`DELETE ${path}?applyToAll=true`)).toMatchObject({ status: 200, body: {} });
+    expect(await hub.request(`DELETE ${path}?applyToAll=true`)).toMatchObject({ status: 200, body: {} });
     expect(await pageOf(hub)).toEqual({ notifications: [], count: { view: 0, unread: 0, all: 0 }, start: 0 });
     expect(await allOf(hub, other)).toEqual(theirs);
   });
@@ -130,7 +130,7 @@ describe("Deleting notifications", () => {
     ["ids that nobody knows", "", { body: { discussionIds: ["f".repeat(24)] } }],
   ])("changes nothing by %s", async (_, query, ask) => {
     const hub = await openLocalHub();
-    expect(await hub.ask(`DELETE ${path}${query}`, ask)).toMatchObject({ status: 200, body: {} });
+    expect(await hub.request(`DELETE ${path}${query}`, ask)).toMatchObject({ status: 200, body: {} });
     expect((await pageOf(hub)).count.all).toBe(28);
   });
 
@@ -138,8 +138,8 @@ describe("Deleting notifications", () => {
     const state = stateFile();
     const first = await openLocalHub({ state });
     const [deleted, marked, ...others] = (await allOf(first)).map(idOf);
-    await first.ask(`DELETE ${path}`, { body: { discussionIds: [deleted] } });
-    await first.ask(`POST ${path}/mark-as-read`, { body: { discussionIds: [marked] } });
+    await first.request(`DELETE ${path}`, { body: { discussionIds: [deleted] } });
+    await first.request(`POST ${path}/mark-as-read`, { body: { discussionIds: [marked] } });
     const second = await restart(first, { state });
     const after = await allOf(second);
     expect(after.map(idOf)).toEqual([marked, ...others]);
@@ -150,9 +150,9 @@ describe("Deleting notifications", () => {
 describe("A request about notifications", () => {
   test("that lists them ignores applyToAll, which has no meaning there", async () => {
     const hub = await openLocalHub();
-    const { body } = await hub.ask("GET /api/notifications");
+    const { body } = await hub.request("GET /api/notifications");
     for (const value of ["true", "false"]) {
-      expect((await hub.ask(`GET /api/notifications?applyToAll=${value}`)).body).toEqual(body);
+      expect((await hub.request(`GET /api/notifications?applyToAll=${value}`)).body).toEqual(body);
     }
   });
 
@@ -161,17 +161,17 @@ describe("A request about notifications", () => {
     async (line) => {
       const hub = await openLocalHub();
       const before = await allOf(hub);
-      expect((await hub.ask(line, { token: null, body: {} })).status).toBe(401);
-      expect((await hub.ask(line, { token: "hf_read", body: {} })).status).toBe(403);
+      expect((await hub.request(line, { token: null, body: {} })).status).toBe(401);
+      expect((await hub.request(line, { token: "hf_read", body: {} })).status).toBe(403);
       expect(await allOf(hub)).toEqual(before);
-      expect((await hub.ask(line, { token: "hf_fine", body: {} })).status).toBe(200);
+      expect((await hub.request(line, { token: "hf_fine", body: {} })).status).toBe(200);
       expect(await allOf(hub)).not.toEqual(before);
     },
   );
 
   test("is refused without a token, reading too", async () => {
     const hub = await openLocalHub();
-    expect((await hub.ask("GET /api/notifications", { token: null })).status).toBe(401);
-    expect((await hub.ask("GET /api/notifications", { token: "hf_unknown" })).status).toBe(401);
+    expect((await hub.request("GET /api/notifications", { token: null })).status).toBe(401);
+    expect((await hub.request("GET /api/notifications", { token: "hf_unknown" })).status).toBe(401);
   });
 });

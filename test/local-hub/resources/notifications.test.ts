@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Notification } from "../../../src/hub/notifications.ts";
-import { openLocalHub, type SpokenHub } from "../support/hub.ts";
+import { openLocalHub, type TestHub } from "../support/hub.ts";
 import { allOf, idOf, isOf, pageOf, participantsOf } from "../support/notifications.ts";
 
 const other = { token: "hf_other" };
 
-async function idsOf(hub: SpokenHub, query = ""): Promise<string[]> {
+async function idsOf(hub: TestHub, query = ""): Promise<string[]> {
   return (await pageOf(hub, query)).notifications.map(idOf);
 }
 
@@ -65,7 +65,7 @@ describe("The notifications of a new local Hub", () => {
   test("come back with a reset", async () => {
     const hub = await openLocalHub({ now: () => 1_770_000_000_000 });
     const before = await allOf(hub);
-    await hub.ask("DELETE /api/notifications?applyToAll=true");
+    await hub.request("DELETE /api/notifications?applyToAll=true");
     expect(await allOf(hub)).toEqual([]);
     hub.hub.reset();
     expect(await allOf(hub)).toEqual(before);
@@ -94,10 +94,10 @@ describe("A page of notifications", () => {
   test("is the only one of exactly twenty", async () => {
     const hub = await openLocalHub();
     const discussionIds = (await pageOf(hub, "?p=1")).notifications.map(idOf);
-    await hub.ask("DELETE /api/notifications", { body: { discussionIds } });
+    await hub.request("DELETE /api/notifications", { body: { discussionIds } });
     expect((await pageOf(hub)).notifications).toHaveLength(20);
     expect((await pageOf(hub, "?p=1")).notifications).toEqual([]);
-    await hub.ask("DELETE /api/notifications", { body: { discussionIds: (await idsOf(hub)).slice(5, 6) } });
+    await hub.request("DELETE /api/notifications", { body: { discussionIds: (await idsOf(hub)).slice(5, 6) } });
     expect((await pageOf(hub)).notifications).toHaveLength(19);
   });
 

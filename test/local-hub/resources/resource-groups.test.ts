@@ -5,30 +5,30 @@ import type { RepoId } from "../../../src/hub/schemas.ts";
 import { toResourceGroup } from "../../../src/local-hub/resources/resource-groups.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 import { auditEvents } from "../support/audit-events.ts";
-import { type Ask, openLocalHub, type SpokenHub } from "../support/hub.ts";
+import { openLocalHub, type RequestOptions, type TestHub } from "../support/hub.ts";
 import { restart, stateFile } from "../support/state-file.ts";
 
 const pathOf = (organization: string) => `/api/organizations/${organization}/resource-groups`;
 
 async function listed(
-  hub: SpokenHub,
+  hub: TestHub,
   { organization = "acme", token = "hf_local" } = {},
 ): Promise<ReturnedResourceGroup[]> {
-  const { status, body, text } = await hub.ask(`GET ${pathOf(organization)}`, { token });
+  const { status, body, text } = await hub.request(`GET ${pathOf(organization)}`, { token });
   expect(status, text).toBe(200);
   return z.array(resourceGroup).parse(body);
 }
 
-async function created(hub: SpokenHub, body: object, organization = "acme"): Promise<ReturnedResourceGroup> {
-  const answer = await hub.ask(`POST ${pathOf(organization)}`, { body });
+async function created(hub: TestHub, body: object, organization = "acme"): Promise<ReturnedResourceGroup> {
+  const answer = await hub.request(`POST ${pathOf(organization)}`, { body });
   expect(answer.status, answer.text).toBe(200);
   return resourceGroup.parse(answer.body);
 }
 
 /** What a group that cannot be made is refused with. */
-async function refused(hub: SpokenHub, body: object, organization = "acme"): Promise<string> {
+async function refused(hub: TestHub, body: object, organization = "acme"): Promise<string> {
   const before = await listed(hub, { organization });
-  const { status, text } = await hub.ask(`POST ${pathOf(organization)}`, { body });
+  const { status, text } = await hub.request(`POST ${pathOf(organization)}`, { body });
   expect(status, text).toBe(400);
   expect(await listed(hub, { organization })).toEqual(before);
   return text;
@@ -39,8 +39,8 @@ const typesIn = (lists: ({ type: string }[] | undefined)[]) =>
 const named = (groups: ReturnedResourceGroup[]) => groups.map(({ name }) => name);
 
 /** Lets a repository come to be. */
-async function addRepository(hub: SpokenHub, repo: RepoId): Promise<RepoId> {
-  await hub.happen({ repo, event: { scope: "repo", action: "create" } });
+async function addRepository(hub: TestHub, repo: RepoId): Promise<RepoId> {
+  await hub.trigger({ repo, event: { scope: "repo", action: "create" } });
   return repo;
 }
 
@@ -213,7 +213,7 @@ describe("A new resource group", () => {
 });
 
 describe("A repository in a resource group", () => {
-  async function reposOf(hub: SpokenHub, name: string) {
+  async function reposOf(hub: TestHub, name: string) {
     return (await listed(hub)).find((group) => group.name === name)?.repos?.map(({ addedBy: _, ...repo }) => repo);
   }
 
@@ -227,15 +227,15 @@ describe("A repository in a resource group", () => {
   test("is shown as private once it is, and as public again", async () => {
     const hub = await openGroup();
     const configured = { repo: fresh, event: { scope: "repo.config", action: "update" } };
-    await hub.happen({ ...configured, updatedConfig: { private: true } });
+    await hub.trigger({ ...configured, updatedConfig: { private: true } });
     expect(await reposOf(hub, "New")).toEqual([{ ...fresh, private: true }]);
-    await hub.happen({ ...configured, updatedConfig: { private: false } });
+    await hub.trigger({ ...configured, updatedConfig: { private: false } });
     expect(await reposOf(hub, "New")).toEqual([{ ...fresh, private: false }]);
   });
 
   test("stays in it when it gets another name", async () => {
     const hub = await openGroup();
-    await hub.happen({ repo: fresh, event: { scope: "repo", action: "move" }, movedTo: { name: "acme/moved" } });
+    await hub.trigger({ repo: fresh, event: { scope: "repo", action: "move" }, movedTo: { name: "acme/moved" } });
     expect(await reposOf(hub, "New")).toEqual([{ type: "model", name: "acme/moved", private: false }]);
     // The old name is free: whatever has it now is in no group.
     await created(hub, { name: "Other", repos: [await addRepository(hub, fresh)] });
@@ -246,7 +246,7 @@ describe("A repository in a resource group", () => {
     const hub = await openGroup();
     const other = { type: "model", name: "acme/other" } as const;
     await created(hub, { name: "Other", repos: [await addRepository(hub, other)] });
-    await hub.happen({ repo: fresh, event: { scope: "repo", action: "move" }, movedTo: { name: other.name } });
+    await hub.trigger({ repo: fresh, event: { scope: "repo", action: "move" }, movedTo: { name: other.name } });
     expect(await reposOf(hub, "New")).toEqual([{ ...other, private: false }]);
     expect(await reposOf(hub, "Other")).toEqual([]);
   });
@@ -255,22 +255,22 @@ describe("A repository in a resource group", () => {
     const hub = await openGroup();
     const away = { type: "model", name: "team-org/fresh" } as const;
     await addRepository(hub, away);
-    await hub.happen({ repo: away, event: { scope: "repo", action: "move" }, movedTo: { name: fresh.name } });
+    await hub.trigger({ repo: away, event: { scope: "repo", action: "move" }, movedTo: { name: fresh.name } });
     expect(await reposOf(hub, "New")).toEqual([]);
   });
 
   test("leaves it when it goes to somebody else, and is not in it when it comes back", async () => {
     const hub = await openGroup();
     const away = { type: "model", name: "team-org/fresh" } as const;
-    await hub.happen({ repo: fresh, event: { scope: "repo", action: "move" }, movedTo: { name: away.name } });
+    await hub.trigger({ repo: fresh, event: { scope: "repo", action: "move" }, movedTo: { name: away.name } });
     expect(await reposOf(hub, "New")).toEqual([]);
-    await hub.happen({ repo: away, event: { scope: "repo", action: "move" }, movedTo: { name: fresh.name } });
+    await hub.trigger({ repo: away, event: { scope: "repo", action: "move" }, movedTo: { name: fresh.name } });
     expect(await reposOf(hub, "New")).toEqual([]);
   });
 
   test("leaves it when it is deleted, and one that is made anew is in no group", async () => {
     const hub = await openGroup();
-    await hub.happen({ repo: fresh, event: { scope: "repo", action: "delete" } });
+    await hub.trigger({ repo: fresh, event: { scope: "repo", action: "delete" } });
     expect(await reposOf(hub, "New")).toEqual([]);
     await created(hub, { name: "Other", repos: [await addRepository(hub, fresh)] });
     expect(await reposOf(hub, "New")).toEqual([]);
@@ -280,7 +280,7 @@ describe("A repository in a resource group", () => {
     const hub = await openLocalHub();
     const namesake = await addRepository(hub, { type: "dataset", name: fresh.name });
     await created(hub, { name: "New", repos: [await addRepository(hub, fresh), namesake] });
-    await hub.happen({ repo: namesake, event: { scope: "repo", action: "delete" } });
+    await hub.trigger({ repo: namesake, event: { scope: "repo", action: "delete" } });
     expect(await reposOf(hub, "New")).toEqual([{ ...fresh, private: false }]);
   });
 });
@@ -302,8 +302,8 @@ describe("Who may do what with resource groups", () => {
     ["POST", "hf_local", "nobody", 404],
   ])("%s with %s in %s: %i", async (method, token, organization, expected) => {
     const hub = await openLocalHub();
-    const ask: Ask = { token, ...(method === "POST" && { body: { name: "New" } }) };
-    expect((await hub.ask(`${method} ${pathOf(organization)}`, ask)).status).toBe(expected);
+    const ask: RequestOptions = { token, ...(method === "POST" && { body: { name: "New" } }) };
+    expect((await hub.request(`${method} ${pathOf(organization)}`, ask)).status).toBe(expected);
   });
 });
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { openLocalHub, type SpokenHub } from "../support/hub.ts";
+import { openLocalHub, type TestHub } from "../support/hub.ts";
 import { restart, stateFile } from "../support/state-file.ts";
 
 const other = { token: "hf_other" };
 
 /** The settings of local-user and of other-user, as the control answer tells them. */
-async function getSettings(hub: SpokenHub): Promise<unknown> {
-  const { status, body, text } = await hub.ask("GET /_local/settings", { token: null });
+async function getSettings(hub: TestHub): Promise<unknown> {
+  const { status, body, text } = await hub.request("GET /_local/settings", { token: null });
   expect(status, text).toBe(200);
   return body;
 }
@@ -31,8 +31,8 @@ describe("The settings of a new local Hub", () => {
   test("come back with a reset", async () => {
     const hub = await openLocalHub();
     const before = await getSettings(hub);
-    await hub.ask(watchPath, { body: { add: [{ type: "org", id: "acme" }] } });
-    await hub.ask(notificationsPath, { ...other, body: { notifications: { user_follows: true } } });
+    await hub.request(watchPath, { body: { add: [{ type: "org", id: "acme" }] } });
+    await hub.request(notificationsPath, { ...other, body: { notifications: { user_follows: true } } });
     expect(await getSettings(hub)).not.toEqual(before);
     hub.hub.reset();
     expect(await getSettings(hub)).toEqual(before);
@@ -42,12 +42,12 @@ describe("The settings of a new local Hub", () => {
 describe("The MCP tools", () => {
   test("are some of the Hub's and some of Spaces, for whoever may read", async () => {
     const hub = await openLocalHub();
-    const { body } = await hub.ask("GET /api/settings/mcp", { token: "hf_read" });
+    const { body } = await hub.request("GET /api/settings/mcp", { token: "hf_read" });
     expect(body).toMatchObject({
       builtInTools: expect.arrayContaining(["hub_repo_search"]),
       spaceTools: [{ name: "acme/playground", subdomain: "acme-playground" }, {}],
     });
-    expect((await hub.ask("GET /api/settings/mcp", { token: null })).status).toBe(401);
+    expect((await hub.request("GET /api/settings/mcp", { token: null })).status).toBe(401);
   });
 });
 
@@ -55,9 +55,9 @@ describe("Changing what one is notified of", () => {
   test("lays the change over what is set, and leaves everybody else's", async () => {
     const hub = await openLocalHub();
     const notifications = { launch_spaces: true, user_follows: false, product_updates_after: "2026-01-31T00:00:00Z" };
-    const answer = await hub.ask(notificationsPath, { body: { notifications } });
+    const answer = await hub.request(notificationsPath, { body: { notifications } });
     expect([answer.status, answer.text]).toEqual([200, "{}"]);
-    await hub.ask(notificationsPath, { body: { notifications: { user_follows: true } } });
+    await hub.request(notificationsPath, { body: { notifications: { user_follows: true } } });
     expect(await getSettings(hub)).toEqual([
       {
         user: "local-user",
@@ -76,14 +76,14 @@ describe("Changing what one is notified of", () => {
   test("keeps the amount until another one is given", async () => {
     const hub = await openLocalHub();
     const enabled = { notifications: { launch_prepaid_credits: true }, prepaidAmount: "10" };
-    await hub.ask(notificationsPath, { ...other, body: enabled });
+    await hub.request(notificationsPath, { ...other, body: enabled });
     expect(await getSettings(hub)).toMatchObject([{}, enabled]);
-    await hub.ask(notificationsPath, { ...other, body: { notifications: { launch_prepaid_credits: false } } });
+    await hub.request(notificationsPath, { ...other, body: { notifications: { launch_prepaid_credits: false } } });
     expect(await getSettings(hub)).toMatchObject([
       {},
       { notifications: { launch_prepaid_credits: false }, prepaidAmount: "10" },
     ]);
-    await hub.ask(notificationsPath, { ...other, body: { notifications: {}, prepaidAmount: "" } });
+    await hub.request(notificationsPath, { ...other, body: { notifications: {}, prepaidAmount: "" } });
     expect(await getSettings(hub)).toMatchObject([{}, { prepaidAmount: "" }]);
     expect(await getSettings(hub)).toEqual([expect.not.objectContaining({ prepaidAmount: "" }), expect.anything()]);
   });
@@ -91,7 +91,10 @@ describe("Changing what one is notified of", () => {
   test("changes nothing when it is empty", async () => {
     const hub = await openLocalHub();
     const before = await getSettings(hub);
-    expect(await hub.ask(notificationsPath, { body: { notifications: {} } })).toMatchObject({ status: 200, body: {} });
+    expect(await hub.request(notificationsPath, { body: { notifications: {} } })).toMatchObject({
+      status: 200,
+      body: {},
+    });
     expect(await getSettings(hub)).toEqual(before);
   });
 });
@@ -103,30 +106,30 @@ describe("Changing what one watches", () => {
 
   test("adds and takes away, and leaves everybody else's", async () => {
     const hub = await openLocalHub();
-    const answer = await hub.ask(watchPath, { ...other, body: { add: [org, user, repo] } });
+    const answer = await hub.request(watchPath, { ...other, body: { add: [org, user, repo] } });
     expect([answer.status, answer.text]).toEqual([200, "{}"]);
     expect(await getSettings(hub)).toMatchObject([{ watched: [reviews] }, { watched: [org, user, repo] }]);
-    await hub.ask(watchPath, { ...other, body: { delete: [user] } });
+    await hub.request(watchPath, { ...other, body: { delete: [user] } });
     expect(await getSettings(hub)).toMatchObject([{ watched: [reviews] }, { watched: [org, repo] }]);
   });
 
   test("keeps one of two that are the same", async () => {
     const hub = await openLocalHub();
-    await hub.ask(watchPath, { ...other, body: { add: [org, repo, org] } });
-    await hub.ask(watchPath, { ...other, body: { add: [repo] } });
+    await hub.request(watchPath, { ...other, body: { add: [org, repo, org] } });
+    await hub.request(watchPath, { ...other, body: { add: [repo] } });
     expect(await getSettings(hub)).toMatchObject([{}, { watched: [org, repo] }]);
   });
 
   test("does not begin with what it ends as well", async () => {
     const hub = await openLocalHub();
-    await hub.ask(watchPath, { ...other, body: { add: [org, repo], delete: [org] } });
+    await hub.request(watchPath, { ...other, body: { add: [org, repo], delete: [org] } });
     expect(await getSettings(hub)).toMatchObject([{}, { watched: [repo] }]);
   });
 
   test.each([{}, { add: [], delete: [] }, { delete: [repo] }])("changes nothing by %j", async (body) => {
     const hub = await openLocalHub();
     const before = await getSettings(hub);
-    expect(await hub.ask(watchPath, { body })).toMatchObject({ status: 200, body: {} });
+    expect(await hub.request(watchPath, { body })).toMatchObject({ status: 200, body: {} });
     expect(await getSettings(hub)).toEqual(before);
   });
 });
@@ -135,8 +138,8 @@ describe("What is set", () => {
   test("lives through a restart", async () => {
     const state = stateFile();
     const first = await openLocalHub({ state });
-    await first.ask(watchPath, { body: { add: [{ type: "org", id: "acme" }] } });
-    await first.ask(notificationsPath, { body: { notifications: { locked_out: true }, prepaidAmount: "25" } });
+    await first.request(watchPath, { body: { add: [{ type: "org", id: "acme" }] } });
+    await first.request(notificationsPath, { body: { notifications: { locked_out: true }, prepaidAmount: "25" } });
     const before = await getSettings(first);
     const second = await restart(first, { state });
     expect(await getSettings(second)).toEqual(before);
@@ -149,9 +152,9 @@ describe("What is set", () => {
   ])("is set neither without a token nor with one that may only read: %s", async (line, body) => {
     const hub = await openLocalHub();
     const before = await getSettings(hub);
-    expect((await hub.ask(line, { token: null, body })).status).toBe(401);
-    expect((await hub.ask(line, { token: "hf_read", body })).status).toBe(403);
+    expect((await hub.request(line, { token: null, body })).status).toBe(401);
+    expect((await hub.request(line, { token: "hf_read", body })).status).toBe(403);
     expect(await getSettings(hub)).toEqual(before);
-    expect((await hub.ask(line, { token: "hf_fine", body })).status).toBe(200);
+    expect((await hub.request(line, { token: "hf_fine", body })).status).toBe(200);
   });
 });

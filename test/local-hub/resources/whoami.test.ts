@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { whoami } from "../../../src/hub/account.ts";
 import { deriveTokenId, developmentTokens } from "../../../src/local-hub/accounts.ts";
-import { openLocalHub, type SpokenHub } from "../support/hub.ts";
+import { openLocalHub, type TestHub } from "../support/hub.ts";
 
-async function getWhoami(hub: SpokenHub, token = "hf_local") {
-  const { status, body, text } = await hub.ask("GET /api/whoami-v2", { token });
+async function getWhoami(hub: TestHub, token = "hf_local") {
+  const { status, body, text } = await hub.request("GET /api/whoami-v2", { token });
   expect(status, text).toBe(200);
   return whoami.parse(body);
 }
@@ -37,7 +37,7 @@ describe("Whose a token is", () => {
 
   test("says where the token was revoked", async () => {
     const hub = await openLocalHub();
-    await hub.ask(`POST /api/organizations/acme/settings/tokens/${deriveTokenId("hf_other")}/revoke`);
+    await hub.request(`POST /api/organizations/acme/settings/tokens/${deriveTokenId("hf_other")}/revoke`);
     const [acme] = (await getWhoami(hub, "hf_other")).orgs;
     expect(acme?.securityRestrictions).toEqual(["token-revoked"]);
     expect((await getWhoami(hub)).orgs[0]).not.toHaveProperty("securityRestrictions");
@@ -52,6 +52,7 @@ describe("Whose a token is", () => {
 
   test("is answered to nobody without a token that is known", async () => {
     const hub = await openLocalHub();
-    for (const token of [null, "hf_nobody"]) expect((await hub.ask("GET /api/whoami-v2", { token })).status).toBe(401);
+    for (const token of [null, "hf_nobody"])
+      expect((await hub.request("GET /api/whoami-v2", { token })).status).toBe(401);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { job } from "../../../src/hub/jobs.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { data, openLocalHub, pushed } from "../support/hub.ts";
-import { openTarget, silence } from "../support/target.ts";
+import { neverRespond, openTarget } from "../support/target.ts";
 
 const unknownId = "0123456789abcdef01234567";
 const id = expect.stringMatching(/^[0-9a-f]{24}$/);
@@ -12,7 +12,7 @@ describe("POST /_local/events", () => {
     const target = await openTarget(204);
     const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
-    const answer = await hub.ask("POST /_local/events?wait=true", { token: null, body: pushed });
+    const answer = await hub.request("POST /_local/events?wait=true", { token: null, body: pushed });
     expect([answer.status, answer.body]).toEqual([
       200,
       {
@@ -39,7 +39,7 @@ describe("POST /_local/events", () => {
 
   test("answers with none where nobody watches", async () => {
     const hub = await openLocalHub();
-    expect((await hub.ask("POST /_local/events?wait=true", { body: pushed })).body).toEqual({
+    expect((await hub.request("POST /_local/events?wait=true", { body: pushed })).body).toEqual({
       deliveries: [],
       notFired: [],
       notified: [],
@@ -47,10 +47,10 @@ describe("POST /_local/events", () => {
   });
 
   test.each(["", "?wait=false"])("waits for nothing unless it is told to: %j", async (query) => {
-    const target = await openTarget(silence);
+    const target = await openTarget(neverRespond);
     const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
-    const answer = await hub.ask(`POST /_local/events${query}`, { body: pushed });
+    const answer = await hub.request(`POST /_local/events${query}`, { body: pushed });
     expect([answer.status, answer.body]).toEqual([
       200,
       {
@@ -79,7 +79,7 @@ describe("POST /_local/events", () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
-    const [delivery] = await hub.happen(pushed, { wait: false });
+    const [delivery] = await hub.trigger(pushed, { wait: false });
     await waitFor(async () => expect(await hub.entries(made.id)).toMatchObject([{ logId: delivery?.logId }]));
   });
 
@@ -87,7 +87,7 @@ describe("POST /_local/events", () => {
     const target = await openTarget(500, 503, 202);
     const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     const entries = await hub.entries(made.id);
     expect(delivery).toMatchObject({ status: 202, logId: entries[0]?.logId, attempts: 3, answer: "", error: null });
     expect(entries.map(({ status }) => status)).toEqual([202, 503, 500]);
@@ -131,7 +131,7 @@ describe("POST /_local/events", () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     await hub.create({ url: target.url });
-    const answer = await hub.ask("POST /_local/events?wait=true", { body });
+    const answer = await hub.request("POST /_local/events?wait=true", { body });
     expect(answer.status).toBe(400);
     expect(answer.body).toEqual({ error: expect.stringContaining(`${field}: `) });
     expect(answer.headers.get("x-error-code")).toBe("BadRequest");
@@ -144,13 +144,13 @@ describe("POST /_local/events", () => {
 
   test.each(["", "{", "null"])("refuses with 400 what is no event: %j", async (text) => {
     const hub = await openLocalHub();
-    const answer = await hub.ask("POST /_local/events", { text, headers: { "content-type": "application/json" } });
+    const answer = await hub.request("POST /_local/events", { text, headers: { "content-type": "application/json" } });
     expect([answer.status, answer.body]).toEqual([400, { error: expect.stringMatching(/\w/) }]);
   });
 
   test("refuses another wait than true or false", async () => {
     const hub = await openLocalHub();
-    const answer = await hub.ask("POST /_local/events?wait=1", { body: pushed });
+    const answer = await hub.request("POST /_local/events?wait=1", { body: pushed });
     expect([answer.status, answer.body]).toEqual([400, { error: expect.stringContaining("wait: ") }]);
   });
 });
@@ -164,8 +164,8 @@ describe("GET /_local/webhooks/{id}/deliveries", () => {
     });
     const hub = await openLocalHub({ now: () => clock.now });
     const made = await hub.create({ url: `${target.url}?page=1` }, { token: "hf_other" });
-    const [delivery] = await hub.happen();
-    const answer = await hub.ask(`GET /_local/webhooks/${made.id}/deliveries`, { token: null });
+    const [delivery] = await hub.trigger();
+    const answer = await hub.request(`GET /_local/webhooks/${made.id}/deliveries`, { token: null });
     expect(answer.body).toEqual([
       {
         logId: delivery?.logId,
@@ -192,7 +192,7 @@ describe("GET /_local/webhooks/{id}/deliveries", () => {
       },
     ]);
     expect(hub.hub.deliveries(made.id)).toEqual(answer.body);
-    const [second] = await hub.happen();
+    const [second] = await hub.trigger();
     expect((await hub.entries(made.id)).map(({ logId }) => logId)).toEqual([second?.logId, delivery?.logId]);
   });
 
@@ -201,7 +201,7 @@ describe("GET /_local/webhooks/{id}/deliveries", () => {
     const made = await hub.create({ url: "http://127.0.0.1:1/" });
     expect(await hub.entries(made.id)).toEqual([]);
     for (const unknown of [unknownId, "x", "__proto__"]) {
-      const answer = await hub.ask(`GET /_local/webhooks/${unknown}/deliveries`);
+      const answer = await hub.request(`GET /_local/webhooks/${unknown}/deliveries`);
       expect([answer.status, answer.body]).toEqual([404, { error: expect.stringContaining(unknown) }]);
     }
   });
@@ -211,7 +211,7 @@ describe("GET /_local/webhooks/{id}/deliveries", () => {
     const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
     const other = await hub.create({ url: target.url, watched: [{ type: "model", name: "me/net" }] });
-    await hub.happen({ ...pushed, repo: { type: "model", name: "me/net" } });
+    await hub.trigger({ ...pushed, repo: { type: "model", name: "me/net" } });
     const fired = [];
     for (let push = 0; push < 103; push += 1) fired.push(...(await hub.hub.push(data)));
     expect((await hub.entries(made.id)).map(({ logId }) => logId)).toEqual(
@@ -221,7 +221,7 @@ describe("GET /_local/webhooks/{id}/deliveries", () => {
         .map(({ logId }) => logId),
     );
     expect(await hub.entries(other.id)).toHaveLength(1);
-    const gone = await hub.ask(`POST /_local/webhooks/${made.id}/replay/${fired[2]?.logId}`, {
+    const gone = await hub.request(`POST /_local/webhooks/${made.id}/replay/${fired[2]?.logId}`, {
       headers: { "content-type": "application/json" },
     });
     expect(gone.status).toBe(404);
@@ -235,9 +235,9 @@ describe("POST /_local/webhooks/{id}/replay/{logId}", () => {
     const target = await openTarget(200, 418);
     const hub = await openLocalHub();
     const made = await hub.create({ url: target.url }, { token: "hf_other" });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     const line = `POST /_local/webhooks/${made.id}/replay/${delivery?.logId}`;
-    const answer = await hub.ask(line, { token: null, headers });
+    const answer = await hub.request(line, { token: null, headers });
     expect([answer.status, answer.body]).toEqual([200, { status: 418 }]);
     expect(target.ids).toEqual([delivery?.deliveryId, delivery?.deliveryId]);
   });
@@ -247,13 +247,13 @@ describe("POST /_local/webhooks/{id}/replay/{logId}", () => {
     const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
     const other = await hub.create({ url: target.url, watched: [{ type: "org", name: "acme" }] });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     for (const path of [
       `${unknownId}/replay/${delivery?.logId}`,
       `${made.id}/replay/${unknownId}`,
       `${other.id}/replay/${delivery?.logId}`,
     ]) {
-      expect((await hub.ask(`POST /_local/webhooks/${path}`, { headers })).status).toBe(404);
+      expect((await hub.request(`POST /_local/webhooks/${path}`, { headers })).status).toBe(404);
     }
     expect(target.requests).toHaveLength(1);
   });
@@ -262,15 +262,15 @@ describe("POST /_local/webhooks/{id}/replay/{logId}", () => {
 describe("GET /_local/jobs", () => {
   test("are the jobs, newest first", async () => {
     const hub = await openLocalHub();
-    expect((await hub.ask("GET /_local/jobs", { token: null })).body).toEqual([]);
+    expect((await hub.request("GET /_local/jobs", { token: null })).body).toEqual([]);
     await hub.create({ job: { flavor: "cpu-basic", command: ["true"] } });
-    await hub.happen();
-    await hub.happen();
-    const { body } = await hub.ask("GET /_local/jobs", { token: null });
+    await hub.trigger();
+    await hub.trigger();
+    const { body } = await hub.request("GET /_local/jobs", { token: null });
     expect(job.array().parse(body)).toEqual(hub.hub.jobs());
     const [first, second] = hub.hub.jobs();
     expect(Number(first?.createdAt.localeCompare(second?.createdAt ?? ""))).toBeGreaterThanOrEqual(0);
-    const logs = await hub.entries(String((await hub.happen())[0]?.webhookId));
+    const logs = await hub.entries(String((await hub.trigger())[0]?.webhookId));
     const order = logs.map(({ response }) => JSON.parse(response?.body ?? "").jobId);
     expect(hub.hub.jobs().map(({ id: made }) => made)).toEqual(order);
   });
@@ -283,17 +283,17 @@ describe("POST /_local/reset", () => {
     const made = await hub.create({ url: target.url });
     await hub.create({ job: { flavor: "cpu-basic" } });
     await hub.create({ url: target.url }, { token: "hf_other" });
-    await hub.happen();
-    const answer = await hub.ask("POST /_local/reset", { token: null, text: "{}" });
+    await hub.trigger();
+    const answer = await hub.request("POST /_local/reset", { token: null, text: "{}" });
     expect([answer.status, answer.text]).toEqual([200, "{}"]);
     for (const token of ["hf_local", "hf_other"]) {
-      expect((await hub.ask("GET /api/settings/webhooks", { token })).body).toEqual([]);
+      expect((await hub.request("GET /api/settings/webhooks", { token })).body).toEqual([]);
     }
-    expect((await hub.ask("GET /_local/jobs")).body).toEqual([]);
-    expect((await hub.ask(`GET /_local/webhooks/${made.id}/deliveries`)).status).toBe(404);
-    expect(await hub.happen()).toEqual([]);
+    expect((await hub.request("GET /_local/jobs")).body).toEqual([]);
+    expect((await hub.request(`GET /_local/webhooks/${made.id}/deliveries`)).status).toBe(404);
+    expect(await hub.trigger()).toEqual([]);
     await hub.create({ url: target.url });
-    await hub.happen();
+    await hub.trigger();
     const [before, , after] = target.payloads;
     expect(after?.repo.id).not.toBe(before?.repo.id);
   });
@@ -302,7 +302,7 @@ describe("POST /_local/reset", () => {
     const hub = await openLocalHub();
     await hub.create({ url: "http://127.0.0.1:1/" });
     hub.hub.reset();
-    expect((await hub.ask("GET /api/settings/webhooks")).body).toEqual([]);
+    expect((await hub.request("GET /api/settings/webhooks")).body).toEqual([]);
   });
 });
 
@@ -311,7 +311,7 @@ describe("A control path that is none", () => {
     "is answered 404: %s",
     async (line) => {
       const hub = await openLocalHub();
-      const answer = await hub.ask(line, { headers: { "content-type": "application/json" } });
+      const answer = await hub.request(line, { headers: { "content-type": "application/json" } });
       expect([answer.status, answer.body]).toEqual([404, { error: expect.stringContaining("/_local") }]);
     },
   );
@@ -319,8 +319,11 @@ describe("A control path that is none", () => {
 
 describe("A control request of another site", () => {
   test("is refused, though it is JSON; one of the page is not", async () => {
-    const { hub, ask } = await openLocalHub().then((opened) => ({ hub: opened.hub, ask: opened.ask.bind(opened) }));
-    const reset = (origin: string) => ask("POST /_local/reset", { text: "{}", headers: { origin } });
+    const { hub, request } = await openLocalHub().then((opened) => ({
+      hub: opened.hub,
+      request: opened.request.bind(opened),
+    }));
+    const reset = (origin: string) => request("POST /_local/reset", { text: "{}", headers: { origin } });
     expect(await reset("http://evil.example")).toMatchObject({ status: 403 });
     expect(await reset("http://127.0.0.1:1")).toMatchObject({ status: 403 });
     expect(await reset("null")).toMatchObject({ status: 403 });
@@ -334,7 +337,7 @@ describe("An event that is nested too deeply to be sent", () => {
     const depth = 50_000;
     const deep = `${opener.repeat(depth)}1${(opener === "[" ? "]" : "}").repeat(depth)}`;
     const text = JSON.stringify(pushed).replace(/}$/, `,"more":${deep}}`);
-    expect(await hub.ask("POST /_local/events", { text })).toMatchObject({
+    expect(await hub.request("POST /_local/events", { text })).toMatchObject({
       status: 400,
       body: { error: expect.stringContaining("nested too deeply") },
     });

@@ -7,21 +7,21 @@ import { type QueryTable, queryTables } from "../../hub/schemas/query-bounds.ts"
 import type { JsonObject } from "../../hub/schemas/read-bodies.ts";
 import { requestTables } from "../../hub/schemas/request-tables.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
-import { type Ask, SpokenHub } from "../support/hub.ts";
+import { type RequestOptions, TestHub } from "../support/hub.ts";
 
 /*
  * What is refused changes nothing, and what is let through here is let through whatever has happened before: so one Hub
  * does for all of them.
  */
-let hub: SpokenHub;
+let hub: TestHub;
 beforeAll(async () => {
   const log = createMemoryLogger();
-  hub = new SpokenHub({ hub: await LocalHub.launch({ logger: log }), log });
+  hub = new TestHub({ hub: await LocalHub.launch({ logger: log }), log });
 });
 afterAll(() => hub.hub.close());
 
 /** The requests of one test. */
-interface Attempt extends Ask {
+interface Attempt extends RequestOptions {
   /** What is tried, for whoever sees it fail. */
   title: string;
   line: string;
@@ -33,7 +33,7 @@ interface Attempt extends Ask {
 async function notRefused(attempts: Attempt[]): Promise<object[]> {
   const answers = await Promise.all(
     attempts.map(async ({ title, line, names, ...ask }) => {
-      const { status, headers, text } = await hub.ask(line, ask);
+      const { status, headers, text } = await hub.request(line, ask);
       return { title, names, status, code: headers.get("x-error-code"), text };
     }),
   );
@@ -110,7 +110,7 @@ describe("A local Hub lets through what is at a bound, in", () => {
   test.each(queryRows)("the query of $line: $name", async ({ line, name, accepted }) => {
     for (const { text } of accepted) {
       const query = new URLSearchParams({ [name]: text });
-      expect((await hub.ask(`${line}?${query}`)).status, `${query}`).toBe(200);
+      expect((await hub.request(`${line}?${query}`)).status, `${query}`).toBe(200);
     }
   });
 
@@ -119,7 +119,7 @@ describe("A local Hub lets through what is at a bound, in", () => {
     .map((table) => ({ line: lineOf(table), unknown: table.unknown }));
 
   test.each(tables)("the query of $line: a parameter that it does not have", async ({ line, unknown }) => {
-    for (const name of unknown) expect((await hub.ask(`${line}?${name}=true`)).status, name).toBe(200);
+    for (const name of unknown) expect((await hub.request(`${line}?${name}=true`)).status, name).toBe(200);
   });
 
   const free = ["NotificationDeletion", "NotificationMark", "NotificationSettingsChange", "NetworkSecurityChange"];
@@ -131,7 +131,7 @@ describe("A local Hub lets through what is at a bound, in", () => {
       for (const { title, body: sent } of [...accepted, ...ignored].filter(
         ({ title }) => !title.endsWith("ipRanges []"),
       )) {
-        expect((await hub.ask(line, { body: sent })).status, title).toBe(200);
+        expect((await hub.request(line, { body: sent })).status, title).toBe(200);
       }
     },
   );
@@ -143,7 +143,7 @@ describe("A local Hub lets through what is at a bound, in", () => {
       accepted.map((value, index) => ({ name: `Group ${index}`, [at]: value })),
     );
     for (const body of given) {
-      const { status } = await hub.ask("POST /api/organizations/acme/resource-groups", { body });
+      const { status } = await hub.request("POST /api/organizations/acme/resource-groups", { body });
       expect(status, JSON.stringify(body)).toBe(200);
     }
   });

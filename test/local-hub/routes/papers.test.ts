@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { accountId } from "../../../src/local-hub/accounts.ts";
-import { openLocalHub, type SpokenHub } from "../support/hub.ts";
+import { openLocalHub, type TestHub } from "../support/hub.ts";
 import { allOf } from "../support/notifications.ts";
 import { restart, stateFile } from "../support/state-file.ts";
 
@@ -17,14 +17,14 @@ const papers = z.array(
 );
 
 /** The authors of one of the papers, as the control answer tells them. */
-async function authorsOf(hub: SpokenHub, paperId: string) {
-  const { body } = await hub.ask("GET /_local/papers", { token: null });
+async function authorsOf(hub: TestHub, paperId: string) {
+  const { body } = await hub.request("GET /_local/papers", { token: null });
   const paper = papers.parse(body).find((known) => known.paperId === paperId);
   return paper?.authors ?? [];
 }
 
 /** By whom its authors are claimed, in their order. */
-async function claimsOf(hub: SpokenHub, paperId: string): Promise<(string | undefined)[]> {
+async function claimsOf(hub: TestHub, paperId: string): Promise<(string | undefined)[]> {
   return (await authorsOf(hub, paperId)).map(({ claimedBy }) => claimedBy);
 }
 
@@ -44,7 +44,7 @@ const ada = accountId("ada-adams");
 describe("The papers of a new local Hub", () => {
   test("are those that notifications name", async () => {
     const hub = await openLocalHub();
-    const { body } = await hub.ask("GET /_local/papers", { token: null });
+    const { body } = await hub.request("GET /_local/papers", { token: null });
     const known = papers.parse(body);
     expect(known.map(({ paperId }) => paperId)).toEqual([cards, rotary, reviewers, small]);
     const named = new Map(
@@ -64,7 +64,7 @@ describe("The papers of a new local Hub", () => {
 describe("Claiming a paper", () => {
   test("makes the caller the author of the same name", async () => {
     const hub = await openLocalHub();
-    expect(await hub.ask(path, { body: { paperId: reviewers } })).toMatchObject({
+    expect(await hub.request(path, { body: { paperId: reviewers } })).toMatchObject({
       status: 200,
       body: { ok: true, claimedPaperId: reviewers },
     });
@@ -73,20 +73,23 @@ describe("Claiming a paper", () => {
 
   test("makes the caller the first author whom nobody has claimed, where none is of the same name", async () => {
     const hub = await openLocalHub();
-    await hub.ask(path, { body: { paperId: small }, token: "hf_other" });
+    await hub.request(path, { body: { paperId: small }, token: "hf_other" });
     expect(await claimsOf(hub, small)).toEqual([ada, otherUser, undefined]);
-    expect((await hub.ask(path, { body: { paperId: rotary } })).body).toMatchObject({ ok: true });
+    expect((await hub.request(path, { body: { paperId: rotary } })).body).toMatchObject({ ok: true });
     expect(await claimsOf(hub, rotary)).toEqual([localUser, undefined]);
   });
 
   test("for the second time changes nothing, and is as good", async () => {
     const hub = await openLocalHub();
     for (let time = 0; time < 2; time += 1) {
-      expect((await hub.ask(path, { body: { paperId: rotary } })).body).toEqual({ ok: true, claimedPaperId: rotary });
+      expect((await hub.request(path, { body: { paperId: rotary } })).body).toEqual({
+        ok: true,
+        claimedPaperId: rotary,
+      });
       expect(await claimsOf(hub, rotary)).toEqual([localUser, undefined]);
     }
     const [author] = await authorsOf(hub, rotary);
-    const again = await hub.ask(path, { body: { paperId: rotary, claimAuthorId: author?.id } });
+    const again = await hub.request(path, { body: { paperId: rotary, claimAuthorId: author?.id } });
     expect(again.body).toEqual({ ok: true, claimedPaperId: rotary });
     expect(await claimsOf(hub, rotary)).toEqual([localUser, undefined]);
   });
@@ -95,7 +98,7 @@ describe("Claiming a paper", () => {
     const hub = await openLocalHub();
     const cased = (id = "") => (letters === "upper" ? id.toUpperCase() : id);
     const [first, second] = await authorsOf(hub, rotary);
-    const answer = await hub.ask(path, {
+    const answer = await hub.request(path, {
       body: { paperId: rotary, claimAuthorId: cased(second?.id), targetUserId: cased(otherUser) },
     });
     expect(answer.body).toEqual({ ok: true, claimedPaperId: rotary });
@@ -104,17 +107,17 @@ describe("Claiming a paper", () => {
 
   test("may be for a member of an organization, who is found by the name", async () => {
     const hub = await openLocalHub();
-    await hub.ask(path, { body: { paperId: rotary, targetUserId: accountId("alan-adams") } });
+    await hub.request(path, { body: { paperId: rotary, targetUserId: accountId("alan-adams") } });
     expect(await claimsOf(hub, rotary)).toEqual([undefined, accountId("alan-adams")]);
   });
 
   test("as somebody whom another has claimed to be is not ok, and changes nothing", async () => {
     const hub = await openLocalHub();
     const [taken] = await authorsOf(hub, small);
-    const claimed = await hub.ask(path, { body: { paperId: small, claimAuthorId: taken?.id } });
+    const claimed = await hub.request(path, { body: { paperId: small, claimAuthorId: taken?.id } });
     expect([claimed.status, claimed.body]).toEqual([200, { ok: false, claimedPaperId: small }]);
     expect(await claimsOf(hub, small)).toEqual([ada, undefined, undefined]);
-    const full = await hub.ask(path, { body: { paperId: cards } });
+    const full = await hub.request(path, { body: { paperId: cards } });
     expect([full.status, full.body]).toEqual([200, { ok: false, claimedPaperId: cards }]);
     expect(await claimsOf(hub, cards)).toEqual([ada]);
   });
@@ -124,7 +127,7 @@ describe("Claiming a paper", () => {
     const [author] = await authorsOf(hub, small);
     // The last is longer than a header may be.
     for (const paperId of ["2601.04212", "__proto__", author?.id, "x".repeat(20_000)]) {
-      const answer = await hub.ask(path, { body: { paperId } });
+      const answer = await hub.request(path, { body: { paperId } });
       expect([answer.status, answer.body]).toEqual([404, { error: expect.stringContaining(String(paperId)) }]);
     }
   });
@@ -134,11 +137,11 @@ describe("Claiming a paper", () => {
     const [stranger] = await authorsOf(hub, rotary);
     const unknown = "0123456789abcdef01234567";
     for (const claimAuthorId of [stranger?.id, unknown]) {
-      const answer = await hub.ask(path, { body: { paperId: small, claimAuthorId } });
+      const answer = await hub.request(path, { body: { paperId: small, claimAuthorId } });
       expect([answer.status, answer.body]).toEqual([400, { error: expect.stringMatching(/^claimAuthorId: /) }]);
     }
     for (const targetUserId of [unknown, accountId("acme"), accountId("nobody")]) {
-      const answer = await hub.ask(path, { body: { paperId: small, targetUserId } });
+      const answer = await hub.request(path, { body: { paperId: small, targetUserId } });
       expect([answer.status, answer.body]).toEqual([400, { error: expect.stringMatching(/^targetUserId: /) }]);
     }
     expect(await claimsOf(hub, small)).toEqual([ada, undefined, undefined]);
@@ -146,15 +149,15 @@ describe("Claiming a paper", () => {
 
   test("is refused without a token, and with one that may only read", async () => {
     const hub = await openLocalHub();
-    expect((await hub.ask(path, { body: { paperId: small }, token: null })).status).toBe(401);
-    expect((await hub.ask(path, { body: { paperId: small }, token: "hf_read" })).status).toBe(403);
+    expect((await hub.request(path, { body: { paperId: small }, token: null })).status).toBe(401);
+    expect((await hub.request(path, { body: { paperId: small }, token: "hf_read" })).status).toBe(403);
     expect(await claimsOf(hub, small)).toEqual([ada, undefined, undefined]);
   });
 
   test("lives through a restart, and is forgotten by a reset", async () => {
     const state = stateFile();
     const first = await openLocalHub({ state });
-    await first.ask(path, { body: { paperId: reviewers } });
+    await first.request(path, { body: { paperId: reviewers } });
     const second = await restart(first, { state });
     expect(await claimsOf(second, reviewers)).toEqual([undefined, localUser]);
     second.hub.reset();

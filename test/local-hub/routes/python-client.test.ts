@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { type Answer, data, openLocalHub, type SpokenHub } from "../support/hub.ts";
+import { type Answer, data, openLocalHub, type TestHub } from "../support/hub.ts";
 
 const path = "/api/settings/webhooks";
 const url = "http://127.0.0.1:1/a";
 /** As Python's client names itself. */
 const userAgent = "unknown/None; hf_hub/1.29.0; python/3.13.1";
 
-function ask(hub: SpokenHub, line: string, body: object, agent = userAgent): Promise<Answer> {
-  return hub.ask(line, { body, headers: { "user-agent": agent } });
+function ask(hub: TestHub, line: string, body: object, agent = userAgent): Promise<Answer> {
+  return hub.request(line, { body, headers: { "user-agent": agent } });
 }
 
 describe("Python's client", () => {

@@ -54,30 +54,30 @@ describe("Without a token that is known", () => {
       { cookie: "token=hf_local" },
     ];
     for (const headers of presented) {
-      const answer = await hub.ask(line(made.id), { token: null, body, headers });
+      const answer = await hub.request(line(made.id), { token: null, body, headers });
       expect(refused(answer, unauthorized)).toContain("hf_local");
       expect(answer.headers.get("www-authenticate")).toBe("Bearer");
     }
-    expect((await hub.ask(`GET ${path}`)).body).toEqual([made]);
+    expect((await hub.request(`GET ${path}`)).body).toEqual([made]);
   });
 
   test("a token is repeated in no refusal", async () => {
     const hub = await openLocalHub();
-    const answer = await hub.ask(`GET ${path}`, { token: `hf_${secret}` });
+    const answer = await hub.request(`GET ${path}`, { token: `hf_${secret}` });
     refused(answer, unauthorized);
     expect(`${answer.text}${JSON.stringify([...answer.headers])}${hub.log.text()}`).not.toContain(secret);
   });
 
   test("even what does not exist is refused with 401", async () => {
     const hub = await openLocalHub();
-    refused(await hub.ask("GET /api/nowhere", { token: null }), unauthorized);
+    refused(await hub.request("GET /api/nowhere", { token: null }), unauthorized);
   });
 
   test("the word Bearer may be written in any case", async () => {
     const hub = await openLocalHub();
-    expect((await hub.ask(`GET ${path}`, { token: null, headers: { authorization: "bearer hf_local" } })).status).toBe(
-      200,
-    );
+    expect(
+      (await hub.request(`GET ${path}`, { token: null, headers: { authorization: "bearer hf_local" } })).status,
+    ).toBe(200);
   });
 });
 
@@ -85,14 +85,14 @@ describe("With a token that may only read", () => {
   test.each(operations.filter(({ writes }) => writes))("$name is refused with 403", async ({ line, body }) => {
     const hub = await openLocalHub();
     const made = await hub.create({ url: "http://127.0.0.1:1/" });
-    refused(await hub.ask(line(made.id), { token: "hf_read", body }), forbidden);
-    expect((await hub.ask(`GET ${path}`)).body).toEqual([made]);
+    refused(await hub.request(line(made.id), { token: "hf_read", body }), forbidden);
+    expect((await hub.request(`GET ${path}`)).body).toEqual([made]);
   });
 
   test.each(operations.filter(({ writes }) => !writes))("$name is served", async ({ line }) => {
     const hub = await openLocalHub();
     const made = await hub.create({ url: "http://127.0.0.1:1/" });
-    expect((await hub.ask(line(made.id), { token: "hf_read" })).status).toBe(200);
+    expect((await hub.request(line(made.id), { token: "hf_read" })).status).toBe(200);
   });
 });
 
@@ -102,24 +102,24 @@ describe("A webhook that is not there", () => {
     const foreign = await hub.create({ url: "http://127.0.0.1:1/" }, { token: "hf_other" });
     const ids = [foreign.id, unknownId, unknownId.toUpperCase(), "1", "x".repeat(2_000), "__proto__", "a%2Fb"];
     for (const id of ids) {
-      const said = refused(await hub.ask(line(id), { body }), notFound);
+      const said = refused(await hub.request(line(id), { body }), notFound);
       // A webhook of somebody else is as good as none.
       expect(said.replace(decodeURIComponent(id), "ID")).toBe("There is no webhook ID.");
     }
-    expect((await hub.ask(`GET ${path}/${foreign.id}`, { token: "hf_other" })).body).toEqual({ webhook: foreign });
+    expect((await hub.request(`GET ${path}/${foreign.id}`, { token: "hf_other" })).body).toEqual({ webhook: foreign });
   });
 
   test("nor is an entry of its log", async () => {
     const hub = await openLocalHub();
     const made = await hub.create({ url: "http://127.0.0.1:1/" });
     const other = await hub.create({ url: "http://127.0.0.1:1/", watched: [{ type: "org", name: "acme" }] });
-    const [delivery] = await hub.happen();
+    const [delivery] = await hub.trigger();
     for (const [id, logId] of [
       [made.id, unknownId],
       [made.id, "nothing"],
       [other.id, delivery?.logId],
     ]) {
-      expect(refused(await hub.ask(`POST ${path}/${id}/replay/${logId}`), notFound)).toContain(String(logId));
+      expect(refused(await hub.request(`POST ${path}/${id}/replay/${logId}`), notFound)).toContain(String(logId));
     }
   });
 
@@ -135,7 +135,7 @@ describe("A webhook that is not there", () => {
     "POST /openapi.json",
   ])("a path that is none is answered 404: %s", async (line) => {
     const hub = await openLocalHub();
-    expect(refused(await hub.ask(line, { headers: { "content-type": "application/json" } }), notFound)).toContain(
+    expect(refused(await hub.request(line, { headers: { "content-type": "application/json" } }), notFound)).toContain(
       line.split(" ")[1],
     );
   });
@@ -144,7 +144,7 @@ describe("A webhook that is not there", () => {
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
     for (const action of ["pause", "Enable", "enabled", "replay"]) {
-      const said = refused(await hub.ask(`POST ${path}/${id}/${action}`), badRequest);
+      const said = refused(await hub.request(`POST ${path}/${id}/${action}`), badRequest);
       expect(said).toMatch(/action.*enable.*disable/);
     }
   });
@@ -215,17 +215,17 @@ describe("A body that breaks the specification", () => {
     const hub = await openLocalHub();
     const made = await hub.create({ url: "http://127.0.0.1:1/" });
     const answers = await Promise.all([
-      hub.ask(`POST ${path}`, { body }),
-      hub.ask(`POST ${path}/${made.id}`, { body }),
+      hub.request(`POST ${path}`, { body }),
+      hub.request(`POST ${path}/${made.id}`, { body }),
     ]);
     for (const answer of answers) expect(refused(answer, badRequest).split("; ")).toContainEqual(says(field));
-    expect((await hub.ask(`GET ${path}`)).body).toEqual([made]);
+    expect((await hub.request(`GET ${path}`)).body).toEqual([made]);
   });
 
   test("is refused with 400 that names url, where a new webhook has no target", async () => {
     const hub = await openLocalHub();
-    expect(refused(await hub.ask(`POST ${path}`, { body: withoutTarget }), badRequest)).toEqual(says("url"));
-    expect((await hub.ask(`GET ${path}`)).body).toEqual([]);
+    expect(refused(await hub.request(`POST ${path}`, { body: withoutTarget }), badRequest)).toEqual(says("url"));
+    expect((await hub.request(`GET ${path}`)).body).toEqual([]);
   });
 
   test("keeps what it has where its other fields are not listed: they are ignored", async () => {
@@ -248,7 +248,7 @@ describe("A body that breaks the specification", () => {
     "is refused with 400 when it is no JSON: %j",
     async (text) => {
       const hub = await openLocalHub();
-      const answer = await hub.ask(`POST ${path}`, { text, headers: { "content-type": "application/json" } });
+      const answer = await hub.request(`POST ${path}`, { text, headers: { "content-type": "application/json" } });
       expect(refused(answer, badRequest)).toMatch(/JSON|body/i);
     },
   );
@@ -260,7 +260,7 @@ describe("A body that breaks the specification", () => {
       const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
       const text = JSON.stringify(valid);
       for (const line of [`POST ${path}`, `POST ${path}/${id}`]) {
-        const answer = await hub.ask(line, { text, headers: { "content-type": type } });
+        const answer = await hub.request(line, { text, headers: { "content-type": type } });
         expect(refused(answer, { status: 415, code: "UnsupportedMediaType" })).toContain("application/json");
       }
     },
@@ -270,14 +270,16 @@ describe("A body that breaks the specification", () => {
     const hub = await openLocalHub();
     for (const type of ["application/json", "application/json; charset=utf-8", "Application/JSON"]) {
       const text = JSON.stringify(valid);
-      expect((await hub.ask(`POST ${path}`, { text, headers: { "content-type": type } })).status, type).toBe(200);
+      expect((await hub.request(`POST ${path}`, { text, headers: { "content-type": type } })).status, type).toBe(200);
     }
   });
 
   test("is refused with the first few fields when many are wrong, and without what stood there", async () => {
     const hub = await openLocalHub();
     const watched = Array.from({ length: 1_000 }, () => ({ type: secret, name: 5 }));
-    const answer = await hub.ask(`POST ${path}`, { body: { ...valid, watched, secret: `${secret}é`, url: secret } });
+    const answer = await hub.request(`POST ${path}`, {
+      body: { ...valid, watched, secret: `${secret}é`, url: secret },
+    });
     const said = refused(answer, badRequest);
     expect(said.length).toBeLessThan(2_000);
     expect(`${answer.text}${hub.log.text()}`).not.toContain(secret);
@@ -286,7 +288,7 @@ describe("A body that breaks the specification", () => {
   test("may name a field by anything: the headers stay sound", async () => {
     const hub = await openLocalHub();
     const environment = { "a\r\nx-evil: 1\u2028é": "1" };
-    const answer = await hub.ask(`POST ${path}`, { body: { ...withoutTarget, job: { ...job, environment } } });
+    const answer = await hub.request(`POST ${path}`, { body: { ...withoutTarget, job: { ...job, environment } } });
     expect(answer.status).toBe(400);
     expect(answer.headers.has("x-evil")).toBe(false);
     expect(answer.headers.get("x-error-message")).toMatch(/^[ -~]+$/);
@@ -305,7 +307,7 @@ describe("A body that breaks the specification", () => {
     socket.close();
     const whole = { ...answer, body: JSON.parse(answer.text) };
     expect(refused(whole, { status: 413, code: "PayloadTooLarge" })).toContain("bytes");
-    expect((await hub.ask(`GET ${path}`)).status).toBe(200);
+    expect((await hub.request(`GET ${path}`)).status).toBe(200);
   });
 });
 
@@ -317,7 +319,7 @@ function says(field: string) {
 
 test("A path that hub-api.md does not list is 404, with what a handler that calls it can do instead", async () => {
   const hub = await openLocalHub();
-  const called = refused(await hub.ask("POST /api/datasets/me/data/discussions", { body: {} }), notFound);
+  const called = refused(await hub.request("POST /api/datasets/me/data/discussions", { body: {} }), notFound);
   expect(called).toMatch(/^There is no POST \/api\/datasets.*hub-api\.md.*stand-in.*new HubClient\(\{ fetch \}\)/);
-  expect(refused(await hub.ask("GET /nothing"), notFound)).toBe("There is no GET /nothing here.");
+  expect(refused(await hub.request("GET /nothing"), notFound)).toBe("There is no GET /nothing here.");
 });

@@ -119,13 +119,13 @@ describe("Creating a webhook", () => {
     },
   ])("takes $what, and it reads and lists the same", async ({ body, answer }) => {
     const hub = await openLocalHub();
-    const created = await hub.ask(`POST ${path}`, { body });
+    const created = await hub.request(`POST ${path}`, { body });
     expect(created).toMatchObject({ status: 200, body: { webhook: answer } });
     expect(created.body).toEqual({ webhook: answer });
     const { webhook: made } = z.strictObject({ webhook }).parse(created.body);
-    expect((await hub.ask(`GET ${path}/${made.id}`)).body).toEqual({ webhook: made });
-    expect((await hub.ask(`GET ${path}`)).body).toEqual([made]);
-    expect((await hub.ask(`POST ${path}/${made.id}`, { body })).body).toEqual({ webhook: made });
+    expect((await hub.request(`GET ${path}/${made.id}`)).body).toEqual({ webhook: made });
+    expect((await hub.request(`GET ${path}`)).body).toEqual([made]);
+    expect((await hub.request(`POST ${path}/${made.id}`, { body })).body).toEqual({ webhook: made });
   });
 
   test("takes an empty secret for none", async () => {
@@ -140,14 +140,14 @@ describe("Creating a webhook", () => {
     const ids = [];
     for (let made = 0; made < 5; made += 1) ids.push((await hub.create({ url: "http://127.0.0.1:1/" })).id);
     expect(new Set(ids).size).toBe(5);
-    expect((await hub.ask(`GET ${path}`)).body).toMatchObject(ids.map((created) => ({ id: created })));
+    expect((await hub.request(`GET ${path}`)).body).toMatchObject(ids.map((created) => ({ id: created })));
   });
 });
 
 describe("An answer", () => {
   test("is JSON with an id of the request, another one each time", async () => {
     const hub = await openLocalHub();
-    const answers = await Promise.all([hub.ask(`GET ${path}`), hub.ask(`GET ${path}`)]);
+    const answers = await Promise.all([hub.request(`GET ${path}`), hub.request(`GET ${path}`)]);
     for (const { headers, body } of answers) {
       expect(headers.get("content-type")).toMatch(/^application\/json/);
       expect(headers.get("x-request-id")).toMatch(/^[0-9a-f]{24}$/);
@@ -163,7 +163,7 @@ describe("Updating a webhook", () => {
     const made = await hub.create({ url: "http://127.0.0.1:1/a", secret: "s3cret" });
     await hub.setState(made.id, "disable");
     const body = { watched: [{ type: "org", name: "acme" }], domains: ["discussion"], jobSourceId: "j" };
-    expect((await hub.ask(`POST ${path}/${made.id}`, { body })).body).toEqual({
+    expect((await hub.request(`POST ${path}/${made.id}`, { body })).body).toEqual({
       webhook: { id: made.id, disabled: true, ...body },
     });
     expect(await hub.get(made.id)).toEqual({ id: made.id, disabled: true, ...body });
@@ -177,7 +177,7 @@ describe("Updating a webhook", () => {
     const hub = await openLocalHub();
     const made = await hub.create(target);
     const body = { watched: [{ type: "org", name: "acme" }], domains: ["repo"] };
-    expect((await hub.ask(`POST ${path}/${made.id}`, { body })).body).toEqual({ webhook: { ...made, ...body } });
+    expect((await hub.request(`POST ${path}/${made.id}`, { body })).body).toEqual({ webhook: { ...made, ...body } });
     expect(await hub.get(made.id)).toEqual({ ...made, ...body });
   });
 
@@ -200,7 +200,7 @@ describe("Updating a webhook", () => {
       timeoutSeconds: null,
     });
     await hub.update(made.id, {});
-    await hub.happen();
+    await hub.trigger();
     const { arch, expose, resourceGroupId } = hidden;
     const [record] = hub.hub.jobs();
     expect(record).toMatchObject({ arch, expose, resourceGroupId, retry: 1, secrets: { KEY: null } });
@@ -217,7 +217,7 @@ describe("Updating a webhook", () => {
     const target = await openTarget();
     const hub = await openLocalHub({ now: () => Date.UTC(2026, 0, 31, 9, 15, 27, 123) });
     const { id: made } = await hub.create({ url: target.url });
-    await hub.happen();
+    await hub.trigger();
     expect(await hub.update(made, { url: target.url })).toMatchObject({ lastTriggerAt: "2026-01-31T09:15:27.123Z" });
   });
 });
@@ -232,7 +232,7 @@ describe("Disabling and enabling a webhook", () => {
       ["enable", false],
       ["enable", false],
     ] as const) {
-      const answer = await hub.ask(`POST ${path}/${made.id}/${action}`);
+      const answer = await hub.request(`POST ${path}/${made.id}/${action}`);
       expect([answer.status, answer.body]).toEqual([200, { webhook: { ...made, disabled } }]);
       expect(await hub.get(made.id)).toEqual({ ...made, disabled });
     }
@@ -244,20 +244,20 @@ describe("Deleting a webhook", () => {
     const hub = await openLocalHub();
     const kept = await hub.create({ url: "http://127.0.0.1:1/kept" });
     const made = await hub.create({ url: "http://127.0.0.1:1/" });
-    const answer = await hub.ask(`DELETE ${path}/${made.id}`);
+    const answer = await hub.request(`DELETE ${path}/${made.id}`);
     expect([answer.status, answer.text]).toEqual([200, "{}"]);
-    expect((await hub.ask(`GET ${path}/${made.id}`)).status).toBe(404);
-    expect((await hub.ask(`DELETE ${path}/${made.id}`)).status).toBe(404);
-    expect((await hub.ask(`GET ${path}`)).body).toEqual([kept]);
+    expect((await hub.request(`GET ${path}/${made.id}`)).status).toBe(404);
+    expect((await hub.request(`DELETE ${path}/${made.id}`)).status).toBe(404);
+    expect((await hub.request(`GET ${path}`)).body).toEqual([kept]);
   });
 
   test("takes its log along", async () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
-    await hub.happen();
+    await hub.trigger();
     await hub.delete(made.id);
-    expect((await hub.ask(`GET /_local/webhooks/${made.id}/deliveries`)).status).toBe(404);
+    expect((await hub.request(`GET /_local/webhooks/${made.id}/deliveries`)).status).toBe(404);
     expect(hub.hub.deliveries(made.id)).toEqual([]);
   });
 });
@@ -269,13 +269,13 @@ describe("lastTriggerAt", () => {
     const hub = await openLocalHub({ now: () => clock.now });
     const made = await hub.create({ url: target.url });
     expect(made).not.toHaveProperty("lastTriggerAt");
-    await hub.happen();
+    await hub.trigger();
     expect(await hub.get(made.id)).toEqual({ ...made, lastTriggerAt: "2026-01-31T09:15:27.123Z" });
     clock.now += 3_600_000;
-    await hub.happen({ ...pushed, repo: { type: "model", name: data.name } });
+    await hub.trigger({ ...pushed, repo: { type: "model", name: data.name } });
     expect(await hub.get(made.id)).toMatchObject({ lastTriggerAt: "2026-01-31T09:15:27.123Z" });
-    await hub.happen();
-    expect((await hub.ask(`GET ${path}`)).body).toEqual([{ ...made, lastTriggerAt: "2026-01-31T10:15:27.123Z" }]);
+    await hub.trigger();
+    expect((await hub.request(`GET ${path}`)).body).toEqual([{ ...made, lastTriggerAt: "2026-01-31T10:15:27.123Z" }]);
   });
 });
 
@@ -284,9 +284,9 @@ describe("The webhooks of somebody", () => {
     const hub = await openLocalHub();
     const mine = await hub.create({ url: "http://127.0.0.1:1/mine" });
     const others = await hub.create({ url: "http://127.0.0.1:1/others" }, { token: "hf_other" });
-    expect((await hub.ask(`GET ${path}`)).body).toEqual([mine]);
-    expect((await hub.ask(`GET ${path}`, { token: "hf_read" })).body).toEqual([mine]);
-    expect((await hub.ask(`GET ${path}/${mine.id}`, { token: "hf_read" })).body).toEqual({ webhook: mine });
-    expect((await hub.ask(`GET ${path}`, { token: "hf_other" })).body).toEqual([others]);
+    expect((await hub.request(`GET ${path}`)).body).toEqual([mine]);
+    expect((await hub.request(`GET ${path}`, { token: "hf_read" })).body).toEqual([mine]);
+    expect((await hub.request(`GET ${path}/${mine.id}`, { token: "hf_read" })).body).toEqual({ webhook: mine });
+    expect((await hub.request(`GET ${path}`, { token: "hf_other" })).body).toEqual([others]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { openLocalHub, pushed, type SpokenHub } from "../support/hub.ts";
+import { openLocalHub, pushed, type TestHub } from "../support/hub.ts";
 import { openTarget } from "../support/target.ts";
 
 const repositories = z.array(
@@ -17,8 +17,8 @@ const repositories = z.array(
   }),
 );
 
-async function repositoriesOf(hub: SpokenHub) {
-  const { status, body, text } = await hub.ask("GET /_local/repositories", { token: null });
+async function repositoriesOf(hub: TestHub) {
+  const { status, body, text } = await hub.request("GET /_local/repositories", { token: null });
   expect(status, text).toBe(200);
   return repositories.parse(body);
 }
@@ -50,8 +50,8 @@ describe("The repositories of a new local Hub", () => {
     const [hub, another] = [await openLocalHub(), await openLocalHub()];
     const before = await repositoriesOf(hub);
     expect(await repositoriesOf(another)).toEqual(before);
-    await hub.happen({ repo: { type: "model", name: "acme/sentiment" }, event: { scope: "repo", action: "delete" } });
-    await hub.happen({ repo: { type: "model", name: "acme/new" }, event: { scope: "repo", action: "create" } });
+    await hub.trigger({ repo: { type: "model", name: "acme/sentiment" }, event: { scope: "repo", action: "delete" } });
+    await hub.trigger({ repo: { type: "model", name: "acme/new" }, event: { scope: "repo", action: "create" } });
     const names = (await repositoriesOf(hub)).map(({ name }) => name);
     expect(names).toContain("acme/new");
     expect(names).not.toContain("acme/sentiment");
@@ -65,8 +65,8 @@ describe("The repositories of a new local Hub", () => {
     const repo = { type: "dataset", name: "acme/reviews" } as const;
     await hub.create({ url: target.url, watched: [repo] });
     const reviews = (await repositoriesOf(hub)).find(({ name }) => name === repo.name);
-    await hub.happen({ repo, event: pushed.event });
-    await hub.happen({ repo, event: { scope: "discussion", action: "create" } });
+    await hub.trigger({ repo, event: pushed.event });
+    await hub.trigger({ repo, event: { scope: "discussion", action: "create" } });
     expect(target.payloads).toMatchObject([
       { repo: { id: reviews?.id }, updatedRefs: [{ oldSha: reviews?.headSha }] },
       { repo: { id: reviews?.id }, discussion: { num: 13 } },
@@ -77,9 +77,9 @@ describe("The repositories of a new local Hub", () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     await hub.create({ url: target.url, watched: [{ type: "user", name: "local-user" }] }, { token: "hf_other" });
-    await hub.happen({ repo: { type: "model", name: "local-user/drafts" }, event: pushed.event });
+    await hub.trigger({ repo: { type: "model", name: "local-user/drafts" }, event: pushed.event });
     expect(target.payloads).toEqual([]);
-    await hub.happen({ repo: { type: "dataset", name: "local-user/notes" }, event: pushed.event });
+    await hub.trigger({ repo: { type: "dataset", name: "local-user/notes" }, event: pushed.event });
     expect(target.payloads).toHaveLength(1);
   });
 });

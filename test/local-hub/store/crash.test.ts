@@ -3,19 +3,19 @@ import { LocalHub } from "../../../src/local-hub.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { startReceiverProcess } from "../../support/receiver-process.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { openLocalHub, pushed, SpokenHub } from "../support/hub.ts";
+import { openLocalHub, pushed, TestHub } from "../support/hub.ts";
 import { restart, stateFile } from "../support/state-file.ts";
-import { openTarget, silence } from "../support/target.ts";
+import { neverRespond, openTarget } from "../support/target.ts";
 
 const script = new URL("../support/hub-script.ts", import.meta.url);
 
 /** A local Hub in a process of its own that can be killed. */
-async function startProcess(state: string): Promise<{ hub: SpokenHub; kill: () => Promise<void> }> {
+async function startProcess(state: string): Promise<{ hub: TestHub; kill: () => Promise<void> }> {
   const child = startReceiverProcess(script, { STATE: state });
   const { url } = await child.says("started");
   const inProcess = await LocalHub.launch();
   onTestFinished(() => inProcess.close());
-  const hub = Object.assign(new SpokenHub({ hub: inProcess, log: createMemoryLogger() }), { url: String(url) });
+  const hub = Object.assign(new TestHub({ hub: inProcess, log: createMemoryLogger() }), { url: String(url) });
   return {
     hub,
     kill: async () => {
@@ -28,10 +28,10 @@ async function startProcess(state: string): Promise<{ hub: SpokenHub; kill: () =
 describe("A local Hub that is killed", () => {
   test("has lost nothing of what was to be delivered", async () => {
     const state = stateFile();
-    const target = await openTarget(silence);
+    const target = await openTarget(neverRespond);
     const { hub, kill } = await startProcess(state);
     const { id } = await hub.create({ url: target.url });
-    const fired = (await Promise.all(Array.from({ length: 100 }, () => hub.happen(pushed, { wait: false })))).flat();
+    const fired = (await Promise.all(Array.from({ length: 100 }, () => hub.trigger(pushed, { wait: false })))).flat();
     await target.hasReceived(16);
     await kill();
     target.answerWith(200);
@@ -46,10 +46,10 @@ describe("A local Hub that is killed", () => {
 
   test("goes on with the retries where it was", async () => {
     const state = stateFile();
-    const target = await openTarget(500, 500, silence);
+    const target = await openTarget(500, 500, neverRespond);
     const { hub, kill } = await startProcess(state);
     const { id } = await hub.create({ url: target.url });
-    const [delivery] = await hub.happen(pushed, { wait: false });
+    const [delivery] = await hub.trigger(pushed, { wait: false });
     await target.hasReceived(3);
     await kill();
     target.answerWith(200);
@@ -68,10 +68,10 @@ describe("A local Hub that is killed", () => {
     const { hub, kill } = await startProcess(state);
     // It ends by itself when nobody reads any more what it writes.
     await hub.create({ job: { flavor: "cpu-basic", command: ["sh", "-c", "while echo on; do sleep 0.1; done"] } });
-    for (let job = 0; job < 6; job += 1) await hub.happen();
+    for (let job = 0; job < 6; job += 1) await hub.trigger();
     const [waits, runs] = [{ status: { stage: "SCHEDULING" } }, { status: { stage: "RUNNING" } }];
     await waitFor(async () =>
-      expect((await hub.ask("GET /_local/jobs")).body).toMatchObject([waits, waits, runs, runs, runs, runs]),
+      expect((await hub.request("GET /_local/jobs")).body).toMatchObject([waits, waits, runs, runs, runs, runs]),
     );
     await kill();
     const second = await openLocalHub({ state });
@@ -87,7 +87,7 @@ describe("A local Hub that is killed", () => {
     const state = stateFile();
     const first = await openLocalHub({ state });
     await first.create({ job: { flavor: "cpu-basic" } });
-    await first.happen();
+    await first.trigger();
     const recorded = first.hub.jobs();
     const second = await restart(first, { state, runJobs: true });
     expect(second.hub.jobs()).toEqual(recorded);

@@ -85,7 +85,7 @@ describe("A file that is no state file", () => {
       ...refused,
       message: expect.stringContaining("another process"),
     });
-    expect((await hub.ask("GET /api/settings/webhooks")).body).toEqual([made]);
+    expect((await hub.request("GET /api/settings/webhooks")).body).toEqual([made]);
     await hub.update(made.id, { url: "http://127.0.0.1:2/" });
     expect(await (await restart(hub, { state })).get(made.id)).toMatchObject({ url: "http://127.0.0.1:2/" });
   });
@@ -100,7 +100,7 @@ describe("A file that is no state file", () => {
     const state = stateFile();
     writeFileSync(state, "");
     const hub = await openLocalHub({ state });
-    expect((await hub.ask("GET /api/settings/webhooks")).body).toEqual([]);
+    expect((await hub.request("GET /api/settings/webhooks")).body).toEqual([]);
   });
 });
 

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { waitFor } from "../../support/wait-for.ts";
 import { data, openLocalHub, pushed, secret } from "../support/hub.ts";
 import { openFolder, restart, stateFile } from "../support/state-file.ts";
-import { openTarget, silence } from "../support/target.ts";
+import { neverRespond, openTarget } from "../support/target.ts";
 
 describe("A state file", () => {
   test("keeps webhooks, repositories, the log and jobs through a restart", async () => {
@@ -15,31 +15,31 @@ describe("A state file", () => {
     const made = await first.create({ url: target.url, secret });
     const job = await first.create({ job: { flavor: "cpu-basic", secrets: { TOKEN: secret }, volumes: undefined } });
     const other = await first.create({ url: "http://127.0.0.1:1/" }, { token: "hf_other" });
-    await first.ask(`POST /api/settings/webhooks/${other.id}/disable`, { token: "hf_other" });
-    await first.happen();
-    await first.happen({ repo: data, event: { scope: "discussion", action: "create" } });
-    await first.happen({ ...pushed, repo: { type: "dataset", name: "me/secret-data", private: true } });
-    const listed = (await first.ask("GET /api/settings/webhooks")).body;
+    await first.request(`POST /api/settings/webhooks/${other.id}/disable`, { token: "hf_other" });
+    await first.trigger();
+    await first.trigger({ repo: data, event: { scope: "discussion", action: "create" } });
+    await first.trigger({ ...pushed, repo: { type: "dataset", name: "me/secret-data", private: true } });
+    const listed = (await first.request("GET /api/settings/webhooks")).body;
     const entries = await first.entries(made.id);
-    const jobs = (await first.ask("GET /_local/jobs")).body;
+    const jobs = (await first.request("GET /_local/jobs")).body;
     const arrived = target.requests.length;
 
     const second = await restart(first, { state });
-    expect((await second.ask("GET /api/settings/webhooks")).body).toEqual(listed);
-    expect((await second.ask("GET /api/settings/webhooks", { token: "hf_other" })).body).toEqual([
+    expect((await second.request("GET /api/settings/webhooks")).body).toEqual(listed);
+    expect((await second.request("GET /api/settings/webhooks", { token: "hf_other" })).body).toEqual([
       { ...other, disabled: true },
     ]);
     expect(await second.entries(made.id)).toEqual(entries);
-    expect((await second.ask("GET /_local/jobs")).body).toEqual(jobs);
+    expect((await second.request("GET /_local/jobs")).body).toEqual(jobs);
     expect(target.requests).toHaveLength(arrived);
 
     const before = target.payloads.find(({ event }) => event.scope === "repo.content");
-    await second.happen();
+    await second.trigger();
     const after = target.payloads.at(-1);
     expect(after?.repo.id).toBe(before?.repo.id);
     expect(after?.updatedRefs?.[0]?.oldSha).toBe(before?.repo.headSha);
     expect(target.requests.at(-1)?.headers["x-webhook-secret"]).toBe(secret);
-    await second.happen({ repo: data, event: { scope: "discussion", action: "create" } });
+    await second.trigger({ repo: data, event: { scope: "discussion", action: "create" } });
     expect(target.payloads.at(-1)?.discussion?.num).toBe(2);
     expect(await second.replay(made.id, entries.at(-1)?.logId)).toEqual({ status: 200 });
     expect((await second.entries(job.id)).length).toBeGreaterThan(0);
@@ -51,15 +51,15 @@ describe("A state file", () => {
     const options = { state, attempts: 1, suspendAfter: 2, triggersPerDay: 3, now: () => Date.UTC(2026, 0, 31) };
     const first = await openLocalHub(options);
     const { id } = await first.create({ url: target.url });
-    await first.happen();
+    await first.trigger();
     const second = await restart(first, options);
-    await second.happen();
+    await second.trigger();
     expect(await second.get(id)).toMatchObject({ disabled: "suspended-after-failure" });
     const third = await restart(second, options);
     expect(await third.get(id)).toMatchObject({ disabled: "suspended-after-failure" });
     await third.setState(id, "enable");
-    expect(await third.happen()).toHaveLength(1);
-    expect(await third.happen()).toEqual([]);
+    expect(await third.trigger()).toHaveLength(1);
+    expect(await third.trigger()).toEqual([]);
   });
 
   test("keeps the retries that are to come: they go on with the next attempt, under the same id", async () => {
@@ -67,7 +67,7 @@ describe("A state file", () => {
     const target = await openTarget(500);
     const first = await openLocalHub({ state, backoff: "1h" });
     const { id } = await first.create({ url: target.url });
-    const [delivery] = await first.happen(pushed, { wait: false });
+    const [delivery] = await first.trigger(pushed, { wait: false });
     await waitFor(async () => expect(await first.entries(id)).toHaveLength(1));
     target.answerWith(200);
     const inAnHour = Date.now() + 3_600_000;
@@ -82,10 +82,10 @@ describe("A state file", () => {
 
   test("keeps what closing has cut off: it is sent again, as the same attempt", async () => {
     const state = stateFile();
-    const target = await openTarget(silence);
+    const target = await openTarget(neverRespond);
     const first = await openLocalHub({ state, suspendAfter: 1, attempts: 1 });
     const { id } = await first.create({ url: target.url });
-    const [delivery] = await first.happen(pushed, { wait: false });
+    const [delivery] = await first.trigger(pushed, { wait: false });
     await target.hasReceived(1);
     target.answerWith(200);
     const second = await restart(first, { state, suspendAfter: 1, attempts: 1 });
@@ -102,7 +102,7 @@ describe("A state file", () => {
     const target = await openTarget(500, 200);
     const first = await openLocalHub({ state, backoff: "24d", now: () => clock.now });
     const { id } = await first.create({ url: target.url });
-    await first.happen(pushed, { wait: false });
+    await first.trigger(pushed, { wait: false });
     await waitFor(async () => expect(await first.entries(id)).toHaveLength(1));
     clock.now -= 2 * day;
 
@@ -145,14 +145,14 @@ describe("A state file", () => {
     const second = await openLocalHub(options);
     const { id } = await second.create({ url: "http://127.0.0.1:1/" });
     await second.create({ job: { flavor: "cpu-basic" } });
-    await second.happen(pushed, { wait: false });
+    await second.trigger(pushed, { wait: false });
     await waitFor(() => expect(second.hub.deliveries(id)).toHaveLength(1));
     await second.hub.close();
     expect(rows()).toMatchObject({ webhooks: 2, jobs: 1, pending: 1, log: 2 });
     const third = await openLocalHub(options);
     third.hub.reset();
-    expect((await third.ask("GET /api/settings/webhooks")).body).toEqual([]);
-    expect(await third.happen(pushed, { wait: false })).toEqual([]);
+    expect((await third.request("GET /api/settings/webhooks")).body).toEqual([]);
+    expect(await third.trigger(pushed, { wait: false })).toEqual([]);
     third.hub.reset();
     await third.hub.close();
     expect(rows()).toEqual(empty);

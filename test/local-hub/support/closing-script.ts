@@ -1,6 +1,6 @@
 import { LocalHub } from "../../../src/local-hub.ts";
 
-/** A process that opens a local Hub, leaves a delivery waiting for its next attempt, and closes it: nothing is left to do. */
+/** Closes a local Hub while a delivery waits for its next attempt. The process must then exit by itself. */
 const hub = await LocalHub.launch({ backoff: "1h" });
 const created = await fetch(`${hub.url}/api/settings/webhooks`, {
   method: "POST",

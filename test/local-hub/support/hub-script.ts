@@ -1,6 +1,6 @@
 import { LocalHub } from "../../../src/local-hub.ts";
 
-/** A local Hub in a process of its own: it says its address as a line of JSON, and stays until it is ended. */
+/** Runs a local Hub in its own process. Prints its URL as a line of JSON. */
 const hub = await LocalHub.launch({
   backoff: 50,
   attempts: 5,

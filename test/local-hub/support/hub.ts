@@ -6,18 +6,18 @@ import { operations } from "../../../src/local-hub/routes/document.ts";
 import { type HubEvent, LocalHub, type LocalHubOptions } from "../../../src/local-hub.ts";
 import { createMemoryLogger, type MemoryLogger } from "../../support/memory-logger.ts";
 
-/** The secret of the webhooks here. It must appear in no log line, no log entry and no control answer. */
+/** The secret of the webhooks here. No log line, log entry or control response may contain it. */
 export const secret = "Planted-5ecret-19de04";
 
-/** The repository on which most happens. */
+/** The repository of most events. */
 export const data = { type: "dataset", name: "me/data" } as const;
 
-/** Somebody has pushed to it. */
+/** A push to {@link data}. */
 export const pushed = { repo: data, event: { scope: "repo.content", action: "update" } } as const;
 
 const path = "/api/settings/webhooks";
 
-/** What a local Hub has answered. */
+/** A response of the local Hub. */
 export interface Answer {
   status: number;
   headers: Headers;
@@ -26,13 +26,13 @@ export interface Answer {
   text: string;
 }
 
-/** What goes with a request, beside its method and path. */
-export interface Ask {
+/** Further parts of a request. */
+export interface RequestOptions {
   /** Default `hf_local`; `null` for none. */
   token?: string | null;
-  /** A value becomes JSON. */
+  /** Sent as JSON. */
   body?: unknown;
-  /** A body as it stands. */
+  /** A body to send unchanged. */
   text?: string;
   headers?: Record<string, string>;
 }
@@ -73,13 +73,13 @@ const log = z.array(
   }),
 );
 
-/** A delivery, as the control answer tells it. */
+/** A delivery in a control response. */
 export type Fired = z.output<typeof fired>["deliveries"][number];
-/** An entry of a log, as the control answer tells it. */
+/** A log entry in a control response. */
 export type Entry = z.output<typeof log>[number];
 
-/** A local Hub that is spoken to over HTTP, in requests written by hand. */
-export class SpokenHub {
+/** A local Hub with methods that send HTTP requests to it. */
+export class TestHub {
   readonly hub: LocalHub;
   readonly url: string;
   readonly log: MemoryLogger;
@@ -91,7 +91,7 @@ export class SpokenHub {
   }
 
   /** Sends a request such as `GET /api/settings/webhooks`. */
-  async ask(line: string, { token = "hf_local", body, text, headers = {} }: Ask = {}): Promise<Answer> {
+  async request(line: string, { token = "hf_local", body, text, headers = {} }: RequestOptions = {}): Promise<Answer> {
     const [method, target] = line.split(" ");
     const content = text ?? (body === undefined ? undefined : JSON.stringify(body));
     const response = await fetch(`${this.url}${target}`, {
@@ -115,45 +115,45 @@ export class SpokenHub {
     return answer;
   }
 
-  /** Makes a webhook that watches all that happens to {@link data}, with changes. */
-  async create(changes: Record<string, unknown>, { token }: Pick<Ask, "token"> = {}): Promise<Webhook> {
+  /** Creates a webhook that watches {@link data}, with changes. */
+  async create(changes: Record<string, unknown>, { token }: Pick<RequestOptions, "token"> = {}): Promise<Webhook> {
     const body = { watched: [data], domains: ["repo", "discussion"], ...changes };
-    return oneWebhook(await this.ask(`POST ${path}`, { body, ...(token !== undefined && { token }) }));
+    return oneWebhook(await this.request(`POST ${path}`, { body, ...(token !== undefined && { token }) }));
   }
 
   async get(id: string): Promise<Webhook> {
-    return oneWebhook(await this.ask(`GET ${path}/${id}`));
+    return oneWebhook(await this.request(`GET ${path}/${id}`));
   }
 
   async update(id: string, body: Record<string, unknown>): Promise<Webhook> {
     const whole = { watched: [data], domains: ["repo", "discussion"], ...body };
-    return oneWebhook(await this.ask(`POST ${path}/${id}`, { body: whole }));
+    return oneWebhook(await this.request(`POST ${path}/${id}`, { body: whole }));
   }
 
   async setState(id: string, action: "enable" | "disable"): Promise<Webhook> {
-    return oneWebhook(await this.ask(`POST ${path}/${id}/${action}`));
+    return oneWebhook(await this.request(`POST ${path}/${id}/${action}`));
   }
 
   async delete(id: string): Promise<void> {
-    expect(await this.ask(`DELETE ${path}/${id}`)).toMatchObject({ status: 200, body: {} });
+    expect(await this.request(`DELETE ${path}/${id}`)).toMatchObject({ status: 200, body: {} });
   }
 
   async replay(id: string, logId: string | undefined): Promise<unknown> {
-    const answer = await this.ask(`POST ${path}/${id}/replay/${logId}`);
+    const answer = await this.request(`POST ${path}/${id}/replay/${logId}`);
     expect(answer.status, answer.text).toBe(200);
     return answer.body;
   }
 
-  /** Lets an event happen, and waits for its deliveries unless told not to. */
-  async happen(event: HubEvent = pushed, { wait = true }: { wait?: boolean } = {}): Promise<Fired[]> {
-    const answer = await this.ask(`POST /_local/events?wait=${wait}`, { token: null, body: event });
+  /** Triggers an event, and by default waits for its deliveries. */
+  async trigger(event: HubEvent = pushed, { wait = true }: { wait?: boolean } = {}): Promise<Fired[]> {
+    const answer = await this.request(`POST /_local/events?wait=${wait}`, { token: null, body: event });
     expect(answer.status, answer.text).toBe(200);
     return fired.parse(answer.body).deliveries;
   }
 
-  /** The log of a webhook, newest first. */
+  /** Returns the log of a webhook, newest first. */
   async entries(id: string): Promise<Entry[]> {
-    const answer = await this.ask(`GET /_local/webhooks/${id}/deliveries`, { token: null });
+    const answer = await this.request(`GET /_local/webhooks/${id}/deliveries`, { token: null });
     expect(answer.status, answer.text).toBe(200);
     return log.parse(answer.body);
   }
@@ -161,7 +161,7 @@ export class SpokenHub {
 
 const refused = z.strictObject({ error: z.string().min(1) });
 
-/** Holds each answer of an operation, whatever the test is about, to what the contract says of it: no field more. */
+/** Checks each response against the schema of its operation. */
 function checkAnswer(line: string, { status, body, text }: Answer): void {
   const [method = "", target = ""] = line.split(" ");
   const path = target.replace(/\?.*$/, "");
@@ -190,7 +190,7 @@ export interface TestHubOptions extends LocalHubOptions {
 /**
  * Launches a local Hub in memory, on a free port, with 5 ms between attempts. It closes when the test is over.
  */
-export async function openLocalHub({ now, ...options }: TestHubOptions = {}): Promise<SpokenHub> {
+export async function openLocalHub({ now, ...options }: TestHubOptions = {}): Promise<TestHub> {
   if (now) {
     const clock = vi.spyOn(Date, "now").mockImplementation(now);
     onTestFinished(() => clock.mockRestore());
@@ -198,5 +198,5 @@ export async function openLocalHub({ now, ...options }: TestHubOptions = {}): Pr
   const log = createMemoryLogger();
   const hub = await LocalHub.launch({ backoff: 5, logger: log, ...options });
   onTestFinished(() => hub.close());
-  return new SpokenHub({ hub, log });
+  return new TestHub({ hub, log });
 }

@@ -1,14 +1,14 @@
 import { expect, vi } from "vitest";
 import { type Job, job } from "../../../src/hub/jobs.ts";
-import type { SpokenHub } from "./hub.ts";
+import type { TestHub } from "./hub.ts";
 
-/** The jobs of a local Hub, newest first. */
-export async function jobs(hub: SpokenHub): Promise<Job[]> {
-  return job.array().parse((await hub.ask("GET /_local/jobs", { token: null })).body);
+/** Returns the jobs of a local Hub, newest first. */
+export async function jobs(hub: TestHub): Promise<Job[]> {
+  return job.array().parse((await hub.request("GET /_local/jobs", { token: null })).body);
 }
 
-/** Waits until no job is to come or under way, and returns them, newest first. */
-export async function ended(hub: SpokenHub, count = 1): Promise<Job[]> {
+/** Waits until every job has ended, and returns them, newest first. */
+export async function waitForJobs(hub: TestHub, count = 1): Promise<Job[]> {
   return vi.waitFor(
     async () => {
       const found = await jobs(hub);
@@ -20,7 +20,7 @@ export async function ended(hub: SpokenHub, count = 1): Promise<Job[]> {
   );
 }
 
-/** What the jobs have written, line by line. */
-export function output(hub: SpokenHub): unknown[] {
+/** Returns the output of the jobs, line by line. */
+export function output(hub: TestHub): unknown[] {
   return hub.log.lines.filter(({ msg }) => msg === "job output").map(({ line }) => line);
 }

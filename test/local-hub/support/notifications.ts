@@ -1,18 +1,18 @@
 import { expect } from "vitest";
 import { type Notification, type NotificationPage, notificationPage } from "../../../src/hub/notifications.ts";
-import type { Ask, SpokenHub } from "./hub.ts";
+import type { RequestOptions, TestHub } from "./hub.ts";
 
-type As = Pick<Ask, "token">;
+type As = Pick<RequestOptions, "token">;
 
 /** A page of notifications, by a query such as `?p=1`. */
-export async function pageOf(hub: SpokenHub, query = "", as: As = {}): Promise<NotificationPage> {
-  const { status, body, text } = await hub.ask(`GET /api/notifications${query}`, as);
+export async function pageOf(hub: TestHub, query = "", as: As = {}): Promise<NotificationPage> {
+  const { status, body, text } = await hub.request(`GET /api/notifications${query}`, as);
   expect(status, text).toBe(200);
   return notificationPage.parse(body);
 }
 
 /** The notifications on all pages. */
-export async function allOf(hub: SpokenHub, as: As = {}): Promise<Notification[]> {
+export async function allOf(hub: TestHub, as: As = {}): Promise<Notification[]> {
   const all: Notification[] = [];
   for (let p = 0; ; p += 1) {
     const { notifications } = await pageOf(hub, `?p=${p}`, as);

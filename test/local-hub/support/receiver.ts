@@ -3,9 +3,9 @@ import { WebhooksServer } from "../../../src/index.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { secret } from "./hub.ts";
 
-/** A real receiver that asks for the {@link secret}. */
+/** A real receiver that requires the {@link secret}. */
 export interface Receiver {
-  /** Where deliveries to an endpoint are posted. */
+  /** Returns the URL of an endpoint. */
   urlOf(endpoint: string): string;
 }
 

@@ -4,21 +4,21 @@ import { text } from "node:stream/consumers";
 import { expect, onTestFinished, vi } from "vitest";
 import { parsePayload, type WebhookPayload } from "../../../src/index.ts";
 
-/** How a target answers: with a status, or a function does with the connection what it likes. */
+/** The response of a target: a status, or a function that handles the request. */
 export type TargetAnswer = number | ((request: IncomingMessage, response: ServerResponse) => void);
 
-/** A delivery as it arrived. */
-export interface Arrived {
+/** A received delivery. */
+export interface ReceivedRequest {
   /** As in `POST /hook`. */
   line: string;
   headers: IncomingHttpHeaders;
   body: string;
 }
 
-/** A server to which deliveries are sent, and that answers as it is told. */
+/** A server that receives deliveries. */
 export class Target {
   readonly url: string;
-  readonly requests: Arrived[] = [];
+  readonly requests: ReceivedRequest[] = [];
   #answers: readonly TargetAnswer[] = [200];
   #answered = 0;
 
@@ -26,7 +26,7 @@ export class Target {
     this.url = url;
   }
 
-  /** From now on it answers so, one after another, the last one for ever. */
+  /** Sets the next responses, in order. The last one repeats. */
   answerWith(...answers: readonly TargetAnswer[]): this {
     this.#answers = answers;
     this.#answered = 0;
@@ -55,7 +55,7 @@ export class Target {
     return this.requests.map(({ headers }) => headers["webhook-id"]?.toString());
   }
 
-  /** What was delivered, each of it checked as a receiver checks it. */
+  /** The received payloads, validated. */
   get payloads(): WebhookPayload[] {
     return this.requests.map(({ body }) => parsePayload(JSON.parse(body)));
   }
@@ -64,7 +64,7 @@ export class Target {
 /** Opens a server on loopback; it is closed when the test is over. */
 export async function openTarget(...answers: readonly TargetAnswer[]): Promise<Target> {
   const server = createServer((request, response) => {
-    // A sender that gives up in the middle of a body is none of the target's business.
+    // The sender can abort in the middle of a body.
     target.take(request, response).catch(() => response.destroy());
   });
   server.listen(0, "127.0.0.1");
@@ -81,4 +81,4 @@ export async function openTarget(...answers: readonly TargetAnswer[]): Promise<T
 }
 
 /** Never answers. */
-export const silence: TargetAnswer = () => {};
+export const neverRespond: TargetAnswer = () => {};

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { parsePayload } from "../../../../src/index.ts";
 import { repoTypes } from "../../../../src/payload/schema.ts";
 import { openTarget } from "../../../local-hub/support/target.ts";
-import { openHeard } from "../../../local-hub/support/watched-target.ts";
+import { openWatchedTarget } from "../../../local-hub/support/watched-target.ts";
 import { knownEvents } from "../../../support/known-events.ts";
 import { payloadOf, runTrigger } from "./trigger-run.ts";
 
@@ -89,7 +89,7 @@ describe("--set and --unset", () => {
   });
 
   test("go through the local Hub as well, and change nothing there", async () => {
-    const { hub, target } = await openHeard();
+    const { hub, target } = await openWatchedTarget();
     await runTrigger(["dataset:me/data", "--set", "repo.private=true", "webhook.id=mine"], { hub });
     await runTrigger(["dataset:me/data"], { hub });
     expect(target.payloads.map(({ repo, webhook }) => [repo.private, webhook.id])).toEqual([
@@ -99,7 +99,7 @@ describe("--set and --unset", () => {
   });
 
   test("move a repository where --set movedTo.name says", async () => {
-    const { hub, target } = await openHeard();
+    const { hub, target } = await openWatchedTarget();
     const move = ["dataset:me/data", "--scope", "repo", "--action", "move", "--set", "movedTo.name=me/new"];
     await runTrigger(["dataset:me/data"], { hub });
     expect(await runTrigger(move, { hub })).toMatchObject({ exitCode: 0 });
@@ -126,7 +126,7 @@ describe("--file", () => {
   });
 
   test("sends a recorded payload through the local Hub, as of the webhook that fires", async () => {
-    const { hub, target, webhookId } = await openHeard();
+    const { hub, target, webhookId } = await openWatchedTarget();
     const recorded = {
       ...(await payloadOf(["dataset:me/data", "--scope", "discussion.comment", "--set", "comment.hidden=true"])),
       webhook: { id: "another", version: 3, note: "kept" },

@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { Progress, Tally } from "../../../../src/cli/commands/trigger/results.ts";
 import { openLocalHub } from "../../../local-hub/support/hub.ts";
-import { openTarget, silence, type TargetAnswer } from "../../../local-hub/support/target.ts";
+import { neverRespond, openTarget, type TargetAnswer } from "../../../local-hub/support/target.ts";
 import { startCommand } from "../../command-process.ts";
 import { canMakeTerminal, startOnTerminal } from "../../terminal.ts";
 import { runTrigger } from "./trigger-run.ts";
@@ -100,7 +100,7 @@ describe("hub-webhooks trigger --repeat", () => {
 
 describe("Ctrl+C", () => {
   test("stops a process of trigger: the summary so far, and exit code 1", async () => {
-    const target = await openTarget(200, 200, silence);
+    const target = await openTarget(200, 200, neverRespond);
     const argv = ["trigger", "model:me/net", "--url", target.url, "--repeat", "50"];
     const command = startCommand(argv);
     await target.hasReceived(3);
@@ -113,7 +113,7 @@ describe("Ctrl+C", () => {
 
   test("stops one delivery that is not answered, through the local Hub", async () => {
     const hub = await openLocalHub();
-    const target = await openTarget(silence);
+    const target = await openTarget(neverRespond);
     await hub.create({ url: target.url });
     const command = startCommand(["trigger", "dataset:me/data"], { HF_ENDPOINT: hub.url });
     await target.hasReceived(1);
@@ -142,7 +142,7 @@ describe("On a terminal", () => {
 
   test.runIf(canMakeTerminal)("Ctrl+C takes the bar away, and the summary comes", async () => {
     const hub = await openLocalHub();
-    const target = await openTarget(200, 200, silence);
+    const target = await openTarget(200, 200, neverRespond);
     await hub.create({ url: target.url });
     const command = startOnTerminal("trigger dataset:me/data --repeat 50", hub);
     await target.hasReceived(3);

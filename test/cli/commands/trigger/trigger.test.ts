@@ -173,7 +173,7 @@ describe("A repository that nothing watches", () => {
     const json = await runTrigger([...words, "--format", "json", "--repeat", "3"], { hub });
     expect(json.exitCode).toBe(0);
     expect(JSON.parse(json.stdout)).toMatchObject({ deliveries: [], notified: ["local-user"] });
-    const { body } = await hub.ask("GET /api/notifications?repoName=acme/reviews&readStatus=unread");
+    const { body } = await hub.request("GET /api/notifications?repoName=acme/reviews&readStatus=unread");
     expect(body).toMatchObject({ count: { view: expect.any(Number) } });
   });
 
@@ -189,7 +189,7 @@ describe("A webhook that watches and does not fire", () => {
   test("is told, with the command that brings it back, by a token of its owner", async () => {
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: "http://127.0.0.1:1/" }, { token: "hf_other" });
-    await hub.ask(`POST /api/settings/webhooks/${id}/disable`, { token: "hf_other" });
+    await hub.request(`POST /api/settings/webhooks/${id}/disable`, { token: "hf_other" });
     const { exitCode, stderr } = await runTrigger(toData, { hub });
     expect(exitCode).toBe(1);
     expect(stderr).toContain(
@@ -203,7 +203,7 @@ describe("A webhook that watches and does not fire", () => {
   ])("is told: %s", async (_name, options, told) => {
     const hub = await openLocalHub(options);
     await hub.create({ url: "http://127.0.0.1:1/" });
-    await hub.happen();
+    await hub.trigger();
     const { exitCode, stderr } = await runTrigger(toData, { hub });
     expect(exitCode).toBe(1);
     expect(stderr).toContain(told);

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { openLocalHub, type SpokenHub } from "../../support/hub.ts";
+import { openLocalHub, type TestHub } from "../../support/hub.ts";
 
 const path = "/api/organizations/acme/avatar";
 
 /** Asks as a browser would that stays where it is: which answer is it that it gets first? */
-async function askOnce(hub: SpokenHub, { target = path, headers = {} }: { target?: string; headers?: object } = {}) {
+async function askOnce(hub: TestHub, { target = path, headers = {} }: { target?: string; headers?: object } = {}) {
   const response = await fetch(`${hub.url}${target}`, {
     redirect: "manual",
     headers: { authorization: "Bearer hf_local", ...headers },
@@ -23,7 +23,7 @@ describe("The avatar of an organization", () => {
   test.each(["acme", "enterprise-org", "team-org", "free-org"])("is told to anyone, and loads: %s", async (name) => {
     const hub = await openLocalHub();
     for (const token of ["hf_local", "hf_read", "hf_fine", "hf_other"]) {
-      const { status, body } = await hub.ask(`GET /api/organizations/${name}/avatar`, { token });
+      const { status, body } = await hub.request(`GET /api/organizations/${name}/avatar`, { token });
       expect({ status, body }).toEqual({ status: 200, body: { avatarUrl: `${hub.url}/avatars/${name}.svg` } });
     }
     const { headers, svg } = await picture(`${hub.url}/avatars/${name}.svg`);

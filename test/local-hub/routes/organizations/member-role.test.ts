@@ -3,20 +3,20 @@ import * as z from "zod";
 import { organizationMember } from "../../../../src/hub/organizations/members.ts";
 import { resourceGroup } from "../../../../src/hub/organizations/resource-groups.ts";
 import { auditEvents } from "../../support/audit-events.ts";
-import { openLocalHub, type SpokenHub } from "../../support/hub.ts";
+import { openLocalHub, type TestHub } from "../../support/hub.ts";
 import { openTarget } from "../../support/target.ts";
 
 const acme = "/api/organizations/acme";
 
 /** Changes the role of a member of acme. */
-async function setRole(hub: SpokenHub, user: string, body: object): Promise<void> {
-  const { status, body: answer, text } = await hub.ask(`PUT ${acme}/members/${user}/role`, { body });
+async function setRole(hub: TestHub, user: string, body: object): Promise<void> {
+  const { status, body: answer, text } = await hub.request(`PUT ${acme}/members/${user}/role`, { body });
   expect({ status, answer }, text).toEqual({ status: 200, answer: {} });
 }
 
 /** The roles of a member of acme, there and in its resource groups by their names. */
-async function rolesOf(hub: SpokenHub, user: string): Promise<{ role: string | undefined; groups: object }> {
-  const { body } = await hub.ask(`GET ${acme}/members?search=${user}`);
+async function rolesOf(hub: TestHub, user: string): Promise<{ role: string | undefined; groups: object }> {
+  const { body } = await hub.request(`GET ${acme}/members?search=${user}`);
   const member = z
     .array(organizationMember)
     .parse(body)
@@ -25,8 +25,8 @@ async function rolesOf(hub: SpokenHub, user: string): Promise<{ role: string | u
   return { role: member?.role, groups: Object.fromEntries(groups) };
 }
 
-async function groupNamed(hub: SpokenHub, name: string): Promise<z.output<typeof resourceGroup>> {
-  const { body } = await hub.ask(`GET ${acme}/resource-groups`);
+async function groupNamed(hub: TestHub, name: string): Promise<z.output<typeof resourceGroup>> {
+  const { body } = await hub.request(`GET ${acme}/resource-groups`);
   const group = z
     .array(resourceGroup)
     .parse(body)
@@ -47,7 +47,8 @@ describe("Changing the role of a member", () => {
 
   test("changes nobody else, and nothing else of the member", async () => {
     const hub = await openLocalHub();
-    const read = async () => z.array(organizationMember).parse((await hub.ask(`GET ${acme}/members?limit=10000`)).body);
+    const read = async () =>
+      z.array(organizationMember).parse((await hub.request(`GET ${acme}/members?limit=10000`)).body);
     const before = await read();
     const guest = before.find(({ isExternalCollaborator }) => isExternalCollaborator)?.user ?? "";
     await setRole(hub, guest, { role: "contributor" });
@@ -76,7 +77,7 @@ describe("Changing the role of a member", () => {
     expect(others(peopleAfter)).toEqual(people.users);
     expect(reviewsAfter.users.map(({ name }) => name)).toEqual(reviews.users.map(({ name }) => name));
     expect(peopleAfter.users.at(-1)).toMatchObject({ name: "other-user", role: "reviewer", addedBy: "local-user" });
-    expect((await hub.ask(`GET ${acme}/resource-groups`, { token: "hf_other" })).body).toMatchObject([
+    expect((await hub.request(`GET ${acme}/resource-groups`, { token: "hf_other" })).body).toMatchObject([
       { name: "Reviews" },
       { name: "People" },
     ]);
@@ -102,11 +103,11 @@ describe("Changing the role of a member", () => {
   test("with a group that is none changes nothing, and names it", async () => {
     const hub = await openLocalHub();
     const { id } = await groupNamed(hub, "People");
-    const { body: elsewhere } = await hub.ask("GET /api/organizations/enterprise-org/resource-groups");
+    const { body: elsewhere } = await hub.request("GET /api/organizations/enterprise-org/resource-groups");
     const [foreign] = z.array(resourceGroup).parse(elsewhere);
     for (const unknown of ["0123456789abcdef01234567", foreign?.id]) {
       const resourceGroups = [id, unknown].map((group) => ({ id: group, role: "admin" }));
-      const { status, body } = await hub.ask(`PUT ${acme}/members/other-user/role`, {
+      const { status, body } = await hub.request(`PUT ${acme}/members/other-user/role`, {
         body: { role: "write", resourceGroups },
       });
       expect({ status, body }).toEqual({
@@ -159,27 +160,29 @@ describe("Changing the role of a member", () => {
 describe("An organization", () => {
   test("keeps its last admin, and says why", async () => {
     const hub = await openLocalHub();
-    const { status, body } = await hub.ask("PUT /api/organizations/team-org/members/local-user/role", {
+    const { status, body } = await hub.request("PUT /api/organizations/team-org/members/local-user/role", {
       body: { role: "write" },
     });
     expect({ status, body }).toEqual({
       status: 400,
       body: { error: "role: local-user is the last admin of team-org: make somebody else one before" },
     });
-    const same = await hub.ask("PUT /api/organizations/team-org/members/local-user/role", { body: { role: "admin" } });
+    const same = await hub.request("PUT /api/organizations/team-org/members/local-user/role", {
+      body: { role: "admin" },
+    });
     expect(same.status).toBe(200);
   });
 
   test("lets an admin go while there is another", async () => {
     const hub = await openLocalHub();
     await setRole(hub, "ada-adams", { role: "write" });
-    const last = await hub.ask(`PUT ${acme}/members/local-user/role`, { body: { role: "read" } });
+    const last = await hub.request(`PUT ${acme}/members/local-user/role`, { body: { role: "read" } });
     expect(last.status).toBe(400);
     await setRole(hub, "other-user", { role: "admin" });
     await setRole(hub, "local-user", { role: "read" });
-    expect((await hub.ask(`PUT ${acme}/members/local-user/role`, { body: { role: "admin" } })).status).toBe(403);
+    expect((await hub.request(`PUT ${acme}/members/local-user/role`, { body: { role: "admin" } })).status).toBe(403);
     const back = { token: "hf_other", body: { role: "admin" } };
-    expect((await hub.ask(`PUT ${acme}/members/local-user/role`, back)).status).toBe(200);
+    expect((await hub.request(`PUT ${acme}/members/local-user/role`, back)).status).toBe(200);
   });
 });
 
@@ -191,14 +194,14 @@ describe("The role of a member is changed", () => {
     { who: "by nobody who is no admin", token: "hf_other", status: 403 },
   ])("$who", async ({ token, status }) => {
     const hub = await openLocalHub();
-    const answer = await hub.ask(`PUT ${acme}/members/other-user/role`, { token, body: { role: "admin" } });
+    const answer = await hub.request(`PUT ${acme}/members/other-user/role`, { token, body: { role: "admin" } });
     expect(answer.status, answer.text).toBe(status);
     expect((await rolesOf(hub, "other-user")).role).toBe(status === 200 ? "admin" : "read");
   });
 
   test.each(["nobody", "acme", "ADA-ADAMS", "__proto__", "a%2Fb"])("of nobody who is none: %s", async (user) => {
     const hub = await openLocalHub();
-    const { status, body } = await hub.ask(`PUT ${acme}/members/${user}/role`, { body: { role: "read" } });
+    const { status, body } = await hub.request(`PUT ${acme}/members/${user}/role`, { body: { role: "read" } });
     expect({ status, body }).toEqual({
       status: 404,
       body: { error: `acme has no member ${decodeURIComponent(user)}.` },
@@ -212,7 +215,7 @@ test("A member who loses access does not hear of private repositories any more",
   const { id } = await hub.create({ url: target.url, watched: [{ type: "org", name: "acme" }] }, { token: "hf_other" });
   const event = { scope: "repo.content", action: "update" } as const;
   const happens = async (repo: { name: string; private: boolean }) =>
-    (await hub.happen({ repo: { type: "model", ...repo }, event })).map(({ webhookId }) => webhookId);
+    (await hub.trigger({ repo: { type: "model", ...repo }, event })).map(({ webhookId }) => webhookId);
   const open = { name: "acme/open", private: false };
   const hidden = { name: "acme/hidden", private: true };
   expect([await happens(open), await happens(hidden)]).toEqual([[id], [id]]);

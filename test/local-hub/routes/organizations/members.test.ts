@@ -3,7 +3,7 @@ import { get } from "node:http";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { type OrganizationMember, organizationMember } from "../../../../src/hub/organizations/members.ts";
-import { type Answer, openLocalHub, type SpokenHub } from "../../support/hub.ts";
+import { type Answer, openLocalHub, type TestHub } from "../../support/hub.ts";
 
 const acme = "/api/organizations/acme/members";
 
@@ -17,7 +17,7 @@ function names(answer: Answer): string[] {
 }
 
 /** Where the next page is, without the address of the Hub. */
-function nextOf(hub: SpokenHub, { headers }: Answer): string | undefined {
+function nextOf(hub: TestHub, { headers }: Answer): string | undefined {
   const link = headers.get("link");
   if (link === null) return undefined;
   const [, address = ""] = /^<([^<>]+)>; rel="next"$/.exec(link) ?? [];
@@ -26,10 +26,10 @@ function nextOf(hub: SpokenHub, { headers }: Answer): string | undefined {
 }
 
 /** The pages from one on, each followed by the next. */
-async function pagesFrom(hub: SpokenHub, target: string): Promise<string[][]> {
+async function pagesFrom(hub: TestHub, target: string): Promise<string[][]> {
   const pages: string[][] = [];
   for (let next: string | undefined = target; next !== undefined; ) {
-    const answer = await hub.ask(`GET ${next}`);
+    const answer = await hub.request(`GET ${next}`);
     pages.push(names(answer));
     next = nextOf(hub, answer);
   }
@@ -43,7 +43,7 @@ describe("The members of an organization", () => {
     expect(pages.map(({ length }) => length)).toEqual([500, 500, 200]);
     const all = pages.flat();
     expect(all).toEqual([...new Set(all)].sort());
-    expect(all).toEqual(names(await hub.ask(`GET ${acme}?limit=10000`)));
+    expect(all).toEqual(names(await hub.request(`GET ${acme}?limit=10000`)));
     expect(all).toEqual(expect.arrayContaining(["local-user", "other-user", "ada-adams"]));
   });
 
@@ -57,19 +57,21 @@ describe("The members of an organization", () => {
 
   test("are sought through all pages: the next has the same filters and the same limit", async () => {
     const hub = await openLocalHub();
-    const first = await hub.ask(`GET ${acme}?search=${encodeURIComponent("Radia T")}&limit=10`);
+    const first = await hub.request(`GET ${acme}?search=${encodeURIComponent("Radia T")}&limit=10`);
     expect(nextOf(hub, first)).toBeUndefined();
     const pages = await pagesFrom(hub, `${acme}?limit=10&search=alan%20`);
     expect(pages.length).toBeGreaterThan(3);
     expect(pages.slice(0, -1).every(({ length }) => length === 10)).toBe(true);
-    expect(pages.flat()).toEqual(names(await hub.ask(`GET ${acme}?limit=10000`)).filter((user) => /^alan-/.test(user)));
+    expect(pages.flat()).toEqual(
+      names(await hub.request(`GET ${acme}?limit=10000`)).filter((user) => /^alan-/.test(user)),
+    );
   });
 
   test("go on from a cursor whether or not its member is still there, and from the last with nothing", async () => {
     const hub = await openLocalHub();
     const following = async (user: string) =>
-      names(await hub.ask(`GET ${acme}?limit=10&cursor=${Buffer.from(user).toString("base64url")}`));
-    const all = names(await hub.ask(`GET ${acme}?limit=10000`));
+      names(await hub.request(`GET ${acme}?limit=10&cursor=${Buffer.from(user).toString("base64url")}`));
+    const all = names(await hub.request(`GET ${acme}?limit=10000`));
     expect(await following("ada-adams")).toEqual(all.slice(1, 11));
     expect(await following("ada-adams1")).toEqual(all.slice(1, 11));
     expect(await following(all.at(-1) ?? "")).toEqual([]);
@@ -79,7 +81,7 @@ describe("The members of an organization", () => {
     "are refused from what is no cursor, which is named: %j",
     async (cursor) => {
       const hub = await openLocalHub();
-      const { status, body } = await hub.ask(`GET ${acme}?cursor=${cursor}`);
+      const { status, body } = await hub.request(`GET ${acme}?cursor=${cursor}`);
       expect({ status, body }).toEqual({ status: 400, body: { error: expect.stringMatching(/^cursor: /) } });
     },
   );
@@ -109,7 +111,7 @@ describe("Looking for members", () => {
     ["", 1_200],
   ])("by a part of the name or of the full name, in any case: %j", async (search, found) => {
     const hub = await openLocalHub();
-    const users = names(await hub.ask(`GET ${acme}?limit=10000&search=${encodeURIComponent(search)}`));
+    const users = names(await hub.request(`GET ${acme}?limit=10000&search=${encodeURIComponent(search)}`));
     if (typeof found === "number") expect(users).toHaveLength(found);
     else expect(users).toEqual(found);
   });
@@ -122,19 +124,19 @@ describe("Looking for members", () => {
     ["ada-adams@team-org.example", []],
   ])("by e-mail, the whole of it, in any case: %s", async (email, found) => {
     const hub = await openLocalHub();
-    expect(names(await hub.ask(`GET ${acme}?email=${email}`))).toEqual(found);
+    expect(names(await hub.request(`GET ${acme}?email=${email}`))).toEqual(found);
   });
 
   test("by both at once", async () => {
     const hub = await openLocalHub();
-    expect(names(await hub.ask(`GET ${acme}?email=ada-adams@acme.example&search=ada`))).toEqual(["ada-adams"]);
-    expect(names(await hub.ask(`GET ${acme}?email=ada-adams@acme.example&search=alan`))).toEqual([]);
+    expect(names(await hub.request(`GET ${acme}?email=ada-adams@acme.example&search=ada`))).toEqual(["ada-adams"]);
+    expect(names(await hub.request(`GET ${acme}?email=ada-adams@acme.example&search=alan`))).toEqual([]);
   });
 
   test("by e-mail is for those who see e-mails", async () => {
     const hub = await openLocalHub();
     const status = async (organization: string, token: string) =>
-      (await hub.ask(`GET /api/organizations/${organization}/members?email=a@b.example`, { token })).status;
+      (await hub.request(`GET /api/organizations/${organization}/members?email=a@b.example`, { token })).status;
     expect(await status("acme", "hf_local")).toBe(200);
     expect(await status("acme", "hf_read")).toBe(200);
     expect(await status("team-org", "hf_local")).toBe(200);
@@ -157,7 +159,7 @@ describe("What is told of a member", () => {
     { who: "an admin of a Free organization", organization: "free-org", token: "hf_local", email: false },
   ])("to $who", async ({ organization, token, email }) => {
     const hub = await openLocalHub();
-    const [member] = members(await hub.ask(`GET /api/organizations/${organization}/members`, { token }));
+    const [member] = members(await hub.request(`GET /api/organizations/${organization}/members`, { token }));
     expect(Object.keys(member ?? {}).sort()).toEqual([...forAdmins, ...(email ? ["verifiedEmail"] : [])].sort());
   });
 
@@ -166,14 +168,14 @@ describe("What is told of a member", () => {
     { who: "a stranger", organization: "enterprise-org", fields: forAll },
   ])("to $who", async ({ organization, fields }) => {
     const hub = await openLocalHub();
-    const told = members(await hub.ask(`GET /api/organizations/${organization}/members`, { token: "hf_other" }));
+    const told = members(await hub.request(`GET /api/organizations/${organization}/members`, { token: "hf_other" }));
     for (const member of told) expect(Object.keys(member).sort()).toEqual([...fields].sort());
   });
 
   test("to a member with no access is what a stranger is told", async () => {
     const hub = await openLocalHub();
-    await hub.ask(`PUT ${acme}/other-user/role`, { body: { role: "no_access" } });
-    const [member] = members(await hub.ask(`GET ${acme}`, { token: "hf_other" }));
+    await hub.request(`PUT ${acme}/other-user/role`, { body: { role: "no_access" } });
+    const [member] = members(await hub.request(`GET ${acme}`, { token: "hf_other" }));
     expect(Object.keys(member ?? {}).sort()).toEqual(forAll);
   });
 
@@ -181,7 +183,7 @@ describe("What is told of a member", () => {
     const hub = await openLocalHub();
     const groupsOf = async (token: string) =>
       new Set(
-        members(await hub.ask(`GET ${acme}?limit=10000`, { token })).flatMap(({ resourceGroups = [] }) =>
+        members(await hub.request(`GET ${acme}?limit=10000`, { token })).flatMap(({ resourceGroups = [] }) =>
           resourceGroups.map(({ name }) => name),
         ),
       );
@@ -191,8 +193,8 @@ describe("What is told of a member", () => {
 
   test("is who it is, and what there is of the resource groups", async () => {
     const hub = await openLocalHub();
-    const { body: groups } = await hub.ask("GET /api/organizations/acme/resource-groups");
-    const [member] = members(await hub.ask(`GET ${acme}?search=ada-adams`));
+    const { body: groups } = await hub.request("GET /api/organizations/acme/resource-groups");
+    const [member] = members(await hub.request(`GET ${acme}?search=ada-adams`));
     expect(member).toMatchObject({
       _id: expect.stringMatching(/^[0-9a-f]{24}$/),
       avatarUrl: `${hub.url}/avatars/ada-adams.svg`,
@@ -209,14 +211,14 @@ describe("What is told of a member", () => {
     for (const { id, name } of member?.resourceGroups ?? []) {
       expect(groups).toContainEqual(expect.objectContaining({ id, name }));
     }
-    expect(members(await hub.ask(`GET ${acme}?search=other-user`))[0]?.resourceGroups).toMatchObject([
+    expect(members(await hub.request(`GET ${acme}?search=other-user`))[0]?.resourceGroups).toMatchObject([
       { name: "Reviews", numUsers: 4, role: "contributor" },
     ]);
   });
 
   test("differs from member to member, and is the same in every local Hub", async () => {
     const [hub, again] = [await openLocalHub(), await openLocalHub()];
-    const all = members(await hub.ask(`GET ${acme}?limit=10000`));
+    const all = members(await hub.request(`GET ${acme}?limit=10000`));
     for (const field of ["isPro", "twoFaEnabled", "isExternalCollaborator"] as const) {
       expect(new Set(all.map((member) => member[field])), field).toEqual(new Set([true, false]));
     }
@@ -227,13 +229,13 @@ describe("What is told of a member", () => {
       expect(verifiedEmail).toBe(isExternalCollaborator ? null : `${user}@acme.example`);
     }
     const elsewhere = all.map((member) => ({ ...member, avatarUrl: member.avatarUrl.replace(hub.url, again.url) }));
-    expect(members(await again.ask(`GET ${acme}?limit=10000`))).toEqual(elsewhere);
+    expect(members(await again.request(`GET ${acme}?limit=10000`))).toEqual(elsewhere);
   });
 
   test("is nothing where there is no such organization", async () => {
     const hub = await openLocalHub();
     for (const name of ["nobody", "ACME", "local-user", "__proto__"]) {
-      expect((await hub.ask(`GET /api/organizations/${name}/members`)).status, name).toBe(404);
+      expect((await hub.request(`GET /api/organizations/${name}/members`)).status, name).toBe(404);
     }
   });
 });

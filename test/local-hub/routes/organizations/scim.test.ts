@@ -6,7 +6,7 @@ const pathOf = (organization: string) => `/api/organizations/${organization}/sci
 describe("What the SCIM interface of an organization can do", () => {
   test("is told in the form of RFC 7643, with every subfield", async () => {
     const hub = await openLocalHub();
-    const { status, body } = await hub.ask(`GET ${pathOf("acme")}`);
+    const { status, body } = await hub.request(`GET ${pathOf("acme")}`);
     expect(status).toBe(200);
     expect(body).toEqual({
       schemas: ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
@@ -32,24 +32,24 @@ describe("What the SCIM interface of an organization can do", () => {
 
   test("is told to an owner alone, and only with a token that may write to the organization", async () => {
     const hub = await openLocalHub();
-    const status = async (token: string) => (await hub.ask(`GET ${pathOf("acme")}`, { token })).status;
+    const status = async (token: string) => (await hub.request(`GET ${pathOf("acme")}`, { token })).status;
     expect(await status("hf_local")).toBe(200);
     for (const token of ["hf_read", "hf_fine", "hf_other"]) expect(await status(token), token).toBe(403);
-    await hub.ask("PUT /api/organizations/acme/members/other-user/role", { body: { role: "write" } });
+    await hub.request("PUT /api/organizations/acme/members/other-user/role", { body: { role: "write" } });
     expect(await status("hf_other")).toBe(403);
-    await hub.ask("PUT /api/organizations/acme/members/other-user/role", { body: { role: "admin" } });
+    await hub.request("PUT /api/organizations/acme/members/other-user/role", { body: { role: "admin" } });
     expect(await status("hf_other")).toBe(200);
   });
 
   test("is told for Enterprise Plus alone, and the refusal says where that is to be had", async () => {
     const hub = await openLocalHub();
     for (const organization of ["free-org", "team-org", "enterprise-org"]) {
-      const { status, body } = await hub.ask(`GET ${pathOf(organization)}`);
+      const { status, body } = await hub.request(`GET ${pathOf(organization)}`);
       expect({ status, body }).toEqual({
         status: 403,
         body: { error: expect.stringMatching(/Enterprise Plus.* Use acme\.$/) },
       });
     }
-    expect((await hub.ask(`GET ${pathOf("nobody")}`)).status).toBe(404);
+    expect((await hub.request(`GET ${pathOf("nobody")}`)).status).toBe(404);
   });
 });

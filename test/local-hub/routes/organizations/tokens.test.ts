@@ -5,7 +5,7 @@ import * as z from "zod";
 import { deriveTokenId } from "../../../../src/local-hub/accounts.ts";
 import { holdsSecret } from "../../../faults/leak.ts";
 import { auditEvents } from "../../support/audit-events.ts";
-import { openLocalHub, type SpokenHub } from "../../support/hub.ts";
+import { openLocalHub, type TestHub } from "../../support/hub.ts";
 import { organizationRequests } from "../../support/sample-requests.ts";
 import { restart, stateFile } from "../../support/state-file.ts";
 
@@ -13,14 +13,14 @@ const pathOf = (organization: string) => `/api/organizations/${organization}/set
 
 const revoked = "org.token_approval.authorization_request.revoked";
 
-async function revoke(hub: SpokenHub, token: string, organization = "acme"): Promise<void> {
-  const { status, body, text } = await hub.ask(`POST ${pathOf(organization)}`, { body: { token } });
+async function revoke(hub: TestHub, token: string, organization = "acme"): Promise<void> {
+  const { status, body, text } = await hub.request(`POST ${pathOf(organization)}`, { body: { token } });
   expect({ status, body }, text).toEqual({ status: 200, body: {} });
 }
 
 /** Makes the other user an admin of acme, who may do everything there. */
-async function promote(hub: SpokenHub): Promise<void> {
-  const answer = await hub.ask("PUT /api/organizations/acme/members/other-user/role", { body: { role: "admin" } });
+async function promote(hub: TestHub): Promise<void> {
+  const answer = await hub.request("PUT /api/organizations/acme/members/other-user/role", { body: { role: "admin" } });
   expect(answer.status, answer.text).toBe(200);
 }
 
@@ -28,9 +28,9 @@ describe("A token that an organization has revoked", () => {
   test.each(organizationRequests)("does not do there any more: $operationId", async ({ line, body }) => {
     const hub = await openLocalHub();
     await promote(hub);
-    expect((await hub.ask(line("acme"), { token: "hf_other", body })).status).toBe(200);
+    expect((await hub.request(line("acme"), { token: "hf_other", body })).status).toBe(200);
     await revoke(hub, "hf_other");
-    const answer = await hub.ask(line("acme"), { token: "hf_other", body });
+    const answer = await hub.request(line("acme"), { token: "hf_other", body });
     expect(answer).toMatchObject({ status: 403, body: { error: expect.stringMatching(/token to acme is revoked/) } });
   });
 
@@ -38,7 +38,8 @@ describe("A token that an organization has revoked", () => {
     const hub = await openLocalHub();
     await promote(hub);
     for (const token of ["hf_other", "hf_read"]) await revoke(hub, token);
-    const asOther = async (line: string, body?: object) => (await hub.ask(line, { token: "hf_other", body })).status;
+    const asOther = async (line: string, body?: object) =>
+      (await hub.request(line, { token: "hf_other", body })).status;
     expect(await asOther("GET /api/organizations/enterprise-org/members")).toBe(200);
     expect(await asOther("GET /api/organizations/team-org/avatar")).toBe(200);
     expect(await asOther("GET /api/settings/webhooks")).toBe(200);
@@ -47,11 +48,12 @@ describe("A token that an organization has revoked", () => {
     expect(await asOther("PATCH /api/settings/watch", {})).toBe(200);
     expect((await hub.create({ url: "http://127.0.0.1:1/" }, { token: "hf_other" })).disabled).toBe(false);
 
-    const inAcme = async (token: string) => (await hub.ask("GET /api/organizations/acme/members", { token })).status;
+    const inAcme = async (token: string) =>
+      (await hub.request("GET /api/organizations/acme/members", { token })).status;
     expect(await inAcme("hf_read")).toBe(403);
     expect(await inAcme("hf_local")).toBe(200);
     expect(await inAcme("hf_fine")).toBe(200);
-    expect((await hub.ask("GET /api/organizations/enterprise-org/members", { token: "hf_read" })).status).toBe(200);
+    expect((await hub.request("GET /api/organizations/enterprise-org/members", { token: "hf_read" })).status).toBe(200);
   });
 
   test("stays revoked when it is revoked again, which is written down once and without it", async () => {
@@ -60,7 +62,7 @@ describe("A token that an organization has revoked", () => {
     const before = await events();
     await revoke(hub, "hf_other");
     await revoke(hub, "hf_other");
-    expect((await hub.ask("GET /api/organizations/acme/members", { token: "hf_other" })).status).toBe(403);
+    expect((await hub.request("GET /api/organizations/acme/members", { token: "hf_other" })).status).toBe(403);
     const [event, ...others] = await events();
     expect(others).toEqual(before);
     expect(event).toMatchObject({
@@ -73,9 +75,9 @@ describe("A token that an organization has revoked", () => {
   test("may be the one that revokes: a reset brings it back", async () => {
     const hub = await openLocalHub();
     await revoke(hub, "hf_local");
-    expect((await hub.ask(`POST ${pathOf("acme")}`, { body: { token: "hf_local" } })).status).toBe(403);
-    await hub.ask("POST /_local/reset", { token: null, body: {} });
-    expect((await hub.ask("GET /api/organizations/acme/members")).status).toBe(200);
+    expect((await hub.request(`POST ${pathOf("acme")}`, { body: { token: "hf_local" } })).status).toBe(403);
+    await hub.request("POST /_local/reset", { token: null, body: {} });
+    expect((await hub.request("GET /api/organizations/acme/members")).status).toBe(200);
   });
 });
 
@@ -88,20 +90,20 @@ describe("A token is revoked", () => {
     const hub = await openLocalHub();
     const events = () => auditEvents(hub, { organization, type: revoked });
     const before = await events();
-    const { status, body } = await hub.ask(`POST ${pathOf(organization)}`, { body: { token } });
+    const { status, body } = await hub.request(`POST ${pathOf(organization)}`, { body: { token } });
     expect({ status, body }).toEqual({ status: 404, body: { error: `No member of ${organization} has this token.` } });
     expect(await events()).toEqual(before);
   });
 
   test("by its id, which the token settings and the audit log show, since 2026-08-12", async () => {
     const hub = await openLocalHub();
-    const { text } = await hub.ask("GET /settings/tokens", { token: null });
+    const { text } = await hub.request("GET /settings/tokens", { token: null });
     const [, tokenId = ""] = /^hf_other +([0-9a-f]{24}) /m.exec(text) ?? [];
     const path = `/api/organizations/acme/settings/tokens/${tokenId}/revoke`;
-    const inAcme = async () => (await hub.ask("GET /api/organizations/acme/members", { token: "hf_other" })).status;
-    expect((await hub.ask(`POST ${path}`, { token: "hf_other" })).status).toBe(403);
+    const inAcme = async () => (await hub.request("GET /api/organizations/acme/members", { token: "hf_other" })).status;
+    expect((await hub.request(`POST ${path}`, { token: "hf_other" })).status).toBe(403);
     expect(await inAcme()).toBe(200);
-    for (const _again of [1, 2]) expect(await hub.ask(`POST ${path}`)).toMatchObject({ status: 200, body: {} });
+    for (const _again of [1, 2]) expect(await hub.request(`POST ${path}`)).toMatchObject({ status: 200, body: {} });
     expect(await inAcme()).toBe(403);
     const [event, ...earlier] = await auditEvents(hub, { organization: "acme", type: revoked });
     expect(event?.data).toEqual({ tokenId });
@@ -114,10 +116,10 @@ describe("A token is revoked", () => {
       ["acme", "0".repeat(24)],
       ["enterprise-org", deriveTokenId("hf_other")],
     ]) {
-      const answer = await hub.ask(`POST /api/organizations/${organization}/settings/tokens/${tokenId}/revoke`);
+      const answer = await hub.request(`POST /api/organizations/${organization}/settings/tokens/${tokenId}/revoke`);
       expect(answer).toMatchObject({ status: 404, body: { error: `No member of ${organization} has this token.` } });
     }
-    expect((await hub.ask("POST /api/organizations/team-org/settings/tokens/x/revoke")).status).toBe(403);
+    expect((await hub.request("POST /api/organizations/team-org/settings/tokens/x/revoke")).status).toBe(403);
   });
 
   test("by its raw value, not by its id", async () => {
@@ -126,7 +128,7 @@ describe("A token is revoked", () => {
     const [event] = await auditEvents(hub, { organization: "acme", type: revoked });
     const { tokenId } = z.object({ tokenId: z.string() }).parse(event?.data);
     for (const token of [tokenId, "other", "Bearer hf_other", "HF_OTHER"]) {
-      const { status, body } = await hub.ask(`POST ${pathOf("acme")}`, { body: { token } });
+      const { status, body } = await hub.request(`POST ${pathOf("acme")}`, { body: { token } });
       expect({ status, body }).toEqual({ status: 400, body: { error: expect.stringMatching(/^token: .*"hf_"/) } });
     }
   });
@@ -138,9 +140,9 @@ describe("A token is revoked", () => {
     { who: "nobody who is no admin, not even their own", token: "hf_other", status: 403 },
   ])("by $who", async ({ token, status }) => {
     const hub = await openLocalHub();
-    const answer = await hub.ask(`POST ${pathOf("acme")}`, { token, body: { token: "hf_other" } });
+    const answer = await hub.request(`POST ${pathOf("acme")}`, { token, body: { token: "hf_other" } });
     expect(answer.status, answer.text).toBe(status);
-    const { status: afterwards } = await hub.ask("GET /api/organizations/acme/members", { token: "hf_other" });
+    const { status: afterwards } = await hub.request("GET /api/organizations/acme/members", { token: "hf_other" });
     expect(afterwards).toBe(status === 200 ? 403 : 200);
   });
 });
@@ -152,17 +154,17 @@ describe("The raw value of a token", () => {
     const state = stateFile();
     const hub = await openLocalHub({ state });
     const asked = [
-      await hub.ask(`POST ${pathOf("acme")}`, { body: { token: planted } }),
-      await hub.ask(`POST ${pathOf("acme")}`, { body: { token: `Bearer ${planted}` } }),
-      await hub.ask(`POST ${pathOf("acme")}`, { body: { token: [planted], other: planted } }),
-      await hub.ask(`POST ${pathOf("acme")}`, { text: `{"token":"${planted}` }),
-      await hub.ask(`POST ${pathOf("nobody")}`, { body: { token: planted } }),
-      await hub.ask(`POST ${pathOf("acme")}`, { token: planted, body: { token: planted } }),
+      await hub.request(`POST ${pathOf("acme")}`, { body: { token: planted } }),
+      await hub.request(`POST ${pathOf("acme")}`, { body: { token: `Bearer ${planted}` } }),
+      await hub.request(`POST ${pathOf("acme")}`, { body: { token: [planted], other: planted } }),
+      await hub.request(`POST ${pathOf("acme")}`, { text: `{"token":"${planted}` }),
+      await hub.request(`POST ${pathOf("nobody")}`, { body: { token: planted } }),
+      await hub.request(`POST ${pathOf("acme")}`, { token: planted, body: { token: planted } }),
     ];
     expect(asked.map(({ status }) => status)).toEqual([404, 400, 400, 400, 404, 401]);
     const targets = ["/", "/openapi.json", "/settings/tokens", "/_local/webhooks", "/_local/jobs", "/_local/settings"];
-    const read = await Promise.all(targets.map((target) => hub.ask(`GET ${target}`, { token: null })));
-    const exported = await hub.ask("GET /api/organizations/acme/audit-log/export");
+    const read = await Promise.all(targets.map((target) => hub.request(`GET ${target}`, { token: null })));
+    const exported = await hub.request("GET /api/organizations/acme/audit-log/export");
     for (const { text, headers } of [...asked, ...read, exported]) {
       expect(holdsSecret([text, [...headers]], planted), text.slice(0, 200)).toBe(false);
     }
@@ -175,11 +177,11 @@ describe("The raw value of a token", () => {
     const state = stateFile();
     const hub = await openLocalHub({ state });
     await revoke(hub, "hf_other");
-    const exported = await hub.ask("GET /api/organizations/acme/audit-log/export");
+    const exported = await hub.request("GET /api/organizations/acme/audit-log/export");
     expect(exported.text).not.toContain("hf_other");
     expect(hub.log.text()).not.toContain("hf_other");
     const again = await restart(hub, { state });
-    expect((await again.ask("GET /api/organizations/acme/members", { token: "hf_other" })).status).toBe(403);
+    expect((await again.request("GET /api/organizations/acme/members", { token: "hf_other" })).status).toBe(403);
     await again.hub.close();
     expect(filesBeside(state).some((bytes) => bytes.includes("hf_other"))).toBe(false);
     expect(filesBeside(state).some((bytes) => bytes.includes("other-user"))).toBe(true);
