@@ -32,17 +32,18 @@ const takesLong = [
   "test/inbox/bullmq/lost-leases.test.ts",
   "test/tunnel/tunnel-failure.test.ts",
 ];
-const left = process.env.SLOW_TESTS === "1" ? [] : takesLong;
-if (left.length > 0) {
-  console.warn("Skipped: faults, browsers and sessions of many processes. Set SLOW_TESTS=1 to run them.");
+const excluded = process.env.SLOW_TESTS === "1" ? [] : takesLong;
+if (excluded.length > 0) {
+  console.warn("Skipped: faults, browsers and multi-process sessions. Set SLOW_TESTS=1 to run them.");
 }
 
-/** Their subjects keep nothing in the process they run in, so that one process may run many files of them. */
-const together = ["cli", "docs", "hub", "inbox", "local-hub", "console", "payload", "receiver", "registration"].map(
-  (folder) => `test/${folder}/**/*.test.ts`,
-);
-/** Of these folders, what does: a browser, signal handlers, standard streams. */
-const apart = ["test/**/*.browser.test.ts", "test/receiver/node/**/*.test.ts"];
+const testsOf = (...folders: readonly string[]) => folders.map((folder) => `test/${folder}/**/*.test.ts`);
+/** Run in one process per worker, since their subjects keep no state in it. `npm run test:unit` runs these alone. */
+const unit = testsOf("console", "hub", "payload", "receiver", "registration");
+/** The same, but with databases, local Hubs and command lines, which take longer. */
+const integration = testsOf("cli", "docs", "inbox", "local-hub");
+/** In these folders, the tests that need a process of their own: browsers, signal handlers, standard streams. */
+const isolated = ["test/**/*.browser.test.ts", "test/receiver/node/**/*.test.ts"];
 
 export default defineConfig({
   plugins: [standardDecorators],
@@ -57,14 +58,18 @@ export default defineConfig({
     expect: { poll: { timeout: 15_000 } },
     unstubEnvs: true,
     projects: [
-      { extends: true, test: { name: "unit", isolate: false, include: together, exclude: [...apart, ...left] } },
-      { extends: true, test: { name: "apart", include: apart, exclude: left } },
+      { extends: true, test: { name: "unit", isolate: false, include: unit, exclude: [...isolated, ...excluded] } },
+      {
+        extends: true,
+        test: { name: "integration", isolate: false, include: integration, exclude: [...isolated, ...excluded] },
+      },
+      { extends: true, test: { name: "isolated", include: isolated, exclude: excluded } },
       {
         extends: true,
         test: {
           name: "others",
           include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
-          exclude: [...together, ...apart, ...left],
+          exclude: [...unit, ...integration, ...isolated, ...excluded],
         },
       },
     ],
