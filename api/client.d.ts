@@ -326,9 +326,9 @@ interface Logger {
   /** Creates a logger that adds `bindings` to each line. */
   child(bindings: Record<string, unknown>): Logger;
 }
-/** What every call can be given. */
+/** Options of every call. */
 interface CallOptions {
-  /** Ends the call, a wait between two attempts too: it rejects with the reason of the signal. */
+  /** Cancels the call, also while it waits for the next attempt. The call rejects with the reason of the signal. */
   signal?: AbortSignal | undefined;
 }
 /** What `new Headers()` takes. Its usual name, `HeadersInit`, is in the types of the DOM and not in those of Node. */
@@ -417,7 +417,7 @@ type WebhookJob = z.output<typeof webhookJob>;
 declare class HubJobs {
   #private;
   /**
-   * The hardware that a job can request: the `name` of each is a `flavor`.
+   * Lists the hardware that a job can request. Each `name` is a `flavor`.
    *
    * @example
    * ```ts
@@ -594,7 +594,7 @@ type Notification = z.output<typeof notification>;
 type NotificationPage = z.output<typeof notificationPage>;
 /** Which notifications: every field narrows it, `p` is the page, from 0 on. */
 type NotificationSearch = SearchOf<typeof search$2>;
-/** Which notifications something is done to. */
+/** Selects notifications. */
 interface NotificationSelection extends NotificationSearch {
   /**
    * The ids of their discussions: `discussion.id`, `paperDiscussion.id`, `post.id` or `blog.id` of a notification. To
@@ -605,15 +605,15 @@ interface NotificationSelection extends NotificationSearch {
   applyToAll?: boolean | undefined;
 }
 /**
- * The notifications of the user whose token it is: `hub.notifications` (hub-api.md, Notifications).
+ * The notifications of the user of the token: `hub.notifications`.
  *
- * Every method checks its arguments before anything is sent (`ARGUMENT_INVALID`, naming the fields) and throws a
- * `HubError` for whatever else goes wrong.
+ * Every method throws a `HubError`: `ARGUMENT_INVALID` with the invalid fields before a request is sent, and other codes
+ * for other failures.
  */
 declare class HubNotifications {
   #private;
   /**
-   * One page of them, the latest first. `p` is the page, from 0 on; every other field of the search narrows it.
+   * Returns one page of notifications, the newest first. `p` is the page, starting at 0; the other fields filter.
    *
    * @example
    * ```ts
@@ -622,8 +622,8 @@ declare class HubNotifications {
    */
   list(search?: NotificationSearch, options?: CallOptions): Promise<NotificationPage>;
   /**
-   * Deletes those of the discussions that are named, or all that a search finds. With `lastUpdate`, what has come in
-   * since you looked is left alone; without it, a call that failed half-way is not repeated, for the same reason.
+   * Deletes the notifications of the given discussions, or all that match a search. Pass `lastUpdate` to keep notifications
+   * that arrived after you listed them. Without it, a call that may have been processed is not retried.
    *
    * @example
    * ```ts
@@ -633,7 +633,7 @@ declare class HubNotifications {
    */
   delete(selection: NotificationSelection, options?: CallOptions): Promise<void>;
   /**
-   * Marks those of the discussions that are named, or all that a search finds, as read, or with `read: false` as unread.
+   * Marks the notifications of the given discussions, or all that match a search, as read, or as unread with `read: false`.
    *
    * @example
    * ```ts
@@ -645,7 +645,7 @@ declare class HubNotifications {
   }, options?: CallOptions): Promise<void>;
 }
 /**
- * A list that the Hub gives in pages: `for await` goes through all of it and asks for each page when it gets there.
+ * A paginated list. `for await` iterates over all items and requests each page when it is needed.
  *
  * @example
  * ```ts
@@ -654,9 +654,9 @@ declare class HubNotifications {
  */
 declare class Pages<Item> implements AsyncIterable<Item> {
   #private;
-  /** The items, one by one, from the first page on. */
+  /** Iterates over the items of all pages. */
   [Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined>;
-  /** The pages, each as an array, from the first on. */
+  /** Iterates over the pages, each an array of items. */
   pages(): AsyncGenerator<Item[], void, undefined>;
 }
 /** The types of an event of the audit log. */
@@ -786,13 +786,13 @@ type NetworkSecurityChange = z.input<typeof networkSecurityChange>;
 /** The network security of organizations: `hub.organizations.networkSecurity`. */
 declare class HubNetworkSecurity {
   #private;
-  /** What is set at present. */
+  /** Returns the current settings. */
   get(name: string, options?: CallOptions): Promise<NetworkSecurity>;
   /**
-   * Changes what is given, leaves the rest, and returns the whole. Since 2026-05-04 the Hub lists `allowedContents` and
-   * `blockedContents`, before `allowedUrls` and `blockedUrls`. Where one of these is given, the settings are read first.
+   * Changes the given settings and returns all of them. `allowedContents` and `blockedContents` replaced `allowedUrls` and
+   * `blockedUrls` on 2026-05-04. If you pass one of these, the current settings are read first.
    *
-   * @throws `ARGUMENT_INVALID`, before anything is changed, when the Hub uses the other names: it would ignore these.
+   * @throws `ARGUMENT_INVALID`, before anything is changed, if the Hub uses the other names and would ignore yours.
    * @example
    * ```ts
    * await hub.organizations.networkSecurity.update("acme", {
@@ -951,10 +951,10 @@ type ResourceGroupRequest = z.input<typeof resourceGroupRequest>;
 /** The resource groups of organizations: `hub.organizations.resourceGroups`. */
 declare class HubResourceGroups {
   #private;
-  /** Those that you can access. */
+  /** Lists the resource groups that you can access. */
   list(name: string, options?: CallOptions): Promise<ResourceGroup[]>;
   /**
-   * Creates one. It is repeated only where it cannot have happened.
+   * Creates a resource group. The call is retried only if the Hub cannot have processed it.
    *
    * @example
    * ```ts
@@ -1000,17 +1000,17 @@ declare const scimConfig: z.ZodObject<{
 /** What the SCIM interface of an organization can do. */
 type ScimConfig = z.output<typeof scimConfig>;
 /**
- * Organizations: `hub.organizations` (hub-api.md, Organizations). The first argument of every method is the name of the
- * organization; most of them need an admin of it, and a plan that has them.
+ * Organizations: `hub.organizations`. The first argument of every method is the name of the organization. Most methods
+ * need a token of an admin, and a paid plan.
  */
 declare class HubOrganizations {
   #private;
-  /** Groups of repositories, and who may do what with them. Enterprise only. */
+  /** Groups of repositories with their own members and roles. Enterprise only. */
   readonly resourceGroups: HubResourceGroups;
-  /** Who may reach an organization, and what it may reach. */
+  /** Which networks can access the organization, and which content its members can access. */
   readonly networkSecurity: HubNetworkSecurity;
   /**
-   * Revokes the access of a token to the organization. The token itself stays, and works elsewhere. Enterprise only.
+   * Revokes the access of a token to the organization. The token still works elsewhere. Enterprise only.
    *
    * @example
    * ```ts
@@ -1019,8 +1019,8 @@ declare class HubOrganizations {
    */
   revokeToken(name: string, revoked: RevokedToken, options?: CallOptions): Promise<void>;
   /**
-   * The audit log, the newest event first, 100,000 at most: each comes as soon as it has arrived, and the whole is never
-   * in memory. Team or Enterprise.
+   * Streams the audit log, the newest event first, up to 100,000 events. Yields each event as soon as it arrives and never
+   * holds the whole log in memory. Team or Enterprise.
    *
    * @example
    * ```ts
@@ -1030,12 +1030,12 @@ declare class HubOrganizations {
    * ```
    */
   auditLog(name: string, search?: AuditLogSearch, options?: CallOptions): AsyncGenerator<AuditLogEvent, void>;
-  /** Where the picture of an organization is. */
+  /** Returns the URL of the avatar of an organization. */
   avatar(name: string, options?: CallOptions): Promise<{
     avatarUrl: string;
   }>;
   /**
-   * The members, page after page; `limit` is how many come in one (10 to 10,000, 500 by default).
+   * Lists the members page by page. `limit` is the page size (10 to 10,000, default 500).
    *
    * @example
    * ```ts
@@ -1044,7 +1044,7 @@ declare class HubOrganizations {
    */
   members(name: string, search?: MemberSearch, options?: CallOptions): Pages<OrganizationMember>;
   /**
-   * Changes what a member may do, in the organization and in the resource groups that are named. Needs a paid plan.
+   * Changes the role of a member in the organization and in the given resource groups. Needs a paid plan.
    *
    * @example
    * ```ts
@@ -1052,7 +1052,7 @@ declare class HubOrganizations {
    * ```
    */
   setMemberRole(name: string, username: string, change: MemberRoleChange, options?: CallOptions): Promise<void>;
-  /** What the SCIM interface of an organization can do. Enterprise Plus, for an owner whose token may write to it. */
+  /** Returns the SCIM configuration. Enterprise Plus only; needs a token of an owner with write access. */
   scimConfig(name: string, options?: CallOptions): Promise<ScimConfig>;
 }
 /** Which paper is claimed, as which of its authors, and for whom. */
@@ -1074,7 +1074,7 @@ type PaperClaimResult = z.output<typeof paperClaimResult>;
 declare class HubPapers {
   #private;
   /**
-   * Claims to be an author of a paper, or that the user of `targetUserId` is one. `ok` tells whether the claim is taken.
+   * Claims that you, or the user of `targetUserId`, are an author of a paper. `ok` is whether the Hub accepted the claim.
    *
    * @example
    * ```ts
@@ -1150,14 +1150,14 @@ type WatchChange = z.input<typeof watchChange>;
 /** The tools that the Hub's MCP server offers you. */
 type McpSettings = z.output<typeof mcpSettings>;
 /**
- * The settings of the user whose token it is: `hub.settings` (hub-api.md, Settings).
+ * The settings of the user of the token: `hub.settings`.
  */
 declare class HubSettings {
   #private;
-  /** The tools that the Hub's MCP server offers you. */
+  /** Returns your tools of the Hub's MCP server. */
   mcp(options?: CallOptions): Promise<McpSettings>;
   /**
-   * Changes what you are notified of; what is left out stays as it is. To enable `launch_prepaid_credits`, give a
+   * Changes the given notification settings and keeps the others. To enable `launch_prepaid_credits`, pass a
    * `prepaidAmount` of up to 24 characters.
    *
    * @example
@@ -1167,7 +1167,7 @@ declare class HubSettings {
    */
   updateNotifications(change: NotificationSettingsChange, options?: CallOptions): Promise<void>;
   /**
-   * Changes whose discussions you hear of.
+   * Changes whose discussions you are notified of.
    *
    * @example
    * ```ts
@@ -1295,19 +1295,19 @@ declare const webhookChanges: z.ZodObject<{
  */
 type WebhookChanges = z.input<typeof webhookChanges>;
 /**
- * The webhooks of the user whose token it is: `hub.webhooks`.
+ * The webhooks of the user of the token: `hub.webhooks`.
  *
- * Every method checks its arguments before anything is sent (`ARGUMENT_INVALID`, naming the fields) and throws a
- * `HubError` for whatever else goes wrong.
+ * Every method throws a `HubError`: `ARGUMENT_INVALID` with the invalid fields before a request is sent, and other codes
+ * for other failures.
  */
 declare class HubWebhooks {
   #private;
-  /** All your webhooks. */
+  /** Lists all your webhooks. */
   list(options?: CallOptions): Promise<Webhook[]>;
-  /** @throws `HUB_NOT_FOUND` when there is no such webhook, as every method that takes an id does. */
+  /** Returns a webhook. Every method that takes an ID throws `HUB_NOT_FOUND` if the webhook does not exist. */
   get(webhookId: string, options?: CallOptions): Promise<Webhook>;
   /**
-   * Creates a webhook, which is active from then on. It is repeated only where it cannot have happened.
+   * Creates an active webhook. The call is retried only if the Hub cannot have processed it.
    *
    * @example
    * ```ts
@@ -1321,46 +1321,47 @@ declare class HubWebhooks {
    */
   create(request: WebhookRequest, options?: CallOptions): Promise<Webhook>;
   /**
-   * Changes what is given and leaves the rest: the Hub takes whole webhooks only, so this reads, merges and writes back.
-   * Whoever else changes the webhook between the read and the write is overwritten.
+   * Changes the given fields and keeps the others. The Hub accepts only complete webhooks, so this method reads the webhook,
+   * merges the changes and writes it back. It overwrites changes that are made between the read and the write.
    *
-   * @throws `VALUE_UNREADABLE`, before anything is written, when something would be lost that a read does not return (a
-   * hidden secret; a job's `arch`, `attempts`, `volumes`, `expose`, `ssh`, `resourceGroupId` and the values of its secrets): `fields` names what to give.
+   * @throws `VALUE_UNREADABLE`, before anything is written, if the update would lose values that the Hub does not return: a
+   * hidden secret, or `arch`, `attempts`, `volumes`, `expose`, `ssh`, `resourceGroupId` and secret values of a job. Pass
+   * the values that `fields` lists.
    * @example
    * ```ts
    * await hub.webhooks.update(id, { url: "https://acme-bot.hf.space/webhooks/retrain", secret: null });
    * ```
    */
   update(webhookId: string, changes: WebhookChanges, options?: CallOptions): Promise<Webhook>;
-  /** Lets it deliver again, also one that was suspended (`disabled` is `"suspended-after-failure"`). */
+  /** Enables a webhook that is disabled or suspended (`disabled` is `"suspended-after-failure"`). */
   enable(webhookId: string, options?: CallOptions): Promise<Webhook>;
-  /** Stops its deliveries and keeps it. */
+  /** Disables a webhook: it stays, and delivers nothing. */
   disable(webhookId: string, options?: CallOptions): Promise<Webhook>;
-  /** Removes it for good. */
+  /** Deletes a webhook permanently. */
   delete(webhookId: string, options?: CallOptions): Promise<void>;
   /**
-   * Sends a delivery of the past again, to the URL and with the secret that the webhook has now; `status` is what the
-   * receiver answered. Ids of the log are found in the Activity tab of the webhook's page on the Hub.
+   * Sends a past delivery again, with the current URL and secret of the webhook. `status` is the HTTP status of the
+   * receiver. Find the log ID in the Activity tab of the webhook on the Hub.
    */
   replay(webhookId: string, logId: string, options?: CallOptions): Promise<{
     status: number;
   }>;
 }
-/** What a {@link HubClient} can be given. */
+/** Options of {@link HubClient}. */
 interface HubClientOptions {
   /**
    * An access token of the Hub. Default: `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN`, else the file that `hf auth login`
-   * writes (`HF_TOKEN_PATH`, `$HF_HOME/token`, `~/.cache/huggingface/token`). It is looked up at the first call.
+   * writes (`HF_TOKEN_PATH`, `$HF_HOME/token`, `~/.cache/huggingface/token`). Read at the first call.
    */
   token?: string | undefined;
   /**
-   * The Hub's base address, to which every call carries the token: use `http:` on your own machine only. Default:
+   * The base URL of the Hub. Every call sends the token there, so use `http:` only on your own machine. Default:
    * `HF_ENDPOINT`, else `https://huggingface.co`.
    */
   endpoint?: string | undefined;
-  /** What to send requests with. Default: the global `fetch`. */
+  /** The function that sends requests. Default: the global `fetch`. */
   fetch?: typeof fetch | undefined;
-  /** How long one attempt of a call may take. Default `"30s"`. */
+  /** Timeout of one attempt. Default `"30s"`. */
   timeout?: Duration | undefined;
   /**
    * The maximum number of attempts per call, including the first. The client retries rate limits (429), failures of the
@@ -1369,7 +1370,7 @@ interface HubClientOptions {
    */
   attempts?: number | undefined;
   /**
-   * Where the client warns of fields and values that it sends although this release does not list them. Default:
+   * Logs a warning for fields and values in requests that this release does not list. Default:
    * `process.emitWarning`, and `console.warn` in runtimes without it.
    */
   logger?: Logger | undefined;
@@ -1386,24 +1387,24 @@ interface HubClientOptions {
  */
 export declare class HubClient {
   #private;
-  /** The Hub's base address, without a trailing slash. */
+  /** The base URL of the Hub, without a trailing slash. */
   readonly endpoint: string;
-  /** Your webhooks: list, create, change, enable, delete, replay. */
+  /** Your webhooks: list, create, update, enable, delete, replay. */
   readonly webhooks: HubWebhooks;
   /** Your notifications. */
   readonly notifications: HubNotifications;
-  /** Your settings: what you are notified of, what you watch, your MCP tools. */
+  /** Your settings: notifications, watched discussions, MCP tools. */
   readonly settings: HubSettings;
-  /** Papers, and whose they are. */
+  /** Papers and their authors. */
   readonly papers: HubPapers;
-  /** Jobs: the hardware that they can request. */
+  /** Jobs: the available hardware. */
   readonly jobs: HubJobs;
   /** Organizations: members, resource groups, network security, audit log. */
   readonly organizations: HubOrganizations;
   constructor(options?: HubClientOptions);
   /**
-   * The user that the token belongs to, the organizations of that user, and what the token allows. The Hub limits how
-   * often this is called.
+   * Returns the user of the token, the organizations of that user, and the permissions of the token. The Hub limits how
+   * often you can call this.
    *
    * @example
    * ```ts
@@ -1412,15 +1413,15 @@ export declare class HubClient {
    */
   whoami(options?: CallOptions): Promise<Whoami>;
   /**
-   * Calls what this client has no method for, with the token, the time limit, the repetitions and the errors of every
-   * other call. `path` begins with one slash and is what stands behind {@link endpoint}: put names into it by
-   * `params`, or with `encodeURIComponent`. POST and PATCH are repeated only where they cannot have happened.
+   * Calls an operation that this client has no method for, with the same token, timeout, retries and errors. `path` starts
+   * with one slash and is relative to {@link endpoint}. Insert names with `params` or `encodeURIComponent`. POST and PATCH
+   * are retried only if the Hub cannot have processed them.
    *
-   * Resolves with the answer once it begins, and only where it is a success. The body is yours to read or to cancel: its
-   * end is bounded by the `signal` alone, and what breaks off in it is not repeated.
+   * Resolves with a successful response as soon as its headers arrive. Read or cancel the body yourself: the timeout does
+   * not apply to it, only `signal` does, and a body that breaks off is not retried.
    *
-   * @throws `HubError`: `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` and `HUB_TOKEN_INVALID` before anything is sent, the `HUB_…` codes
-   * after, a redirection among them: no token is sent elsewhere. The reason of the signal when it is aborted.
+   * @throws `HubError`: `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` and `HUB_TOKEN_INVALID` before the request is sent; other
+   * `HUB_…` codes after that, also for a redirect, since the token must not be sent elsewhere; the reason of the signal.
    * @example
    * ```ts
    * const response = await hub.fetch("/api/datasets/{name}/discussions", {
@@ -1468,65 +1469,59 @@ type Outcome =
   readonly error: WebhookError;
   readonly retryAt?: Date;
 };
-/**
- * The name of the method by which tools ask a server what there is to know. Registered for the whole process, so that
- * two copies of this package understand each other.
- */
+/** The method by which tools read a server. A registered symbol, so that two copies of this package share it. */
 declare const serverDetails: unique symbol;
-/** An endpoint, as far as a webhook for it has to know. */
+/** What a webhook for an endpoint needs. */
 interface EndpointDetails {
   readonly name: string;
-  /** What its webhook watches; empty: nobody has said. */
+  /** What its webhook watches; empty: not declared. */
   readonly watch: readonly KnownWatched[];
-  /** What its webhook is told of. */
+  /** The domains that its webhook subscribes to. */
   readonly domains: readonly WebhookDomain[];
-  /** Its filter for repositories, as it was written. */
+  /** Its filter for repositories, as written. */
   readonly repos: readonly string[];
   /** Its filter for scopes; empty: all of them. */
   readonly scopes: readonly string[];
   readonly background: boolean;
-  /** What looks like a slip in its options. */
+  /** Options that look like a mistake. */
   readonly warnings: readonly string[];
 }
-/** A delivery that came with a job: nobody has to be checked, and nobody waits for an answer. */
+/** A delivery that started a job: it needs no secret, and no client waits for an answer. */
 interface JobDelivery {
   /** Name of the endpoint. */
   endpoint: string;
-  /** The payload as it came. */
+  /** The payload as it arrived. */
   body: string;
-  /** The `Webhook-Id`; where there is none, or one that no log could show, one is made. */
+  /** The `Webhook-Id`. A missing or unprintable one is replaced. */
   id: string | undefined;
   /** Aborts the handler's signal. */
   signal: AbortSignal;
 }
-/** What tools need of a server. */
+/** What tools read and change on a server. */
 interface ServerDetails {
-  /** In the order in which they were registered. */
+  /** In the order of their registration. */
   readonly endpoints: readonly EndpointDetails[];
-  /** The secret that a delivery has to carry; of several the first. */
+  /** The secret that deliveries must carry: the first of several. */
   readonly secret: string | undefined;
-  /** Whether its options open it to everyone on purpose. */
+  /** Whether `secret: false` opens the server to everyone. */
   readonly isOpenOnPurpose: boolean;
-  /** Asks for this secret from now on: `isOnly` for no other, else it or one of those that are configured. */
+  /** Requires this secret from now on: the only valid one with `isOnly`, else in addition to the configured ones. */
   useSecret(secret: string, options: {
     isOnly: boolean;
   }): void;
-  /**
-   * Keeps the deliveries of background endpoints in the inbox of this URL, in place of `INBOX_URL` and of a URL in the
-   * options. Call it before the server is launched.
-   */
+  /** Overrides the URL of the inbox, in the options and in `INBOX_URL`. Call it before the launch. */
   useInbox(url: string): void;
-  /** Lets no retry of a background endpoint wait for longer than this, in milliseconds, unless its handler asks to. */
+  /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer one. */
   limitRetryWaits(maxMs: number): void;
   /**
-   * Runs an endpoint, also one that works in the background, once and at once, and writes its log line.
+   * Runs an endpoint once and at once, also a background endpoint, and logs the outcome.
    *
    * @throws `ENDPOINT_UNKNOWN`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `OPTION_INVALID` when `LOG_LEVEL`
    * is no level.
    */
   runJob(delivery: JobDelivery): Promise<Outcome>;
 }
-/** A server that tells its details: a `WebhooksServer`, also one of another copy of this package. */
+/** A `WebhooksServer`, also of another copy of this package. */
 interface DetailedServer {
   [serverDetails](): ServerDetails;
 }

@@ -339,58 +339,40 @@ interface OutputLine {
   stream: "stdout" | "stderr";
   text: string;
 }
-/** A delivery that was answered. */
-interface PassedDelivery {
-  endpoint: string;
-  /** Its `Webhook-Id`; absent where the sender gave none. */
-  deliveryId?: string;
-  /** HTTP status of the answer. */
-  status: number;
-  /** From its headers to the end of the answer, in milliseconds; the wait for a server included. */
-  durationMs: number;
-  /** Why the server did not answer it itself, where that is so; the Hub sends such a delivery again. */
-  reason?: string;
-}
-/** How a delivery that was sent once more was answered. */
-interface Replayed {
-  endpoint: string;
-  deliveryId: string;
-  status: number;
-}
-/** An endpoint, as it is reached and registered in a session. */
+/** An endpoint of a session. */
 interface DevEndpoint {
   name: string;
-  /** Where the Hub posts its deliveries. */
+  /** The URL of its webhook. */
   url: string;
-  /** What its webhook watches, as `type:name`; empty where it has none. */
+  /** What its webhook watches, as `type:name`. Empty if it has no webhook. */
   watch: readonly string[];
-  /** What to give `hub-webhooks trigger`, word by word, to try it on a local Hub. */
+  /** The arguments of `hub-webhooks trigger` that send it a test event. Only on a local Hub. */
   trigger?: readonly string[];
 }
-/** The state of a session once deliveries arrive. */
-interface DevReady {
-  /** The address on this machine, without a trailing slash. */
+/** The current addresses and endpoints of a session. */
+interface DevState {
+  /** The local address, without a trailing slash. */
   url: string;
-  /** The address that the Hub posts to; the same without a tunnel. */
+  /** The address that the Hub posts to. Without a tunnel, the same as `url`. */
   publicUrl: string;
-  /** The Hub on which the webhooks are, and its address. */
+  /** The Hub with the webhooks of the session. */
   hub: {
     kind: "local" | "real";
     url: string;
   };
   endpoints: readonly DevEndpoint[];
-  /** The page that shows the deliveries of background endpoints; absent where there are none. */
+  /** The page that shows the deliveries of background endpoints; absent if there are none. */
   console?: string;
-  /** URL of the session's inbox, with its password hidden; absent where no endpoint runs in the background. */
+  /** URL of the session's inbox, with a masked password; absent if no endpoint runs in the background. */
   inbox?: string;
 }
-/** What happens in a session. */
+/** An event of a session. */
 type DevEvent =
-/** A delivery of the Hub would arrive now: a request through the public address has come back. Comes once. */
+/** A test request through the public address has arrived: deliveries of the Hub do, too. Emitted once. */
 ({
   event: "ready";
-} & DevReady) |
-/** Nothing arrives through the public address any more, and why. It is opened again without end. */
+} & DevState) |
+/** The public address is no longer reachable, and why. The tunnel reconnects until the session is closed. */
 {
   event: "down";
   reason: string;
@@ -400,125 +382,145 @@ type DevEvent =
   event: "up";
   publicUrl: string;
 } |
-/** The public address is another one; the webhooks of the session follow it. */
+/** The public address has changed. The webhooks of the session are updated. */
 {
   event: "urlChanged";
   publicUrl: string;
 } |
-/** Sources have changed: deliveries wait until the server is loaded anew. */
+/** Source files have changed. Deliveries wait until the server is reloaded. */
 {
   event: "reloading";
   files: readonly string[];
 } |
-/** The server serves again, and its webhooks are in step with its endpoints. */
+/** The server is running again, and its webhooks are in sync. */
 {
   event: "reloaded";
   endpoints: readonly DevEndpoint[];
 } |
-/** The server does not load, or its process has ended; deliveries get 503, which the Hub tries again. */
+/** The server failed to load, or its process exited. Deliveries return 503, which the Hub retries. */
 {
   event: "broken";
   reason: string;
-  /** Where the file threw: the lines of the user's own files. */
+  /** The stack trace, reduced to the user's own files. */
   stack?: string;
+  /** Whether the server is restarted without a change of its files. */
   isRestarted: boolean;
 } |
 /** A delivery was answered. */
 ({
   event: "delivery";
-} & PassedDelivery) |
-/** What was done to the webhooks of the session, for a person. */
+} & ProxiedDelivery) |
+/** The webhooks of the session were changed. The steps are text for people. */
 {
   event: "webhooks";
   steps: readonly string[];
 } |
-/** Something does not work that is tried again, or that only the user can mend. */
+/** Something failed that is retried, or that only you can fix. */
 {
   event: "problem";
   code: string;
   message: string;
 } |
-/** A line that the server has written: JSON of its logger, or whatever the user's code prints. */
+/** A line of output of the server: JSON of its logger, or text that your code prints. */
 ({
   event: "output";
 } & OutputLine);
+/** A delivery that was answered. */
+interface ProxiedDelivery {
+  endpoint: string;
+  /** Its `Webhook-Id`; absent if the sender set none. */
+  deliveryId?: string;
+  /** HTTP status of the response. */
+  status: number;
+  /** From its headers to the end of the response, in milliseconds. Includes the time it waited for the server. */
+  durationMs: number;
+  /** Why the server did not answer it, if so. The Hub retries such a delivery. */
+  reason?: string;
+}
+/** The result of a replay. */
+interface ReplayResult {
+  endpoint: string;
+  deliveryId: string;
+  /** HTTP status of the response. */
+  status: number;
+}
 /** What a webhook can watch: a repository of a type, or all repositories of a user or an organization. */
 declare const watchedTypes: readonly ["model", "dataset", "space", "bucket", "kernel", "user", "org"];
 /** The type of something that a webhook watches: a type of repository, a user or an organization. */
 type WatchedType = (typeof watchedTypes)[number];
 /** A repository, user or organization to watch, as `type:name`: `"dataset:me/data"`, `"org:acme"`. {@link Watched} is the same as an object. */
 type Watch = `${WatchedType}:${string}`;
-/** How to start a session. */
+/** The options of `startDev`. */
 interface StartDevOptions {
-  /** The file that makes the server. Default: `server.ts`, `src/server.ts`, `app.ts` and the like, whichever is there. */
+  /** The file that creates the server. Default: the first of `server.ts`, `src/server.ts`, `app.ts` and so on. */
   file?: string;
   /**
-   * Where webhooks are registered: on a local Hub that is started for the session (`"local"`, the default), which needs
-   * no account and no internet, or on the one that `HF_ENDPOINT` names (`"real"`), through a tunnel.
+   * Where to register the webhooks: on a local Hub that is started for the session (`"local"`, the default), without an
+   * account or internet access, or through a tunnel on the Hub of `endpoint` (`"real"`).
    */
   hub?: "local" | "real";
-  /** Port of the server on this machine. Default 7860, or the next free port. */
+  /** Local port of the server. Default 7860, or the next free port. */
   port?: number;
   /** Port of the local Hub. Default 5050, or the next free port. */
   hubPort?: number;
   /**
-   * URL of the inbox for the session, in place of `INBOX_URL` and of a URL in the server's options: a session must not
-   * run the queued deliveries of a deployed server. Default `sqlite:./.hub-webhooks/dev.db`, or
-   * `dev-<port>.db` at a port other than 7860.
+   * URL of the session's inbox. Overrides `INBOX_URL` and the options of the server, because a session must not run the
+   * queued deliveries of a deployed server. Default `sqlite:./.hub-webhooks/dev.db`, or `dev-<port>.db` at a port other than
+   * 7860.
    */
   inbox?: string;
-  /** The tunnel. Default: `{}` for the real Hub, `false` for the local one, which delivers on this machine. */
+  /** The tunnel. Default: `{}` for the real Hub, `false` for the local Hub, which delivers on this machine. */
   tunnel?: false | Pick<OpenTunnelOptions, "provider" | "host" | "subdomain" | "timeout" | "heartbeat">;
-  /** An address of your own that leads to `port`, in place of a tunnel. */
+  /** Your own address that points to `port`, instead of a tunnel. */
   publicUrl?: string;
   /**
-   * What to watch for endpoints that do not say. Default on the local Hub: what their filter names, else all that
-   * belongs to `local-user`; on the real Hub nothing.
+   * What to watch for endpoints without `watch`. Default on the local Hub: what their filter names, or else everything of
+   * `local-user`; on the real Hub nothing.
    */
   watch?: readonly Watch[];
   /** The token for the real Hub. Default: see `HubClient`. */
   token?: string;
-  /** The address of the real Hub. Default `HF_ENDPOINT`, else `https://huggingface.co`. */
+  /** The address of the real Hub. Default `HF_ENDPOINT`, or else `https://huggingface.co`. */
   endpoint?: string;
   /**
-   * The file that tells which webhooks on the real Hub are to be deleted later on. Default
+   * The file that records the session's webhooks on the real Hub until they are deleted. Default
    * `.hub-webhooks/registrations.json`.
    */
   state?: string;
-  /** Whether a file that does not load at the start is waited for until it is mended. Default `false`: it rejects. */
-  waitsForFile?: boolean;
-  /** How often the webhooks are looked after, should somebody change or suspend them. Default `"1m"`. */
+  /** Waits for a change if the file does not load at the start. Default `false`: `startDev` rejects. */
+  waitForFile?: boolean;
+  /** How often to revert changes and suspensions of the webhooks. Default `"1m"`. */
   repairInterval?: Duration;
-  /** Told of everything that happens. A listener that throws ends nothing. */
+  /** Receives every event. An error that it throws does not end the session. */
   onEvent?: (event: DevEvent) => void;
-  /** Ends the session, also one that is starting. */
+  /** Ends the session, even while it starts. */
   signal?: AbortSignal;
 }
-/** A server file that runs, is loaded anew when it changes, and is registered, until it is closed. */
+/** A running server file that is reloaded when it changes, with its webhooks, until it is closed. */
 interface DevSession extends AsyncDisposable {
-  /** Where everything is now. */
-  readonly state: DevReady;
+  /** The current addresses and endpoints. */
+  readonly state: DevState;
   /**
-   * The secret that was made for this session, where the server has none of its own and no public address leads to it: send
-   * it with a delivery of your own, as `X-Webhook-Secret`. The local Hub and `hub-webhooks trigger` send it by themselves.
+   * The secret that was generated for this session, if the server has none and is not public. Send it as
+   * `X-Webhook-Secret` with your own deliveries. The local Hub and `hub-webhooks trigger` send it automatically.
    */
   readonly secret: string | undefined;
   /**
-   * Sends the latest delivery once more, as a new one. `undefined` where there was none yet.
+   * Sends the latest delivery again with a new id. Returns `undefined` if there is none yet.
    *
    * @throws `SERVER_FILE_INVALID` while the file does not load.
    */
-  replay(): Promise<Replayed | undefined>;
-  /** Deletes the webhooks of the session, closes the tunnel and ends the server. Safe to call twice. */
+  replay(): Promise<ReplayResult | undefined>;
+  /** Deletes the webhooks of the session, closes the tunnel and stops the server. Safe to call twice. */
   close(): Promise<void>;
 }
 /**
- * Runs the file of a server as `hub-webhooks dev` does: behind an address that stays while the file is loaded anew on
- * every change, registered on a Hub by webhooks that are deleted at the end. Resolves when a delivery would arrive: a
- * request through the public address has come back.
+ * Runs a server file as `hub-webhooks dev` does: at a stable address, with a reload on every change, and with temporary
+ * webhooks on a Hub that are deleted at the end. Resolves when deliveries arrive: a test request through the public address
+ * was answered.
  *
- * @throws `SERVER_FILE_INVALID`, `OPTION_INVALID`, `PORT_IN_USE`, `TUNNEL_FAILED`, `STATE_UNUSABLE`, what the Hub
- * refuses (`HUB_TOKEN_MISSING`, `HUB_UNAUTHORIZED`, …), and the reason of `signal`.
+ * @throws `SERVER_FILE_INVALID`, `OPTION_INVALID`, `PORT_IN_USE`, `TUNNEL_FAILED`, `STATE_UNUSABLE`, errors of the Hub
+ * (`HUB_TOKEN_MISSING`, `HUB_UNAUTHORIZED`, …), and the reason of `signal`.
  * @example
  * ```ts
  * await using dev = await startDev({ file: "server.ts", onEvent: (event) => console.log(event) });
@@ -526,4 +528,4 @@ interface DevSession extends AsyncDisposable {
  * ```
  */
 export declare function startDev(options?: StartDevOptions): Promise<DevSession>;
-export type { DevEndpoint, DevEvent, DevReady, DevSession, OpenTunnelOptions, PassedDelivery, ProviderName, Replayed, StartDevOptions, Tunnel, TunnelEvents, TunnelListener };
+export type { DevEndpoint, DevEvent, DevSession, DevState, OpenTunnelOptions, ProviderName, ProxiedDelivery, ReplayResult, StartDevOptions, Tunnel, TunnelEvents, TunnelListener };

@@ -966,63 +966,58 @@ interface HandlerTime {
   readonly runs: number;
 }
 /**
- * What a handler is given beside the payload. `signal`, `log` and `request` are created when they are read first, so
- * `{ ...context }` creates all of them.
+ * The second argument of a handler. `signal`, `log` and `request` are created on first use, so `{ ...context }` creates
+ * all of them.
  */
 interface HandlerContext<Payload = WebhookPayload> {
   readonly delivery: Delivery<Payload>;
-  /** Aborts at the time limit, and when whoever sent the delivery hangs up. Pass it on to `fetch`. */
+  /** Aborts at the timeout, and when the client disconnects. Pass it to `fetch`. */
   readonly signal: AbortSignal;
-  /** Logs with the endpoint and the delivery id on each line. */
+  /** Adds the endpoint and the delivery id to each line. */
   readonly log: Logger;
-  /** The HTTP request, its body already read; absent where the delivery did not come over HTTP. */
+  /** The HTTP request, with its body already read; absent in the background and without HTTP. */
   readonly request?: Request | undefined;
 }
-/**
- * Your function. What it returns is the answer: JSON, or a `Response` as it is; nothing is 200 with an empty body.
- */
+/** Your function. Return JSON or a `Response` to answer with it, or nothing to answer 200 with an empty body. */
 type Handler<Payload = WebhookPayload> = (payload: Payload, context: HandlerContext<Payload>) => unknown;
-/** What an endpoint may be given beside its name and its handler. */
+/** Options of an endpoint. */
 interface EndpointOptions extends FilterOptions {
   /**
-   * How long the handler may take. Default `"25s"`, since the Hub waits 30 seconds, and then the answer is 504; in the
-   * background `"10m"`.
+   * How long the handler may run. When it ends, the delivery fails with 504. Default `"25s"`, because the Hub waits 30 s,
+   * and `"10m"` in the background.
    */
   timeout?: Duration;
   /**
-   * Answers at once, with 202 and after the delivery is on the disk, and runs the handler afterwards, as often as it
-   * takes. What came before is not run again. Default `false`. The other options below are for such an endpoint only.
+   * Stores the delivery, answers 202, and runs the handler afterwards, with retries. A delivery that arrives twice runs
+   * once. `attempts`, `backoff`, `concurrency` and `retention` require it. Default `false`.
    */
   background?: boolean;
-  /** How often a delivery is tried at most. Default 10, or one more than `backoff` lists waits. */
+  /** Max attempts per delivery. Default 10, or one more than the waits that `backoff` lists. */
   attempts?: number;
   /**
-   * How long to wait between attempts, ±20 %. Default: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 6 h and 12 h, about
-   * 22 hours in all; further attempts wait 12 h each.
+   * Waits between attempts, ±20 %. Default: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 6 h and 12 h, about 22 h in
+   * total; further attempts wait 12 h each.
    */
   backoff?: Backoff;
-  /** How many deliveries are worked on at the same time. Default 4. */
+  /** Max deliveries that run at the same time on this server. Default 4. */
   concurrency?: number;
   /**
-   * How long a delivery that is done or dead is kept. Default `"14d"`. Its id is known for 7 days at least, and for a day
-   * longer than all retries together can take.
+   * How long a succeeded or dead delivery is kept. Default `"14d"`. Its id is remembered for at least 7 days, and for a
+   * day longer than all retries can take.
    */
   retention?: Duration;
   /**
-   * What the body must be. Left out: a payload of the Hub. Any Standard Schema (zod, valibot, arktype, …): JSON that
-   * fits it, and the handler gets its output; together with a filter the payload of the Hub is checked first.
-   * `null`: any body, even none; the payload is `null` and `delivery.body` holds the text.
+   * Validates the body. Default: a payload of the Hub. With a Standard Schema (zod, valibot, arktype, …), the body is
+   * JSON, and the handler receives the schema's output; with a filter, the payload of the Hub is validated first. With
+   * `null`, any body is accepted, even an empty one; the payload is `null`, and `delivery.body` is the text.
    */
   schema?: StandardSchemaV1 | null;
   /**
-   * What the endpoint's webhook on the Hub is to watch: `"dataset:me/data"`, `"org:acme"`, `"user:me"`, one or several.
-   * Tools register it there (`register` of `hub-webhooks/dev`, `hub-webhooks sync`); the server itself does not.
+   * What the endpoint's webhook on the Hub watches: `"dataset:me/data"`, `"org:acme"`, `"user:me"`, one or several.
+   * `hub-webhooks sync` and `register` of `hub-webhooks/client` register it; the server itself does not.
    */
   watch?: Watch | readonly Watch[];
-  /**
-   * What its webhook is to be told of: `repo`, `discussion`. Default: both, or the one that `scope` leaves; it is for
-   * an endpoint that says what to watch.
-   */
+  /** The domains that its webhook subscribes to: `repo`, `discussion`. Default: those that `scope` covers, else both. */
   domains?: WebhookDomain | readonly WebhookDomain[];
 }
 type OneOf<Value> = Value extends readonly (infer Item)[] ? Item : Value;
@@ -1390,58 +1385,52 @@ interface WebhookFunction {
  * ```
  */
 export declare const webhookEndpoint: WebhookFunction;
-/**
- * The name of the method by which tools ask a server what there is to know. Registered for the whole process, so that
- * two copies of this package understand each other.
- */
+/** The method by which tools read a server. A registered symbol, so that two copies of this package share it. */
 declare const serverDetails: unique symbol;
-/** An endpoint, as far as a webhook for it has to know. */
+/** What a webhook for an endpoint needs. */
 interface EndpointDetails {
   readonly name: string;
-  /** What its webhook watches; empty: nobody has said. */
+  /** What its webhook watches; empty: not declared. */
   readonly watch: readonly KnownWatched[];
-  /** What its webhook is told of. */
+  /** The domains that its webhook subscribes to. */
   readonly domains: readonly WebhookDomain[];
-  /** Its filter for repositories, as it was written. */
+  /** Its filter for repositories, as written. */
   readonly repos: readonly string[];
   /** Its filter for scopes; empty: all of them. */
   readonly scopes: readonly string[];
   readonly background: boolean;
-  /** What looks like a slip in its options. */
+  /** Options that look like a mistake. */
   readonly warnings: readonly string[];
 }
-/** A delivery that came with a job: nobody has to be checked, and nobody waits for an answer. */
+/** A delivery that started a job: it needs no secret, and no client waits for an answer. */
 interface JobDelivery {
   /** Name of the endpoint. */
   endpoint: string;
-  /** The payload as it came. */
+  /** The payload as it arrived. */
   body: string;
-  /** The `Webhook-Id`; where there is none, or one that no log could show, one is made. */
+  /** The `Webhook-Id`. A missing or unprintable one is replaced. */
   id: string | undefined;
   /** Aborts the handler's signal. */
   signal: AbortSignal;
 }
-/** What tools need of a server. */
+/** What tools read and change on a server. */
 interface ServerDetails {
-  /** In the order in which they were registered. */
+  /** In the order of their registration. */
   readonly endpoints: readonly EndpointDetails[];
-  /** The secret that a delivery has to carry; of several the first. */
+  /** The secret that deliveries must carry: the first of several. */
   readonly secret: string | undefined;
-  /** Whether its options open it to everyone on purpose. */
+  /** Whether `secret: false` opens the server to everyone. */
   readonly isOpenOnPurpose: boolean;
-  /** Asks for this secret from now on: `isOnly` for no other, else it or one of those that are configured. */
+  /** Requires this secret from now on: the only valid one with `isOnly`, else in addition to the configured ones. */
   useSecret(secret: string, options: {
     isOnly: boolean;
   }): void;
-  /**
-   * Keeps the deliveries of background endpoints in the inbox of this URL, in place of `INBOX_URL` and of a URL in the
-   * options. Call it before the server is launched.
-   */
+  /** Overrides the URL of the inbox, in the options and in `INBOX_URL`. Call it before the launch. */
   useInbox(url: string): void;
-  /** Lets no retry of a background endpoint wait for longer than this, in milliseconds, unless its handler asks to. */
+  /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer one. */
   limitRetryWaits(maxMs: number): void;
   /**
-   * Runs an endpoint, also one that works in the background, once and at once, and writes its log line.
+   * Runs an endpoint once and at once, also a background endpoint, and logs the outcome.
    *
    * @throws `ENDPOINT_UNKNOWN`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `OPTION_INVALID` when `LOG_LEVEL`
    * is no level.
@@ -1521,9 +1510,9 @@ interface WebhooksServerOptions {
   metrics?: boolean;
 }
 /**
- * Receives webhooks of the Hub: `POST /webhooks/<endpoint>` runs your handler and answers with what it returns.
+ * Receives webhooks of the Hub: `POST /webhooks/<endpoint>` runs your handler and answers with its result.
  *
- * It needs nothing of Node until it is launched: `server.fetch` runs wherever Hono runs.
+ * It needs no Node APIs until you launch it: `server.fetch` runs wherever Hono runs.
  *
  * @example
  * ```ts
@@ -1540,18 +1529,18 @@ export declare class WebhooksServer {
   /** Registers handlers as endpoints, before or after the launch: see {@link WebhookFunction}. */
   readonly webhook: WebhookFunction;
   /**
-   * The Hono app, for routes of your own; the option `app`, where it is set. Middleware cannot be added any more:
-   * `server.app.use()` throws `MIDDLEWARE_TOO_LATE`, because the built-in routes are there already.
+   * The Hono app, for your own routes: the option `app`, if set. Middleware cannot be added to it: `server.app.use()`
+   * throws `MIDDLEWARE_TOO_LATE`, because the built-in routes are registered already.
    */
   readonly app: Hono;
   /** The deliveries of the background endpoints. */
   readonly inbox: ServerInbox;
   /** @throws `OPTION_INVALID` */
   constructor(options?: WebhooksServerOptions);
-  /** Names of the endpoints, in the order in which they were registered. */
+  /** Names of the endpoints, in the order of their registration. */
   get endpointNames(): readonly string[];
   /**
-   * Answers a request: the shape that Hono's adapters, Bun, Deno and workers call. In a worker the secret comes from
+   * Answers a request. Hono's adapters, Bun, Deno and workers call it. In a worker, the secret is
    * `environment.WEBHOOK_SECRET`.
    */
   get fetch(): (request: Request, environment?: unknown, context?: Parameters<Hono["fetch"]>[2]) => Response | Promise<Response>;
@@ -1565,8 +1554,8 @@ export declare class WebhooksServer {
    */
   request(input: string | Request, init?: RequestInit): Promise<Response>;
   /**
-   * Delivers a payload without HTTP and without a secret, for tests: checked, filtered and handled as if it had come
-   * in. `endpoint` may be left out where there is only one.
+   * Validates, filters and runs a payload without HTTP and without a secret, for tests. You can omit `endpoint` if there
+   * is only one.
    *
    * @throws `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`, `PAYLOAD_INVALID`.
    * @example
@@ -1602,11 +1591,11 @@ export declare class WebhooksServer {
    * ```
    */
   launch(options?: LaunchOptions): Promise<LaunchedServer>;
-  /** Stops accepting, finishes what is in work and closes the tunnel. Safe to call twice. */
+  /** Stops accepting requests, finishes those in progress, and closes the tunnel. You can call it twice. */
   close(): Promise<void>;
   /** The same as {@link close}. */
   [Symbol.asyncDispose](): Promise<void>;
-  /** What tools need of it, such as those that register its endpoints on the Hub. */
+  /** What tools need, such as those that register its endpoints on the Hub. */
   [serverDetails](): ServerDetails;
 }
 export type { Action, ActivityOutcome, Arrival, Backoff, BucketContentPayload, CommonPayload, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryKey, DeliveryLookup, DeliveryPage, DeliveryStatus, DiscussionCommentPayload, DiscussionPayload, Duration, EndpointOptions, FilterOptions, GitContentPayload, Handler, HandlerContext, HandlerTime, HonoApp, Inbox, KnownScope, LandingActivity, LandingEndpoint, LandingHour, LandingInfo, LandingPage, LaunchOptions, LaunchedServer, ListOptions, LogMethod, Logger, Outcome, PayloadFor, PayloadOf, QueueOptions, RepoConfigPayload, RepoContentPayload, RepoPattern, RepoPayload, RepoType, RetryPolicy, Scope$1 as Scope, ServerInbox, StoredDelivery, Task, Watch, WatchedType, WebhookDecorator, WebhookDomain, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookFunction, WebhookPayload, WebhooksServerOptions };

@@ -67,7 +67,7 @@ export interface EndpointOptions extends FilterOptions {
   schema?: StandardSchemaV1 | null;
   /**
    * What the endpoint's webhook on the Hub watches: `"dataset:me/data"`, `"org:acme"`, `"user:me"`, one or several.
-   * `hub-webhooks sync` and `register` of `hub-webhooks/dev` register it; the server itself does not.
+   * `hub-webhooks sync` and `register` of `hub-webhooks/client` register it; the server itself does not.
    */
   watch?: Watch | readonly Watch[];
   /** The domains that its webhook subscribes to: `repo`, `discussion`. Default: those that `scope` covers, else both. */
