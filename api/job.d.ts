@@ -888,8 +888,8 @@ interface ServerDetails {
   runJob(delivery: JobDelivery): Promise<Outcome>;
 }
 /**
- * How long to wait between the attempts at a delivery, each wait ±20 % so that deliveries that failed together do not
- * come back together: a list of waits, of which the last one repeats, or waits that double from `first` up to `max`.
+ * The waits between the attempts of a delivery: a list of waits, of which the last one repeats, or waits that double from
+ * `first` up to `max`. Each wait varies by ±20 %, so that deliveries that failed together are not retried together.
  *
  * @example
  * ```ts
@@ -900,84 +900,72 @@ interface ServerDetails {
 type Backoff = readonly Duration[] | {
   /** The wait before the second attempt. Default `"5s"`. */
   first?: Duration;
-  /** No wait is longer than this, apart from the ±20 %. Default `"12h"`, or `first` where that is longer. */
+  /** The longest wait, apart from the ±20 %. Default `"12h"`, or `first` if that is longer. */
   max?: Duration;
 };
-/** How often a delivery is tried, and when. */
+/** The number of attempts of a delivery, and the waits between them. */
 interface RetryPolicy {
   attempts: number;
-  /** Milliseconds to wait after the attempt of this number has failed. */
+  /** Milliseconds to wait after this attempt has failed, from 1. */
   waitAfter(attempt: number): number;
-  /** The longest that all waits together can take, in milliseconds. */
+  /** The maximum sum of all waits, in milliseconds. */
   totalWaitMs: number;
 }
+/** Identifies a delivery. */
+type DeliveryKey = Pick<Delivery, "id" | "endpoint">;
+/** A delivery to store. */
+type ReceivedDelivery = Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt">;
+/** A delivery to run. */
+interface RunnableDelivery extends ReceivedDelivery, Pick<Delivery, "attempt"> {
+  /** Whether the delivery is dead if this attempt fails. */
+  readonly isLastAttempt: boolean;
+  /** Milliseconds until the next attempt if this one fails, unless the handler asks for another time. */
+  readonly retryDelayMs: number;
+}
 /**
- * Where a delivery is on its way: waiting for an attempt, in one, done, or given up after its last attempt. What is
- * dead is kept and can be replayed.
+ * The state of a delivery: waiting for an attempt, running, succeeded, or dead after its last attempt. Dead deliveries can be
+ * replayed.
  */
 type DeliveryStatus = "queued" | "running" | "succeeded" | "dead";
 /** One run of the handler on a delivery. */
 interface DeliveryAttempt {
   /** From 1. */
   number: number;
-  /** Absent where the process was killed and the engine has not kept it (Redis, PostgreSQL). */
+  /** Missing if the process was killed and the inbox is in Redis or PostgreSQL. */
   startedAt?: Date;
-  /** Absent likewise; where the process was killed, until its last sign of life. */
+  /** Missing like `startedAt`. In SQLite, the duration until the last heartbeat of a killed process. */
   durationMs?: number;
-  /** `abandoned`: the process ended, or was told to, before the handler was done. */
+  /** `abandoned`: the process stopped before the handler was done. */
   outcome: "succeeded" | "failed" | "abandoned";
-  /** Code and message of the error, where it failed. */
+  /** The error of a failed or abandoned attempt. */
   error?: {
     code: string;
     message: string;
   };
 }
 /** A delivery in the inbox. */
-interface StoredDelivery {
-  id: string;
-  endpoint: string;
+interface StoredDelivery extends DeliveryKey, Pick<Delivery, "receivedAt"> {
   status: DeliveryStatus;
-  receivedAt: Date;
-  /** When its next attempt is due; of a queued one. */
+  /** When the next attempt is due, if queued. */
   dueAt?: Date;
-  /** When the attempt began that is running. */
+  /** When the current attempt started, if running. */
   startedAt?: Date;
   /** When it succeeded or died. */
   finishedAt?: Date;
-  /** The body as it arrived; absent once its retention is over, when only its id is kept to know a duplicate. */
+  /** The body as it was received. Missing after the retention, when only the ID is kept to recognize duplicates. */
   body?: string;
   attempts: readonly DeliveryAttempt[];
 }
-/** A delivery that is to be kept. */
-interface Arrival {
-  id: string;
-  endpoint: string;
-  body: string;
-  receivedAt: Date;
-}
-/** A delivery that is to be worked on. */
-interface Task {
-  id: string;
-  endpoint: string;
-  body: string;
-  receivedAt: Date;
-  /** Number of this attempt, from 1. */
-  attempt: number;
-  /** Whether nothing comes after this attempt, should it fail. */
-  isLast: boolean;
-  /** Milliseconds until the next attempt, should this one fail, unless the handler asks for another time. */
-  retryWaitMs: number;
-}
-/** What an inbox is told of an endpoint. */
+/** How an inbox processes the deliveries of an endpoint. */
 interface QueueOptions {
   endpoint: string;
-  /** How many of its deliveries are worked on at the same time. */
+  /** The maximum number of deliveries that run at the same time in this process. */
   concurrency: number;
   policy: RetryPolicy;
-  /** Milliseconds for which a finished delivery is kept. */
+  /** How long finished deliveries are kept, in milliseconds. */
   retentionMs: number;
-  /** Runs the handler; never rejects. The signal is aborted when the inbox closes, or when the delivery was lost. */
-  run: (task: Task, signal: AbortSignal) => Promise<Outcome>;
+  /** Runs the handler; never rejects. The signal is aborted when the inbox closes, or when the lease of the delivery is lost. */
+  run: (delivery: RunnableDelivery, signal: AbortSignal) => Promise<Outcome>;
 }
 /** Which deliveries to list. */
 interface ListOptions {
@@ -985,59 +973,54 @@ interface ListOptions {
   status?: DeliveryStatus;
   /** Default 50, at most 1,000. */
   limit?: number;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   cursor?: string;
 }
-/** Deliveries, newest first; what moves from one status to another between two pages may be on both, or on none. */
+/** Deliveries, newest first. A delivery whose status changes between two pages may be on both or on neither. */
 interface DeliveryPage {
   deliveries: readonly StoredDelivery[];
-  /** Where the next page begins; absent on the last. */
+  /** The cursor of the next page; missing on the last page. */
   next?: string;
 }
-/** Names one delivery. */
-interface DeliveryKey {
-  id: string;
-  endpoint: string;
-}
-/** How many deliveries an endpoint has in each status. */
+/** The number of deliveries of an endpoint in each status. */
 type DeliveryCounts = Readonly<Record<DeliveryStatus, number>>;
-/** Something that keeps an inbox from storing or running deliveries. */
+/** A problem that keeps an inbox from storing or running deliveries. */
 interface InboxProblem {
   /** Stable, such as `INBOX_UNAVAILABLE`. */
   code: string;
-  /** `unavailable`: no delivery can be stored, or none runs. `degraded`: part of the work goes on. */
+  /** `unavailable`: no delivery can be stored, or none runs. `degraded`: some still are. */
   severity: "unavailable" | "degraded";
-  /** What happened and what to do next. It may name files and hosts: for the owner only, and without secrets. */
+  /** What happened and what to do next, without secrets. Only for the owner: it may contain file and host names. */
   message: string;
 }
-/** Keeps deliveries until they are done. */
+/** Stores deliveries and runs them in the background. */
 interface Inbox {
   /**
-   * Keeps a delivery; it is there after a crash and a power cut once this resolves. `duplicate`: it was there already,
-   * and is not run again unless it was dead.
+   * Stores a delivery: once this resolves, it survives a crash and a power failure. `duplicate`: it was already stored, and
+   * does not run again unless it was dead.
    *
-   * @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`: then it is not kept.
+   * @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`: the delivery is not stored.
    */
-  accept(arrival: Arrival): Promise<{
+  accept(delivery: ReceivedDelivery): Promise<{
     duplicate: boolean;
   }>;
-  /** Begins to work on the deliveries of an endpoint; asked once more for the same one, it leaves that as it is. */
+  /** Starts to run the deliveries of an endpoint. Calling it again for the same endpoint has no effect. */
   work(queue: QueueOptions): void;
-  /** One page of what it keeps, newest first. */
+  /** Lists deliveries, newest first. */
   list(options?: ListOptions): Promise<DeliveryPage>;
-  /** One delivery with its attempts; `undefined` where it is not kept. */
+  /** Gets a delivery with its attempts; `undefined` if it is not stored. */
   get(key: DeliveryKey): Promise<StoredDelivery | undefined>;
   /** Runs a delivery again, whatever its status. @throws `DELIVERY_UNKNOWN`. */
   replay(key: DeliveryKey): Promise<void>;
-  /** Runs every dead delivery of an endpoint again. Returns how many. */
+  /** Replays all dead deliveries of an endpoint. Returns their number. */
   replayDead(endpoint: string): Promise<number>;
-  /** By endpoint. What is past its retention counts for as long as its id is kept, although it is not listed any more. */
+  /** By endpoint. Deliveries past their retention count as long as their ID is kept, although they are not listed. */
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
-  /** What keeps it from its work right now; empty when it is healthy. Resolves within three seconds, never rejects. */
+  /** The current problems; empty if the inbox is healthy. Resolves within three seconds, never rejects. */
   problems(): Promise<readonly InboxProblem[]>;
-  /** Forgets what finished longer ago than its retention. Returns how many. */
+  /** Removes deliveries that finished before their retention. Returns their number. */
   prune(): Promise<number>;
-  /** Stops working, gives handlers `graceMs` to end, and hands back what they did not finish. */
+  /** Stops claiming deliveries, waits up to `graceMs` for running handlers, and puts unfinished deliveries back. */
   close(graceMs: number): Promise<void>;
 }
 /** Where a delivery is looked for. */
