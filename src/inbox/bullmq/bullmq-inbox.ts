@@ -25,7 +25,7 @@ import { ClockSkew, StallDetector } from "./problems.ts";
 import { openQueue, type QueueServer, withDeadline } from "./queue-server.ts";
 import { RunGate } from "./run-gate.ts";
 
-/** What a {@link BullmqInbox} is made from. */
+/** The options of a {@link BullmqInbox}. */
 export interface BullmqInboxOptions {
   server: QueueServer;
   /** Of the server. */
@@ -35,7 +35,7 @@ export interface BullmqInboxOptions {
   log: () => Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** Deliveries of an endpoint that may wait; more are refused. */
+  /** The maximum number of queued deliveries per endpoint. Default 100,000. */
   maxQueued?: number;
   /** How long a delivery that nobody renews belongs to whoever took it, in milliseconds. */
   leaseMs?: number;
@@ -54,7 +54,7 @@ const skewCheckMs = 5 * 60_000;
 /** How long the server has to show that it could take a delivery, in milliseconds. */
 const probeMs = 2_500;
 
-/** Keeps deliveries in Redis or PostgreSQL, by BullMQ, for as many receivers as there are. */
+/** Stores deliveries in Redis or PostgreSQL with BullMQ. Any number of receivers can share it. */
 export class BullmqInbox implements Inbox {
   readonly #options: Required<BullmqInboxOptions>;
   readonly #registry: EndpointRegistry;
@@ -180,7 +180,7 @@ export class BullmqInbox implements Inbox {
     try {
       return [...(await withDeadline(looking, probeMs, notAnswering)), ...this.#skew.problems];
     } catch (error) {
-      const message = `The inbox server takes no deliveries (${describeError(error).message}). Check that it runs, takes writes and can be reached from here.`;
+      const message = `The inbox server accepts no deliveries (${describeError(error).message}). Check that it runs, accepts writes and is reachable from here.`;
       return [{ code: "INBOX_UNAVAILABLE", severity: "unavailable", message }];
     }
   }
@@ -209,7 +209,7 @@ export class BullmqInbox implements Inbox {
     // BullMQ itself waits for a server that is gone until it is back.
     const isInTime = await endsWithin(graceMs + deadlineMs, this.#finish(graceMs));
     if (!isInTime) {
-      log().error("The server of the inbox does not answer: what was running is run again when its lease has ended.");
+      log().error("The inbox server does not respond. Running deliveries run again when their leases expire.");
     }
     await Promise.all([endsWithin(deadlineMs, server.close()), this.#leases?.close()]);
   }

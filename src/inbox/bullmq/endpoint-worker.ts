@@ -30,10 +30,10 @@ import type { DeliveryWorker, QueueServer } from "./queue-server.ts";
 import type { RunGate, RunPermit } from "./run-gate.ts";
 import { bodyOf, type DeliveryJob, jobDataSchema } from "./stored-job.ts";
 
-/** BullMQ's own words for "left where it is", "put off" and "never again". */
+/** The errors with which a job tells BullMQ to leave it in place, to delay it, or to fail it for good. */
 export type BullmqErrors = Pick<Bullmq, "WaitingError" | "DelayedError" | "UnrecoverableError">;
 
-/** What an {@link EndpointWorker} is made from. */
+/** The options of an {@link EndpointWorker}. */
 export interface EndpointWorkerOptions {
   queue: QueueOptions;
   server: QueueServer;
@@ -79,7 +79,7 @@ interface Run {
 /** What a first start finds. */
 const firstStart = { history: [], hasCrashed: false };
 
-/** Works on the deliveries of one endpoint, so many at a time: a worker of BullMQ. */
+/** Runs the deliveries of one endpoint with a worker of BullMQ. */
 export class EndpointWorker {
   readonly #options: EndpointWorkerOptions;
   readonly #worker: DeliveryWorker;
@@ -124,7 +124,7 @@ export class EndpointWorker {
     return { isRunning: this.#worker.isRunning(), isFree: this.#active < concurrency, taken: this.#claimed };
   }
 
-  /** Takes nothing more, asks handlers to end, and hands back what is not done after `graceMs`. */
+  /** Stops claiming, aborts the handlers, and puts back the deliveries that are not done after `graceMs`. */
   async close(graceMs: number): Promise<void> {
     this.#closing.abort();
     const closed = this.#worker.close();
@@ -166,7 +166,7 @@ export class EndpointWorker {
       await job.log(skippedRow(job));
       log().error(
         { ...fields, code: abandonedError.code },
-        `${abandonedError.message} Its attempts are used up: it is dead. Replay it.`,
+        `${abandonedError.message} It has no attempts left and is dead. Replay it.`,
       );
       throw new bullmqErrors.UnrecoverableError(abandonedError.code);
     }
@@ -277,10 +277,10 @@ export class EndpointWorker {
     await this.#record(job, attemptRow({ start: job.attemptsStarted, attempt, counts: true }));
     const fields = { endpoint: queue.endpoint, deliveryId: job.data.id, code: "LEASE_LOST" };
     if (outcome !== "grace over" && outcome.status !== "failed") {
-      log().warn(fields, "A delivery succeeded after its lease had ended: the success counts.");
+      log().warn(fields, "A delivery succeeded after its lease had expired. The success counts.");
       await this.#settle(job);
     } else {
-      log().warn(fields, "A delivery failed after its lease had ended. Another receiver may be running it.");
+      log().warn(fields, "A delivery failed after its lease had expired. Another receiver may be running it.");
     }
     // It is no longer ours to move.
     throw new bullmqErrors.WaitingError();
@@ -365,7 +365,7 @@ export class EndpointWorker {
     const waitMs = queue.policy.waitAfter(counted + uncounted);
     const attempt = attemptsIn(history).length;
     const fields = { endpoint: queue.endpoint, deliveryId: job.data.id, attempt, waitMs, code: abandonedError.code };
-    log().warn(fields, `${abandonedError.message} It is run again, with no other beside it.`);
+    log().warn(fields, `${abandonedError.message} It runs again, alone.`);
     await job.log(skippedRow(job, new Date(now() + waitMs)));
     await job.moveToDelayed(Date.now() + waitMs, token);
     throw new bullmqErrors.DelayedError();

@@ -6,7 +6,7 @@ import { loadPostgresPackages, loadRedisPackages } from "./packages.ts";
 import { connectPostgres } from "./postgres.ts";
 import { connectRedis } from "./redis.ts";
 
-/** What {@link openBullmqInbox} needs. */
+/** The options of {@link openBullmqInbox}. */
 export interface OpenBullmqOptions
   extends Pick<BullmqInboxOptions, "maxQueued" | "leaseMs" | "deadlineMs" | "readMs" | "maxBlockedMs" | "stalledMs"> {
   /** `redis:`, `rediss:`, `postgres:` or `postgresql:`. */
@@ -42,7 +42,7 @@ export async function openBullmqInbox({
   const onError = (error: Error) => {
     if (now() - (logged.get(error.message) ?? Number.NEGATIVE_INFINITY) < quietMs) return;
     logged.set(error.message, now());
-    log().error({ err: error }, "The server of the inbox fails; it is tried again.");
+    log().error({ err: error }, "The inbox server failed. The receiver tries again.");
   };
   const options = { ...limits, url, onError, log, now };
   const toServer = { url, mustExist, startMs, onError };
@@ -56,9 +56,9 @@ export async function openBullmqInbox({
   return new BullmqInbox({ ...options, server, bullmqErrors: packages.bullmq });
 }
 
-/** The URL is not shown, nor is what says why: both may hold a password. */
+/** Does not quote the URL or the parser error: both may contain a password. */
 function urlInvalid(): WebhookError {
   return optionError(
-    "INBOX_URL is no valid URL: what of the user or the password is no letter or digit has to be percent-encoded, as in redis://user:p%40ss@host:6379/0.",
+    "INBOX_URL is not a valid URL. Percent-encode special characters in the user and the password, as in redis://user:p%40ss@host:6379/0.",
   );
 }

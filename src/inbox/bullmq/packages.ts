@@ -36,7 +36,7 @@ async function load<Packages>(
     const isMissing = cause instanceof Error && "code" in cause && /MODULE_NOT_FOUND$/.test(String(cause.code));
     if (!isMissing) throw cause;
     throw new WebhookError(
-      `The inbox that INBOX_URL names needs packages that are not installed: run \`npm install ${names.join(" ")}\`.`,
+      `The inbox at INBOX_URL needs packages that are not installed. Run \`npm install ${names.join(" ")}\`.`,
       { code: "INBOX_UNUSABLE", cause },
     );
   }
