@@ -26,7 +26,6 @@ export { parsePayload } from "./payload/parse.ts";
 export type {
   Action,
   BucketContentPayload,
-  CommonPayload,
   DiscussionCommentPayload,
   DiscussionPayload,
   GitContentPayload,
@@ -39,15 +38,13 @@ export type {
   WebhookPayload,
 } from "./payload/schema.ts";
 export { isScope, type PayloadOf } from "./payload/scope.ts";
-export type { Watch, WatchedType, WebhookDomain } from "./payload/watch.ts";
-export type { ActivityOutcome, HandlerTime } from "./receiver/activity.ts";
+export type { Watch, WebhookDomain } from "./payload/watch.ts";
 export type { EndpointOptions, Handler, HandlerContext, PayloadFor } from "./receiver/endpoint.ts";
 export { NonRetriableError, RetryAfterError } from "./receiver/handler-errors.ts";
-export type { LandingActivity, LandingEndpoint, LandingHour, LandingInfo } from "./receiver/landing/info.ts";
+export type { LandingInfo } from "./receiver/landing/info.ts";
 export type { LandingPage } from "./receiver/landing/source.ts";
 export type { LaunchedServer, LaunchOptions } from "./receiver/launch-options.ts";
-export type { HonoApp } from "./receiver/server-app.ts";
-export type { DeliveryLookup, ServerInbox } from "./receiver/server-inbox.ts";
+export type { ServerInbox } from "./receiver/server-inbox.ts";
 export { webhookEndpoint } from "./receiver/webhook-endpoint.ts";
 export type { WebhookDecorator, WebhookFunction } from "./receiver/webhook-function.ts";
 export { WebhooksServer } from "./receiver/webhooks-server.ts";

@@ -11,8 +11,8 @@ import {
 } from "./endpoint.ts";
 
 /**
- * Registers a method of a class: a standard decorator, as TypeScript lowers it without `experimentalDecorators`. A
- * static method is registered with its class, an instance method when the first instance is made.
+ * A standard decorator that registers a method as an endpoint. It needs TypeScript without `experimentalDecorators`. Static
+ * methods are registered with their class, other methods with its first instance.
  */
 export type WebhookDecorator<Payload> = <
   This,
@@ -23,51 +23,91 @@ export type WebhookDecorator<Payload> = <
 ) => void;
 
 /**
- * Registers handlers as endpoints, in any of its forms. With a handler it returns that handler, without one a
- * decorator. Without a name the endpoint is called like the function or the method. Slashes at the ends of a name are
- * removed: `"/retrain/"` is `"retrain"`. The payload's type follows from the options.
+ * Registers handlers as endpoints. The payload's type follows from the options. Slashes at both ends of a name are removed:
+ * `"/retrain/"` becomes `"retrain"`.
  *
  * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `ENDPOINT_EXISTS`, `OPTION_INVALID`, `DECORATOR_INVALID`;
  * `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, such as a worker.
- * @example
- * ```ts
- * server.webhook(async function on_change(payload) {
- *   console.log(payload.event.scope, payload.repo.name);
- * });
- * server.webhook("retrain", { scope: "repo.content", repo: "dataset:me/*" }, async (payload) => payload.updatedRefs);
- * class Bot {
- *   @server.webhook({ scope: "discussion.comment" })
- *   async on_comment(payload: DiscussionCommentPayload) {
- *     console.log(payload.comment.content);
- *   }
- * }
- * ```
  */
 export interface WebhookFunction {
+  /**
+   * Registers a named function. Its name is the name of the endpoint.
+   *
+   * @example
+   * ```ts
+   * server.webhook(async function on_change(payload) {
+   *   console.log(payload.event.scope, payload.repo.name);
+   * });
+   * ```
+   */
   <Declared extends Handler>(handler: Declared): Declared;
+  /**
+   * Registers a function under a name.
+   *
+   * @example
+   * ```ts
+   * server.webhook("retrain", async (payload) => ({ repo: payload.repo.name }));
+   * ```
+   */
   <Declared extends Handler>(name: string, handler: Declared): Declared;
+  /**
+   * Registers a function with options, such as a filter.
+   *
+   * @example
+   * ```ts
+   * server.webhook("retrain", { scope: "repo.content", repo: "dataset:me/*" }, async (payload) => payload.updatedRefs);
+   * ```
+   */
   <const Options extends EndpointOptions, Result>(
     name: string,
     options: Options,
     handler: (payload: PayloadFor<Options>, context: HandlerContext<PayloadFor<Options>>) => Result,
   ): (payload: PayloadFor<Options>, context: HandlerContext<PayloadFor<Options>>) => Result;
+  /**
+   * Returns a decorator for a method. Without a name, the endpoint has the name of the method.
+   *
+   * @example
+   * ```ts
+   * class Bot {
+   *   @server.webhook()
+   *   async on_change(payload: WebhookPayload) {
+   *     console.log(payload.repo.name);
+   *   }
+   * }
+   * new Bot();
+   * ```
+   */
   (name?: string): WebhookDecorator<WebhookPayload>;
+  /**
+   * Returns a decorator for a method, with options.
+   *
+   * @example
+   * ```ts
+   * class Bot {
+   *   @server.webhook({ scope: "discussion.comment" })
+   *   async on_comment(payload: DiscussionCommentPayload) {
+   *     console.log(payload.comment.content);
+   *   }
+   * }
+   * new Bot();
+   * ```
+   */
   <const Options extends EndpointOptions>(options: Options): WebhookDecorator<PayloadFor<Options>>;
+  /** Returns a decorator for a method, with a name and options. */
   <const Options extends EndpointOptions>(name: string, options: Options): WebhookDecorator<PayloadFor<Options>>;
 }
 
-/** What {@link createWebhookFunction} needs. */
-export interface WebhookFunctionOptions {
-  /** Receives each endpoint that is registered. */
+interface WebhookFunctionOptions {
+  /** Adds an endpoint. */
   add: (endpoint: Endpoint) => void;
   /**
-   * Receives each call without a handler, such as `webhook("retrain", { scope })`. Returns the function to call once the
+   * Receives each call without a handler, such as `webhook("retrain", { scope })`. Returns the function to call when the
    * result is applied as a decorator.
    */
   expectMethod: (call: string) => () => void;
 }
 
-/** Makes the function that registers endpoints. */
+/** Creates the function that registers endpoints. */
 export function createWebhookFunction({ add, expectMethod }: WebhookFunctionOptions): WebhookFunction {
   function webhook<Declared extends Handler>(handler: Declared): Declared;
   function webhook<Declared extends Handler>(name: string, handler: Declared): Declared;
@@ -83,14 +123,14 @@ export function createWebhookFunction({ add, expectMethod }: WebhookFunctionOpti
     options: Options,
   ): WebhookDecorator<PayloadFor<Options>>;
   function webhook(...given: readonly (string | EndpointOptions | Handler<never> | undefined)[]): unknown {
-    // Written without brackets, as in `@server.webhook`.
+    // Without parentheses: `@server.webhook`.
     if (isDecoratorContext(given[1])) return Reflect.apply(decorator(undefined, {}), undefined, given);
     const name = given.find((argument) => typeof argument === "string");
     const handler = given.find((argument) => typeof argument === "function");
     const options = given.find((argument) => typeof argument === "object") ?? {};
     if (!handler && given.length > 2) {
       throw optionError(
-        `${callText(name, options)} got ${String(given[2])} as its handler: pass a function as the last argument.`,
+        `The handler of ${callText(name, options)} is ${String(given[2])}. Pass a function as the last argument.`,
       );
     }
     if (!handler) return decorator(name, options);
@@ -112,7 +152,7 @@ export function createWebhookFunction({ add, expectMethod }: WebhookFunctionOpti
   return webhook;
 }
 
-/** The call as it stands in the user's file, with the names of its options: `webhook("retrain", { scope, repo })`. */
+/** The call as the user wrote it, with the names of its options: `webhook("retrain", { scope, repo })`. */
 function callText(name: string | undefined, options: EndpointOptions): string {
   const keys = Object.keys(options);
   const shown = [
@@ -122,14 +162,14 @@ function callText(name: string | undefined, options: EndpointOptions): string {
   return `webhook(${shown.join(", ")})`;
 }
 
-/** The old TypeScript decorators are called with a prototype and a key, and would register nothing. */
+/** TypeScript calls legacy decorators with a prototype and a key, and they would register nothing. */
 function checkDecorated(context: unknown): void {
   const kind = typeof context === "object" && context !== null && "kind" in context ? context.kind : undefined;
   if (kind === "method") return;
   throw new WebhookError(
     kind === undefined
-      ? 'The decorator needs standard decorators: take "experimentalDecorators" out of tsconfig.json.'
-      : `The decorator is for methods, not for a ${String(kind)}: write it above a method of the class.`,
+      ? 'The decorator needs standard decorators. Remove "experimentalDecorators" from tsconfig.json.'
+      : `The decorator cannot be applied to a ${String(kind)}. Write it above a method of the class.`,
     { code: "DECORATOR_INVALID" },
   );
 }

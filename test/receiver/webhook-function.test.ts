@@ -216,7 +216,7 @@ describe("webhook as a decorator", () => {
     const addInitializer = vi.fn();
     const call = [() => {}, { kind, name: "on_change", addInitializer }];
     expect(() => Reflect.apply(server.webhook(), undefined, call)).toThrow(
-      expect.objectContaining({ code: "DECORATOR_INVALID", message: expect.stringContaining(`not for a ${kind}`) }),
+      expect.objectContaining({ code: "DECORATOR_INVALID", message: expect.stringContaining(`to a ${kind}`) }),
     );
     expect(addInitializer).not.toHaveBeenCalled();
   });

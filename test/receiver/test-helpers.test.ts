@@ -48,7 +48,7 @@ describe("settled(server)", () => {
     await waitFor(async () => expect((await server.inbox.counts()).retrain).toMatchObject({ running: 1 }));
     await expect(settled(server, { timeout: 10 })).rejects.toMatchObject({
       code: "NOT_SETTLED",
-      message: expect.stringMatching(/^Not all is done after 10 ms: retrain \(1 queued, 1 running\)\. /),
+      message: expect.stringContaining("retrain (1 queued, 1 running)"),
     });
     await settled(server, { endpoint: "review" });
     end.resolve();

@@ -1,0 +1,100 @@
+import { type Duration, toMilliseconds } from "../core/duration.ts";
+import { WebhookError } from "../core/errors.ts";
+import { webhooksPath } from "./delivery-request.ts";
+import { endpointUnknown } from "./endpoint-registry.ts";
+import type { WebhooksServer } from "./webhooks-server.ts";
+
+/** Polling SQLite this often is cheap, and tests wait no longer than needed. */
+const pollIntervalMs = 2;
+
+/**
+ * Creates the request with which the Hub delivers a payload, for `server.fetch` or, over a socket, for `fetch`.
+ *
+ * @example
+ * ```ts
+ * const request = deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo.content"), secret: "s3cret" });
+ * const response = await server.fetch(request);
+ * ```
+ */
+export function deliveryRequest({
+  endpoint,
+  payload,
+  secret,
+  id,
+  baseUrl,
+}: {
+  /** Name of the endpoint. */
+  endpoint: string;
+  /** Any JSON value, such as the result of `webhookPayload()`. */
+  payload: unknown;
+  /** Default: no `X-Webhook-Secret` header. */
+  secret?: string;
+  /** The `Webhook-Id`. Default: a new one. */
+  id?: string;
+  /** Address of the receiver. Default `http://localhost`. */
+  baseUrl?: string;
+}): Request {
+  return new Request(`${baseUrl ?? "http://localhost"}${webhooksPath}${endpoint}`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "webhook-id": id ?? crypto.randomUUID(),
+      ...(secret !== undefined && { "x-webhook-secret": secret }),
+    },
+    body: JSON.stringify(payload),
+  });
+}
+
+/**
+ * Waits until every accepted delivery of the background endpoints has succeeded or is dead, retries included. Give the
+ * endpoints a short `backoff`. The inbox must be open: after `ready()`, `launch()` or the first delivery.
+ *
+ * @throws `NOT_SETTLED` after `timeout`, with the unfinished deliveries; `ENDPOINT_UNKNOWN`; `OPTION_INVALID`.
+ * @example
+ * ```ts
+ * await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret: "s3cret", id: "first" }));
+ * await settled(server);
+ * const stored = await server.inbox.get("first"); // its status is "succeeded" or "dead"
+ * ```
+ */
+export async function settled(
+  server: Pick<WebhooksServer, "inbox" | "endpointNames">,
+  {
+    endpoint,
+    timeout = "10s",
+    signal,
+  }: {
+    /** The endpoint to wait for. Default: all of them. */
+    endpoint?: string;
+    /** Max time to wait. Default `"10s"`. */
+    timeout?: Duration;
+    /** Stops waiting: `settled` rejects with the reason of the signal. */
+    signal?: AbortSignal;
+  } = {},
+): Promise<void> {
+  const timeoutMs = toMilliseconds(timeout, "timeout");
+  // An unknown endpoint would always count as settled.
+  if (endpoint !== undefined && !server.endpointNames.includes(endpoint)) {
+    throw endpointUnknown(endpoint, server.endpointNames);
+  }
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    signal?.throwIfAborted();
+    const waiting = await waitingIn(server, endpoint);
+    if (waiting.length === 0) return;
+    if (performance.now() >= deadline) {
+      throw new WebhookError(
+        `Deliveries are unfinished after ${timeoutMs} ms: ${waiting.join(", ")}. Check that the handler returns and that the server is open, set a shorter "backoff" on the endpoint, or raise "timeout".`,
+        { code: "NOT_SETTLED" },
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, pollIntervalMs));
+  }
+}
+
+/** The unfinished deliveries of each endpoint: `retrain (2 queued, 1 running)`. */
+async function waitingIn({ inbox }: Pick<WebhooksServer, "inbox">, endpoint: string | undefined): Promise<string[]> {
+  return Object.entries(await inbox.counts())
+    .filter(([name, { queued, running }]) => (endpoint ?? name) === name && queued + running > 0)
+    .map(([name, { queued, running }]) => `${name} (${queued} queued, ${running} running)`);
+}
