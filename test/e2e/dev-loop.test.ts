@@ -107,19 +107,19 @@ describe.skipIf(!canMakeTerminal)(
 
       // The tunnel is killed, and comes back at the same address.
       await tunnel.crash();
-      await first.says("DOWN: nothing arrives from outside.");
+      await first.says("DOWN: the public URL is not reachable.");
       tunnel.comeBack();
-      await first.says("UP: deliveries arrive again");
+      await first.says("is reachable again");
       expect(await push()).toEqual(answered("third"));
 
       // It comes back at another one.
       const [before] = await temporary();
-      const ups = first.count("UP: deliveries");
+      const ups = first.count("is reachable again");
       await tunnel.crash();
       tunnel.giveNamesAway();
       tunnel.comeBack();
-      await first.says("NEW ADDRESS: ");
-      await first.saysMore("UP: deliveries", ups);
+      await first.says("NEW URL: ");
+      await first.saysMore("is reachable again", ups);
       await expect.poll(async () => (await temporary())[0]?.url).not.toBe(before?.url);
       expect((await temporary())[0]?.id).toBe(before?.id);
       expect(await push()).toEqual(answered("third"));

@@ -111,7 +111,7 @@ async function end(running: Running | undefined): Promise<void> {
   const { code, output } = await running.ended;
   // npx itself ends by the signal.
   expect(running.child.signalCode ?? code, output).toBeOneOf([0, "SIGINT"]);
-  expect(output).toContain("Ending: the webhooks of this session are deleted.");
+  expect(output).toContain("Stopping: deleting the webhooks of this session.");
 }
 
 /** Ctrl+C of a terminal reaches npx and all that it has started. */

@@ -47,6 +47,6 @@ describe("npm start", () => {
     const { code, output } = await runProgram(start, { cwd: root, env: { ...environment, PORT: String(port) } });
     squatter.close();
     expect(code).toBe(1);
-    expect(output.trim().split("\n")).toEqual([expect.stringContaining(`Port ${port} on 127.0.0.1 is taken`)]);
+    expect(output.trim().split("\n")).toEqual([expect.stringContaining(`Port ${port} on 127.0.0.1 is in use`)]);
   });
 });
