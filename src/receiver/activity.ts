@@ -1,10 +1,7 @@
-/**
- * How a delivery ended: `retrying` is an attempt in the background that failed and is followed by another, `failed` one
- * that is not.
- */
+/** How a delivery ended. `retrying`: a failed background attempt with a retry left. `failed`: one without. */
 export type ActivityOutcome = "succeeded" | "ignored" | "retrying" | "failed";
 
-/** Every outcome, in the order in which they are shown. */
+/** Every outcome, in display order. */
 export const activityOutcomes = [
   "succeeded",
   "ignored",
@@ -30,8 +27,8 @@ const hoursKept = 24;
 const runsKept = 1_024;
 
 /**
- * What a server received since it started, in memory that does not grow with it. It is written to on the way of every
- * delivery, so an entry is some additions in arrays that are there already.
+ * Counts what a server has received since it started, in constant memory. Every delivery writes to it, so an entry only
+ * adds to existing arrays.
  */
 export class Activity {
   readonly startedAt: Date;
@@ -47,26 +44,26 @@ export class Activity {
     this.startedAt = new Date(now());
   }
 
-  /** A delivery came in, `at` milliseconds since the epoch, that was not here before. */
+  /** Counts a new delivery, which arrived `at` milliseconds since the epoch. */
   arrived(endpoint: EndpointActivity, at: number): void {
     endpoint.addArrival(at);
   }
 
-  /** A delivery ended now, or an attempt on one that is tried again. */
+  /** Counts the end of a delivery, or of an attempt. */
   ended(endpoint: EndpointActivity, outcome: ActivityOutcome): void {
     const at = this.#now();
     this.#ends.add(at, activityOutcomes.indexOf(outcome));
     endpoint.addEnd(outcome, at);
   }
 
-  /** A handler ran, to whatever end. */
+  /** Adds the duration of a handler run. */
   ran(endpoint: string, milliseconds: number): void {
     this.#runTimes[this.#runs % runsKept] = milliseconds;
     this.#runs += 1;
     this.#observeRun?.(endpoint, milliseconds);
   }
 
-  /** Has `observe` told of every run of a handler from now on, with its milliseconds. */
+  /** Calls `observe` with the duration of every handler run from now on. */
   observeRuns(observe: (endpoint: string, milliseconds: number) => void): void {
     this.#observeRun = observe;
   }
@@ -100,16 +97,16 @@ export class Activity {
   }
 }
 
-/** What came to one endpoint since the start. Entered by {@link Activity}. */
+/** Counts what one endpoint has received since the start. {@link Activity} writes it. */
 export class EndpointActivity {
   #deliveries = 0;
-  /** Made at the first delivery: of ten thousand endpoints, few may ever get one. */
+  /** Created at the first delivery: of 10,000 endpoints, few may ever receive one. */
   #arrivals: HourlyCounts | undefined;
   readonly #ends = activityOutcomes.map(() => 0);
   #lastOutcome: ActivityOutcome | undefined;
   #lastAt = 0;
 
-  /** Deliveries that came in. What was refused is none, and what was here before is not counted again. */
+  /** Received deliveries, without refused ones and duplicates. */
   get deliveries(): number {
     return this.#deliveries;
   }

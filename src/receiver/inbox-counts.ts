@@ -1,20 +1,19 @@
 import type { DeliveryCounts, Inbox } from "../inbox/inbox.ts";
 import { ThrottledRead } from "./throttled-read.ts";
 
-/** What an {@link InboxCounts} is made from. */
-export interface InboxCountsOptions {
-  /** The inbox, once somebody opened it; it is never opened to be counted. */
+interface InboxCountsOptions {
+  /** The inbox, if it is open or opening: reading counts never opens it. */
   inbox: () => Promise<Inbox> | undefined;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** How many milliseconds a reader waits at most. Default 1,000. */
+  /** Max time that a reader waits. Default 1,000. */
   timeoutMs?: number;
 }
 
-/** By endpoint; `unknown`: the inbox does not say it, or not in time. */
+/** By endpoint; `unknown`: the inbox failed, or did not answer in time. */
 export type InboxCount = Readonly<Record<string, DeliveryCounts>> | "unknown";
 
-/** How many deliveries wait in the inbox, for those who look at it from outside. */
+/** Reads how many deliveries the inbox holds, for metrics and pages. */
 export class InboxCounts {
   readonly #inbox: InboxCountsOptions["inbox"];
   readonly #counts: ThrottledRead<InboxCount>;

@@ -1,23 +1,23 @@
 import type { LaunchedServer } from "./launch-options.ts";
 
-/** Whoever runs a server's file in place of `node` alone, and says what becomes of the servers in it. */
+/** A tool that runs a user's server file, and decides what its servers do. */
 export interface LaunchHost {
-  /** A server asked to be launched. Nothing of it is; what is returned here is what it is told. */
+  /** Receives a server whose `launch()` was called, and returns the result. The server does not listen. */
   launched(server: object): LaunchedServer;
-  /** A server that would launch itself at the end of the script. */
+  /** Receives a server that would launch itself at the end of the script. */
   selfLaunching(server: object): void;
 }
 
-/** By this name two copies of the package, the one of a tool and the one of the file that it runs, find each other. */
+/** A registered symbol, so that the copies of this package in a tool and in a user's project share it. */
 const hostKey = Symbol.for("hub-webhooks.launchHost");
 
-/** The host of this process, if there is one. */
+/** Returns the host of this process, if there is one. */
 export function launchHost(): LaunchHost | undefined {
   const host: unknown = Reflect.get(globalThis, hostKey);
   return isLaunchHost(host) ? host : undefined;
 }
 
-/** Makes every `launch()` in this process a word to `host`. Returns the function that ends that. */
+/** Passes every `launch()` in this process to `host`. Returns the function that stops this. */
 export function hostLaunches(host: LaunchHost): () => void {
   Reflect.set(globalThis, hostKey, host);
   return () => Reflect.deleteProperty(globalThis, hostKey);

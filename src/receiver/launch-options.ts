@@ -1,42 +1,41 @@
 import type { Duration } from "../core/duration.ts";
 import type { OpenTunnelOptions } from "../tunnel/tunnel.ts";
 
-/** How to launch a server. */
+/** Options of `launch()`. */
 export interface LaunchOptions {
-  /** Default `PORT`, else 7860, the port of a Space. 0 takes any free one. */
+  /** Default `PORT`, else 7860, the port of a Space. 0 for any free port. */
   port?: number;
-  /** Default `HOST`, else `0.0.0.0` in a Space and `127.0.0.1` elsewhere: nobody else reaches a laptop by accident. */
+  /** Default `HOST`, else `0.0.0.0` in a Space and `127.0.0.1` elsewhere, so that a laptop stays private. */
   host?: string;
   /**
-   * Opens a temporary public address that answers for `/webhooks/*` only, and closes it after 72 hours. Default: what
-   * `TUNNEL` says (`1` or the name of a provider), else off. Where no secret is set, one is made for the session and
-   * printed. A `publicUrl` here is watched, and has to lead to the port of the server itself.
+   * Opens a temporary public address for `/webhooks/*`, and closes it after 72 hours. Default: `TUNNEL` (`1` or the name
+   * of a provider), else off. If no secret is set, one is created for the session and printed. A `publicUrl` here is
+   * monitored, and must point to the port of the server.
    */
   tunnel?: boolean | Omit<OpenTunnelOptions, "port">;
   /**
-   * Where the Hub reaches this server, when something in front of it leads here: told in the log and on the landing
-   * page. A function where it may change. Default `PUBLIC_URL`, else that of the Space or of the tunnel.
+   * The address at which the Hub reaches this server, for the log and the landing page. A function if it may change.
+   * Default `PUBLIC_URL`, else the address of the Space or of the tunnel.
    */
   publicUrl?: string | (() => string);
   /**
-   * Whether to say at the start where the server is reached and whether it asks for a secret. Default `true`; what looks
-   * like a mistake is told in any case.
+   * Whether to log at startup where the server is reachable and whether it has a secret. Default `true`. Warnings are
+   * always logged.
    */
   announce?: boolean;
   /**
-   * How long a client may take to send the headers (default 15 s) and a whole request (30 s), to send the next request
-   * on its connection (10 s), and to read on while an answer waits for it (`write`, 30 s). `headers` must not be longer
-   * than `request`.
+   * How long a client may take to send the headers (default 15 s), a whole request (30 s) and the next request on its
+   * connection (`keepAlive`, 10 s), and to read a response (`write`, 30 s). `headers` must not be longer than `request`.
    */
   timeouts?: { headers?: Duration; request?: Duration; keepAlive?: Duration; write?: Duration };
   /** Max open connections; further ones are closed at once. Default 2,000; `Infinity` for no limit. */
   maxConnections?: number;
   /**
-   * Max requests on one connection, which is closed with the last answer. Default 1,000; `Infinity` for no limit. Of
-   * these, 16 may wait for their answers at the same time: a client that pipelines more is disconnected.
+   * Max requests on one connection, which is closed after the last response. Default 1,000; `Infinity` for no limit. A
+   * client that pipelines more than 16 unanswered requests is disconnected.
    */
   maxRequestsPerSocket?: number;
-  /** How long `close()`, SIGTERM and SIGINT wait for the requests in work. Default `"30s"`. */
+  /** How long `close()`, SIGTERM and SIGINT wait for requests in progress. Default `"30s"`. */
   shutdownGrace?: Duration;
   /**
    * Whether the server manages the process: SIGTERM and SIGINT let running requests finish and exit with code 0 (a second
@@ -47,13 +46,13 @@ export interface LaunchOptions {
   handleSignals?: boolean;
 }
 
-/** Where a launched server is reached. */
+/** Where a launched server is reachable. */
 export interface LaunchedServer {
   /** The port it listens on. */
   port: number;
   /** Its address on this machine, without a trailing slash. */
   url: string;
-  /** Its address for the Hub: of the Space or the tunnel, where there is one. That of a tunnel may change. */
+  /** Its public address: of the Space or the tunnel, if there is one. The address of a tunnel may change. */
   publicUrl: string;
 }
 

@@ -7,15 +7,14 @@ import { answerError } from "./answer.ts";
 import type { MetricsSource } from "./metrics.ts";
 import type { OwnerCheck } from "./owner.ts";
 
-/** What a {@link MetricsRoute} is made from. */
-export interface MetricsRouteOptions extends MetricsSource {
-  /** Whether there are metrics; `undefined` leaves it to `METRICS`. */
+interface MetricsRouteOptions extends MetricsSource {
+  /** Whether metrics are enabled. Default: whether `METRICS` is 1. */
   isOn: boolean | undefined;
   owner: OwnerCheck;
   log: () => Logger;
 }
 
-/** `GET /metrics`, for the owner, where it is switched on; elsewhere there is no such path, and nothing is loaded. */
+/** `GET /metrics`, for the owner, if enabled. Otherwise the path does not exist, and nothing is loaded. */
 export class MetricsRoute {
   readonly #options: MetricsRouteOptions;
   readonly #isOn: boolean;
@@ -26,14 +25,14 @@ export class MetricsRoute {
     this.#options = options;
     const setting = readEnvironment("METRICS");
     this.#isOn = options.isOn ?? (setting === "1" || setting === "true");
-    // Not thrown here: the launch turns it into one line and exit code 1.
+    // Thrown by `open()`, so that a launch logs it.
     this.#mistake = options.isOn === undefined ? mistakeIn(setting) : undefined;
   }
 
   /**
-   * Begins to measure, where that is wanted.
+   * Starts to collect metrics, if enabled.
    *
-   * @throws `OPTION_INVALID` when `METRICS` is neither on nor off, or `prom-client` is not installed.
+   * @throws `OPTION_INVALID` when `METRICS` is invalid, or `prom-client` is not installed.
    */
   async open(): Promise<void> {
     if (this.#mistake) throw this.#mistake;
@@ -58,7 +57,7 @@ export class MetricsRoute {
     });
   }
 
-  /** What failed may be tried again: the package may have been installed meanwhile. */
+  /** A failed call can be repeated: the package may have been installed meanwhile. */
   #open(): Promise<() => Promise<Response>> {
     this.#opened ??= import("./metrics.ts")
       .then(({ openMetrics }) => openMetrics(this.#options))

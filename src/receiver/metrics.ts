@@ -6,24 +6,24 @@ import type { InboxCounts } from "./inbox-counts.ts";
 
 type PromClient = typeof import("prom-client");
 
-/** What metrics are made from. */
+/** The sources of metrics. */
 export interface MetricsSource {
   activity: Activity;
   endpoints: ReadonlyMap<string, Endpoint>;
   inbox: InboxCounts;
 }
 
-/** In seconds: an answer to the Hub takes less than 25, work in the background may take an hour. */
+/** In seconds: a response to the Hub takes less than 25, a background run up to an hour. */
 const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 300, 900, 3600];
 
-/** Of the process, not of a server: several servers of one process share it. */
+/** All servers of a process share its metrics. */
 let processRegistry: Registry | undefined;
 
 /**
- * Loads `prom-client` and begins to measure. The function that is returned writes what there is in the text format of
- * Prometheus; everything is labelled by endpoint, so there are as many series as there are endpoints to cause them.
+ * Loads `prom-client` and starts to collect metrics. The returned function writes them in the text format of Prometheus,
+ * labelled by endpoint.
  *
- * @param load gets `prom-client`.
+ * @param load loads `prom-client`.
  * @throws `OPTION_INVALID` when `prom-client` is not installed.
  */
 export async function openMetrics(
@@ -38,7 +38,7 @@ export async function openMetrics(
 
   new Counter({
     name: "hub_webhooks_received_total",
-    help: "Deliveries that came in; neither what was refused nor what was here before.",
+    help: "Deliveries received, without refused ones and duplicates.",
     labelNames: ["endpoint"],
     registers,
     collect() {
@@ -49,14 +49,14 @@ export async function openMetrics(
 
   new Counter({
     name: "hub_webhooks_deliveries_total",
-    help: "Deliveries by how they ended; in the background a failed attempt that is followed by another is retrying.",
+    help: "Deliveries by outcome. A failed background attempt with a retry left counts as retrying.",
     labelNames: ["endpoint", "outcome"],
     registers,
     collect() {
       this.reset();
       for (const endpoint of endpoints.values()) {
         for (const outcome of activityOutcomes) {
-          // Zeros too: a series that begins at one hides its first delivery from rate().
+          // Zeros too: rate() misses the first delivery of a series that starts at one.
           if (outcome === "retrying" && !endpoint.background) continue;
           this.inc({ endpoint: endpoint.name, outcome }, endpoint.activity.countOf(outcome));
         }
@@ -66,7 +66,7 @@ export async function openMetrics(
 
   const durations = new Histogram({
     name: "hub_webhooks_handler_duration_seconds",
-    help: "How long handlers ran.",
+    help: "Duration of handler runs.",
     labelNames: ["endpoint"],
     buckets: durationBuckets,
     registers,
@@ -75,7 +75,7 @@ export async function openMetrics(
 
   new Gauge({
     name: "hub_webhooks_inbox_up",
-    help: "Whether the inbox tells in time what it holds: 1 or 0; absent while none is open.",
+    help: "Whether the inbox answers in time: 1 or 0. Absent while no inbox is open.",
     registers,
     async collect() {
       const counts = await inbox.read();
@@ -86,7 +86,7 @@ export async function openMetrics(
 
   new Gauge({
     name: "hub_webhooks_inbox_deliveries",
-    help: "Deliveries in the inbox by status; the same on every server that shares it.",
+    help: "Deliveries in the inbox by status. The same on every server that shares it.",
     labelNames: ["endpoint", "status"],
     registers,
     async collect() {
@@ -117,7 +117,7 @@ export async function openMetrics(
   };
 }
 
-/** Not by a literal: a bundler would have to find the package, which most who use this one do not have. */
+/** In a variable, so that bundlers do not require the optional package. */
 const packageName: string = "prom-client";
 
 function loadPromClient(): Promise<PromClient> {
@@ -126,7 +126,7 @@ function loadPromClient(): Promise<PromClient> {
 
 function clientMissing(cause: unknown): WebhookError {
   return new WebhookError(
-    "Metrics are switched on, and the package that writes them could not be loaded: run `npm install prom-client`, or leave out `metrics: true` and METRICS.",
+    "Metrics are enabled, but prom-client could not be loaded. Run `npm install prom-client`, or remove `metrics: true` and METRICS.",
     { code: "OPTION_INVALID", status: 503, cause },
   );
 }

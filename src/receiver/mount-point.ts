@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { optionError } from "../core/option-error.ts";
 
-/** What a {@link MountPoint} is made from. */
+/** Options of a {@link MountPoint}. */
 export interface MountPointOptions {
   /** The prefix of every path as the client sees it. */
   basePath?: string;

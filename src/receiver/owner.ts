@@ -6,27 +6,27 @@ import { answerError } from "./answer.ts";
 import { readSpace } from "./runtime.ts";
 import { SecretCheck } from "./secret.ts";
 
-/** What an {@link OwnerCheck} is made from. */
+/** Options of an {@link OwnerCheck}. */
 export interface OwnerCheckOptions {
-  /** The token that proves it; `undefined` leaves it to `DASHBOARD_TOKEN`, and an empty one is none. */
+  /** The password of the owner. Default `DASHBOARD_TOKEN`; an empty one counts as none. */
   token: string | undefined;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** Where wrong tokens are logged. */
+  /** Logs wrong tokens. */
   refusals: Logger;
-  /** Whether a public address is known to lead here, beside that of a Space and `PUBLIC_URL`. Default: none is. */
+  /** Whether the server has a public address besides those of a Space and `PUBLIC_URL`. Default: it has none. */
   isPublic?: () => boolean;
 }
 
-/** What the owner is about to be shown. */
+/** A page for the owner. */
 export interface OwnersPage {
-  /** Whether it is a page, which browsers alone ask for. Default `false`: any program may. */
+  /** Whether only browsers request it. Default `false`. */
   isForBrowsers?: boolean;
 }
 
 /**
- * Tells whether a request comes from the owner of the server, who alone may read payloads. With a token it is whoever
- * gives it as the password of HTTP Basic; without one, whoever sits at this machine.
+ * Checks whether a request comes from the owner of the server: only the owner may read payloads. The owner sends the token
+ * as the password of HTTP Basic, or, if no token is set, uses this machine.
  *
  * @example
  * ```ts
@@ -43,20 +43,17 @@ export class OwnerCheck {
     this.#options = options;
   }
 
-  /** Whether a token is asked for. `bindings` are those that a worker runtime hands over with each request. */
+  /** Whether a token is set. `bindings` are those that a worker runtime passes with each request. */
   hasToken(bindings?: unknown): boolean {
     return this.#configuredToken(bindings) !== undefined;
   }
 
-  /** Whether it is open to nobody: everybody comes from outside, and there is no token to tell the owner by. */
+  /** Whether every request is refused: the server is public, and no token identifies the owner. */
   isClosed(bindings?: unknown): boolean {
     return !this.hasToken(bindings) && this.#isPublic();
   }
 
-  /**
-   * The answer to whoever is not the owner (401, 403, or 429 once too many wrong tokens came); `undefined`: it is the
-   * owner, or somebody in possession of the token.
-   */
+  /** Returns the response to a client that is not the owner (401, 403, or 429 after too many wrong tokens). */
   refuse(context: Context, page: OwnersPage = {}): Response | undefined {
     const token = this.#configuredToken(context.env);
     if (token === undefined) {
@@ -76,12 +73,12 @@ export class OwnerCheck {
         code: isLimited ? error.code : "DASHBOARD_TOKEN_INVALID",
         status: refusal.status,
       };
-      this.#options.refusals.warn(fields, "sign-in refused: That is not the token of the owner.");
+      this.#options.refusals.warn(fields, "sign-in refused: wrong DASHBOARD_TOKEN");
       return refusal;
     }
   }
 
-  /** Then those who come by that address cannot be told from those who sit here: a proxy need not leave a mark. */
+  /** Behind a public address, remote clients may look local: a proxy need not add headers. */
   #isPublic(): boolean {
     return (
       readSpace() !== undefined || readEnvironment("PUBLIC_URL") !== undefined || (this.#options.isPublic?.() ?? false)
@@ -94,7 +91,7 @@ export class OwnerCheck {
     return token === "" ? undefined : token;
   }
 
-  /** The token is compared, and guessing it limited, as it is done with the secret of a delivery. */
+  /** Compares the token and limits guesses like the secret of a delivery. */
   #checkOf(token: string): SecretCheck {
     if (this.#check === undefined || this.#token !== token) {
       this.#token = token;
@@ -104,14 +101,14 @@ export class OwnerCheck {
   }
 }
 
-/** A header carries no more than ASCII, but a password may hold anything. */
+/** Headers only carry ASCII, but a password may contain any character. */
 function toHeader(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The password of HTTP Basic, in UTF-8 as the challenge asks for; `undefined` where none is sent. */
+/** The password of HTTP Basic, in UTF-8 as the challenge requests; `undefined` if none is sent. */
 function passwordOf(request: Request): string | undefined {
   const credentials = /^Basic +([A-Za-z0-9+/]+=*) *$/i.exec(request.headers.get("authorization") ?? "")?.[1];
   if (credentials === undefined) return undefined;
@@ -119,30 +116,29 @@ function passwordOf(request: Request): string | undefined {
     const text = utf8.decode(Uint8Array.from(atob(credentials), (character) => character.charCodeAt(0)));
     return text.slice(text.indexOf(":") + 1);
   } catch {
-    // No base64, or no UTF-8: a password, but never the right one.
+    // Invalid base64 or UTF-8 counts as a wrong password.
     return "";
   }
 }
 
 /**
- * Whether the request was sent on this machine, by somebody who meant this server. The address alone does not say it:
- * a name that a stranger owns may lead a browser here (DNS rebinding), and behind a proxy or a tunnel everybody comes
- * from here.
+ * Whether the request was sent on this machine and is meant for this server. The address alone does not prove it: DNS
+ * rebinding sends a browser here for another host, and behind a proxy or a tunnel every request has a local address.
  */
 function isAtThisMachine(context: Context, { isForBrowsers = false }: OwnersPage): boolean {
   const incoming = property(context.env, "incoming");
   const address = property(property(incoming, "socket"), "remoteAddress");
   if (typeof address !== "string" || !/^(?:(?:::ffff:)?127(?:\.\d{1,3}){3}|::1)$/i.test(address)) return false;
-  // nginx adds no header unless told to. Up to 1.29.6 it speaks HTTP/1.0 to what stands behind it, which no browser does.
+  // nginx adds no header by default. Up to 1.29.6 it sends HTTP/1.0, which no browser does.
   if (property(incoming, "httpVersion") === "1.0") return false;
   const { headers } = context.req.raw;
-  // Since then, and where it is set so, it speaks HTTP/1.1 without this header, which every browser sends.
+  // Later versions send HTTP/1.1 without this header, which every browser sends.
   if (isForBrowsers && !/\bkeep-alive\b/i.test(headers.get("connection") ?? "")) return false;
   if (!/^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i.test(headers.get("host") ?? "")) return false;
   return ![...headers.keys()].some((name) => /^(?:forwarded|via|x-real-ip|x-forwarded-.*)$/i.test(name));
 }
 
-/** Bindings are whatever a runtime hands over: Node's server a socket, a worker its settings. */
+/** Bindings may be any value: Node's adapter passes a socket, a worker its settings. */
 function property(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }
@@ -159,13 +155,13 @@ function challenge(code: "DASHBOARD_TOKEN_MISSING" | "DASHBOARD_TOKEN_INVALID"):
 
 function tokenNotSet(): WebhookError {
   return new WebhookError(
-    "This is for the owner, who is known by a token, unless a browser asks on this machine and no public address (PUBLIC_URL) leads here: set DASHBOARD_TOKEN (in a Space: Settings, Variables and secrets), restart, and give it as the password.",
+    "Only the owner can open this page. Set DASHBOARD_TOKEN (in a Space: Settings, Variables and secrets), restart the server, and sign in with it as the password. Without it, only a browser on the same machine can open the page, and only if the server has no public address (PUBLIC_URL).",
     { code: "OWNER_ONLY", status: 403 },
   );
 }
 
 function tooManyFailures({ retryAfterSeconds }: WebhookError): WebhookError {
-  return new WebhookError("Too many wrong tokens: wait, and give what DASHBOARD_TOKEN holds as the password.", {
+  return new WebhookError("Too many wrong passwords. Wait, then sign in with DASHBOARD_TOKEN.", {
     code: "TOO_MANY_FAILURES",
     status: 429,
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),

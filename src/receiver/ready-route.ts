@@ -4,17 +4,16 @@ import type { Inbox, InboxProblem } from "../inbox/inbox.ts";
 import type { OwnerCheck } from "./owner.ts";
 import { ThrottledRead } from "./throttled-read.ts";
 
-/** What a {@link ReadyRoute} is made from. */
-export interface ReadyRouteOptions {
-  /** Whether there is a background endpoint, which cannot do without the inbox. */
+interface ReadyRouteOptions {
+  /** Whether there is a background endpoint. */
   needsInbox: () => boolean;
-  /** The inbox, once it is being opened; it is never opened to be checked. */
+  /** The inbox, if it is open or opening: a check never opens it. */
   inbox: () => Promise<Inbox> | undefined;
   isClosed: () => boolean;
   owner: OwnerCheck;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** How long the inbox may take to answer, in milliseconds. Default 3,000. */
+  /** How long the inbox may take to answer. Default 3,000. */
   timeoutMs?: number;
 }
 
@@ -69,7 +68,7 @@ async function readProblems(inbox: Promise<Inbox>): Promise<Problems> {
   try {
     return await (await inbox).problems();
   } catch (error) {
-    // The message of a driver may hold anything.
+    // Messages of a driver may contain secrets.
     if (WebhookError.isInstance(error)) return [unavailable(error.message, error.code)];
     return [unavailable(`The inbox did not report its state. ${remedy}`)];
   }

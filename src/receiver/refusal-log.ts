@@ -1,31 +1,30 @@
 import type { Logger, LogMethod } from "../core/logger.ts";
 import { readField } from "../core/read-field.ts";
 
-/** What a {@link RefusalLog} is made from. */
-export interface RefusalLogOptions {
+interface RefusalLogOptions {
   log: () => Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
 }
 
-/** How many refusals with the same code are logged one by one in a second; anyone can cause them. */
+/** Refusals with the same code that are logged one by one in a second: anyone can cause them. */
 const maxLinesPerSecond = 10;
 const windowMs = 1_000;
 
-/** The refusals with one code since its second started. */
+/** The refusals with one code in the current second. */
 interface Window {
   startedAt: number;
   lines: number;
-  /** How many were not logged one by one. */
+  /** How many were only counted. */
   further: number;
-  /** Of the first of those. */
+  /** Fields of the first one that was only counted. */
   fields: object;
   message: string;
 }
 
 /**
- * Logs refusals: the first ten of a second with the same code one by one, further ones as a line with their count, at most
- * a second later. It is a logger of which `warn` is for refusals alone; every other level passes.
+ * Logs refusals: the first ten with the same code in a second one by one, and further ones as one line with their count,
+ * within a second. It is a logger whose `warn` is for refusals; the other levels pass.
  */
 export class RefusalLog implements Logger {
   readonly #options: RefusalLogOptions;
@@ -57,7 +56,7 @@ export class RefusalLog implements Logger {
     return this.#options.log().child(bindings);
   }
 
-  /** Logs the counts that are due, for whoever ends the server. */
+  /** Logs the pending counts, before the server closes. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

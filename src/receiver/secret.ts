@@ -7,25 +7,25 @@ import type { DeliveryRequest } from "./delivery-request.ts";
 const failuresPerWindow = 100;
 const windowMs = 60_000;
 
-/** What a {@link SecretCheck} is made from. */
+/** Options of a {@link SecretCheck}. */
 export interface SecretCheckOptions {
-  /** One secret, or several that are all accepted; `false`: none is asked for; `undefined` leaves it to the environment. */
+  /** One valid secret or several; `false`: none is required; `undefined`: read from the environment. */
   secret: string | readonly string[] | false | undefined;
-  /** Whether `?secret=` is looked at where the header is absent. */
+  /** Whether `?secret=` is accepted without the header. */
   secretInQuery: boolean;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** Gets each secret that is asked for besides what is configured. */
+  /** Receives each secret that {@link SecretCheck.use} adds. */
   onSecret?: (secret: string) => void;
 }
 
 /**
- * Knows the secrets of a receiver and tells whether a request carries one. The Hub sends the secret as it is, in
- * `X-Webhook-Secret` (its documentation of webhooks); there is no signature.
+ * Checks the secret of requests. The Hub sends the secret itself in `X-Webhook-Secret` (its documentation of webhooks), and
+ * no signature.
  */
 export class SecretCheck {
   readonly #options: SecretCheckOptions;
-  /** What the option says; `undefined` leaves it to the environment. */
+  /** The secrets in the options; `undefined`: read from the environment. */
   readonly #given: readonly string[] | undefined;
   #secrets: readonly string[] | undefined;
   #problem: WebhookError | undefined;
@@ -34,74 +34,74 @@ export class SecretCheck {
   #failures = 0;
   #windowEndsAt = 0;
 
-  /** @throws `OPTION_INVALID` when the option is empty, or anything but text: a mistake must not open the server. */
+  /** @throws `OPTION_INVALID` when a secret is empty or not a string: a mistake must not open the server. */
   constructor(options: SecretCheckOptions) {
     this.#options = options;
     this.#given = checkedOption(options.secret);
   }
 
-  /** Whether the option opens the server on purpose. */
+  /** Whether `secret: false` opens the server to everyone. */
   get isOff(): boolean {
     return this.#options.secret === false && !this.isSet();
   }
 
   /**
-   * Whether a delivery needs a secret, which it does too where the setting is unusable. `worker` are the bindings that a
-   * worker runtime hands over with each request.
+   * Whether deliveries need a secret, also when the setting is invalid. `worker` are the bindings that a worker runtime
+   * passes with each request.
    */
   isSet(worker?: unknown): boolean {
     return this.#accepted(worker).length > 0 || this.#problem !== undefined;
   }
 
-  /** The secret that is asked for; of several the first. @throws `OPTION_INVALID` as {@link assertUsable}. */
+  /** The valid secret, or the first of several. @throws `OPTION_INVALID` as {@link assertUsable}. */
   get first(): string | undefined {
     this.assertUsable();
     return this.#accepted(undefined)[0];
   }
 
-  /** Why no delivery is accepted: `WEBHOOK_SECRET` is set and empty (`OPTION_INVALID`). */
+  /** Why every delivery is refused: `WEBHOOK_SECRET` is empty (`OPTION_INVALID`). */
   problem(worker?: unknown): WebhookError | undefined {
     this.#accepted(worker);
     return this.#problem;
   }
 
-  /** @throws the {@link problem}, where there is one. */
+  /** @throws the {@link problem}, if there is one. */
   assertUsable(): void {
     const problem = this.problem();
     if (problem) throw problem;
   }
 
-  /** Asks for `secret` from now on: `isOnly` (the default) for no other, else it or one of those that are configured. */
+  /** Requires `secret` from now on: as the only valid one with `isOnly` (the default), else besides the configured ones. */
   use(secret: string, { isOnly } = { isOnly: true }): void {
     this.#options.onSecret?.(secret);
     this.#secrets = isOnly ? [secret] : [secret, ...this.#accepted(undefined)];
     this.#problem = undefined;
   }
 
-  /** Asks for what is configured again, and no longer for what {@link use} was given. */
+  /** Requires the configured secrets again, and no longer the one passed to {@link use}. */
   forget(): void {
     this.#secrets = undefined;
   }
 
   /**
-   * Says, for each configured secret that can never arrive, why: HTTP trims spaces at the edges of a header and cannot
-   * carry anything but printable ASCII, though the Hub's API takes 0x7F too.
+   * Returns a warning for each secret that can never arrive: HTTP trims spaces at both ends of a header and only carries
+   * printable ASCII, although the Hub's API also accepts 0x7F.
    */
   warnings(worker?: unknown): string[] {
     return this.#accepted(worker).flatMap((secret, index) => {
       const which = index === 0 ? "The secret" : `Secret number ${index + 1}`;
       if (secret.trim() !== secret) {
-        return `${which} begins or ends with white space, which HTTP cuts off: no delivery can carry it. Take the white space out, here and on the Hub.`;
+        return `${which} starts or ends with white space, which HTTP removes, so no delivery can carry it. Remove the white space, here and on the Hub.`;
       }
       if (!/^[ -~]*$/.test(secret)) {
-        return `${which} holds a character that is not printable ASCII, which no HTTP header can carry. Choose another, here and on the Hub.`;
+        return `${which} contains a character that is not printable ASCII, which HTTP headers cannot carry. Choose another secret, here and on the Hub.`;
       }
       return [];
     });
   }
 
   /**
-   * Lets a request with a valid secret pass, whatever came before; anybody does where no secret is set.
+   * Accepts requests with a valid secret, and every request if no secret is set.
    *
    * @throws `SECRET_MISSING` (401), `SECRET_INVALID` (403), `TOO_MANY_FAILURES` (429); `OPTION_INVALID` (503) where
    * `WEBHOOK_SECRET` is set and empty.
@@ -116,7 +116,7 @@ export class SecretCheck {
     if (presented === null) {
       throw new WebhookError("x-webhook-secret header not set.", { code: "SECRET_MISSING", status: 401 });
     }
-    // No early exit: the time must not tell which of the secrets it was.
+    // Without an early exit, the time does not reveal which secret matched.
     let valid = false;
     for (const secret of accepted) valid = equalInConstantTime(presented, secret) || valid;
     if (!valid) throw this.#failure();
@@ -124,7 +124,7 @@ export class SecretCheck {
 
   #failure(): WebhookError {
     const now = this.#options.now();
-    // Also when the clock was set back: a window must not last for an hour.
+    // The second condition: the clock was set back.
     if (now >= this.#windowEndsAt || now < this.#windowEndsAt - windowMs) {
       this.#failures = 0;
       this.#windowEndsAt = now + windowMs;
@@ -133,7 +133,7 @@ export class SecretCheck {
     if (this.#failures <= failuresPerWindow) {
       return new WebhookError("Invalid webhook secret.", { code: "SECRET_INVALID", status: 403 });
     }
-    return new WebhookError("Too many requests with an invalid webhook secret: wait, and send the right one.", {
+    return new WebhookError("Too many requests with an invalid webhook secret. Wait, then send the right one.", {
       code: "TOO_MANY_FAILURES",
       status: 429,
       retryAfterSeconds: Math.max(1, Math.ceil((this.#windowEndsAt - now) / 1000)),
@@ -159,7 +159,7 @@ export class SecretCheck {
     const [current, previous] = ["WEBHOOK_SECRET", "WEBHOOK_SECRET_PREVIOUS"].map(
       (name) => binding(worker, name) ?? readRawEnvironment(name),
     );
-    // Most likely a secret that was lost on its way into the environment.
+    // Probably a secret that was lost by a deployment.
     if (current === "") this.#problem = variableEmpty();
     this.#secrets = [current, previous].filter((secret) => secret !== undefined).filter((secret) => secret !== "");
   }
@@ -179,12 +179,12 @@ function checkedOption(option: SecretCheckOptions["secret"]): readonly string[] 
       ? "is an empty list"
       : `has ${kindOf(secrets[wrong])} at position ${wrong}`;
   throw optionError(
-    `Option "secret" ${what}. Give a text of one character or more, or a list of such. Leave the option out to read WEBHOOK_SECRET, or set it to false to accept deliveries without a secret.`,
+    `Option "secret" ${what}. Set a non-empty string, or a list of them. Omit the option to read WEBHOOK_SECRET, or set it to false to accept deliveries without a secret.`,
   );
 }
 
 function kindOf(value: unknown): string {
-  if (value === "") return "an empty text";
+  if (value === "") return "an empty string";
   return value === null || value === undefined ? String(value) : `of type ${typeof value}`;
 }
 
@@ -194,9 +194,9 @@ function variableEmpty(): WebhookError {
   );
 }
 
-/** The sender only gets to know that the receiver is at fault. */
+/** Does not reveal the configuration to the sender. */
 function notConfigured(cause: WebhookError): WebhookError {
-  return new WebhookError("The receiver's webhook secret is not usable. Its log has the reason.", {
+  return new WebhookError("The receiver's webhook secret is invalid. See its log.", {
     code: cause.code,
     status: 503,
     retryable: true,
@@ -211,9 +211,8 @@ function binding(worker: unknown, name: string): string | undefined {
 }
 
 /**
- * Compares without telling by its time how much of the secret was right: what it costs depends on the secret alone.
- * Written here because `node:crypto` is not everywhere, and a hash in between costs more than the validation of a
- * whole payload.
+ * Compares in a time that depends on the secret alone. `node:crypto` is not available in every runtime, and hashing first
+ * would cost more than validating a payload.
  */
 function equalInConstantTime(presented: string, secret: string): boolean {
   if (presented.length === 0) return false;

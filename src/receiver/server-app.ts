@@ -20,7 +20,7 @@ export interface HonoApp {
 /** The apps that belong to a server. */
 const takenApps = new WeakSet<object>();
 
-/** What a {@link ServerApp} is made from. */
+/** Options of a {@link ServerApp}. */
 export interface ServerAppOptions extends MountPointOptions {
   /** The user's app. Default: one of the server's own. */
   app?: HonoApp;
@@ -100,7 +100,7 @@ export class ServerApp {
   #answerFailure(cause: unknown, context: Context): Response {
     const refusal = refusalOf(cause);
     if (refusal) return context.newResponse(refusal.body, refusal);
-    this.#options.log().error({ err: cause }, "A page or a route of your own failed.");
+    this.#options.log().error({ err: cause }, "A page or one of your routes failed.");
     return answerError(internalError(cause));
   }
 }
@@ -166,7 +166,7 @@ function isHono(value: unknown): value is Hono {
 }
 
 function nothingFound(): WebhookError {
-  return new WebhookError("There is nothing at this path.", { code: "NOT_FOUND", status: 404 });
+  return new WebhookError("Not found. Check the path.", { code: "NOT_FOUND", status: 404 });
 }
 
 function routesRefused(cause: unknown): WebhookError {

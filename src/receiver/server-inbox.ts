@@ -1,9 +1,9 @@
 import { WebhookError } from "../core/errors.ts";
 import type { DeliveryCounts, DeliveryPage, Inbox, ListOptions, StoredDelivery } from "../inbox/inbox.ts";
 
-/** Where a delivery is looked for. */
+/** Narrows the search for a delivery. */
 export interface DeliveryLookup {
-  /** Needed only where two endpoints have a delivery of the same id. */
+  /** Required only if two endpoints have a delivery with the same id. */
   endpoint?: string;
 }
 
@@ -20,7 +20,7 @@ export interface DeliveryLookup {
 export class ServerInbox {
   readonly #open: () => Promise<Inbox>;
 
-  /** @internal `open` opens the inbox, or gives the one that is open. */
+  /** @internal `open` opens the inbox, or returns the open one. */
   constructor(open: () => Promise<Inbox>) {
     this.#open = open;
   }
@@ -41,11 +41,11 @@ export class ServerInbox {
     return undefined;
   }
 
-  /** Runs a delivery again, whatever became of it. @throws `DELIVERY_UNKNOWN`. */
+  /** Runs a delivery again, in any status. @throws `DELIVERY_UNKNOWN`. */
   async replay(id: string, lookup: DeliveryLookup = {}): Promise<void> {
     const found = await this.get(id, lookup);
     if (!found) {
-      throw new WebhookError(`There is no delivery "${id}" in the inbox: list() tells those that are.`, {
+      throw new WebhookError(`Unknown delivery "${id}". List the deliveries in the inbox with list().`, {
         code: "DELIVERY_UNKNOWN",
         status: 404,
       });
@@ -53,7 +53,7 @@ export class ServerInbox {
     await (await this.#open()).replay({ id, endpoint: found.endpoint });
   }
 
-  /** Runs every dead delivery of an endpoint again. Returns how many there were. */
+  /** Runs every dead delivery of an endpoint again. Returns their number. */
   async replayDead(endpoint: string): Promise<number> {
     return (await this.#open()).replayDead(endpoint);
   }
@@ -63,7 +63,7 @@ export class ServerInbox {
     return (await this.#open()).counts();
   }
 
-  /** Forgets what finished longer ago than its endpoint's `retention`. It is done every hour, too. Returns how many. */
+  /** Deletes deliveries that finished before their endpoint's `retention`, as happens every hour. Returns their number. */
   async prune(): Promise<number> {
     return (await this.#open()).prune();
   }

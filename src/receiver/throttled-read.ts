@@ -1,19 +1,17 @@
-/** What a {@link ThrottledRead} is made from. */
-export interface ThrottledReadOptions<Value> {
+interface ThrottledReadOptions<Value> {
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** How long a caller waits at most, in milliseconds. */
+  /** Max time that a caller waits. */
   timeoutMs: number;
-  /** What a caller gets that has waited for so long. */
+  /** What a caller gets after the timeout. */
   late: Value;
 }
 
-/** For how many milliseconds a value is given again: anyone may ask, and each read costs something. */
+/** How long a value is reused: anyone can request it, and reads are expensive. */
 const freshMs = 1_000;
 
 /**
- * Reads a value for callers that anyone can be: at most once a second, and never a second time while the first read is
- * not answered.
+ * Reads a value for unauthenticated callers: at most once a second, and never again while a read is in progress.
  */
 export class ThrottledRead<Value> {
   readonly #options: ThrottledReadOptions<Value>;
@@ -26,7 +24,7 @@ export class ThrottledRead<Value> {
     this.#options = options;
   }
 
-  /** The value of `source`; `read` must not reject. A value of another source is not given again. */
+  /** Returns the value of `source`. `read` must not reject. */
   async of<Source extends object>(source: Source, read: (source: Source) => Promise<Value>): Promise<Value> {
     const { timeoutMs, late } = this.#options;
     const waited = Promise.withResolvers<Value>();
@@ -41,7 +39,7 @@ export class ThrottledRead<Value> {
   #shared<Source extends object>(source: Source, read: (source: Source) => Promise<Value>): Promise<Value> {
     const now = this.#options.now();
     const age = now - this.#readAt;
-    // An age below zero: the clock was set back.
+    // A negative age: the clock was set back.
     const isUsable = this.#isPending || (age >= 0 && age < freshMs);
     if (this.#value && this.#source === source && isUsable) return this.#value;
     const value = read(source).finally(() => {

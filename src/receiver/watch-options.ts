@@ -3,9 +3,9 @@ import { coversScope } from "../payload/scope.ts";
 import { type KnownWatched, parseDomain, parseWatch, type WebhookDomain, webhookDomains } from "../payload/watch.ts";
 
 /**
- * Reads the option `watch` of an endpoint: what its webhook is to watch, each thing once.
+ * Reads the option `watch` of an endpoint, without duplicates.
  *
- * @throws `OPTION_INVALID`, which says what to write.
+ * @throws `OPTION_INVALID`
  */
 export function readWatch(option: string | readonly string[] | undefined): readonly KnownWatched[] {
   if (option === undefined) return [];
@@ -14,16 +14,17 @@ export function readWatch(option: string | readonly string[] | undefined): reado
     if ("type" in watched) return watched;
     throw optionError(`Option "watch" is ${JSON.stringify(text)}. ${watched.problem}`);
   });
-  if (watch.length === 0) throw optionError('Option "watch" is empty: give something to watch, or leave it out.');
+  if (watch.length === 0)
+    throw optionError('Option "watch" is empty. Add an item such as "dataset:me/data", or remove the option.');
   return watch.filter(
     ({ type, name }, index) => watch.findIndex((other) => other.type === type && other.name === name) === index,
   );
 }
 
 /**
- * Reads the option `domains` of an endpoint; where it is not given, those that its filter leaves.
+ * Reads the option `domains` of an endpoint. Default: the domains that its filter covers.
  *
- * @throws `OPTION_INVALID`, which says what to write, also when the filter would refuse all that comes.
+ * @throws `OPTION_INVALID`, also when the filter would ignore every delivery.
  */
 export function readDomains(
   option: string | readonly string[] | undefined,
@@ -38,16 +39,17 @@ export function readDomains(
       `Option "domains" is ${JSON.stringify(text)}.${suggest(text, webhookDomains)} Domains are ${webhookDomains.join(", ")}.`,
     );
   });
-  if (domains.length === 0) throw optionError('Option "domains" is empty: give one, or leave it out for both.');
+  if (domains.length === 0)
+    throw optionError('Option "domains" is empty. Add a domain, or remove the option for both.');
   if (!domains.some((domain) => wanted.includes(domain))) {
     throw optionError(
-      `Option "domains" is ${domains.join(", ")}, and option "scope" takes nothing of that: leave "domains" out, or give ${wanted.join(", ")}.`,
+      `Option "domains" is ${domains.join(", ")}, which option "scope" does not cover. Remove "domains", or set it to ${wanted.join(", ")}.`,
     );
   }
   return webhookDomains.filter((domain) => domains.includes(domain));
 }
 
-/** The domains in which the deliveries of these scopes happen; a scope that nobody knows may be of either. */
+/** The domains of these scopes. An unknown scope may belong to either. */
 function domainsOf(scopes: readonly string[]): readonly WebhookDomain[] {
   const found = scopes.map((scope) => webhookDomains.find((domain) => coversScope(domain, scope)));
   return found.length === 0 || found.includes(undefined)
@@ -56,7 +58,7 @@ function domainsOf(scopes: readonly string[]): readonly WebhookDomain[] {
 }
 
 function textsOf(option: string | readonly string[]): readonly string[] {
-  // Whoever writes JavaScript may give anything.
+  // JavaScript users may pass any value.
   const given: unknown = option;
   return (Array.isArray(given) ? given : [given]).map(String);
 }

@@ -3,13 +3,12 @@ import type { WebhookFunction } from "./webhook-function.ts";
 import { WebhooksServer } from "./webhooks-server.ts";
 
 /**
- * Registers an endpoint on a server of the module's own, which launches itself when the script has run to its end:
- * the shortest way from a function to a receiver. It takes what {@link WebhookFunction} takes. The server is created by
- * the first call.
+ * Registers an endpoint on a shared server, which launches itself at the end of the script. It takes the arguments of
+ * {@link WebhookFunction}.
  *
- * The launch waits for Node's `beforeExit`: it does not come while something else keeps the process alive (a timer, an
- * open connection), nor after `process.exit()`, nor in a runtime without it. There, and for options of the server or
- * of the launch, make a {@link WebhooksServer}.
+ * The launch waits for Node's `beforeExit`, which does not come while something else keeps the process alive (a timer, an
+ * open connection), after `process.exit()`, or in runtimes without it. In these cases, or to set options, create a
+ * {@link WebhooksServer}.
  *
  * @example
  * ```ts
@@ -34,7 +33,7 @@ function createServer(): WebhooksServer {
     host.selfLaunching(created);
   } else if (typeof process !== "undefined" && typeof process.once === "function") {
     process.once("beforeExit", () => {
-      // Without an endpoint there is nothing to serve: `ready()` only logs which call got no handler.
+      // Without endpoints, `ready()` only logs the calls without a handler.
       void (created.endpointNames.length > 0 ? created.launch() : created.ready());
     });
   }

@@ -3,32 +3,31 @@ import type { Inbox } from "../inbox/inbox.ts";
 import type { LandingPage } from "./landing/source.ts";
 import type { HonoApp } from "./server-app.ts";
 
-/** What a `WebhooksServer` may be given. */
+/** Options of a `WebhooksServer`. */
 export interface WebhooksServerOptions {
   /**
-   * The secret that every delivery must carry, or several, all accepted, while one replaces the other; `false` accepts
-   * deliveries without one. Default: `WEBHOOK_SECRET` and `WEBHOOK_SECRET_PREVIOUS`; where neither is set, the endpoints
-   * are open to everyone, with a warning. An empty secret is an error (`OPTION_INVALID`), in the environment too.
+   * The secret that every delivery must carry, or several valid ones during a rotation; `false` accepts deliveries without
+   * a secret. Default: `WEBHOOK_SECRET` and `WEBHOOK_SECRET_PREVIOUS`. If neither is set, the endpoints are open to
+   * everyone, with a warning. An empty secret is an error (`OPTION_INVALID`), also in the environment.
    */
   secret?: string | readonly string[] | false;
   /**
-   * Whether `?secret=` in the URL is accepted where there is no header, for senders that cannot set one. Default
-   * `false`: URLs end up in the logs of whatever stands in between.
+   * Whether to accept `?secret=` in the URL, for senders that cannot set headers. Default `false`: proxies log URLs.
    */
   secretInQuery?: boolean;
   /**
-   * The password (HTTP Basic, any user name) with which the owner opens the dashboard. Default: `DASHBOARD_TOKEN`.
-   * Without any, it opens in a browser on this machine only, and never in a Space or where a public address leads here
-   * (`PUBLIC_URL`, `launch({ publicUrl })`).
+   * The password (HTTP Basic, any user name) for the dashboard. Default: `DASHBOARD_TOKEN`. Without a password, the
+   * dashboard only opens in a browser on this machine, and never in a Space or with a public address (`PUBLIC_URL`,
+   * `launch({ publicUrl })`).
    */
   dashboardToken?: string;
   /**
-   * Where the deliveries of background endpoints are kept: a URL as in `INBOX_URL`, which it goes before, or an inbox
-   * of your own, which is closed with the server. Default: `INBOX_URL`, else `sqlite:./.hub-webhooks/inbox.db`, or an
-   * inbox in memory under vitest, `node --test` and where `NODE_ENV` is `test`.
+   * Where to store the deliveries of background endpoints: a URL, which overrides `INBOX_URL`, or your own inbox, which is
+   * closed with the server. Default: `INBOX_URL`, else `sqlite:./.hub-webhooks/inbox.db`, or an inbox in memory under a
+   * test runner (vitest, `node --test`, or `NODE_ENV=test`).
    */
   inbox?: string | Inbox;
-  /** Default: pino on standard output once launched (level `LOG_LEVEL`, else `info`), the console elsewhere. */
+  /** Default: pino on standard output after `launch()` or `ready()` (level `LOG_LEVEL`, else `info`), else the console. */
   logger?: Logger;
   /**
    * A Hono app with middleware on it, such as a rate limit, an allow list or tracing. The built-in routes are added behind
@@ -65,13 +64,13 @@ export interface WebhooksServerOptions {
    * `false`.
    */
   trustProxy?: boolean;
-  /** Largest body in bytes. Default 10 MiB: a bucket's payload may list ten thousand files. */
+  /** Max size of a body in bytes. Default 10 MiB: the payload of a bucket may list 10,000 files. */
   bodyLimit?: number;
-  /** What `GET /` answers: HTML, a Hono app, a function of what there is to tell, or `false` for nothing. */
+  /** The landing page at `GET /`: HTML, a Hono app, a function that returns a page, or `false` for none. Default: built in. */
   landingPage?: LandingPage;
   /**
-   * Whether `GET /metrics` tells Prometheus, or any owner, what there is to measure; needs the package `prom-client`.
-   * Default: whether `METRICS` is 1.
+   * Whether to serve metrics for Prometheus at `GET /metrics`. Requires the package `prom-client`. Default: whether
+   * `METRICS` is 1.
    */
   metrics?: boolean;
   /** @internal The clock, in milliseconds since the epoch. Default `Date.now`. */

@@ -125,7 +125,7 @@ describe("Without a token, the owner", () => {
     const response = await ownersApp().request("/", { headers: { ...headers, ...(host && { host }) } }, bindings);
     expect(response.status).toBe(403);
     expect(response.headers.get("www-authenticate")).toBeNull();
-    expect(await response.json()).toMatchObject({ error: expect.stringContaining("set DASHBOARD_TOKEN") });
+    expect(await response.json()).toMatchObject({ error: expect.stringContaining("Set DASHBOARD_TOKEN") });
   });
 
   test("is nobody in a Space, where everybody comes through its proxy", async () => {

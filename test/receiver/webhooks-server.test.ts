@@ -138,7 +138,7 @@ describeOverBothTransports("The other paths of a server", (send) => {
       expect([response.status, response.headers.get("content-type"), await response.json()]).toEqual([
         404,
         "application/json",
-        { error: "There is nothing at this path.", code: "NOT_FOUND" },
+        { error: "Not found. Check the path.", code: "NOT_FOUND" },
       ]);
     },
   );
@@ -155,7 +155,7 @@ describeOverBothTransports("The other paths of a server", (send) => {
       500,
       { error: "Internal error of the receiver. See its log.", code: "INTERNAL" },
     ]);
-    expect(logger.lines).toContainEqual({ level: "error", msg: "A page or a route of your own failed.", err: thrown });
+    expect(logger.lines).toContainEqual({ level: "error", msg: "A page or one of your routes failed.", err: thrown });
   });
 });
 

@@ -5,8 +5,7 @@ import type { Inbox } from "../../inbox/inbox.ts";
 import { defaultInboxUrl, openInbox } from "../../inbox/open-inbox.ts";
 import { isTestRun } from "../runtime.ts";
 
-/** What {@link openServerInbox} needs. */
-export interface OpenServerInboxOptions {
+interface OpenServerInboxOptions {
   /** Default `INBOX_URL`, else an inbox in memory under a test runner, else `sqlite:./.hub-webhooks/inbox.db`. */
   url: string | undefined;
   log: () => Logger;
@@ -14,14 +13,14 @@ export interface OpenServerInboxOptions {
   now: () => number;
 }
 
-/** The inbox of a server with background endpoints. */
+/** An open inbox, and the limits that come with it. */
 export interface ServerInboxFound {
   inbox: Inbox;
-  /** No retry waits for longer, in milliseconds, unless its handler asks to. Absent: the waits of the endpoints. */
+  /** Max wait before a retry, unless the handler requests a longer one. Default: the backoff of the endpoint. */
   maxRetryWaitMs?: number;
 }
 
-/** A test waits for the end of a delivery, not for its default waits of seconds and hours. */
+/** Tests must not wait for the default backoff of seconds to hours. */
 const maxTestRetryWaitMs = 50;
 
 /**
@@ -36,13 +35,15 @@ export async function openServerInbox({ url, log, now }: OpenServerInboxOptions)
   }
   const wanted = chosen ?? defaultInboxUrl;
   const inbox = await openInbox({ url: wanted, log, now });
-  log().info({ inbox: maskUrl(wanted) }, "Deliveries of background endpoints are kept in this inbox");
+  log().info({ inbox: maskUrl(wanted) }, "Background deliveries are stored in this inbox.");
   return { inbox };
 }
 
-/** A test must not run what a server of the same folder has queued, nor leave anything behind for it. */
+/** A test must neither run the queued deliveries of a server in the same folder nor leave any behind. */
 async function openTestInbox({ log, now }: Pick<OpenServerInboxOptions, "log" | "now">): Promise<Inbox> {
-  log().info("Test run: the inbox is in memory. Set INBOX_URL or the option inbox to use another one.");
+  log().info(
+    "The inbox is in memory, because a test runner is active. Set INBOX_URL or the option inbox to use another one.",
+  );
   const { SqliteInbox } = await import("../../inbox/sqlite/sqlite-inbox.ts");
   return new SqliteInbox({ file: ":memory:", log, now });
 }

@@ -6,8 +6,8 @@ import { optionError } from "../../core/option-error.ts";
 import { formatForTerminal } from "./terminal-log.ts";
 
 /**
- * The logger of a launched server: pino on standard output, JSON lines, or lines for a person on a terminal. `redact` gets
- * each JSON line before it is written.
+ * Creates the logger of a launched server: pino on standard output, as JSON lines, or as readable lines on a terminal.
+ * `redact` processes each JSON line.
  */
 export function createNodeLogger(redact: (line: string) => string = (line) => line): Logger {
   const level = readEnvironment("LOG_LEVEL") ?? "info";
@@ -22,7 +22,7 @@ export function createNodeLogger(redact: (line: string) => string = (line) => li
   return pino({ level }, { write: (line) => void process.stdout.write(formatForTerminal(redact(line))) });
 }
 
-/** Whether a line is ASCII, as almost every one is: pino escapes its control characters. Faster than to look at each. */
+/** Whether a line is ASCII, as nearly all are: pino escapes control characters. Faster than a check of each character. */
 function isPlain(line: string): boolean {
   return Buffer.byteLength(line) === line.length && !line.includes("\u007f");
 }

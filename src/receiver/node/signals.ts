@@ -1,26 +1,25 @@
 import type { Logger } from "../../core/logger.ts";
 
-/** What {@link handleSignals} needs. */
-export interface SignalOptions {
-  /** Ends the work; returns whether all of it was finished. */
+interface SignalOptions {
+  /** Closes the server. Returns whether everything in progress finished in time. */
   close: () => Promise<boolean>;
   log: () => Logger;
 }
 
 /**
- * Makes the process a server's: the first SIGTERM or SIGINT finishes what is in work and exits with 0, or with 1 when
- * that took too long; the second one exits at once. A rejection that nobody handles, such as of a promise that a
- * handler left behind, is logged and survived. Returns the function that leaves the process alone again.
+ * On the first SIGTERM or SIGINT, closes the server and exits with 0, or with 1 if that takes too long. On the second one,
+ * exits at once. Logs unhandled rejections, such as those of promises that a handler does not await, instead of crashing.
+ * Returns the function that stops all this.
  */
 export function handleSignals({ close, log }: SignalOptions): () => void {
   let stopping = false;
   const onSignal = (signal: NodeJS.Signals) => {
     if (stopping) process.exit(1);
     stopping = true;
-    log().info(`${signal}: finishing what is in work. Once more ends it at once.`);
+    log().info(`Received ${signal}: finishing the deliveries in progress. Send it again to exit at once.`);
     close().then(
       (complete) => {
-        if (!complete) log().error("Some work took longer than shutdownGrace and was cut off.");
+        if (!complete) log().error("Some deliveries took longer than shutdownGrace and were interrupted.");
         process.exit(complete ? 0 : 1);
       },
       (error) => {
@@ -30,7 +29,7 @@ export function handleSignals({ close, log }: SignalOptions): () => void {
     );
   };
   const onRejection = (reason: unknown) => {
-    log().error({ err: reason }, "A promise was rejected and nobody handled it; the server goes on.");
+    log().error({ err: reason }, "Unhandled promise rejection. The server keeps running.");
   };
   process.on("SIGTERM", onSignal).on("SIGINT", onSignal).on("unhandledRejection", onRejection);
   return () => {

@@ -9,12 +9,12 @@ const levels: Readonly<Record<number, { label: string; color: "gray" | "green" |
   60: { label: "fatal", color: "red" },
 };
 
-/** Fields of a delivery in the order in which they are read; all others follow by name. */
+/** Fields of a delivery in display order. All others follow, sorted by name. */
 const deliveryFields = ["status", "endpoint", "repo", "scope", "action", "ms", "code", "reason", "deliveryId"];
 
 /**
- * Turns one JSON line of pino into one for a person: time, level, message, fields; lists and errors indented below.
- * Names and titles come from strangers: escape codes in them would rewrite the terminal, so none gets through.
+ * Formats a JSON line of pino for a terminal: time, level, message, fields, with lists and errors indented below. Senders
+ * choose names and titles, so escape codes in them are removed.
  */
 export function formatForTerminal(line: string): string {
   const { level, time, msg, err, pid: _pid, hostname: _hostname, ...fields } = parseLine(line);
@@ -50,7 +50,7 @@ function indent(value: unknown): string {
   return `    ${continued(value)}`;
 }
 
-/** As many lines as it has, the further ones indented: none of them must begin like a line of the log. */
+/** Indents all but the first line, so that none of them looks like a line of the log. */
 function continued(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
   return text.split(/\r?\n/).map(plainText).join("\n    ");
