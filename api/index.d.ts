@@ -223,32 +223,6 @@ interface Logger {
 declare const repoTypes: readonly ["model", "dataset", "space", "bucket", "kernel"];
 /** The actions of today; a payload may have a newer one. */
 declare const actions: readonly ["create", "delete", "update", "move"];
-declare const common: z.ZodMiniObject<{
-  event: z.ZodMiniObject<{
-    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z.ZodMiniString<string>;
-  }, z.core.$strip>;
-  repo: z.ZodMiniObject<{
-    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z.ZodMiniString<string>;
-    id: z.ZodMiniString<string>;
-    private: z.ZodMiniBoolean<boolean>;
-    url: z.ZodMiniObject<{
-      web: z.ZodMiniString<string>;
-      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, z.core.$strip>;
-    owner: z.ZodMiniObject<{
-      id: z.ZodMiniString<string>;
-    }, z.core.$strip>;
-    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
-  }, z.core.$strip>;
-  webhook: z.ZodMiniObject<{
-    id: z.ZodMiniString<string>;
-    version: z.ZodMiniNumber<number>;
-  }, z.core.$strip>;
-}, z.core.$strip>;
 declare const gitContentPayload: z.ZodMiniObject<{
   event: z.ZodMiniObject<{
     action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
@@ -676,8 +650,6 @@ type RepoConfigPayload = z.output<typeof repoConfigPayload>;
 type DiscussionPayload = z.output<typeof discussionPayload>;
 /** A payload of scope `discussion.comment`. */
 type DiscussionCommentPayload = z.output<typeof discussionCommentPayload>;
-/** The fields of every payload. */
-type CommonPayload = z.output<typeof common>;
 /** The scopes of today; a payload may have a newer, narrower one such as `repo.config.dois`. */
 declare const scopes: readonly ["repo", "repo.content", "repo.config", "discussion", "discussion.comment"];
 /** A scope of today. */
@@ -936,10 +908,7 @@ interface Watched<Type extends string = WatchedType | (string & {})> {
 }
 /** A {@link Watched} of a type that this release lists. */
 type KnownWatched = Watched<WatchedType>;
-/**
- * How a delivery ended: `retrying` is an attempt in the background that failed and is followed by another, `failed` one
- * that is not.
- */
+/** How a delivery ended. `retrying`: a failed background attempt with a retry left. `failed`: one without. */
 type ActivityOutcome = "succeeded" | "ignored" | "retrying" | "failed";
 /** How long handlers took, in milliseconds: half of the runs at most `p50`, 19 of 20 at most `p95`. */
 interface HandlerTime {
@@ -1214,32 +1183,31 @@ interface OpenTunnelOptions {
    */
   heartbeat?: Duration;
 }
-/** How to launch a server. */
+/** Options of `launch()`. */
 interface LaunchOptions {
-  /** Default `PORT`, else 7860, the port of a Space. 0 takes any free one. */
+  /** Default `PORT`, else 7860, the port of a Space. 0 for any free port. */
   port?: number;
-  /** Default `HOST`, else `0.0.0.0` in a Space and `127.0.0.1` elsewhere: nobody else reaches a laptop by accident. */
+  /** Default `HOST`, else `0.0.0.0` in a Space and `127.0.0.1` elsewhere, so that a laptop stays private. */
   host?: string;
   /**
-   * Opens a temporary public address that answers for `/webhooks/*` only, and closes it after 72 hours. Default: what
-   * `TUNNEL` says (`1` or the name of a provider), else off. Where no secret is set, one is made for the session and
-   * printed. A `publicUrl` here is watched, and has to lead to the port of the server itself.
+   * Opens a temporary public address for `/webhooks/*`, and closes it after 72 hours. Default: `TUNNEL` (`1` or the name
+   * of a provider), else off. If no secret is set, one is created for the session and printed. A `publicUrl` here is
+   * monitored, and must point to the port of the server.
    */
   tunnel?: boolean | Omit<OpenTunnelOptions, "port">;
   /**
-   * Where the Hub reaches this server, when something in front of it leads here: told in the log and on the landing
-   * page. A function where it may change. Default `PUBLIC_URL`, else that of the Space or of the tunnel.
+   * The address at which the Hub reaches this server, for the log and the landing page. A function if it may change.
+   * Default `PUBLIC_URL`, else the address of the Space or of the tunnel.
    */
   publicUrl?: string | (() => string);
   /**
-   * Whether to say at the start where the server is reached and whether it asks for a secret. Default `true`; what looks
-   * like a mistake is told in any case.
+   * Whether to log at startup where the server is reachable and whether it has a secret. Default `true`. Warnings are
+   * always logged.
    */
   announce?: boolean;
   /**
-   * How long a client may take to send the headers (default 15 s) and a whole request (30 s), to send the next request
-   * on its connection (10 s), and to read on while an answer waits for it (`write`, 30 s). `headers` must not be longer
-   * than `request`.
+   * How long a client may take to send the headers (default 15 s), a whole request (30 s) and the next request on its
+   * connection (`keepAlive`, 10 s), and to read a response (`write`, 30 s). `headers` must not be longer than `request`.
    */
   timeouts?: {
     headers?: Duration;
@@ -1250,11 +1218,11 @@ interface LaunchOptions {
   /** Max open connections; further ones are closed at once. Default 2,000; `Infinity` for no limit. */
   maxConnections?: number;
   /**
-   * Max requests on one connection, which is closed with the last answer. Default 1,000; `Infinity` for no limit. Of
-   * these, 16 may wait for their answers at the same time: a client that pipelines more is disconnected.
+   * Max requests on one connection, which is closed after the last response. Default 1,000; `Infinity` for no limit. A
+   * client that pipelines more than 16 unanswered requests is disconnected.
    */
   maxRequestsPerSocket?: number;
-  /** How long `close()`, SIGTERM and SIGINT wait for the requests in work. Default `"30s"`. */
+  /** How long `close()`, SIGTERM and SIGINT wait for requests in progress. Default `"30s"`. */
   shutdownGrace?: Duration;
   /**
    * Whether the server manages the process: SIGTERM and SIGINT let running requests finish and exit with code 0 (a second
@@ -1264,30 +1232,18 @@ interface LaunchOptions {
    */
   handleSignals?: boolean;
 }
-/** Where a launched server is reached. */
+/** Where a launched server is reachable. */
 interface LaunchedServer {
   /** The port it listens on. */
   port: number;
   /** Its address on this machine, without a trailing slash. */
   url: string;
-  /** Its address for the Hub: of the Space or the tunnel, where there is one. That of a tunnel may change. */
+  /** Its public address: of the Space or the tunnel, if there is one. The address of a tunnel may change. */
   publicUrl: string;
 }
-/**
- * A Hono app, with any environment and of any copy of Hono: what `new Hono()` returns. The type names no more of it than
- * is needed to recognize one, because TypeScript treats the classes of two copies of Hono as different.
- */
-interface HonoApp {
-  /** The routes and the middleware, in the order of their registration. */
-  readonly routes: readonly {
-    readonly path: string;
-    readonly method: string;
-  }[];
-  readonly fetch: (request: Request) => Response | Promise<Response>;
-}
-/** Where a delivery is looked for. */
+/** Narrows the search for a delivery. */
 interface DeliveryLookup {
-  /** Needed only where two endpoints have a delivery of the same id. */
+  /** Required only if two endpoints have a delivery with the same id. */
   endpoint?: string;
 }
 /**
@@ -1306,57 +1262,97 @@ declare class ServerInbox {
   list(options?: ListOptions): Promise<DeliveryPage>;
   /** Reads one delivery with its attempts. */
   get(id: string, { endpoint }?: DeliveryLookup): Promise<StoredDelivery | undefined>;
-  /** Runs a delivery again, whatever became of it. @throws `DELIVERY_UNKNOWN`. */
+  /** Runs a delivery again, in any status. @throws `DELIVERY_UNKNOWN`. */
   replay(id: string, lookup?: DeliveryLookup): Promise<void>;
-  /** Runs every dead delivery of an endpoint again. Returns how many there were. */
+  /** Runs every dead delivery of an endpoint again. Returns their number. */
   replayDead(endpoint: string): Promise<number>;
   /** How many deliveries each endpoint has in each status. */
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
-  /** Forgets what finished longer ago than its endpoint's `retention`. It is done every hour, too. Returns how many. */
+  /** Deletes deliveries that finished before their endpoint's `retention`, as happens every hour. Returns their number. */
   prune(): Promise<number>;
 }
 /**
- * Registers a method of a class: a standard decorator, as TypeScript lowers it without `experimentalDecorators`. A
- * static method is registered with its class, an instance method when the first instance is made.
+ * A standard decorator that registers a method as an endpoint. It needs TypeScript without `experimentalDecorators`. Static
+ * methods are registered with their class, other methods with its first instance.
  */
 type WebhookDecorator<Payload> = <This, Method extends (this: This, payload: Payload, context: HandlerContext<Payload>) => unknown>(method: Method, context: ClassMethodDecoratorContext<This, Method>) => void;
 /**
- * Registers handlers as endpoints, in any of its forms. With a handler it returns that handler, without one a
- * decorator. Without a name the endpoint is called like the function or the method. Slashes at the ends of a name are
- * removed: `"/retrain/"` is `"retrain"`. The payload's type follows from the options.
+ * Registers handlers as endpoints. The payload's type follows from the options. Slashes at both ends of a name are removed:
+ * `"/retrain/"` becomes `"retrain"`.
  *
  * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `ENDPOINT_EXISTS`, `OPTION_INVALID`, `DECORATOR_INVALID`;
  * `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, such as a worker.
- * @example
- * ```ts
- * server.webhook(async function on_change(payload) {
- *   console.log(payload.event.scope, payload.repo.name);
- * });
- * server.webhook("retrain", { scope: "repo.content", repo: "dataset:me/*" }, async (payload) => payload.updatedRefs);
- * class Bot {
- *   @server.webhook({ scope: "discussion.comment" })
- *   async on_comment(payload: DiscussionCommentPayload) {
- *     console.log(payload.comment.content);
- *   }
- * }
- * ```
  */
 interface WebhookFunction {
+  /**
+   * Registers a named function. Its name is the name of the endpoint.
+   *
+   * @example
+   * ```ts
+   * server.webhook(async function on_change(payload) {
+   *   console.log(payload.event.scope, payload.repo.name);
+   * });
+   * ```
+   */
   <Declared extends Handler>(handler: Declared): Declared;
+  /**
+   * Registers a function under a name.
+   *
+   * @example
+   * ```ts
+   * server.webhook("retrain", async (payload) => ({ repo: payload.repo.name }));
+   * ```
+   */
   <Declared extends Handler>(name: string, handler: Declared): Declared;
+  /**
+   * Registers a function with options, such as a filter.
+   *
+   * @example
+   * ```ts
+   * server.webhook("retrain", { scope: "repo.content", repo: "dataset:me/*" }, async (payload) => payload.updatedRefs);
+   * ```
+   */
   <const Options extends EndpointOptions, Result>(name: string, options: Options, handler: (payload: PayloadFor<Options>, context: HandlerContext<PayloadFor<Options>>) => Result): (payload: PayloadFor<Options>, context: HandlerContext<PayloadFor<Options>>) => Result;
+  /**
+   * Returns a decorator for a method. Without a name, the endpoint has the name of the method.
+   *
+   * @example
+   * ```ts
+   * class Bot {
+   *   @server.webhook()
+   *   async on_change(payload: WebhookPayload) {
+   *     console.log(payload.repo.name);
+   *   }
+   * }
+   * new Bot();
+   * ```
+   */
   (name?: string): WebhookDecorator<WebhookPayload>;
+  /**
+   * Returns a decorator for a method, with options.
+   *
+   * @example
+   * ```ts
+   * class Bot {
+   *   @server.webhook({ scope: "discussion.comment" })
+   *   async on_comment(payload: DiscussionCommentPayload) {
+   *     console.log(payload.comment.content);
+   *   }
+   * }
+   * new Bot();
+   * ```
+   */
   <const Options extends EndpointOptions>(options: Options): WebhookDecorator<PayloadFor<Options>>;
+  /** Returns a decorator for a method, with a name and options. */
   <const Options extends EndpointOptions>(name: string, options: Options): WebhookDecorator<PayloadFor<Options>>;
 }
 /**
- * Registers an endpoint on a server of the module's own, which launches itself when the script has run to its end:
- * the shortest way from a function to a receiver. It takes what {@link WebhookFunction} takes. The server is created by
- * the first call.
+ * Registers an endpoint on a shared server, which launches itself at the end of the script. It takes the arguments of
+ * {@link WebhookFunction}.
  *
- * The launch waits for Node's `beforeExit`: it does not come while something else keeps the process alive (a timer, an
- * open connection), nor after `process.exit()`, nor in a runtime without it. There, and for options of the server or
- * of the launch, make a {@link WebhooksServer}.
+ * The launch waits for Node's `beforeExit`, which does not come while something else keeps the process alive (a timer, an
+ * open connection), after `process.exit()`, or in runtimes without it. In these cases, or to set options, create a
+ * {@link WebhooksServer}.
  *
  * @example
  * ```ts
@@ -1420,32 +1416,43 @@ interface ServerDetails {
    */
   runJob(delivery: JobDelivery): Promise<Outcome>;
 }
-/** What a `WebhooksServer` may be given. */
+/**
+ * A Hono app, with any environment and of any copy of Hono: what `new Hono()` returns. The type names no more of it than
+ * is needed to recognize one, because TypeScript treats the classes of two copies of Hono as different.
+ */
+interface HonoApp {
+  /** The routes and the middleware, in the order of their registration. */
+  readonly routes: readonly {
+    readonly path: string;
+    readonly method: string;
+  }[];
+  readonly fetch: (request: Request) => Response | Promise<Response>;
+}
+/** Options of a `WebhooksServer`. */
 interface WebhooksServerOptions {
   /**
-   * The secret that every delivery must carry, or several, all accepted, while one replaces the other; `false` accepts
-   * deliveries without one. Default: `WEBHOOK_SECRET` and `WEBHOOK_SECRET_PREVIOUS`; where neither is set, the endpoints
-   * are open to everyone, with a warning. An empty secret is an error (`OPTION_INVALID`), in the environment too.
+   * The secret that every delivery must carry, or several valid ones during a rotation; `false` accepts deliveries without
+   * a secret. Default: `WEBHOOK_SECRET` and `WEBHOOK_SECRET_PREVIOUS`. If neither is set, the endpoints are open to
+   * everyone, with a warning. An empty secret is an error (`OPTION_INVALID`), also in the environment.
    */
   secret?: string | readonly string[] | false;
   /**
-   * Whether `?secret=` in the URL is accepted where there is no header, for senders that cannot set one. Default
-   * `false`: URLs end up in the logs of whatever stands in between.
+   * Whether to accept `?secret=` in the URL, for senders that cannot set headers. Default `false`: proxies log URLs.
    */
   secretInQuery?: boolean;
   /**
-   * The password (HTTP Basic, any user name) with which the owner opens the dashboard. Default: `DASHBOARD_TOKEN`.
-   * Without any, it opens in a browser on this machine only, and never in a Space or where a public address leads here
-   * (`PUBLIC_URL`, `launch({ publicUrl })`).
+   * The password (HTTP Basic, any user name) for the dashboard. Default: `DASHBOARD_TOKEN`. Without a password, the
+   * dashboard only opens in a browser on this machine, and never in a Space or with a public address (`PUBLIC_URL`,
+   * `launch({ publicUrl })`).
    */
   dashboardToken?: string;
   /**
-   * Where the deliveries of background endpoints are kept: a URL as in `INBOX_URL`, which it goes before, or an inbox
-   * of your own, which is closed with the server. Default: `INBOX_URL`, else `sqlite:./.hub-webhooks/inbox.db`, or an
-   * inbox in memory under vitest, `node --test` and where `NODE_ENV` is `test`.
+   * Where to store the deliveries of background endpoints: a URL, which overrides `INBOX_URL`, or your own inbox, which is
+   * closed with the server. Default: `INBOX_URL`, else `sqlite:./.hub-webhooks/inbox.db`, or an inbox in memory under a
+   * test runner (vitest, `node --test`, or `NODE_ENV=test`).
    */
   inbox?: string | Inbox;
-  /** Default: pino on standard output once launched (level `LOG_LEVEL`, else `info`), the console elsewhere. */
+  /** Default: pino on standard output after `launch()` or `ready()` (level `LOG_LEVEL`, else `info`), else the console. */
   logger?: Logger;
   /**
    * A Hono app with middleware on it, such as a rate limit, an allow list or tracing. The built-in routes are added behind
@@ -1482,13 +1489,13 @@ interface WebhooksServerOptions {
    * `false`.
    */
   trustProxy?: boolean;
-  /** Largest body in bytes. Default 10 MiB: a bucket's payload may list ten thousand files. */
+  /** Max size of a body in bytes. Default 10 MiB: the payload of a bucket may list 10,000 files. */
   bodyLimit?: number;
-  /** What `GET /` answers: HTML, a Hono app, a function of what there is to tell, or `false` for nothing. */
+  /** The landing page at `GET /`: HTML, a Hono app, a function that returns a page, or `false` for none. Default: built in. */
   landingPage?: LandingPage;
   /**
-   * Whether `GET /metrics` tells Prometheus, or any owner, what there is to measure; needs the package `prom-client`.
-   * Default: whether `METRICS` is 1.
+   * Whether to serve metrics for Prometheus at `GET /metrics`. Requires the package `prom-client`. Default: whether
+   * `METRICS` is 1.
    */
   metrics?: boolean;
 }
@@ -1581,4 +1588,4 @@ export declare class WebhooksServer {
   /** What tools need, such as those that register its endpoints on the Hub. */
   [serverDetails](): ServerDetails;
 }
-export type { Action, ActivityOutcome, Backoff, BucketContentPayload, CommonPayload, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryKey, DeliveryLookup, DeliveryPage, DeliveryStatus, DiscussionCommentPayload, DiscussionPayload, Duration, EndpointOptions, FilterOptions, GitContentPayload, Handler, HandlerContext, HandlerTime, HonoApp, Inbox, KnownScope, LandingActivity, LandingEndpoint, LandingHour, LandingInfo, LandingPage, LaunchOptions, LaunchedServer, ListOptions, LogMethod, Logger, Outcome, PayloadFor, PayloadOf, QueueOptions, ReceivedDelivery, RepoConfigPayload, RepoContentPayload, RepoPattern, RepoPayload, RepoType, RetryPolicy, RunnableDelivery, Scope$1 as Scope, ServerInbox, StoredDelivery, Watch, WatchedType, WebhookDecorator, WebhookDomain, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookFunction, WebhookPayload, WebhooksServerOptions };
+export type { Action, Backoff, BucketContentPayload, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryKey, DeliveryPage, DeliveryStatus, DiscussionCommentPayload, DiscussionPayload, Duration, EndpointOptions, FilterOptions, GitContentPayload, Handler, HandlerContext, Inbox, KnownScope, LandingInfo, LandingPage, LaunchOptions, LaunchedServer, ListOptions, LogMethod, Logger, Outcome, PayloadFor, PayloadOf, QueueOptions, ReceivedDelivery, RepoConfigPayload, RepoContentPayload, RepoPattern, RepoPayload, RepoType, RetryPolicy, RunnableDelivery, Scope$1 as Scope, ServerInbox, StoredDelivery, Watch, WebhookDecorator, WebhookDomain, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookFunction, WebhookPayload, WebhooksServerOptions };
