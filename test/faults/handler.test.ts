@@ -196,8 +196,8 @@ describe("A handler that never settles", () => {
     expect((await socket.send(receiver.delivery()).answer()).status).toBe(200);
     const errors = receiver.log.filter(({ level }) => level === "error").map(({ msg }) => msg);
     expect(errors).toEqual([
-      expect.stringContaining("after its time limit"),
-      expect.stringContaining("did not finish within its time limit"),
+      expect.stringContaining("after its timeout"),
+      expect.stringContaining("did not finish within its timeout"),
     ]);
     expect(socket.rest).toBe("");
   });
@@ -277,7 +277,7 @@ describe("A handler that leaves a rejection behind", () => {
       const { receiver, child } = await createFaultyProcess();
       await receiver.survives(() => receiver.post({ path: `/webhooks/${endpoint}` }), {
         status: 200,
-        told: { level: "error", msg: /^A promise was rejected/ },
+        told: { level: "error", msg: /^Unhandled promise rejection/ },
       });
       expect(child.errorOutput).toBe("");
     },
@@ -312,7 +312,7 @@ describe("A thrown value that cannot be inspected", () => {
     for (const [index, value] of values.entries()) {
       await receiver.survives(() => receiver.post(request("leaves-behind", value)), {
         status: 200,
-        told: { level: "error", msg: /^A promise was rejected/ },
+        told: { level: "error", msg: /^Unhandled promise rejection/ },
       });
       await child.says("target ran", index + 1);
     }

@@ -67,7 +67,7 @@ describe("The tunnel of a receiver", () => {
     await child.says(/^The tunnel is down./);
     host.giveNamesAway();
     host.comeBack();
-    expect(await child.says(/ANOTHER ADDRESS/)).toMatchObject({ level: "warn", urlBefore: expect.any(String) });
+    expect(await child.says(/NEW ADDRESS/)).toMatchObject({ level: "warn", urlBefore: expect.any(String) });
     child.signal("SIGTERM");
     expect(await child.exited).toEqual({ code: 0, signal: null });
     expect(holdsSecret([child.lines, child.errorOutput], receiverSecret)).toBe(false);
