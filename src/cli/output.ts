@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import stringWidth from "string-width";
 import { plainJson, plainText } from "../core/terminal-text.ts";
 import type { OutputStream, Shell } from "./shell.ts";
 
@@ -92,9 +93,9 @@ export class Output {
     if (rows.length === 0) return [];
     const shown = rows.map((row) => columns.map((column, index) => row[index] || (column.empty ?? "-")));
     const widths = columns.map(({ title }, index) =>
-      Math.max(title.length, ...shown.map((row) => row[index]?.length ?? 0)),
+      Math.max(title.length, ...shown.map((row) => stringWidth(row[index] ?? ""))),
     );
-    const pad = (text: string, index: number) => text.padEnd(widths[index] ?? 0);
+    const pad = (text: string, index: number) => padColumn(text, widths[index] ?? 0);
     const heading = columns.map(({ title }, index) => pad(title.toUpperCase(), index)).join("  ");
     return [
       heading.trimEnd(),
@@ -139,4 +140,9 @@ export function extraStackLines({
 }): readonly string[] {
   const lines = stack.split("\n").filter((line) => line.trim() !== "" && !reason.includes(line.trim()));
   return lines.length < 2 ? [] : lines.map((line) => `    ${plainText(line.trimEnd())}`);
+}
+
+/** Pads a text to a number of terminal columns, of which a CJK character takes two. */
+export function padColumn(text: string, columns: number): string {
+  return text + " ".repeat(Math.max(0, columns - stringWidth(text)));
 }

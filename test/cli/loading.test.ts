@@ -37,6 +37,7 @@ describe("What a run does not use, it does not load", () => {
         "src/console/event-summary.ts",
         "src/console/shorten.ts",
         "src/payload/watch.ts",
+        "string-width",
       ]);
     },
   );

@@ -70,6 +70,16 @@ describe("The output", () => {
     expect(written(result, { isTerminal: true })).toContain("a     \u001b[32mon   \u001b[39m  never");
   });
 
+  test("is aligned by what a terminal shows: a CJK character takes two columns", () => {
+    const rows = [
+      ["データ", "on", ""],
+      ["abc", "off", ""],
+    ];
+    const lines = written({ ...result, rows }, { isTerminal: true, env: { NO_COLOR: "1" } }).split("\n");
+    expect(lines[1]).toMatch(/^データ {2}on/);
+    expect(lines[2]).toMatch(/^abc {5}off/);
+  });
+
   test("has no colours elsewhere, not even where a table is asked for", () => {
     const table = written(result, { format: "table" });
     expect(table).toContain("a     on     never");

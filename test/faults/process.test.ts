@@ -115,14 +115,14 @@ describe("A second signal", () => {
 });
 
 describe("A start that fails", () => {
-  test("X3: on a port that is taken says so in one clear line, and exits 1", async () => {
+  test("X3: on a port that is in use says so in one clear line, and exits 1", async () => {
     const { child: holder, receiver } = await createFaultyProcess();
     const port = new URL(receiver.url).port;
     const child = startFaultyProcess({ PORT: port });
     expect(await child.exited).toEqual({ code: 1, signal: null });
     const complaints = complaintsOf(child);
     expect(complaints).toMatchObject([{ level: "error", code: "PORT_IN_USE" }]);
-    expect(complaints[0]?.msg).toMatch(new RegExp(`^Port ${port} .* is taken: .*PORT`));
+    expect(complaints[0]?.msg).toMatch(new RegExp(`^Port ${port} .* is in use: .*PORT`));
     expect(JSON.stringify(child.lines)).not.toMatch(/\bat .*:\d+:\d+/);
     expect(child.errorOutput).toBe("");
     expect((await receiver.post()).status).toBe(200);

@@ -361,7 +361,11 @@ describe("What is told of the secret, once, with the first request or at the sta
       "planted-s3cr\u00e9t",
       /^The secret contains a character that is not printable ASCII/,
     ],
-    ["holds the character 0x7F", "planted-s3cret\u007f", /^The secret contains a character that is not printable ASCII/],
+    [
+      "holds the character 0x7F",
+      "planted-s3cret\u007f",
+      /^The secret contains a character that is not printable ASCII/,
+    ],
     ["holds a tab", "planted-s3\tcret", /^The secret contains a character that is not printable ASCII/],
   ])("is a warning where it can never arrive, because it %s", async (_why, secret, warning) => {
     const { server, logger, warnings } = createServer({ secret });

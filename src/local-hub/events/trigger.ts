@@ -159,7 +159,7 @@ export interface RepositoryEvent {
 }
 
 /** Whether a webhook watches the repository or its owner. */
-export function isWatching({ definition }: StoredWebhook, { repo }: Pick<RepositoryEvent, "repo">): boolean {
+function isWatching({ definition }: StoredWebhook, { repo }: Pick<RepositoryEvent, "repo">): boolean {
   const owner = getOwner(repo);
   return definition.watched.some(({ type, name }) => {
     if (type !== "user" && type !== "org") return type === repo.type && name === repo.name;
@@ -169,7 +169,7 @@ export function isWatching({ definition }: StoredWebhook, { repo }: Pick<Reposit
 }
 
 /** Returns why a webhook that watches the repository does not fire; `undefined` if it does. */
-export function findSkipReason(webhook: StoredWebhook, event: RepositoryEvent): SkipReason | undefined {
+function findSkipReason(webhook: StoredWebhook, event: RepositoryEvent): SkipReason | undefined {
   const { scope, isReadableBy } = event;
   if (!webhook.definition.domains.some((domain) => coversScope(domain, scope))) return "domain";
   if (!isReadableBy(webhook.owner)) return "private";

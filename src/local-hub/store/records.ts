@@ -124,7 +124,7 @@ export interface KeyedRecord<Record> extends RecordKey {
 }
 
 /** Records of one kind, each with an owner and an id. */
-export class RecordStore<Schema extends z.ZodType> {
+class RecordStore<Schema extends z.ZodType> {
   readonly #database: DatabaseSync;
   readonly #kind: string;
   readonly #schema: Schema;

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import type { Duration } from "../../../core/duration.ts";
 import { plainJson, plainText } from "../../../core/terminal-text.ts";
 import type { DeliveryStatus } from "../../../inbox/inbox.ts";
-import type { Output } from "../../output.ts";
+import { type Output, padColumn } from "../../output.ts";
 import { examples, numberBetween } from "../../usage.ts";
 import { DeliveryFollower } from "./delivery-follower.ts";
 import { type DeliverySummary, deliveryColumns, deliveryRow } from "./delivery-list.ts";
@@ -118,7 +118,7 @@ class DeliveryPrinter {
 
   #printCells(cells: readonly string[]): void {
     const isTable = this.#output.format === "table";
-    const padded = cells.map((cell, index) => cell.padEnd(widths[deliveryColumns[index]?.key ?? ""] ?? 0));
+    const padded = cells.map((cell, index) => padColumn(cell, widths[deliveryColumns[index]?.key ?? ""] ?? 0));
     this.#output.print(isTable ? padded.join("  ").trimEnd() : cells.join("\t"));
   }
 }
