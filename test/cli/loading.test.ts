@@ -34,6 +34,7 @@ describe("What a run does not use, it does not load", () => {
       const loaded = [...(await loadedBy(words.split(" ")))].filter((name) => !/^src\/(cli|core)\//.test(name));
       expect(loaded.sort()).toEqual([
         "commander",
+        "get-east-asian-width",
         "src/console/event-summary.ts",
         "src/console/shorten.ts",
         "src/payload/watch.ts",
