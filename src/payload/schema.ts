@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { $constructor, type $strip, type $ZodLooseShape, type $ZodObjectDef, $ZodObjectJIT } from "zod/v4/core";
 
 /*
  * The payload of a delivery, version 3. The schemas require only the fields that handlers rely on: the Hub adds fields,
@@ -16,6 +17,22 @@ export const discussionStatuses = ["draft", "open", "closed", "merged"] as const
 /** Names and IDs are part of log lines and responses, so they must be short. Those of the Hub are below 200 characters. */
 const maxNameLength = 512;
 const name = z.string().check(z.maxLength(maxNameLength));
+
+// TypeScript calls an assertion function only by a name with an explicit type.
+const miniType: $constructor<z.ZodMiniType> = z.ZodMiniType;
+
+/** An object of zod/mini that is compiled at its first use, where the runtime allows that: four times as fast. */
+const CompiledObject: $constructor<z.ZodMiniObject, $ZodObjectDef> = $constructor(
+  "ZodMiniObject",
+  (schema, definition) => {
+    $ZodObjectJIT.init(schema, definition);
+    miniType.init(schema, definition);
+  },
+);
+
+function object<Shape extends $ZodLooseShape>(shape: Shape): z.ZodMiniObject<Shape, $strip> {
+  return new CompiledObject({ type: "object", shape }) as z.ZodMiniObject<Shape, $strip>;
+}
 
 /** Any name. The type keeps the known ones, so that editors complete them. */
 function openEnum<const Known extends readonly string[]>(_known: Known) {
@@ -51,15 +68,15 @@ function listOf<Item extends z.ZodMiniType>(item: Item) {
   });
 }
 
-const event = z.object({ action: openEnum(actions), scope: name });
+const event = object({ action: openEnum(actions), scope: name });
 
-const repo = z.object({
+const repo = object({
   type: openEnum(repoTypes),
   name,
   id: name,
   private: z.boolean(),
-  url: z.object({ web: z.string(), api: z.optional(z.string()) }),
-  owner: z.object({ id: z.string() }),
+  url: object({ web: z.string(), api: z.optional(z.string()) }),
+  owner: object({ id: z.string() }),
   /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
   headSha: z.optional(z.string()),
   /** The first label of the host name of a Space. */
@@ -67,9 +84,9 @@ const repo = z.object({
   tags: z.optional(listOf(z.string())),
 });
 
-const webhook = z.object({ id: name, version: z.number() });
+const webhook = object({ id: name, version: z.number() });
 
-const updatedRef = z.object({
+const updatedRef = object({
   /** Such as `refs/heads/main`, `refs/pr/1` or `refs/convert/parquet`. */
   ref: z.string(),
   /** `null` when the ref was created. */
@@ -78,7 +95,7 @@ const updatedRef = z.object({
   newSha: z.nullable(z.string()),
 });
 
-const updatedFile = z.object({
+const updatedFile = object({
   path: z.string(),
   /** An overwritten file is an `add`. */
   action: openEnum(["add", "delete"]),
@@ -87,36 +104,36 @@ const updatedFile = z.object({
   size: z.optional(z.number()),
 });
 
-const updatedConfig = z.object({
+const updatedConfig = object({
   /** Missing if the Hub does not report the change. */
   private: z.optional(z.boolean()),
 });
 
-const movedTo = z.object({ name: z.string(), owner: z.object({ id: z.string() }) });
+const movedTo = object({ name: z.string(), owner: object({ id: z.string() }) });
 
-const discussion = z.object({
+const discussion = object({
   id: z.string(),
   num: z.number(),
   title: z.string(),
   status: openEnum(discussionStatuses),
   isPullRequest: z.boolean(),
-  author: z.object({ id: z.string() }),
-  url: z.object({ web: z.string(), api: z.string() }),
+  author: object({ id: z.string() }),
+  url: object({ web: z.string(), api: z.string() }),
   pinned: z.optional(z.boolean()),
   /** Only on pull requests. */
-  changes: z.optional(z.object({ base: z.string(), mergeCommitId: z.optional(z.string()) })),
+  changes: z.optional(object({ base: z.string(), mergeCommitId: z.optional(z.string()) })),
 });
 
-const comment = z.object({
+const comment = object({
   id: z.string(),
-  author: z.object({ id: z.string() }),
+  author: object({ id: z.string() }),
   hidden: z.boolean(),
-  url: z.object({ web: z.string() }),
+  url: object({ web: z.string() }),
   /** Missing while the comment is hidden. */
   content: z.optional(z.string()),
 });
 
-const common = z.object({ event, repo, webhook });
+const common = object({ event, repo, webhook });
 const updatedRefs = listOf(updatedRef);
 const updatedFiles = listOf(updatedFile);
 const updatedFilesTruncated = z.optional(z.boolean());
