@@ -105,7 +105,7 @@ async function spaceWithPackedPackage(folder: string): Promise<string> {
 }
 
 async function developmentDependencies(folder: string): Promise<string[]> {
-  const { devDependencies, peerDependencies }: { devDependencies: object; peerDependencies: object } = JSON.parse(
+  const { devDependencies, peerDependencies = {} }: { devDependencies: object; peerDependencies?: object } = JSON.parse(
     await readFile(join(folder, "package.json"), "utf8"),
   );
   return Object.keys(devDependencies).filter((name) => !Object.hasOwn(peerDependencies, name));
