@@ -108,7 +108,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
     ended.child.signal("SIGTERM");
     expect(await ended.child.exited).toEqual({ code: 0, signal: null });
     await load;
-    await ended.saysOnce({ msg: /^SIGTERM: finishing/ });
+    await ended.saysOnce({ msg: /^Received SIGTERM: finishing/ });
     expect(ended.countOf("work finished")).toBe(0);
     const { queued } = await ledger.settles({});
     expect(queued).toBeGreaterThanOrEqual(6);
@@ -128,7 +128,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
     for (let count = 0; count < 3; count += 1) await ended.deliver({ endpoint: "deaf" });
     await ended.child.says("work started", 3);
     ended.child.signal("SIGTERM");
-    await ended.child.says(/^SIGTERM: finishing.*Once more ends it at once/);
+    await ended.child.says(/^Received SIGTERM: finishing.*Send it again to exit at once/);
     ended.child.signal("SIGTERM");
     expect(await ended.child.exited).toEqual({ code: 1, signal: null });
     const receiver = await startInboxReceiver({ url, ledger, LEASE_MS, HELD: "no" });

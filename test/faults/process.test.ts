@@ -37,7 +37,7 @@ describe("SIGTERM", () => {
     expect(child.lines.filter(({ msg }) => msg === "work finished")).toHaveLength(50);
     expect(countOf(child, "target ran")).toBeGreaterThanOrEqual(accepted);
     expect(refused.filter((status) => status !== 503)).toEqual([]);
-    await saysOnce(child, new RegExp(`^${name}: finishing`));
+    await saysOnce(child, new RegExp(`^Received ${name}: finishing`));
     await worksAgain(child);
   });
 
@@ -46,7 +46,7 @@ describe("SIGTERM", () => {
     const socket = (await receiver.connect()).send(receiver.delivery(toSlow));
     await child.says("work started");
     child.signal("SIGTERM");
-    await child.says(/^SIGTERM: finishing/);
+    await child.says(/^Received SIGTERM: finishing/);
     socket.send(receiver.delivery());
     expect((await socket.answer()).status).toBe(200);
     const answer = await socket.answer();
@@ -62,7 +62,7 @@ describe("SIGTERM", () => {
     const slow = receiver.post(toSlow);
     await child.says("work started");
     child.signal("SIGTERM");
-    await child.says(/^SIGTERM: finishing/);
+    await child.says(/^Received SIGTERM: finishing/);
     // The line is out a moment before the socket is closed.
     await waitFor(() => expect(receiver.post()).rejects.toMatchObject({ code: "ECONNREFUSED" }), { interval: 5 });
     expect(countOf(child, "work finished")).toBe(0);
@@ -104,7 +104,7 @@ describe("A second signal", () => {
     const stuck = receiver.post(toStuck).catch(() => undefined);
     await child.says("work started");
     child.signal(first);
-    await child.says(new RegExp(`^${first}: finishing.*Once more ends it at once`));
+    await child.says(new RegExp(`^Received ${first}: finishing.*Send it again to exit at once`));
     const signalledAt = performance.now();
     child.signal(second);
     expect(await child.exited).toEqual({ code: 1, signal: null });
@@ -122,7 +122,7 @@ describe("A start that fails", () => {
     expect(await child.exited).toEqual({ code: 1, signal: null });
     const complaints = complaintsOf(child);
     expect(complaints).toMatchObject([{ level: "error", code: "PORT_IN_USE" }]);
-    expect(complaints[0]?.msg).toMatch(new RegExp(`^Port ${port} .* is in use: .*PORT`));
+    expect(complaints[0]?.msg).toMatch(new RegExp(`^Port ${port} .* is in use\\. .*port`));
     expect(JSON.stringify(child.lines)).not.toMatch(/\bat .*:\d+:\d+/);
     expect(child.errorOutput).toBe("");
     expect((await receiver.post()).status).toBe(200);
