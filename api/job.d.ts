@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { $strip } from "zod/v4/core";
 import { Hono } from "hono";
 import { StandardSchemaV1 } from "@standard-schema/spec";
 /**
@@ -189,7 +190,7 @@ declare const gitContentPayload: z.ZodMiniObject<{
   event: z.ZodMiniObject<{
     action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
     scope: z.ZodMiniString<string>;
-  }, z.core.$strip>;
+  }, $strip>;
   repo: z.ZodMiniObject<{
     type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
     name: z.ZodMiniString<string>;
@@ -198,18 +199,20 @@ declare const gitContentPayload: z.ZodMiniObject<{
     url: z.ZodMiniObject<{
       web: z.ZodMiniString<string>;
       api: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, z.core.$strip>;
+    }, $strip>;
     owner: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
-    }, z.core.$strip>;
+    }, $strip>;
+    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
     headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    /** The first label of the host name of a Space. */
     subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
     tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
-  }, z.core.$strip>;
+  }, $strip>;
   webhook: z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
     version: z.ZodMiniNumber<number>;
-  }, z.core.$strip>;
+  }, $strip>;
   updatedRefs: z.ZodMiniCustom<{
     ref: string;
     oldSha: string | null;
@@ -219,12 +222,12 @@ declare const gitContentPayload: z.ZodMiniObject<{
     oldSha: string | null;
     newSha: string | null;
   }[]>;
-}, z.core.$strip>;
+}, $strip>;
 declare const bucketContentPayload: z.ZodMiniObject<{
   event: z.ZodMiniObject<{
     action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
     scope: z.ZodMiniString<string>;
-  }, z.core.$strip>;
+  }, $strip>;
   repo: z.ZodMiniObject<{
     type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
     name: z.ZodMiniString<string>;
@@ -233,18 +236,20 @@ declare const bucketContentPayload: z.ZodMiniObject<{
     url: z.ZodMiniObject<{
       web: z.ZodMiniString<string>;
       api: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, z.core.$strip>;
+    }, $strip>;
     owner: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
-    }, z.core.$strip>;
+    }, $strip>;
+    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
     headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    /** The first label of the host name of a Space. */
     subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
     tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
-  }, z.core.$strip>;
+  }, $strip>;
   webhook: z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
     version: z.ZodMiniNumber<number>;
-  }, z.core.$strip>;
+  }, $strip>;
   updatedFiles: z.ZodMiniCustom<{
     path: string;
     action: "add" | "delete" | (string & {});
@@ -257,12 +262,12 @@ declare const bucketContentPayload: z.ZodMiniObject<{
     size?: number | undefined;
   }[]>;
   updatedFilesTruncated: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-}, z.core.$strip>;
+}, $strip>;
 declare const contentPayload: z.ZodMiniObject<{
   event: z.ZodMiniObject<{
     action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
     scope: z.ZodMiniString<string>;
-  }, z.core.$strip>;
+  }, $strip>;
   repo: z.ZodMiniObject<{
     type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
     name: z.ZodMiniString<string>;
@@ -271,18 +276,20 @@ declare const contentPayload: z.ZodMiniObject<{
     url: z.ZodMiniObject<{
       web: z.ZodMiniString<string>;
       api: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, z.core.$strip>;
+    }, $strip>;
     owner: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
-    }, z.core.$strip>;
+    }, $strip>;
+    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
     headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    /** The first label of the host name of a Space. */
     subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
     tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
-  }, z.core.$strip>;
+  }, $strip>;
   webhook: z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
     version: z.ZodMiniNumber<number>;
-  }, z.core.$strip>;
+  }, $strip>;
   updatedRefs: z.ZodMiniOptional<z.ZodMiniCustom<{
     ref: string;
     oldSha: string | null;
@@ -304,12 +311,12 @@ declare const contentPayload: z.ZodMiniObject<{
     size?: number | undefined;
   }[]>>;
   updatedFilesTruncated: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-}, z.core.$strip>;
+}, $strip>;
 declare const repoConfigPayload: z.ZodMiniObject<{
   event: z.ZodMiniObject<{
     action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
     scope: z.ZodMiniString<string>;
-  }, z.core.$strip>;
+  }, $strip>;
   repo: z.ZodMiniObject<{
     type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
     name: z.ZodMiniString<string>;
@@ -318,27 +325,30 @@ declare const repoConfigPayload: z.ZodMiniObject<{
     url: z.ZodMiniObject<{
       web: z.ZodMiniString<string>;
       api: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, z.core.$strip>;
+    }, $strip>;
     owner: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
-    }, z.core.$strip>;
+    }, $strip>;
+    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
     headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    /** The first label of the host name of a Space. */
     subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
     tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
-  }, z.core.$strip>;
+  }, $strip>;
   webhook: z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
     version: z.ZodMiniNumber<number>;
-  }, z.core.$strip>;
+  }, $strip>;
   updatedConfig: z.ZodMiniObject<{
+    /** Missing if the Hub does not report the change. */
     private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-  }, z.core.$strip>;
-}, z.core.$strip>;
+  }, $strip>;
+}, $strip>;
 declare const discussionPayload: z.ZodMiniObject<{
   event: z.ZodMiniObject<{
     action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
     scope: z.ZodMiniString<string>;
-  }, z.core.$strip>;
+  }, $strip>;
   repo: z.ZodMiniObject<{
     type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
     name: z.ZodMiniString<string>;
@@ -347,18 +357,20 @@ declare const discussionPayload: z.ZodMiniObject<{
     url: z.ZodMiniObject<{
       web: z.ZodMiniString<string>;
       api: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, z.core.$strip>;
+    }, $strip>;
     owner: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
-    }, z.core.$strip>;
+    }, $strip>;
+    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
     headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    /** The first label of the host name of a Space. */
     subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
     tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
-  }, z.core.$strip>;
+  }, $strip>;
   webhook: z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
     version: z.ZodMiniNumber<number>;
-  }, z.core.$strip>;
+  }, $strip>;
   discussion: z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
     num: z.ZodMiniNumber<number>;
@@ -367,34 +379,36 @@ declare const discussionPayload: z.ZodMiniObject<{
     isPullRequest: z.ZodMiniBoolean<boolean>;
     author: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
-    }, z.core.$strip>;
+    }, $strip>;
     url: z.ZodMiniObject<{
       web: z.ZodMiniString<string>;
       api: z.ZodMiniString<string>;
-    }, z.core.$strip>;
+    }, $strip>;
     pinned: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    /** Only on pull requests. */
     changes: z.ZodMiniOptional<z.ZodMiniObject<{
       base: z.ZodMiniString<string>;
       mergeCommitId: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, z.core.$strip>>;
-  }, z.core.$strip>;
+    }, $strip>>;
+  }, $strip>;
   comment: z.ZodMiniOptional<z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
     author: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
-    }, z.core.$strip>;
+    }, $strip>;
     hidden: z.ZodMiniBoolean<boolean>;
     url: z.ZodMiniObject<{
       web: z.ZodMiniString<string>;
-    }, z.core.$strip>;
+    }, $strip>;
+    /** Missing while the comment is hidden. */
     content: z.ZodMiniOptional<z.ZodMiniString<string>>;
-  }, z.core.$strip>>;
-}, z.core.$strip>;
+  }, $strip>>;
+}, $strip>;
 declare const discussionCommentPayload: z.ZodMiniObject<{
   event: z.ZodMiniObject<{
     action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
     scope: z.ZodMiniString<string>;
-  }, z.core.$strip>;
+  }, $strip>;
   repo: z.ZodMiniObject<{
     type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
     name: z.ZodMiniString<string>;
@@ -403,18 +417,20 @@ declare const discussionCommentPayload: z.ZodMiniObject<{
     url: z.ZodMiniObject<{
       web: z.ZodMiniString<string>;
       api: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, z.core.$strip>;
+    }, $strip>;
     owner: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
-    }, z.core.$strip>;
+    }, $strip>;
+    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
     headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    /** The first label of the host name of a Space. */
     subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
     tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
-  }, z.core.$strip>;
+  }, $strip>;
   webhook: z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
     version: z.ZodMiniNumber<number>;
-  }, z.core.$strip>;
+  }, $strip>;
   discussion: z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
     num: z.ZodMiniNumber<number>;
@@ -423,34 +439,36 @@ declare const discussionCommentPayload: z.ZodMiniObject<{
     isPullRequest: z.ZodMiniBoolean<boolean>;
     author: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
-    }, z.core.$strip>;
+    }, $strip>;
     url: z.ZodMiniObject<{
       web: z.ZodMiniString<string>;
       api: z.ZodMiniString<string>;
-    }, z.core.$strip>;
+    }, $strip>;
     pinned: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    /** Only on pull requests. */
     changes: z.ZodMiniOptional<z.ZodMiniObject<{
       base: z.ZodMiniString<string>;
       mergeCommitId: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, z.core.$strip>>;
-  }, z.core.$strip>;
+    }, $strip>>;
+  }, $strip>;
   comment: z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
     author: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
-    }, z.core.$strip>;
+    }, $strip>;
     hidden: z.ZodMiniBoolean<boolean>;
     url: z.ZodMiniObject<{
       web: z.ZodMiniString<string>;
-    }, z.core.$strip>;
+    }, $strip>;
+    /** Missing while the comment is hidden. */
     content: z.ZodMiniOptional<z.ZodMiniString<string>>;
-  }, z.core.$strip>;
-}, z.core.$strip>;
+  }, $strip>;
+}, $strip>;
 declare const anyRepoPayload: z.ZodMiniObject<{
   event: z.ZodMiniObject<{
     action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
     scope: z.ZodMiniString<string>;
-  }, z.core.$strip>;
+  }, $strip>;
   repo: z.ZodMiniObject<{
     type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
     name: z.ZodMiniString<string>;
@@ -459,18 +477,20 @@ declare const anyRepoPayload: z.ZodMiniObject<{
     url: z.ZodMiniObject<{
       web: z.ZodMiniString<string>;
       api: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, z.core.$strip>;
+    }, $strip>;
     owner: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
-    }, z.core.$strip>;
+    }, $strip>;
+    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
     headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    /** The first label of the host name of a Space. */
     subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
     tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
-  }, z.core.$strip>;
+  }, $strip>;
   webhook: z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
     version: z.ZodMiniNumber<number>;
-  }, z.core.$strip>;
+  }, $strip>;
   updatedRefs: z.ZodMiniOptional<z.ZodMiniCustom<{
     ref: string;
     oldSha: string | null;
@@ -496,17 +516,18 @@ declare const anyRepoPayload: z.ZodMiniObject<{
     name: z.ZodMiniString<string>;
     owner: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
-    }, z.core.$strip>;
-  }, z.core.$strip>>;
+    }, $strip>;
+  }, $strip>>;
   updatedConfig: z.ZodMiniOptional<z.ZodMiniObject<{
+    /** Missing if the Hub does not report the change. */
     private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-  }, z.core.$strip>>;
-}, z.core.$strip>;
+  }, $strip>>;
+}, $strip>;
 declare const anyPayload: z.ZodMiniObject<{
   event: z.ZodMiniObject<{
     action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
     scope: z.ZodMiniString<string>;
-  }, z.core.$strip>;
+  }, $strip>;
   repo: z.ZodMiniObject<{
     type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
     name: z.ZodMiniString<string>;
@@ -515,18 +536,20 @@ declare const anyPayload: z.ZodMiniObject<{
     url: z.ZodMiniObject<{
       web: z.ZodMiniString<string>;
       api: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, z.core.$strip>;
+    }, $strip>;
     owner: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
-    }, z.core.$strip>;
+    }, $strip>;
+    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
     headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    /** The first label of the host name of a Space. */
     subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
     tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
-  }, z.core.$strip>;
+  }, $strip>;
   webhook: z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
     version: z.ZodMiniNumber<number>;
-  }, z.core.$strip>;
+  }, $strip>;
   updatedRefs: z.ZodMiniOptional<z.ZodMiniCustom<{
     ref: string;
     oldSha: string | null;
@@ -552,11 +575,12 @@ declare const anyPayload: z.ZodMiniObject<{
     name: z.ZodMiniString<string>;
     owner: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
-    }, z.core.$strip>;
-  }, z.core.$strip>>;
+    }, $strip>;
+  }, $strip>>;
   updatedConfig: z.ZodMiniOptional<z.ZodMiniObject<{
+    /** Missing if the Hub does not report the change. */
     private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-  }, z.core.$strip>>;
+  }, $strip>>;
   discussion: z.ZodMiniOptional<z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
     num: z.ZodMiniNumber<number>;
@@ -565,29 +589,31 @@ declare const anyPayload: z.ZodMiniObject<{
     isPullRequest: z.ZodMiniBoolean<boolean>;
     author: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
-    }, z.core.$strip>;
+    }, $strip>;
     url: z.ZodMiniObject<{
       web: z.ZodMiniString<string>;
       api: z.ZodMiniString<string>;
-    }, z.core.$strip>;
+    }, $strip>;
     pinned: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    /** Only on pull requests. */
     changes: z.ZodMiniOptional<z.ZodMiniObject<{
       base: z.ZodMiniString<string>;
       mergeCommitId: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, z.core.$strip>>;
-  }, z.core.$strip>>;
+    }, $strip>>;
+  }, $strip>>;
   comment: z.ZodMiniOptional<z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
     author: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
-    }, z.core.$strip>;
+    }, $strip>;
     hidden: z.ZodMiniBoolean<boolean>;
     url: z.ZodMiniObject<{
       web: z.ZodMiniString<string>;
-    }, z.core.$strip>;
+    }, $strip>;
+    /** Missing while the comment is hidden. */
     content: z.ZodMiniOptional<z.ZodMiniString<string>>;
-  }, z.core.$strip>>;
-}, z.core.$strip>;
+  }, $strip>>;
+}, $strip>;
 /**
  * The payload of a delivery of any scope, version 3. `event`, `repo` and `webhook` are always present; the other fields
  * depend on `event.scope`: narrow the type with {@link isScope} or with the `scope` option of an endpoint. Only these three

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import "zod/mini";
+import "zod/v4/core";
 /**
  * Every error code of this package, with its cause and fix. Branch on codes, never on messages.
  *
