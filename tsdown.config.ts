@@ -6,7 +6,7 @@ const publicEntries = ["index", "client", "dev", "job", "local-hub", "testing"];
 /** What runs in a thread or a process of its own is started by its file's name: see src/core/package-files.ts. */
 const programs = [
   "inbox/bullmq/lease-renewer-thread",
-  "inbox/sqlite/inbox-thread-main",
+  "inbox/sqlite/background-writer-thread",
   "server-file/server-process-child",
   "tunnel/localtunnel-worker",
   "tunnel/program-worker",

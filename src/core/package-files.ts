@@ -11,7 +11,7 @@ export const packageRoot = new URL(isSource ? "../../" : "../", import.meta.url)
  * @param name without extension, and unique in this package.
  * @example
  * ```ts
- * new Worker(programUrl("inbox-thread-main", import.meta.url));
+ * new Worker(programUrl("background-writer-thread", import.meta.url));
  * ```
  */
 export function programUrl(name: string, moduleUrl: string): URL {

@@ -1,7 +1,7 @@
 import type { Logger } from "../core/logger.ts";
 import { optionError } from "../core/option-error.ts";
 import type { Inbox } from "./inbox.ts";
-import type { CompactedInbox } from "./sqlite/compact.ts";
+import type { CompactedInbox } from "./sqlite/compact-inbox.ts";
 
 export const defaultInboxUrl = "sqlite:./.hub-webhooks/inbox.db";
 
@@ -32,7 +32,7 @@ export async function openInbox({
   mustExist = false,
 }: OpenInboxOptions): Promise<Inbox> {
   if (isServerUrl(url)) {
-    const { openBullmqInbox } = await import("./bullmq/open.ts");
+    const { openBullmqInbox } = await import("./bullmq/open-bullmq-inbox.ts");
     return openBullmqInbox({ url, log, now, mustExist });
   }
   const { file, unsafeFileSystem } = parseSqliteUrl(url);
@@ -55,7 +55,7 @@ export async function compactInbox(url: string = defaultInboxUrl): Promise<Compa
     );
   }
   const { file } = parseSqliteUrl(url);
-  const { compactInboxFile } = await import("./sqlite/compact.ts");
+  const { compactInboxFile } = await import("./sqlite/compact-inbox.ts");
   return compactInboxFile(file);
 }
 

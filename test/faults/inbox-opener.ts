@@ -15,6 +15,6 @@ export interface FaultInboxOptions {
 export async function openFaultInbox(url: string, options: FaultInboxOptions): Promise<Inbox> {
   const file = /^sqlite:(.+)$/.exec(url)?.[1];
   if (file !== undefined) return new SqliteInbox({ file, pollMs: 50, ...options });
-  const { openBullmqInbox } = await import("../../src/inbox/bullmq/open.ts");
+  const { openBullmqInbox } = await import("../../src/inbox/bullmq/open-bullmq-inbox.ts");
   return openBullmqInbox({ url, ...options });
 }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { openBullmqInbox } from "../../src/inbox/bullmq/open.ts";
+import { openBullmqInbox } from "../../src/inbox/bullmq/open-bullmq-inbox.ts";
 import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
 import type { EngineOptions } from "./engine.ts";
 

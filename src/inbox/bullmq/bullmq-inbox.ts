@@ -1,7 +1,6 @@
 import { describeError } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
-import { defaultMaxBlockedMs } from "../blocked-loop.ts";
 import type {
   DeliveryCounts,
   DeliveryKey,
@@ -15,15 +14,16 @@ import type {
 } from "../inbox.ts";
 import { pageSize } from "../inbox.ts";
 import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
+import { defaultMaxBlockedMs } from "../loop-monitor.ts";
 import { defaultRetention, retentionOf } from "../retention.ts";
 import { isComplete, isKept, merge, readCursor, writeCursor } from "./delivery-pages.ts";
 import { EndpointQueue, listNames } from "./endpoint-queue.ts";
-import { EndpointRegistry } from "./endpoint-registry.ts";
 import { type BullmqErrors, EndpointWorker } from "./endpoint-worker.ts";
 import { LeaseRenewer } from "./lease-renewer.ts";
 import { ClockSkew, StallDetector } from "./problems.ts";
 import { openQueue, type QueueServer, withDeadline } from "./queue-server.ts";
 import { RunGate } from "./run-gate.ts";
+import { StoredEndpoints } from "./stored-endpoints.ts";
 
 /** The options of a {@link BullmqInbox}. */
 export interface BullmqInboxOptions {
@@ -57,7 +57,7 @@ const probeMs = 2_500;
 /** Stores deliveries in Redis or PostgreSQL with BullMQ. Any number of receivers can share it. */
 export class BullmqInbox implements Inbox {
   readonly #options: Required<BullmqInboxOptions>;
-  readonly #registry: EndpointRegistry;
+  readonly #endpoints: StoredEndpoints;
   readonly #skew: ClockSkew;
   readonly #gate = new RunGate();
   readonly #watch: StallDetector;
@@ -79,7 +79,7 @@ export class BullmqInbox implements Inbox {
       ...options,
     };
     const { server, log, onError } = options;
-    this.#registry = new EndpointRegistry(server);
+    this.#endpoints = new StoredEndpoints(server);
     this.#skew = new ClockSkew(options);
     this.#watch = new StallDetector(this.#options.stalledMs);
     for (const warning of server.warnings) log().warn(warning);
@@ -93,7 +93,7 @@ export class BullmqInbox implements Inbox {
 
   async accept(arrival: ReceivedDelivery): Promise<{ duplicate: boolean }> {
     const { deadlineMs, maxQueued } = this.#options;
-    const adding = this.#registry
+    const adding = this.#endpoints
       .add(arrival.endpoint)
       .then(() => this.#queue(arrival.endpoint).add(arrival, { maxQueued }));
     const added = withDeadline(adding, deadlineMs, notAnswering);
@@ -111,7 +111,7 @@ export class BullmqInbox implements Inbox {
     const { endpoint } = queue;
     if (this.#workers.has(endpoint)) return;
     const { onError, url, leaseMs, maxBlockedMs } = this.#options;
-    this.#registry.setRetention(endpoint, retentionOf(queue)).catch(onError);
+    this.#endpoints.setRetention(endpoint, retentionOf(queue)).catch(onError);
     this.#leases ??= new LeaseRenewer({ url, leaseMs, maxBlockedMs, onError });
     const worker = new EndpointWorker({ ...this.#options, queue, gate: this.#gate, leases: this.#leases });
     this.#workers.set(endpoint, worker);
@@ -128,7 +128,7 @@ export class BullmqInbox implements Inbox {
     const named = endpoint === undefined ? undefined : await this.#find(endpoint);
     const queues =
       endpoint === undefined
-        ? [...(await this.#registry.read()).keys()].map((name) => this.#queue(name))
+        ? [...(await this.#endpoints.read()).keys()].map((name) => this.#queue(name))
         : named
           ? [named]
           : [];
@@ -167,7 +167,7 @@ export class BullmqInbox implements Inbox {
   }
 
   async #counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
-    const endpoints = [...(await this.#registry.read()).keys()];
+    const endpoints = [...(await this.#endpoints.read()).keys()];
     return Object.fromEntries(
       await Promise.all(endpoints.map(async (name) => [name, await this.#queue(name).counts()] as const)),
     );
@@ -187,10 +187,10 @@ export class BullmqInbox implements Inbox {
 
   async prune(): Promise<number> {
     // A server that was away at the start has not heard of them.
-    for (const [endpoint, worker] of this.#workers) await this.#registry.setRetention(endpoint, worker.retention);
+    for (const [endpoint, worker] of this.#workers) await this.#endpoints.setRetention(endpoint, worker.retention);
     const now = this.#options.now();
     let count = 0;
-    for (const [endpoint, stored] of await this.#registry.read()) {
+    for (const [endpoint, stored] of await this.#endpoints.read()) {
       const { bodiesMs, idsMs } = { ...defaultRetention, ...stored };
       const limits = { bodiesBefore: now - bodiesMs, idsBefore: now - idsMs };
       count += await this.#queue(endpoint).prune(limits);
@@ -217,7 +217,7 @@ export class BullmqInbox implements Inbox {
   async #finish(graceMs: number): Promise<void> {
     await Promise.allSettled(this.#accepting);
     await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
-    await Promise.all([this.#registry, ...this.#queues.values()].map((queue) => queue.close()));
+    await Promise.all([this.#endpoints, ...this.#queues.values()].map((queue) => queue.close()));
   }
 
   #queue(endpoint: string): EndpointQueue {
@@ -236,7 +236,7 @@ export class BullmqInbox implements Inbox {
 
   /** The queue of an endpoint that was heard of: one of any other name would be made by being opened. */
   async #find(endpoint: string): Promise<EndpointQueue | undefined> {
-    const isKnown = this.#queues.has(endpoint) || (await this.#registry.has(endpoint));
+    const isKnown = this.#queues.has(endpoint) || (await this.#endpoints.has(endpoint));
     return isKnown ? this.#queue(endpoint) : undefined;
   }
 

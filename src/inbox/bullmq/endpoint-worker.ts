@@ -24,7 +24,7 @@ import {
   wasReplayed,
 } from "./job-history.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
-import type { Bullmq } from "./packages.ts";
+import type { Bullmq } from "./optional-packages.ts";
 import type { WorkProgress } from "./problems.ts";
 import type { DeliveryWorker, QueueServer } from "./queue-server.ts";
 import type { RunGate, RunPermit } from "./run-gate.ts";

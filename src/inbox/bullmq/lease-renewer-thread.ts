@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { describeError } from "../../core/describe-error.ts";
-import { BlockedLoop } from "../blocked-loop.ts";
+import { LoopMonitor } from "../loop-monitor.ts";
 import { beatsPerLease, type HeldLease, type LeaseThreadData, type SlotMessage } from "./lease-renewer.ts";
 import type { LeaseServer } from "./queue-server.ts";
 
@@ -14,7 +14,7 @@ const { url, leaseMs, maxBlockedMs, beat }: LeaseThreadData = workerData;
 const slots = new Map<number, HeldLease>();
 parentPort?.on("message", ({ slot, lease }: SlotMessage) => slots.set(slot, lease));
 
-const loop = new BlockedLoop(beat);
+const loop = new LoopMonitor(beat);
 let server: LeaseServer | undefined;
 let isBusy = false;
 

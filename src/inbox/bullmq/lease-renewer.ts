@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { programUrl } from "../../core/package-files.ts";
-import { createLoopBeat, type LoopBeat, startLoopBeat } from "../blocked-loop.ts";
+import { createLoopCounter, type LoopCounter, startLoopCounter } from "../loop-monitor.ts";
 
 /** A lease on a delivery: the lock of a job of BullMQ. */
 export interface HeldLease {
@@ -16,7 +16,7 @@ export interface LeaseThreadData {
   leaseMs: number;
   maxBlockedMs: number;
   /** Changes for as long as the event loop runs. */
-  beat: LoopBeat;
+  beat: LoopCounter;
 }
 
 /** Tells the thread which lease a slot holds: whatever the slot held before has ended. */
@@ -49,7 +49,7 @@ export class LeaseRenewer {
   }: Omit<LeaseThreadData, "beat"> & {
     onError: (error: Error) => void;
   }) {
-    const beat = createLoopBeat();
+    const beat = createLoopCounter();
     const workerData: LeaseThreadData = { ...options, beat };
     this.#thread = new Worker(programUrl("lease-renewer-thread", import.meta.url), { workerData, execArgv: [] });
     this.#thread.unref();
@@ -58,7 +58,7 @@ export class LeaseRenewer {
       const message = "The thread that renews leases has failed: a handler that blocks the event loop loses its lease.";
       onError(new Error(message, { cause }));
     });
-    this.#timer = startLoopBeat(beat, options.leaseMs / beatsPerLease);
+    this.#timer = startLoopCounter(beat, options.leaseMs / beatsPerLease);
   }
 
   /** Renews a lease until the returned function is called. */

@@ -1,4 +1,4 @@
-import { loadPostgresPackages, loadRedisPackages } from "./packages.ts";
+import { loadPostgresPackages, loadRedisPackages } from "./optional-packages.ts";
 import { openPostgresLeases } from "./postgres.ts";
 import type { LeaseServer } from "./queue-server.ts";
 import { openRedisLeases } from "./redis.ts";

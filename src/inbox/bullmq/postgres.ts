@@ -1,7 +1,7 @@
 import type { BackendFactory, IQueueBackend, PostgresConnection, PostgresConnectionOptions } from "bullmq";
 import type { Client } from "pg";
 import { WebhookError } from "../../core/errors.ts";
-import type { Bullmq, Pg } from "./packages.ts";
+import type { Bullmq, Pg } from "./optional-packages.ts";
 import {
   ConnectionsExhaustedError,
   connectionNeeds,

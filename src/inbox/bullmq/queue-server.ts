@@ -5,7 +5,7 @@ import type { HeldLease } from "./lease-renewer.ts";
 import type { JobData } from "./stored-job.ts";
 
 /** The queue that holds the name of each endpoint as a job that nobody works on. No endpoint can be called that. */
-export const registryName = "#endpoints";
+export const endpointsQueueName = "#endpoints";
 
 /** Where the deliveries of one endpoint are, and what BullMQ does with them. */
 export type DeliveryQueue = Queue<JobData, undefined, string, JobData, undefined, string, IQueueBackend, unknown>;

@@ -2,16 +2,16 @@ import type { QueueOptions } from "bullmq";
 import type { Redis, RedisOptions } from "ioredis";
 import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/option-error.ts";
-import type { Bullmq, Ioredis } from "./packages.ts";
+import type { Bullmq, Ioredis } from "./optional-packages.ts";
 import {
   type DeliveryQueue,
   type DeliveryWorker,
+  endpointsQueueName,
   inboxMissing,
   type LeaseServer,
   leaseServerOn,
   type QueueServer,
   type QueueServerOptions,
-  registryName,
   serverSlow,
   serverUnusable,
   withDeadline,
@@ -69,7 +69,7 @@ export async function connectRedis({
   const start = async () => {
     await Promise.all([firstConnection(commands), firstConnection(working)]);
     for (const connection of connections) connection.on("error", onError);
-    if (mustExist && (await commands.exists(`${prefix}:${registryName}:meta`)) === 0) throw inboxMissing(url);
+    if (mustExist && (await commands.exists(`${prefix}:${endpointsQueueName}:meta`)) === 0) throw inboxMissing(url);
     return readWarnings(commands);
   };
   let warnings: string[];

@@ -1,7 +1,7 @@
 import type { Logger } from "../../core/logger.ts";
 import type { DeliveryKey } from "../inbox.ts";
 import { abandonedError } from "../inbox.ts";
-import type { DamageLog } from "./damage-log.ts";
+import type { DamageTracker } from "./damage-tracker.ts";
 import type { DeliveryTable, RecoveredDelivery, RunningDelivery } from "./delivery-table.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { QueueWorker } from "./queue-worker.ts";
@@ -15,7 +15,7 @@ export interface LeaseRecoveryOptions {
   /** Belongs to the current file of the inbox. */
   table: () => DeliveryTable;
   commit: GroupCommit;
-  damage: DamageLog;
+  damage: DamageTracker;
   leaseMs: number;
   /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;

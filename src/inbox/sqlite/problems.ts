@@ -1,6 +1,6 @@
 import { messageOf } from "../../core/describe-error.ts";
 import type { InboxProblem } from "../inbox.ts";
-import type { DamageLog } from "./damage-log.ts";
+import type { DamageTracker } from "./damage-tracker.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { InboxFile } from "./inbox-file.ts";
 import type { QueueWorker } from "./queue-worker.ts";
@@ -9,7 +9,7 @@ import type { QueueWorker } from "./queue-worker.ts";
 export interface ProblemSources {
   file: InboxFile;
   commit: GroupCommit;
-  damage: DamageLog;
+  damage: DamageTracker;
   workers: readonly QueueWorker[];
   /** Writes a row, in a transaction. */
   probe: () => void;

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { defaultRetention, type Retention } from "../retention.ts";
-import type { DamageLog } from "./damage-log.ts";
+import type { DamageTracker } from "./damage-tracker.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
@@ -9,7 +9,7 @@ export interface PruneOptions {
   /** Belongs to the current file of the inbox. */
   table: () => DeliveryTable;
   commit: GroupCommit;
-  damage: DamageLog;
+  damage: DamageTracker;
   /** Milliseconds since the epoch. */
   now: () => number;
   /** The retention of an endpoint of this process. */

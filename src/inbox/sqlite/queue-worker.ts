@@ -5,7 +5,7 @@ import type { QueueOptions, RunnableDelivery } from "../inbox.ts";
 import { closingError, storedError } from "../inbox.ts";
 import { inboxClosing, leaseLost } from "../inbox-errors.ts";
 import { nextAttemptAt } from "../retry-policy.ts";
-import type { DamageLog } from "./damage-log.ts";
+import type { DamageTracker } from "./damage-tracker.ts";
 import type { AttemptEnd, ClaimedDelivery, DeliveryTable, RecordResult } from "./delivery-table.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { SuspectGate } from "./suspect-gate.ts";
@@ -17,7 +17,7 @@ export interface QueueWorkerOptions {
   table: () => DeliveryTable;
   commit: GroupCommit;
   gate: SuspectGate;
-  damage: DamageLog;
+  damage: DamageTracker;
   /** The ID of this process. */
   owner: string;
   /** The pause before the end of an attempt is stored again after a failure, in milliseconds. */

@@ -1,6 +1,5 @@
 import { messageOf } from "../../core/describe-error.ts";
 import type { Logger } from "../../core/logger.ts";
-import { defaultMaxBlockedMs } from "../blocked-loop.ts";
 import type {
   DeliveryCounts,
   DeliveryKey,
@@ -13,13 +12,14 @@ import type {
   StoredDelivery,
 } from "../inbox.ts";
 import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
+import { defaultMaxBlockedMs } from "../loop-monitor.ts";
 import { retentionOf } from "../retention.ts";
-import { DamageLog } from "./damage-log.ts";
+import { BackgroundWriter } from "./background-writer.ts";
+import { DamageTracker } from "./damage-tracker.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
 import { checkFileSystem } from "./file-system.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { InboxFile } from "./inbox-file.ts";
-import { InboxThread } from "./inbox-thread.ts";
 import { LeaseRecovery } from "./lease-recovery.ts";
 import { findProblems } from "./problems.ts";
 import { pruneInbox } from "./prune-inbox.ts";
@@ -62,8 +62,8 @@ export class SqliteInbox implements Inbox {
   readonly #commit: GroupCommit;
   readonly #owner = crypto.randomUUID();
   readonly #workers = new Map<string, QueueWorker>();
-  readonly #thread: InboxThread;
-  readonly #damage: DamageLog;
+  readonly #writer: BackgroundWriter;
+  readonly #damage: DamageTracker;
   readonly #gate: SuspectGate;
   readonly #leaseRecovery: LeaseRecovery;
   readonly #timers: NodeJS.Timeout[] = [];
@@ -95,8 +95,8 @@ export class SqliteInbox implements Inbox {
     if (file !== ":memory:") checkFileSystem(file, { isAllowed: unsafeFileSystem === "allow", log });
     this.#file = new InboxFile({ file, mustExist, log });
     this.#commit = new GroupCommit(this.#file);
-    this.#damage = new DamageLog({ file, log, monotonicNow });
-    this.#thread = new InboxThread({
+    this.#damage = new DamageTracker({ file, log, monotonicNow });
+    this.#writer = new BackgroundWriter({
       ...this.#options,
       file: this.#file.path,
       owner: this.#owner,
@@ -119,7 +119,7 @@ export class SqliteInbox implements Inbox {
     });
     this.#file.onRestored(() => {
       this.#damage.clear();
-      this.#runTask(() => this.#thread.restart());
+      this.#runTask(() => this.#writer.restart());
     });
     this.#every(pollMs, () => this.#poll());
     this.#every(leaseMs / 3, () => this.#beat());
@@ -161,7 +161,7 @@ export class SqliteInbox implements Inbox {
       monotonicNow,
       log,
       onDueLater: (dueAt) => this.#wakeBy(dueAt),
-      onRunningChange: () => this.#thread.setRunning(this.#countRunning()),
+      onRunningChange: () => this.#writer.setRunning(this.#countRunning()),
     });
     this.#workers.set(endpoint, worker);
     this.#runTask(() => this.#commit.write(() => this.#table.setRetention(endpoint, retentionOf(queue))));
@@ -230,7 +230,7 @@ export class SqliteInbox implements Inbox {
         return queue && retentionOf(queue);
       },
       isStopped: () => this.#closed !== undefined,
-      copyLog: () => this.#thread.copyLog(),
+      copyLog: () => this.#writer.copyLog(),
     });
   }
 
@@ -245,7 +245,7 @@ export class SqliteInbox implements Inbox {
     clearTimeout(this.#pruneTimer);
     this.#gate.close();
     await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
-    await this.#thread.close();
+    await this.#writer.close();
     await this.#commit.write(() => this.#table.dropOwner(this.#owner)).catch(() => {});
     this.#file.close();
   }
@@ -333,7 +333,7 @@ export class SqliteInbox implements Inbox {
   }
 
   async #beat(): Promise<void> {
-    if (!this.#thread.needsEventLoop || this.#countRunning() === 0) return;
+    if (!this.#writer.needsEventLoop || this.#countRunning() === 0) return;
     await this.#commit.write(() => this.#table.beat({ owner: this.#owner, now: this.#options.now() }));
   }
 

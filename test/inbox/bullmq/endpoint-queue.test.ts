@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import { Client } from "pg";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { EndpointQueue } from "../../../src/inbox/bullmq/endpoint-queue.ts";
-import { loadPostgresPackages, loadRedisPackages } from "../../../src/inbox/bullmq/packages.ts";
+import { loadPostgresPackages, loadRedisPackages } from "../../../src/inbox/bullmq/optional-packages.ts";
 import { connectPostgres } from "../../../src/inbox/bullmq/postgres.ts";
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { EndpointWorker } from "../../../src/inbox/bullmq/endpoint-worker.ts";
 import { attemptRow, turnRow } from "../../../src/inbox/bullmq/job-history.ts";
 import { LeaseRenewer } from "../../../src/inbox/bullmq/lease-renewer.ts";
-import { loadRedisPackages } from "../../../src/inbox/bullmq/packages.ts";
+import { loadRedisPackages } from "../../../src/inbox/bullmq/optional-packages.ts";
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
 import { RunGate } from "../../../src/inbox/bullmq/run-gate.ts";
 import { jobIdOf, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";

@@ -1,4 +1,4 @@
-import { openBullmqInbox } from "../../../src/inbox/bullmq/open.ts";
+import { openBullmqInbox } from "../../../src/inbox/bullmq/open-bullmq-inbox.ts";
 import type { RunnableDelivery } from "../../../src/inbox/inbox.ts";
 import type { Outcome } from "../../../src/payload/delivery.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";

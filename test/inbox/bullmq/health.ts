@@ -1,6 +1,6 @@
 import type { Queue } from "bullmq";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { type OpenBullmqOptions, openBullmqInbox } from "../../../src/inbox/bullmq/open.ts";
+import { type OpenBullmqOptions, openBullmqInbox } from "../../../src/inbox/bullmq/open-bullmq-inbox.ts";
 import { jobIdOf } from "../../../src/inbox/bullmq/stored-job.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";

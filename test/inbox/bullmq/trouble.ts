@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { openBullmqInbox } from "../../../src/inbox/bullmq/open.ts";
+import { openBullmqInbox } from "../../../src/inbox/bullmq/open-bullmq-inbox.ts";
 import { openInbox as openByUrl } from "../../../src/inbox/open-inbox.ts";
 import { freePort } from "../../support/free-port.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";

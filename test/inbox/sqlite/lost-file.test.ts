@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Inbox } from "../../../src/inbox/inbox.ts";
-import { compactInboxFile } from "../../../src/inbox/sqlite/compact.ts";
+import { compactInboxFile } from "../../../src/inbox/sqlite/compact-inbox.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { inboxFile } from "../open-file.ts";
 import { arrival, failed, openInbox, reached, succeeded, work } from "./inbox.ts";

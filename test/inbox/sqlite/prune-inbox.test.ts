@@ -2,10 +2,10 @@ import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { BackgroundWriter } from "../../../src/inbox/sqlite/background-writer.ts";
 import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryPruner } from "../../../src/inbox/sqlite/delivery-pruner.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
-import { InboxThread } from "../../../src/inbox/sqlite/inbox-thread.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed } from "../engine.ts";
 import { inboxFile } from "../open-file.ts";
@@ -147,7 +147,7 @@ describe("A prune of much", () => {
       return { count: 1, isDone: steps === 20 };
     });
     const stepsAtCopy: number[][] = [];
-    const copied = vi.spyOn(InboxThread.prototype, "copyLog").mockImplementation(async () => {
+    const copied = vi.spyOn(BackgroundWriter.prototype, "copyLog").mockImplementation(async () => {
       const before = steps;
       // In this time, steps would follow.
       for (const id of [1, 2, 3, 4, 5]) await inbox.accept(arrival(`a${before}-${id}`, { endpoint: "other" }));

@@ -2,7 +2,7 @@ import type { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { optionError } from "../../core/option-error.ts";
 import { BullmqInbox, type BullmqInboxOptions } from "./bullmq-inbox.ts";
-import { loadPostgresPackages, loadRedisPackages } from "./packages.ts";
+import { loadPostgresPackages, loadRedisPackages } from "./optional-packages.ts";
 import { connectPostgres } from "./postgres.ts";
 import { connectRedis } from "./redis.ts";
 

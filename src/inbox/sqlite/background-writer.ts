@@ -1,23 +1,23 @@
 import { Worker } from "node:worker_threads";
 import type { Logger } from "../../core/logger.ts";
 import { programUrl } from "../../core/package-files.ts";
-import { createLoopBeat, type LoopBeat, startLoopBeat } from "../blocked-loop.ts";
+import { createLoopCounter, type LoopCounter, startLoopCounter } from "../loop-monitor.ts";
 
 /** The data of the thread. */
-export interface InboxThreadData {
+export interface BackgroundWriterData {
   file: string;
   owner: string;
   /** The interval of heartbeats, in milliseconds. */
   beatMs: number;
   maxBlockedMs: number;
   /** Incremented while the event loop runs. */
-  loopBeat: LoopBeat;
+  loopBeat: LoopCounter;
   /** The number of running deliveries, and whether the thread has started: 0 or 1. */
   shared: Int32Array<SharedArrayBuffer>;
 }
 
-/** The options of an {@link InboxThread}. */
-export interface InboxThreadOptions {
+/** The options of an {@link BackgroundWriter}. */
+export interface BackgroundWriterOptions {
   /** `undefined` if the inbox is in memory: it needs no thread. */
   file: string | undefined;
   owner: string;
@@ -34,10 +34,10 @@ export interface InboxThreadOptions {
  * database into its file. It starts with the first running delivery or the first large prune, and does not keep the process
  * alive.
  */
-export class InboxThread {
-  readonly #options: InboxThreadOptions;
+export class BackgroundWriter {
+  readonly #options: BackgroundWriterOptions;
   readonly #shared = new Int32Array(new SharedArrayBuffer(8));
-  readonly #loopBeat = createLoopBeat();
+  readonly #loopBeat = createLoopCounter();
   #loopTimer: NodeJS.Timeout | undefined;
   #thread: Worker | undefined;
   #hasFailed = false;
@@ -45,7 +45,7 @@ export class InboxThread {
   /** Resolves pending calls of `copyLog`. */
   #copied: (() => void)[] = [];
 
-  constructor(options: InboxThreadOptions) {
+  constructor(options: BackgroundWriterOptions) {
     this.#options = options;
   }
 
@@ -110,9 +110,9 @@ export class InboxThread {
     if (file === undefined) return;
     Atomics.store(this.#shared, 1, 0);
     const [shared, loopBeat] = [this.#shared, this.#loopBeat];
-    const data: InboxThreadData = { file, owner, beatMs, maxBlockedMs, loopBeat, shared };
+    const data: BackgroundWriterData = { file, owner, beatMs, maxBlockedMs, loopBeat, shared };
     try {
-      const thread = new Worker(programUrl("inbox-thread-main", import.meta.url), {
+      const thread = new Worker(programUrl("background-writer-thread", import.meta.url), {
         workerData: data,
         env: {},
         execArgv: ["--disable-warning=ExperimentalWarning"],
@@ -124,7 +124,7 @@ export class InboxThread {
       // After adding listeners: a message listener keeps the process alive.
       thread.unref();
       this.#thread = thread;
-      this.#loopTimer = startLoopBeat(loopBeat, beatMs);
+      this.#loopTimer = startLoopCounter(loopBeat, beatMs);
     } catch (error) {
       this.#fail(error);
     }

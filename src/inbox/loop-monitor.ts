@@ -2,24 +2,24 @@
 export const defaultMaxBlockedMs = 600_000;
 
 /** A counter that an event loop increments while it runs, shared with a thread. */
-export type LoopBeat = Int32Array<SharedArrayBuffer>;
+export type LoopCounter = Int32Array<SharedArrayBuffer>;
 
-export function createLoopBeat(): LoopBeat {
+export function createLoopCounter(): LoopCounter {
   return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 }
 
 /** Increments the counter while the event loop runs. The timer does not keep the process alive. */
-export function startLoopBeat(beat: LoopBeat, everyMs: number): NodeJS.Timeout {
+export function startLoopCounter(beat: LoopCounter, everyMs: number): NodeJS.Timeout {
   return setInterval(() => Atomics.add(beat, 0, 1), everyMs).unref();
 }
 
 /** Measures from a thread how long the event loop has been blocked. */
-export class BlockedLoop {
-  readonly #beat: LoopBeat;
+export class LoopMonitor {
+  readonly #beat: LoopCounter;
   #last: number;
   #changedAt = performance.now();
 
-  constructor(beat: LoopBeat) {
+  constructor(beat: LoopCounter) {
     this.#beat = beat;
     this.#last = Atomics.load(beat, 0);
   }

@@ -5,8 +5,8 @@ import { isDamage } from "./database.ts";
 /** The minimum time between two log lines about the same damage, in milliseconds. */
 const logEveryMs = 10 * 60_000;
 
-/** The options of a {@link DamageLog}. */
-export interface DamageLogOptions {
+/** The options of a {@link DamageTracker}. */
+export interface DamageTrackerOptions {
   file: string;
   log: () => Logger;
   /** Milliseconds of a monotonic clock. */
@@ -14,12 +14,12 @@ export interface DamageLogOptions {
 }
 
 /** Records damaged parts of the file. Each poll finds them again, so they are logged at most every ten minutes. */
-export class DamageLog {
-  readonly #options: DamageLogOptions;
+export class DamageTracker {
+  readonly #options: DamageTrackerOptions;
   readonly #endpoints = new Set<string>();
   #loggedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: DamageLogOptions) {
+  constructor(options: DamageTrackerOptions) {
     this.#options = options;
   }
 

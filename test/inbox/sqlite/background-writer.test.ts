@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { InboxThread } from "../../../src/inbox/sqlite/inbox-thread.ts";
+import { BackgroundWriter } from "../../../src/inbox/sqlite/background-writer.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { startReceiverProcess } from "../../support/receiver-process.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -17,7 +17,7 @@ afterEach(() => {
 
 function openThread(file: string | undefined, owner = "me", { maxBlockedMs = 600_000, beatMs = 20 } = {}) {
   const logger = createMemoryLogger();
-  const thread = new InboxThread({ file, owner, beatMs, maxBlockedMs, log: () => logger });
+  const thread = new BackgroundWriter({ file, owner, beatMs, maxBlockedMs, log: () => logger });
   onTestFinished(() => thread.close());
   return { thread, logger };
 }

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { EndpointRegistry } from "../../../src/inbox/bullmq/endpoint-registry.ts";
-import { openBullmqInbox } from "../../../src/inbox/bullmq/open.ts";
-import { loadRedisPackages } from "../../../src/inbox/bullmq/packages.ts";
+import { openBullmqInbox } from "../../../src/inbox/bullmq/open-bullmq-inbox.ts";
+import { loadRedisPackages } from "../../../src/inbox/bullmq/optional-packages.ts";
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
+import { StoredEndpoints } from "../../../src/inbox/bullmq/stored-endpoints.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
@@ -21,7 +21,7 @@ describe.skipIf(!hasRedis)("The registry of endpoints", () => {
   async function openRegistry(url: string) {
     const packages = await loadRedisPackages();
     const server = await connectRedis({ url, mustExist: false, startMs: 8_000, onError: () => {}, packages });
-    const registry = new EndpointRegistry(server);
+    const registry = new StoredEndpoints(server);
     onTestFinished(async () => {
       await registry.close();
       await server.close();

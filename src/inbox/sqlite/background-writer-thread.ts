@@ -1,10 +1,10 @@
-/** The thread of an inbox, started by `inbox-thread.ts`. */
+/** The thread of an inbox, started by `background-writer.ts`. */
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { parentPort, workerData } from "node:worker_threads";
-import { BlockedLoop } from "../blocked-loop.ts";
-import type { InboxThreadData } from "./inbox-thread.ts";
+import { LoopMonitor } from "../loop-monitor.ts";
+import type { BackgroundWriterData } from "./background-writer.ts";
 
 /** How often the size of the log is read, in milliseconds. */
 const checkpointMs = 250;
@@ -16,7 +16,7 @@ const minLogBytes = 16 * 2 ** 20;
 /** The same for a requested copy. */
 const minRequestedBytes = 2 * 2 ** 20;
 
-const { file, owner, beatMs, maxBlockedMs, loopBeat, shared }: InboxThreadData = workerData;
+const { file, owner, beatMs, maxBlockedMs, loopBeat, shared }: BackgroundWriterData = workerData;
 
 const url = pathToFileURL(file);
 // Does not create a missing file.
@@ -28,7 +28,7 @@ const beat = database.prepare(`
   INSERT INTO owners (owner, beat, beat_at) VALUES (?, 1, ?)
   ON CONFLICT DO UPDATE SET beat = beat + 1, beat_at = excluded.beat_at, running_at_death = NULL
 `);
-const loop = new BlockedLoop(loopBeat);
+const loop = new LoopMonitor(loopBeat);
 let checkpointedAt = 0;
 
 /** Ignores errors: the file may be locked or the disk full, and the next interval tries again. */

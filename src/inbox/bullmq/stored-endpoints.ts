@@ -1,9 +1,9 @@
 import type { Retention } from "../retention.ts";
-import { type DeliveryQueue, openQueue, type QueueServer, registryName } from "./queue-server.ts";
+import { type DeliveryQueue, endpointsQueueName, openQueue, type QueueServer } from "./queue-server.ts";
 import { type JobData, jobIdOf } from "./stored-job.ts";
 
 /** The names of all endpoints that a server keeps deliveries of, as jobs that no worker takes. */
-export class EndpointRegistry {
+export class StoredEndpoints {
   readonly #server: QueueServer;
   readonly #registered = new Map<string, Promise<unknown>>();
   #queue: DeliveryQueue | undefined;
@@ -56,7 +56,7 @@ export class EndpointRegistry {
   }
 
   #opened(): DeliveryQueue {
-    this.#queue ??= openQueue(this.#server, registryName, () => {
+    this.#queue ??= openQueue(this.#server, endpointsQueueName, () => {
       this.#queue = undefined;
     });
     return this.#queue;

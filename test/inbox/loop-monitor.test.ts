@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { BlockedLoop, createLoopBeat } from "../../src/inbox/blocked-loop.ts";
+import { createLoopCounter, LoopMonitor } from "../../src/inbox/loop-monitor.ts";
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -7,9 +7,9 @@ afterEach(() => {
 
 test("An event loop has been blocked since its beat was last seen to change", () => {
   const clock = vi.spyOn(performance, "now").mockReturnValue(1_000);
-  const beat = createLoopBeat();
+  const beat = createLoopCounter();
   Atomics.add(beat, 0, 7);
-  const loop = new BlockedLoop(beat);
+  const loop = new LoopMonitor(beat);
   clock.mockReturnValue(1_400);
   expect(loop.blockedMs()).toBe(400);
   Atomics.add(beat, 0, 1);
