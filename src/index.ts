@@ -7,16 +7,16 @@ export {
 } from "./core/errors.ts";
 export type { Logger, LogMethod } from "./core/logger.ts";
 export type {
+  ClaimedDelivery,
   DeliveryAttempt,
   DeliveryCounts,
   DeliveryKey,
   DeliveryPage,
   DeliveryStatus,
   Inbox,
+  IncomingDelivery,
   ListOptions,
   QueueOptions,
-  ReceivedDelivery,
-  RunnableDelivery,
   StoredDelivery,
 } from "./inbox/inbox.ts";
 export type { Backoff, RetryPolicy } from "./inbox/retry-policy.ts";

@@ -7,11 +7,11 @@ import type { RetryPolicy } from "./retry-policy.ts";
 /** Identifies a delivery. */
 export type DeliveryKey = Pick<Delivery, "id" | "endpoint">;
 
-/** A delivery to store. */
-export type ReceivedDelivery = Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt">;
+/** A delivery to store, which has no attempt yet. */
+export type IncomingDelivery = Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt">;
 
-/** A delivery to run. */
-export interface RunnableDelivery extends ReceivedDelivery, Pick<Delivery, "attempt"> {
+/** A delivery that the inbox has claimed for an attempt, and that no other process runs meanwhile. */
+export interface ClaimedDelivery extends IncomingDelivery, Pick<Delivery, "attempt"> {
   /** Whether the delivery is dead if this attempt fails. */
   readonly isLastAttempt: boolean;
   /** Milliseconds until the next attempt if this one fails, unless the handler asks for another time. */
@@ -61,7 +61,7 @@ export interface QueueOptions {
   /** How long finished deliveries are kept, in milliseconds. */
   retentionMs: number;
   /** Runs the handler; never rejects. The signal is aborted when the inbox closes, or when the lease of the delivery is lost. */
-  run: (delivery: RunnableDelivery, signal: AbortSignal) => Promise<Outcome>;
+  run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
 }
 
 /** Which deliveries to list. */
@@ -102,7 +102,7 @@ export interface Inbox {
    *
    * @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`: the delivery is not stored.
    */
-  accept(delivery: ReceivedDelivery): Promise<{ duplicate: boolean }>;
+  accept(delivery: IncomingDelivery): Promise<{ duplicate: boolean }>;
   /** Starts to run the deliveries of an endpoint. Calling it again for the same endpoint has no effect. */
   work(queue: QueueOptions): void;
   /** Lists deliveries, newest first. */

@@ -17,6 +17,9 @@ export interface Delivery<Payload = WebhookPayload> {
   readonly attempt: number;
 }
 
+/** A delivery whose body is not parsed yet. */
+export type UnparsedDelivery = Omit<Delivery, "payload">;
+
 /** The result of running a handler on a delivery. */
 export type Outcome =
   /** The handler returned `result`. */

@@ -1,6 +1,6 @@
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import type { Inbox, ReceivedDelivery, RunnableDelivery } from "../inbox/inbox.ts";
+import type { ClaimedDelivery, Inbox, IncomingDelivery } from "../inbox/inbox.ts";
 import type { Outcome } from "../payload/delivery.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { canOpenInbox } from "./inbox-support.ts";
@@ -10,7 +10,7 @@ interface BackgroundWorkOptions {
   /** Where deliveries are stored: a URL, or an open inbox. Default: `INBOX_URL`. */
   inbox: string | Inbox | undefined;
   /** Runs the handler of an endpoint. Never rejects. */
-  run: (endpoint: Endpoint, task: RunnableDelivery, signal: AbortSignal) => Promise<Outcome>;
+  run: (endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
   log: () => Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
@@ -55,11 +55,11 @@ export class BackgroundWork {
   }
 
   /** Stores a delivery. @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`. */
-  async store(arrival: ReceivedDelivery): Promise<{ duplicate: boolean }> {
+  async store(delivery: IncomingDelivery): Promise<{ duplicate: boolean }> {
     const inbox = await this.open().catch((cause: unknown) => {
       throw notStored(cause);
     });
-    return inbox.accept(arrival);
+    return inbox.accept(delivery);
   }
 
   /**
@@ -129,7 +129,7 @@ export class BackgroundWork {
     if (!endpoint.background) return;
     const { policy } = endpoint.background;
     const waitAfter = (attempt: number) => Math.min(policy.waitAfter(attempt), this.#maxRetryWaitMs);
-    const run = (task: RunnableDelivery, signal: AbortSignal) => this.#options.run(endpoint, task, signal);
+    const run = (claimed: ClaimedDelivery, signal: AbortSignal) => this.#options.run(endpoint, claimed, signal);
     inbox.work({ endpoint: endpoint.name, ...endpoint.background, policy: { ...policy, waitAfter }, run });
   }
 }

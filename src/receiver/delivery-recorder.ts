@@ -1,7 +1,7 @@
 import { formatDuration } from "../core/duration.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import type { RunnableDelivery } from "../inbox/inbox.ts";
+import type { ClaimedDelivery } from "../inbox/inbox.ts";
 import { nextAttemptAt } from "../inbox/retry-policy.ts";
 import type { Outcome } from "../payload/delivery.ts";
 import type { Activity } from "./activity.ts";
@@ -85,10 +85,10 @@ export class DeliveryRecorder {
   recordAttempt(
     endpoint: Endpoint,
     parsed: ParsedDelivery,
-    { outcome, ms, task, signal }: { outcome: Outcome; ms: number; task: RunnableDelivery; signal: AbortSignal },
+    { outcome, ms, claimed, signal }: { outcome: Outcome; ms: number; claimed: ClaimedDelivery; signal: AbortSignal },
   ): void {
     if (outcome.status !== "ignored") this.#activity.ran(endpoint.name, ms);
-    const fields = { ...fieldsOf(endpoint, parsed), attempt: task.attempt, ms: roundTime(ms) };
+    const fields = { ...fieldsOf(endpoint, parsed), attempt: claimed.attempt, ms: roundTime(ms) };
     if (outcome.status !== "failed") {
       this.#activity.ended(endpoint.activity, outcome.status);
       this.#log().info({ ...fields, outcome: outcome.status }, `delivery ${outcome.status}`);
@@ -103,21 +103,21 @@ export class DeliveryRecorder {
         { ...fields, outcome: "abandoned", code },
         `delivery was interrupted and will run again: ${message}`,
       );
-    } else this.#recordFailure(endpoint, fields, { task, error, retryAt: outcome.retryAt });
+    } else this.#recordFailure(endpoint, fields, { claimed, error, retryAt: outcome.retryAt });
   }
 
-  /** Records a task whose body no longer fits its endpoint, so that it was not run. */
-  recordRejected(endpoint: Endpoint, task: RunnableDelivery, error: WebhookError): void {
-    const fields = { endpoint: endpoint.name, deliveryId: task.id, attempt: task.attempt };
-    this.#recordFailure(endpoint, fields, { task, error, retryAt: undefined });
+  /** Records a claimed delivery whose body no longer fits its endpoint, so that it was not run. */
+  recordRejected(endpoint: Endpoint, claimed: ClaimedDelivery, error: WebhookError): void {
+    const fields = { endpoint: endpoint.name, deliveryId: claimed.id, attempt: claimed.attempt };
+    this.#recordFailure(endpoint, fields, { claimed, error, retryAt: undefined });
   }
 
   #recordFailure(
     endpoint: Endpoint,
     fields: object,
-    { task, error, retryAt }: { task: RunnableDelivery; error: WebhookError; retryAt: Date | undefined },
+    { claimed, error, retryAt }: { claimed: ClaimedDelivery; error: WebhookError; retryAt: Date | undefined },
   ): void {
-    if (!error.retryable || task.isLastAttempt) {
+    if (!error.retryable || claimed.isLastAttempt) {
       this.#activity.ended(endpoint.activity, "failed");
       this.#log().error(
         { ...fields, outcome: "dead", code: error.code, err: error.cause },
@@ -127,7 +127,7 @@ export class DeliveryRecorder {
     }
     this.#activity.ended(endpoint.activity, "retrying");
     const now = this.#now();
-    const nextAttemptInMs = Math.max(0, nextAttemptAt({ retryDelayMs: task.retryDelayMs, retryAt, now }) - now);
+    const nextAttemptInMs = Math.max(0, nextAttemptAt({ retryDelayMs: claimed.retryDelayMs, retryAt, now }) - now);
     this.#log().warn(
       { ...fields, outcome: "retrying", nextAttemptInMs, code: error.code, err: error.cause },
       `delivery will be retried in ${formatDuration(nextAttemptInMs)}: ${error.message}`,

@@ -6,7 +6,7 @@ import { checkCount, optionError } from "../core/option-error.ts";
 import type { QueueOptions } from "../inbox/inbox.ts";
 import { defaultRetentionMs } from "../inbox/retention.ts";
 import { type Backoff, createRetryPolicy } from "../inbox/retry-policy.ts";
-import type { Delivery } from "../payload/delivery.ts";
+import type { Delivery, UnparsedDelivery } from "../payload/delivery.ts";
 import { createFilter, type Filter, type FilterOptions, lintFilter } from "../payload/filter.ts";
 import { parsePayload, payloadInvalid } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
@@ -115,14 +115,11 @@ export interface Endpoint {
    *
    * @throws `BODY_NOT_JSON` (400), `BODY_TOO_DEEP` (400), `PAYLOAD_INVALID` (422).
    */
-  readonly parse: (received: ReceivedDelivery) => ParsedDelivery | Promise<ParsedDelivery>;
+  readonly parse: (unparsed: UnparsedDelivery) => ParsedDelivery | Promise<ParsedDelivery>;
   readonly handler: Handler<unknown>;
   /** What it has received since the process started. */
   readonly activity: EndpointActivity;
 }
-
-/** A delivery before its body is parsed. */
-type ReceivedDelivery = Omit<Delivery, "payload">;
 
 /** A delivery with a valid body. */
 export interface ParsedDelivery {
@@ -223,30 +220,30 @@ function backgroundOf(options: EndpointOptions): Pick<Endpoint, "background"> {
 }
 
 function parserOfHub(filter: Filter | undefined): Endpoint["parse"] {
-  return (received) => {
-    const payload = parsePayload(parseJson(received.body));
-    return { delivery: withPayload(received, payload), hubPayload: payload, ignored: filter?.(payload) };
+  return (unparsed) => {
+    const payload = parsePayload(parseJson(unparsed.body));
+    return { delivery: withPayload(unparsed, payload), hubPayload: payload, ignored: filter?.(payload) };
   };
 }
 
-const parseNothing: Endpoint["parse"] = (received) => ({ delivery: withPayload(received, null) });
+const parseNothing: Endpoint["parse"] = (unparsed) => ({ delivery: withPayload(unparsed, null) });
 
 function parserOfSchema(schema: StandardSchemaV1, filter: Filter | undefined): Endpoint["parse"] {
-  return async (received) => {
-    const json = parseJson(received.body);
+  return async (unparsed) => {
+    const json = parseJson(unparsed.body);
     const hubPayload = filter && parsePayload(json);
     const ignored = hubPayload && filter(hubPayload);
-    if (ignored !== undefined) return { delivery: withPayload(received, json), hubPayload, ignored };
+    if (ignored !== undefined) return { delivery: withPayload(unparsed, json), hubPayload, ignored };
     const result = await schema["~standard"].validate(json);
     if (result.issues) throw payloadInvalid(result.issues);
-    const delivery = withPayload(received, result.value);
+    const delivery = withPayload(unparsed, result.value);
     return hubPayload ? { delivery, hubPayload } : { delivery };
   };
 }
 
-/** Field by field: a task of the inbox has further ones, which handlers must not see. */
+/** Field by field: a delivery from the inbox has further ones, which handlers must not see. */
 function withPayload(
-  { id, endpoint, body, receivedAt, attempt }: ReceivedDelivery,
+  { id, endpoint, body, receivedAt, attempt }: UnparsedDelivery,
   payload: unknown,
 ): Delivery<unknown> {
   return { id, endpoint, body, payload, receivedAt, attempt };

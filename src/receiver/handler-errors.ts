@@ -1,7 +1,7 @@
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { HubError, WebhookError, type WebhookErrorCode } from "../core/errors.ts";
 import { readField } from "../core/read-field.ts";
-import type { RunnableDelivery } from "../inbox/inbox.ts";
+import type { ClaimedDelivery } from "../inbox/inbox.ts";
 import type { Outcome } from "../payload/delivery.ts";
 import type { Endpoint } from "./endpoint.ts";
 
@@ -92,17 +92,17 @@ export function dropInvalidRetryTime(
   outcome: Outcome,
   {
     endpoint,
-    task,
+    claimed,
     now,
   }: {
     endpoint: Pick<Endpoint, "name" | "background">;
-    task: Pick<RunnableDelivery, "isLastAttempt">;
+    claimed: Pick<ClaimedDelivery, "isLastAttempt">;
     now: () => number;
   },
 ): Outcome {
   if (outcome.status !== "failed" || outcome.retryAt === undefined) return outcome;
   const { error, retryAt } = outcome;
-  if (task.isLastAttempt || !error.retryable) return outcome;
+  if (claimed.isLastAttempt || !error.retryable) return outcome;
   const latest = now() + (endpoint.background?.retentionMs ?? Number.POSITIVE_INFINITY);
   const requested = retryAt.getTime();
   if (requested <= latest) return outcome;

@@ -1,6 +1,6 @@
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import type { ReceivedDelivery, RunnableDelivery } from "../inbox/inbox.ts";
+import type { ClaimedDelivery, IncomingDelivery } from "../inbox/inbox.ts";
 import type { Outcome } from "../payload/delivery.ts";
 import { unknownNames } from "../payload/schema.ts";
 import type { Activity } from "./activity.ts";
@@ -33,7 +33,7 @@ interface PipelineOptions {
   /** Creates the id of a delivery without a `Webhook-Id`. */
   createId: () => string;
   /** Stores a delivery of a background endpoint. */
-  store: (arrival: ReceivedDelivery) => Promise<{ duplicate: boolean }>;
+  store: (delivery: IncomingDelivery) => Promise<{ duplicate: boolean }>;
   activity: Activity;
 }
 
@@ -48,7 +48,7 @@ interface BareDelivery {
 const maxUnknownNames = 100;
 
 /**
- * Takes deliveries from their source to their outcome: parse → run → record. An HTTP request, a task of the inbox, a job
+ * Takes deliveries from their source to their outcome: parse → run → record. An HTTP request, the inbox, a job
  * and `server.receive()` each have an entrance here, and share these steps.
  */
 export class DeliveryPipeline {
@@ -96,21 +96,21 @@ export class DeliveryPipeline {
     }
   }
 
-  /** Runs a task of the inbox. Never rejects. */
-  async runTask(endpoint: Endpoint, task: RunnableDelivery, signal: AbortSignal): Promise<Outcome> {
+  /** Runs a delivery that the inbox has claimed. Never rejects. */
+  async runClaimed(endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal): Promise<Outcome> {
     // Otherwise a fast handler would be logged before the acceptance of its delivery.
-    await this.#storing.get(keyOf(task));
+    await this.#storing.get(keyOf(claimed));
     const startedAt = performance.now();
     try {
-      const parsed = await endpoint.parse(task);
+      const parsed = await endpoint.parse(claimed);
       const ended = await this.#runUnanswered(endpoint, parsed, signal);
-      const outcome = dropInvalidRetryTime(ended, { endpoint, task, now: this.#options.now });
-      this.#recorder.recordAttempt(endpoint, parsed, { outcome, ms: performance.now() - startedAt, task, signal });
+      const outcome = dropInvalidRetryTime(ended, { endpoint, claimed, now: this.#options.now });
+      this.#recorder.recordAttempt(endpoint, parsed, { outcome, ms: performance.now() - startedAt, claimed, signal });
       return outcome;
     } catch (cause) {
       // The endpoint's schema may have changed since the delivery was stored.
       const error = WebhookError.isInstance(cause) ? cause : internalError(cause);
-      this.#recorder.recordRejected(endpoint, task, error);
+      this.#recorder.recordRejected(endpoint, claimed, error);
       return { status: "failed", error };
     }
   }

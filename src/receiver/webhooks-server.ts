@@ -106,7 +106,7 @@ export class WebhooksServer {
     });
     this.#background = new BackgroundWork({
       ...{ endpoints, inbox: options.inbox, log, now },
-      run: async (...task) => this.#secrets.outcome(await this.#pipeline.runTask(...task)),
+      run: async (...claimed) => this.#secrets.outcome(await this.#pipeline.runClaimed(...claimed)),
     });
     this.#inboxCounts = new InboxCounts({ inbox: () => this.#background.opened, now });
     this.#pipeline = new DeliveryPipeline({
@@ -115,7 +115,7 @@ export class WebhooksServer {
       refusals: this.#refusals,
       activity: this.#activity,
       createId: options.createId ?? (() => crypto.randomUUID()),
-      store: (arrival) => this.#background.store(arrival),
+      store: (delivery) => this.#background.store(delivery),
     });
     this.#metrics = new MetricsRoute({
       ...{ isOn: options.metrics, endpoints, log },

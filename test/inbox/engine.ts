@@ -1,6 +1,6 @@
 import { expect, onTestFinished, vi } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";
-import type { Inbox, QueueOptions, RunnableDelivery } from "../../src/inbox/inbox.ts";
+import type { ClaimedDelivery, Inbox, QueueOptions } from "../../src/inbox/inbox.ts";
 import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
 import type { Outcome } from "../../src/payload/delivery.ts";
 import { createMemoryLogger, type MemoryLogger } from "../support/memory-logger.ts";
@@ -57,19 +57,19 @@ interface FailureOptions {
 /** Works on an endpoint, and keeps what was run. */
 export function work(
   inbox: Inbox,
-  run: (task: RunnableDelivery, signal: AbortSignal) => Outcome | Promise<Outcome>,
+  run: (claimed: ClaimedDelivery, signal: AbortSignal) => Outcome | Promise<Outcome>,
   queue: Partial<QueueOptions> = {},
-): RunnableDelivery[] {
-  const runs: RunnableDelivery[] = [];
+): ClaimedDelivery[] {
+  const runs: ClaimedDelivery[] = [];
   inbox.work({
     endpoint: "retrain",
     concurrency: 4,
     policy: createRetryPolicy({ attempts: 3, backoff: { first: 1, max: 5 } }),
     retentionMs: 60_000,
     ...queue,
-    run: async (task, signal) => {
-      runs.push(task);
-      return run(task, signal);
+    run: async (claimed, signal) => {
+      runs.push(claimed);
+      return run(claimed, signal);
     },
   });
   return runs;

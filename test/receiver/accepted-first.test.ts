@@ -17,9 +17,9 @@ test("The acceptance of a delivery is logged before its handler runs, also where
     },
     close: (graceMs: number) => stored.close(graceMs),
     counts: () => stored.counts(),
-    async accept(arrival: Parameters<Inbox["accept"]>[0]) {
-      const task = { ...arrival, attempt: 1, isLastAttempt: false, retryDelayMs: 1 };
-      void queue?.run(task, new AbortController().signal);
+    async accept(delivery: Parameters<Inbox["accept"]>[0]) {
+      const claimed = { ...delivery, attempt: 1, isLastAttempt: false, retryDelayMs: 1 };
+      void queue?.run(claimed, new AbortController().signal);
       for (let turn = 0; turn < 3; turn += 1) await nextTurn();
       return { duplicate: false };
     },

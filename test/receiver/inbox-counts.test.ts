@@ -16,7 +16,7 @@ function openCounted({ timeoutMs = 10_000 } = {}) {
   return { inbox, ask, clock, counts };
 }
 
-const arrival = { id: "a", endpoint: "retrain", body: "{}", receivedAt: new Date() };
+const delivery = { id: "a", endpoint: "retrain", body: "{}", receivedAt: new Date() };
 const queuedOnce = { retrain: { queued: 1, running: 0, succeeded: 0, dead: 0 } };
 
 describe("The counts of an inbox", () => {
@@ -27,7 +27,7 @@ describe("The counts of an inbox", () => {
   test("are asked for once a second at most, however many look", async () => {
     const { inbox, ask, clock, counts } = openCounted();
     expect(await Promise.all([counts.read(), counts.read()])).toEqual([{}, {}]);
-    await inbox.accept(arrival);
+    await inbox.accept(delivery);
     clock.now += 999;
     expect(await counts.read()).toEqual({});
     expect(ask).toHaveBeenCalledTimes(1);
@@ -39,7 +39,7 @@ describe("The counts of an inbox", () => {
   test("are asked for anew after the clock was set back", async () => {
     const { inbox, clock, counts } = openCounted();
     await counts.read();
-    await inbox.accept(arrival);
+    await inbox.accept(delivery);
     clock.now -= 3_600_000;
     expect(await counts.read()).toEqual(queuedOnce);
   });

@@ -7,9 +7,9 @@ import type {
   DeliveryPage,
   Inbox,
   InboxProblem,
+  IncomingDelivery,
   ListOptions,
   QueueOptions,
-  ReceivedDelivery,
   StoredDelivery,
 } from "../inbox.ts";
 import { pageSize } from "../inbox.ts";
@@ -91,11 +91,11 @@ export class BullmqInbox implements Inbox {
     ];
   }
 
-  async accept(arrival: ReceivedDelivery): Promise<{ duplicate: boolean }> {
+  async accept(delivery: IncomingDelivery): Promise<{ duplicate: boolean }> {
     const { deadlineMs, maxQueued } = this.#options;
     const adding = this.#endpoints
-      .add(arrival.endpoint)
-      .then(() => this.#queue(arrival.endpoint).add(arrival, { maxQueued }));
+      .add(delivery.endpoint)
+      .then(() => this.#queue(delivery.endpoint).add(delivery, { maxQueued }));
     const added = withDeadline(adding, deadlineMs, notAnswering);
     this.#accepting.add(added);
     try {

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { WebhookError } from "../../core/errors.ts";
-import type { DeliveryCounts, DeliveryStatus, ReceivedDelivery, StoredDelivery } from "../inbox.ts";
+import type { DeliveryCounts, DeliveryStatus, IncomingDelivery, StoredDelivery } from "../inbox.ts";
 import { deliveryUnknown, inboxFull } from "../inbox-errors.ts";
 import { Backlog } from "./backlog.ts";
 import { hasEnded, type JobHistory, readHistory, replayedRow } from "./job-history.ts";
@@ -63,15 +63,17 @@ export class EndpointQueue {
   }
 
   /**
-   * Adds an arrival, or begins with a dead one anew. Returns whether it was there already.
+   * Adds a delivery, or runs a dead one again. Returns whether it was already stored.
    *
    * @throws `INBOX_FULL`.
    */
-  async add(arrival: ReceivedDelivery, { maxQueued }: { maxQueued: number }): Promise<boolean> {
-    const jobId = jobIdOf(arrival.id);
+  async add(delivery: IncomingDelivery, { maxQueued }: { maxQueued: number }): Promise<boolean> {
+    const jobId = jobIdOf(delivery.id);
     // BullMQ does not say whether a job was there before: of those that come at the same time, one has to be the first.
     const earlier = this.#accepting.get(jobId);
-    const adding = (earlier?.catch(() => {}) ?? Promise.resolve()).then(() => this.#add(arrival, { jobId, maxQueued }));
+    const adding = (earlier?.catch(() => {}) ?? Promise.resolve()).then(() =>
+      this.#add(delivery, { jobId, maxQueued }),
+    );
     this.#accepting.set(jobId, adding);
     try {
       return await adding;
@@ -80,16 +82,16 @@ export class EndpointQueue {
     }
   }
 
-  async #add(arrival: ReceivedDelivery, { jobId, maxQueued }: { jobId: string; maxQueued: number }): Promise<boolean> {
+  async #add(delivery: IncomingDelivery, { jobId, maxQueued }: { jobId: string; maxQueued: number }): Promise<boolean> {
     // Not by its state: to find that, Redis looks through all that wait.
     const known = await this.#queue.getJob(jobId);
     if (known && !(await this.#isDead(known))) return true;
-    if (known) return this.#revive(arrival, { jobId, maxQueued });
+    if (known) return this.#revive(delivery, { jobId, maxQueued });
     if (await this.#backlog.isFull(maxQueued)) throw inboxFull(this.endpoint);
     this.#backlog.added();
-    await this.#queue.add("delivery", toJobData(arrival), {
+    await this.#queue.add("delivery", toJobData(delivery), {
       jobId,
-      timestamp: arrival.receivedAt.getTime(),
+      timestamp: delivery.receivedAt.getTime(),
       attempts: unlimitedAttempts,
       backoff: { type: "custom" },
       // The log of the job tells what went wrong, in full.
@@ -103,11 +105,11 @@ export class EndpointQueue {
   }
 
   /** Returns whether it was not dead any more. */
-  async #revive(arrival: ReceivedDelivery, options: { jobId: string; maxQueued: number }): Promise<boolean> {
+  async #revive(delivery: IncomingDelivery, options: { jobId: string; maxQueued: number }): Promise<boolean> {
     const job = await this.#queue.getJob(options.jobId);
     // Its retention was over at this moment: what is acknowledged has to be kept.
-    if (!job) return this.#add(arrival, options);
-    await job.updateData(toJobData(arrival));
+    if (!job) return this.#add(delivery, options);
+    await job.updateData(toJobData(delivery));
     return !(await retryFinished(job, "failed"));
   }
 

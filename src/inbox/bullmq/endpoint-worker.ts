@@ -3,7 +3,7 @@ import { toError } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Outcome } from "../../payload/delivery.ts";
-import type { QueueOptions, RunnableDelivery } from "../inbox.ts";
+import type { ClaimedDelivery, QueueOptions } from "../inbox.ts";
 import { abandonedError, closingError, type DeliveryAttempt, storedError } from "../inbox.ts";
 import { inboxClosing, leaseLost } from "../inbox-errors.ts";
 import { type Retention, retentionOf } from "../retention.ts";
@@ -175,7 +175,7 @@ export class EndpointWorker {
     if (turn === "closing") return this.#handBack(job, token);
     if (turn === "needless") return this.#skip(job);
     const counted = countedAttempts(history) + 1;
-    const task: RunnableDelivery = {
+    const claimed: ClaimedDelivery = {
       id,
       endpoint: queue.endpoint,
       body: bodyOf(job.data) ?? "",
@@ -185,8 +185,8 @@ export class EndpointWorker {
       retryDelayMs: queue.policy.waitAfter(counted),
     };
     try {
-      const run = await this.#run(job, task);
-      return await this.#end(job, token, { run, task });
+      const run = await this.#run(job, claimed);
+      return await this.#end(job, token, { run, claimed });
     } finally {
       // Not before its end is recorded: whatever runs next may crash the process.
       turn.leave();
@@ -200,7 +200,11 @@ export class EndpointWorker {
   }
 
   /** Records the end of a run. Returns when the delivery has succeeded, and throws what BullMQ is to do otherwise. */
-  async #end(job: DeliveryJob, token: string, { run, task }: { run: Run; task: RunnableDelivery }): Promise<undefined> {
+  async #end(
+    job: DeliveryJob,
+    token: string,
+    { run, claimed }: { run: Run; claimed: ClaimedDelivery },
+  ): Promise<undefined> {
     const { bullmqErrors } = this.#options;
     const start = job.attemptsStarted;
     if (run.outcome === "grace over" || (this.#closing.signal.aborted && run.outcome.status === "failed")) {
@@ -209,7 +213,7 @@ export class EndpointWorker {
       return this.#requeue(job, token);
     }
     if (run.isLost || !(await this.#hasLease(job, token, run))) return this.#recordLate(job, run);
-    const next = this.#next(task, run.outcome);
+    const next = this.#next(claimed, run.outcome);
     const rows = await this.#record(job, attemptRow({ start, attempt: run.attempt, counts: true, dueAt: next?.dueAt }));
     // One row, unless a replay or the end of an abandoned run has added others.
     const history = rows > 1 ? await this.#history(job) : [];
@@ -298,7 +302,7 @@ export class EndpointWorker {
     }
   }
 
-  async #run(job: DeliveryJob, task: RunnableDelivery): Promise<Run> {
+  async #run(job: DeliveryJob, claimed: ClaimedDelivery): Promise<Run> {
     const { queue, now } = this.#options;
     const controller = new AbortController();
     const graceOver = Promise.withResolvers<"grace over">();
@@ -310,10 +314,10 @@ export class EndpointWorker {
     const startedAt = new Date(now());
     const began = performance.now();
     try {
-      const outcome = await Promise.race([queue.run(task, controller.signal), graceOver.promise]);
+      const outcome = await Promise.race([queue.run(claimed, controller.signal), graceOver.promise]);
       const failure = outcome !== "grace over" && outcome.status === "failed" ? outcome.error : undefined;
       const attempt: DeliveryAttempt = {
-        number: task.attempt,
+        number: claimed.attempt,
         startedAt,
         durationMs: performance.now() - began,
         outcome: failure ? "failed" : "succeeded",
@@ -326,7 +330,7 @@ export class EndpointWorker {
   }
 
   /** How it goes on after a failure; `undefined` when it does not. */
-  #next({ isLastAttempt, retryDelayMs }: RunnableDelivery, outcome: Outcome): RetryError | undefined {
+  #next({ isLastAttempt, retryDelayMs }: ClaimedDelivery, outcome: Outcome): RetryError | undefined {
     if (outcome.status !== "failed" || !outcome.error.retryable || isLastAttempt) return undefined;
     const dueAt = nextAttemptAt({ retryDelayMs, retryAt: outcome.retryAt, now: this.#options.now() });
     return new RetryError(outcome.error.code, new Date(dueAt));

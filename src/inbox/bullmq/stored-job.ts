@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Job } from "bullmq";
 import * as z from "zod";
-import type { DeliveryStatus, ReceivedDelivery, StoredDelivery } from "../inbox.ts";
+import type { DeliveryStatus, IncomingDelivery, StoredDelivery } from "../inbox.ts";
 import { attemptsIn, type JobHistory, replayedRow } from "./job-history.ts";
 
 /** A delivery as the data of a job. */
@@ -29,7 +29,7 @@ export function jobIdOf(deliveryId: string): string {
 }
 
 /** PostgreSQL's jsonb has no room for NUL and for half a character. */
-export function toJobData({ id, body }: ReceivedDelivery): JobData {
+export function toJobData({ id, body }: IncomingDelivery): JobData {
   const fitsJsonb = !body.includes("\u0000") && body.isWellFormed();
   return fitsJsonb ? { id, body } : { id, base64: Buffer.from(body, "utf16le").toString("base64") };
 }

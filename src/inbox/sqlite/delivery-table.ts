@@ -1,10 +1,10 @@
 import type { DatabaseSync } from "node:sqlite";
 import {
   abandonedError,
+  type ClaimedDelivery,
   type DeliveryAttempt,
   type DeliveryKey,
-  type ReceivedDelivery,
-  type RunnableDelivery,
+  type IncomingDelivery,
 } from "../inbox.ts";
 import { inboxFull } from "../inbox-errors.ts";
 import type { Retention } from "../retention.ts";
@@ -14,8 +14,8 @@ import { DeliveryPruner } from "./delivery-pruner.ts";
 import { DeliveryReader } from "./delivery-reader.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
 
-/** A delivery that this process has claimed. */
-export interface ClaimedDelivery extends Omit<RunnableDelivery, "isLastAttempt" | "retryDelayMs"> {
+/** A claimed delivery as its row says, without the retry policy applied. */
+export interface LeasedDelivery extends Omit<ClaimedDelivery, "isLastAttempt" | "retryDelayMs"> {
   /** The attempts so far, without those before a replay, interrupted by a shutdown, or crashed beside other deliveries. */
   countedAttempts: number;
   /** Milliseconds since the epoch. */
@@ -85,7 +85,7 @@ export class DeliveryTable {
    * @throws `INBOX_FULL` when the endpoint has `maxQueued` queued deliveries.
    */
   add(
-    { id, endpoint, body, receivedAt }: ReceivedDelivery,
+    { id, endpoint, body, receivedAt }: IncomingDelivery,
     { now, maxQueued }: { now: number; maxQueued: number },
   ): boolean {
     const values = { endpoint, id, body, received_at: receivedAt.getTime(), now, max_queued: maxQueued };
@@ -105,9 +105,9 @@ export class DeliveryTable {
   claim(
     endpoint: string,
     { limit, claimant, onDamage }: { limit: number; claimant: Claimant; onDamage: (error: unknown) => void },
-  ): ClaimedDelivery[] {
+  ): LeasedDelivery[] {
     const due = this.#statements.due.all(endpoint, claimant.now, limit + this.#damaged.size);
-    const claimed: ClaimedDelivery[] = [];
+    const claimed: LeasedDelivery[] = [];
     for (const { sequence } of due) {
       if (claimed.length === limit) break;
       if (this.#damaged.has(Number(sequence))) continue;
@@ -129,7 +129,7 @@ export class DeliveryTable {
   claimSuspect(
     endpoint: string,
     { claimant, onDamage }: { claimant: Claimant; onDamage: (error: unknown) => void },
-  ): ClaimedDelivery | undefined {
+  ): LeasedDelivery | undefined {
     const suspect = this.nextSuspect(endpoint);
     if (suspect === undefined || suspect.dueAt > claimant.now) return undefined;
     return this.#claimOne(endpoint, { sequence: suspect.sequence, claimant, onDamage });
@@ -138,7 +138,7 @@ export class DeliveryTable {
   #claimOne(
     endpoint: string,
     { sequence, claimant, onDamage }: { sequence: number; claimant: Claimant; onDamage: (error: unknown) => void },
-  ): ClaimedDelivery | undefined {
+  ): LeasedDelivery | undefined {
     const { owner, now } = claimant;
     try {
       // Reads the row first: a write to a damaged page would fail the whole transaction.
@@ -173,7 +173,7 @@ export class DeliveryTable {
    * has already succeeded, and a failure is ignored. An end may be stored twice: a commit to a deleted file fails, although
    * its data is in the restored file.
    */
-  recordEnd({ endpoint, id }: ClaimedDelivery, { attempt, next }: AttemptEnd, { owner, now }: Claimant): RecordResult {
+  recordEnd({ endpoint, id }: LeasedDelivery, { attempt, next }: AttemptEnd, { owner, now }: Claimant): RecordResult {
     const row = this.#statements.find.get(endpoint, id);
     const isOurs = row?.status === "running" && row.owner === owner && row.attempts === attempt.number;
     if (row === undefined) return "superseded";

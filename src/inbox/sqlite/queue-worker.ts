@@ -1,12 +1,12 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "../../core/logger.ts";
 import type { Outcome } from "../../payload/delivery.ts";
-import type { QueueOptions, RunnableDelivery } from "../inbox.ts";
+import type { ClaimedDelivery, QueueOptions } from "../inbox.ts";
 import { closingError, storedError } from "../inbox.ts";
 import { inboxClosing, leaseLost } from "../inbox-errors.ts";
 import { nextAttemptAt } from "../retry-policy.ts";
 import type { DamageTracker } from "./damage-tracker.ts";
-import type { AttemptEnd, ClaimedDelivery, DeliveryTable, RecordResult } from "./delivery-table.ts";
+import type { AttemptEnd, DeliveryTable, LeasedDelivery, RecordResult } from "./delivery-table.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { SuspectGate } from "./suspect-gate.ts";
 
@@ -34,7 +34,7 @@ export interface QueueWorkerOptions {
 }
 
 interface Running {
-  claimed: ClaimedDelivery;
+  leased: LeasedDelivery;
   controller: AbortController;
   done: Promise<void>;
 }
@@ -92,10 +92,10 @@ export class QueueWorker {
       ),
     );
     this.#claiming = Promise.all([this.#claiming, claiming]).then(() => {});
-    const claimed = await claiming;
-    if (!claimed) return false;
+    const leased = await claiming;
+    if (!leased) return false;
     gate.start();
-    await this.#run(claimed);
+    await this.#run(leased);
     return true;
   }
 
@@ -116,7 +116,7 @@ export class QueueWorker {
     const timer = setTimeout(grace.resolve, graceMs);
     await Promise.race([Promise.all(running.map(({ done }) => done)), grace.promise]);
     clearTimeout(timer);
-    await Promise.all([...this.#running.values()].map(({ claimed }) => this.#putBack(claimed)));
+    await Promise.all([...this.#running.values()].map(({ leased }) => this.#putBack(leased)));
     this.#closed = true;
   }
 
@@ -139,14 +139,14 @@ export class QueueWorker {
       isDamaged = true;
       this.#noteDamage(error);
     };
-    const claimed = await this.#try(() =>
+    const leased = await this.#try(() =>
       commit.write(() => table().claim(queue.endpoint, { limit, claimant: { owner, now: now() }, onDamage })),
     );
-    for (const delivery of claimed ?? []) {
+    for (const delivery of leased ?? []) {
       gate.start();
       void this.#run(delivery);
     }
-    if (claimed?.length === limit || isDamaged) this.#hasMore = true;
+    if (leased?.length === limit || isDamaged) this.#hasMore = true;
   }
 
   readonly #noteDamage = (error: unknown): void => {
@@ -156,9 +156,9 @@ export class QueueWorker {
   async #try<Claimed>(claim: () => Promise<Claimed>): Promise<Claimed | undefined> {
     const { log, queue, damage, monotonicNow } = this.#options;
     try {
-      const claimed = await claim();
+      const leased = await claim();
       this.#failingSince = undefined;
-      return claimed;
+      return leased;
     } catch (error) {
       // The next poll tries again.
       if (!damage.note(error, queue.endpoint) && this.#failingSince === undefined) {
@@ -172,74 +172,74 @@ export class QueueWorker {
     }
   }
 
-  #run(claimed: ClaimedDelivery): Promise<void> {
+  #run(leased: LeasedDelivery): Promise<void> {
     const { gate, onRunningChange } = this.#options;
     const controller = new AbortController();
     // In a later turn: a handler may block the event loop, and the heartbeat thread must start first.
     const done = Promise.resolve()
-      .then(() => this.#process(claimed, controller))
+      .then(() => this.#process(leased, controller))
       .finally(() => {
         // The transaction that stored the end may have claimed the delivery again: that run has its own entry.
-        if (this.#running.get(claimed.id)?.controller === controller) this.#running.delete(claimed.id);
+        if (this.#running.get(leased.id)?.controller === controller) this.#running.delete(leased.id);
         onRunningChange();
         if (!this.#closing) this.wake();
         gate.leave();
       });
-    this.#running.set(claimed.id, { claimed, controller, done });
+    this.#running.set(leased.id, { leased, controller, done });
     onRunningChange();
     return done;
   }
 
-  async #process(claimed: ClaimedDelivery, controller: AbortController): Promise<void> {
+  async #process(leased: LeasedDelivery, controller: AbortController): Promise<void> {
     const { queue } = this.#options;
     const began = performance.now();
-    const { id, endpoint, body, receivedAt, attempt: number, countedAttempts } = claimed;
+    const { id, endpoint, body, receivedAt, attempt: number, countedAttempts } = leased;
     const isLastAttempt = countedAttempts >= queue.policy.attempts;
     const retryDelayMs = queue.policy.waitAfter(countedAttempts);
-    const task = { id, endpoint, body, receivedAt, attempt: number, isLastAttempt, retryDelayMs };
-    const outcome = await queue.run(task, controller.signal);
+    const claimed = { id, endpoint, body, receivedAt, attempt: number, isLastAttempt, retryDelayMs };
+    const outcome = await queue.run(claimed, controller.signal);
     // It was put back, and another process may run it.
     if (this.#closed) return;
     // A handler that was aborted by the shutdown does not use up an attempt.
-    if (this.#closing && outcome.status === "failed") return this.#putBack(claimed);
+    if (this.#closing && outcome.status === "failed") return this.#putBack(leased);
     const attempt = {
       number,
-      startedAt: new Date(claimed.startedAt),
+      startedAt: new Date(leased.startedAt),
       durationMs: performance.now() - began,
       ...(outcome.status === "failed"
         ? { outcome: "failed" as const, error: storedError(outcome.error) }
         : { outcome: "succeeded" as const }),
     };
-    await this.#end(claimed, { attempt, next: this.#nextAfter(task, outcome) });
+    await this.#end(leased, { attempt, next: this.#nextAfter(claimed, outcome) });
   }
 
-  #nextAfter({ isLastAttempt, retryDelayMs }: RunnableDelivery, outcome: Outcome): AttemptEnd["next"] {
+  #nextAfter({ isLastAttempt, retryDelayMs }: ClaimedDelivery, outcome: Outcome): AttemptEnd["next"] {
     if (outcome.status !== "failed") return { status: "succeeded" };
     if (!outcome.error.retryable || isLastAttempt) return { status: "dead" };
     const dueAt = nextAttemptAt({ retryDelayMs, retryAt: outcome.retryAt, now: this.#options.now() });
     return { status: "queued", dueAt, counts: true };
   }
 
-  #putBack(claimed: ClaimedDelivery): Promise<void> {
+  #putBack(leased: LeasedDelivery): Promise<void> {
     const now = this.#options.now();
     const attempt = {
-      number: claimed.attempt,
-      startedAt: new Date(claimed.startedAt),
-      durationMs: now - claimed.startedAt,
+      number: leased.attempt,
+      startedAt: new Date(leased.startedAt),
+      durationMs: now - leased.startedAt,
       outcome: "abandoned" as const,
       error: closingError,
     };
-    return this.#end(claimed, { attempt, next: { status: "queued", dueAt: now, counts: false } });
+    return this.#end(leased, { attempt, next: { status: "queued", dueAt: now, counts: false } });
   }
 
   /** Stores the end of an attempt, and tries again until that succeeds. */
-  async #end(claimed: ClaimedDelivery, ending: AttemptEnd): Promise<void> {
+  async #end(leased: LeasedDelivery, ending: AttemptEnd): Promise<void> {
     const { commit, table, owner, now, log, retryMs, queue } = this.#options;
-    const fields = { endpoint: queue.endpoint, deliveryId: claimed.id };
+    const fields = { endpoint: queue.endpoint, deliveryId: leased.id };
     for (let failures = 0; ; failures += 1) {
       try {
-        const result = await commit.write(() => table().recordEnd(claimed, ending, { owner, now: now() }));
-        this.#logResult(result, { claimed, ending });
+        const result = await commit.write(() => table().recordEnd(leased, ending, { owner, now: now() }));
+        this.#logResult(result, { leased, ending });
         return;
       } catch (error) {
         const cannotWait = this.#stopped.signal.aborted;
@@ -254,9 +254,9 @@ export class QueueWorker {
     }
   }
 
-  #logResult(result: RecordResult, { claimed, ending }: { claimed: ClaimedDelivery; ending: AttemptEnd }): void {
+  #logResult(result: RecordResult, { leased, ending }: { leased: LeasedDelivery; ending: AttemptEnd }): void {
     const { log, onDueLater, queue } = this.#options;
-    const fields = { endpoint: queue.endpoint, deliveryId: claimed.id, attempt: claimed.attempt };
+    const fields = { endpoint: queue.endpoint, deliveryId: leased.id, attempt: leased.attempt };
     if (result === "late") {
       log().warn(fields, "A delivery succeeded after another process had taken it over. The success counts.");
     } else if (result === "superseded") {

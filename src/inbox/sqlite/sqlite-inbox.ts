@@ -6,9 +6,9 @@ import type {
   DeliveryPage,
   Inbox,
   InboxProblem,
+  IncomingDelivery,
   ListOptions,
   QueueOptions,
-  ReceivedDelivery,
   StoredDelivery,
 } from "../inbox.ts";
 import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
@@ -134,14 +134,14 @@ export class SqliteInbox implements Inbox {
     return this.#file.table;
   }
 
-  async accept(arrival: ReceivedDelivery): Promise<{ duplicate: boolean }> {
+  async accept(delivery: IncomingDelivery): Promise<{ duplicate: boolean }> {
     const { now, maxQueued } = this.#options;
-    const bytes = Buffer.byteLength(arrival.body);
+    const bytes = Buffer.byteLength(delivery.body);
     const duplicate = await this.#commit.write(() => {
       if (!this.#file.hasRoomFor(bytes)) throw inboxUnavailable(new Error("The disk is full."));
-      return this.#table.add(arrival, { now: now(), maxQueued });
+      return this.#table.add(delivery, { now: now(), maxQueued });
     });
-    if (!duplicate) this.#workers.get(arrival.endpoint)?.wake();
+    if (!duplicate) this.#workers.get(delivery.endpoint)?.wake();
     return { duplicate };
   }
 

@@ -1,5 +1,5 @@
 import { openBullmqInbox } from "../../../src/inbox/bullmq/open-bullmq-inbox.ts";
-import type { RunnableDelivery } from "../../../src/inbox/inbox.ts";
+import type { ClaimedDelivery } from "../../../src/inbox/inbox.ts";
 import type { Outcome } from "../../../src/payload/delivery.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
@@ -23,16 +23,16 @@ inbox.work({
   concurrency: 4,
   policy: { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 },
   retentionMs: 60_000,
-  run: async (task) => {
-    say("took", task);
-    const outcome = await handle(task);
-    say("ended", task);
+  run: async (claimed) => {
+    say("took", claimed);
+    const outcome = await handle(claimed);
+    say("ended", claimed);
     return outcome;
   },
 });
 say("ready", {});
 
-async function handle({ id }: RunnableDelivery): Promise<Outcome> {
+async function handle({ id }: ClaimedDelivery): Promise<Outcome> {
   if (id.startsWith("blocks-")) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(id.slice(7)));
   if (id.startsWith("held-")) await released.promise;
   return { status: "succeeded", result: undefined };

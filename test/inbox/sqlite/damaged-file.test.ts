@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { RunnableDelivery } from "../../../src/inbox/inbox.ts";
+import type { ClaimedDelivery } from "../../../src/inbox/inbox.ts";
 import type { Outcome } from "../../../src/payload/delivery.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed } from "../engine.ts";
@@ -104,7 +104,7 @@ describe("A page of a large file that is damaged", () => {
     `);
     const { inbox } = openInbox({ file });
     const signals = new Map<string, AbortSignal>();
-    const run = ({ id }: RunnableDelivery, signal: AbortSignal) => {
+    const run = ({ id }: ClaimedDelivery, signal: AbortSignal) => {
       signals.set(id, signal);
       return new Promise<Outcome>((resolve) => signal.addEventListener("abort", () => resolve(succeeded)));
     };
