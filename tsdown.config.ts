@@ -12,10 +12,13 @@ const programs = [
   "tunnel/program-worker",
 ];
 
-/** What only Node can load, and the file that the "browser" field of package.json puts in its place. */
-const nodeOnly = [
+/** Files that the "browser" field of package.json replaces, and their replacements. */
+const replacedInWorkers = [
+  "console/error-page",
   "receiver/dashboard/dashboard",
   "receiver/inbox-support",
+  "receiver/landing/landing-page",
+  "receiver/landing/worker-pages",
   "receiver/metrics",
   "receiver/node/background",
   "receiver/node/launch",
@@ -30,7 +33,7 @@ export default defineConfig({
   entry: {
     "cli/bin": "src/cli/bin.ts",
     ...Object.fromEntries(
-      [...publicEntries, ...programs, ...nodeOnly].map((path) => [basename(path), `src/${path}.ts`]),
+      [...publicEntries, ...programs, ...replacedInWorkers].map((path) => [basename(path), `src/${path}.ts`]),
     ),
   },
   platform: "node",

@@ -18,7 +18,7 @@ export function serveLandingPage(app: Hono, source: LandingSource): void {
       return isResponse(answer) ? answer : context.html(answer);
     });
   } else {
-    const builtIn = () => import("./page.ts");
+    const builtIn = () => import("./landing-page.ts");
     app.get("/", async (context) => {
       const [{ landingPage }, { gatherInfo }] = await Promise.all([builtIn(), import("./gather-info.ts")]);
       return landingPage(await gatherInfo(context, source), new Date(source.now()));

@@ -83,7 +83,7 @@ export async function launch(target: LaunchTarget, options: LaunchOptions): Prom
  */
 function preloadPages(): void {
   for (const load of [
-    () => import("../landing/page.ts"),
+    () => import("../landing/landing-page.ts"),
     () => import("../landing/gather-info.ts"),
     () => import("../dashboard/dashboard.ts"),
     () => import("../../console/error-page.ts"),

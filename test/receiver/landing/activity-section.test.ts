@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { WebhooksServer } from "../../../src/index.ts";
 import type { LandingActivity, LandingHour, LandingInfo } from "../../../src/receiver/landing/info.ts";
-import { landingPage } from "../../../src/receiver/landing/page.ts";
+import { landingPage } from "../../../src/receiver/landing/landing-page.ts";
 import { inboxFile } from "../../inbox/open-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { fullInfo, now, sampleEndpoint, sampleHours, sampleInfo } from "./sample-info.ts";

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { LandingInfo } from "../../../src/receiver/landing/info.ts";
-import { landingAsset, landingPage } from "../../../src/receiver/landing/page.ts";
+import { landingAsset, landingPage } from "../../../src/receiver/landing/landing-page.ts";
 import { fullInfo, hostileInfo, sampleEndpoint, sampleHours, sampleInfo } from "./sample-info.ts";
 
 const scenes: Readonly<Record<string, LandingInfo>> = {

@@ -1,7 +1,7 @@
 import { build } from "esbuild";
 import { describe, expect, test } from "vitest";
 import type { LandingInfo } from "../../../src/receiver/landing/info.ts";
-import { landingAsset, landingPage } from "../../../src/receiver/landing/page.ts";
+import { landingAsset, landingPage } from "../../../src/receiver/landing/landing-page.ts";
 import { fullInfo, hostileInfo, hostileTexts, now, sampleEndpoint, sampleInfo } from "./sample-info.ts";
 
 describe("The state", () => {
@@ -187,7 +187,7 @@ describe("The assets", () => {
 
 test("The page loads no more than Hono's templates and what a receiver has loaded anyway, so it runs in a worker", async () => {
   const { metafile } = await build({
-    entryPoints: ["src/receiver/landing/page.ts"],
+    entryPoints: ["src/receiver/landing/landing-page.ts"],
     bundle: true,
     platform: "neutral",
     metafile: true,

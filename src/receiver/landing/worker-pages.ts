@@ -1,0 +1,99 @@
+/*
+ * Replaces the landing page and the error page where a bundler builds for a worker (the "browser" field of package.json):
+ * the full pages are 13 kB of a compressed bundle, and each isolate of a worker counts only its own deliveries, so that
+ * their activity would mislead.
+ */
+import { html } from "hono/html";
+import type { ErrorPage, ErrorPageContent } from "../../console/error-page.ts";
+import type { Markup } from "../../console/markup.ts";
+import { hubFrames } from "../../console/response.ts";
+import { escapeHidden } from "../../core/escape.ts";
+import { webhookSettingsUrl } from "../delivery-request.ts";
+import type { LandingInfo } from "./info.ts";
+
+/** Anyone may ask for the page, so it stays small. */
+const maxListed = 200;
+
+const styles = `
+:root{color-scheme:light dark}
+body{margin:0 auto;max-width:56rem;padding:2rem 1rem;background:light-dark(#fcfbf8,#131210);color:light-dark(#1d1b16,#f4f0e8);font:1rem/1.6 system-ui,sans-serif;overflow-wrap:anywhere}
+code{font-size:.875em}
+a{color:inherit}
+:focus-visible{outline:3px solid light-dark(#8a6a00,#ffd21e);outline-offset:3px}
+`;
+
+/** Lists the endpoints with their URLs, and warns when no secret is set. */
+export function landingPage({ endpoints, secretIsSet }: LandingInfo): Response {
+  const count = `${endpoints.length} ${endpoints.length === 1 ? "endpoint" : "endpoints"}`;
+  const unlisted = endpoints.length - maxListed;
+  const page = renderPage(
+    count,
+    html`<h1>${count}</h1>
+      <p>This server receives webhooks of the Hugging Face Hub.</p>
+      ${
+        secretIsSet
+          ? ""
+          : html`<p><strong>No secret is set.</strong> Anyone can send deliveries to this server. Set <code>WEBHOOK_SECRET</code>.</p>`
+      }
+      <ul>
+        ${endpoints
+          .slice(0, maxListed)
+          .map(
+            ({ name, url, scopes }) =>
+              html`<li><b>${name}</b> <code>POST ${url}</code> (${scopes.length === 0 ? "every scope" : scopes.join(", ")})</li>`,
+          )}
+      </ul>
+      ${unlisted > 0 ? html`<p>${unlisted} more endpoints are not listed.</p>` : ""}
+      <p>
+        <a href="${webhookSettingsUrl}" target="_blank" rel="noopener">Register a URL in the webhook settings of the Hub</a>
+      </p>`,
+  );
+  return new Response(page.html, { headers: page.headers });
+}
+
+/** The pages have no assets: their styles are inline. */
+export function landingAsset(): undefined {}
+
+/** Shows an error to a browser. */
+export function renderErrorPage({ status, code, message, home }: ErrorPageContent): ErrorPage {
+  return renderPage(
+    `Error ${status}`,
+    html`<h1>Error ${status}</h1>
+      <p>${message}</p>
+      <p><code>${code}</code></p>
+      ${home === undefined ? "" : html`<p><a href="${home}">Go to the start page</a></p>`}`,
+  );
+}
+
+function renderPage(title: string, main: Markup): ErrorPage {
+  const nonce = crypto.randomUUID();
+  const page = html`<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="robots" content="noindex">
+    <title>${title} · hub-webhooks</title>
+    <link rel="icon" href="data:,">
+    <style nonce="${nonce}">${styles}</style>
+  </head>
+  <body>
+    <main>
+      ${main}
+    </main>
+  </body>
+</html>
+`;
+  return {
+    // Over the whole page, so that no value is left out: the markup has no such characters.
+    html: escapeHidden(String(page)),
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": `default-src 'none'; style-src 'nonce-${nonce}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors ${hubFrames}`,
+      "x-content-type-options": "nosniff",
+      "referrer-policy": "no-referrer",
+      "cache-control": "no-store",
+      vary: "accept",
+    },
+  };
+}
