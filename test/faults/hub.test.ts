@@ -2,8 +2,8 @@ import { inspect } from "node:util";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { HubClient, type HubClientOptions, type HubError } from "../../src/client.ts";
 import { connect, openHub, rejectionOf, type ScriptedAnswer } from "../hub/scripted-hub.ts";
+import { holdsSecret } from "../support/holds-secret.ts";
 import { waitFor } from "../support/wait-for.ts";
-import { holdsSecret } from "./leak.ts";
 import { countRows } from "./rows.ts";
 
 countRows("hub");

@@ -1,9 +1,9 @@
 import { expect, onTestFinished } from "vitest";
 import type { DeliveryKey, DeliveryStatus, Inbox, StoredDelivery } from "../../src/inbox/inbox.ts";
 import { openInbox } from "../../src/inbox/open-inbox.ts";
+import { holdsSecret } from "../support/holds-secret.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { waitFor } from "../support/wait-for.ts";
-import { holdsSecret } from "./leak.ts";
 import { secret } from "./receiver.ts";
 import { noteAccount } from "./rows.ts";
 

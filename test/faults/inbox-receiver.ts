@@ -1,10 +1,10 @@
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
+import { holdsSecret } from "../support/holds-secret.ts";
 import type { RawAnswer } from "../support/raw-socket.ts";
 import { addressOf, type ReceiverProcess, startReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { Ledger } from "./inbox-ledger.ts";
-import { holdsSecret } from "./leak.ts";
 import { packageEnvironment } from "./on-built-package.ts";
 import { Receiver, secret } from "./receiver.ts";
 import { inOwnProcess } from "./rows.ts";

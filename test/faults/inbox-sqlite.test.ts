@@ -5,12 +5,12 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { inboxFile } from "../inbox/open-file.ts";
 import { damage, makeLargeFile, pagesWith } from "../inbox/sqlite/large-file.ts";
 import { mountFuse } from "../inbox/sqlite/mount-fuse.ts";
+import { holdsSecret } from "../support/holds-secret.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { Ledger } from "./inbox-ledger.ts";
 import { type InboxReceiver, inboxEnvironment, inboxScript, startInboxReceiver } from "./inbox-receiver.ts";
 import { syncTrace } from "./inbox-sync-trace.ts";
-import { holdsSecret } from "./leak.ts";
 import { secret } from "./receiver.ts";
 import { countRows, noteNotTried } from "./rows.ts";
 

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
+import { holdsSecret } from "../support/holds-secret.ts";
 import type { ReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { createFaultyProcess, startFaultyProcess } from "./faulty-process.ts";
-import { holdsSecret } from "./leak.ts";
 import { type Receiver, secret } from "./receiver.ts";
 import { countRows } from "./rows.ts";
 

@@ -1,10 +1,10 @@
 import { describe, expect, test, vi } from "vitest";
 import { WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { holdsSecret } from "../support/holds-secret.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { chunk } from "../support/raw-socket.ts";
 import { startFaultyProcess } from "./faulty-process.ts";
-import { holdsSecret } from "./leak.ts";
 import { openReceiver, secret } from "./receiver.ts";
 import { countRows } from "./rows.ts";
 

@@ -6,12 +6,12 @@ import { WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { systemClock } from "../../src/tunnel/clock.ts";
 import { openProbedTunnel } from "../../src/tunnel/tunnel.ts";
+import { holdsSecret } from "../support/holds-secret.ts";
 import { type Misbehaviour, startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { startLocalServer } from "../tunnel/local-server.ts";
 import { createManualClock } from "../tunnel/manual-clock.ts";
 import { runningWorkers } from "../tunnel/worker-processes.ts";
-import { holdsSecret } from "./leak.ts";
 import { packageEnvironment } from "./on-built-package.ts";
 import { countRows, inOwnProcess } from "./rows.ts";
 

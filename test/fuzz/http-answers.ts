@@ -1,4 +1,4 @@
-/** An answer as it stands on the wire. */
+/** An HTTP answer as received on a socket. */
 export interface WireAnswer {
   status: number;
   headers: ReadonlyMap<string, string>;
@@ -6,9 +6,9 @@ export interface WireAnswer {
 }
 
 /**
- * Reads everything that came on one connection as answers of HTTP/1.1, strictly.
+ * Parses all bytes of one connection strictly as HTTP/1.1 answers.
  *
- * @throws when any byte of it is something else.
+ * @throws when any byte does not belong to a valid answer.
  */
 export function readAnswers(bytes: Buffer): WireAnswer[] {
   const text = bytes.toString("latin1");
@@ -23,15 +23,15 @@ export function readAnswers(bytes: Buffer): WireAnswer[] {
 
 function readAnswer(text: string, start: number): { answer: WireAnswer; end: number } {
   const headEnd = text.indexOf("\r\n\r\n", start);
-  if (headEnd === -1) throw new Error("the head of an answer has no end");
+  if (headEnd === -1) throw new Error("the head of an answer is incomplete");
   const [statusLine = "", ...lines] = text.slice(start, headEnd).split("\r\n");
   const status = Number(/^HTTP\/1\.1 ([1-5]\d\d) [\x20-\x7e]*$/.exec(statusLine)?.[1] ?? Number.NaN);
-  if (Number.isNaN(status)) throw new Error(`this is no status line: ${JSON.stringify(statusLine)}`);
+  if (Number.isNaN(status)) throw new Error(`invalid status line: ${JSON.stringify(statusLine)}`);
   const headers = new Map<string, string>();
   for (const line of lines) {
     const [, name, value] = /^([\w!#$%&'*+.^`|~-]+): ?([\t\x20-\x7e]*)$/.exec(line) ?? [];
-    if (name === undefined || value === undefined) throw new Error(`this is no header: ${JSON.stringify(line)}`);
-    if (headers.has(name.toLowerCase()) && name.toLowerCase() !== "vary") throw new Error(`twice there: ${name}`);
+    if (name === undefined || value === undefined) throw new Error(`invalid header: ${JSON.stringify(line)}`);
+    if (headers.has(name.toLowerCase()) && name.toLowerCase() !== "vary") throw new Error(`duplicate header: ${name}`);
     headers.set(name.toLowerCase(), value);
   }
   const bodyStart = headEnd + 4;
@@ -39,17 +39,17 @@ function readAnswer(text: string, start: number): { answer: WireAnswer; end: num
   if (status < 200 || status === 204 || status === 304) return without;
   const read = headers.get("transfer-encoding") === "chunked" ? readChunked : readCounted;
   const { body, end } = read(text, bodyStart, headers);
-  // The answer to a HEAD tells the length of a body that does not come.
+  // The answer to a HEAD request has a length but no body.
   if (end > text.length || (end < text.length && !text.startsWith("HTTP/1.1 ", end))) {
     if (bodyStart === text.length || text.startsWith("HTTP/1.1 ", bodyStart)) return without;
-    throw new Error("the body of an answer has another length than it says");
+    throw new Error("the body of an answer does not match its length");
   }
   return { answer: { status, headers, body }, end };
 }
 
 function readCounted(text: string, start: number, headers: ReadonlyMap<string, string>): { body: string; end: number } {
   const length = headers.get("content-length");
-  if (length !== undefined && !/^\d+$/.test(length)) throw new Error(`this is no length: ${length}`);
+  if (length !== undefined && !/^\d+$/.test(length)) throw new Error(`invalid length: ${length}`);
   const end = length === undefined ? text.length : start + Number(length);
   return { body: text.slice(start, end), end };
 }
@@ -58,7 +58,7 @@ function readChunked(text: string, start: number): { body: string; end: number }
   let body = "";
   for (let at = start; ; ) {
     const [line = "", digits] = /^([\da-f]+)\r\n/.exec(text.slice(at, at + 20)) ?? [];
-    // What the connection was ended in the middle of is found by its end.
+    // An incomplete chunk: the caller detects an end beyond the text.
     if (digits === undefined) return { body, end: text.length + 1 };
     const size = Number.parseInt(digits, 16);
     body += text.slice(at + line.length, at + line.length + size);

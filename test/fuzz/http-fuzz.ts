@@ -1,56 +1,54 @@
 import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { deliveryRequest, webhookPayload } from "hub-webhooks/testing";
-import { holdsSecret } from "../faults/leak.ts";
 import type { Findings } from "../support/findings.ts";
+import { holdsSecret } from "../support/holds-secret.ts";
+import type { MonitoredReceiver } from "../support/monitored-receiver.ts";
 import { SeededRandom } from "../support/seeded-random.ts";
-import type { FuzzedReceiver } from "./fuzzed-receiver.ts";
 import { readAnswers, type WireAnswer } from "./http-answers.ts";
 import { type HttpInput, makeHttpInput } from "./http-input.ts";
 
-/** What {@link HttpFuzz} needs. */
 export interface HttpFuzzOptions {
-  receiver: () => FuzzedReceiver;
+  receiver: () => MonitoredReceiver;
   findings: Findings;
   seed: number;
   secret: string;
   dashboardToken: string;
 }
 
-/** The receiver ends every connection within its time-outs, which are three seconds at most. */
-const longestMs = 15_000;
-const atOnce = 24;
+/** The receiver closes every connection after its timeouts of at most 3 s. */
+const maxConnectionMs = 15_000;
+const concurrency = 24;
 
-/** Sends nonsense to a receiver, case by case, and looks at every byte that comes back. */
+/** Sends generated requests, mostly invalid, to a receiver and checks every byte of the answers. */
 export class HttpFuzz {
   cases = 0;
-  /** How many answers had each status. */
+  /** Number of answers by status. */
   readonly statuses = new Map<number, number>();
   readonly #options: HttpFuzzOptions;
-  #stands = true;
+  #isServing = true;
 
   constructor(options: HttpFuzzOptions) {
     this.#options = options;
   }
 
-  /** How to see the latest cases again. */
-  get latest(): string {
-    return `with --seed ${this.#options.seed} and about --case ${this.cases}`;
+  /** The options that reproduce the latest cases. */
+  get reproduction(): string {
+    return `--seed ${this.#options.seed}, about --case ${this.cases}`;
   }
 
-  /** Goes on until it is told to stop. */
   async run(isOver: () => boolean): Promise<void> {
-    const lane = async () => {
-      while (!isOver() && this.#stands) {
+    const worker = async () => {
+      while (!isOver() && this.#isServing) {
         this.cases += 1;
         await this.#try(this.cases);
-        if (this.cases % 500 === 0) await this.#stillServes();
+        if (this.cases % 500 === 0) await this.#sendValidDelivery();
       }
     };
-    await Promise.all(Array.from({ length: atOnce }, lane));
+    await Promise.all(Array.from({ length: concurrency }, worker));
   }
 
-  /** Tries one case, and shows what was sent and what came. */
+  /** Runs one case and prints the request and the answer. */
   async show(number: number): Promise<void> {
     const input = this.#input(number);
     console.log(
@@ -72,25 +70,25 @@ export class HttpFuzz {
     const input = this.#input(number);
     try {
       const { bytes, inTime } = await this.#exchange(input);
-      if (!inTime) findings.note("a connection is not ended in time", shownBy);
-      // What a reset, from either side, has cut off need not be whole.
+      if (!inTime) findings.note("a connection is not closed in time", shownBy);
+      // After a reset, the answer may be incomplete.
       if (input.end === "reset") return;
-      for (const answer of readAnswers(bytes)) this.#judge(answer, shownBy);
-      this.#lookForSecret(bytes, shownBy);
+      for (const answer of readAnswers(bytes)) this.#checkStatus(answer, shownBy);
+      this.#checkSecrets(bytes, shownBy);
     } catch (error) {
-      if (this.#options.receiver().hasEnded) this.#stands = false;
+      if (this.#options.receiver().hasEnded) this.#isServing = false;
       findings.note(String(error), shownBy);
     }
   }
 
-  #judge({ status, body }: WireAnswer, shownBy: string): void {
+  #checkStatus({ status, body }: WireAnswer, shownBy: string): void {
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
     if (status < 500) return;
     if (status === 500 && body.includes('"code":"HANDLER_FAILED"')) return;
     this.#options.findings.note(`an answer is ${status}: ${body.slice(0, 200)}`, shownBy);
   }
 
-  #lookForSecret(bytes: Buffer, shownBy: string): void {
+  #checkSecrets(bytes: Buffer, shownBy: string): void {
     const { secret, dashboardToken, findings } = this.#options;
     for (const planted of [secret, dashboardToken]) {
       if (holdsSecret(bytes, planted)) findings.note("a secret is in an answer", shownBy);
@@ -106,11 +104,11 @@ export class HttpFuzz {
       const timer = setTimeout(() => {
         inTime = false;
         socket.destroy();
-      }, longestMs);
+      }, maxConnectionMs);
       socket.on("data", (chunk: Buffer) => received.push(chunk));
       socket.on("end", () => socket.end());
       socket.on("error", (error: NodeJS.ErrnoException) => {
-        if (error.code === "ECONNREFUSED") reject(new Error("nobody listens any more"));
+        if (error.code === "ECONNREFUSED") reject(new Error("the receiver does not listen any longer"));
       });
       socket.on("close", () => {
         clearTimeout(timer);
@@ -128,8 +126,8 @@ export class HttpFuzz {
     });
   }
 
-  /** A valid delivery is answered 200, whatever came before. */
-  async #stillServes(): Promise<void> {
+  /** Notes a finding unless a valid delivery is answered with 200. */
+  async #sendValidDelivery(): Promise<void> {
     const { receiver, secret, findings } = this.#options;
     const payload = webhookPayload("repo.content");
     const request = deliveryRequest({ endpoint: "inline", payload, secret, baseUrl: receiver().url });
@@ -137,6 +135,6 @@ export class HttpFuzz {
       (response) => response.status,
       (error: unknown) => String(error),
     );
-    if (status !== 200) findings.note(`a valid delivery is answered ${status}`, this.latest);
+    if (status !== 200) findings.note(`a valid delivery is answered with ${status}`, this.reproduction);
   }
 }

@@ -3,16 +3,16 @@ import { knownEvents } from "../support/known-events.ts";
 import { chunk } from "../support/raw-socket.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 
-/** What is put on one connection. */
+/** The bytes to send on one connection. */
 export interface HttpInput {
-  /** In pieces, which go out one after another. */
+  /** Written one after another. */
   pieces: readonly Buffer[];
   /** How the sender ends its side. */
   end: "finish" | "reset" | "wait";
 }
 
 const payloads = knownEvents.map(([scope, action]) => JSON.stringify(webhookPayload(scope, { event: { action } })));
-const endpoints = ["inline", "echo", "fails", "filtered", "comments", "anything", "kept", "nowhere"];
+const endpoints = ["inline", "echo", "fails", "filtered", "comments", "anything", "background", "nowhere"];
 const paths = ["/", "/health", "/metrics", "/_deliveries", "/_deliveries/body", "/_deliveries/replay", "/webhooks/"];
 const oddMethods = ["GET", "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT"];
 const oddVersions = ["HTTP/1.0", "HTTP/2.0", "HTTP/0.9", "HTTP/1.2", "http/1.1", ""];
@@ -51,7 +51,7 @@ const oddPaths = [
   "/?secret=",
   "/webhooks/inline?secret=",
   "/_deliveries?cursor=",
-  "/_deliveries?endpoint=kept&id=",
+  "/_deliveries?endpoint=background&id=",
   "/_deliveries/assets/",
 ];
 const oddHeaders: readonly (readonly [string, readonly string[]])[] = [
@@ -85,17 +85,17 @@ const oddHeaders: readonly (readonly [string, readonly string[]])[] = [
   ["Accept-Encoding", ["gzip", "*;q=0", ""]],
 ];
 
-/** What the words in braces stand for. */
-export interface Words {
+/** Values of the placeholders in braces. */
+export interface Placeholders {
   secret: string;
-  /** The password of the dashboard as it is sent. */
+  /** The credentials of the dashboard in base64. */
   owner: string;
 }
 
-/** Makes what is sent on one connection: a request or several, of which most are wrong somewhere. */
-export function makeHttpInput(random: SeededRandom, words: Words): HttpInput {
+/** Makes the bytes of one or more requests, most of which are invalid. */
+export function makeHttpInput(random: SeededRandom, placeholders: Placeholders): HttpInput {
   const count = random.chance(0.2) ? 1 + random.below(4) : 1;
-  let bytes: Buffer = Buffer.concat(Array.from({ length: count }, () => makeRequest(random, words)));
+  let bytes: Buffer = Buffer.concat(Array.from({ length: count }, () => makeRequest(random, placeholders)));
   if (random.chance(0.25)) bytes = damaged(bytes, random);
   if (random.chance(0.03)) bytes = Buffer.from(Array.from({ length: random.below(2_000) }, () => random.below(256)));
   return {
@@ -104,15 +104,15 @@ export function makeHttpInput(random: SeededRandom, words: Words): HttpInput {
   };
 }
 
-function makeRequest(random: SeededRandom, words: Words): Buffer {
-  // The id goes into answers and logs as it is: the secret must not run into it where a line end is lost.
+function makeRequest(random: SeededRandom, placeholders: Placeholders): Buffer {
+  // The id appears in answers and logs, so it comes last: a lost line end must not append the secret to it.
   const headers: [string, string][] = [
     ["Host", "127.0.0.1"],
-    ["X-Webhook-Secret", words.secret],
+    ["X-Webhook-Secret", placeholders.secret],
     ["Content-Type", "application/json"],
     ["Webhook-Id", random.text(12)],
   ];
-  for (; random.chance(0.3); ) changeHeaders(headers, random, words);
+  for (; random.chance(0.3); ) changeHeaders(headers, random, placeholders);
   const body = makeBody(random);
   const isChunked = random.chance(0.3);
   const isFramed = headers.some(([name]) => /^(content-length|transfer-encoding)$/i.test(name));
@@ -120,7 +120,7 @@ function makeRequest(random: SeededRandom, words: Words): Buffer {
     headers.push(isChunked ? ["Transfer-Encoding", "chunked"] : ["Content-Length", String(body.length)]);
   }
   const lineEnd = random.chance(0.03) ? random.pick(["\n", "\r", "\r\r\n", ""]) : "\r\n";
-  const target = makePath(random, words);
+  const target = makePath(random, placeholders);
   const head = [
     `${random.chance(0.03) ? random.text(random.below(40)) : random.chance(0.25) ? random.pick(oddMethods) : "POST"} ${target} ${random.chance(0.1) ? random.pick(oddVersions) : "HTTP/1.1"}`,
   ];
@@ -130,36 +130,39 @@ function makeRequest(random: SeededRandom, words: Words): Buffer {
   return Buffer.concat([Buffer.from(text, "latin1"), isChunked ? chunked(body, random) : body]);
 }
 
-function makePath(random: SeededRandom, words: Words): string {
+function makePath(random: SeededRandom, placeholders: Placeholders): string {
   if (random.chance(0.7))
-    return `/webhooks/${random.pick(endpoints)}${random.chance(0.1) ? `?secret=${words.secret}` : ""}`;
+    return `/webhooks/${random.pick(endpoints)}${random.chance(0.1) ? `?secret=${placeholders.secret}` : ""}`;
   const path = random.chance(0.5) ? random.pick(paths) : `${random.pick(oddPaths)}${random.text(random.below(6))}`;
   const grown = random.chance(0.05) ? path + "x".repeat(random.below(20_000)) : path;
   return random.chance(0.3) ? insertAt(grown, random, random.pick(odd)) : grown;
 }
 
-function changeHeaders(headers: [string, string][], random: SeededRandom, words: Words): void {
+function changeHeaders(headers: [string, string][], random: SeededRandom, placeholders: Placeholders): void {
   const [name, values] = random.pick(oddHeaders);
-  const value = random.pick(values).replaceAll("{secret}", words.secret).replaceAll("{owner}", words.owner);
-  const way = random.below(6);
+  const value = random
+    .pick(values)
+    .replaceAll("{secret}", placeholders.secret)
+    .replaceAll("{owner}", placeholders.owner);
+  const choice = random.below(6);
   const at = headers.findIndex(([present]) => present === name);
-  if (way === 0 && headers.length > 0) headers.splice(random.below(headers.length), 1);
-  else if (way === 1) headers.push([insertAt(random.text(8), random, random.pick(odd)), random.text(5)]);
-  else if (way === 2) headers.push([`X-${random.text(5)}`, insertAt(random.text(8), random, random.pick(odd))]);
-  else if (way === 3) headers.push([name, `${value}${random.chance(0.1) ? "x".repeat(random.below(20_000)) : ""}`]);
+  if (choice === 0 && headers.length > 0) headers.splice(random.below(headers.length), 1);
+  else if (choice === 1) headers.push([insertAt(random.text(8), random, random.pick(odd)), random.text(5)]);
+  else if (choice === 2) headers.push([`X-${random.text(5)}`, insertAt(random.text(8), random, random.pick(odd))]);
+  else if (choice === 3) headers.push([name, `${value}${random.chance(0.1) ? "x".repeat(random.below(20_000)) : ""}`]);
   else if (at === -1) headers.push([name, value]);
   else headers[at] = [name, value];
 }
 
 function makeBody(random: SeededRandom): Buffer {
   const payload = random.pick(payloads);
-  const way = random.below(10);
-  if (way < 4) return Buffer.from(payload);
-  if (way === 4) return Buffer.alloc(0);
-  if (way === 5) return Buffer.from("[".repeat(random.below(20_000)));
-  if (way === 6)
+  const choice = random.below(10);
+  if (choice < 4) return Buffer.from(payload);
+  if (choice === 4) return Buffer.alloc(0);
+  if (choice === 5) return Buffer.from("[".repeat(random.below(20_000)));
+  if (choice === 6)
     return Buffer.from(payload.replace(/}$/, `,"${random.text(5)}":"${"x".repeat(random.below(90_000))}"}`));
-  if (way === 7)
+  if (choice === 7)
     return Buffer.from(payload.replaceAll(/"[^"]*"(?!:)/g, (text) => (random.chance(0.1) ? jsonValue(random) : text)));
   return damaged(Buffer.from(payload), random);
 }
@@ -201,11 +204,11 @@ function damaged(bytes: Buffer, random: SeededRandom): Buffer {
   for (let times = 1 + random.below(4); times > 0 && changed.length > 0; times -= 1) {
     const at = random.below(changed.length);
     const end = Math.min(changed.length, at + 1 + random.below(40));
-    const way = random.below(5);
-    if (way === 0) changed[at] = random.below(256);
-    else if (way === 1) changed = Buffer.concat([changed.subarray(0, at), changed.subarray(end)]);
-    else if (way === 2) changed = Buffer.concat([changed.subarray(0, end), changed.subarray(at)]);
-    else if (way === 3)
+    const choice = random.below(5);
+    if (choice === 0) changed[at] = random.below(256);
+    else if (choice === 1) changed = Buffer.concat([changed.subarray(0, at), changed.subarray(end)]);
+    else if (choice === 2) changed = Buffer.concat([changed.subarray(0, end), changed.subarray(at)]);
+    else if (choice === 3)
       changed = Buffer.concat([changed.subarray(0, at), Buffer.from(random.pick(odd), "latin1"), changed.subarray(at)]);
     else changed = changed.subarray(0, at);
   }

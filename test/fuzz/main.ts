@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Findings } from "../support/findings.ts";
-import { FuzzedReceiver } from "./fuzzed-receiver.ts";
+import { MonitoredReceiver } from "../support/monitored-receiver.ts";
 import { HttpFuzz } from "./http-fuzz.ts";
 import { PayloadFuzz } from "./payload-fuzz.ts";
 
 /*
- * Nonsense for the HTTP face of a receiver and for the parser of payloads, generated and made from what is valid. The
- * process must live, answer in whole answers of HTTP, never with 5xx but for a handler that failed, log no raw control
- * character, and keep the secret. Options: --minutes (10), --seed (1), --case (that one of HTTP alone, shown).
+ * Fuzz test of the HTTP server of a receiver and of the payload parser, with generated inputs and damaged valid inputs. The
+ * process must keep running, send complete HTTP answers, answer 5xx only when a handler failed, log no raw control
+ * characters, and keep its secrets. Options: --minutes (10), --seed (1), --case (run and print this HTTP case only).
  */
 
 const { values } = parseArgs({
@@ -23,39 +23,50 @@ const { values } = parseArgs({
 });
 const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
 if (!(minutes > 0 && Number.isInteger(seed)))
-  throw new Error("Give --minutes above zero, and --seed as a whole number.");
+  throw new Error("Set --minutes to a number above 0, and --seed to an integer.");
 
-/** What the receiver may hold more than after its first seconds, in MiB: its inbox and its log are on the disk. */
-const mostGrowth = { heapUsed: 16, rss: 150 };
+/** How much the memory of the receiver may grow after its first seconds, in MiB. */
+const maxGrowth = { heapUsed: 16, rss: 150 };
 
 const findings = new Findings();
-process.on("unhandledRejection", (error) => findings.note(`nobody handled ${error}`, http.latest));
+process.on("unhandledRejection", (error) => findings.note(`unhandled rejection: ${error}`, http.reproduction));
 const secret = "Planted-5ecret-b81f0c27";
 const dashboardToken = "Planted-pa55word-5d0e";
 const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-fuzz-"));
 
 const http: HttpFuzz = new HttpFuzz({ receiver: () => receiver, findings, seed, secret, dashboardToken });
-const receiver = await FuzzedReceiver.start({
-  secrets: [secret, dashboardToken],
+const receiver = await MonitoredReceiver.start({
+  script: new URL("receiver.ts", import.meta.url),
   inboxUrl: `sqlite:${join(folder, "inbox.db")}`,
+  secret,
+  dashboardToken,
   findings,
-  latest: () => http.latest,
+  expectedErrors: ["HANDLER_FAILED"],
+  reproduction: () => http.reproduction,
 });
 const payloads = new PayloadFuzz({ findings, seed });
 
+/** In MiB, after a garbage collection. */
+async function measureMemory(): Promise<{ heapUsed: number; rss: number } | undefined> {
+  const memory = await receiver.measure();
+  return memory && { heapUsed: memory.heapUsed / 2 ** 20, rss: memory.rss / 2 ** 20 };
+}
+
 async function watchMemory(isOver: () => boolean): Promise<void> {
   await pause(Math.min(20_000, minutes * 15_000));
-  const first = await receiver.memory();
+  const first = await measureMemory();
   let last = first;
   while (!isOver() && !receiver.hasEnded) {
     await pause(Math.min(5_000, minutes * 6_000));
-    if (!receiver.hasEnded) last = await receiver.memory();
+    last = (await measureMemory()) ?? last;
   }
+  if (!first || !last) return findings.note("the memory of the receiver was not measured", http.reproduction);
   console.log(
     `Memory of the receiver, MiB: heap ${first.heapUsed.toFixed(1)}, then ${last.heapUsed.toFixed(1)}; RSS ${first.rss.toFixed(0)}, then ${last.rss.toFixed(0)}`,
   );
   for (const figure of ["heapUsed", "rss"] as const) {
-    if (last[figure] - first[figure] > mostGrowth[figure]) findings.note(`it grows: ${figure}`, http.latest);
+    if (last[figure] - first[figure] > maxGrowth[figure])
+      findings.note(`the receiver grows: ${figure}`, http.reproduction);
   }
 }
 
@@ -67,13 +78,13 @@ try {
     await Promise.all([http.run(isOver), payloads.run(isOver), watchMemory(isOver)]);
   }
 } finally {
-  await receiver.stop();
+  if (!receiver.hasEnded) await receiver.stop();
   rmSync(folder, { recursive: true, force: true });
 }
 const statuses = [...http.statuses]
   .toSorted(([left], [right]) => left - right)
   .map(([status, count]) => `${count} x ${status}`);
-console.log(`HTTP: ${http.cases} connections, ${receiver.lines} lines of log, answers: ${statuses.join(", ")}`);
+console.log(`HTTP: ${http.cases} connections, ${receiver.lineCount()} lines of log, answers: ${statuses.join(", ")}`);
 console.log(`Payloads: ${payloads.cases} cases`);
 for (const { what, count, shownBy } of findings.all) console.log(`${count} x ${what}\n  ${shownBy}`);
 console.log(`${findings.all.length} findings`);

@@ -2,28 +2,28 @@ import type { DeliveryKey, Inbox, StoredDelivery } from "../../src/inbox/inbox.t
 import type { Findings } from "../support/findings.ts";
 
 interface Acknowledged extends DeliveryKey {
-  /** When it was acknowledged. */
-  at: number;
+  /** In milliseconds of `performance.now()`. */
+  acknowledgedAt: number;
 }
 
-/** What became of what was acknowledged. */
-export interface Account {
+/** Counts of the acknowledged deliveries by outcome. */
+export interface AuditResult {
   acknowledged: number;
   succeeded: number;
   dead: number;
-  /** Succeeded, or are dead, after a process that worked on them had ended. */
+  /** Succeeded or dead after a process exited while it ran them. */
   interrupted: number;
   open: number;
   lost: number;
 }
 
-/** Younger ones may well be in work. */
-const restMs = 5_000;
-/** By then every attempt is over, also that of a killed process, whose lease is half a minute. */
-const longestMs = 240_000;
-const attemptsAtMost = 5;
+/** Younger deliveries are probably still running. */
+const minAgeMs = 5_000;
+/** All attempts end within this time, also when a process is killed and its lease has to expire first. */
+const maxAgeMs = 240_000;
+const maxAttempts = 5;
 
-/** Looks for everything that was acknowledged, until it is done, and whether it ended as it had to. */
+/** Checks that every acknowledged delivery is in the inbox and ends with the expected outcome. */
 export class Audit {
   readonly #inbox: Inbox;
   readonly #findings: Findings;
@@ -35,28 +35,28 @@ export class Audit {
     this.#findings = findings;
   }
 
-  /** Notes that a receiver has promised to keep a delivery. */
+  /** Records that a receiver has acknowledged a delivery. */
   acknowledge(key: DeliveryKey): void {
-    this.#open.set(key.id, { ...key, at: performance.now() });
+    this.#open.set(key.id, { ...key, acknowledgedAt: performance.now() });
     this.#counts.acknowledged += 1;
   }
 
-  get account(): Account {
+  get result(): AuditResult {
     return { ...this.#counts, open: this.#open.size };
   }
 
-  /** Looks at the oldest of those that are not known to be done. */
-  async look({ most = 300, youngToo = false } = {}): Promise<void> {
+  /** Checks the oldest open deliveries. */
+  async check({ max = 300, includeYoung = false } = {}): Promise<void> {
     const now = performance.now();
-    let looked = 0;
+    let checked = 0;
     for (const key of [...this.#open.values()]) {
-      if (looked === most || (!youngToo && now - key.at < restMs)) break;
-      looked += 1;
-      this.#judge(key, await this.#inbox.get(key));
+      if (checked === max || (!includeYoung && now - key.acknowledgedAt < minAgeMs)) break;
+      checked += 1;
+      this.#checkOutcome(key, await this.#inbox.get(key));
     }
   }
 
-  #judge(key: Acknowledged, found: StoredDelivery | undefined): void {
+  #checkOutcome(key: Acknowledged, found: StoredDelivery | undefined): void {
     this.#open.delete(key.id);
     if (!found) {
       this.#counts.lost += 1;
@@ -65,28 +65,28 @@ export class Audit {
     }
     const { status, attempts } = found;
     if (status !== "succeeded" && status !== "dead") {
-      // To the end of the queue, and with its own age: it is looked at again.
+      // At the end of the queue, for the next check.
       this.#open.set(key.id, key);
-      if (performance.now() - key.at > longestMs) this.#findings.note(`a delivery is ${status} without end`, key.id);
+      if (performance.now() - key.acknowledgedAt > maxAgeMs) this.#findings.note(`a delivery stays ${status}`, key.id);
       return;
     }
     this.#counts[status] += 1;
     const wasInterrupted = attempts.some(({ outcome }) => outcome === "abandoned");
     if (wasInterrupted) this.#counts.interrupted += 1;
     if (!isAsExpected(key.id, found)) {
-      const told = attempts.map(({ outcome, error }) => `${outcome} ${error?.code ?? ""}`.trim()).join(", ");
-      this.#findings.note(`a delivery is ${status} with attempts (${told})`, key.id);
+      const outcomes = attempts.map(({ outcome, error }) => `${outcome} ${error?.code ?? ""}`.trim()).join(", ");
+      this.#findings.note(`a delivery is ${status} with attempts (${outcomes})`, key.id);
     }
   }
 }
 
 function isAsExpected(id: string, { status, attempts }: StoredDelivery): boolean {
-  // What a shutdown handed back does not count as an attempt.
+  // An attempt that a shutdown interrupted does not count.
   const counted = attempts.filter(({ error }) => error?.code !== "CLOSING");
   const failed = counted.filter(({ outcome }) => outcome === "failed").length;
-  if (id.startsWith("poison")) return status === "dead" && counted.length === attemptsAtMost;
-  if (id.startsWith("hopeless")) return status === "dead" && failed === 1;
+  if (id.startsWith("poison")) return status === "dead" && counted.length === maxAttempts;
+  if (id.startsWith("unretriable")) return status === "dead" && failed === 1;
   if (status === "succeeded") return counted.at(-1)?.outcome === "succeeded";
-  // Killed again and again in the middle of its work.
-  return counted.length === attemptsAtMost && counted.some(({ outcome }) => outcome === "abandoned");
+  // Its process was killed during several attempts.
+  return counted.length === maxAttempts && counted.some(({ outcome }) => outcome === "abandoned");
 }

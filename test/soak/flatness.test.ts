@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { coursesOf } from "./flatness.ts";
-import type { Sample } from "./life.ts";
+import { trendsOf } from "./flatness.ts";
+import type { Sample } from "./sampled-receiver.ts";
 
 const mebibyte = 2 ** 20;
 
-/** A life of so many samples, a second apart, in which the heap is as told. */
-function lifeWith(heapAt: (index: number) => number, count = 60): Sample[] {
+/** Samples, one per second, with a heap of `heapAt(index)` MiB. */
+function samplesWith(heapAt: (index: number) => number, count = 60): Sample[] {
   return Array.from({ length: count }, (_, index) => ({
     at: index,
     rss: 100 * mebibyte,
@@ -17,24 +17,28 @@ function lifeWith(heapAt: (index: number) => number, count = 60): Sample[] {
   }));
 }
 
-const heapOf = (samples: Sample[]) => coursesOf(samples).find(({ name }) => name.startsWith("heap"));
+const heapTrend = (samples: Sample[]) => trendsOf(samples).find(({ name }) => name.startsWith("heap"));
 
-describe("The course of a life", () => {
-  test("is flat where it only goes up and down", () => {
-    expect(heapOf(lifeWith((index) => 20 + (index % 3)))).toMatchObject({ isFlat: true });
+describe("The trend of a resource", () => {
+  test("is flat when the values only go up and down", () => {
+    expect(heapTrend(samplesWith((index) => 20 + (index % 3)))).toMatchObject({ isFlat: true });
   });
 
-  test("is flat where it grew while it warmed up", () => {
-    expect(heapOf(lifeWith((index) => (index < 20 ? index : 20)))).toMatchObject({ first: 20, last: 20, isFlat: true });
+  test("is flat when the values only grow during warm-up", () => {
+    expect(heapTrend(samplesWith((index) => (index < 20 ? index : 20)))).toMatchObject({
+      first: 20,
+      last: 20,
+      isFlat: true,
+    });
   });
 
-  test("is not where it grows on and on", () => {
-    const course = heapOf(lifeWith((index) => 20 + index / 10));
-    expect(course?.isFlat).toBe(false);
-    expect(course?.slopeAnHour).toBeCloseTo(360);
+  test("is not flat when the values keep growing", () => {
+    const trend = heapTrend(samplesWith((index) => 20 + index / 10));
+    expect(trend?.isFlat).toBe(false);
+    expect(trend?.slopePerHour).toBeCloseTo(360);
   });
 
-  test("is unknown where it was too short", () => {
-    expect(heapOf(lifeWith((index) => index, 12))?.isFlat).toBeUndefined();
+  test("is unknown with too few samples", () => {
+    expect(heapTrend(samplesWith((index) => index, 12))?.isFlat).toBeUndefined();
   });
 });

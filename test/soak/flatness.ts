@@ -1,61 +1,65 @@
-import type { Sample } from "./life.ts";
+import type { Sample } from "./sampled-receiver.ts";
 
-/** What must not grow with time, and by how much it may seem to: a share of where it was, or this much. */
-const figures = [
-  { name: "RSS", unit: "MiB", read: ({ rss }: Sample) => rss / 2 ** 20, share: 0.1, least: 12 },
+/** Resources that must not grow over time, except by a share of the first value or by a minimum, whichever is more. */
+const resources = [
+  { name: "RSS", unit: "MiB", read: ({ rss }: Sample) => rss / 2 ** 20, maxShare: 0.1, minGrowth: 12 },
   {
     name: "heap after collection",
     unit: "MiB",
     read: ({ heapUsed }: Sample) => heapUsed / 2 ** 20,
-    share: 0.1,
-    least: 2,
+    maxShare: 0.1,
+    minGrowth: 2,
   },
-  { name: "outside the heap", unit: "MiB", read: ({ external }: Sample) => external / 2 ** 20, share: 0.1, least: 8 },
-  { name: "open files and sockets", unit: "", read: ({ handles }: Sample) => handles, share: 0.1, least: 12 },
+  {
+    name: "outside the heap",
+    unit: "MiB",
+    read: ({ external }: Sample) => external / 2 ** 20,
+    maxShare: 0.1,
+    minGrowth: 8,
+  },
+  { name: "open files and sockets", unit: "", read: ({ handles }: Sample) => handles, maxShare: 0.1, minGrowth: 12 },
 ] as const;
 
-/** How one figure went during a life. */
-export interface Course {
+/** How the use of one resource changed over time. */
+export interface Trend {
   name: string;
   unit: string;
-  /** Medians of the first and the last quarter of what was looked at. */
+  /** Medians of the first and the last quarter of the samples after warm-up. */
   first: number;
   last: number;
-  /** Slope of the line that fits best, in units an hour. */
-  slopeAnHour: number;
-  /** `undefined`: there are too few samples to tell. */
+  /** Slope of the least-squares line, in units per hour. */
+  slopePerHour: number;
+  /** `undefined` with too few samples. */
   isFlat: boolean | undefined;
 }
 
-/** Fewer samples than this say nothing. */
-const fewest = 12;
+const minSamples = 12;
 
 /**
- * The first third of a life is for warming up. Of the rest the median of the last quarter must not be above that of the
- * first quarter by more than what is allowed.
+ * Compares the median of the last quarter of the samples with the median of the first quarter, without the first third,
+ * in which the process warms up.
  */
-export function coursesOf(samples: readonly Sample[]): Course[] {
+export function trendsOf(samples: readonly Sample[]): Trend[] {
   const settled = samples.slice(Math.ceil(samples.length / 3));
   const quarter = Math.max(1, Math.floor(settled.length / 4));
-  return figures.map(({ name, unit, read, share, least }) => {
+  return resources.map(({ name, unit, read, maxShare, minGrowth }) => {
     const first = median(settled.slice(0, quarter).map(read));
     const last = median(settled.slice(-quarter).map(read));
-    const canTell = settled.length >= fewest && !Number.isNaN(first);
-    const isFlat = canTell ? last - first <= Math.max(first * share, least) : undefined;
-    return { name, unit, first, last, slopeAnHour: slope(settled, read) * 3_600, isFlat };
+    const isConclusive = settled.length >= minSamples && !Number.isNaN(first);
+    const isFlat = isConclusive ? last - first <= Math.max(first * maxShare, minGrowth) : undefined;
+    return { name, unit, first, last, slopePerHour: slope(settled, read) * 3_600, isFlat };
   });
 }
 
-/** The middle value. */
 export function median(values: readonly number[]): number {
   return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** By the least squares, a second. */
+/** In units per second. */
 function slope(samples: readonly Sample[], read: (sample: Sample) => number): number {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const [meanAt, meanValue] = [mean(samples.map(({ at }) => at)), mean(samples.map(read))];
-  const above = samples.reduce((sum, sample) => sum + (sample.at - meanAt) * (read(sample) - meanValue), 0);
-  const below = samples.reduce((sum, { at }) => sum + (at - meanAt) ** 2, 0);
-  return above / below;
+  const covariance = samples.reduce((sum, sample) => sum + (sample.at - meanAt) * (read(sample) - meanValue), 0);
+  const variance = samples.reduce((sum, { at }) => sum + (at - meanAt) ** 2, 0);
+  return covariance / variance;
 }

@@ -3,14 +3,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { NonRetriableError, WebhooksServer } from "hub-webhooks";
 
 /*
- * A receiver of the built package as a user would write one. What becomes of a delivery follows from the beginning of
- * its id, so that whoever sent it knows what to expect. What it holds is told to the process that started it.
+ * A receiver of the built package, written as a user would write it. The start of a delivery's id decides its outcome, so
+ * that the sender can predict it. The process answers each message with its memory use.
  */
 
 const server = new WebhooksServer({ metrics: true, bodyLimit: 4 * 1024 * 1024 });
 
 server.webhook("inline", async (_payload, { delivery: { id } }) => {
-  if (id.startsWith("fails")) throw new Error("As it was told to.");
+  if (id.startsWith("fails")) throw new Error("This delivery always fails.");
   if (id.startsWith("slow")) await pause(150);
   return { id };
 });
@@ -19,20 +19,20 @@ server.webhook(
   "background",
   { background: true, attempts: 5, backoff: { first: 200, max: "2s" }, concurrency: 8 },
   async (_payload, { delivery: { id, attempt }, signal }) => {
-    if (id.startsWith("poison")) throw new Error("This one never works.");
-    if (id.startsWith("hopeless")) throw new NonRetriableError("This one cannot work.");
-    if (id.startsWith("second-try") && attempt === 1) throw new Error("It works the next time.");
+    if (id.startsWith("poison")) throw new Error("This delivery always fails.");
+    if (id.startsWith("unretriable")) throw new NonRetriableError("This delivery must not be retried.");
+    if (id.startsWith("second-try") && attempt === 1) throw new Error("This delivery succeeds at its second attempt.");
     if (id.startsWith("slow")) await pause(1_000, undefined, { signal });
   },
 );
 
-/** What a process holds, as it tells it itself. */
-export interface Holding {
-  /** All in bytes. `heapUsed` and `external` after its garbage was collected. */
+/** The resources that the process reports. */
+export interface Measurement {
+  /** In bytes. `heapUsed` and `external` are measured after a garbage collection. */
   rss: number;
   heapUsed: number;
   external: number;
-  /** How late timers were since it was last asked, in milliseconds. */
+  /** Delay of timers since the last measurement, in milliseconds. */
   delayP99: number;
   delayMax: number;
 }
@@ -44,12 +44,12 @@ process.on("message", () => {
   const [delayP99, delayMax] = [delay.percentile(99) / 1e6, delay.max / 1e6];
   globalThis.gc?.();
   const { rss, heapUsed, external } = process.memoryUsage();
-  const holding: Holding = { rss, heapUsed, external, delayP99, delayMax };
-  process.send?.(holding);
-  // The collection just now is not to count.
+  const measurement: Measurement = { rss, heapUsed, external, delayP99, delayMax };
+  process.send?.(measurement);
+  // Exclude the delay that this collection caused.
   setImmediate(() => delay.reset());
 });
-// Who started it is gone.
+// The parent process has exited.
 process.on("disconnect", () => process.exit(1));
 
 await server.launch({ host: "127.0.0.1", shutdownGrace: "20s" });

@@ -164,6 +164,6 @@ describe.runIf(canMakeTerminal)("hub-webhooks deliveries replay --dead on a term
     const { url } = await filledInbox();
     const command = startOnTerminal(`deliveries replay --dead --endpoint notify --inbox ${url}`, nobody);
     expect(await command.ended).toMatchObject({ exitCode: 0 });
-    expect(command.stdout).not.toContain("Replay the");
+    expect(command.stdout).not.toContain("Replay ");
   });
 });

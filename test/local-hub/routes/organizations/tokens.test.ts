@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { deriveTokenId } from "../../../../src/local-hub/accounts.ts";
-import { holdsSecret } from "../../../faults/leak.ts";
+import { holdsSecret } from "../../../support/holds-secret.ts";
 import { auditEvents } from "../../support/audit-events.ts";
 import { openLocalHub, type TestHub } from "../../support/hub.ts";
 import { organizationRequests } from "../../support/sample-requests.ts";

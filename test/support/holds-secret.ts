@@ -1,7 +1,4 @@
-/**
- * Every text inside a value, as a logger could write it out: keys, strings, bytes, errors with message, stack, cause
- * and whatever else was put on them.
- */
+/** All texts in a value that a logger could write: keys, strings, bytes, and every property of an error. */
 function textsIn(value: unknown, seen = new Set<object>()): string[] {
   if (value instanceof Uint8Array) return [Buffer.from(value).toString("latin1")];
   if (typeof value !== "object" || value === null) return [String(value)];
@@ -11,7 +8,7 @@ function textsIn(value: unknown, seen = new Set<object>()): string[] {
   return [...hidden, ...Object.entries(value).flat()].flatMap((part) => textsIn(part, seen));
 }
 
-/** Whether `secret` stands somewhere in a value, as it is or in one of the forms that bytes are logged in. */
+/** Whether a value contains `secret`, also as hex, base64 or a list of bytes. */
 export function holdsSecret(value: unknown, secret: string): boolean {
   const bytes = Buffer.from(secret);
   const forms = [secret, bytes.toString("hex"), bytes.toString("base64").replace(/=+$/, ""), [...bytes].join(",")];
