@@ -127,7 +127,7 @@ export class LocalHub {
    * @throws `ARGUMENT_INVALID`; `CLOSING` after it was closed.
    * @example
    * ```ts
-   * await hub.trigger({ repo: { type: "model", name: "me/net" }, event: { scope: "discussion", action: "create" } });
+   * await localHub.trigger({ repo: { type: "model", name: "me/net" }, event: { scope: "discussion", action: "create" } });
    * ```
    */
   async trigger(event: HubEvent): Promise<HubDelivery[]> {

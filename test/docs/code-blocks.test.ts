@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type EntryPoint, readEntryPoints, readExports } from "./entry-points.ts";
+import { readEntryPoints, readExports } from "./entry-points.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const pages = ["README.md", "llms.txt", ...globSync("docs/*.md", { cwd: root })];
@@ -37,6 +37,7 @@ const exampleContext: Record<string, string> = {
   ),
   ...context,
   hub: 'declare const hub: import("hub-webhooks/client").HubClient;',
+  localHub: 'declare const localHub: import("hub-webhooks/local-hub").LocalHub;',
   id: "declare const id: string;",
   webhook: 'declare const webhook: import("hub-webhooks/client").WebhookRequest;',
   tunnel: 'declare const tunnel: import("hub-webhooks/dev").Tunnel;',
@@ -47,22 +48,17 @@ const exampleContext: Record<string, string> = {
   body: "declare const body: string;",
 };
 
-const localHubContext: Record<string, string> = {
-  ...exampleContext,
-  hub: 'declare const hub: import("hub-webhooks/local-hub").LocalHub;',
-};
-
 /** The TypeScript of a page, block by block, each with what it goes on from. */
 function blocksOf(page: string): string[] {
   const text = readFileSync(join(root, page), "utf8");
   return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => complete(code, context));
 }
 
-/** The examples in the doc comments of what an entry point exports. */
-function examplesOf({ specifier, declarations }: EntryPoint): string[] {
-  const known = specifier.endsWith("/local-hub") ? localHubContext : exampleContext;
-  return [...readFileSync(declarations, "utf8").matchAll(/^ +\* ```ts\n(.*?)^ +\* ```$/gms)].map(([, code = ""]) =>
-    complete(code.replaceAll(/^ +\* ?/gm, ""), known),
+/** The examples in the doc comments of the public declarations. */
+function readExamples(): string[] {
+  const declarations = readFileSync(join(root, "api/hub-webhooks.d.ts"), "utf8");
+  return [...declarations.matchAll(/^ +\* ```ts\n(.*?)^ +\* ```$/gms)].map(([, code = ""]) =>
+    complete(code.replaceAll(/^ +\* ?/gm, ""), exampleContext),
   );
 }
 
@@ -111,7 +107,7 @@ describe("The code in the docs", () => {
       let blocks = 0;
       for (const [page, codes] of [
         ...pages.map((name) => [name, blocksOf(name)] as const),
-        ...entryPoints.map((entry) => [entry.specifier, examplesOf(entry)] as const),
+        ["examples", readExamples()] as const,
       ]) {
         for (const [index, code] of codes.entries()) {
           writeFileSync(join(folder, `${page.replaceAll(/\W/g, "-")}-${index + 1}.ts`), code);

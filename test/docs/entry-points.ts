@@ -8,8 +8,6 @@ export interface EntryPoint {
   readonly specifier: string;
   /** The file in `src` that exports it. */
   readonly file: string;
-  /** Its rolled-up declarations, with the doc comments. */
-  readonly declarations: string;
 }
 
 /** The entry points in the order of `exports` in package.json. */
@@ -24,7 +22,6 @@ export function readEntryPoints(): EntryPoint[] {
       return {
         specifier: place === "" ? name : `${name}/${place}`,
         file: join(root, `src/${place || "index"}.ts`),
-        declarations: join(root, `api/${place || "index"}.d.ts`),
       };
     });
 }

@@ -1,6 +1,8 @@
 import * as z from "zod";
-import "zod/mini";
-import "zod/v4/core";
+import * as z$1 from "zod/mini";
+import { $strip } from "zod/v4/core";
+import { StandardSchemaV1 } from "@standard-schema/spec";
+import { Hono } from "hono";
 /**
  * Every error code of this package, with its cause and fix. Branch on codes, never on messages.
  *
@@ -164,7 +166,7 @@ declare const hubBrand: unique symbol;
  * }
  * ```
  */
-export declare class WebhookError extends Error {
+declare class WebhookError extends Error {
   readonly name: string;
   /** What went wrong, for programs: see {@link WebhookErrorCodes}. */
   readonly code: WebhookErrorCode;
@@ -202,7 +204,7 @@ interface HubErrorOptions extends WebhookErrorOptions {
  * }
  * ```
  */
-export declare class HubError extends WebhookError {
+declare class HubError extends WebhookError {
   readonly name = "HubError";
   /** The `X-Request-Id` of the response: quote it to the Hub's support. */
   readonly requestId: string | undefined;
@@ -215,6 +217,470 @@ export declare class HubError extends WebhookError {
 }
 /** The repository types of today; a payload may have a newer one. */
 declare const repoTypes: readonly ["model", "dataset", "space", "bucket", "kernel"];
+/** The actions of today; a payload may have a newer one. */
+declare const actions: readonly ["create", "delete", "update", "move"];
+declare const gitContentPayload: z$1.ZodMiniObject<{
+  event: z$1.ZodMiniObject<{
+    action: z$1.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z$1.ZodMiniString<string>;
+  }, $strip>;
+  repo: z$1.ZodMiniObject<{
+    type: z$1.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z$1.ZodMiniString<string>;
+    id: z$1.ZodMiniString<string>;
+    private: z$1.ZodMiniBoolean<boolean>;
+    url: z$1.ZodMiniObject<{
+      web: z$1.ZodMiniString<string>;
+      api: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    }, $strip>;
+    owner: z$1.ZodMiniObject<{
+      id: z$1.ZodMiniString<string>;
+    }, $strip>;
+    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
+    headSha: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    /** The first label of the host name of a Space. */
+    subdomain: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    tags: z$1.ZodMiniOptional<z$1.ZodMiniCustom<string[], string[]>>;
+  }, $strip>;
+  webhook: z$1.ZodMiniObject<{
+    id: z$1.ZodMiniString<string>;
+    version: z$1.ZodMiniNumber<number>;
+  }, $strip>;
+  updatedRefs: z$1.ZodMiniCustom<{
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[], {
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[]>;
+}, $strip>;
+declare const bucketContentPayload: z$1.ZodMiniObject<{
+  event: z$1.ZodMiniObject<{
+    action: z$1.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z$1.ZodMiniString<string>;
+  }, $strip>;
+  repo: z$1.ZodMiniObject<{
+    type: z$1.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z$1.ZodMiniString<string>;
+    id: z$1.ZodMiniString<string>;
+    private: z$1.ZodMiniBoolean<boolean>;
+    url: z$1.ZodMiniObject<{
+      web: z$1.ZodMiniString<string>;
+      api: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    }, $strip>;
+    owner: z$1.ZodMiniObject<{
+      id: z$1.ZodMiniString<string>;
+    }, $strip>;
+    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
+    headSha: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    /** The first label of the host name of a Space. */
+    subdomain: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    tags: z$1.ZodMiniOptional<z$1.ZodMiniCustom<string[], string[]>>;
+  }, $strip>;
+  webhook: z$1.ZodMiniObject<{
+    id: z$1.ZodMiniString<string>;
+    version: z$1.ZodMiniNumber<number>;
+  }, $strip>;
+  updatedFiles: z$1.ZodMiniCustom<{
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[], {
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[]>;
+  updatedFilesTruncated: z$1.ZodMiniOptional<z$1.ZodMiniBoolean<boolean>>;
+}, $strip>;
+declare const contentPayload: z$1.ZodMiniObject<{
+  event: z$1.ZodMiniObject<{
+    action: z$1.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z$1.ZodMiniString<string>;
+  }, $strip>;
+  repo: z$1.ZodMiniObject<{
+    type: z$1.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z$1.ZodMiniString<string>;
+    id: z$1.ZodMiniString<string>;
+    private: z$1.ZodMiniBoolean<boolean>;
+    url: z$1.ZodMiniObject<{
+      web: z$1.ZodMiniString<string>;
+      api: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    }, $strip>;
+    owner: z$1.ZodMiniObject<{
+      id: z$1.ZodMiniString<string>;
+    }, $strip>;
+    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
+    headSha: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    /** The first label of the host name of a Space. */
+    subdomain: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    tags: z$1.ZodMiniOptional<z$1.ZodMiniCustom<string[], string[]>>;
+  }, $strip>;
+  webhook: z$1.ZodMiniObject<{
+    id: z$1.ZodMiniString<string>;
+    version: z$1.ZodMiniNumber<number>;
+  }, $strip>;
+  updatedRefs: z$1.ZodMiniOptional<z$1.ZodMiniCustom<{
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[], {
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[]>>;
+  updatedFiles: z$1.ZodMiniOptional<z$1.ZodMiniCustom<{
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[], {
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[]>>;
+  updatedFilesTruncated: z$1.ZodMiniOptional<z$1.ZodMiniBoolean<boolean>>;
+}, $strip>;
+declare const repoConfigPayload: z$1.ZodMiniObject<{
+  event: z$1.ZodMiniObject<{
+    action: z$1.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z$1.ZodMiniString<string>;
+  }, $strip>;
+  repo: z$1.ZodMiniObject<{
+    type: z$1.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z$1.ZodMiniString<string>;
+    id: z$1.ZodMiniString<string>;
+    private: z$1.ZodMiniBoolean<boolean>;
+    url: z$1.ZodMiniObject<{
+      web: z$1.ZodMiniString<string>;
+      api: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    }, $strip>;
+    owner: z$1.ZodMiniObject<{
+      id: z$1.ZodMiniString<string>;
+    }, $strip>;
+    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
+    headSha: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    /** The first label of the host name of a Space. */
+    subdomain: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    tags: z$1.ZodMiniOptional<z$1.ZodMiniCustom<string[], string[]>>;
+  }, $strip>;
+  webhook: z$1.ZodMiniObject<{
+    id: z$1.ZodMiniString<string>;
+    version: z$1.ZodMiniNumber<number>;
+  }, $strip>;
+  updatedConfig: z$1.ZodMiniObject<{
+    /** Missing if the Hub does not report the change. */
+    private: z$1.ZodMiniOptional<z$1.ZodMiniBoolean<boolean>>;
+  }, $strip>;
+}, $strip>;
+declare const discussionPayload: z$1.ZodMiniObject<{
+  event: z$1.ZodMiniObject<{
+    action: z$1.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z$1.ZodMiniString<string>;
+  }, $strip>;
+  repo: z$1.ZodMiniObject<{
+    type: z$1.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z$1.ZodMiniString<string>;
+    id: z$1.ZodMiniString<string>;
+    private: z$1.ZodMiniBoolean<boolean>;
+    url: z$1.ZodMiniObject<{
+      web: z$1.ZodMiniString<string>;
+      api: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    }, $strip>;
+    owner: z$1.ZodMiniObject<{
+      id: z$1.ZodMiniString<string>;
+    }, $strip>;
+    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
+    headSha: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    /** The first label of the host name of a Space. */
+    subdomain: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    tags: z$1.ZodMiniOptional<z$1.ZodMiniCustom<string[], string[]>>;
+  }, $strip>;
+  webhook: z$1.ZodMiniObject<{
+    id: z$1.ZodMiniString<string>;
+    version: z$1.ZodMiniNumber<number>;
+  }, $strip>;
+  discussion: z$1.ZodMiniObject<{
+    id: z$1.ZodMiniString<string>;
+    num: z$1.ZodMiniNumber<number>;
+    title: z$1.ZodMiniString<string>;
+    status: z$1.ZodMiniCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
+    isPullRequest: z$1.ZodMiniBoolean<boolean>;
+    author: z$1.ZodMiniObject<{
+      id: z$1.ZodMiniString<string>;
+    }, $strip>;
+    url: z$1.ZodMiniObject<{
+      web: z$1.ZodMiniString<string>;
+      api: z$1.ZodMiniString<string>;
+    }, $strip>;
+    pinned: z$1.ZodMiniOptional<z$1.ZodMiniBoolean<boolean>>;
+    /** Only on pull requests. */
+    changes: z$1.ZodMiniOptional<z$1.ZodMiniObject<{
+      base: z$1.ZodMiniString<string>;
+      mergeCommitId: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    }, $strip>>;
+  }, $strip>;
+  comment: z$1.ZodMiniOptional<z$1.ZodMiniObject<{
+    id: z$1.ZodMiniString<string>;
+    author: z$1.ZodMiniObject<{
+      id: z$1.ZodMiniString<string>;
+    }, $strip>;
+    hidden: z$1.ZodMiniBoolean<boolean>;
+    url: z$1.ZodMiniObject<{
+      web: z$1.ZodMiniString<string>;
+    }, $strip>;
+    /** Missing while the comment is hidden. */
+    content: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+  }, $strip>>;
+}, $strip>;
+declare const discussionCommentPayload: z$1.ZodMiniObject<{
+  event: z$1.ZodMiniObject<{
+    action: z$1.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z$1.ZodMiniString<string>;
+  }, $strip>;
+  repo: z$1.ZodMiniObject<{
+    type: z$1.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z$1.ZodMiniString<string>;
+    id: z$1.ZodMiniString<string>;
+    private: z$1.ZodMiniBoolean<boolean>;
+    url: z$1.ZodMiniObject<{
+      web: z$1.ZodMiniString<string>;
+      api: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    }, $strip>;
+    owner: z$1.ZodMiniObject<{
+      id: z$1.ZodMiniString<string>;
+    }, $strip>;
+    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
+    headSha: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    /** The first label of the host name of a Space. */
+    subdomain: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    tags: z$1.ZodMiniOptional<z$1.ZodMiniCustom<string[], string[]>>;
+  }, $strip>;
+  webhook: z$1.ZodMiniObject<{
+    id: z$1.ZodMiniString<string>;
+    version: z$1.ZodMiniNumber<number>;
+  }, $strip>;
+  discussion: z$1.ZodMiniObject<{
+    id: z$1.ZodMiniString<string>;
+    num: z$1.ZodMiniNumber<number>;
+    title: z$1.ZodMiniString<string>;
+    status: z$1.ZodMiniCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
+    isPullRequest: z$1.ZodMiniBoolean<boolean>;
+    author: z$1.ZodMiniObject<{
+      id: z$1.ZodMiniString<string>;
+    }, $strip>;
+    url: z$1.ZodMiniObject<{
+      web: z$1.ZodMiniString<string>;
+      api: z$1.ZodMiniString<string>;
+    }, $strip>;
+    pinned: z$1.ZodMiniOptional<z$1.ZodMiniBoolean<boolean>>;
+    /** Only on pull requests. */
+    changes: z$1.ZodMiniOptional<z$1.ZodMiniObject<{
+      base: z$1.ZodMiniString<string>;
+      mergeCommitId: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    }, $strip>>;
+  }, $strip>;
+  comment: z$1.ZodMiniObject<{
+    id: z$1.ZodMiniString<string>;
+    author: z$1.ZodMiniObject<{
+      id: z$1.ZodMiniString<string>;
+    }, $strip>;
+    hidden: z$1.ZodMiniBoolean<boolean>;
+    url: z$1.ZodMiniObject<{
+      web: z$1.ZodMiniString<string>;
+    }, $strip>;
+    /** Missing while the comment is hidden. */
+    content: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+  }, $strip>;
+}, $strip>;
+declare const anyRepoPayload: z$1.ZodMiniObject<{
+  event: z$1.ZodMiniObject<{
+    action: z$1.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z$1.ZodMiniString<string>;
+  }, $strip>;
+  repo: z$1.ZodMiniObject<{
+    type: z$1.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z$1.ZodMiniString<string>;
+    id: z$1.ZodMiniString<string>;
+    private: z$1.ZodMiniBoolean<boolean>;
+    url: z$1.ZodMiniObject<{
+      web: z$1.ZodMiniString<string>;
+      api: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    }, $strip>;
+    owner: z$1.ZodMiniObject<{
+      id: z$1.ZodMiniString<string>;
+    }, $strip>;
+    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
+    headSha: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    /** The first label of the host name of a Space. */
+    subdomain: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    tags: z$1.ZodMiniOptional<z$1.ZodMiniCustom<string[], string[]>>;
+  }, $strip>;
+  webhook: z$1.ZodMiniObject<{
+    id: z$1.ZodMiniString<string>;
+    version: z$1.ZodMiniNumber<number>;
+  }, $strip>;
+  updatedRefs: z$1.ZodMiniOptional<z$1.ZodMiniCustom<{
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[], {
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[]>>;
+  updatedFiles: z$1.ZodMiniOptional<z$1.ZodMiniCustom<{
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[], {
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[]>>;
+  updatedFilesTruncated: z$1.ZodMiniOptional<z$1.ZodMiniBoolean<boolean>>;
+  movedTo: z$1.ZodMiniOptional<z$1.ZodMiniObject<{
+    name: z$1.ZodMiniString<string>;
+    owner: z$1.ZodMiniObject<{
+      id: z$1.ZodMiniString<string>;
+    }, $strip>;
+  }, $strip>>;
+  updatedConfig: z$1.ZodMiniOptional<z$1.ZodMiniObject<{
+    /** Missing if the Hub does not report the change. */
+    private: z$1.ZodMiniOptional<z$1.ZodMiniBoolean<boolean>>;
+  }, $strip>>;
+}, $strip>;
+declare const anyPayload: z$1.ZodMiniObject<{
+  event: z$1.ZodMiniObject<{
+    action: z$1.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z$1.ZodMiniString<string>;
+  }, $strip>;
+  repo: z$1.ZodMiniObject<{
+    type: z$1.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z$1.ZodMiniString<string>;
+    id: z$1.ZodMiniString<string>;
+    private: z$1.ZodMiniBoolean<boolean>;
+    url: z$1.ZodMiniObject<{
+      web: z$1.ZodMiniString<string>;
+      api: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    }, $strip>;
+    owner: z$1.ZodMiniObject<{
+      id: z$1.ZodMiniString<string>;
+    }, $strip>;
+    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
+    headSha: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    /** The first label of the host name of a Space. */
+    subdomain: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    tags: z$1.ZodMiniOptional<z$1.ZodMiniCustom<string[], string[]>>;
+  }, $strip>;
+  webhook: z$1.ZodMiniObject<{
+    id: z$1.ZodMiniString<string>;
+    version: z$1.ZodMiniNumber<number>;
+  }, $strip>;
+  updatedRefs: z$1.ZodMiniOptional<z$1.ZodMiniCustom<{
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[], {
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[]>>;
+  updatedFiles: z$1.ZodMiniOptional<z$1.ZodMiniCustom<{
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[], {
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[]>>;
+  updatedFilesTruncated: z$1.ZodMiniOptional<z$1.ZodMiniBoolean<boolean>>;
+  movedTo: z$1.ZodMiniOptional<z$1.ZodMiniObject<{
+    name: z$1.ZodMiniString<string>;
+    owner: z$1.ZodMiniObject<{
+      id: z$1.ZodMiniString<string>;
+    }, $strip>;
+  }, $strip>>;
+  updatedConfig: z$1.ZodMiniOptional<z$1.ZodMiniObject<{
+    /** Missing if the Hub does not report the change. */
+    private: z$1.ZodMiniOptional<z$1.ZodMiniBoolean<boolean>>;
+  }, $strip>>;
+  discussion: z$1.ZodMiniOptional<z$1.ZodMiniObject<{
+    id: z$1.ZodMiniString<string>;
+    num: z$1.ZodMiniNumber<number>;
+    title: z$1.ZodMiniString<string>;
+    status: z$1.ZodMiniCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
+    isPullRequest: z$1.ZodMiniBoolean<boolean>;
+    author: z$1.ZodMiniObject<{
+      id: z$1.ZodMiniString<string>;
+    }, $strip>;
+    url: z$1.ZodMiniObject<{
+      web: z$1.ZodMiniString<string>;
+      api: z$1.ZodMiniString<string>;
+    }, $strip>;
+    pinned: z$1.ZodMiniOptional<z$1.ZodMiniBoolean<boolean>>;
+    /** Only on pull requests. */
+    changes: z$1.ZodMiniOptional<z$1.ZodMiniObject<{
+      base: z$1.ZodMiniString<string>;
+      mergeCommitId: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    }, $strip>>;
+  }, $strip>>;
+  comment: z$1.ZodMiniOptional<z$1.ZodMiniObject<{
+    id: z$1.ZodMiniString<string>;
+    author: z$1.ZodMiniObject<{
+      id: z$1.ZodMiniString<string>;
+    }, $strip>;
+    hidden: z$1.ZodMiniBoolean<boolean>;
+    url: z$1.ZodMiniObject<{
+      web: z$1.ZodMiniString<string>;
+    }, $strip>;
+    /** Missing while the comment is hidden. */
+    content: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+  }, $strip>>;
+}, $strip>;
+/**
+ * The payload of a delivery of any scope, version 3. `event`, `repo` and `webhook` are always present; the other fields
+ * depend on `event.scope`: narrow the type with {@link isScope} or with the `scope` option of an endpoint. Only these three
+ * and the fields of the scope are validated, and only these three for an unknown scope. Optional fields of other scopes (such
+ * as `comment` on `repo.content`) are not validated.
+ */
+type WebhookPayload = z$1.output<typeof anyPayload>;
+/**
+ * A payload of scope `repo` or any narrower one: `repo.content`, `repo.config` and future ones. Optional fields are validated
+ * only on their own scope: see {@link WebhookPayload}.
+ */
+type RepoPayload = z$1.output<typeof anyRepoPayload>;
+/** A payload of scope `repo.content`: `updatedRefs` for git repositories, `updatedFiles` for buckets. */
+type RepoContentPayload = z$1.output<typeof contentPayload>;
+/** A payload of scope `repo.content` of a model, a dataset or a Space. */
+type GitContentPayload = z$1.output<typeof gitContentPayload>;
+/** A payload of scope `repo.content` of a bucket. The Hub truncates `updatedFiles` to 10,000 entries. */
+type BucketContentPayload = z$1.output<typeof bucketContentPayload>;
+/** A payload of scope `repo.config`. `updatedConfig` is `{}` when the Hub does not report what changed. */
+type RepoConfigPayload = z$1.output<typeof repoConfigPayload>;
+/** A payload of scope `discussion` or narrower; `comment` comes with a new discussion. */
+type DiscussionPayload = z$1.output<typeof discussionPayload>;
+/** A payload of scope `discussion.comment`. */
+type DiscussionCommentPayload = z$1.output<typeof discussionCommentPayload>;
+/** The scopes of today; a payload may have a newer, narrower one such as `repo.config.dois`. */
+declare const scopes: readonly ["repo", "repo.content", "repo.config", "discussion", "discussion.comment"];
+/** A scope of today. */
+type KnownScope = (typeof scopes)[number];
+/** A scope: a known one, which editors complete, or a future one. */
+type Scope$1 = KnownScope | (string & {});
+/** A repository type: a known one, which editors complete, or a future one. */
+type RepoType = (typeof repoTypes)[number] | (string & {});
+/** What happened: a known action, which editors complete, or a future one. */
+type Action = (typeof actions)[number] | (string & {});
 /** One of the known values, or one that is newer than this release. Editors complete the known ones. */
 type Open<Known extends string> = Known | (string & {});
 /** A repository by name and type, as in `{ type: "dataset", name: "acme/data" }`. */
@@ -347,6 +813,8 @@ interface HubFetchInit extends CallOptions {
   /** The body as text: `JSON.stringify(…)`. */
   body?: string | undefined;
 }
+/** The stages of a job. */
+declare const jobStages: readonly ["COMPLETED", "CANCELED", "ERROR", "DELETED", "RUNNING", "SCHEDULING"];
 /** The job of a webhook, as create and update accept it. */
 declare const webhookJobRequest: z.ZodObject<{
   flavor: z.ZodType<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>;
@@ -389,6 +857,56 @@ declare const webhookJob: z.ZodObject<{
   labels: z.ZodOptional<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
   secrets: z.ZodOptional<z.ZodArray<z.ZodString>>;
 }, z.core.$strict>;
+/** A job that was started, or is to be. */
+declare const job: z.ZodObject<{
+  id: z.ZodString;
+  createdAt: z.ZodISODateTime;
+  owner: z.ZodObject<{
+    id: z.ZodString;
+    name: z.ZodString;
+  }, z.core.$strict>;
+  spaceId: z.ZodOptional<z.ZodString>;
+  dockerImage: z.ZodOptional<z.ZodString>;
+  timeout: z.ZodOptional<z.ZodNumber>;
+  environment: z.ZodRecord<z.ZodString, z.ZodString>;
+  secrets: z.ZodOptional<z.ZodRecord<z.ZodString, z.ZodNull>>;
+  command: z.ZodOptional<z.ZodArray<z.ZodString>>;
+  arguments: z.ZodOptional<z.ZodArray<z.ZodString>>;
+  arch: z.ZodOptional<z.ZodType<Open<"amd64" | "arm64">, Open<"amd64" | "arm64">, z.core.$ZodTypeInternals<Open<"amd64" | "arm64">, Open<"amd64" | "arm64">>>>;
+  flavor: z.ZodType<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>;
+  status: z.ZodObject<{
+    stage: z.ZodEnum<{
+      CANCELED: "CANCELED";
+      COMPLETED: "COMPLETED";
+      DELETED: "DELETED";
+      ERROR: "ERROR";
+      RUNNING: "RUNNING";
+      SCHEDULING: "SCHEDULING";
+    }>;
+    message: z.ZodNullable<z.ZodString>;
+    cancelReason: z.ZodOptional<z.ZodString>;
+    failureCount: z.ZodOptional<z.ZodNumber>;
+  }, z.core.$strict>;
+  createdBy: z.ZodObject<{
+    id: z.ZodString;
+    name: z.ZodString;
+  }, z.core.$strict>;
+  tags: z.ZodOptional<z.ZodArray<z.ZodString>>;
+  retry: z.ZodOptional<z.ZodNumber>;
+  volumes: z.ZodOptional<z.ZodArray<z.ZodObject<{
+    type: z.ZodString;
+    source: z.ZodString;
+    mountPath: z.ZodString;
+    revision: z.ZodOptional<z.ZodString>;
+    readOnly: z.ZodOptional<z.ZodBoolean>;
+    path: z.ZodOptional<z.ZodString>;
+  }, z.core.$strict>>>;
+  expose: z.ZodOptional<z.ZodObject<{
+    ports: z.ZodArray<z.ZodInt>;
+    portsPublic: z.ZodOptional<z.ZodArray<z.ZodInt>>;
+  }, z.core.$strict>>;
+  resourceGroupId: z.ZodOptional<z.ZodString>;
+}, z.core.$strict>;
 /** Hardware that a job can request, with its price. */
 declare const jobHardware: z.ZodObject<{
   name: z.ZodString;
@@ -413,6 +931,10 @@ type JobHardware = z.output<typeof jobHardware>;
 type WebhookJobRequest = z.input<typeof webhookJobRequest>;
 /** The job of a webhook, as it is answered: secrets by name; the Hub does not return `arch`, `attempts`, `volumes`, `expose`, `ssh` and `resourceGroupId`. */
 type WebhookJob = z.output<typeof webhookJob>;
+/** A job that was started, or is to be. */
+type Job = z.output<typeof job>;
+/** Where a job is on its way. */
+type JobStage = (typeof jobStages)[number];
 /** Jobs on the Hub's infrastructure: `hub.jobs`. */
 declare class HubJobs {
   #private;
@@ -1385,7 +1907,7 @@ interface HubClientOptions {
  * for (const { id, url, disabled } of await hub.webhooks.list()) console.log(id, url, disabled);
  * ```
  */
-export declare class HubClient {
+declare class HubClient {
   #private;
   /** The base URL of the Hub, without a trailing slash. */
   readonly endpoint: string;
@@ -1442,6 +1964,8 @@ type WatchedType = (typeof watchedTypes)[number];
 declare const webhookDomains: readonly ["repo", "discussion"];
 /** The events that a webhook can subscribe to. */
 type WebhookDomain = (typeof webhookDomains)[number];
+/** A repository, user or organization to watch, as `type:name`: `"dataset:me/data"`, `"org:acme"`. {@link Watched} is the same as an object. */
+type Watch = `${WatchedType}:${string}`;
 /** A repository, user or organization that a webhook watches, as in `{ type: "dataset", name: "me/data" }`. */
 interface Watched<Type extends string = WatchedType | (string & {})> {
   /** A {@link WatchedType}, or a type that the Hub added after this release. */
@@ -1451,6 +1975,21 @@ interface Watched<Type extends string = WatchedType | (string & {})> {
 }
 /** A {@link Watched} of a type that this release lists. */
 type KnownWatched = Watched<WatchedType>;
+/** A webhook delivery to one endpoint, independent of its transport: HTTP, a job or a test. */
+interface Delivery<Payload = WebhookPayload> {
+  /** The `Webhook-Id`, which stays the same when the Hub retries or replays it; generated if the request has none. */
+  readonly id: string;
+  /** The name of the endpoint. */
+  readonly endpoint: string;
+  /** The body exactly as it was received. */
+  readonly body: string;
+  /** The parsed and validated body. */
+  readonly payload: Payload;
+  /** When it was first received. */
+  readonly receivedAt: Date;
+  /** The number of this attempt, from 1. */
+  readonly attempt: number;
+}
 /** The result of running a handler on a delivery. */
 type Outcome =
 /** The handler returned `result`. */
@@ -1670,5 +2209,1341 @@ interface RegisterOptions {
  * for (const { error } of report.failed) console.error(error.message);
  * ```
  */
-export declare function register(server: DetailedServer, hub: HubConnection, options: RegisterOptions): Promise<RegistrationReport>;
-export type { AuditLogEvent, AuditLogSearch, AuditLogType, CallOptions, CreateStep, DeleteStep, EnableStep, FailedStep, FieldChange, HubClientOptions, HubConnection, HubErrorOptions, HubFetchInit, HubJobs, HubNetworkSecurity, HubNotifications, HubOrganizations, HubPapers, HubResourceGroups, HubSettings, HubWebhooks, JobHardware, McpSettings, MemberRoleChange, MemberSearch, NetworkSecurity, NetworkSecurityChange, Notification, NotificationPage, NotificationSearch, NotificationSelection, NotificationSettingsChange, OrganizationMember, OrganizationRole, Pages, PaperClaim, PaperClaimResult, RegisterOptions, RegistrationReport, RegistrationStep, RepoId, Resource, ResourceGroup, ResourceGroupRequest, RevokedToken, ScimConfig, SkippedWebhook, UpdateStep, WatchChange, WatchItem, Watched, WatchedType, Webhook, WebhookChanges, WebhookDomain, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookJob, WebhookJobRequest, WebhookRequest, Whoami };
+declare function register(server: DetailedServer, hub: HubConnection, options: RegisterOptions): Promise<RegistrationReport>;
+declare namespace client_d_exports {
+  export { AuditLogEvent, AuditLogSearch, AuditLogType, CallOptions, CreateStep, DeleteStep, EnableStep, FailedStep, FieldChange, HubClient, HubClientOptions, HubConnection, HubError, HubErrorOptions, HubFetchInit, HubJobs, HubNetworkSecurity, HubNotifications, HubOrganizations, HubPapers, HubResourceGroups, HubSettings, HubWebhooks, JobHardware, McpSettings, MemberRoleChange, MemberSearch, NetworkSecurity, NetworkSecurityChange, Notification, NotificationPage, NotificationSearch, NotificationSelection, NotificationSettingsChange, OrganizationMember, OrganizationRole, Pages, PaperClaim, PaperClaimResult, RegisterOptions, RegistrationReport, RegistrationStep, RepoId, Resource, ResourceGroup, ResourceGroupRequest, RevokedToken, ScimConfig, SkippedWebhook, UpdateStep, WatchChange, WatchItem, Watched, WatchedType, Webhook, WebhookChanges, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookJob, WebhookJobRequest, WebhookRequest, Whoami, register };
+}
+/** The public URL that a provider is to open for a local port. */
+interface ProviderRequest {
+  /** The local port, 1 to 65535. */
+  port: number;
+  /** The address of the provider's server. Default: the provider's own. */
+  host: string | undefined;
+  /** The requested name in the public URL. */
+  subdomain: string | undefined;
+  /** Cancels the opening, at the deadline or on behalf of the caller. Has no effect once the tunnel is open. */
+  signal: AbortSignal;
+}
+/** A tunnel that one provider has opened, once deliveries can arrive. */
+interface ProviderTunnel {
+  /** The public address without a trailing slash, such as `https://quiet-owl-12.loca.lt`. */
+  readonly url: string;
+  /** The name to request in order to get this URL again; `undefined` if the provider has no such names. */
+  readonly name: string | undefined;
+  /**
+   * Aborts with a {@link WebhookError} when the provider has lost the tunnel, not when it is closed. A lost tunnel does
+   * not recover: close it and open another.
+   */
+  readonly lost: AbortSignal;
+  /** Closes the tunnel and resolves when all its processes and connections have ended. Safe to call twice. */
+  close(): Promise<void>;
+}
+/**
+ * Opens one tunnel with one provider. There is one file per provider.
+ *
+ * When it rejects, it leaves nothing behind, and it rejects as soon as `request.signal` aborts.
+ */
+type Provider = (request: ProviderRequest) => Promise<ProviderTunnel>;
+/**
+ * Opens a tunnel with the package `localtunnel`, in a worker process that can be stopped at any time.
+ *
+ * @throws `TUNNEL_FAILED` with the reason, `OPTION_INVALID` when `request.host` is not an address.
+ */
+declare function openLocaltunnel(request: ProviderRequest): Promise<ProviderTunnel>;
+/** The events of an open tunnel, and the values that its listeners receive. */
+interface TunnelEvents {
+  /** Deliveries arrive again after a `down`. */
+  up: [];
+  /** Deliveries no longer arrive, and why. The tunnel reconnects until it is closed. */
+  down: [error: WebhookError];
+  /** The public URL has changed. Emitted before `up`: update webhooks that point to the old URL. */
+  urlChanged: [url: string];
+  /**
+   * The tunnel was lost or could not be reopened (`TUNNEL_FAILED`), or the server assigned a name other than the
+   * requested one (`TUNNEL_NAME_TAKEN`). Without a listener the error is dropped; it never ends the process.
+   */
+  error: [error: WebhookError];
+}
+/** A listener for one of {@link TunnelEvents}. */
+type TunnelListener<Name extends keyof TunnelEvents> = (...values: TunnelEvents[Name]) => void;
+/** The tunnel providers, with the default timeout for opening a tunnel. */
+declare const providers: {
+  readonly localtunnel: {
+    readonly open: typeof openLocaltunnel;
+    readonly timeout: "15s";
+  };
+  readonly cloudflared: {
+    readonly open: Provider;
+    readonly timeout: "30s";
+  };
+  readonly ngrok: {
+    readonly open: Provider;
+    readonly timeout: "15s";
+  };
+};
+/** The name of a tunnel provider. */
+type ProviderName = keyof typeof providers;
+/** The options of `openTunnel`. */
+interface OpenTunnelOptions {
+  /**
+   * The tunnel provider. Default `"localtunnel"`, which needs the package of that name. `"cloudflared"` and `"ngrok"`
+   * need the program of that name on `PATH` or in `node_modules/.bin`; it is never downloaded.
+   */
+  provider?: ProviderName;
+  /**
+   * Your own http(s) address that already points to `port`, such as that of a named tunnel or a reverse proxy. No tunnel
+   * is started; the address is only polled. Excludes `provider`, `host` and `subdomain`.
+   */
+  publicUrl?: string;
+  /** The local port to expose, 1 to 65535. Listen on it, on 127.0.0.1 or on all addresses, before opening the tunnel. */
+  port: number;
+  /** The address of the localtunnel server. Default `LOCALTUNNEL_HOST`, or else `https://localtunnel.me`. */
+  host?: string;
+  /**
+   * The name to request in the public URL from localtunnel: 4 to 63 lowercase letters, digits and hyphens. If the name is
+   * taken, the server may assign another one: the tunnel then emits an `error` with the code `TUNNEL_NAME_TAKEN`.
+   * Default: the server chooses a name, which is requested again after a loss.
+   */
+  subdomain?: string;
+  /** Cancels the opening: the promise rejects with its reason. Has no effect on an open tunnel. */
+  signal?: AbortSignal;
+  /** How long opening may take. Default `"15s"`, and `"30s"` with cloudflared. */
+  timeout?: Duration;
+  /**
+   * How often to check that the public URL still points here: any status below 500 passes. Two failures in a row are a
+   * loss. Default `"15s"`.
+   */
+  heartbeat?: Duration;
+}
+/** An open tunnel from a public URL to a local port. It reconnects after a loss until it is closed. */
+interface Tunnel {
+  /**
+   * The public address without a trailing slash, such as `https://quiet-owl-12.loca.lt`. Read it again after
+   * `urlChanged`.
+   */
+  readonly url: string;
+  /** Whether deliveries arrive (`up`) or not (`down`), or the tunnel was closed. */
+  readonly status: "up" | "down" | "closed";
+  /**
+   * Adds a listener for an event and returns the function that removes it.
+   *
+   * @example
+   * ```ts
+   * const stopListening = tunnel.on("down", (error) => console.error(error.message));
+   * ```
+   */
+  on<Name extends keyof TunnelEvents>(event: Name, listener: TunnelListener<Name>): () => void;
+  /** Closes the tunnel and resolves when all its processes and connections have ended. Safe to call twice. */
+  close(): Promise<void>;
+  /** The same as {@link close}. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+/**
+ * Makes a local port reachable from the internet. A lost tunnel is reopened until it is closed, after 1 s, 2 s, 4 s and so
+ * on, up to 30 s.
+ *
+ * @throws `TUNNEL_FAILED` with the reason if there is no tunnel within `timeout`, `OPTION_INVALID` if an option is
+ * invalid, and the reason of `signal` if it aborts first.
+ * @example
+ * ```ts
+ * await using tunnel = await openTunnel({ port: 7860 });
+ * console.log(`Point your webhooks to ${tunnel.url}/webhooks/retrain`);
+ * tunnel.on("urlChanged", (url) => console.log(`Point your webhooks to ${url}/webhooks/retrain`));
+ * ```
+ */
+declare function openTunnel(options: OpenTunnelOptions): Promise<Tunnel>;
+/** Options of `launch()`. */
+interface LaunchOptions {
+  /** Default `PORT`, else 7860, the port of a Space. 0 for any free port. */
+  port?: number;
+  /** Default `HOST`, else `0.0.0.0` in a Space and `127.0.0.1` elsewhere, so that a laptop stays private. */
+  host?: string;
+  /**
+   * Opens a temporary public address for `/webhooks/*`, and closes it after 72 hours. Default: `TUNNEL` (`1` or the name
+   * of a provider), else off. If no secret is set, one is created for the session and printed. A `publicUrl` here is
+   * monitored, and must point to the port of the server.
+   */
+  tunnel?: boolean | Omit<OpenTunnelOptions, "port">;
+  /**
+   * The address at which the Hub reaches this server, for the log and the landing page. A function if it may change.
+   * Default `PUBLIC_URL`, else the address of the Space or of the tunnel.
+   */
+  publicUrl?: string | (() => string);
+  /**
+   * Whether to log at startup where the server is reachable and whether it has a secret. Default `true`. Warnings are
+   * always logged.
+   */
+  announce?: boolean;
+  /**
+   * How long a client may take to send the headers (default 15 s), a whole request (30 s) and the next request on its
+   * connection (`keepAlive`, 10 s), and to read a response (`write`, 30 s). `headers` must not be longer than `request`.
+   */
+  timeouts?: {
+    headers?: Duration;
+    request?: Duration;
+    keepAlive?: Duration;
+    write?: Duration;
+  };
+  /** Max open connections; further ones are closed at once. Default 2,000; `Infinity` for no limit. */
+  maxConnections?: number;
+  /**
+   * Max requests on one connection, which is closed after the last response. Default 1,000; `Infinity` for no limit. A
+   * client that pipelines more than 16 unanswered requests is disconnected.
+   */
+  maxRequestsPerSocket?: number;
+  /** How long `close()`, SIGTERM and SIGINT wait for requests in progress. Default `"30s"`. */
+  shutdownGrace?: Duration;
+  /**
+   * Whether the server manages the process: SIGTERM and SIGINT let running requests finish and exit with code 0 (a second
+   * signal exits at once), unhandled rejections are logged instead of crashing the process, and a failed launch logs one
+   * line and exits with code 1. With `false`, `launch()` rejects and leaves the process alone. Default `true`, and `false`
+   * under a test runner (vitest, `node --test`, or `NODE_ENV=test`).
+   */
+  handleSignals?: boolean;
+}
+/** Where a launched server is reachable. */
+interface LaunchedServer {
+  /** The port it listens on. */
+  port: number;
+  /** Its address on this machine, without a trailing slash. */
+  url: string;
+  /** Its public address: of the Space or the tunnel, if there is one. The address of a tunnel may change. */
+  publicUrl: string;
+}
+/** A line of the child's output. */
+interface OutputLine {
+  stream: "stdout" | "stderr";
+  text: string;
+}
+/** An endpoint of a session. */
+interface DevEndpoint {
+  name: string;
+  /** The URL of its webhook. */
+  url: string;
+  /** What its webhook watches, as `type:name`. Empty if it has no webhook. */
+  watch: readonly string[];
+  /** The arguments of `hub-webhooks trigger` that send it a test event. Only on a local Hub. */
+  trigger?: readonly string[];
+}
+/** The current addresses and endpoints of a session. */
+interface DevState {
+  /** The local address, without a trailing slash. */
+  url: string;
+  /** The address that the Hub posts to. Without a tunnel, the same as `url`. */
+  publicUrl: string;
+  /** The Hub with the webhooks of the session. */
+  hub: {
+    kind: "local" | "real";
+    url: string;
+  };
+  endpoints: readonly DevEndpoint[];
+  /** The page that shows the deliveries of background endpoints; absent if there are none. */
+  console?: string;
+  /** URL of the session's inbox, with a masked password; absent if no endpoint runs in the background. */
+  inbox?: string;
+}
+/** An event of a session. */
+type DevEvent =
+/** A test request through the public address has arrived: deliveries of the Hub do, too. Emitted once. */
+({
+  event: "ready";
+} & DevState) |
+/** The public address is no longer reachable, and why. The tunnel reconnects until the session is closed. */
+{
+  event: "down";
+  reason: string;
+} |
+/** Deliveries arrive again. */
+{
+  event: "up";
+  publicUrl: string;
+} |
+/** The public address has changed. The webhooks of the session are updated. */
+{
+  event: "urlChanged";
+  publicUrl: string;
+} |
+/** Source files have changed. Deliveries wait until the server is reloaded. */
+{
+  event: "reloading";
+  files: readonly string[];
+} |
+/** The server is running again, and its webhooks are in sync. */
+{
+  event: "reloaded";
+  endpoints: readonly DevEndpoint[];
+} |
+/** The server failed to load, or its process exited. Deliveries return 503, which the Hub retries. */
+{
+  event: "broken";
+  reason: string;
+  /** The stack trace, reduced to the user's own files. */
+  stack?: string;
+  /** Whether the server is restarted without a change of its files. */
+  isRestarted: boolean;
+} |
+/** A delivery was answered. */
+({
+  event: "delivery";
+} & ProxiedDelivery) |
+/** The webhooks of the session were changed. The steps are text for people. */
+{
+  event: "webhooks";
+  steps: readonly string[];
+} |
+/** Something failed that is retried, or that only you can fix. */
+{
+  event: "problem";
+  code: string;
+  message: string;
+} |
+/** A line of output of the server: JSON of its logger, or text that your code prints. */
+({
+  event: "output";
+} & OutputLine);
+/** A delivery that was answered. */
+interface ProxiedDelivery {
+  endpoint: string;
+  /** Its `Webhook-Id`; absent if the sender set none. */
+  deliveryId?: string;
+  /** HTTP status of the response. */
+  status: number;
+  /** From its headers to the end of the response, in milliseconds. Includes the time it waited for the server. */
+  durationMs: number;
+  /** Why the server did not answer it, if so. The Hub retries such a delivery. */
+  reason?: string;
+}
+/** The result of a replay. */
+interface ReplayResult {
+  endpoint: string;
+  deliveryId: string;
+  /** HTTP status of the response. */
+  status: number;
+}
+/** The options of `startDev`. */
+interface StartDevOptions {
+  /** The file that creates the server. Default: the first of `server.ts`, `src/server.ts`, `app.ts` and so on. */
+  file?: string;
+  /**
+   * Where to register the webhooks: on a local Hub that is started for the session (`"local"`, the default), without an
+   * account or internet access, or through a tunnel on the Hub of `endpoint` (`"real"`).
+   */
+  hub?: "local" | "real";
+  /** Local port of the server. Default 7860, or the next free port. */
+  port?: number;
+  /** Port of the local Hub. Default 5050, or the next free port. */
+  hubPort?: number;
+  /**
+   * URL of the session's inbox. Overrides `INBOX_URL` and the options of the server, because a session must not run the
+   * queued deliveries of a deployed server. Default `sqlite:./.hub-webhooks/dev.db`, or `dev-<port>.db` at a port other than
+   * 7860.
+   */
+  inbox?: string;
+  /** The tunnel. Default: `{}` for the real Hub, `false` for the local Hub, which delivers on this machine. */
+  tunnel?: false | Pick<OpenTunnelOptions, "provider" | "host" | "subdomain" | "timeout" | "heartbeat">;
+  /** Your own address that points to `port`, instead of a tunnel. */
+  publicUrl?: string;
+  /**
+   * What to watch for endpoints without `watch`. Default on the local Hub: what their filter names, or else everything of
+   * `local-user`; on the real Hub nothing.
+   */
+  watch?: readonly Watch[];
+  /** The token for the real Hub. Default: see `HubClient`. */
+  token?: string;
+  /** The address of the real Hub. Default `HF_ENDPOINT`, or else `https://huggingface.co`. */
+  endpoint?: string;
+  /**
+   * The file that records the session's webhooks on the real Hub until they are deleted. Default
+   * `.hub-webhooks/registrations.json`.
+   */
+  state?: string;
+  /** Waits for a change if the file does not load at the start. Default `false`: `startDev` rejects. */
+  waitForFile?: boolean;
+  /** How often to revert changes and suspensions of the webhooks. Default `"1m"`. */
+  repairInterval?: Duration;
+  /** Receives every event. An error that it throws does not end the session. */
+  onEvent?: (event: DevEvent) => void;
+  /** Ends the session, even while it starts. */
+  signal?: AbortSignal;
+}
+/** A running server file that is reloaded when it changes, with its webhooks, until it is closed. */
+interface DevSession extends AsyncDisposable {
+  /** The current addresses and endpoints. */
+  readonly state: DevState;
+  /**
+   * The secret that was generated for this session, if the server has none and is not public. Send it as
+   * `X-Webhook-Secret` with your own deliveries. The local Hub and `hub-webhooks trigger` send it automatically.
+   */
+  readonly secret: string | undefined;
+  /**
+   * Sends the latest delivery again with a new id. Returns `undefined` if there is none yet.
+   *
+   * @throws `SERVER_FILE_INVALID` while the file does not load.
+   */
+  replay(): Promise<ReplayResult | undefined>;
+  /** Deletes the webhooks of the session, closes the tunnel and stops the server. Safe to call twice. */
+  close(): Promise<void>;
+}
+/**
+ * Runs a server file as `hub-webhooks dev` does: at a stable address, with a reload on every change, and with temporary
+ * webhooks on a Hub that are deleted at the end. Resolves when deliveries arrive: a test request through the public address
+ * was answered.
+ *
+ * @throws `SERVER_FILE_INVALID`, `OPTION_INVALID`, `PORT_IN_USE`, `TUNNEL_FAILED`, `STATE_UNUSABLE`, errors of the Hub
+ * (`HUB_TOKEN_MISSING`, `HUB_UNAUTHORIZED`, …), and the reason of `signal`.
+ * @example
+ * ```ts
+ * await using dev = await startDev({ file: "server.ts", onEvent: (event) => console.log(event) });
+ * console.log(dev.state.endpoints);
+ * ```
+ */
+declare function startDev(options?: StartDevOptions): Promise<DevSession>;
+declare namespace dev_d_exports {
+  export { DevEndpoint, DevEvent, DevSession, DevState, OpenTunnelOptions, ProviderName, ProxiedDelivery, ReplayResult, StartDevOptions, Tunnel, TunnelEvents, TunnelListener, openTunnel, startDev };
+}
+/**
+ * The waits between the attempts of a delivery: a list of waits, of which the last one repeats, or waits that double from
+ * `first` up to `max`. Each wait varies by ±20 %, so that deliveries that failed together are not retried together.
+ *
+ * @example
+ * ```ts
+ * // Four attempts.
+ * server.webhook("retrain", { background: true, backoff: ["10s", "1m", "1h"] }, async ({ repo }) => repo.name);
+ * ```
+ */
+type Backoff = readonly Duration[] | {
+  /** The wait before the second attempt. Default `"5s"`. */
+  first?: Duration;
+  /** The longest wait, apart from the ±20 %. Default `"12h"`, or `first` if that is longer. */
+  max?: Duration;
+};
+/** The number of attempts of a delivery, and the waits between them. */
+interface RetryPolicy {
+  attempts: number;
+  /** Milliseconds to wait after this attempt has failed, from 1. */
+  waitAfter(attempt: number): number;
+  /** The maximum sum of all waits, in milliseconds. */
+  totalWaitMs: number;
+}
+/** Identifies a delivery. */
+type DeliveryKey = Pick<Delivery, "id" | "endpoint">;
+/** A delivery to store, which has no attempt yet. */
+type IncomingDelivery = Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt">;
+/** A delivery that the inbox has claimed for an attempt, and that no other process runs meanwhile. */
+interface ClaimedDelivery extends IncomingDelivery, Pick<Delivery, "attempt"> {
+  /** Whether the delivery is dead if this attempt fails. */
+  readonly isLastAttempt: boolean;
+  /** Milliseconds until the next attempt if this one fails, unless the handler asks for another time. */
+  readonly retryDelayMs: number;
+}
+/**
+ * The state of a delivery: waiting for an attempt, running, succeeded, or dead after its last attempt. Dead deliveries can be
+ * replayed.
+ */
+type DeliveryStatus = "queued" | "running" | "succeeded" | "dead";
+/** One run of the handler on a delivery. */
+interface DeliveryAttempt {
+  /** From 1. */
+  number: number;
+  /** Missing if the process was killed and the inbox is in Redis or PostgreSQL. */
+  startedAt?: Date;
+  /** Missing like `startedAt`. In SQLite, the duration until the last heartbeat of a killed process. */
+  durationMs?: number;
+  /** `abandoned`: the process stopped before the handler was done. */
+  outcome: "succeeded" | "failed" | "abandoned";
+  /** The error of a failed or abandoned attempt. */
+  error?: {
+    code: string;
+    message: string;
+  };
+}
+/** A delivery in the inbox. */
+interface StoredDelivery extends DeliveryKey, Pick<Delivery, "receivedAt"> {
+  status: DeliveryStatus;
+  /** When the next attempt is due, if queued. */
+  dueAt?: Date;
+  /** When the current attempt started, if running. */
+  startedAt?: Date;
+  /** When it succeeded or died. */
+  finishedAt?: Date;
+  /** The body as it was received. Missing after the retention, when only the ID is kept to recognize duplicates. */
+  body?: string;
+  attempts: readonly DeliveryAttempt[];
+}
+/** How an inbox processes the deliveries of an endpoint. */
+interface QueueOptions {
+  endpoint: string;
+  /** The maximum number of deliveries that run at the same time in this process. */
+  concurrency: number;
+  policy: RetryPolicy;
+  /** How long finished deliveries are kept, in milliseconds. */
+  retentionMs: number;
+  /** Runs the handler; never rejects. The signal is aborted when the inbox closes, or when the lease of the delivery is lost. */
+  run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
+}
+/** Which deliveries to list. */
+interface ListOptions {
+  endpoint?: string;
+  status?: DeliveryStatus;
+  /** Default 50, at most 1,000. */
+  limit?: number;
+  /** `next` of the previous page. */
+  cursor?: string;
+}
+/** Deliveries, newest first. A delivery whose status changes between two pages may be on both or on neither. */
+interface DeliveryPage {
+  deliveries: readonly StoredDelivery[];
+  /** The cursor of the next page; missing on the last page. */
+  next?: string;
+}
+/** The number of deliveries of an endpoint in each status. */
+type DeliveryCounts = Readonly<Record<DeliveryStatus, number>>;
+/** A problem that keeps an inbox from storing or running deliveries. */
+interface InboxProblem {
+  /** Stable, such as `INBOX_UNAVAILABLE`. */
+  code: string;
+  /** `unavailable`: no delivery can be stored, or none runs. `degraded`: some still are. */
+  severity: "unavailable" | "degraded";
+  /** What happened and what to do next, without secrets. Only for the owner: it may contain file and host names. */
+  message: string;
+}
+/** Stores deliveries and runs them in the background. */
+interface Inbox {
+  /**
+   * Stores a delivery: once this resolves, it survives a crash and a power failure. `duplicate`: it was already stored, and
+   * does not run again unless it was dead.
+   *
+   * @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`: the delivery is not stored.
+   */
+  accept(delivery: IncomingDelivery): Promise<{
+    duplicate: boolean;
+  }>;
+  /** Starts to run the deliveries of an endpoint. Calling it again for the same endpoint has no effect. */
+  work(queue: QueueOptions): void;
+  /** Lists deliveries, newest first. */
+  list(options?: ListOptions): Promise<DeliveryPage>;
+  /** Gets a delivery with its attempts; `undefined` if it is not stored. */
+  get(key: DeliveryKey): Promise<StoredDelivery | undefined>;
+  /** Runs a delivery again, whatever its status. @throws `DELIVERY_UNKNOWN`. */
+  replay(key: DeliveryKey): Promise<void>;
+  /** Replays all dead deliveries of an endpoint. Returns their number. */
+  replayDead(endpoint: string): Promise<number>;
+  /** By endpoint. Deliveries past their retention count as long as their ID is kept, although they are not listed. */
+  counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
+  /** The current problems; empty if the inbox is healthy. Resolves within three seconds, never rejects. */
+  problems(): Promise<readonly InboxProblem[]>;
+  /** Removes deliveries that finished before their retention. Returns their number. */
+  prune(): Promise<number>;
+  /** Stops claiming deliveries, waits up to `graceMs` for running handlers, and puts unfinished deliveries back. */
+  close(graceMs: number): Promise<void>;
+}
+/** Repositories as `type:name`. In both parts, `*` matches anything except a slash, and `**` matches anything. */
+type RepoPattern = `${RepoType}:${string}`;
+/** Which deliveries an endpoint receives. Each field takes one value or a list; all fields must match. */
+interface FilterOptions {
+  /**
+   * Scopes, each including narrower ones: `"repo"` matches `repo.content` and any future `repo.*`. A narrower scope that
+   * this release does not know counts as an `update` of the broader one.
+   */
+  scope?: Scope$1 | readonly Scope$1[];
+  /** Actions: `create`, `delete`, `update`, `move`. */
+  action?: Action | readonly Action[];
+  /** Repositories as `type:name` with globs: `"dataset:me/data"`, `"model:me/*"`, `"*:acme/**"`. */
+  repo?: RepoPattern | readonly RepoPattern[];
+  /**
+   * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`: at least one of `updatedRefs` must match. The Hub
+   * also sends updates of `refs/pr/N` and `refs/convert/parquet`.
+   */
+  ref?: string | readonly string[];
+}
+/**
+ * Validates a payload of the Hub, version 3, and returns the same value: unknown fields are kept.
+ *
+ * @throws `PAYLOAD_INVALID` (422), with the first invalid paths but never their values.
+ * @example
+ * ```ts
+ * const payload = parsePayload(JSON.parse(process.env.WEBHOOK_PAYLOAD ?? ""));
+ * ```
+ */
+declare function parsePayload(value: unknown): WebhookPayload;
+interface PayloadByScope {
+  repo: RepoPayload;
+  "repo.content": RepoContentPayload;
+  "repo.config": RepoConfigPayload;
+  discussion: DiscussionPayload;
+  "discussion.comment": DiscussionCommentPayload;
+}
+/**
+ * The payload type of a scope. `RepoType` narrows `repo.content` further: buckets have `updatedFiles`; models, datasets and
+ * Spaces have `updatedRefs`.
+ */
+type PayloadOf<Scope extends string, RepoType extends string = string> = Scope extends KnownScope ? Scope extends "repo.content" ? ContentPayloadOf<RepoType> : PayloadByScope[Scope] : WebhookPayload;
+type ContentPayloadOf<RepoType extends string> = RepoType extends "bucket" ? BucketContentPayload : RepoType extends "model" | "dataset" | "space" ? GitContentPayload : RepoContentPayload;
+/** Keeps the type of the `else` branch of {@link isScope} from becoming `never`. */
+interface Scoped<Wanted extends string> {
+  event: {
+    scope: Wanted | `${Wanted}.${string}`;
+  };
+}
+/**
+ * Whether a payload has `scope` or a narrower one. Narrows its type, which a comparison of the nested `event.scope` does not.
+ * An unknown narrower scope counts only if the payload has the fields of the broader one.
+ *
+ * @example
+ * ```ts
+ * server.webhook(async function on_change(payload) {
+ *   if (isScope(payload, "discussion.comment")) return payload.comment.content;
+ * });
+ * ```
+ */
+declare function isScope<Wanted extends KnownScope>(payload: WebhookPayload, scope: Wanted): payload is WebhookPayload & PayloadOf<Wanted> & Scoped<Wanted>;
+/** How a delivery ended. `retrying`: a failed background attempt with a retry left. `failed`: one without. */
+type ActivityOutcome = "succeeded" | "ignored" | "retrying" | "failed";
+/** How long handlers took, in milliseconds: half of the runs at most `p50`, 19 of 20 at most `p95`. */
+interface HandlerTime {
+  readonly p50: number;
+  readonly p95: number;
+  /** How many runs this is taken from: the latest ones. */
+  readonly runs: number;
+}
+/**
+ * The second argument of a handler. `signal`, `log` and `request` are created on first use, so `{ ...context }` creates
+ * all of them.
+ */
+interface HandlerContext<Payload = WebhookPayload> {
+  readonly delivery: Delivery<Payload>;
+  /** Aborts at the timeout, and when the client disconnects. Pass it to `fetch`. */
+  readonly signal: AbortSignal;
+  /** Adds the endpoint and the delivery id to each line. */
+  readonly log: Logger;
+  /** The HTTP request, with its body already read; absent in the background and without HTTP. */
+  readonly request?: Request | undefined;
+}
+/** Your function. Return JSON or a `Response` to answer with it, or nothing to answer 200 with an empty body. */
+type Handler<Payload = WebhookPayload> = (payload: Payload, context: HandlerContext<Payload>) => unknown;
+/** Options of an endpoint. */
+interface EndpointOptions extends FilterOptions {
+  /**
+   * How long the handler may run. When it ends, the delivery fails with 504. Default `"25s"`, because the Hub waits 30 s,
+   * and `"10m"` in the background.
+   */
+  timeout?: Duration;
+  /**
+   * Stores the delivery, answers 202, and runs the handler afterwards, with retries. A delivery that arrives twice runs
+   * once. `attempts`, `backoff`, `concurrency` and `retention` require it. Default `false`.
+   */
+  background?: boolean;
+  /** Max attempts per delivery. Default 10, or one more than the waits that `backoff` lists. */
+  attempts?: number;
+  /**
+   * Waits between attempts, ±20 %. Default: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 6 h and 12 h, about 22 h in
+   * total; further attempts wait 12 h each.
+   */
+  backoff?: Backoff;
+  /** Max deliveries that run at the same time on this server. Default 4. */
+  concurrency?: number;
+  /**
+   * How long a succeeded or dead delivery is kept. Default `"14d"`. Its id is remembered for at least 7 days, and for a
+   * day longer than all retries can take.
+   */
+  retention?: Duration;
+  /**
+   * Validates the body. Default: a payload of the Hub. With a Standard Schema (zod, valibot, arktype, …), the body is
+   * JSON, and the handler receives the schema's output; with a filter, the payload of the Hub is validated first. With
+   * `null`, any body is accepted, even an empty one; the payload is `null`, and `delivery.body` is the text.
+   */
+  schema?: StandardSchemaV1 | null;
+  /**
+   * What the endpoint's webhook on the Hub watches: `"dataset:me/data"`, `"org:acme"`, `"user:me"`, one or several.
+   * `hub-webhooks sync` and `register` of `hub-webhooks/client` register it; the server itself does not.
+   */
+  watch?: Watch | readonly Watch[];
+  /** The domains that its webhook subscribes to: `repo`, `discussion`. Default: those that `scope` covers, else both. */
+  domains?: WebhookDomain | readonly WebhookDomain[];
+}
+type OneOf<Value> = Value extends readonly (infer Item)[] ? Item : Value;
+type RepoTypeOf<Options> = Options extends {
+  repo: infer Repo;
+} ? OneOf<Repo> extends `${infer Type}:${string}` ? Type : string : string;
+/** The payload type that follows from the options of an endpoint. */
+type PayloadFor<Options extends EndpointOptions> = Options extends {
+  schema: null;
+} ? null : Options extends {
+  schema: infer Schema extends StandardSchemaV1;
+} ? StandardSchemaV1.InferOutput<Schema> : Options extends {
+  scope: infer Scope;
+} ? undefined extends Scope ? WebhookPayload : PayloadOf<Extract<OneOf<Scope>, string>, RepoTypeOf<Options>> : WebhookPayload;
+/**
+ * Throw this from a handler when retrying cannot help: a background endpoint marks the delivery as dead at once.
+ *
+ * @example
+ * ```ts
+ * if (!(await modelExists(payload.repo.name))) throw new NonRetriableError("There is no such model.");
+ * ```
+ */
+declare class NonRetriableError extends WebhookError {
+  constructor(message: string, options?: {
+    cause?: unknown;
+  });
+}
+/**
+ * Throw this from a handler to choose when a background endpoint retries the delivery. The attempt counts toward
+ * `attempts`. An invalid date, or one beyond the endpoint's `retention`, is logged as `RETRY_TIME_INVALID`, and the
+ * endpoint's `backoff` applies instead.
+ *
+ * @throws `OPTION_INVALID` when `when` is not a duration.
+ * @example
+ * ```ts
+ * throw new RetryAfterError("1h", { message: "No GPU is free." });
+ * ```
+ */
+declare class RetryAfterError extends WebhookError {
+  /** When to retry. */
+  readonly retryAt: Date;
+  constructor(when: Duration | Date, { message, cause }?: {
+    message?: string;
+    cause?: unknown;
+  });
+}
+/** One endpoint, as the landing page shows it. Nothing in here comes from a payload: the page is public. */
+interface LandingEndpoint {
+  /** The endpoint's name: what follows `/webhooks/` in its path. */
+  name: string;
+  /** The full public URL to register on the Hub. Escape it: its host may be the `Host` header of a stranger. */
+  url: string;
+  /** Always `POST`: the Hub sends nothing else. */
+  method: "POST";
+  /** Whether it answers first and works later, so that its owner finds its deliveries in the dashboard. */
+  background: boolean;
+  /** The scopes that its filter lets through; empty where it takes every scope. */
+  scopes: readonly string[];
+  /** How many deliveries reached it since the process started. */
+  deliveries: number;
+  /**
+   * How many of them in the last 24 hours of the clock: the present one and the 23 before it. The Hub triggers a
+   * webhook at most 1,000 times in 24 hours.
+   */
+  lastDay: number;
+  /** How the last of them, or the last attempt on one, ended, and when (ISO 8601); absent before the first. */
+  last?: {
+    outcome: ActivityOutcome;
+    at: string;
+  };
+}
+/** What happened in one hour of the clock. */
+interface LandingHour extends Readonly<Record<ActivityOutcome, number>> {
+  /** When it began (ISO 8601). */
+  startedAt: string;
+}
+/** What came to all endpoints since the process started. It is kept in memory: a restart begins anew. */
+interface LandingActivity {
+  /**
+   * How deliveries ended in the last 24 hours of the clock, oldest first; none from before the start. `retrying`
+   * counts the attempts in the background that are followed by another, `failed` what failed in its answer or is dead.
+   */
+  hours: readonly LandingHour[];
+  /** How long handlers took, in milliseconds, in their latest runs (1,024 at most); absent before the first. */
+  handlerTime?: HandlerTime;
+  /**
+   * How many deliveries wait in the inbox, and how many are worked on; `unknown` where it does not answer. Absent
+   * without a background endpoint, and before the inbox is open.
+   */
+  queue?: {
+    queued: number;
+    running: number;
+  } | "unknown";
+}
+/**
+ * What a landing page is told: given to the built-in page and to a function passed as `landingPage`.
+ *
+ * @example
+ * ```ts
+ * import { html } from "hono/html"; // escapes what is put into it
+ *
+ * new WebhooksServer({ landingPage: (info) => html`<ul>${info.endpoints.map(({ url }) => html`<li>${url}</li>`)}</ul>` });
+ * ```
+ */
+interface LandingInfo {
+  endpoints: readonly LandingEndpoint[];
+  /** Whether a secret is asked for. The secret itself is nowhere in here. */
+  secretIsSet: boolean;
+  /** Public address of this server, without a trailing slash. Escape it, like the URLs that begin with it. */
+  baseUrl: string;
+  /**
+   * The path under which the server is mounted as the client sees it, such as `/hub`, without a trailing slash. Empty at
+   * the root, and where a proxy removes a prefix that is not configured (`basePath`, `X-Forwarded-Prefix`).
+   */
+  basePath: string;
+  /** When the process started (ISO 8601). */
+  startedAt: string;
+  activity: LandingActivity;
+  /** The Space this runs in (`SPACE_ID`, such as `acme/bot`), where it does. */
+  space?: {
+    id: string;
+  };
+  /** The theme asked for by `?__theme=`; absent: the reader's system decides. */
+  theme?: "light" | "dark";
+}
+/** What `GET /` answers: HTML, a Hono app, a function of what there is to tell, or `false` for nothing. */
+type LandingPage = string | Hono | ((info: LandingInfo) => string | Response | Promise<string | Response>) | false;
+/** Narrows the search for a delivery. */
+interface DeliveryLookup {
+  /** Required only if two endpoints have a delivery with the same id. */
+  endpoint?: string;
+}
+/**
+ * The deliveries of a server's background endpoints: `server.inbox`.
+ *
+ * @example
+ * ```ts
+ * const { deliveries } = await server.inbox.list({ status: "dead" });
+ * for (const { id, attempts } of deliveries) console.log(id, attempts.at(-1)?.error?.message);
+ * await server.inbox.replayDead("retrain");
+ * ```
+ */
+declare class ServerInbox {
+  #private;
+  /** Lists deliveries, newest first. @throws `OPTION_INVALID`. */
+  list(options?: ListOptions): Promise<DeliveryPage>;
+  /** Reads one delivery with its attempts. */
+  get(id: string, { endpoint }?: DeliveryLookup): Promise<StoredDelivery | undefined>;
+  /** Runs a delivery again, in any status. @throws `DELIVERY_UNKNOWN`. */
+  replay(id: string, lookup?: DeliveryLookup): Promise<void>;
+  /** Runs every dead delivery of an endpoint again. Returns their number. */
+  replayDead(endpoint: string): Promise<number>;
+  /** How many deliveries each endpoint has in each status. */
+  counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
+  /** Deletes deliveries that finished before their endpoint's `retention`, as happens every hour. Returns their number. */
+  prune(): Promise<number>;
+}
+/**
+ * A standard decorator that registers a method as an endpoint. It needs TypeScript without `experimentalDecorators`. Static
+ * methods are registered with their class, other methods with its first instance.
+ */
+type WebhookDecorator<Payload> = <This, Method extends (this: This, payload: Payload, context: HandlerContext<Payload>) => unknown>(method: Method, context: ClassMethodDecoratorContext<This, Method>) => void;
+/**
+ * Registers handlers as endpoints. The payload's type follows from the options. Slashes at both ends of a name are removed:
+ * `"/retrain/"` becomes `"retrain"`.
+ *
+ * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `ENDPOINT_EXISTS`, `OPTION_INVALID`, `DECORATOR_INVALID`;
+ * `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, such as a worker.
+ */
+interface WebhookFunction {
+  /**
+   * Registers a named function. Its name is the name of the endpoint.
+   *
+   * @example
+   * ```ts
+   * server.webhook(async function on_change(payload) {
+   *   console.log(payload.event.scope, payload.repo.name);
+   * });
+   * ```
+   */
+  <Declared extends Handler>(handler: Declared): Declared;
+  /**
+   * Registers a function under a name.
+   *
+   * @example
+   * ```ts
+   * server.webhook("retrain", async (payload) => ({ repo: payload.repo.name }));
+   * ```
+   */
+  <Declared extends Handler>(name: string, handler: Declared): Declared;
+  /**
+   * Registers a function with options, such as a filter.
+   *
+   * @example
+   * ```ts
+   * server.webhook("retrain", { scope: "repo.content", repo: "dataset:me/*" }, async (payload) => payload.updatedRefs);
+   * ```
+   */
+  <const Options extends EndpointOptions, Result>(name: string, options: Options, handler: (payload: PayloadFor<Options>, context: HandlerContext<PayloadFor<Options>>) => Result): (payload: PayloadFor<Options>, context: HandlerContext<PayloadFor<Options>>) => Result;
+  /**
+   * Returns a decorator for a method. Without a name, the endpoint has the name of the method.
+   *
+   * @example
+   * ```ts
+   * class Bot {
+   *   @server.webhook()
+   *   async on_change(payload: WebhookPayload) {
+   *     console.log(payload.repo.name);
+   *   }
+   * }
+   * new Bot();
+   * ```
+   */
+  (name?: string): WebhookDecorator<WebhookPayload>;
+  /**
+   * Returns a decorator for a method, with options.
+   *
+   * @example
+   * ```ts
+   * class Bot {
+   *   @server.webhook({ scope: "discussion.comment" })
+   *   async on_comment(payload: DiscussionCommentPayload) {
+   *     console.log(payload.comment.content);
+   *   }
+   * }
+   * new Bot();
+   * ```
+   */
+  <const Options extends EndpointOptions>(options: Options): WebhookDecorator<PayloadFor<Options>>;
+  /** Returns a decorator for a method, with a name and options. */
+  <const Options extends EndpointOptions>(name: string, options: Options): WebhookDecorator<PayloadFor<Options>>;
+}
+/**
+ * Registers an endpoint on a shared server, which launches itself at the end of the script. It takes the arguments of
+ * {@link WebhookFunction}.
+ *
+ * The launch waits for Node's `beforeExit`, which does not come while something else keeps the process alive (a timer, an
+ * open connection), after `process.exit()`, or in runtimes without it. In these cases, or to set options, create a
+ * {@link WebhooksServer}.
+ *
+ * @example
+ * ```ts
+ * import { webhookEndpoint } from "hub-webhooks";
+ *
+ * webhookEndpoint(async function trigger_training(payload) {
+ *   return { training: payload.repo.name };
+ * });
+ * ```
+ */
+declare const webhookEndpoint: WebhookFunction;
+/**
+ * A Hono app, with any environment and of any copy of Hono: what `new Hono()` returns. The type names no more of it than
+ * is needed to recognize one, because TypeScript treats the classes of two copies of Hono as different.
+ */
+interface HonoApp {
+  /** The routes and the middleware, in the order of their registration. */
+  readonly routes: readonly {
+    readonly path: string;
+    readonly method: string;
+  }[];
+  readonly fetch: (request: Request) => Response | Promise<Response>;
+}
+/** Options of a `WebhooksServer`. */
+interface WebhooksServerOptions {
+  /**
+   * The secret that every delivery must carry, or several valid ones during a rotation; `false` accepts deliveries without
+   * a secret. Default: `WEBHOOK_SECRET` and `WEBHOOK_SECRET_PREVIOUS`. If neither is set, the endpoints are open to
+   * everyone, with a warning. An empty secret is an error (`OPTION_INVALID`), also in the environment.
+   */
+  secret?: string | readonly string[] | false;
+  /**
+   * Whether to accept `?secret=` in the URL, for senders that cannot set headers. Default `false`: proxies log URLs.
+   */
+  secretInQuery?: boolean;
+  /**
+   * The password (HTTP Basic, any user name) for the dashboard. Default: `DASHBOARD_TOKEN`. Without a password, the
+   * dashboard only opens in a browser on this machine, and never in a Space or with a public address (`PUBLIC_URL`,
+   * `launch({ publicUrl })`).
+   */
+  dashboardToken?: string;
+  /**
+   * Where to store the deliveries of background endpoints: a URL, which overrides `INBOX_URL`, or your own inbox, which is
+   * closed with the server. Default: `INBOX_URL`, else `sqlite:./.hub-webhooks/inbox.db`, or an inbox in memory under a
+   * test runner (vitest, `node --test`, or `NODE_ENV=test`).
+   */
+  inbox?: string | Inbox;
+  /** Default: pino on standard output after `launch()` or `ready()` (level `LOG_LEVEL`, else `info`), else the console. */
+  logger?: Logger;
+  /**
+   * A Hono app with middleware on it, such as a rate limit, an allow list or tracing. The built-in routes are added behind
+   * everything that is registered on it, so its middleware runs for deliveries, the landing page, `/health`, `/metrics` and
+   * the dashboard, and its routes take precedence. Its `onError` and `notFound` stay. Register middleware before you create
+   * the server: afterwards `app.use()` throws `MIDDLEWARE_TOO_LATE`. Default: an app without middleware.
+   *
+   * @example
+   * ```ts
+   * import { Hono } from "hono";
+   * import { secureHeaders } from "hono/secure-headers";
+   *
+   * const app = new Hono();
+   * app.use(secureHeaders());
+   * const server = new WebhooksServer({ app });
+   * ```
+   */
+  app?: HonoApp;
+  /**
+   * The path under which another app or a proxy mounts this server, as the client sees it, such as `/hub`. The URLs and
+   * links of the landing page begin with it. Requests match with the prefix and without it, so it does not matter whether
+   * the mount removes it. Default: the prefix of `parent.route(prefix, server.app)`, else none.
+   *
+   * @example
+   * ```ts
+   * // app/api/webhooks/[...path]/route.ts of a Next.js app
+   * const server = new WebhooksServer({ basePath: "/api" });
+   * ```
+   */
+  basePath?: string;
+  /**
+   * Whether `X-Forwarded-Proto`, `X-Forwarded-Host` and `X-Forwarded-Prefix` are used for the URLs and links of the landing
+   * page. Set it only where a proxy sets or removes all three: otherwise any client can choose what the page shows. Default
+   * `false`.
+   */
+  trustProxy?: boolean;
+  /** Max size of a body in bytes. Default 10 MiB: the payload of a bucket may list 10,000 files. */
+  bodyLimit?: number;
+  /** The landing page at `GET /`: HTML, a Hono app, a function that returns a page, or `false` for none. Default: built in. */
+  landingPage?: LandingPage;
+  /**
+   * Whether to serve metrics for Prometheus at `GET /metrics`. Requires the package `prom-client`. Default: whether
+   * `METRICS` is 1.
+   */
+  metrics?: boolean;
+}
+/**
+ * Receives webhooks of the Hub: `POST /webhooks/<endpoint>` runs your handler and answers with its result.
+ *
+ * It needs no Node APIs until you launch it: `server.fetch` runs wherever Hono runs.
+ *
+ * @example
+ * ```ts
+ * const server = new WebhooksServer();
+ * server.webhook(async function trigger_training(payload) {
+ *   if (payload.repo.type === "dataset" && payload.event.action === "update") return { training: true };
+ * });
+ * export default server;
+ * await server.launch();
+ * ```
+ */
+declare class WebhooksServer {
+  #private;
+  /** Registers handlers as endpoints, before or after the launch: see {@link WebhookFunction}. */
+  readonly webhook: WebhookFunction;
+  /**
+   * The Hono app, for your own routes: the option `app`, if set. Middleware cannot be added to it: `server.app.use()`
+   * throws `MIDDLEWARE_TOO_LATE`, because the built-in routes are registered already.
+   */
+  readonly app: Hono;
+  /** The deliveries of the background endpoints. */
+  readonly inbox: ServerInbox;
+  /** @throws `OPTION_INVALID` */
+  constructor(options?: WebhooksServerOptions);
+  /** Names of the endpoints, in the order of their registration. */
+  get endpointNames(): readonly string[];
+  /**
+   * Answers a request. Hono's adapters, Bun, Deno and workers call it. In a worker, the secret is
+   * `environment.WEBHOOK_SECRET`.
+   */
+  get fetch(): (request: Request, environment?: unknown, context?: Parameters<Hono["fetch"]>[2]) => Response | Promise<Response>;
+  /**
+   * Sends a request to this server without a socket, for tests.
+   *
+   * @example
+   * ```ts
+   * const response = await server.request("/webhooks/retrain", { method: "POST", headers, body });
+   * ```
+   */
+  request(input: string | Request, init?: RequestInit): Promise<Response>;
+  /**
+   * Validates, filters and runs a payload without HTTP and without a secret, for tests. You can omit `endpoint` if there
+   * is only one.
+   *
+   * @throws `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`, `PAYLOAD_INVALID`.
+   * @example
+   * ```ts
+   * const outcome = await server.receive(webhookPayload("repo.content"), { endpoint: "retrain" });
+   * ```
+   */
+  receive(payload: unknown, { endpoint: name, id }?: {
+    endpoint?: string;
+    id?: string;
+  }): Promise<Outcome>;
+  /**
+   * Prepares the server without listening: checks the settings, sets up the logger, logs configuration warnings, and,
+   * if there are background endpoints, opens the inbox and resumes its deliveries. Call it before another server passes
+   * requests to `server.fetch`. `launch()` includes it.
+   *
+   * @throws `OPTION_INVALID` when `WEBHOOK_SECRET` is empty, `LOG_LEVEL` or `INBOX_URL` is invalid, or metrics are
+   * enabled without `prom-client`; `INBOX_UNUSABLE`.
+   */
+  ready(): Promise<void>;
+  /**
+   * Starts listening, opens the tunnel if you set one, and logs the URLs to register on the Hub. By default it also
+   * handles SIGTERM and SIGINT: see {@link LaunchOptions.handleSignals}.
+   *
+   * When `hub-webhooks dev`, `hub-webhooks sync` or a job runs your file, that tool decides whether and where the server
+   * listens, and these options have no effect. Bun and `deno serve` do not serve the default export a second time.
+   *
+   * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `TUNNEL_FAILED`, `OPTION_INVALID`. With `handleSignals`, it logs the error
+   * and exits with code 1 instead.
+   * @example
+   * ```ts
+   * const { url } = await server.launch({ port: 0, handleSignals: false });
+   * ```
+   */
+  launch(options?: LaunchOptions): Promise<LaunchedServer>;
+  /** Stops accepting requests, finishes those in progress, and closes the tunnel. You can call it twice. */
+  close(): Promise<void>;
+  /** The same as {@link close}. */
+  [Symbol.asyncDispose](): Promise<void>;
+  /** What tools need, such as those that register its endpoints on the Hub. */
+  [serverDetails](): ServerDetails;
+}
+declare namespace index_d_exports {
+  export { Action, Backoff, BucketContentPayload, ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryKey, DeliveryPage, DeliveryStatus, DiscussionCommentPayload, DiscussionPayload, Duration, EndpointOptions, FilterOptions, GitContentPayload, Handler, HandlerContext, Inbox, IncomingDelivery, KnownScope, LandingInfo, LandingPage, LaunchOptions, LaunchedServer, ListOptions, LogMethod, Logger, NonRetriableError, Outcome, PayloadFor, PayloadOf, QueueOptions, RepoConfigPayload, RepoContentPayload, RepoPattern, RepoPayload, RepoType, RetryAfterError, RetryPolicy, Scope$1 as Scope, ServerInbox, StoredDelivery, Watch, WebhookDecorator, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookFunction, WebhookPayload, WebhooksServer, WebhooksServerOptions, isScope, parsePayload, webhookEndpoint };
+}
+/** Options of {@link runJob}. */
+interface RunJobOptions {
+  /** The endpoint to run. Default: the only one. */
+  endpoint?: string | undefined;
+  /** Contains `WEBHOOK_PAYLOAD` and `WEBHOOK_ID`. Default: the environment of the process. */
+  environment?: Readonly<Record<string, string | undefined>>;
+  /** Aborts the handler's signal. Default: the first SIGTERM or SIGINT aborts it, and the second ends the process. */
+  signal?: AbortSignal;
+}
+/** The outcome of a job that did not fail. */
+type JobOutcome = Exclude<Outcome, {
+  status: "failed";
+}>;
+/**
+ * Runs an endpoint of a server inside a job of a webhook, on the payload in `WEBHOOK_PAYLOAD`, with `WEBHOOK_ID` as the
+ * delivery ID. Filter, schema, timeout and log line are the same as for a delivery over HTTP. The secret is not checked:
+ * setting the environment of a process needs more rights than sending a request. A background endpoint runs
+ * immediately, with one attempt and without an inbox: the job itself can be retried.
+ *
+ * A failure is thrown. As the last line of a file, that sets the exit code of the process to 1; otherwise it is 0.
+ *
+ * @throws `HANDLER_FAILED` with what the handler threw as `cause`, `HANDLER_TIMED_OUT`, `RESULT_NOT_JSON`;
+ * `PAYLOAD_MISSING`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`;
+ * `SERVER_FILE_INVALID` when a file that `hub-webhooks` runs calls it; `OPTION_INVALID`; the reason of `signal` when it
+ * is already aborted.
+ * @example
+ * ```ts
+ * import { runJob } from "hub-webhooks/job";
+ * import server from "./server.ts";
+ *
+ * await runJob(server, { endpoint: "retrain" });
+ * ```
+ */
+declare function runJob(server: WebhooksServer, options?: RunJobOptions): Promise<JobOutcome>;
+declare namespace job_d_exports {
+  export { JobOutcome, RunJobOptions, runJob };
+}
+/** A delivery that an event caused, with the result of its latest attempt. */
+interface HubDelivery {
+  webhookId: string;
+  /** The `Webhook-Id` header: the same on retries and replays. */
+  deliveryId: string;
+  /** Log entry of the latest attempt; before the first attempt, the entry that it will create. */
+  logId: string;
+  /** Target URL with its secrets masked; for a job, the URL under which the local Hub lists it. */
+  url: string;
+  /** Number of attempts so far. */
+  attempts: number;
+  /** HTTP status of the latest attempt; `null` without a response. */
+  status: number | null;
+  /** Duration of the latest attempt in milliseconds; `null` before the first attempt. */
+  durationMs: number | null;
+  /** The first 2,000 characters of the response body; `null` without a response. */
+  answer: string | null;
+  /** Why the latest attempt failed, for people to read; `null` if it succeeded and before the first attempt. */
+  error: string | null;
+}
+/** One attempt at a delivery, as the log of a webhook records it. */
+interface LogEntry {
+  logId: string;
+  /** The `Webhook-Id` header: the same on retries and replays. */
+  deliveryId: string;
+  /** Number of the attempt, from 1. Replays are counted too. */
+  attempt: number;
+  /** When the attempt started (ISO 8601). */
+  at: string;
+  durationMs: number;
+  /** Target URL with its secrets masked. */
+  url: string;
+  /** HTTP status of the response; `null` without a response. */
+  status: number | null;
+  /** The secret header is masked as `***`. */
+  request: {
+    headers: Record<string, string>;
+    body: string;
+  };
+  /** The response, with at most 64 KiB of its body. */
+  response: {
+    headers: Record<string, string>;
+    body: string;
+    truncated: boolean;
+  } | null;
+  /** Why the attempt failed, for people to read; `null` if it succeeded. */
+  error: string | null;
+}
+/** An event to trigger: the repository, the event, and any further field of the payload. */
+declare const eventRequest: z.ZodObject<{
+  repo: z.ZodObject<{
+    name: z.ZodString;
+    type: z.ZodType<"bucket" | "dataset" | "kernel" | "model" | "space", Open<"bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "kernel" | "model" | "space", Open<"bucket" | "dataset" | "kernel" | "model" | "space">>>;
+    private: z.ZodOptional<z.ZodBoolean>;
+  }, z.core.$loose>;
+  event: z.ZodObject<{
+    scope: z.ZodString;
+    action: z.ZodString;
+  }, z.core.$loose>;
+  movedTo: z.ZodOptional<z.ZodObject<{
+    name: z.ZodString;
+  }, z.core.$loose>>;
+  discussion: z.ZodOptional<z.ZodObject<{
+    num: z.ZodOptional<z.ZodNumber>;
+  }, z.core.$loose>>;
+  updatedConfig: z.ZodOptional<z.ZodObject<{
+    private: z.ZodOptional<z.ZodBoolean>;
+  }, z.core.$loose>>;
+  updatedRefs: z.ZodOptional<z.ZodArray<z.ZodObject<{
+    ref: z.ZodString;
+    newSha: z.ZodNullable<z.ZodString>;
+  }, z.core.$loose>>>;
+  edits: z.ZodOptional<z.ZodArray<z.ZodObject<{
+    path: z.ZodString;
+    value: z.ZodOptional<z.ZodUnknown>;
+    remove: z.ZodOptional<z.ZodLiteral<true>>;
+  }, z.core.$strict>>>;
+}, z.core.$loose>;
+/**
+ * An event on a repository: its `repo {type, name}`, its `event {scope, action}`, and any further field of the payload.
+ * The local Hub fills in the fields that you leave out. `edits` are applied to the payload last, over everything else;
+ * they change neither the repository nor which webhooks fire.
+ */
+type HubEvent = z.input<typeof eventRequest>;
+/** Options of {@link LocalHub.launch}. */
+interface LocalHubOptions {
+  /** Default 0: any free port. */
+  port?: number;
+  /** SQLite file that keeps all data across restarts. Default: in memory. */
+  state?: string;
+  /** Runs the commands of jobs as local processes. Default `false`: jobs are only recorded. */
+  runJobs?: boolean;
+  /** Delivers to other machines too. Default `false`: only to this one. */
+  allowRemote?: boolean;
+  /** Attempts per delivery. Default 3. */
+  attempts?: number;
+  /** Time before the second attempt, doubled before each further one. Default `"500ms"`. */
+  backoff?: Duration;
+  /** Time for the whole response of a receiver. Default `"30s"`, as on the Hub. */
+  timeout?: Duration;
+  /** Consecutive failed deliveries after which a webhook is suspended. Default 5. */
+  suspendAfter?: number;
+  /** Triggers of a webhook per 24 hours. Default 1000, as on the Hub; `Infinity` for no limit. */
+  triggersPerDay?: number;
+  /** Logs each delivery. Default: no log. */
+  logger?: Logger;
+}
+/**
+ * A Hub on this machine: it serves the webhooks API, triggers events and delivers them, without an account and without
+ * internet access.
+ *
+ * @example
+ * ```ts
+ * await using hub = await LocalHub.launch();
+ * const client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+ * await client.webhooks.create({ url, watched: [{ type: "dataset", name: "me/data" }], domains: ["repo"] });
+ * const [delivery] = await hub.push({ type: "dataset", name: "me/data" });
+ * ```
+ */
+declare class LocalHub {
+  #private;
+  /** Address without a trailing slash, for `HF_ENDPOINT`. */
+  readonly url: string;
+  readonly port: number;
+  private constructor();
+  /**
+   * Launches a local Hub on 127.0.0.1.
+   *
+   * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `STATE_UNUSABLE`, `OPTION_INVALID`.
+   */
+  static launch(options?: LocalHubOptions): Promise<LocalHub>;
+  /**
+   * Triggers a push to a repository and waits until every delivery has succeeded or failed its last attempt. Creates
+   * the repository if necessary. `fields` override fields of the payload.
+   *
+   * @throws `ARGUMENT_INVALID`; `CLOSING` after it was closed.
+   */
+  push(repo: HubEvent["repo"], fields?: Omit<Partial<HubEvent>, "repo" | "event">): Promise<HubDelivery[]>;
+  /**
+   * Triggers an event and waits until every delivery has succeeded or failed its last attempt.
+   *
+   * @throws `ARGUMENT_INVALID`; `CLOSING` after it was closed.
+   * @example
+   * ```ts
+   * await localHub.trigger({ repo: { type: "model", name: "me/net" }, event: { scope: "discussion", action: "create" } });
+   * ```
+   */
+  trigger(event: HubEvent): Promise<HubDelivery[]>;
+  /** Returns the latest 100 attempts of a webhook, newest first. */
+  deliveries(webhookId: string): LogEntry[];
+  /** Returns the jobs that webhooks have started, newest first. */
+  jobs(): Job[];
+  /** Restores the initial state: deletes webhooks, deliveries, jobs and all changes. */
+  reset(): void;
+  /** Stops serving and delivering, and cancels running jobs. A state file keeps the pending deliveries. */
+  close(): Promise<void>;
+  /** Calls {@link close}. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+declare namespace local_hub_d_exports {
+  export { HubDelivery, HubEvent, Job, JobStage, LocalHub, LocalHubOptions, LogEntry, WebhookError };
+}
+/** Any part of a payload, to merge into a sample. Lists are replaced as a whole. */
+type DeepPartial<Value> = Value extends string | readonly unknown[] ? Value : Value extends object ? { [Key in keyof Value]?: DeepPartial<Value[Key]>; } : Value;
+type TypeIn<Changes> = Changes extends {
+  repo: {
+    type: infer Type extends string;
+  };
+} ? Type : "dataset";
+/**
+ * Creates a realistic payload of the Hub for tests: complete for its scope, with `changes` merged into it. The `repo.content`
+ * of a bucket lists files, that of other repositories refs. URLs match the name of the repository.
+ *
+ * @example
+ * ```ts
+ * webhookPayload("repo.content");
+ * webhookPayload("repo.config", { repo: { type: "model", name: "acme/net" }, updatedConfig: { private: true } });
+ * webhookPayload("repo.content", { repo: { type: "bucket", name: "acme/files" } });
+ * ```
+ */
+declare function webhookPayload<const Scope extends KnownScope, const Changes extends DeepPartial<WebhookPayload> = Record<never, never>>(scope: Scope, changes?: Changes): PayloadOf<Scope, TypeIn<Changes>>;
+/**
+ * Creates the request with which the Hub delivers a payload, for `server.fetch` or, over a socket, for `fetch`.
+ *
+ * @example
+ * ```ts
+ * const request = deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo.content"), secret: "s3cret" });
+ * const response = await server.fetch(request);
+ * ```
+ */
+declare function deliveryRequest({ endpoint, payload, secret, id, baseUrl }: {
+  /** Name of the endpoint. */
+  endpoint: string;
+  /** Any JSON value, such as the result of `webhookPayload()`. */
+  payload: unknown;
+  /** Default: no `X-Webhook-Secret` header. */
+  secret?: string;
+  /** The `Webhook-Id`. Default: a new one. */
+  id?: string;
+  /** Address of the receiver. Default `http://localhost`. */
+  baseUrl?: string;
+}): Request;
+/**
+ * Waits until every accepted delivery of the background endpoints has succeeded or is dead, retries included. Give the
+ * endpoints a short `backoff`. The inbox must be open: after `ready()`, `launch()` or the first delivery.
+ *
+ * @throws `NOT_SETTLED` after `timeout`, with the unfinished deliveries; `ENDPOINT_UNKNOWN`; `OPTION_INVALID`.
+ * @example
+ * ```ts
+ * await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret: "s3cret", id: "first" }));
+ * await settled(server);
+ * const stored = await server.inbox.get("first"); // its status is "succeeded" or "dead"
+ * ```
+ */
+declare function settled(server: Pick<WebhooksServer, "inbox" | "endpointNames">, { endpoint, timeout, signal }?: {
+  /** The endpoint to wait for. Default: all of them. */
+  endpoint?: string;
+  /** Max time to wait. Default `"10s"`. */
+  timeout?: Duration;
+  /** Stops waiting: `settled` rejects with the reason of the signal. */
+  signal?: AbortSignal;
+}): Promise<void>;
+declare namespace testing_d_exports {
+  export { DeepPartial, deliveryRequest, settled, webhookPayload };
+}
+export { client_d_exports as client, dev_d_exports as dev, index_d_exports as index, job_d_exports as job, local_hub_d_exports as localHub, testing_d_exports as testing };
