@@ -3,13 +3,13 @@ import { defineConfig } from "tsdown";
 
 const publicEntries = ["index", "client", "dev", "job", "local-hub", "testing"];
 
-/** What runs in a thread or a process of its own is started by its file's name: see src/core/package-files.ts. */
+/** Entry files of threads and child processes, which are started by file name: see src/core/package-files.ts. */
 const programs = [
   "inbox/bullmq/lease-renewer-thread",
   "inbox/sqlite/background-writer-thread",
-  "server-file/server-process-child",
-  "tunnel/localtunnel-worker",
-  "tunnel/program-worker",
+  "server-file/server-process",
+  "tunnel/localtunnel-process",
+  "tunnel/program-process",
 ];
 
 /** Files that the "browser" field of package.json replaces, and their replacements. */

@@ -3,7 +3,7 @@ import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { optionError } from "../core/option-error.ts";
 import { type KnownWatched, parseWatch, type Watch } from "../payload/watch.ts";
 import { findServerFile } from "../server-file/find.ts";
-import type { SessionSecret } from "../server-file/server-process.ts";
+import type { SessionSecret } from "../server-file/server-process-handle.ts";
 import type { OpenTunnelOptions } from "../tunnel/tunnel.ts";
 import type { DevEvent } from "./dev-event.ts";
 

@@ -13,7 +13,7 @@ import type { ReplayResult } from "./dev-event.ts";
 import { defaultPort } from "./dev-options.ts";
 import { listenFrom } from "./next-free-port.ts";
 import {
-  isProbe,
+  isReachabilityCheck,
   type ProxiedExchange,
   type ProxyContext,
   type ProxyOptions,
@@ -78,7 +78,8 @@ export class DevProxy {
     const noTimeouts = { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 };
     const tunnel = createProxyServer(options, noTimeouts, (exchange) => {
       const { incoming, outgoing } = exchange;
-      if (isForWebhooks(incoming) || isProbe(options.probe, incoming)) return proxyRequest(options, context, exchange);
+      if (isForWebhooks(incoming) || isReachabilityCheck(options.reachabilityCheck, incoming))
+        return proxyRequest(options, context, exchange);
       outgoing.writeHead(404).end();
     });
     await listen(local, options.port);

@@ -7,8 +7,8 @@ import { dashboardPath } from "../receiver/dashboard/serve.ts";
 import { webhooksPath } from "../receiver/delivery-request.ts";
 import type { TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
 import type { ServerDescription } from "../server-file/protocol.ts";
-import { createProbe, type Probe } from "../tunnel/probe.ts";
-import { type OpenTunnelOptions, openProbedTunnel, type Tunnel } from "../tunnel/tunnel.ts";
+import { createReachabilityCheck, type ReachabilityCheck } from "../tunnel/reachability-check.ts";
+import { type OpenTunnelOptions, openCheckedTunnel, type Tunnel } from "../tunnel/tunnel.ts";
 import type { DevEvent, DevState, ReplayResult } from "./dev-event.ts";
 import { type DevHub, defaultHubPort, openDevHub } from "./dev-hub.ts";
 import { type DevConfig, defaultPort, devInboxUrl, resolveDevOptions, type StartDevOptions } from "./dev-options.ts";
@@ -136,10 +136,10 @@ class Session implements DevSession {
 
   async #open(): Promise<void> {
     const { path, tunnel: tunnelOptions, publicUrl, isPublic, secret, repairIntervalMs } = this.#config;
-    const probe = createProbe();
+    const reachabilityCheck = createReachabilityCheck();
     const proxy = await DevProxy.open({
       port: this.#options.port,
-      probe,
+      reachabilityCheck,
       // The user's own address may have any host.
       allowAnyHost: publicUrl !== undefined,
       onForeignHost: (host) => this.#emitProblem(foreignHost(host, this.#part("proxy").url)),
@@ -170,9 +170,12 @@ class Session implements DevSession {
       tunnelOptions === false
         ? { publicUrl: publicUrl ?? proxy.url, port: proxy.port }
         : { ...tunnelOptions, port: proxy.publicPort },
-      probe,
+      reachabilityCheck,
     );
-    const openingWebhooks = this.#openWebhooks(hub, { url: `${proxy.url}${probe.path}`, answer: probe.answer });
+    const openingWebhooks = this.#openWebhooks(hub, {
+      url: `${proxy.url}${reachabilityCheck.path}`,
+      answer: reachabilityCheck.answer,
+    });
     this.#opening.push(openingTunnel, openingWebhooks);
     const [tunnel, webhooks] = await Promise.all([openingTunnel, openingWebhooks, this.#firstServing.promise]);
     server.setPublicUrl(tunnel.url);
@@ -235,8 +238,8 @@ class Session implements DevSession {
     this.#closers.push(() => part.close());
   }
 
-  async #openTunnel(options: OpenTunnelOptions, probe: Probe): Promise<Tunnel> {
-    const tunnel = await openProbedTunnel({ ...options, signal: this.#ending.signal }, { probe });
+  async #openTunnel(options: OpenTunnelOptions, reachabilityCheck: ReachabilityCheck): Promise<Tunnel> {
+    const tunnel = await openCheckedTunnel({ ...options, signal: this.#ending.signal }, { reachabilityCheck });
     await this.#add("tunnel", tunnel);
     tunnel.on("down", (error) => this.#emit({ event: "down", reason: error.message }));
     tunnel.on("error", (error) => {

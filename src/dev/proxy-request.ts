@@ -4,14 +4,14 @@ import { describeError } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
 import { hopByHopHeaders, wantsHtml } from "../core/http-headers.ts";
 import { hasDisconnected } from "../receiver/node/connection.ts";
-import type { Probe } from "../tunnel/probe.ts";
+import type { ReachabilityCheck } from "../tunnel/reachability-check.ts";
 import type { DeliveryRecorder, ObservedDelivery } from "./delivery-recorder.ts";
 import type { ProxiedDelivery } from "./dev-event.ts";
 
 /** The options of {@link proxyRequest} that do not depend on the socket. */
 export interface ProxyOptions {
   /** Answered by the proxy itself, to check that the public address points here. */
-  probe: Probe;
+  reachabilityCheck: ReachabilityCheck;
   /** Resolves with the port of the server once it is loaded. */
   serverPort: () => Promise<number>;
   /** Receives every answered delivery. */
@@ -46,9 +46,9 @@ export async function proxyRequest(
   { agent, recorder, isLocal }: ProxyContext,
   { incoming, outgoing, expectsContinue }: ProxiedExchange,
 ): Promise<void> {
-  const { onDelivery, onProblem, probe } = options;
-  if (isProbe(probe, incoming)) {
-    outgoing.setHeader("content-type", "text/plain").end(probe.answer);
+  const { onDelivery, onProblem, reachabilityCheck } = options;
+  if (isReachabilityCheck(reachabilityCheck, incoming)) {
+    outgoing.setHeader("content-type", "text/plain").end(reachabilityCheck.answer);
     return;
   }
   const delivery = recorder.observe({ incoming, outgoing, onAnswered: onDelivery });
@@ -104,8 +104,8 @@ export async function proxyRequest(
 }
 
 /** Whether a request checks that the public address points here. */
-export function isProbe(probe: Probe, { method, url }: IncomingMessage): boolean {
-  return method === "GET" && url === probe.path;
+export function isReachabilityCheck(reachabilityCheck: ReachabilityCheck, { method, url }: IncomingMessage): boolean {
+  return method === "GET" && url === reachabilityCheck.path;
 }
 
 /** Answers a request that Node cannot send, or whose response Node cannot send. */

@@ -6,7 +6,7 @@ import {
   type ServerProcessOptions,
   type Serving,
   type SessionSecret,
-} from "../server-file/server-process.ts";
+} from "../server-file/server-process-handle.ts";
 import { SourceWatcher } from "./source-watcher.ts";
 
 /** The options of {@link ReloadingServer}. */

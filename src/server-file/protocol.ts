@@ -1,4 +1,4 @@
-/** The messages between `server-process.ts` and the child process that runs a server file. */
+/** The messages between `server-process-handle.ts` and `server-process.ts`, the child process that runs a server file. */
 import * as z from "zod";
 import { watchedTypes, webhookDomains } from "../payload/watch.ts";
 
@@ -25,8 +25,8 @@ export type ServerDescription = z.output<typeof serverDescription>;
 
 const launchedServer = z.object({ port: z.number(), url: z.string(), publicUrl: z.string() });
 
-/** A message to the child: first what to do, later where the server is reachable. */
-export const command = z.discriminatedUnion("command", [
+/** A message to the child: `describe` or `serve` first, later `publicUrl` and `stop`. */
+const command = z.discriminatedUnion("command", [
   z.object({ command: z.literal("describe"), path: z.string(), launched: launchedServer }),
   z.object({
     command: z.literal("serve"),
@@ -41,8 +41,13 @@ export const command = z.discriminatedUnion("command", [
 ]);
 export type Command = z.output<typeof command>;
 
-/** A message from the child. User code runs there and may send messages of its own, which match none of these. */
-export const report = z.discriminatedUnion("report", [
+/** Parses a message to the child; `undefined` for any other message. */
+export function parseCommand(message: unknown): Command | undefined {
+  return command.safeParse(message).data;
+}
+
+/** A message from the child. User code in the child may send other messages, which are ignored. */
+const report = z.discriminatedUnion("report", [
   z.object({ report: z.literal("loading"), path: z.string() }),
   z.object({ report: z.literal("described"), description: serverDescription }),
   z.object({ report: z.literal("serving"), port: z.number(), description: serverDescription }),
@@ -50,3 +55,8 @@ export const report = z.discriminatedUnion("report", [
   z.object({ report: z.literal("failed"), reason: z.string(), stack: z.string().optional() }),
 ]);
 export type Report = z.output<typeof report>;
+
+/** Parses a message from the child; `undefined` for any other message. */
+export function parseReport(message: unknown): Report | undefined {
+  return report.safeParse(message).data;
+}

@@ -1,221 +1,99 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { basename } from "node:path";
-import { createInterface } from "node:readline";
-import type { WebhookError } from "../core/errors.ts";
-import { programUrl } from "../core/package-files.ts";
-import type { LaunchedServer } from "../receiver/launch-options.ts";
-import { serverFileInvalid } from "./load-failure.ts";
-import { type Command, type Report, report, type ServerDescription } from "./protocol.ts";
+/** The child process in which a server file runs, started by `server-process-handle.ts`. */
+import { deliveryOnlyUrl } from "../receiver/launch-options.ts";
+import { type ServerDetails, serverDetails } from "../receiver/server-details.ts";
+import type { WebhooksServer } from "../receiver/webhooks-server.ts";
+import { ServerFileLoader } from "./load.ts";
+import { type Command, parseCommand, type Report } from "./protocol.ts";
+import type { SessionSecret } from "./server-process-handle.ts";
 
-/** A line of the child's output. */
-export interface OutputLine {
-  stream: "stdout" | "stderr";
-  text: string;
-}
+/** Long enough for a handler that is almost done, short enough for a reload after saving a file. */
+const shutdownGrace = "3s";
 
-/** How to run a server file. */
-export interface ServerProcessOptions {
-  /** Absolute path of the file. */
-  path: string;
-  /** The result of `launch()` in the file. */
-  launched: LaunchedServer;
-  /** Variables that override those of this process. */
-  environment?: Readonly<Record<string, string>>;
-  /** Called with the path of each of the user's files before it is loaded. */
-  onLoading?: (path: string) => void;
-  onOutput?: (line: OutputLine) => void;
-}
+/** A developer who has changed a handler wants to see the next attempt within seconds. */
+const maxRetryWaitMs = 5_000;
 
-/** A temporary secret. */
-export interface SessionSecret {
-  text: string;
-  /** `instead`: replaces the server's secrets; `besides`: is accepted as well; `where-open`: only if it has none. */
-  use: "instead" | "besides" | "where-open";
-}
+const loader = new ServerFileLoader();
+let publicUrl = "";
+let served: WebhooksServer | undefined;
 
-/** A server that is running, on 127.0.0.1. */
-export interface Serving {
-  port: number;
-  description: ServerDescription;
-}
+// Without its parent the server is not reachable.
+process.once("disconnect", () => process.exit());
+if (!process.connected) process.exit();
 
-/** On stop, the server waits three seconds for its handlers; one that blocks the process gets no more. */
-const killAfterMs = 5_000;
-/** How long to read remaining output after the child has exited. */
-const lastOutputMs = 500;
+process.on("message", (message) => {
+  const command = parseCommand(message);
+  if (command) void run(command);
+});
 
-/**
- * Runs a server file in a child process, without letting its server listen, and describes the server.
- *
- * @throws `SERVER_FILE_INVALID` when the file throws or creates no server.
- * @example
- * ```ts
- * const { endpoints } = await describeServerFile(findServerFile({ file: "server.ts" }));
- * ```
- */
-export function describeServerFile(
-  path: string,
-  {
-    publicUrl = "http://localhost:7860",
-    onOutput,
-    signal,
-  }: {
-    /** Public URL of the server, which `launch()` returns in the file. Default `http://localhost:7860`. */
-    publicUrl?: string | undefined;
-    /** Called with each line that the file prints. */
-    onOutput?: (line: OutputLine) => void;
-    signal?: AbortSignal | undefined;
-  } = {},
-): Promise<ServerDescription> {
-  const launched = { port: 7860, url: "http://localhost:7860", publicUrl };
-  return ServerProcess.describe({ path, launched, signal, ...(onOutput && { onOutput }) });
-}
-
-/**
- * A child process that runs a server file. In its own process the file can be reloaded, and what it does to the process
- * affects no other.
- */
-export class ServerProcess {
-  /** Resolves when the process has exited and its output has been read. */
-  readonly ended: Promise<void>;
-  readonly #path: string;
-  readonly #child: ChildProcess;
-  readonly #report = Promise.withResolvers<Report>();
-
-  private constructor(options: ServerProcessOptions) {
-    const child = startChild(options);
-    this.#path = options.path;
-    this.#child = child;
-    const ended = Promise.withResolvers<void>();
-    this.ended = ended.promise;
-    // A busy child would not notice that its parent is gone.
-    const killWithParent = () => void child.kill("SIGKILL");
-    process.once("exit", killWithParent);
-    child.once("exit", () => process.off("exit", killWithParent));
-    child.on("message", (message) => {
-      const parsed = report.safeParse(message);
-      if (!parsed.success) return;
-      if (parsed.data.report === "loading") options.onLoading?.(parsed.data.path);
-      else this.#report.resolve(parsed.data);
-    });
-    child.once("exit", () => {
-      // A grandchild may live on and hold the output open.
-      const closeOutput = setTimeout(() => {
-        child.stdout?.destroy();
-        child.stderr?.destroy();
-      }, lastOutputMs);
-      child.once("close", () => clearTimeout(closeOutput));
-    });
-    // Reports arrive before the end of the channel, and both may arrive after the exit.
-    child.once("close", (code, signal) => {
-      const status = signal === null ? `code ${code}` : signal;
-      this.#report.resolve({
-        report: "failed",
-        reason: `Its process exited with ${status} before the server was ready.`,
-      });
-      ended.resolve();
-    });
-    child.on("error", (error) => {
-      this.#report.reject(error);
-      if (child.pid === undefined) ended.resolve();
-    });
-    void this.#report.promise.catch(() => {});
-    for (const stream of ["stdout", "stderr"] as const) {
-      const output = child[stream];
-      if (output) createInterface({ input: output }).on("line", (text) => options.onOutput?.({ stream, text }));
+async function run(received: Command): Promise<void> {
+  if (received.command === "publicUrl") {
+    publicUrl = received.publicUrl;
+    return;
+  }
+  if (received.command === "stop") {
+    await served?.close();
+    return exit(0);
+  }
+  process.once("uncaughtException", fail);
+  try {
+    publicUrl = received.launched.publicUrl;
+    const inbox = received.command === "serve" ? received.inbox : undefined;
+    // Also for the user's own code, and for the redaction of secrets in the URL.
+    if (inbox !== undefined) process.env.INBOX_URL = inbox;
+    const { path, launched } = received;
+    const server = await loader.load({ path, launched, onLoad: (file) => send({ report: "loading", path: file }) });
+    const details = server[serverDetails]();
+    if (received.command === "describe") {
+      return sendAndExit({ report: "described", description: describe(details) });
     }
-  }
-
-  /** Starts the process and its server. */
-  static serve({
-    secret,
-    inbox,
-    ...options
-  }: ServerProcessOptions & { secret: SessionSecret | undefined; inbox?: string | undefined }): ServerProcess {
-    const started = new ServerProcess(options);
-    const { path, launched } = options;
-    started.#send({ command: "serve", path, launched, secret, inbox });
-    return started;
-  }
-
-  /** Runs the file only to describe its server. */
-  static async describe({
-    signal,
-    ...options
-  }: ServerProcessOptions & { signal: AbortSignal | undefined }): Promise<ServerDescription> {
-    signal?.throwIfAborted();
-    const started = new ServerProcess(options);
-    const kill = () => started.kill();
-    signal?.addEventListener("abort", kill, { once: true });
-    const { path, launched } = options;
-    started.#send({ command: "describe", path, launched });
-    try {
-      const received = await started.#report.promise;
-      await started.ended;
-      signal?.throwIfAborted();
-      if (received.report === "described") return received.description;
-      throw toLoadError(options.path, received);
-    } finally {
-      signal?.removeEventListener("abort", kill);
-    }
-  }
-
-  /**
-   * Resolves when the server listens.
-   *
-   * @throws `SERVER_FILE_INVALID` with what the file threw as its cause; the process has exited by then.
-   */
-  async serving(): Promise<Serving> {
-    const received = await this.#report.promise;
-    if (received.report === "serving") return received;
-    await this.ended;
-    throw toLoadError(this.#path, received);
-  }
-
-  /** Updates the public URL of the server. */
-  setPublicUrl(publicUrl: string): void {
-    this.#send({ command: "publicUrl", publicUrl });
-  }
-
-  /** Waits a few seconds for running handlers, then ends the process. Safe to call twice. */
-  async stop(): Promise<void> {
-    // By a message, since Windows has no SIGTERM; a child that is still loading exits at once.
-    this.#send({ command: "stop" });
-    const killer = setTimeout(() => this.kill(), killAfterMs);
-    await this.ended;
-    clearTimeout(killer);
-  }
-
-  /** Kills the process immediately. */
-  kill(): void {
-    this.#child.kill("SIGKILL");
-  }
-
-  #send(command: Command): void {
-    // The child may have just exited, which its "close" event reports.
-    this.#child.send(command, () => {});
+    applySecret(received.secret, details);
+    if (inbox !== undefined) details.useInbox(inbox);
+    details.limitRetryWaits(maxRetryWaitMs);
+    const description = describe(server[serverDetails]());
+    const { port } = await server.launch({
+      port: 0,
+      host: "127.0.0.1",
+      tunnel: false,
+      publicUrl: deliveryOnlyUrl(() => publicUrl),
+      announce: false,
+      shutdownGrace,
+    });
+    // From here on the server handles uncaught errors.
+    process.off("uncaughtException", fail);
+    served = server;
+    send({ report: "serving", port, description });
+  } catch (error) {
+    fail(error);
   }
 }
 
-function startChild({ environment }: ServerProcessOptions): ChildProcess {
-  return fork(programUrl("server-process-child", import.meta.url), {
-    env: { ...process.env, ...environment },
-    execArgv: [
-      "--enable-source-maps",
-      "--disable-warning=ExperimentalWarning",
-      "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON",
-    ],
-    stdio: ["ignore", "pipe", "pipe", "ipc"],
-    // Its own process group: Ctrl+C in the terminal reaches only the parent, which then lets the child finish.
-    detached: true,
-    windowsHide: true,
-  });
+function describe({ endpoints, secret }: ServerDetails) {
+  return { endpoints: [...endpoints], secret };
 }
 
-function toLoadError(path: string, received: Report): WebhookError {
-  const { reason, stack } =
-    received.report === "failed" ? received : { reason: "Its process sent an unexpected message.", stack: undefined };
-  const message = `${basename(path)} failed to load. ${reason}`;
-  if (stack === undefined) return serverFileInvalid(message);
-  return serverFileInvalid(message, { cause: Object.assign(new Error(reason), { stack }) });
+function applySecret(session: SessionSecret | undefined, { secret, isOpenOnPurpose, useSecret }: ServerDetails): void {
+  if (session === undefined) return;
+  if (session.use === "where-open" && (secret !== undefined || isOpenOnPurpose)) return;
+  useSecret(session.text, { isOnly: session.use !== "besides" });
+}
+
+/** Reports why the file does not load: an error of its import, or one that it throws while the import waits. */
+function fail(error: unknown): void {
+  sendAndExit({ report: "failed", ...loader.explain(error) });
+}
+
+function send(report: Report): void {
+  process.send?.(report);
+}
+
+/** Exits once the report is sent, whatever the file has left open. */
+function sendAndExit(report: Report): void {
+  process.send?.(report, () => void exit(report.report === "failed" ? 1 : 0));
+}
+
+/** Exits once all output is flushed: `process.exit()` alone loses what waits in the pipe. */
+async function exit(code: number): Promise<never> {
+  const flushed = (stream: NodeJS.WriteStream) => new Promise<unknown>((resolve) => stream.write("", resolve));
+  await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
+  process.exit(code);
 }

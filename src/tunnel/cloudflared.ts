@@ -17,7 +17,7 @@ export const openCloudflared = createProgramProvider({
   },
 });
 
-const notConnected = "It has a name, but no connection to Cloudflare yet: a firewall may block port 7844.";
+const notConnected = "It has a name, but is not connected to Cloudflare yet: a firewall may block port 7844.";
 
 function findHint(line: string): string | undefined {
   if (/429 Too Many Requests|error code: 1015/.test(line)) {

@@ -17,7 +17,7 @@ export interface TunnelProgram {
 }
 
 /**
- * What a line of output means. A hint must not contain unchecked text of the line, which may hold tokens and escape
+ * What a line of output means. A hint must not contain unchecked text of the line, which may contain tokens and escape
  * codes.
  */
 export interface ProgramOutput {
@@ -30,7 +30,7 @@ export interface ProgramOutput {
 /** The rest of a longer line is dropped: it is not a log line. */
 const maxLineLength = 16_384;
 
-/** How long the worker may take to stop the program. It sends SIGKILL after one second. */
+/** How long `program-process.ts` may take to stop the program. It sends SIGKILL after one second. */
 const stopTimeoutMs = 3_000;
 
 /** The only environment variables that the program receives: paths, proxies and its own settings, but no other secrets. */
@@ -49,14 +49,14 @@ export function createProgramProvider(program: TunnelProgram): Provider {
   return async ({ port, signal }) => {
     const file = findProgram(name);
     if (file === undefined) throw notInstalled(program);
-    const worker = startWorker([file, ...program.argumentsFor(port)]);
-    const exited = waitForExit(worker);
+    const child = startProcess([file, ...program.argumentsFor(port)]);
+    const exited = waitForExit(child);
     const lost = new AbortController();
     let hint: string | undefined;
     let closing: Promise<void> | undefined;
 
     const close = (): Promise<void> => {
-      closing ??= stopWorker(worker, exited);
+      closing ??= stopProcess(child, exited);
       return closing;
     };
     const failure = (reason: string) => tunnelFailure(hint === undefined ? reason : `${reason} ${hint}`, remedy);
@@ -69,7 +69,7 @@ export function createProgramProvider(program: TunnelProgram): Provider {
         close().then(() => reject(failure(reason)));
       };
       const parseLine = program.createLineParser();
-      for (const stream of [worker.stdout, worker.stderr]) {
+      for (const stream of [child.stdout, child.stderr]) {
         readLines(stream, (line) => {
           const output = parseLine(line);
           hint = output.hint ?? hint;
@@ -110,8 +110,8 @@ function isExecutable(file: string): boolean {
   }
 }
 
-function startWorker(programArguments: readonly string[]): ChildProcess {
-  const file = programUrl("program-worker", import.meta.url);
+function startProcess(programArguments: readonly string[]): ChildProcess {
+  const file = programUrl("program-process", import.meta.url);
   return fork(file, programArguments, {
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => allowedVariables.test(name))),
     execArgv: [],
@@ -138,14 +138,14 @@ async function waitForExit(child: ChildProcess): Promise<number | null> {
   return code;
 }
 
-async function stopWorker(worker: ChildProcess, exited: Promise<unknown>): Promise<void> {
-  if (worker.connected) worker.disconnect();
-  const timer = setTimeout(() => killGroup(worker), stopTimeoutMs);
+async function stopProcess(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
+  if (child.connected) child.disconnect();
+  const timer = setTimeout(() => killGroup(child), stopTimeoutMs);
   await exited;
   clearTimeout(timer);
 }
 
-/** A detached worker leads a process group, which includes the program. */
+/** A detached process leads a process group, which includes the program. */
 function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {

@@ -1,6 +1,6 @@
 import { WebhookError } from "../core/errors.ts";
 
-/** The public URL that a provider is to open for a local port. */
+/** A request to a provider: open a public URL for a local port. */
 export interface ProviderRequest {
   /** The local port, 1 to 65535. */
   port: number;
@@ -12,7 +12,7 @@ export interface ProviderRequest {
   signal: AbortSignal;
 }
 
-/** A tunnel that one provider has opened, once deliveries can arrive. */
+/** An open tunnel of a provider. Deliveries can arrive. */
 export interface ProviderTunnel {
   /** The public address without a trailing slash, such as `https://quiet-owl-12.loca.lt`. */
   readonly url: string;
@@ -28,13 +28,13 @@ export interface ProviderTunnel {
 }
 
 /**
- * Opens one tunnel with one provider. There is one file per provider.
+ * Opens a tunnel with one provider. There is one file per provider.
  *
- * When it rejects, it leaves nothing behind, and it rejects as soon as `request.signal` aborts.
+ * Rejects as soon as `request.signal` aborts. When it rejects, no process or connection remains.
  */
 export type Provider = (request: ProviderRequest) => Promise<ProviderTunnel>;
 
-/** The alternatives that error messages suggest, for each of the places where a tunnel is configured. */
+/** The alternatives that error messages suggest, for every way to configure a tunnel. */
 export const otherTunnels =
   'choose another provider (TUNNEL=cloudflared or TUNNEL=ngrok for a server, --tunnel for dev, "provider" in code), or run your own tunnel and set its address (PUBLIC_URL for a server, --public-url for dev, "publicUrl" in code)';
 

@@ -2,11 +2,11 @@ import { connect } from "node:net";
 import { exponentialBackoff } from "../core/backoff.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { TunnelClock } from "./clock.ts";
-import { checkPublicUrl, type Probe } from "./probe.ts";
 import type { ProviderTunnel } from "./provider.ts";
+import { checkPublicUrl, type ReachabilityCheck } from "./reachability-check.ts";
 import { type TunnelEvents, type TunnelListener, TunnelListeners } from "./tunnel-events.ts";
 
-/** How long to wait between two probes while opening. */
+/** How long to wait between two reachability checks while opening. */
 const probeIntervalMs = 500;
 /** The delays before the attempts to reopen a lost tunnel. */
 const reconnectBackoff = { firstMs: 1_000, maxMs: 30_000 };
@@ -14,14 +14,14 @@ const reconnectBackoff = { firstMs: 1_000, maxMs: 30_000 };
 /** A local port that neither accepts nor refuses a connection within this time counts as busy. */
 const localConnectTimeoutMs = 1_000;
 
-/** One failed heartbeat may be an accident. */
+/** A single failed heartbeat can be a short network problem. */
 const maxFailedHeartbeats = 2;
 
 /** The validated options of a tunnel. */
 export interface TunnelConfig {
   port: number;
   subdomain: string | undefined;
-  probe: Probe | undefined;
+  reachabilityCheck: ReachabilityCheck | undefined;
   timeoutMs: number;
   heartbeatMs: number;
   /** Opens the tunnel and requests this name. */
@@ -58,7 +58,7 @@ export class ReconnectingTunnel {
     const cancelled = signal ? AbortSignal.any([signal, deadline]) : deadline;
     try {
       const connection = await config.open({ subdomain: config.subdomain, signal: cancelled });
-      if (config.probe) await waitUntilReachable(connection, { config, clock, signal: cancelled });
+      if (config.reachabilityCheck) await waitUntilReachable(connection, { config, clock, signal: cancelled });
       return new ReconnectingTunnel(config, { clock, connection });
     } catch (error) {
       signal?.throwIfAborted();
@@ -190,7 +190,11 @@ export class ReconnectingTunnel {
   async #check(): Promise<WebhookError | undefined> {
     const { url, lost } = this.#connection;
     const signal = AbortSignal.any([this.#closing.signal, lost]);
-    const fault = await checkPublicUrl(url, { probe: this.#config.probe, signal, clock: this.#clock });
+    const fault = await checkPublicUrl(url, {
+      reachabilityCheck: this.#config.reachabilityCheck,
+      signal,
+      clock: this.#clock,
+    });
     return fault === undefined ? undefined : faultError(fault, this.#config);
   }
 }
@@ -203,7 +207,11 @@ async function waitUntilReachable(
   const ended = AbortSignal.any([signal, connection.lost]);
   let reason: string | undefined;
   for (;;) {
-    const fault = await checkPublicUrl(connection.url, { probe: config.probe, signal: ended, clock });
+    const fault = await checkPublicUrl(connection.url, {
+      reachabilityCheck: config.reachabilityCheck,
+      signal: ended,
+      clock,
+    });
     if (fault === undefined) return;
     // The fault of an interrupted check is less specific than that of the check before it.
     if (reason === undefined || !ended.aborted) reason = fault;
@@ -233,7 +241,7 @@ function isListening(port: number): Promise<boolean> {
     };
     socket.once("connect", () => settle(true));
     socket.once("error", () => settle(false));
-    // A server that does not even refuse the connection is busy.
+    // A busy server neither accepts nor refuses the connection.
     socket.setTimeout(localConnectTimeoutMs, () => settle(true));
   });
 }
@@ -247,7 +255,7 @@ function portNotListening(port: number): WebhookError {
 
 function nameStillHeld(name: string, url: string): WebhookError {
   return new WebhookError(
-    `The tunnel's server assigned ${url} instead of the name ${name}, which it may still hold for the lost connections. The name is requested once more before another one is accepted.`,
+    `The tunnel's server assigned ${url} instead of the name ${name}, perhaps because it still reserves the name for the lost connections. The tunnel requests the name again; if it is still taken, it uses another name.`,
     { code: "TUNNEL_FAILED", retryable: true },
   );
 }

@@ -3,17 +3,18 @@ import { isPort, optionError } from "../core/option-error.ts";
 import { readBaseUrl } from "../core/urls.ts";
 import { systemClock, type TunnelClock } from "./clock.ts";
 import { openCloudflared } from "./cloudflared.ts";
-import { isSubdomain, openLocaltunnel } from "./localtunnel.ts";
+import { openLocaltunnel } from "./localtunnel.ts";
+import { isSubdomain } from "./localtunnel-server.ts";
 import { openNgrok } from "./ngrok.ts";
-import type { Probe } from "./probe.ts";
 import { type Provider, type ProviderTunnel, tunnelFailure } from "./provider.ts";
+import type { ReachabilityCheck } from "./reachability-check.ts";
 import { ReconnectingTunnel, type TunnelConfig } from "./reconnecting-tunnel.ts";
 import type { TunnelEvents, TunnelListener } from "./tunnel-events.ts";
 
 /** The tunnel providers, with the default timeout for opening a tunnel. */
 const providers = {
   localtunnel: { open: openLocaltunnel, timeout: "15s" },
-  // Its name is new, so DNS resolvers need time to learn it.
+  // Its name is new: DNS resolvers need time until they find it.
   cloudflared: { open: openCloudflared, timeout: "30s" },
   ngrok: { open: openNgrok, timeout: "15s" },
 } as const satisfies Record<string, { open: Provider; timeout: string }>;
@@ -48,8 +49,8 @@ export interface OpenTunnelOptions {
   /** How long opening may take. Default `"15s"`, and `"30s"` with cloudflared. */
   timeout?: Duration;
   /**
-   * How often to check that the public URL still points here: any status below 500 passes. Two failures in a row are a
-   * loss. Default `"15s"`.
+   * How often to check that the public URL still points here: any status below 500 passes. After two failures in a row,
+   * the tunnel is lost. Default `"15s"`.
    */
   heartbeat?: Duration;
 }
@@ -64,7 +65,7 @@ export interface Tunnel {
   /** Whether deliveries arrive (`up`) or not (`down`), or the tunnel was closed. */
   readonly status: "up" | "down" | "closed";
   /**
-   * Adds a listener for an event and returns the function that removes it.
+   * Adds a listener for an event, and returns the function that removes it.
    *
    * @example
    * ```ts
@@ -92,22 +93,25 @@ export interface Tunnel {
  * ```
  */
 export async function openTunnel(options: OpenTunnelOptions): Promise<Tunnel> {
-  return openProbedTunnel(options, {});
+  return openCheckedTunnel(options, {});
 }
 
 /**
- * Opens a tunnel that counts as open, and as up later on, only while the public URL returns the answer of the probe.
- * Without a probe, opening does not wait for a response.
+ * Opens a tunnel that counts as open and up only while its public URL passes the reachability check. Without a check,
+ * opening does not wait for a response.
  */
-export async function openProbedTunnel(
+export async function openCheckedTunnel(
   options: OpenTunnelOptions,
-  { probe, clock = systemClock }: { probe?: Probe | undefined; clock?: TunnelClock },
+  {
+    reachabilityCheck,
+    clock = systemClock,
+  }: { reachabilityCheck?: ReachabilityCheck | undefined; clock?: TunnelClock },
 ): Promise<Tunnel> {
-  return ReconnectingTunnel.open(resolveTunnelConfig(options, probe), { clock, signal: options.signal });
+  return ReconnectingTunnel.open(resolveTunnelConfig(options, reachabilityCheck), { clock, signal: options.signal });
 }
 
 /** @throws `OPTION_INVALID`. */
-export function resolveTunnelConfig(options: OpenTunnelOptions, probe?: Probe): TunnelConfig {
+export function resolveTunnelConfig(options: OpenTunnelOptions, reachabilityCheck?: ReachabilityCheck): TunnelConfig {
   const { publicUrl, port, host, subdomain, heartbeat = "15s" } = options;
   const provider = options.provider ?? "localtunnel";
   checkProvider(provider);
@@ -118,7 +122,7 @@ export function resolveTunnelConfig(options: OpenTunnelOptions, probe?: Probe): 
   const shared = {
     port,
     subdomain,
-    probe,
+    reachabilityCheck,
     timeoutMs: toMilliseconds(options.timeout ?? timeout, "timeout"),
     heartbeatMs: toMilliseconds(heartbeat, "heartbeat"),
   };

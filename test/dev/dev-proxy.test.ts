@@ -6,7 +6,7 @@ import { WebhookError } from "../../src/core/errors.ts";
 import { freePort } from "../support/free-port.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
 import { watchTimers } from "../support/watch-timers.ts";
-import { openProxy, openProxyTo, post, probe, recorder, startServer } from "./open-proxy.ts";
+import { openProxy, openProxyTo, post, reachabilityCheck, recorder, startServer } from "./open-proxy.ts";
 
 const secret = "Planted-5ecret-60ad2c";
 
@@ -355,14 +355,14 @@ describe("The dev proxy", () => {
     expect([socket.rest, problems]).toEqual(["", []]);
   });
 
-  test("answers the probe on both sockets without a server", async () => {
+  test("answers the reachability check on both sockets without a server", async () => {
     const { proxy, publicUrl, deliveries } = await openProxy();
     for (const url of [proxy.url, publicUrl]) {
-      const answer = await fetch(`${url}${probe.path}`);
+      const answer = await fetch(`${url}${reachabilityCheck.path}`);
       expect(answer.headers.get("content-type")).toBe("text/plain");
-      expect(await answer.text()).toBe(probe.answer);
+      expect(await answer.text()).toBe(reachabilityCheck.answer);
     }
-    expect((await fetch(`${publicUrl}${probe.path}`, { method: "POST" })).status).toBe(404);
+    expect((await fetch(`${publicUrl}${reachabilityCheck.path}`, { method: "POST" })).status).toBe(404);
     expect(deliveries).toEqual([]);
   });
 
@@ -439,7 +439,7 @@ describe("The dev proxy", () => {
     const last = await RawSocket.open(proxy.url);
     last.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body: "last" })).finish();
     // Every end has arrived by the time at which a later request is answered.
-    await fetch(`${proxy.url}${probe.path}`);
+    await fetch(`${proxy.url}${reachabilityCheck.path}`);
     next.resolve(port);
     // Those before it are decided on first.
     await last.ended;
@@ -450,7 +450,7 @@ describe("The dev proxy", () => {
 
   test("closes idle local connections after a timeout, but never those of a tunnel", async () => {
     const { proxy, publicUrl } = await openProxy();
-    const asked = requestBytes({ method: "GET", path: probe.path, headers: { Host: "localhost" } });
+    const asked = requestBytes({ method: "GET", path: reachabilityCheck.path, headers: { Host: "localhost" } });
     const own = await RawSocket.open(proxy.url);
     expect((await own.send(asked).answer()).headers.get("keep-alive")).toBe("timeout=5");
     const tunnel = await RawSocket.open(publicUrl);
@@ -541,7 +541,7 @@ describe("The latest delivery", () => {
     found = () => broken.promise;
     const socket = await RawSocket.open(proxy.url);
     socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body: "unseen" }));
-    await fetch(`${proxy.url}${probe.path}`);
+    await fetch(`${proxy.url}${reachabilityCheck.path}`);
     broken.reject(new WebhookError("It throws.", { code: "SERVER_FILE_INVALID" }));
     expect((await socket.answer()).status).toBe(503);
     socket.close();

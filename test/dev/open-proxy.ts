@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 import type { ProxiedDelivery } from "../../src/dev/dev-event.ts";
 import { DevProxy, type DevProxyOptions } from "../../src/dev/dev-proxy.ts";
 
-export const probe = { path: "/_hub-webhooks/probe/abc", answer: "it is me" };
+export const reachabilityCheck = { path: "/_hub-webhooks/reachability/abc", answer: "it is me" };
 
 /** Starts a server behind the proxy. */
 export async function startServer(listener: RequestListener) {
@@ -25,7 +25,7 @@ export async function openProxy(options: Partial<DevProxyOptions> = {}) {
   const deliveries: ProxiedDelivery[] = [];
   const problems: string[] = [];
   const proxy = await DevProxy.open({
-    ...{ port: 0, probe, serverPort: () => Promise.reject(new Error("no server")) },
+    ...{ port: 0, reachabilityCheck, serverPort: () => Promise.reject(new Error("no server")) },
     onDelivery: (delivery) => deliveries.push(delivery),
     onProblem: (message) => problems.push(message),
     ...options,

@@ -4,7 +4,7 @@ import { WebhooksServer } from "../../src/index.ts";
 import { webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
-import { openProxy, openProxyTo, probe, recorder, startServer } from "./open-proxy.ts";
+import { openProxy, openProxyTo, reachabilityCheck, recorder, startServer } from "./open-proxy.ts";
 
 const headers = { Host: "localhost" };
 const delivery = requestBytes({ path: "/webhooks/retrain", headers, body: "{}" });
@@ -133,11 +133,11 @@ describe("A client that waits for 100 Continue", () => {
     expect(socket.rest).toBe("");
   });
 
-  test("is answered without it by the probe", async () => {
+  test("is answered without it by the reachability check", async () => {
     const { proxy } = await openProxy();
     const socket = await openSocket(proxy.url);
     const given = { ...headers, Expect: "100-continue", "Content-Length": "2" };
-    socket.send(requestBytes({ method: "GET", path: probe.path, headers: given, body: "" }));
-    expect((await socket.answer()).text).toBe(probe.answer);
+    socket.send(requestBytes({ method: "GET", path: reachabilityCheck.path, headers: given, body: "" }));
+    expect((await socket.answer()).text).toBe(reachabilityCheck.answer);
   });
 });

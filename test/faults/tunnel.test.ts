@@ -5,13 +5,13 @@ import { describe, expect, test, vi } from "vitest";
 import { WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { systemClock } from "../../src/tunnel/clock.ts";
-import { openProbedTunnel } from "../../src/tunnel/tunnel.ts";
+import { openCheckedTunnel } from "../../src/tunnel/tunnel.ts";
 import { holdsSecret } from "../support/holds-secret.ts";
 import { type Misbehaviour, startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { startLocalServer } from "../tunnel/local-server.ts";
 import { createManualClock } from "../tunnel/manual-clock.ts";
-import { runningWorkers } from "../tunnel/worker-processes.ts";
+import { runningProcesses } from "../tunnel/tunnel-processes.ts";
 import { packageEnvironment } from "./on-built-package.ts";
 import { countRows, inOwnProcess } from "./rows.ts";
 
@@ -34,7 +34,7 @@ describe("A tunnel's server at fault", () => {
     const startedAt = performance.now();
     const address = `${host.url.replace("//", `//me:${secret}@`)}/?token=${secret}`;
 
-    const opening = openProbedTunnel({ port: 1, host: address }, { clock }).catch((error: unknown) => error);
+    const opening = openCheckedTunnel({ port: 1, host: address }, { clock }).catch((error: unknown) => error);
     if (mode === "silent") {
       await expect.poll(() => host.registrations).toHaveLength(1);
       await clock.expire(15_000);
@@ -47,7 +47,7 @@ describe("A tunnel's server at fault", () => {
     expect(error).toMatchObject({ code: "TUNNEL_FAILED", retryable: true, message: expect.stringMatching(reason) });
     expect(String(error)).toMatch(/try again, set another server .* choose another provider .* "publicUrl"/);
     expect(holdsSecret([error, inspect(error, { depth: 10 })], secret)).toBe(false);
-    expect(runningWorkers()).toEqual([]);
+    expect(runningProcesses()).toEqual([]);
   });
 });
 

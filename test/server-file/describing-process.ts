@@ -1,4 +1,4 @@
-import { ServerProcess } from "../../src/server-file/server-process.ts";
+import { ServerProcess } from "../../src/server-file/server-process-handle.ts";
 
 /** Serves the file of its first argument until it is killed, and reports on standard output. */
 const [path = ""] = process.argv.slice(2);

@@ -5,13 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { openProbedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
+import { openCheckedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
 import { watchTimers } from "../support/watch-timers.ts";
 import { type FakeProgram, installProgram } from "./fake-program.ts";
 import { startLocalServer } from "./local-server.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { recordEvents } from "./recorded-events.ts";
-import { newestWorker, runningWorkers } from "./worker-processes.ts";
+import { newestProcess, runningProcesses } from "./tunnel-processes.ts";
 
 /** The output of cloudflared on stderr when its tunnel opens. */
 const cloudflaredLines = (name = "quiet-owl-runs-far") => `
@@ -44,7 +44,7 @@ const hostileLines = `console.log("\\u001b[2J<html>${planted}</html>"); console.
 async function failureOf(provider: "cloudflared" | "ngrok", program?: FakeProgram): Promise<unknown> {
   const clock = createManualClock();
   let hasFailed = false;
-  const failing = openProbedTunnel({ provider, port: 1 }, { clock })
+  const failing = openCheckedTunnel({ provider, port: 1 }, { clock })
     .then(
       () => new Error("The tunnel was opened."),
       (error: unknown) => error,
@@ -92,7 +92,7 @@ describe("a tunnel of cloudflared", () => {
     [`process.kill(process.pid, "SIGSEGV")`, /exited with code 1 before it printed a URL/],
     [
       cloudflaredLines().replace("Registered", "Unregistered"),
-      /cloudflared did not print a URL in time. It has a name, but no connection .* may block port 7844/,
+      /cloudflared did not print a URL in time. It has a name, but is not connected .* may block port 7844/,
     ],
     [hostileLines, /cloudflared did not print a URL in time/],
     ["", /cloudflared did not print a URL in time/],
@@ -119,8 +119,8 @@ describe("a tunnel of cloudflared", () => {
     const clock = createManualClock();
     const timers = watchTimers();
 
-    await (await openProbedTunnel({ provider: "cloudflared", port: 1 }, { clock })).close();
-    await (await openProbedTunnel({ provider: "ngrok", port: 1 }, { clock })).close();
+    await (await openCheckedTunnel({ provider: "cloudflared", port: 1 }, { clock })).close();
+    await (await openCheckedTunnel({ provider: "ngrok", port: 1 }, { clock })).close();
 
     expect(clock.deadlines).toEqual([30_000, 15_000]);
     // The timer that would kill the worker is cleared.
@@ -273,8 +273,8 @@ describe("a tunnel's program", () => {
   test("stops with the tunnel even if the worker was killed", async () => {
     await using program = await installProgram("cloudflared", cloudflaredLines());
     const tunnel = await openTunnel({ provider: "cloudflared", port: 1 });
-    newestWorker().kill("SIGKILL");
-    await expect.poll(() => runningWorkers()).toEqual([]);
+    newestProcess().kill("SIGKILL");
+    await expect.poll(() => runningProcesses()).toEqual([]);
     expect(await program.isAlive()).toBe(true);
 
     await tunnel.close();
@@ -289,7 +289,7 @@ describe("a tunnel's program", () => {
     const fetch = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("pong"));
     onTestFinished(() => void fetch.mockRestore());
     const clock = createManualClock();
-    await using tunnel = await openProbedTunnel({ provider: "cloudflared", port: local.port }, { clock });
+    await using tunnel = await openCheckedTunnel({ provider: "cloudflared", port: local.port }, { clock });
     const heard = recordEvents(tunnel);
     await program.become(cloudflaredLines("second-name"));
 

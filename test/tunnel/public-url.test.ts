@@ -1,52 +1,55 @@
 import { describe, expect, test } from "vitest";
-import { openProbedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
+import { openCheckedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
+import { startCheckedServer } from "./checked-server.ts";
 import { startLocalServer } from "./local-server.ts";
 import { createManualClock } from "./manual-clock.ts";
-import { startProbedServer } from "./probed-server.ts";
 import { recordEvents } from "./recorded-events.ts";
-import { tunnelWorkers } from "./worker-processes.ts";
+import { tunnelProcesses } from "./tunnel-processes.ts";
 
 describe("a tunnel with publicUrl", () => {
-  test("probes the URL and starts no process", async () => {
-    await using local = await startProbedServer();
-    await using tunnel = await openProbedTunnel(
+  test("checks the URL and starts no process", async () => {
+    await using local = await startCheckedServer();
+    await using tunnel = await openCheckedTunnel(
       {
         publicUrl: `http://127.0.0.1:${local.port}/`,
         port: local.port,
       },
-      { probe: local.probe },
+      { reachabilityCheck: local.reachabilityCheck },
     );
 
     expect(tunnel.url).toBe(`http://127.0.0.1:${local.port}`);
     expect(tunnel.status).toBe("up");
     expect(local.asked).toHaveLength(1);
-    expect(tunnelWorkers()).toEqual([]);
+    expect(tunnelProcesses()).toEqual([]);
   });
 
   test("keeps the path of the URL", async () => {
-    await using local = await startProbedServer();
+    await using local = await startCheckedServer();
     const asked: (string | undefined)[] = [];
     await using proxy = await startLocalServer((request, response) => {
       asked.push(request.url);
-      response.end(local.probe.answer);
+      response.end(local.reachabilityCheck.answer);
     });
-    await using tunnel = await openProbedTunnel(
+    await using tunnel = await openCheckedTunnel(
       {
         publicUrl: `http://127.0.0.1:${proxy.port}/hooks/`,
         port: local.port,
       },
-      { probe: local.probe },
+      { reachabilityCheck: local.reachabilityCheck },
     );
 
     expect(tunnel.url).toBe(`http://127.0.0.1:${proxy.port}/hooks`);
-    expect(asked).toEqual([`/hooks${local.probe.path}`]);
+    expect(asked).toEqual([`/hooks${local.reachabilityCheck.path}`]);
   });
 
   test("goes down while the URL points elsewhere, and up again by itself", async () => {
     const clock = createManualClock();
-    await using local = await startProbedServer();
+    await using local = await startCheckedServer();
     const publicUrl = `http://127.0.0.1:${local.port}`;
-    await using tunnel = await openProbedTunnel({ publicUrl, port: local.port }, { probe: local.probe, clock });
+    await using tunnel = await openCheckedTunnel(
+      { publicUrl, port: local.port },
+      { reachabilityCheck: local.reachabilityCheck, clock },
+    );
     const heard = recordEvents(tunnel);
     local.answer((_request, response) => response.writeHead(302, { location: "/" }).end());
 

@@ -1,24 +1,32 @@
 import type { Socket } from "node:net";
 import { describe, expect, test, vi } from "vitest";
-import { createProbe } from "../../src/tunnel/probe.ts";
+import { createReachabilityCheck } from "../../src/tunnel/reachability-check.ts";
 import { ReconnectingTunnel } from "../../src/tunnel/reconnecting-tunnel.ts";
-import { type OpenTunnelOptions, openProbedTunnel, resolveTunnelConfig, type Tunnel } from "../../src/tunnel/tunnel.ts";
+import {
+  type OpenTunnelOptions,
+  openCheckedTunnel,
+  resolveTunnelConfig,
+  type Tunnel,
+} from "../../src/tunnel/tunnel.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
+import { startCheckedServer } from "./checked-server.ts";
 import { startLocalServer } from "./local-server.ts";
 import { createManualClock } from "./manual-clock.ts";
-import { startProbedServer } from "./probed-server.ts";
 import { recordEvents } from "./recorded-events.ts";
-import { newestWorker, runningWorkers } from "./worker-processes.ts";
+import { newestProcess, runningProcesses } from "./tunnel-processes.ts";
 
 const heartbeat = 15_000;
 
-/** Opens a tunnel through a fake localtunnel server, with a manual clock, to a server that answers the probe. */
-async function openTestTunnel(options: Partial<OpenTunnelOptions> = {}, { hasProbe = true } = {}) {
+/** Opens a tunnel through a fake localtunnel server, with a manual clock, to a server that answers the reachability check. */
+async function openTestTunnel(options: Partial<OpenTunnelOptions> = {}, { hasReachabilityCheck = true } = {}) {
   const clock = createManualClock();
-  const local = await startProbedServer();
+  const local = await startCheckedServer();
   const host = await startLocaltunnelServer();
-  const probe = hasProbe ? local.probe : undefined;
-  const tunnel = await openProbedTunnel({ port: local.port, host: host.url, ...options }, { probe, clock });
+  const reachabilityCheck = hasReachabilityCheck ? local.reachabilityCheck : undefined;
+  const tunnel = await openCheckedTunnel(
+    { port: local.port, host: host.url, ...options },
+    { reachabilityCheck, clock },
+  );
   return {
     clock,
     local,
@@ -57,14 +65,14 @@ describe("a tunnel whose server crashes", () => {
     expect(tunnel.url).toBe(url);
     expect(host.registrations).toEqual(["/?new", "/quiet-owl-12"]);
     expect(await pong(tunnel)).toBe("pong");
-    expect(runningWorkers()).toHaveLength(1);
+    expect(runningProcesses()).toHaveLength(1);
   });
 
   test("is retried forever with a delay that doubles from 1 s to 30 s", async () => {
     await using here = await openTestTunnel();
     const { clock, host, heard } = here;
     host.misbehave("forbidden");
-    newestWorker().kill("SIGKILL");
+    newestProcess().kill("SIGKILL");
     await expect.poll(() => heard).toEqual(isDown);
 
     const waits = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000];
@@ -75,7 +83,7 @@ describe("a tunnel whose server crashes", () => {
 
     expect(clock.pauses.slice(1, waits.length + 1)).toEqual(waits);
     expect(heard.slice(2).every((line) => /^error TUNNEL_FAILED: .* status 403/.test(line))).toBe(true);
-    expect(runningWorkers()).toEqual([]);
+    expect(runningProcesses()).toEqual([]);
   });
 
   test("emits the new URL before `up` if another client has taken its name", async () => {
@@ -112,7 +120,7 @@ describe("a tunnel whose server crashes", () => {
       "up",
     ]);
 
-    newestWorker().kill("SIGKILL");
+    newestProcess().kill("SIGKILL");
     await clock.pass(1_000);
 
     await expect.poll(() => host.registrations).toEqual(["/my-bot", "/my-bot", "/my-bot", "/my-bot"]);
@@ -124,7 +132,7 @@ test("a tunnel whose worker is killed reconnects at the same URL", async () => {
   const { clock, tunnel, heard } = here;
   const { url } = tunnel;
 
-  newestWorker().kill("SIGKILL");
+  newestProcess().kill("SIGKILL");
   await clock.pass(1_000);
 
   await expect.poll(() => tunnel.status).toBe("up");
@@ -133,7 +141,7 @@ test("a tunnel whose worker is killed reconnects at the same URL", async () => {
 });
 
 test("a tunnel that was closed to reconnect is reopened even if its old URL responds", async () => {
-  await using here = await openTestTunnel({}, { hasProbe: false });
+  await using here = await openTestTunnel({}, { hasReachabilityCheck: false });
   const { clock, host, tunnel, heard } = here;
   host.stall();
   for (const count of [1, 2]) {
@@ -156,13 +164,13 @@ test("a tunnel that was closed to reconnect is reopened even if its old URL resp
 
 describe("a requested name that is taken", () => {
   test("is reported as an error once the tunnel is open, with the assigned URL", async () => {
-    const local = await startProbedServer();
+    const local = await startCheckedServer();
     await using host = await startLocaltunnelServer();
-    await using first = await openProbedTunnel(
+    await using first = await openCheckedTunnel(
       { port: local.port, host: host.url, subdomain: "my-bot" },
       { clock: createManualClock() },
     );
-    await using second = await openProbedTunnel(
+    await using second = await openCheckedTunnel(
       { port: local.port, host: host.url, subdomain: "my-bot" },
       { clock: createManualClock() },
     );
@@ -202,7 +210,7 @@ describe("the heartbeat", () => {
     await expect.poll(() => tunnel.status).toBe("up");
     expect(host.registrations).toHaveLength(2);
     expect(await pong(tunnel)).toBe("pong");
-    expect(runningWorkers()).toHaveLength(1);
+    expect(runningProcesses()).toHaveLength(1);
   });
 
   test("detects a server that accepts requests but never answers", async () => {
@@ -245,11 +253,11 @@ describe("the heartbeat", () => {
 
   test("keeps the tunnel while no server is listening on the port, and reports that", async () => {
     const clock = createManualClock();
-    const probe = createProbe();
-    const before = await startProbedServer({ probe });
+    const reachabilityCheck = createReachabilityCheck();
+    const before = await startCheckedServer({ reachabilityCheck });
     const { port } = before;
     await using host = await startLocaltunnelServer();
-    await using tunnel = await openProbedTunnel({ port, host: host.url }, { probe, clock });
+    await using tunnel = await openCheckedTunnel({ port, host: host.url }, { reachabilityCheck, clock });
     const { url } = tunnel;
     const heard = recordEvents(tunnel);
     await before[Symbol.asyncDispose]();
@@ -269,7 +277,7 @@ describe("the heartbeat", () => {
     await clock.pass(1_000);
     await clock.expire(10_000, 4);
     await expect.poll(() => heard).toHaveLength(3);
-    await using _after = await startProbedServer({ port, probe });
+    await using _after = await startCheckedServer({ port, reachabilityCheck });
     await clock.pass(2_000);
 
     await expect.poll(() => tunnel.status).toBe("up");
@@ -277,7 +285,7 @@ describe("the heartbeat", () => {
     expect(tunnel.url).toBe(url);
   });
 
-  test("accepts any status below 500 without a probe", async () => {
+  test("accepts any status below 500 without a reachability check", async () => {
     const clock = createManualClock();
     let status = 404;
     let asked = 0;
@@ -286,7 +294,7 @@ describe("the heartbeat", () => {
       response.writeHead(status).end();
     });
     const publicUrl = `http://127.0.0.1:${local.port}`;
-    await using tunnel = await openProbedTunnel({ port: local.port, publicUrl }, { clock });
+    await using tunnel = await openCheckedTunnel({ port: local.port, publicUrl }, { clock });
     const heard = recordEvents(tunnel);
 
     for (const count of [1, 2, 3]) {
@@ -306,25 +314,25 @@ describe("closing a tunnel that is down", () => {
   test.each([
     ["before the next attempt", undefined],
     ["while the server is asked for a new tunnel", "silent"],
-    ["while the new tunnel is probed", "probe"],
+    ["while the new tunnel is checked", "reachabilityCheck"],
   ] as const)("%s takes effect immediately, leaves nothing behind and emits nothing", async (_name, moment) => {
     await using here = await openTestTunnel();
     const { clock, host, local, tunnel, heard } = here;
     if (moment === "silent") host.misbehave("silent");
-    if (moment === "probe") local.answer(() => {});
-    newestWorker().kill("SIGKILL");
+    if (moment === "reachabilityCheck") local.answer(() => {});
+    newestProcess().kill("SIGKILL");
     await expect.poll(() => heard).toEqual(isDown);
     const asked = local.asked.length;
     if (moment !== undefined) {
       await clock.pass(1_000);
       await expect.poll(() => host.registrations).toHaveLength(2);
     }
-    if (moment === "probe") await expect.poll(() => local.asked).toHaveLength(asked + 1);
+    if (moment === "reachabilityCheck") await expect.poll(() => local.asked).toHaveLength(asked + 1);
 
     await tunnel.close();
 
     expect(tunnel.status).toBe("closed");
-    expect(runningWorkers()).toEqual([]);
+    expect(runningProcesses()).toEqual([]);
     expect(heard).toEqual(isDown);
   });
 
@@ -370,11 +378,11 @@ describe("closing a tunnel that is down", () => {
     tunnel.on("down", () => tunnel.close());
     tunnel.on("down", () => heard.push("the next listener"));
 
-    newestWorker().kill("SIGKILL");
+    newestProcess().kill("SIGKILL");
 
     await expect.poll(() => heard).toEqual([...isDown, "the next listener"]);
     await tunnel.close();
-    expect(runningWorkers()).toEqual([]);
+    expect(runningProcesses()).toEqual([]);
     expect(clock.pauses).toEqual([heartbeat]);
   });
 });
@@ -384,7 +392,7 @@ test("a tunnel that a listener closes emits no further event", async () => {
   const { tunnel, heard } = here;
   tunnel.on("error", () => tunnel.close());
 
-  newestWorker().kill("SIGKILL");
+  newestProcess().kill("SIGKILL");
 
   await expect.poll(() => tunnel.status).toBe("closed");
   await tunnel.close();
@@ -407,7 +415,7 @@ describe("listeners that fail", () => {
       tunnel.on(event, () => heard.push(event));
     }
 
-    newestWorker().kill("SIGKILL");
+    newestProcess().kill("SIGKILL");
     await clock.pass(1_000);
 
     await expect.poll(() => heard).toEqual(["error", "down", "up"]);

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";
 import { type OpenTunnelOptions, openTunnel } from "../../src/tunnel/tunnel.ts";
 import { type LocaltunnelServerOptions, startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { newestWorker, runningWorkers, tunnelWorkers } from "./worker-processes.ts";
+import { newestProcess, runningProcesses, tunnelProcesses } from "./tunnel-processes.ts";
 
 async function failureOf(options: OpenTunnelOptions): Promise<WebhookError> {
   const error: unknown = await openTunnel(options).then(
@@ -37,7 +37,7 @@ const badServers: [name: string, reason: RegExp, server: LocaltunnelServerOption
 describe("Opening a tunnel fails with the reason and leaves nothing behind if the server", () => {
   test.each(badServers)("%s", async (_name, reason, server) => {
     await using host = await startLocaltunnelServer(server);
-    const before = tunnelWorkers().length;
+    const before = tunnelProcesses().length;
     const start = performance.now();
 
     // Only servers that never answer should hit the timeout, even on a busy machine.
@@ -49,8 +49,8 @@ describe("Opening a tunnel fails with the reason and leaves nothing behind if th
     expect(error.message).toMatch(reason);
     expect(error.message).toContain("set another server");
     expect(inspect(error)).not.toContain("captive portal");
-    expect(tunnelWorkers()).toHaveLength(before + 1);
-    expect(runningWorkers()).toEqual([]);
+    expect(tunnelProcesses()).toHaveLength(before + 1);
+    expect(runningProcesses()).toEqual([]);
     await expect.poll(() => host.connections).toBe(0);
   });
 });
@@ -61,9 +61,9 @@ describe("Opening a tunnel fails", () => {
     const failure = failureOf({ port: 1, host: host.url });
     await expect.poll(() => host.registrations).toHaveLength(1);
 
-    newestWorker().kill("SIGKILL");
+    newestProcess().kill("SIGKILL");
 
-    expect((await failure).message).toMatch(/tunnel's worker process exited/);
+    expect((await failure).message).toMatch(/tunnel process exited/);
   });
 
   test("without repeating the secrets in the address of the host", async () => {

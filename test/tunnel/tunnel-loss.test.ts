@@ -1,12 +1,12 @@
 import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { WorkerConfig } from "../../src/tunnel/localtunnel-worker.ts";
+import type { LocaltunnelConfig } from "../../src/tunnel/localtunnel-process.ts";
 import { openTunnel } from "../../src/tunnel/tunnel.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { startLocalServer } from "./local-server.ts";
 import { recordEvents } from "./recorded-events.ts";
-import { newestWorker, runningWorkers } from "./worker-processes.ts";
+import { newestProcess, runningProcesses } from "./tunnel-processes.ts";
 
 describe("An open tunnel whose server dies", () => {
   test("is down, and does not throw without a listener", async () => {
@@ -55,7 +55,7 @@ describe("An open tunnel whose server dies", () => {
     await tunnel.close();
 
     expect(tunnel.status).toBe("closed");
-    expect(runningWorkers()).toEqual([]);
+    expect(runningProcesses()).toEqual([]);
   });
 });
 
@@ -64,11 +64,11 @@ test("a tunnel whose worker is killed emits the reason and is down", async () =>
   await using tunnel = await openTunnel({ port: 1, host: host.url });
   const heard = recordEvents(tunnel);
 
-  newestWorker().kill("SIGKILL");
+  newestProcess().kill("SIGKILL");
 
   await expect.poll(() => tunnel.status).toBe("down");
   expect(heard).toEqual([
-    expect.stringMatching(/^error TUNNEL_FAILED: The tunnel's worker process exited/),
+    expect.stringMatching(/^error TUNNEL_FAILED: The tunnel process exited/),
     "down TUNNEL_FAILED",
   ]);
 });
@@ -91,10 +91,10 @@ test("the worker exits when its parent is killed with SIGKILL", async () => {
 });
 
 test("the worker reports an unreachable server as lost", async () => {
-  const child = fork(new URL("../../src/tunnel/localtunnel-worker.ts", import.meta.url));
+  const child = fork(new URL("../../src/tunnel/localtunnel-process.ts", import.meta.url));
   const ready = await once(child, "message");
   expect(ready[0]).toBe("ready");
-  const order: WorkerConfig = {
+  const order: LocaltunnelConfig = {
     remoteHost: "nowhere.invalid",
     remotePort: 1,
     localPort: 1,
@@ -114,12 +114,12 @@ test("the worker reports a loss only after a time without a connection", async (
   /** The reports of a worker with this timeout. */
   async function reportsWith(timeoutMs: number): Promise<unknown[]> {
     await using server = await startLocalServer(() => {});
-    const child = fork(new URL("../../src/tunnel/localtunnel-worker.ts", import.meta.url));
+    const child = fork(new URL("../../src/tunnel/localtunnel-process.ts", import.meta.url));
     onTestFinished(() => void child.kill("SIGKILL"));
     const reports: unknown[] = [];
     child.on("message", (report) => reports.push(report));
     await expect.poll(() => reports).toContain("ready");
-    const order: WorkerConfig = {
+    const order: LocaltunnelConfig = {
       remoteHost: "127.0.0.1",
       remotePort: server.port,
       localPort: 1,

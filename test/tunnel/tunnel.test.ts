@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from "vitest";
 import { openTunnel } from "../../src/dev.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { startLocalServer } from "./local-server.ts";
-import { newestWorker, runningWorkers, tunnelWorkers } from "./worker-processes.ts";
+import { newestProcess, runningProcesses, tunnelProcesses } from "./tunnel-processes.ts";
 
 describe("An open tunnel", () => {
   test("forwards a request byte for byte, and the response back", async () => {
@@ -108,10 +108,10 @@ describe("An open tunnel", () => {
     await using host = await startLocaltunnelServer();
     await using tunnel = await openTunnel({ port: local.port, host: host.url });
 
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) newestWorker().kill(signal);
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) newestProcess().kill(signal);
 
     expect(await (await fetch(tunnel.url)).text()).toBe("pong");
-    expect(runningWorkers()).toEqual([newestWorker().pid]);
+    expect(runningProcesses()).toEqual([newestProcess().pid]);
     expect(tunnel.status).toBe("up");
   });
 
@@ -121,7 +121,7 @@ describe("An open tunnel", () => {
     await using _tunnel = await openTunnel({ port: 1, host: host.url });
     vi.unstubAllEnvs();
 
-    const environment = await readFile(`/proc/${newestWorker().pid}/environ`, "utf8");
+    const environment = await readFile(`/proc/${newestProcess().pid}/environ`, "utf8");
     expect(environment).toContain("NODE_CHANNEL_FD");
     expect(environment).not.toContain("hf_planted");
   });
@@ -155,10 +155,10 @@ describe("The options", () => {
     ["a subdomain with a query", { port: 1, subdomain: "owl?new" }],
     ["a timeout of 0", { port: 1, timeout: 0 }],
   ])("reject %s before anything is started", async (_name, options) => {
-    const before = tunnelWorkers().length;
+    const before = tunnelProcesses().length;
 
     await expect(openTunnel(options)).rejects.toMatchObject({ code: "OPTION_INVALID" });
-    expect(tunnelWorkers()).toHaveLength(before);
+    expect(tunnelProcesses()).toHaveLength(before);
   });
 });
 
@@ -169,13 +169,13 @@ describe("Closing", () => {
     const heard: string[] = [];
     tunnel.on("down", () => heard.push("down"));
     tunnel.on("error", () => heard.push("error"));
-    expect(runningWorkers()).toHaveLength(1);
+    expect(runningProcesses()).toHaveLength(1);
 
     await Promise.all([tunnel.close(), tunnel.close()]);
     await tunnel.close();
 
     expect(tunnel.status).toBe("closed");
-    expect(runningWorkers()).toEqual([]);
+    expect(runningProcesses()).toEqual([]);
     expect(heard).toEqual([]);
     await expect.poll(() => host.connections).toBe(0);
   });
@@ -186,21 +186,21 @@ describe("Closing", () => {
       await using tunnel = await openTunnel({ port: 1, host: host.url });
       expect(tunnel.status).toBe("up");
     }
-    expect(runningWorkers()).toEqual([]);
+    expect(runningProcesses()).toEqual([]);
   });
 });
 
 describe("An AbortSignal", () => {
   test("that has already aborted starts nothing", async () => {
     await using host = await startLocaltunnelServer();
-    const before = tunnelWorkers().length;
+    const before = tunnelProcesses().length;
     const reason = new Error("changed my mind");
 
     const opening = openTunnel({ port: 1, host: host.url, signal: AbortSignal.abort(reason) });
 
     await expect(opening).rejects.toBe(reason);
     expect(host.registrations).toEqual([]);
-    expect(tunnelWorkers()).toHaveLength(before);
+    expect(tunnelProcesses()).toHaveLength(before);
   });
 
   test.each(["silent", "deaf-port"] as const)(
@@ -216,7 +216,7 @@ describe("An AbortSignal", () => {
       controller.abort(reason);
 
       await rejected;
-      expect(runningWorkers()).toEqual([]);
+      expect(runningProcesses()).toEqual([]);
     },
   );
 
@@ -228,6 +228,6 @@ describe("An AbortSignal", () => {
     controller.abort();
 
     expect(tunnel.status).toBe("up");
-    expect(runningWorkers()).toHaveLength(1);
+    expect(runningProcesses()).toHaveLength(1);
   });
 });

@@ -63,7 +63,7 @@ async function sync(
   const secret = await readSecretOption({ secretStdin: options.secretStdin }, shell);
   const hub = await invocation.connect();
   const { findServerFile } = await import("../../server-file/find.ts");
-  const { describeServerFile } = await import("../../server-file/server-process.ts");
+  const { describeServerFile } = await import("../../server-file/server-process-handle.ts");
   const { registerEndpoints } = await import("../../registration/register-endpoints.ts");
   const source = await describeServerFile(findServerFile({ file }), { publicUrl: baseUrl });
   for (const { name, warnings } of source.endpoints) {

@@ -1,6 +1,6 @@
 import type { Logger } from "../../core/logger.ts";
-import { answerProbe, createProbe } from "../../tunnel/probe.ts";
-import { type OpenTunnelOptions, openProbedTunnel, openTunnel, type Tunnel } from "../../tunnel/tunnel.ts";
+import { answerReachabilityCheck, createReachabilityCheck } from "../../tunnel/reachability-check.ts";
+import { type OpenTunnelOptions, openCheckedTunnel, openTunnel, type Tunnel } from "../../tunnel/tunnel.ts";
 import { webhookSettingsUrl, webhooksPath } from "../delivery-request.ts";
 import type { SecretCheck } from "../secret.ts";
 import { type ListenOptions, listen } from "./listen.ts";
@@ -76,12 +76,12 @@ async function openTemporary({
   graceMs,
   ...options
 }: TunnelListenerOptions): Promise<TunnelListener> {
-  const probe = createProbe();
+  const reachabilityCheck = createReachabilityCheck();
   const listener = await listen({
     fetch: (request, bindings) =>
       new URL(request.url).pathname.startsWith(webhooksPath)
         ? fetch(request, bindings)
-        : (answerProbe(probe, request) ?? new Response(null, { status: 404 })),
+        : (answerReachabilityCheck(reachabilityCheck, request) ?? new Response(null, { status: 404 })),
     host: "127.0.0.1",
     port: 0,
     timeouts,
@@ -90,7 +90,7 @@ async function openTemporary({
   });
   let tunnel: Tunnel;
   try {
-    tunnel = await openProbedTunnel({ ...options.tunnel, port: listener.port }, { probe });
+    tunnel = await openCheckedTunnel({ ...options.tunnel, port: listener.port }, { reachabilityCheck });
   } catch (error) {
     await listener.close(graceMs);
     throw error;

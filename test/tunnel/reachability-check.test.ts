@@ -1,38 +1,43 @@
 import type { RequestListener } from "node:http";
 import { describe, expect, test } from "vitest";
-import { answerProbe, createProbe } from "../../src/tunnel/probe.ts";
-import { openProbedTunnel } from "../../src/tunnel/tunnel.ts";
+import { answerReachabilityCheck, createReachabilityCheck } from "../../src/tunnel/reachability-check.ts";
+import { openCheckedTunnel } from "../../src/tunnel/tunnel.ts";
 import { freePort } from "../support/free-port.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
+import { startCheckedServer } from "./checked-server.ts";
 import { createManualClock } from "./manual-clock.ts";
-import { startProbedServer } from "./probed-server.ts";
-import { runningWorkers } from "./worker-processes.ts";
+import { runningProcesses } from "./tunnel-processes.ts";
 
-test("creates a new unguessable probe each time", () => {
-  const { path, answer } = createProbe();
+test("creates a new unguessable reachability check each time", () => {
+  const { path, answer } = createReachabilityCheck();
 
-  expect(path).toMatch(/^\/_hub-webhooks\/probe\/[0-9a-f]{32}$/);
+  expect(path).toMatch(/^\/_hub-webhooks\/reachability\/[0-9a-f]{32}$/);
   expect(answer).toMatch(/^[0-9a-f]{32}$/);
   expect(path).not.toContain(answer);
-  expect(createProbe().path).not.toBe(path);
+  expect(createReachabilityCheck().path).not.toBe(path);
 });
 
-test("answers a probe as plain text, and only at its path", async () => {
-  const probe = createProbe();
+test("answers a reachability check as plain text, and only at its path", async () => {
+  const reachabilityCheck = createReachabilityCheck();
 
-  const response = answerProbe(probe, new Request(`http://127.0.0.1${probe.path}`));
+  const response = answerReachabilityCheck(reachabilityCheck, new Request(`http://127.0.0.1${reachabilityCheck.path}`));
 
   expect(response?.headers.get("content-type")).toBe("text/plain");
-  expect(await response?.text()).toBe(probe.answer);
-  expect(answerProbe(probe, new Request(`http://127.0.0.1${probe.path}/`))).toBeUndefined();
-  expect(answerProbe(probe, new Request("http://127.0.0.1/"))).toBeUndefined();
+  expect(await response?.text()).toBe(reachabilityCheck.answer);
+  expect(
+    answerReachabilityCheck(reachabilityCheck, new Request(`http://127.0.0.1${reachabilityCheck.path}/`)),
+  ).toBeUndefined();
+  expect(answerReachabilityCheck(reachabilityCheck, new Request("http://127.0.0.1/"))).toBeUndefined();
 });
 
-describe("opening with a probe", () => {
+describe("opening with a reachability check", () => {
   test("requests the public URL and skips the interstitial page of the service", async () => {
-    await using local = await startProbedServer();
+    await using local = await startCheckedServer();
     await using host = await startLocaltunnelServer();
-    await using _tunnel = await openProbedTunnel({ port: local.port, host: host.url }, { probe: local.probe });
+    await using _tunnel = await openCheckedTunnel(
+      { port: local.port, host: host.url },
+      { reachabilityCheck: local.reachabilityCheck },
+    );
 
     expect(local.asked).toHaveLength(1);
     expect(local.asked[0]).toMatchObject({
@@ -44,10 +49,13 @@ describe("opening with a probe", () => {
 
   test("waits until the answer arrives", async () => {
     const clock = createManualClock();
-    await using local = await startProbedServer();
+    await using local = await startCheckedServer();
     await using host = await startLocaltunnelServer();
     local.answer((_request, response) => response.writeHead(503).end());
-    const opening = openProbedTunnel({ port: local.port, host: host.url }, { probe: local.probe, clock });
+    const opening = openCheckedTunnel(
+      { port: local.port, host: host.url },
+      { reachabilityCheck: local.reachabilityCheck, clock },
+    );
 
     await clock.pass(500);
     await expect.poll(() => local.asked).toHaveLength(2);
@@ -79,10 +87,13 @@ describe("opening with a probe", () => {
     "fails with the reason when the answer %s, and leaves nothing",
     async (_name, reason, answer) => {
       const clock = createManualClock();
-      await using local = await startProbedServer();
+      await using local = await startCheckedServer();
       await using host = await startLocaltunnelServer();
       local.answer(answer);
-      const opening = openProbedTunnel({ port: local.port, host: host.url }, { probe: local.probe, clock });
+      const opening = openCheckedTunnel(
+        { port: local.port, host: host.url },
+        { reachabilityCheck: local.reachabilityCheck, clock },
+      );
       const rejected = expect(opening).rejects.toMatchObject({
         code: "TUNNEL_FAILED",
         retryable: true,
@@ -93,16 +104,19 @@ describe("opening with a probe", () => {
       await clock.expire(15_000);
 
       await rejected;
-      expect(runningWorkers()).toEqual([]);
+      expect(runningProcesses()).toEqual([]);
     },
   );
 
   test("fails on a longer response without reading it to its end", async () => {
     const clock = createManualClock();
-    await using local = await startProbedServer();
+    await using local = await startCheckedServer();
     await using host = await startLocaltunnelServer();
-    local.answer((_request, response) => response.write(`${local.probe.answer}${"x".repeat(100_000)}`));
-    const opening = openProbedTunnel({ port: local.port, host: host.url }, { probe: local.probe, clock });
+    local.answer((_request, response) => response.write(`${local.reachabilityCheck.answer}${"x".repeat(100_000)}`));
+    const opening = openCheckedTunnel(
+      { port: local.port, host: host.url },
+      { reachabilityCheck: local.reachabilityCheck, clock },
+    );
     const rejected = expect(opening).rejects.toThrow(/a response that is not from this server/);
 
     await expect.poll(() => clock.pauses).toHaveLength(1);
@@ -113,10 +127,13 @@ describe("opening with a probe", () => {
 
   test("fails with the reason of the last complete check, not of the one that the deadline interrupted", async () => {
     const clock = createManualClock();
-    await using local = await startProbedServer();
+    await using local = await startCheckedServer();
     await using host = await startLocaltunnelServer();
     local.answer((_request, response) => response.writeHead(502).end());
-    const opening = openProbedTunnel({ port: local.port, host: host.url }, { probe: local.probe, clock });
+    const opening = openCheckedTunnel(
+      { port: local.port, host: host.url },
+      { reachabilityCheck: local.reachabilityCheck, clock },
+    );
     const rejected = expect(opening).rejects.toThrow(/returned status 502/);
 
     await expect.poll(() => clock.pauses).toHaveLength(1);
@@ -130,10 +147,13 @@ describe("opening with a probe", () => {
 
   test("retries a check that takes longer than 10 s", async () => {
     const clock = createManualClock();
-    await using local = await startProbedServer();
+    await using local = await startCheckedServer();
     await using host = await startLocaltunnelServer();
     local.answer(() => {});
-    const opening = openProbedTunnel({ port: local.port, host: host.url }, { probe: local.probe, clock });
+    const opening = openCheckedTunnel(
+      { port: local.port, host: host.url },
+      { reachabilityCheck: local.reachabilityCheck, clock },
+    );
 
     await expect.poll(() => local.asked).toHaveLength(1);
     await clock.expire(10_000);
@@ -147,7 +167,10 @@ describe("opening with a probe", () => {
   test("fails with a distinct reason if the local server is not running", async () => {
     const clock = createManualClock();
     await using host = await startLocaltunnelServer();
-    const opening = openProbedTunnel({ port: await freePort(), host: host.url }, { probe: createProbe(), clock });
+    const opening = openCheckedTunnel(
+      { port: await freePort(), host: host.url },
+      { reachabilityCheck: createReachabilityCheck(), clock },
+    );
     const rejected = expect(opening).rejects.toMatchObject({
       code: "TUNNEL_FAILED",
       message: expect.stringMatching(/^No server is listening on 127\.0\.0\.1:\d+/),
@@ -158,6 +181,6 @@ describe("opening with a probe", () => {
     await clock.expire(15_000);
 
     await rejected;
-    expect(runningWorkers()).toEqual([]);
+    expect(runningProcesses()).toEqual([]);
   });
 });

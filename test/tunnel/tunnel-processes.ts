@@ -8,21 +8,21 @@ subscribe("child_process", (message) => {
   if (message.process instanceof ChildProcess) started.push(message.process);
 });
 
-/** Every worker that `openTunnel` has forked in this test file, the newest last. */
-export function tunnelWorkers(): ChildProcess[] {
-  return started.filter((child) => child.spawnargs?.some((argument) => /(localtunnel|program)-worker/.test(argument)));
+/** Every process that `openTunnel` has forked in this test file, the newest last. */
+export function tunnelProcesses(): ChildProcess[] {
+  return started.filter((child) => child.spawnargs?.some((argument) => /(localtunnel|program)-process/.test(argument)));
 }
 
-/** The newest worker that `openTunnel` has forked. */
-export function newestWorker(): ChildProcess {
-  const child = tunnelWorkers().at(-1);
+/** The newest process that `openTunnel` has forked. */
+export function newestProcess(): ChildProcess {
+  const child = tunnelProcesses().at(-1);
   if (child === undefined) throw new Error("No process was forked.");
   return child;
 }
 
-/** The process ids of the workers that are still running, according to the system. */
-export function runningWorkers(): (number | undefined)[] {
-  return tunnelWorkers()
+/** The process ids of the processes that are still running, according to the system. */
+export function runningProcesses(): (number | undefined)[] {
+  return tunnelProcesses()
     .map(({ pid }) => pid)
     .filter((pid) => pid !== undefined && isRunning(pid));
 }

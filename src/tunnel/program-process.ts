@@ -1,8 +1,8 @@
 /**
- * The process that runs a tunnel's program, forked by `program.ts`. The program does not notice when the process that
- * started it dies, even by SIGKILL: this worker does, and stops the program.
+ * The process that runs a tunnel's program, forked by `program.ts`. The program keeps running when its parent
+ * dies, so this process detects the death of its own parent, even by SIGKILL, and stops the program.
  *
- * Its arguments are the program's file and the arguments for it. The program inherits its output streams.
+ * Its arguments are the path of the program and the program's arguments. The program inherits its output streams.
  */
 import { spawn } from "node:child_process";
 

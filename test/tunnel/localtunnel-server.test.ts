@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { registerTunnel } from "../../src/tunnel/localtunnel.ts";
+import { requestTunnel } from "../../src/tunnel/localtunnel-server.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { startLocalServer } from "./local-server.ts";
 
@@ -16,7 +16,7 @@ test.each([
 ])("a server that sends %s (%s) as its own address is contacted at %s", async (_name, ip, remoteHost) => {
   await using host = await startLocaltunnelServer({ answer: { ip } });
 
-  expect((await registerTunnel(host.url, options)).remoteHost).toBe(remoteHost);
+  expect((await requestTunnel(host.url, options)).remoteHost).toBe(remoteHost);
 });
 
 test.each([
@@ -28,7 +28,7 @@ test.each([
 ])("a server that allows %s connections gets %s", async (max_conn_count, connections) => {
   await using host = await startLocaltunnelServer({ answer: { max_conn_count } });
 
-  expect((await registerTunnel(host.url, options)).connections).toBe(connections);
+  expect((await requestTunnel(host.url, options)).connections).toBe(connections);
 });
 
 test.each([
@@ -39,7 +39,7 @@ test.each([
 ])("the name of a tunnel is %s", async (_name, answer, name) => {
   await using host = await startLocaltunnelServer({ answer });
 
-  expect((await registerTunnel(host.url, options)).name).toBe(name);
+  expect((await requestTunnel(host.url, options)).name).toBe(name);
 });
 
 test.each([
@@ -53,7 +53,7 @@ test.each([
     if (answer.length < 70_000) response.end();
   });
 
-  const registering = registerTunnel(`http://127.0.0.1:${server.port}`, options);
+  const registering = requestTunnel(`http://127.0.0.1:${server.port}`, options);
 
   await expect(registering).rejects.toMatchObject({ code: "TUNNEL_FAILED", message: expect.stringMatching(reason) });
 });
@@ -64,7 +64,7 @@ test("a response that ends early is reported as such", async () => {
     response.write(`{ "url": `, () => response.destroy());
   });
 
-  const registering = registerTunnel(`http://127.0.0.1:${server.port}`, options);
+  const registering = requestTunnel(`http://127.0.0.1:${server.port}`, options);
 
   await expect(registering).rejects.toMatchObject({
     code: "TUNNEL_FAILED",

@@ -2,44 +2,50 @@ import type { TunnelClock } from "./clock.ts";
 import { systemCode } from "./provider.ts";
 
 /** How long a public URL may take to answer. */
-const probeTimeoutMs = 10_000;
+const checkTimeoutMs = 10_000;
 
 /**
  * A request that only the server behind the tunnel can answer: it serves `answer` as `text/plain` at `path`. A page of
- * the tunnel's own service is therefore never mistaken for the server.
+ * the tunnel's own service does not pass.
  */
-export interface Probe {
-  /** An unguessable path, such as `/_hub-webhooks/probe/6f1c…`. */
+export interface ReachabilityCheck {
+  /** An unguessable path, such as `/_hub-webhooks/reachability/6f1c…`. */
   readonly path: string;
   /** Another unguessable text. */
   readonly answer: string;
 }
 
-/** Creates a random {@link Probe}. */
-export function createProbe(): Probe {
-  return { path: `/_hub-webhooks/probe/${randomText()}`, answer: randomText() };
+/** Creates a random {@link ReachabilityCheck}. */
+export function createReachabilityCheck(): ReachabilityCheck {
+  return { path: `/_hub-webhooks/reachability/${randomText()}`, answer: randomText() };
 }
 
-/** Answers the request of a probe; returns `undefined` for every other request. */
-export function answerProbe(probe: Probe, request: Request): Response | undefined {
-  if (new URL(request.url).pathname !== probe.path) return undefined;
-  return new Response(probe.answer, { headers: { "content-type": "text/plain", "cache-control": "no-store" } });
+/** Answers the request of a reachability check; returns `undefined` for every other request. */
+export function answerReachabilityCheck(reachabilityCheck: ReachabilityCheck, request: Request): Response | undefined {
+  if (new URL(request.url).pathname !== reachabilityCheck.path) return undefined;
+  return new Response(reachabilityCheck.answer, {
+    headers: { "content-type": "text/plain", "cache-control": "no-store" },
+  });
 }
 
 /**
- * Requests a public URL over a new connection and checks that it points to the server. Without a probe, any status below
- * 500 passes.
+ * Requests a public URL over a new connection and checks that it points to the server. Without a
+ * {@link ReachabilityCheck}, any status below 500 passes.
  *
  * @returns `undefined` if it does, or a sentence about what is wrong. The sentence contains no text of the response.
  */
 export async function checkPublicUrl(
   url: string,
-  { probe, signal, clock }: { probe: Probe | undefined; signal: AbortSignal; clock: TunnelClock },
+  {
+    reachabilityCheck,
+    signal,
+    clock,
+  }: { reachabilityCheck: ReachabilityCheck | undefined; signal: AbortSignal; clock: TunnelClock },
 ): Promise<string | undefined> {
-  const deadline = clock.deadline(probeTimeoutMs);
+  const deadline = clock.deadline(checkTimeoutMs);
   try {
-    const response = await fetch(`${url}${probe?.path ?? "/"}`, {
-      method: probe ? "GET" : "HEAD",
+    const response = await fetch(`${url}${reachabilityCheck?.path ?? "/"}`, {
+      method: reachabilityCheck ? "GET" : "HEAD",
       signal: AbortSignal.any([signal, deadline]),
       redirect: "manual",
       headers: {
@@ -52,7 +58,7 @@ export async function checkPublicUrl(
         "ngrok-skip-browser-warning": "1",
       },
     });
-    return await findFault(response, { url, probe });
+    return await findFault(response, { url, reachabilityCheck });
   } catch (error) {
     return deadline.aborted || signal.aborted
       ? `${url} did not answer in time.`
@@ -62,14 +68,14 @@ export async function checkPublicUrl(
 
 async function findFault(
   response: Response,
-  { url, probe }: { url: string; probe: Probe | undefined },
+  { url, reachabilityCheck }: { url: string; reachabilityCheck: ReachabilityCheck | undefined },
 ): Promise<string | undefined> {
   const { status } = response;
-  if (probe === undefined) {
+  if (reachabilityCheck === undefined) {
     return status < 500 ? undefined : `${url} returned status ${status}.`;
   }
   if (status === 200) {
-    const isAnswer = await hasText(response, probe.answer);
+    const isAnswer = await hasText(response, reachabilityCheck.answer);
     return isAnswer ? undefined : `${url} returned a response that is not from this server.`;
   }
   await response.body?.cancel().catch(() => {}); // The body may have been reset. Only the status matters.

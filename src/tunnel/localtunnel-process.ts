@@ -2,13 +2,13 @@
  * The process that holds a tunnel's connections, forked by `localtunnel.ts`. It is a separate process because localtunnel
  * cannot be stopped while it connects, and because its uncaught errors would crash the user's process.
  *
- * Of the package, only `TunnelCluster` is used. Its outer class would register the tunnel itself, but hides every failure
- * and retries forever, so `localtunnel.ts` registers the tunnel.
+ * It uses only `TunnelCluster` of the package. The outer class hides every failure and retries forever, so
+ * `localtunnel-server.ts` requests the tunnel instead.
  */
 import { setDefaultResultOrder } from "node:dns";
 
-/** The configuration of this process, which it receives once, after it has reported `ready`. */
-export interface WorkerConfig {
+/** The configuration that this process receives once, after it has reported `ready`. */
+export interface LocaltunnelConfig {
   remoteHost: string;
   remotePort: number;
   localPort: number;
@@ -22,12 +22,12 @@ export interface WorkerConfig {
  * A message of this process: the package is `missing`, the process is `ready` for its configuration, a connection is
  * established (`connected`), the server `refused` while there was no connection, or there was none for too long (`lost`).
  */
-export type WorkerReport = "missing" | "ready" | "connected" | "refused" | "lost";
+export type LocaltunnelReport = "missing" | "ready" | "connected" | "refused" | "lost";
 
 // Without a pause, a server that closes every connection immediately would cause a busy loop.
 const reopenDelayMs = 20;
 
-let lastReport: WorkerReport | undefined;
+let lastReport: LocaltunnelReport | undefined;
 
 process.once("disconnect", () => process.exit());
 if (!process.connected) process.exit(); // The parent may have died while this file was loading.
@@ -42,14 +42,14 @@ const loaded = await import("localtunnel/lib/TunnelCluster.js").catch(() => unde
 if (loaded) {
   const { default: TunnelCluster } = loaded;
   process.once("message", (config: unknown) => {
-    if (isWorkerConfig(config)) connectTunnel(config, TunnelCluster);
+    if (isLocaltunnelConfig(config)) connectTunnel(config, TunnelCluster);
   });
   report("ready");
 } else {
   report("missing");
 }
 
-function connectTunnel(config: WorkerConfig, TunnelCluster: NonNullable<typeof loaded>["default"]): void {
+function connectTunnel(config: LocaltunnelConfig, TunnelCluster: NonNullable<typeof loaded>["default"]): void {
   // No `local_host`: with it, localtunnel rewrites requests as text, which breaks bodies that are not ASCII.
   const cluster = new TunnelCluster({
     remote_host: config.remoteHost,
@@ -80,12 +80,12 @@ function connectTunnel(config: WorkerConfig, TunnelCluster: NonNullable<typeof l
   for (let count = 0; count < config.connections; count += 1) cluster.open();
 }
 
-function report(state: WorkerReport): void {
+function report(state: LocaltunnelReport): void {
   if (state !== lastReport) process.send?.(state);
   lastReport = state;
 }
 
-function isWorkerConfig(value: unknown): value is WorkerConfig {
+function isLocaltunnelConfig(value: unknown): value is LocaltunnelConfig {
   if (typeof value !== "object" || value === null) return false;
   if (!("remoteHost" in value) || typeof value.remoteHost !== "string") return false;
   if (!("remotePort" in value) || typeof value.remotePort !== "number") return false;

@@ -1,0 +1,161 @@
+import { BlockList, isIPv4 } from "node:net";
+import { isPort, optionError } from "../core/option-error.ts";
+import { systemCode, tunnelFailure } from "./provider.ts";
+
+const defaultHost = "https://localtunnel.me";
+/** The response that assigns a tunnel has about 150 bytes. */
+const maxResponseLength = 65_536;
+/** The default of localtunnel's server. */
+const maxConnections = 10;
+
+/** Whether localtunnel servers accept a name: 4 to 63 lowercase letters, digits and hyphens. */
+export function isSubdomain(name: unknown): name is string {
+  return typeof name === "string" && /^[a-z0-9][a-z0-9-]{2,61}[a-z0-9]$/.test(name);
+}
+
+/** A tunnel that a localtunnel server has assigned. */
+export interface AssignedTunnel {
+  /** The public origin. */
+  url: string;
+  /** The name to request in order to get this URL again, if the server sent a valid one. */
+  name: string | undefined;
+  /** The host and port to which the tunnel's connections go. */
+  remoteHost: string;
+  remotePort: number;
+  /** How many connections to keep open, 1 to 10. */
+  connections: number;
+}
+
+/**
+ * Requests a tunnel from a localtunnel server and validates the response, which is not trusted.
+ *
+ * There is no health check before it: any other request would either reserve a tunnel that is never used or fetch an
+ * unrelated page.
+ *
+ * @throws `TUNNEL_FAILED` with the reason.
+ * @example
+ * ```ts
+ * const { url } = await requestTunnel("https://localtunnel.me", { subdomain: "my-bot", signal });
+ * ```
+ */
+export async function requestTunnel(
+  origin: string,
+  { subdomain, signal }: { subdomain: string | undefined; signal: AbortSignal },
+): Promise<AssignedTunnel> {
+  // Redirects are not followed: a server could redirect into the private network.
+  const response = await fetch(`${origin}/${subdomain ?? "?new"}`, { signal, redirect: "manual" }).catch(
+    (error: unknown) => {
+      throw tunnelFailure(`${origin} is not reachable${systemCode(error)}.`);
+    },
+  );
+  if (response.status !== 200) {
+    await response.body?.cancel().catch(() => {}); // The body may have been reset. Only the status matters.
+    const isRedirect = response.status >= 300 && response.status < 400;
+    throw tunnelFailure(
+      isRedirect
+        ? `${origin} redirected (status ${response.status}). Redirects are not followed.`
+        : `${origin} returned status ${response.status}.`,
+    );
+  }
+  return readAssignedTunnel(parseObject(await readText(response, origin), origin), origin);
+}
+
+/**
+ * Returns the origin of the localtunnel server: `host`, else `LOCALTUNNEL_HOST`, else `https://localtunnel.me`.
+ *
+ * @throws `OPTION_INVALID` if it is not an http(s) address.
+ */
+export function findServerOrigin(host: string | undefined): string {
+  const address = host ?? (process.env.LOCALTUNNEL_HOST || defaultHost);
+  const origin = httpOrigin(address);
+  if (origin !== undefined) return origin;
+  throw optionError(
+    `The address of the tunnel's server (LOCALTUNNEL_HOST, --tunnel-host for dev, or "host" in code) is invalid. Use an http or https address such as ${defaultHost}.`,
+  );
+}
+
+async function readText(response: Response, origin: string): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    for await (const chunk of response.body ?? []) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.length > maxResponseLength) break;
+    }
+  } catch (error) {
+    throw tunnelFailure(`${origin} closed the connection before the end of its response${systemCode(error)}.`);
+  }
+  if (text.length > maxResponseLength) throw tunnelFailure(`${origin} sent a response of more than 64 KiB.`);
+  return text;
+}
+
+function parseObject(text: string, origin: string): object {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed === "object" && parsed !== null) return parsed;
+  } catch {
+    // Reported below without the parser's message, which quotes the response.
+  }
+  const content = text.trimStart().startsWith("<") ? "a web page (HTML)" : "an unknown response";
+  throw tunnelFailure(
+    `${origin} sent ${content} instead of a tunnel in JSON. It is not a tunnel server, or a proxy is in front of it.`,
+  );
+}
+
+function readAssignedTunnel(response: object, origin: string): AssignedTunnel {
+  const url = "url" in response && typeof response.url === "string" ? httpOrigin(response.url) : undefined;
+  if (url === undefined) throw tunnelFailure(`${origin} assigned a tunnel without a valid http(s) URL.`);
+
+  const port = "port" in response ? response.port : undefined;
+  if (!isPositiveInteger(port) || !isPort(port))
+    throw tunnelFailure(`${origin} assigned a tunnel without a valid port.`);
+
+  const connections = "max_conn_count" in response ? response.max_conn_count : undefined;
+  return {
+    url,
+    name: findName(response, url),
+    remoteHost: publicAddress("ip" in response ? response.ip : undefined) ?? hostnameOf(origin),
+    remotePort: port,
+    connections: isPositiveInteger(connections) ? Math.min(connections, maxConnections) : 1,
+  };
+}
+
+/** The name becomes part of the next request, so it must be a valid subdomain: a server could send "../admin". */
+function findName(response: object, url: string): string | undefined {
+  const [label] = new URL(url).hostname.split(".");
+  return ["id" in response ? response.id : undefined, label].find(isSubdomain);
+}
+
+const privateAddresses = new BlockList();
+for (const [network, prefix] of [
+  ["0.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["172.16.0.0", 12],
+  ["192.168.0.0", 16],
+  ["224.0.0.0", 3],
+] as const) {
+  privateAddresses.addSubnet(network, prefix);
+}
+
+/** A server may send the address behind its load balancer. A private address would give it access to the local network. */
+function publicAddress(address: unknown): string | undefined {
+  return typeof address === "string" && isIPv4(address) && !privateAddresses.check(address) ? address : undefined;
+}
+
+function hostnameOf(origin: string): string {
+  return new URL(origin).hostname.replace(/^\[|\]$/g, ""); // URLs write IPv6 addresses in brackets, sockets do not.
+}
+
+/** Only the origin: a user name, path or query is never needed here and could leak a secret into a message. */
+function httpOrigin(address: string): string | undefined {
+  const url = URL.parse(address);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.hostname.length > 253) return undefined;
+  return url.origin;
+}
+
+function isPositiveInteger(value: unknown): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value > 0;
+}
