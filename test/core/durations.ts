@@ -20,6 +20,7 @@ export const invalidDurations = [
   ["no unit", "25"],
   ["an unknown unit", "25w"],
   ["a space before the unit", "25 s"],
+  ["a space after a fraction", "1.5 s"],
   ["a leading space", " 25s"],
   ["a trailing space", "25s "],
   ["a minus sign", "-5s"],
