@@ -763,8 +763,9 @@ declare const unitMs: {
   readonly d: 86400000;
 };
 type Unit = keyof typeof unitMs;
+type LeadingZeros = "" | "0" | "00" | "000";
 type NonZeroDigit = "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
-type DurationText = (`${NonZeroDigit}${string}` | `0.${string}`) & (`${bigint}${Unit}` | `${bigint}.${number}${Unit}`);
+type DurationText = (`${NonZeroDigit}${string}` | `0.${string}`) & (`${bigint}${Unit}` | `${bigint}.${LeadingZeros}${bigint}${Unit}`);
 /**
  * A span of time above zero: a number of milliseconds, or a text with a unit (`ms`, `s`, `m`, `h`, `d`) such as `"250ms"`,
  * `"25s"`, `"10m"`, `"1.5h"` or `"14d"`. At most 24 days, the longest time that a timer can wait.
@@ -2213,7 +2214,7 @@ declare function register(server: DetailedServer, hub: HubConnection, options: R
 declare namespace client_d_exports {
   export { AuditLogEvent, AuditLogSearch, AuditLogType, CallOptions, CreateStep, DeleteStep, EnableStep, FailedStep, FieldChange, HubClient, HubClientOptions, HubConnection, HubError, HubErrorOptions, HubFetchInit, HubJobs, HubNetworkSecurity, HubNotifications, HubOrganizations, HubPapers, HubResourceGroups, HubSettings, HubWebhooks, JobHardware, McpSettings, MemberRoleChange, MemberSearch, NetworkSecurity, NetworkSecurityChange, Notification, NotificationPage, NotificationSearch, NotificationSelection, NotificationSettingsChange, OrganizationMember, OrganizationRole, Pages, PaperClaim, PaperClaimResult, RegisterOptions, RegistrationReport, RegistrationStep, RepoId, Resource, ResourceGroup, ResourceGroupRequest, RevokedToken, ScimConfig, SkippedWebhook, UpdateStep, WatchChange, WatchItem, Watched, WatchedType, Webhook, WebhookChanges, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookJob, WebhookJobRequest, WebhookRequest, Whoami, register };
 }
-/** The public URL that a provider is to open for a local port. */
+/** A request to a provider: open a public URL for a local port. */
 interface ProviderRequest {
   /** The local port, 1 to 65535. */
   port: number;
@@ -2224,7 +2225,7 @@ interface ProviderRequest {
   /** Cancels the opening, at the deadline or on behalf of the caller. Has no effect once the tunnel is open. */
   signal: AbortSignal;
 }
-/** A tunnel that one provider has opened, once deliveries can arrive. */
+/** An open tunnel of a provider. Deliveries can arrive. */
 interface ProviderTunnel {
   /** The public address without a trailing slash, such as `https://quiet-owl-12.loca.lt`. */
   readonly url: string;
@@ -2239,15 +2240,15 @@ interface ProviderTunnel {
   close(): Promise<void>;
 }
 /**
- * Opens one tunnel with one provider. There is one file per provider.
+ * Opens a tunnel with one provider. There is one file per provider.
  *
- * When it rejects, it leaves nothing behind, and it rejects as soon as `request.signal` aborts.
+ * Rejects as soon as `request.signal` aborts. When it rejects, no process or connection remains.
  */
 type Provider = (request: ProviderRequest) => Promise<ProviderTunnel>;
 /**
- * Opens a tunnel with the package `localtunnel`, in a worker process that can be stopped at any time.
+ * Opens a tunnel with the package `localtunnel`, in a child process that can be stopped at any time.
  *
- * @throws `TUNNEL_FAILED` with the reason, `OPTION_INVALID` when `request.host` is not an address.
+ * @throws `TUNNEL_FAILED` with the reason; `OPTION_INVALID` if `request.host` is not an http(s) address.
  */
 declare function openLocaltunnel(request: ProviderRequest): Promise<ProviderTunnel>;
 /** The events of an open tunnel, and the values that its listeners receive. */
@@ -2310,8 +2311,8 @@ interface OpenTunnelOptions {
   /** How long opening may take. Default `"15s"`, and `"30s"` with cloudflared. */
   timeout?: Duration;
   /**
-   * How often to check that the public URL still points here: any status below 500 passes. Two failures in a row are a
-   * loss. Default `"15s"`.
+   * How often to check that the public URL still points here: any status below 500 passes. After two failures in a row,
+   * the tunnel is lost. Default `"15s"`.
    */
   heartbeat?: Duration;
 }
@@ -2325,7 +2326,7 @@ interface Tunnel {
   /** Whether deliveries arrive (`up`) or not (`down`), or the tunnel was closed. */
   readonly status: "up" | "down" | "closed";
   /**
-   * Adds a listener for an event and returns the function that removes it.
+   * Adds a listener for an event, and returns the function that removes it.
    *
    * @example
    * ```ts

@@ -9,7 +9,8 @@ type NonZeroDigit = "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
 
 // `${number}${Unit}` would accept "-5s", "25 s" and "1e3s". A `bigint` has no spaces and no exponent, and the first character
 // excludes a sign.
-type DurationText = (`${NonZeroDigit}${string}` | `0.${string}`) & (`${bigint}${Unit}` | `${bigint}.${LeadingZeros}${bigint}${Unit}`);
+type DurationText = (`${NonZeroDigit}${string}` | `0.${string}`) &
+  (`${bigint}${Unit}` | `${bigint}.${LeadingZeros}${bigint}${Unit}`);
 
 /**
  * A span of time above zero: a number of milliseconds, or a text with a unit (`ms`, `s`, `m`, `h`, `d`) such as `"250ms"`,
