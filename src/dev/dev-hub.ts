@@ -1,12 +1,10 @@
+import { defaultHubPort } from "../core/defaults.ts";
 import { WebhookError } from "../core/errors.ts";
 import { HubClient } from "../hub/client.ts";
 import { developmentTokens } from "../local-hub/accounts.ts";
 import { LocalHub } from "../local-hub/local-hub.ts";
 import type { StartDevOptions } from "./dev-options.ts";
 import { listenFrom } from "./next-free-port.ts";
-
-/** The port of `hub-webhooks hub`. */
-export const defaultHubPort = 5050;
 
 /** Ending a session must not take minutes, and the session itself retries. */
 const clientLimits = { timeout: "10s", attempts: 2 } as const;

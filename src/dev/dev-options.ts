@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { defaultPort } from "../core/defaults.ts";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { optionError } from "../core/option-error.ts";
 import { type KnownWatched, parseWatch, type Watch } from "../payload/watch.ts";
@@ -6,9 +7,6 @@ import { findServerFile } from "../server-file/find.ts";
 import type { SessionSecret } from "../server-file/server-process-handle.ts";
 import type { OpenTunnelOptions } from "../tunnel/tunnel.ts";
 import type { DevEvent } from "./dev-event.ts";
-
-/** The port of a Space, and of a launched server. */
-export const defaultPort = 7860;
 
 /** The options of `startDev`. */
 export interface StartDevOptions {

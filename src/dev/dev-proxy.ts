@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { Agent, type IncomingMessage, type Server, type ServerOptions } from "node:http";
 import { renderErrorPage } from "../console/error-page.ts";
+import { defaultPort } from "../core/defaults.ts";
 import { WebhookError } from "../core/errors.ts";
 import { wantsHtml } from "../core/http-headers.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
@@ -10,7 +11,6 @@ import { defaultLimits } from "../receiver/node/connection.ts";
 import { createHttpServer } from "../receiver/node/http-server.ts";
 import { DeliveryRecorder } from "./delivery-recorder.ts";
 import type { ReplayResult } from "./dev-event.ts";
-import { defaultPort } from "./dev-options.ts";
 import { listenFrom } from "./next-free-port.ts";
 import {
   isReachabilityCheck,

@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import { defaultHubPort, defaultPort } from "../core/defaults.ts";
 import { messageOf } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
 import { maskUrl } from "../core/urls.ts";
@@ -10,8 +11,8 @@ import type { ServerDescription } from "../server-file/protocol.ts";
 import { createReachabilityCheck, type ReachabilityCheck } from "../tunnel/reachability-check.ts";
 import { type OpenTunnelOptions, openCheckedTunnel, type Tunnel } from "../tunnel/tunnel.ts";
 import type { DevEvent, DevState, ReplayResult } from "./dev-event.ts";
-import { type DevHub, defaultHubPort, openDevHub } from "./dev-hub.ts";
-import { type DevConfig, defaultPort, devInboxUrl, resolveDevOptions, type StartDevOptions } from "./dev-options.ts";
+import { type DevHub, openDevHub } from "./dev-hub.ts";
+import { type DevConfig, devInboxUrl, resolveDevOptions, type StartDevOptions } from "./dev-options.ts";
 import { DevProxy } from "./dev-proxy.ts";
 import { defaultWatch, suggestTrigger } from "./endpoint-defaults.ts";
 import { ReloadingServer } from "./reloading-server.ts";

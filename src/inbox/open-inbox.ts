@@ -1,9 +1,8 @@
+import { defaultInboxUrl } from "../core/defaults.ts";
 import type { Logger } from "../core/logger.ts";
 import { optionError } from "../core/option-error.ts";
 import type { Inbox } from "./inbox.ts";
 import type { CompactedInbox } from "./sqlite/compact-inbox.ts";
-
-export const defaultInboxUrl = "sqlite:./.hub-webhooks/inbox.db";
 
 /** The options of {@link openInbox}. */
 export interface OpenInboxOptions {

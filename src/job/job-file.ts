@@ -1,11 +1,13 @@
 import { basename } from "node:path";
+import { defaultPort } from "../core/defaults.ts";
 import { findServerFile } from "../server-file/find.ts";
 import { ServerFileLoader } from "../server-file/load.ts";
 import { serverFileInvalid } from "../server-file/load-failure.ts";
 import { type JobOutcome, jobStopped, type RunJobOptions, runJob } from "./run-job.ts";
 
+const url = `http://localhost:${defaultPort}`;
 /** The result of `launch()` in the file, which starts nothing here. */
-const launched = { port: 7860, url: "http://localhost:7860", publicUrl: "http://localhost:7860" };
+const launched = { port: defaultPort, url, publicUrl: url };
 /** How long the process may stay after its job when the file has left something open, such as a timer. */
 const exitAfterMs = 250;
 

@@ -8,10 +8,10 @@ export interface Space {
   url: string;
 }
 
-/** Returns the Space that the process runs in; `undefined` outside of Spaces. */
-export function readSpace(): Space | undefined {
-  const id = readEnvironment("SPACE_ID");
-  const host = readEnvironment("SPACE_HOST");
+/** Returns the Space that the process runs in; `undefined` outside of Spaces. `read` returns an environment variable. */
+export function readSpace(read: (name: string) => string | undefined = readEnvironment): Space | undefined {
+  const id = read("SPACE_ID");
+  const host = read("SPACE_HOST");
   return id && host ? { id, url: `https://${host}` } : undefined;
 }
 

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { basename } from "node:path";
 import { createInterface } from "node:readline";
+import { defaultPort } from "../core/defaults.ts";
 import type { WebhookError } from "../core/errors.ts";
 import { programUrl } from "../core/package-files.ts";
 import type { LaunchedServer } from "../receiver/launch-options.ts";
@@ -39,6 +40,7 @@ export interface Serving {
   description: ServerDescription;
 }
 
+const defaultUrl = `http://localhost:${defaultPort}`;
 /** On stop, the server waits three seconds for its handlers; one that blocks the process gets no more. */
 const killAfterMs = 5_000;
 /** How long to read remaining output after the child has exited. */
@@ -56,7 +58,7 @@ const lastOutputMs = 500;
 export function describeServerFile(
   path: string,
   {
-    publicUrl = "http://localhost:7860",
+    publicUrl = defaultUrl,
     onOutput,
     signal,
   }: {
@@ -67,7 +69,7 @@ export function describeServerFile(
     signal?: AbortSignal | undefined;
   } = {},
 ): Promise<ServerDescription> {
-  const launched = { port: 7860, url: "http://localhost:7860", publicUrl };
+  const launched = { port: defaultPort, url: defaultUrl, publicUrl };
   return ServerProcess.describe({ path, launched, signal, ...(onOutput && { onOutput }) });
 }
 

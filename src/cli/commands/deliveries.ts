@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { defaultInboxUrl } from "../../core/defaults.ts";
 import type { DeliveryCounts } from "../../inbox/inbox.ts";
 import type { Invocation } from "../invocation.ts";
 import { examples, helpHint, helpWithoutHubOptions } from "../usage.ts";
@@ -21,7 +22,7 @@ export function addDeliveries(program: Command, invocation: Invocation): void {
     .description("inspect and replay deliveries in the inbox of a server's background endpoints")
     .option(
       "--inbox <url>",
-      "URL of the inbox (default: INBOX_URL, else sqlite:./.hub-webhooks/inbox.db); put a URL with a password in INBOX_URL, since options are visible in the process list",
+      `URL of the inbox (default: INBOX_URL, else ${defaultInboxUrl}); put a URL with a password in INBOX_URL, since options are visible in the process list`,
       parseInboxUrl,
     )
     .addHelpText(

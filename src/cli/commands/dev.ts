@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { defaultHubPort, defaultPort } from "../../core/defaults.ts";
 import type { Invocation } from "../invocation.ts";
 import { examples, parsePort } from "../usage.ts";
 import { watchOption } from "../webhook-options.ts";
@@ -20,8 +21,8 @@ export function addDev(program: Command, invocation: Invocation): void {
         .choices(["local", "real"])
         .default("local"),
     )
-    .option("--port <port>", "port of the server on this machine (default: PORT, else 7860)", parsePort)
-    .option("--hub-port <port>", "port of the local Hub (default: 5050)", parsePort)
+    .option("--port <port>", `port of the server on this machine (default: PORT, else ${defaultPort})`, parsePort)
+    .option("--hub-port <port>", `port of the local Hub (default: ${defaultHubPort})`, parsePort)
     .addOption(new Option("--tunnel <provider>", "tunnel provider (default: localtunnel)").choices(providers))
     .option("--tunnel-host <url>", "tunnel server (default: LOCALTUNNEL_HOST)")
     .option("--subdomain <name>", "requested subdomain of the tunnel")

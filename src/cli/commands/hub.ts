@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { defaultHubPort, defaultPort } from "../../core/defaults.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { plainJson } from "../../core/terminal-text.ts";
@@ -18,7 +19,7 @@ export function addHub(program: Command, invocation: Invocation): void {
   program
     .command("hub")
     .description("run a local Hub that stores and delivers webhooks, without an account")
-    .option("--port <port>", "port to listen on; 0 for any free port", parsePort, 5050)
+    .option("--port <port>", "port to listen on; 0 for any free port", parsePort, defaultHubPort)
     .option("--state <file>", "store everything in this SQLite file (default: in memory)")
     .option("--run-jobs", "run the command of a webhook's job as a process on this machine")
     .option("--allow-remote", "allow deliveries to other machines")
@@ -83,7 +84,7 @@ function readyText(
     ...tokens.map(({ token, user, meaning }) => `  ${token.padEnd(width)}  ${user}, ${meaning}`),
     "",
     "To create a webhook:",
-    `  HF_ENDPOINT=${url} HF_TOKEN=hf_local npx hub-webhooks create --url http://127.0.0.1:7860/webhooks/hello --watch dataset:local-user/data`,
+    `  HF_ENDPOINT=${url} HF_TOKEN=hf_local npx hub-webhooks create --url http://127.0.0.1:${defaultPort}/webhooks/hello --watch dataset:local-user/data`,
     "",
     "Press Ctrl+C to stop.",
   ].join("\n");

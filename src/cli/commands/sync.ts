@@ -59,7 +59,7 @@ async function sync(
   const { dryRun = false, prune = false, adopt, state, removeSecret } = options;
   const mustConfirm = prune && !dryRun && !invocation.isConfirmed;
   if (mustConfirm) requireConfirmable(invocation, "sync --prune");
-  const baseUrl = findBaseUrl(options, shell);
+  const baseUrl = await findBaseUrl(options, shell);
   const secret = await readSecretOption({ secretStdin: options.secretStdin }, shell);
   const hub = await invocation.connect();
   const { findServerFile } = await import("../../server-file/find.ts");
@@ -141,8 +141,9 @@ async function confirmDeletion(
  *
  * @throws `ARGUMENT_INVALID` when it is not configured.
  */
-function findBaseUrl({ baseUrl }: SyncOptions, { env }: Shell): string {
-  const found = baseUrl ?? (env.PUBLIC_URL || (env.SPACE_HOST && `https://${env.SPACE_HOST}`));
+async function findBaseUrl({ baseUrl }: SyncOptions, { env }: Shell): Promise<string> {
+  const { readSpace } = await import("../../receiver/runtime.ts");
+  const found = baseUrl ?? (env.PUBLIC_URL || readSpace((name) => env[name])?.url);
   if (found) return found;
   throw usageError(
     "The public URL of the server is missing. Add it, such as --base-url https://me-bot.hf.space, or set PUBLIC_URL.",

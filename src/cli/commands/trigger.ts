@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { defaultLocalHubUrl } from "../../core/defaults.ts";
 import type { PayloadEdit } from "../../payload/edit.ts";
 import { checkSecretOptions } from "../input.ts";
 import type { Invocation } from "../invocation.ts";
@@ -44,7 +45,7 @@ export function addTrigger(program: Command, invocation: Invocation): void {
     .option("--dry-run", "show the payload and its receivers without sending it")
     .configureHelp(
       helpWithoutHubOptions(
-        new Option("--endpoint <url>", "URL of the local Hub (default: HF_ENDPOINT, else http://127.0.0.1:5050)"),
+        new Option("--endpoint <url>", `URL of the local Hub (default: HF_ENDPOINT, else ${defaultLocalHubUrl})`),
       ),
     )
     .addHelpText(

@@ -1,8 +1,9 @@
+import { defaultInboxUrl } from "../../core/defaults.ts";
 import { readEnvironment } from "../../core/environment.ts";
 import type { Logger } from "../../core/logger.ts";
 import { maskUrl } from "../../core/urls.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
-import { defaultInboxUrl, openInbox } from "../../inbox/open-inbox.ts";
+import { openInbox } from "../../inbox/open-inbox.ts";
 import { isTestRun } from "../runtime.ts";
 
 interface OpenServerInboxOptions {

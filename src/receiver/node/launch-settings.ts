@@ -1,3 +1,4 @@
+import { defaultPort } from "../../core/defaults.ts";
 import { toMilliseconds } from "../../core/duration.ts";
 import { readEnvironment } from "../../core/environment.ts";
 import { checkCount, checkPort, optionError } from "../../core/option-error.ts";
@@ -85,7 +86,7 @@ function configuredUrlOf(option: LaunchOptions["publicUrl"]): () => string | und
 }
 
 function environmentPort(): number {
-  const text = readEnvironment("PORT") ?? "7860";
+  const text = readEnvironment("PORT") ?? String(defaultPort);
   return checkPort(text.trim() === "" ? Number.NaN : Number(text), { variable: "PORT", value: text });
 }
 

@@ -252,7 +252,7 @@ describe("hub-webhooks sync", () => {
 
   test.each([
     ["PUBLIC_URL", { PUBLIC_URL: "http://127.0.0.1:9000/", SPACE_HOST: "me-bot.hf.space" }, "http://127.0.0.1:9000"],
-    ["that of the Space", { PUBLIC_URL: "", SPACE_HOST: "me-bot.hf.space" }, "https://me-bot.hf.space"],
+    ["that of the Space", { PUBLIC_URL: "", SPACE_ID: "me/bot", SPACE_HOST: "me-bot.hf.space" }, "https://me-bot.hf.space"],
   ])("takes the public address from %s where none is given", async (_what, env, address) => {
     const project = await openProject();
     const argv = ["sync", project.file, "--state", project.state];

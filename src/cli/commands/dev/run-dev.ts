@@ -1,5 +1,6 @@
 import { constants, copyFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
+import { defaultLocalHubUrl } from "../../../core/defaults.ts";
 import { WebhookError } from "../../../core/errors.ts";
 import { plainJson } from "../../../core/terminal-text.ts";
 import type { DevEvent } from "../../../dev/dev-event.ts";
@@ -44,7 +45,7 @@ export async function runDev(run: DevRun): Promise<void> {
   const startedAt = performance.now();
   const options = sessionOptions(run);
   const file = await findOrCreateFile(run);
-  const defaultTriggerHub = shell.env.HF_ENDPOINT ? undefined : "http://127.0.0.1:5050";
+  const defaultTriggerHub = shell.env.HF_ENDPOINT ? undefined : defaultLocalHubUrl;
   const lines = new DevLines({ hasColors: output.hasColors, now: Date.now, defaultTriggerHub });
   const hasKeys = output.isText && shell.stdin.isTTY === true;
   let session: DevSession | undefined;

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { defaultLocalHubUrl, defaultPort } from "../../../core/defaults.ts";
 import { HubError } from "../../../core/errors.ts";
 import { toShellWord } from "../../../core/escape.ts";
 import { isLoopbackHost } from "../../../core/loopback.ts";
@@ -96,7 +97,7 @@ export class LocalHubTarget implements TriggerTarget {
     if (this.#webhooks.length === 0) {
       return [
         `The local Hub at ${endpoint} has no webhooks yet. To create one, run:`,
-        `  ${this.#command("create", ["--url", "http://127.0.0.1:7860/webhooks/NAME", "--watch", this.#repo])}`,
+        `  ${this.#command("create", ["--url", `http://127.0.0.1:${defaultPort}/webhooks/NAME`, "--watch", this.#repo])}`,
       ];
     }
     const explained = notFired.map((webhook) => this.#explain(webhook));
@@ -193,13 +194,10 @@ export class LocalHubTarget implements TriggerTarget {
   /** A command that fires this webhook. */
   #trigger(webhook: Parameters<typeof triggerArguments>[0]): string {
     const { endpoint } = this.#options;
-    const args = [...triggerArguments(webhook), ...(endpoint === defaultEndpoint ? [] : ["--endpoint", endpoint])];
+    const args = [...triggerArguments(webhook), ...(endpoint === defaultLocalHubUrl ? [] : ["--endpoint", endpoint])];
     return `npx hub-webhooks trigger ${args.map(toShellWord).join(" ")}`;
   }
 }
-
-/** Default URL of the local Hub. */
-export const defaultEndpoint = "http://127.0.0.1:5050";
 
 interface RequestOptions<Schema> {
   endpoint: string;
@@ -281,7 +279,7 @@ function notALocalHub(endpoint: string): HubError {
 /** The error for a URL that is not on this machine. */
 function notLocal(endpoint: string): HubError {
   return new HubError(
-    `Only a local Hub accepts test events, but ${endpoint} is not on this machine. Start one with "npx hub-webhooks dev server.ts" and add --endpoint ${defaultEndpoint}, or send to a receiver directly with --url. On the real Hub, push a commit, or send a delivery again with "npx hub-webhooks replay".`,
+    `Only a local Hub accepts test events, but ${endpoint} is not on this machine. Start one with "npx hub-webhooks dev server.ts" and add --endpoint ${defaultLocalHubUrl}, or send to a receiver directly with --url. On the real Hub, push a commit, or send a delivery again with "npx hub-webhooks replay".`,
     { code: "OPTION_INVALID", fields: ["endpoint"] },
   );
 }

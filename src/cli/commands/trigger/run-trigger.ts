@@ -1,3 +1,4 @@
+import { defaultLocalHubUrl } from "../../../core/defaults.ts";
 import { plainJson } from "../../../core/terminal-text.ts";
 import type { PayloadEdit } from "../../../payload/edit.ts";
 import { readSecretOption } from "../../input.ts";
@@ -53,12 +54,12 @@ async function openTarget({ repo, options, edits, invocation }: TriggerRun): Pro
     const { UrlTarget } = await import("./url-target.ts");
     return new UrlTarget({ url, event, secret: await findSecret({ ...options, url }, shell) });
   }
-  const [{ LocalHubTarget, defaultEndpoint }, { findEndpoint }] = await Promise.all([
+  const [{ LocalHubTarget }, { findEndpoint }] = await Promise.all([
     import("./local-hub-target.ts"),
     import("../../../hub/token.ts"),
   ]);
   // An empty variable counts as not set.
-  const endpoint = findEndpoint(invocation.hub.endpoint || shell.env.HF_ENDPOINT || defaultEndpoint);
+  const endpoint = findEndpoint(invocation.hub.endpoint || shell.env.HF_ENDPOINT || defaultLocalHubUrl);
   return LocalHubTarget.connect({ event, endpoint });
 }
 

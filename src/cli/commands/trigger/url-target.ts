@@ -1,3 +1,4 @@
+import { defaultPort } from "../../../core/defaults.ts";
 import { maskUrl } from "../../../core/urls.ts";
 import { postDelivery } from "../../../local-hub/delivery/attempt.ts";
 import { HttpSender } from "../../../local-hub/delivery/http-sender.ts";
@@ -83,7 +84,9 @@ function checkUrl(url: string): void {
   const parsed = URL.parse(url);
   if (parsed && /^https?:$/.test(parsed.protocol)) return;
   // Not quoted: it may contain a password.
-  throw usageError("Invalid --url. Use an http:// or https:// URL, such as http://127.0.0.1:7860/webhooks/NAME.");
+  throw usageError(
+    `Invalid --url. Use an http:// or https:// URL, such as http://127.0.0.1:${defaultPort}/webhooks/NAME.`,
+  );
 }
 
 function checkSecret(secret: string | undefined): void {
