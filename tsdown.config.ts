@@ -25,8 +25,8 @@ const replacedInWorkers = [
   "receiver/node/logger",
   "receiver/node/signals",
   "receiver/node/unavailable",
-  "registration/register-endpoints",
-  "registration/register-unavailable",
+  "registration/reconcile-endpoints",
+  "registration/reconcile-unavailable",
 ];
 
 export default defineConfig({

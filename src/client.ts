@@ -41,7 +41,7 @@ export type { Webhook, WebhookRequest } from "./hub/webhooks/schemas.ts";
 export type { HubWebhooks } from "./hub/webhooks/webhooks.ts";
 export type { Watched, WatchedType, WebhookDomain } from "./payload/watch.ts";
 export { register } from "./registration/register.ts";
-export type { RegisterOptions } from "./registration/register-endpoints.ts";
+export type { RegisterOptions } from "./registration/reconcile-endpoints.ts";
 export type {
   CreateStep,
   DeleteStep,
@@ -53,4 +53,4 @@ export type {
   SkippedWebhook,
   UpdateStep,
 } from "./registration/report.ts";
-export type { HubConnection } from "./registration/step-runner.ts";
+export type { HubConnection } from "./registration/apply.ts";

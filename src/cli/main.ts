@@ -13,7 +13,7 @@ import { addTrigger } from "./commands/trigger.ts";
 import { addWebhookCommands } from "./commands/webhooks.ts";
 import { type GlobalOptions, Invocation } from "./invocation.ts";
 import { extraStackLines, formats } from "./output.ts";
-import { readVersion } from "./package-files.ts";
+import { readVersion } from "./shipped-files.ts";
 import { processShell, type Shell } from "./shell.ts";
 import { examples, helpHint } from "./usage.ts";
 

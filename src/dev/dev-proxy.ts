@@ -9,9 +9,9 @@ import { webhooksPath } from "../receiver/delivery-request.ts";
 import { malformedRefused } from "../receiver/node/client-errors.ts";
 import { defaultLimits } from "../receiver/node/connection.ts";
 import { createHttpServer } from "../receiver/node/http-server.ts";
-import { DeliveryRecorder } from "./delivery-recorder.ts";
+import { DeliveryRecorder } from "./replay-recorder.ts";
 import type { ReplayResult } from "./dev-event.ts";
-import { listenFrom } from "./next-free-port.ts";
+import { listenFrom } from "./listen-on-free-port.ts";
 import {
   isReachabilityCheck,
   type ProxiedExchange,

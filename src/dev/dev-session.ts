@@ -16,8 +16,8 @@ import { type DevConfig, devInboxUrl, resolveDevOptions, type StartDevOptions } 
 import { DevProxy } from "./dev-proxy.ts";
 import { defaultWatch, suggestTrigger } from "./endpoint-defaults.ts";
 import { ReloadingServer } from "./reloading-server.ts";
-import { storeSessionSecret } from "./session-secret.ts";
-import { type DesiredWebhooks, openSessionWebhooks, WebhookReconciler } from "./webhook-reconciler.ts";
+import { storeSessionSecret } from "./secret-file.ts";
+import { type DesiredWebhooks, openSessionWebhooks, WebhookReconciler } from "./session-webhooks.ts";
 
 /** A running server file that is reloaded when it changes, with its webhooks, until it is closed. */
 export interface DevSession extends AsyncDisposable {

@@ -5,7 +5,7 @@ import { WebhookError } from "../core/errors.ts";
 import { hopByHopHeaders, wantsHtml } from "../core/http-headers.ts";
 import { hasDisconnected } from "../receiver/node/connection.ts";
 import type { ReachabilityCheck } from "../tunnel/reachability-check.ts";
-import type { DeliveryRecorder, ObservedDelivery } from "./delivery-recorder.ts";
+import type { DeliveryRecorder, ObservedDelivery } from "./replay-recorder.ts";
 import type { ProxiedDelivery } from "./dev-event.ts";
 
 /** The options of {@link proxyRequest} that do not depend on the socket. */

@@ -5,7 +5,7 @@ import { WebhookError } from "../core/errors.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
 import { deriveTokenId, developmentTokens } from "./accounts.ts";
 import { hubPage, hubPageAsset } from "./page/page.ts";
-import { readPageInfo } from "./page-info.ts";
+import { readPageInfo } from "./read-page-info.ts";
 import { avatarResponse } from "./resources/avatars.ts";
 import { accountApi } from "./routes/account.ts";
 import { type ApiEnvironment, authenticate, refusal } from "./routes/api.ts";

@@ -1,6 +1,6 @@
 import type { Webhook } from "../hub/webhooks/schemas.ts";
 import type { HubState, ManagedWebhook, PendingWebhook } from "./state-file.ts";
-import { isSameUrl, isSameWatched, targetOf } from "./target.ts";
+import { isSameUrl, isSameWatched, targetOf } from "./webhook-fields.ts";
 
 /** After this time, the request of a process that died has been completed or never will be. */
 const maxCreationMs = 10 * 60_000;

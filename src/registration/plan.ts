@@ -11,7 +11,7 @@ import type {
   SkippedWebhook,
 } from "./report.ts";
 import type { ManagedWebhook, SecretHash } from "./state-file.ts";
-import { formatWatched, isSameSet, isSameUrl, isSameWatched } from "./target.ts";
+import { formatWatched, isSameSet, isSameUrl, isSameWatched } from "./webhook-fields.ts";
 
 /** The input of {@link planRegistration}. */
 export interface PlanInput {

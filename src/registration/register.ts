@@ -1,7 +1,7 @@
 import type { DetailedServer } from "../receiver/server-details.ts";
-import type { RegisterOptions } from "./register-endpoints.ts";
+import type { RegisterOptions } from "./reconcile-endpoints.ts";
 import type { RegistrationReport } from "./report.ts";
-import type { HubConnection } from "./step-runner.ts";
+import type { HubConnection } from "./apply.ts";
 
 /**
  * Reconciles the webhooks on the Hub with the endpoints of a server: creates missing webhooks, updates those that differ,
@@ -24,6 +24,6 @@ export async function register(
   options: RegisterOptions,
 ): Promise<RegistrationReport> {
   // Loaded on first use: the client itself runs without modules of Node.
-  const { registerServer } = await import("./register-endpoints.ts");
+  const { registerServer } = await import("./reconcile-endpoints.ts");
   return registerServer(server, hub, options);
 }

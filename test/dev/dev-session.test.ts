@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../src/client.ts";
 import type { DevEvent } from "../../src/dev/dev-event.ts";
 import { startDev } from "../../src/dev/dev-session.ts";
-import { findSessionSecret } from "../../src/dev/session-secret.ts";
+import { findSessionSecret } from "../../src/dev/secret-file.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { systemClock } from "../../src/tunnel/clock.ts";
 import { runCommand } from "../cli/run-command.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openTunnel } from "../../src/dev.ts";
-import { deleteStaleWebhooks } from "../../src/registration/sessions.ts";
+import { deleteStaleWebhooks } from "../../src/registration/stale-webhooks.ts";
 import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
 import { openTestHub, secret, serverOf, type TestHub, urlOf } from "../registration/test-hub.ts";
 import { holdsSecret } from "../support/holds-secret.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readPageInfo } from "../../src/local-hub/page-info.ts";
+import { readPageInfo } from "../../src/local-hub/read-page-info.ts";
 import { openStore } from "../../src/local-hub/store/store.ts";
 import { holdsSecret } from "../support/holds-secret.ts";
 import { openLocalHub, pushed, secret } from "./support/hub.ts";

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { deleteStaleWebhooks, type FailedDeletion } from "../../src/registration/sessions.ts";
+import { deleteStaleWebhooks, type FailedDeletion } from "../../src/registration/stale-webhooks.ts";
 import { StateFile } from "../../src/registration/state-file.ts";
 import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";

@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { toShellWord } from "../../core/escape.ts";
 import { plainText } from "../../core/terminal-text.ts";
 import type { Invocation } from "../invocation.ts";
-import { readVersion } from "../package-files.ts";
+import { readVersion } from "../shipped-files.ts";
 import { canPrompt } from "../prompts.ts";
 import type { Shell } from "../shell.ts";
 import { examples, helpWithoutHubOptions, usageError } from "../usage.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { plainText } from "../../core/terminal-text.ts";
-import type { RegisterOptions } from "../../registration/register-endpoints.ts";
+import type { RegisterOptions } from "../../registration/reconcile-endpoints.ts";
 import type { FieldChange, RegistrationReport, RegistrationStep } from "../../registration/report.ts";
 import { readSecretOption } from "../input.ts";
 import type { Invocation } from "../invocation.ts";
@@ -64,7 +64,7 @@ async function sync(
   const hub = await invocation.connect();
   const { findServerFile } = await import("../../server-file/find.ts");
   const { describeServerFile } = await import("../../server-file/server-process-handle.ts");
-  const { registerEndpoints } = await import("../../registration/register-endpoints.ts");
+  const { registerEndpoints } = await import("../../registration/reconcile-endpoints.ts");
   const source = await describeServerFile(findServerFile({ file }), { publicUrl: baseUrl });
   for (const { name, warnings } of source.endpoints) {
     for (const warning of warnings) output.log(`warning: Endpoint ${name}: ${warning}`);
@@ -98,7 +98,7 @@ async function clean(invocation: Invocation, { dryRun = false, state }: SyncOpti
   const mustConfirm = !dryRun && !invocation.isConfirmed;
   if (mustConfirm) requireConfirmable(invocation, "sync --clean");
   const hub = await invocation.connect();
-  const { deleteStaleWebhooks } = await import("../../registration/sessions.ts");
+  const { deleteStaleWebhooks } = await import("../../registration/stale-webhooks.ts");
   const cleanUp = ({ dryRun }: { dryRun: boolean }) =>
     deleteStaleWebhooks({
       ...{ hub, state, dryRun },

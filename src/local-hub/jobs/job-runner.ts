@@ -4,7 +4,7 @@ import type { Job, JobStage } from "../../hub/jobs.ts";
 import { accountId } from "../accounts.ts";
 import type { JobStore } from "../store/job-store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
-import { runJobProcess } from "./job-process.ts";
+import { runJobProcess } from "./run-command.ts";
 
 /** Edits can remove fields that every payload has. The job still starts. */
 const editedPayload = z.object({

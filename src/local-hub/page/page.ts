@@ -2,7 +2,7 @@ import { hashAssets } from "../../console/assets.ts";
 import { copyScript } from "../../console/copy-script.ts";
 import { pageResponse } from "../../console/response.ts";
 import { escapeHidden } from "../../core/escape.ts";
-import { renderDocument } from "./document.ts";
+import { renderDocument } from "./page-document.ts";
 import type { HubPageInfo } from "./info.ts";
 import { refreshScript } from "./refresh-script.ts";
 import { replayScript } from "./replay-script.ts";

@@ -6,7 +6,7 @@ import manifest from "../../../package.json" with { type: "json" };
 import { exampleNames, projectExamples } from "../../../src/cli/commands/init/example.ts";
 import { nameFromFolder, writeFiles } from "../../../src/cli/commands/init/project.ts";
 import { templateNames } from "../../../src/cli/commands/init/template.ts";
-import { exampleFolder, templateFolder } from "../../../src/cli/package-files.ts";
+import { exampleFolder, templateFolder } from "../../../src/cli/shipped-files.ts";
 import { binPath, CommandProcess } from "../command-process.ts";
 import { runCommand } from "../run-command.ts";
 import { canMakeTerminal, startOnTerminal } from "../terminal.ts";

@@ -10,7 +10,7 @@ import type { KnownWatched } from "../../../payload/watch.ts";
 import { findServerFile } from "../../../server-file/find.ts";
 import type { ProviderName } from "../../../tunnel/tunnel.ts";
 import type { Invocation } from "../../invocation.ts";
-import { templateFolder } from "../../package-files.ts";
+import { templateFolder } from "../../shipped-files.ts";
 import { canPrompt, confirm } from "../../prompts.ts";
 import { readPort, usageError } from "../../usage.ts";
 import { DevLines } from "./dev-lines.ts";

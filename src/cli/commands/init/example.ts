@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { suggest } from "../../../core/option-error.ts";
-import { exampleFolder } from "../../package-files.ts";
+import { exampleFolder } from "../../shipped-files.ts";
 import { usageError } from "../../usage.ts";
 import { withoutComments } from "./template.ts";
 

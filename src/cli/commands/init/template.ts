@@ -1,5 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
-import { templateFolder } from "../../package-files.ts";
+import { templateFolder } from "../../shipped-files.ts";
 
 /** The values of `--template`. */
 export const templateNames = ["space", "server"] as const;

@@ -2,7 +2,7 @@ import { shorten } from "../../../console/shorten.ts";
 import { plainText } from "../../../core/terminal-text.ts";
 import type { Result } from "../../output.ts";
 import type { OutputStream } from "../../shell.ts";
-import type { TriggeredDelivery } from "./target.ts";
+import type { TriggeredDelivery } from "./event-sender.ts";
 
 /** The results of many deliveries. */
 export interface TriggerSummary {

@@ -8,7 +8,7 @@ import type { Shell } from "../../shell.ts";
 import { describeEvent } from "./event.ts";
 import { readPayloadFile } from "./payload-file.ts";
 import { deliveriesResult, describeSummary, Progress, Tally } from "./results.ts";
-import { isWithoutEffect, type TriggerOutcome, type TriggerTarget } from "./target.ts";
+import { isWithoutEffect, type TriggerOutcome, type TriggerTarget } from "./event-sender.ts";
 
 /** The options of `trigger`, as commander parses them. */
 export interface TriggerOptions {
@@ -51,11 +51,11 @@ async function openTarget({ repo, options, edits, invocation }: TriggerRun): Pro
   const { event, warnings } = describeEvent({ repo, scope, action, file, edits }, { hasWebhooks: url === undefined });
   for (const warning of warnings) output.log(`warning: ${warning}`);
   if (url !== undefined) {
-    const { UrlTarget } = await import("./url-target.ts");
+    const { UrlTarget } = await import("./url-sender.ts");
     return new UrlTarget({ url, event, secret: await findSecret({ ...options, url }, shell) });
   }
   const [{ LocalHubTarget }, { findEndpoint }] = await Promise.all([
-    import("./local-hub-target.ts"),
+    import("./local-hub-sender.ts"),
     import("../../../hub/token.ts"),
   ]);
   // An empty variable counts as not set.
@@ -69,7 +69,7 @@ async function findSecret(
 ): Promise<string | undefined> {
   const given = await readSecretOption({ secret, secretStdin }, shell);
   if (given !== undefined) return given;
-  const { findSessionSecret } = await import("../../../dev/session-secret.ts");
+  const { findSessionSecret } = await import("../../../dev/secret-file.ts");
   return findSessionSecret(url) ?? (shell.env.WEBHOOK_SECRET || undefined);
 }
 

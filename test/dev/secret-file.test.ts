@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { findSessionSecret, storeSessionSecret } from "../../src/dev/session-secret.ts";
+import { findSessionSecret, storeSessionSecret } from "../../src/dev/secret-file.ts";
 
 const secret = "Planted-5ecret-of-the-session";
 const url = "http://127.0.0.1:7860/webhooks/retrain";

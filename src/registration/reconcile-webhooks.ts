@@ -5,7 +5,7 @@ import { planRegistration, secretVisibility } from "./plan.ts";
 import type { RegistrationReport } from "./report.ts";
 import { SecretHasher } from "./secret-hash.ts";
 import type { HubState, RegistrationSession, StateFile } from "./state-file.ts";
-import { type HubConnection, StepRunner } from "./step-runner.ts";
+import { type HubConnection, StepRunner } from "./apply.ts";
 
 /** The options of {@link reconcile}. */
 export interface ReconcileOptions {

@@ -5,7 +5,7 @@ import type { HubWebhooks } from "../hub/webhooks/webhooks.ts";
 import type { CreateStep, DesiredWebhook, FailedStep, RegistrationStep, UpdateStep } from "./report.ts";
 import type { SecretHasher } from "./secret-hash.ts";
 import type { HubState, ManagedWebhook, RegistrationSession, StateFile } from "./state-file.ts";
-import { targetOf } from "./target.ts";
+import { targetOf } from "./webhook-fields.ts";
 
 /** The Hub on which webhooks are registered: a `HubClient`. */
 export interface HubConnection {

@@ -7,8 +7,8 @@ import { messageOf } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { HubClient } from "../hub/client.ts";
 import type { FieldChange, RegistrationReport, RegistrationStep } from "../registration/report.ts";
-import { deleteStaleWebhooks } from "../registration/sessions.ts";
-import { formatWatched } from "../registration/target.ts";
+import { deleteStaleWebhooks } from "../registration/stale-webhooks.ts";
+import { formatWatched } from "../registration/webhook-fields.ts";
 import { type TemporaryEndpoint, TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
 
 /** The webhooks that a session needs. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { listenFrom } from "../../src/dev/next-free-port.ts";
+import { listenFrom } from "../../src/dev/listen-on-free-port.ts";
 
 const isTaken = (error: unknown) => error === "taken";
 

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { runJobProcess } from "../../../src/local-hub/jobs/job-process.ts";
+import { runJobProcess } from "../../../src/local-hub/jobs/run-command.ts";
 import { isRunning } from "../../support/is-running.ts";
 import { watchTimers } from "../../support/watch-timers.ts";
 import { data, openLocalHub, pushed, secret } from "../support/hub.ts";

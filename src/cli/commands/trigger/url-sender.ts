@@ -9,7 +9,7 @@ import { createId, createSha } from "../../../local-hub/ids.ts";
 import { usageError } from "../../usage.ts";
 import { hubUrl } from "./event.ts";
 import { isSecretRejected } from "./results.ts";
-import type { TriggerOutcome, TriggerPreview, TriggerTarget } from "./target.ts";
+import type { TriggerOutcome, TriggerPreview, TriggerTarget } from "./event-sender.ts";
 
 interface UrlTargetOptions {
   url: string;

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { HubClient } from "../../src/client.ts";
-import { WebhookReconciler } from "../../src/dev/webhook-reconciler.ts";
+import { WebhookReconciler } from "../../src/dev/session-webhooks.ts";
 import { LocalHub } from "../../src/local-hub.ts";
 import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
 import { openProject, stateOf } from "./dev-project.ts";

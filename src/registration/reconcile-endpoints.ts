@@ -5,10 +5,10 @@ import {
   isDetailedServer,
   serverDetails,
 } from "../receiver/server-details.ts";
-import { reconcile } from "./reconcile.ts";
+import { reconcile } from "./reconcile-webhooks.ts";
 import type { RegistrationReport } from "./report.ts";
 import { StateFile } from "./state-file.ts";
-import type { HubConnection } from "./step-runner.ts";
+import type { HubConnection } from "./apply.ts";
 import { validateBaseUrl, validateSecret } from "./validate.ts";
 
 /** The options of `register`. */
