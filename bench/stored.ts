@@ -19,7 +19,7 @@ export async function storedInbox(count: number): Promise<string> {
   const now = Date.now();
   database.exec("PRAGMA synchronous = OFF; BEGIN");
   const add = database.prepare(
-    `INSERT INTO deliveries (endpoint, id, status, body, received_at, attempts, set_at, finished_at)
+    `INSERT INTO deliveries (endpoint, id, status, body, received_at, attempts, scheduled_at, finished_at)
      VALUES (?, ?, 'succeeded', ?, ?, 1, ?, ?)`,
   );
   const attempt = database.prepare("INSERT INTO attempts VALUES (?, 1, ?, 5, 'succeeded', NULL, NULL)");

@@ -1,7 +1,9 @@
+import { describeError } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
-import type { DeliveryKey } from "./inbox.ts";
+import { optionError } from "../core/option-error.ts";
+import type { DeliveryAttempt, DeliveryKey } from "./inbox.ts";
 
-/** More queued deliveries of an endpoint would only fail later. */
+/** The endpoint has too many queued deliveries. */
 export function inboxFull(endpoint: string): WebhookError {
   return new WebhookError(`Too many deliveries of "${endpoint}" are queued. Send this one again later.`, {
     code: "INBOX_FULL",
@@ -28,6 +30,11 @@ export function deliveryUnknown({ id, endpoint }: DeliveryKey): WebhookError {
   });
 }
 
+/** The cursor was not returned by a page. */
+export function cursorInvalid(): WebhookError {
+  return optionError({ option: "cursor", expected: "`next` of the previous page" });
+}
+
 /** The reason of a handler's aborted signal when the inbox closes. */
 export function inboxClosing(): WebhookError {
   return new WebhookError("The receiver is shutting down. Unfinished deliveries run again after the next start.", {
@@ -42,4 +49,22 @@ export function leaseLost(): WebhookError {
     code: "LEASE_LOST",
     retryable: true,
   });
+}
+
+type AttemptError = NonNullable<DeliveryAttempt["error"]>;
+
+/** The stored error of an attempt that a shutdown interrupted. Such an attempt does not count. */
+export const closingError: AttemptError = { code: "CLOSING", message: "The receiver was shut down." };
+
+/** The stored error of an attempt whose process stopped without storing a result. */
+export const abandonedError: AttemptError = {
+  code: "ABANDONED",
+  message: "The process that ran the delivery stopped, or did not renew its lease in time.",
+};
+
+const maxMessageLength = 2_000;
+
+/** The stored error of a failed attempt: with the message of its cause, which only the owner can see. */
+export function toAttemptError({ code, cause, message }: WebhookError): AttemptError {
+  return { code, message: (cause === undefined ? message : describeError(cause).message).slice(0, maxMessageLength) };
 }

@@ -1,5 +1,3 @@
-import { describeError } from "../core/describe-error.ts";
-import type { WebhookError } from "../core/errors.ts";
 import { optionError } from "../core/option-error.ts";
 import type { Delivery, Outcome } from "../payload/delivery.ts";
 import type { RetryPolicy } from "./retry-policy.ts";
@@ -55,7 +53,7 @@ export interface StoredDelivery extends DeliveryKey, Pick<Delivery, "receivedAt"
 /** How an inbox processes the deliveries of an endpoint. */
 export interface QueueOptions {
   endpoint: string;
-  /** The maximum number of deliveries that run at the same time in this process. */
+  /** How many deliveries may run at the same time in this process. */
   concurrency: number;
   policy: RetryPolicy;
   /** How long finished deliveries are kept, in milliseconds. */
@@ -109,11 +107,11 @@ export interface Inbox {
   list(options?: ListOptions): Promise<DeliveryPage>;
   /** Gets a delivery with its attempts; `undefined` if it is not stored. */
   get(key: DeliveryKey): Promise<StoredDelivery | undefined>;
-  /** Runs a delivery again, whatever its status. @throws `DELIVERY_UNKNOWN`. */
+  /** Runs a delivery again, in any status. @throws `DELIVERY_UNKNOWN`. */
   replay(key: DeliveryKey): Promise<void>;
   /** Replays all dead deliveries of an endpoint. Returns their number. */
   replayDead(endpoint: string): Promise<number>;
-  /** By endpoint. Deliveries past their retention count as long as their ID is kept, although they are not listed. */
+  /** Counts deliveries by endpoint, with those past their retention whose IDs are still kept: these are not listed. */
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
   /** The current problems; empty if the inbox is healthy. Resolves within three seconds, never rejects. */
   problems(): Promise<readonly InboxProblem[]>;
@@ -123,32 +121,11 @@ export interface Inbox {
   close(graceMs: number): Promise<void>;
 }
 
-/** The stored error of an attempt that a shutdown interrupted. Such an attempt does not count. */
-export const closingError = { code: "CLOSING", message: "The receiver was shut down." };
-
-/** The stored error of an attempt whose process stopped without storing a result. */
-export const abandonedError = {
-  code: "ABANDONED",
-  message: "The process that ran the delivery stopped, or did not renew its lease in time.",
-};
-
-const maxMessageLength = 2_000;
-
-/** What an attempt stores of an error: the message of its cause, which only the owner can see. */
-export function storedError({ code, cause, message }: WebhookError): { code: string; message: string } {
-  return { code, message: (cause === undefined ? message : describeError(cause).message).slice(0, maxMessageLength) };
-}
-
 const defaultPageSize = 50;
 const maxPageSize = 1_000;
 
-/** @throws `OPTION_INVALID`. */
+/** The number of deliveries on a page. @throws `OPTION_INVALID`. */
 export function pageSize({ limit = defaultPageSize }: ListOptions): number {
   if (Number.isSafeInteger(limit) && limit >= 1 && limit <= maxPageSize) return limit;
   throw optionError({ option: "limit", value: limit, expected: `a whole number from 1 to ${maxPageSize}` });
-}
-
-/** The error of a cursor that no page has returned. */
-export function cursorInvalid(): WebhookError {
-  return optionError({ option: "cursor", expected: "`next` of the previous page" });
 }

@@ -2,11 +2,11 @@ import type { RetryPolicy } from "./retry-policy.ts";
 
 const dayMs = 24 * 3_600_000;
 
-/** How long finished deliveries are kept. */
+/** How long the parts of finished deliveries are kept. */
 export interface Retention {
-  /** For their bodies and attempts, in milliseconds. */
+  /** Bodies and attempts, in milliseconds. */
   bodiesMs: number;
-  /** For their IDs, by which duplicates are recognized, in milliseconds. */
+  /** IDs, which identify duplicates, in milliseconds. */
   idsMs: number;
 }
 
@@ -16,7 +16,7 @@ export const defaultRetentionMs = 14 * dayMs;
 /** How long the ID of a finished delivery is kept at least, in milliseconds. */
 export const minIdRetentionMs = 7 * dayMs;
 
-/** The retention of endpoints that no receiver has registered since the inbox stores it. */
+/** The retention of endpoints that this process does not serve and whose retention is not stored. */
 export const defaultRetention: Retention = { bodiesMs: defaultRetentionMs, idsMs: minIdRetentionMs };
 
 /** The retention of an endpoint. IDs are kept for longer than all retries of a delivery can take. */

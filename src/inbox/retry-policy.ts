@@ -31,8 +31,8 @@ export interface RetryPolicy {
 }
 
 /**
- * When the next attempt is due, in milliseconds since the epoch: at the time that the handler asked for, else after the wait
- * of the policy. Ignores invalid dates.
+ * When the next attempt is due, in milliseconds since the epoch: at `retryAt` if the handler set it to a valid date, otherwise
+ * after `retryDelayMs`.
  */
 export function nextAttemptAt({
   retryDelayMs,
@@ -43,8 +43,8 @@ export function nextAttemptAt({
   retryAt: Date | undefined;
   now: number;
 }): number {
-  const asked = retryAt?.getTime() ?? Number.NaN;
-  return Number.isNaN(asked) ? now + retryDelayMs : asked;
+  const requested = retryAt?.getTime() ?? Number.NaN;
+  return Number.isNaN(requested) ? now + retryDelayMs : requested;
 }
 
 /** About 22 hours in total: longer than most outages, shorter than a day. */
@@ -110,12 +110,3 @@ function waitsOf(backoff: Backoff = defaultWaits): readonly number[] {
 function isList(backoff: Backoff | undefined): backoff is readonly Duration[] {
   return Array.isArray(backoff);
 }
-
-/**
- * The number of crashes beside other deliveries that do not count as attempts, since any of the running deliveries may have
- * caused them. Further crashes count, so that a delivery that never runs alone cannot crash forever.
- */
-export const maxUncountedCrashes = 3;
-
-/** How long a suspect delivery may hold back others, in milliseconds: one long handler must not stop all endpoints. */
-export const maxHoldMs = 60_000;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { StoredDelivery } from "../inbox.ts";
-import { cursorInvalid } from "../inbox.ts";
+import { cursorInvalid } from "../inbox-errors.ts";
 
 /** A part of a list of deliveries, newest first, that a page is made from. */
 export interface Part {

@@ -3,11 +3,11 @@ import { toError } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Outcome } from "../../payload/delivery.ts";
-import type { ClaimedDelivery, QueueOptions } from "../inbox.ts";
-import { abandonedError, closingError, type DeliveryAttempt, storedError } from "../inbox.ts";
-import { inboxClosing, leaseLost } from "../inbox-errors.ts";
+import { countsAsAttempt } from "../crash-policy.ts";
+import type { ClaimedDelivery, DeliveryAttempt, QueueOptions } from "../inbox.ts";
+import { abandonedError, closingError, inboxClosing, leaseLost, toAttemptError } from "../inbox-errors.ts";
 import { type Retention, retentionOf } from "../retention.ts";
-import { maxUncountedCrashes, nextAttemptAt } from "../retry-policy.ts";
+import { nextAttemptAt } from "../retry-policy.ts";
 import {
   attemptRow,
   attemptsIn,
@@ -321,7 +321,7 @@ export class EndpointWorker {
         startedAt,
         durationMs: performance.now() - began,
         outcome: failure ? "failed" : "succeeded",
-        ...(failure && { error: storedError(failure) }),
+        ...(failure && { error: toAttemptError(failure) }),
       };
       return { outcome, attempt, isLost: isLeaseLost(controller.signal.reason) };
     } finally {
@@ -354,7 +354,7 @@ export class EndpointWorker {
       // BullMQ has overwritten by now when that one began.
       const number = attemptsIn(history).length + 1;
       const attempt: DeliveryAttempt = { number, outcome: "abandoned", error: abandonedError };
-      const counts = wasAlone || crashesIn(history).uncounted >= maxUncountedCrashes;
+      const counts = countsAsAttempt({ wasAlone, uncountedCrashes: crashesIn(history).uncounted });
       const row = attemptRow({ start, attempt, counts });
       await job.log(row);
       history = [...history, ...readHistory([row])];

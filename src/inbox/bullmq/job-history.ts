@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { abandonedError, type DeliveryAttempt } from "../inbox.ts";
+import type { DeliveryAttempt } from "../inbox.ts";
+import { abandonedError } from "../inbox-errors.ts";
 
 /*
  * The history of a delivery is the log of its job. BullMQ counts how often a job was started; each row names the start

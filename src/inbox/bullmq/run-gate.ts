@@ -1,4 +1,4 @@
-import { maxHoldMs as defaultMaxHoldMs } from "../retry-policy.ts";
+import { maxHoldMs as defaultMaxHoldMs } from "../crash-policy.ts";
 
 /** Permission to run a handler. */
 export interface RunPermit {

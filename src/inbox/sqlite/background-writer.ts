@@ -6,50 +6,53 @@ import { createLoopCounter, type LoopCounter, startLoopCounter } from "../loop-m
 /** The data of the thread. */
 export interface BackgroundWriterData {
   file: string;
-  owner: string;
+  processId: string;
   /** The interval of heartbeats, in milliseconds. */
-  beatMs: number;
+  heartbeatMs: number;
   maxBlockedMs: number;
-  /** Incremented while the event loop runs. */
-  loopBeat: LoopCounter;
+  loopCounter: LoopCounter;
   /** The number of running deliveries, and whether the thread has started: 0 or 1. */
   shared: Int32Array<SharedArrayBuffer>;
 }
 
-/** The options of an {@link BackgroundWriter}. */
+/** The options of a {@link BackgroundWriter}. */
 export interface BackgroundWriterOptions {
   /** `undefined` if the inbox is in memory: it needs no thread. */
   file: string | undefined;
-  owner: string;
+  /** The ID of this process. */
+  processId: string;
   /** The interval of heartbeats, in milliseconds. */
-  beatMs: number;
+  heartbeatMs: number;
   /** An event loop that is blocked for longer counts as hung, and the thread sends no heartbeats, in milliseconds. */
   maxBlockedMs: number;
   log: () => Logger;
 }
 
 /**
- * A thread for work that a blocked event loop must not stop, or that would block it: it sends heartbeats to other processes
- * while deliveries run, unless the event loop is blocked for so long that it counts as hung, and copies the log of the
- * database into its file. It starts with the first running delivery or the first large prune, and does not keep the process
- * alive.
+ * Writes to the file of an inbox from a thread:
+ *
+ * - heartbeats while deliveries run, even if a handler blocks the event loop; none if it is blocked for so long that it counts
+ *   as hung;
+ * - checkpoints of the WAL, which would block the event loop.
+ *
+ * The thread starts with the first running delivery or the first large prune, and does not keep the process alive.
  */
 export class BackgroundWriter {
   readonly #options: BackgroundWriterOptions;
   readonly #shared = new Int32Array(new SharedArrayBuffer(8));
-  readonly #loopBeat = createLoopCounter();
+  readonly #loopCounter = createLoopCounter();
   #loopTimer: NodeJS.Timeout | undefined;
   #thread: Worker | undefined;
   #hasFailed = false;
   #isClosed = false;
-  /** Resolves pending calls of `copyLog`. */
-  #copied: (() => void)[] = [];
+  /** Resolves pending calls of `checkpoint`. */
+  #checkpointed: (() => void)[] = [];
 
   constructor(options: BackgroundWriterOptions) {
     this.#options = options;
   }
 
-  /** Whether the event loop must send the heartbeats, since the thread does not. */
+  /** Whether the event loop must send the heartbeats, because the thread does not. */
   get needsEventLoop(): boolean {
     const isWorking = this.#thread !== undefined && Atomics.load(this.#shared, 1) === 1;
     return this.#options.file !== undefined && !isWorking;
@@ -61,14 +64,14 @@ export class BackgroundWriter {
     if (count > 0) this.#startOnce();
   }
 
-  /** Resolves once the thread has copied the log into the file; immediately if there is no thread. */
-  async copyLog(): Promise<void> {
+  /** Checkpoints the WAL. Resolves once the thread is done; immediately if there is no thread. */
+  async checkpoint(): Promise<void> {
     this.#startOnce();
     const thread = this.#thread;
     if (!thread) return;
     await new Promise<void>((resolve) => {
-      this.#copied.push(resolve);
-      thread.postMessage("copy");
+      this.#checkpointed.push(resolve);
+      thread.postMessage("checkpoint");
     });
   }
 
@@ -76,7 +79,7 @@ export class BackgroundWriter {
   async restart(): Promise<void> {
     await this.#stop();
     if (this.#isClosed) return;
-    // The thread may have failed since the file was missing.
+    // The thread may have failed because the file was missing.
     this.#hasFailed = false;
     if (Atomics.load(this.#shared, 0) > 0 && this.#thread === undefined) this.#start();
   }
@@ -86,31 +89,31 @@ export class BackgroundWriter {
     await this.#stop();
   }
 
-  /** The thread finishes its current write. */
+  /** Stops the thread after its current write. */
   async #stop(): Promise<void> {
     const thread = this.#thread;
     this.#thread = undefined;
     clearInterval(this.#loopTimer);
     await thread?.terminate();
-    this.#resolveCopied();
+    this.#resolveCheckpointed();
   }
 
   #startOnce(): void {
     if (this.#thread === undefined && !this.#hasFailed && !this.#isClosed) this.#start();
   }
 
-  #resolveCopied(): void {
-    const waiting = this.#copied;
-    this.#copied = [];
+  #resolveCheckpointed(): void {
+    const waiting = this.#checkpointed;
+    this.#checkpointed = [];
     for (const resolve of waiting) resolve();
   }
 
   #start(): void {
-    const { file, owner, beatMs, maxBlockedMs } = this.#options;
+    const { file, processId, heartbeatMs, maxBlockedMs } = this.#options;
     if (file === undefined) return;
     Atomics.store(this.#shared, 1, 0);
-    const [shared, loopBeat] = [this.#shared, this.#loopBeat];
-    const data: BackgroundWriterData = { file, owner, beatMs, maxBlockedMs, loopBeat, shared };
+    const [shared, loopCounter] = [this.#shared, this.#loopCounter];
+    const data: BackgroundWriterData = { file, processId, heartbeatMs, maxBlockedMs, loopCounter, shared };
     try {
       const thread = new Worker(programUrl("background-writer-thread", import.meta.url), {
         workerData: data,
@@ -118,13 +121,13 @@ export class BackgroundWriter {
         execArgv: ["--disable-warning=ExperimentalWarning"],
       });
       // An error without a listener would end the process.
-      thread.on("message", () => this.#resolveCopied());
+      thread.on("message", () => this.#resolveCheckpointed());
       thread.on("error", (error) => this.#handleExit(thread, error));
       thread.on("exit", () => this.#handleExit(thread, new Error("It exited.")));
       // After adding listeners: a message listener keeps the process alive.
       thread.unref();
       this.#thread = thread;
-      this.#loopTimer = startLoopCounter(loopBeat, beatMs);
+      this.#loopTimer = startLoopCounter(loopCounter, heartbeatMs);
     } catch (error) {
       this.#fail(error);
     }
@@ -139,7 +142,7 @@ export class BackgroundWriter {
     this.#thread = undefined;
     this.#hasFailed = true;
     clearInterval(this.#loopTimer);
-    this.#resolveCopied();
+    this.#resolveCheckpointed();
     this.#options
       .log()
       .warn(

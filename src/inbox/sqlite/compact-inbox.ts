@@ -5,7 +5,7 @@ import { messageOf } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { isBusy, isFull, openInboxDatabase } from "./database.ts";
 
-/** The size of the file, in bytes. */
+/** The size of the file before and after, in bytes. */
 export interface CompactedInbox {
   bytesBefore: number;
   bytesAfter: number;

@@ -6,7 +6,7 @@ import { WebhookError } from "../../core/errors.ts";
 import { makePrivateFolder } from "../../core/private-folder.ts";
 import { migrations, schemaVersion } from "./migrations.ts";
 
-/** Identifies our files: "hwin". */
+/** Identifies the files of an inbox: "hwin". */
 const applicationId = 0x6877696e;
 
 /**
@@ -45,7 +45,7 @@ function open(file: string, { mustExist = false }: { mustExist?: boolean }): Dat
     const version = readVersion(database, file);
     if (version === 0 && mustExist) throw inboxMissing(file);
     checkHealth(database, file);
-    // Works only before the first table is created. `deliveries compact` sets it for older files.
+    // Has an effect only before the first table is created. `deliveries compact` sets it for older files.
     if (version === 0) database.exec("PRAGMA auto_vacuum = INCREMENTAL");
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
     if (version < schemaVersion) migrate(database);
@@ -58,7 +58,7 @@ function open(file: string, { mustExist = false }: { mustExist?: boolean }): Dat
   }
 }
 
-/** SQLite would open a read-only file, and then refuse all writes even if it becomes writable. */
+/** Rejects a read-only file: SQLite would open it, and then fail all writes even if it becomes writable. */
 function checkAccess(file: string): void {
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
     if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
@@ -70,13 +70,13 @@ function readVersion(database: DatabaseSync, file: string): number {
   // A consistent read: another process may be creating the inbox.
   database.exec("BEGIN");
   const version = readPragma(database, "user_version");
-  const isOurs = readPragma(database, "application_id") === applicationId;
+  const isInbox = readPragma(database, "application_id") === applicationId;
   const isEmpty = database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined;
   database.exec("COMMIT");
-  if (isOurs && version <= schemaVersion) return version;
+  if (isInbox && version <= schemaVersion) return version;
   if (isEmpty && version === 0) return 0;
   throw new WebhookError(
-    isOurs
+    isInbox
       ? `"${file}" was written by a newer release of hub-webhooks. Update this one, or set INBOX_URL to another file.`
       : `"${file}" is a database, but not an inbox. Set INBOX_URL to another file, or move this one away.`,
     { code: "INBOX_UNUSABLE" },
@@ -87,7 +87,10 @@ function readPragma(database: DatabaseSync, name: string): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
 }
 
-/** Checking a larger file takes too long, in bytes. Its damage is found while deliveries are processed. */
+/**
+ * The maximum size of a file that is checked when it is opened, in bytes: checking a larger one takes too long, and its damage is
+ * found while deliveries are processed.
+ */
 const maxCheckedBytes = 64 * 2 ** 20;
 
 function checkHealth(database: DatabaseSync, file: string): void {
@@ -159,8 +162,7 @@ export function isDamage(error: unknown): boolean {
 }
 
 /**
- * Copies the deliveries that are missing in another inbox into it, in one transaction. Does not change deliveries that are in
- * both.
+ * Copies all deliveries that another inbox does not have into it, in one transaction. Deliveries in both stay as they are.
  *
  * @param path the other inbox, which has the same schema version.
  */
@@ -181,7 +183,7 @@ export function copyMissing(source: DatabaseSync, path: string): void {
         JOIN main.deliveries AS original ON original.sequence = attempt.delivery
         JOIN target.deliveries AS copy ON copy.endpoint = original.endpoint AND copy.id = original.id
         WHERE copy.sequence > ${before};
-      INSERT INTO target.owners SELECT * FROM main.owners WHERE true ON CONFLICT DO NOTHING;
+      INSERT INTO target.processes SELECT * FROM main.processes WHERE true ON CONFLICT DO NOTHING;
       INSERT INTO target.endpoints SELECT * FROM main.endpoints WHERE true ON CONFLICT DO NOTHING;
       COMMIT
     `);

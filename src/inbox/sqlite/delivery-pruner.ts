@@ -3,10 +3,10 @@ import type { Retention } from "../retention.ts";
 import { isDamage } from "./database.ts";
 import type { Statements } from "./statements.ts";
 
-/** How long a step may take, in milliseconds: new deliveries wait for it. A large body may take longer. */
+/** The duration of a step, in milliseconds: new deliveries wait for it. One large body may take longer. */
 const maxStepMs = 5;
 const maxRows = 200;
-/** Free pages to return between two readings of the clock. */
+/** How many free pages are returned to the disk before the clock is read again. */
 const pagesPerTurn = 16;
 
 /** Removes expired deliveries from the file of an inbox, in steps: one transaction each. */
@@ -30,21 +30,21 @@ export class DeliveryPruner {
   }
 
   /**
-   * Removes the bodies and attempts of some deliveries that finished before `bodiesBefore`, and the IDs of some that also
-   * finished before `idsBefore`: IDs recognize duplicates. Returns the number of bodies, and whether all are done.
+   * Removes the bodies and attempts of some deliveries that finished before `bodiesBefore`, and the IDs, which identify
+   * duplicates, of some that also finished before `idsBefore`. Returns the number of bodies, and whether all are removed.
    */
   prune(
     endpoint: string,
     { bodiesBefore, idsBefore }: { bodiesBefore: number; idsBefore: number },
   ): { count: number; isDone: boolean } {
-    const { finished, dropBody, dropAttempts, emptied, dropId } = this.#statements;
+    const { finished, removeBody, removeAttempts, emptied, removeId } = this.#statements;
     const until = performance.now() + maxStepMs;
     const bodies = this.#removeSome(
       (limit) => finished.all(endpoint, bodiesBefore, limit),
       until,
       (sequence) => {
-        dropBody.run(sequence);
-        dropAttempts.run(sequence);
+        removeBody.run(sequence);
+        removeAttempts.run(sequence);
       },
     );
     if (!bodies.isDone) return bodies;
@@ -52,7 +52,7 @@ export class DeliveryPruner {
     const { isDone } = this.#removeSome(
       (limit) => emptied.all(endpoint, idsRemovedBefore, limit),
       until,
-      (sequence) => dropId.run(sequence),
+      (sequence) => removeId.run(sequence),
     );
     return { count: bodies.count, isDone };
   }
@@ -62,7 +62,7 @@ export class DeliveryPruner {
     return this.#damaged.size;
   }
 
-  /** Returns some free pages to the disk. Returns whether all are done. */
+  /** Returns some free pages of the file to the disk. `isDone`: no free pages are left. */
   shrink(): { isDone: boolean } {
     const read = (name: string) => Number(this.#database.prepare(`PRAGMA ${name}`).get()?.[name]);
     const incremental = 2;

@@ -1,5 +1,4 @@
 import type {
-  DeliveryAttempt,
   DeliveryCounts,
   DeliveryKey,
   DeliveryPage,
@@ -7,7 +6,9 @@ import type {
   ListOptions,
   StoredDelivery,
 } from "../inbox.ts";
-import { cursorInvalid, pageSize } from "../inbox.ts";
+import { pageSize } from "../inbox.ts";
+import { cursorInvalid } from "../inbox-errors.ts";
+import type { AttemptTable } from "./attempt-table.ts";
 import type { Statements } from "./statements.ts";
 
 const statuses = ["queued", "running", "succeeded", "dead"] as const;
@@ -17,9 +18,11 @@ type Row = Record<string, unknown>;
 /** Reads deliveries for lists and details. */
 export class DeliveryReader {
   readonly #statements: Statements;
+  readonly #attempts: AttemptTable;
 
-  constructor(statements: Statements) {
+  constructor(statements: Statements, attempts: AttemptTable) {
     this.#statements = statements;
+    this.#attempts = attempts;
   }
 
   get({ endpoint, id }: DeliveryKey): StoredDelivery | undefined {
@@ -42,7 +45,7 @@ export class DeliveryReader {
     };
   }
 
-  /** Merges the newest deliveries of each requested endpoint and status, since the index sorts only within these. */
+  /** The newest of all requested deliveries: merged, since the index sorts only within one endpoint and status. */
   #sequences({ endpoint, status, before, limit }: ListOptions & { before: number; limit: number }): number[] {
     const { newest, newestOf, totals } = this.#statements;
     const rows =
@@ -80,18 +83,7 @@ export class DeliveryReader {
       ...(status === "running" && row.started_at !== null && { startedAt: new Date(Number(row.started_at)) }),
       ...(row.finished_at !== null && { finishedAt: new Date(Number(row.finished_at)) }),
       ...(row.body !== null && { body: String(row.body) }),
-      attempts: this.#statements.attempts.all(Number(row.sequence)).map(toAttempt),
+      attempts: this.#attempts.list(Number(row.sequence)),
     };
   }
-}
-
-function toAttempt(row: Row): DeliveryAttempt {
-  const outcomes = ["succeeded", "failed", "abandoned"] as const;
-  return {
-    number: Number(row.number),
-    startedAt: new Date(Number(row.started_at)),
-    durationMs: Number(row.duration_ms),
-    outcome: outcomes.find((known) => known === row.outcome) ?? "failed",
-    ...(row.code !== null && { error: { code: String(row.code), message: String(row.message) } }),
-  };
 }

@@ -3,14 +3,14 @@ import type { DatabaseSync } from "node:sqlite";
 
 const mebibyte = 2 ** 20;
 
-/** Under load, a log (WAL) of this size needs a tenth of the checkpoints of SQLite's default. */
-const maxLogBytes = 40 * mebibyte;
-const minLogBytes = 64 * 1_024;
+/** Under load, a WAL of this size needs a tenth of the checkpoints of SQLite's default. */
+const maxWalBytes = 40 * mebibyte;
+const minWalBytes = 64 * 1_024;
 const maxReserveBytes = 16 * mebibyte;
-/** The log may take an eighth of the free space, and an eighth of the disk is kept free. */
+/** The WAL may take an eighth of the free space, and an eighth of the disk is kept free. */
 const share = 8;
 
-/** With more free space, it is read at most every `refreshMs` instead of before each transaction. */
+/** With more free space than this, it is read at most every `refreshMs` instead of before each transaction. */
 const plentyBytes = 256 * mebibyte;
 const refreshMs = 100;
 
@@ -21,15 +21,15 @@ export interface Space {
 }
 
 /**
- * Limits the log of a database on a small disk, and keeps some space free. If the log filled the disk, it could not be copied
- * into the file, and not even running deliveries could finish.
+ * Limits the WAL of a database on a small disk, and keeps some space free. If the WAL filled the disk, it could not be
+ * checkpointed, and not even running deliveries could finish.
  */
 export class DiskSpace {
   readonly #database: DatabaseSync;
   readonly #read: () => Space | undefined;
   readonly #pageBytes: number;
   #room = Number.POSITIVE_INFINITY;
-  #logPages = 0;
+  #walPages = 0;
   #refreshedAt = Number.NEGATIVE_INFINITY;
 
   /** @param read returns `undefined` if the space is unknown. */
@@ -44,19 +44,19 @@ export class DiskSpace {
     if (this.#room < plentyBytes || performance.now() - this.#refreshedAt > refreshMs) this.refresh();
   }
 
-  /** Reads the free space and limits the log accordingly. Call it outside of a transaction. */
+  /** Reads the free space and limits the WAL accordingly. Call it outside of a transaction. */
   refresh(): void {
     this.#refreshedAt = performance.now();
     const space = this.#read();
     // Some file systems report no size.
     const isKnown = space !== undefined && space.total > 0;
     this.#room = isKnown ? space.free - Math.min(maxReserveBytes, space.total / share) : Number.POSITIVE_INFINITY;
-    const logBytes = isKnown ? Math.max(minLogBytes, Math.min(maxLogBytes, space.free / share)) : maxLogBytes;
-    const logPages = Math.floor(logBytes / this.#pageBytes);
-    if (Math.abs(logPages - this.#logPages) < this.#logPages / 4) return;
-    this.#logPages = logPages;
+    const walBytes = isKnown ? Math.max(minWalBytes, Math.min(maxWalBytes, space.free / share)) : maxWalBytes;
+    const walPages = Math.floor(walBytes / this.#pageBytes);
+    if (Math.abs(walPages - this.#walPages) < this.#walPages / 4) return;
+    this.#walPages = walPages;
     this.#database.exec(
-      `PRAGMA wal_autocheckpoint = ${logPages}; PRAGMA journal_size_limit = ${logPages * this.#pageBytes}`,
+      `PRAGMA wal_autocheckpoint = ${walPages}; PRAGMA journal_size_limit = ${walPages * this.#pageBytes}`,
     );
   }
 

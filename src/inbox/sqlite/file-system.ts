@@ -13,7 +13,7 @@ export interface FileSystemReader {
 
 const fuse = 0x65735546;
 
-/** File systems of Linux that other machines or programs serve, by the type of statfs(2). */
+/** File systems that other machines or programs serve, by their type in statfs(2) of Linux. */
 const unsafeKinds: ReadonlyMap<number, string> = new Map([
   [fuse, "FUSE"],
   [0x6969, "NFS"],
@@ -34,7 +34,7 @@ const unsafeKinds: ReadonlyMap<number, string> = new Map([
   [0xbacbacbc, "a folder shared by VMware"],
 ]);
 
-/** They have the type of FUSE, but a single kernel serves them. */
+/** File systems with the type of FUSE that are safe: only one kernel writes to them. */
 const safeKindsOfFuse: ReadonlySet<string> = new Set(["virtiofs", "fuseblk", "fuse.fuse-overlayfs"]);
 
 const thisMachine: FileSystemReader = {
@@ -62,9 +62,9 @@ export function checkFileSystem(file: string, { isAllowed, log }: { isAllowed: b
 }
 
 /**
- * The name of the file system of an existing or future file, if SQLite must not use it: its processes share memory through a
- * file beside the database, which works reliably only on local disks. `undefined` if it is safe or unknown: the types are
- * those of Linux.
+ * The name of the file system of an existing or future file, if it is unsafe for SQLite, whose processes share memory through a
+ * file beside the database: that works reliably only on local disks. `undefined` if it is safe or unknown, and always except on
+ * Linux.
  */
 export function findUnsafeFileSystem(file: string, reader: FileSystemReader = thisMachine): string | undefined {
   if (process.platform !== "linux") return undefined;

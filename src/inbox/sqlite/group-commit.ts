@@ -2,10 +2,7 @@ import { WebhookError } from "../../core/errors.ts";
 import { inboxUnavailable } from "../inbox-errors.ts";
 import { isBusy, isDamage } from "./database.ts";
 
-/**
- * How long a write may wait for the lock of another connection, in milliseconds: even a busy machine can then respond within
- * 5 s.
- */
+/** How long a write may wait for the lock of another connection, in milliseconds: a busy machine can still respond in 5 s. */
 const maxWaitMs = 3_000;
 /** The pause between two tries to get the lock, in milliseconds. */
 const retryMs = 5;
@@ -14,7 +11,7 @@ const retryMs = 5;
 export interface TransactionTarget {
   readonly isTransaction: boolean;
   begin(): void;
-  /** @throws also when the commit went to a deleted file. */
+  /** @throws also if the commit went to a deleted file. */
   commit(): void;
   /** Rolls back the transaction, if there is one. */
   rollback(): void;
@@ -30,15 +27,15 @@ interface Write {
 }
 
 /**
- * Commits concurrent writes together, so that they share one sync of the disk, by far the slowest part. In benchmarks, this
- * is as fast as a server that stores nothing, and a thread of its own is not faster.
+ * Commits concurrent writes together, so that they share one sync of the disk, the slowest part by far. In benchmarks, this is as
+ * fast as a server that stores nothing; a thread for commits is not faster.
  */
 export class GroupCommit {
   readonly #target: TransactionTarget;
   readonly #deadlineMs: number;
   #waiting: Write[] = [];
   #isScheduled = false;
-  /** The number of pending writes to commit one by one. */
+  /** How many of the waiting writes are committed one by one. */
   #singleWrites = 0;
   #failure: unknown;
 

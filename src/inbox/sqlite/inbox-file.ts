@@ -11,8 +11,8 @@ import { DeliveryTable } from "./delivery-table.ts";
 import { DiskSpace, spaceOf } from "./disk-space.ts";
 
 /**
- * The wait after a failed restoration, in milliseconds: at least `minRetryMs`, and `retryFactor` times as long as it took, since
- * copying a large file blocks the event loop.
+ * The wait after a failed restoration: `retryFactor` times as long as it took, since copying a large file blocks the event loop;
+ * from `minRetryMs` to `maxRetryMs`.
  */
 const minRetryMs = 900;
 const maxRetryMs = 60_000;
@@ -26,7 +26,7 @@ export interface InboxFileOptions {
   log: () => Logger;
 }
 
-/** The database, its log (WAL) and the index of its log. */
+/** The database, its WAL, and the index of the WAL. */
 const suffixes = ["", "-wal", "-shm"] as const;
 
 /** The open file of an inbox. If it is deleted, moved or replaced, its deliveries are restored at its path. */
@@ -38,10 +38,10 @@ export class InboxFile {
   #space: DiskSpace;
   #begin: () => void = () => {};
   #commit: () => void = () => {};
-  /** Identities of the open files, by suffix. */
+  /** The identities of the open files, in the order of `suffixes`. */
   #identities: readonly (string | undefined)[] = [];
   #problem: InboxProblem | undefined;
-  /** By performance.now(). */
+  /** When the next restoration may start, by `performance.now()`. */
   #retryAt = 0;
   #restored: () => void = () => {};
 
@@ -65,7 +65,7 @@ export class InboxFile {
     return this.#table;
   }
 
-  /** Why nothing can be stored, if the file is gone and cannot be restored. */
+  /** The problem, if the file is gone and not restored yet. */
   get problem(): InboxProblem | undefined {
     return this.#problem;
   }
@@ -100,14 +100,14 @@ export class InboxFile {
     if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
   }
 
-  /** Frees space after a write to a full disk: copies the log into the file and truncates it. */
+  /** Frees space after a write to a full disk: checkpoints the WAL and truncates it. */
   afterFailure(error: unknown): void {
     if (isFull(error)) this.#checkpoint();
   }
 
   /** Whether a delivery of this size fits on the disk, leaving space to finish others. */
   hasRoomFor(bytes: number): boolean {
-    // It is written to the file and to the log, with pages of the indexes.
+    // It is written to the file and to the WAL, with pages of the indexes.
     return this.#space.hasRoomFor(2 * bytes + 32 * 1_024);
   }
 
@@ -117,7 +117,7 @@ export class InboxFile {
     return this.hasRoomFor(0);
   }
 
-  /** Restores the file if it is not at its path. Returns whether it is there, and logs why not. */
+  /** Restores the file if it is not at its path. Returns whether it is there now; logs the error otherwise. */
   restoreIfGone(): boolean {
     try {
       this.#ensureInPlace();
@@ -142,7 +142,7 @@ export class InboxFile {
   /** Restores the file first if it is not at its path. */
   close(): void {
     this.restoreIfGone();
-    // SQLite does not delete the log of another file at this path.
+    // SQLite does not delete the WAL of another file at this path.
     this.#database.close();
   }
 
@@ -155,7 +155,7 @@ export class InboxFile {
     this.#commit = () => void commit.run();
     this.#space = new DiskSpace(database, () => (path === undefined ? undefined : spaceOf(dirname(path))));
     this.#space.refresh();
-    // The log of an earlier process may fill a small disk.
+    // The WAL of an earlier process may fill a small disk.
     this.#checkpoint();
     this.#identities = this.#identitiesAtPath();
     this.#problem = undefined;
@@ -170,7 +170,7 @@ export class InboxFile {
     }
   }
 
-  /** Takes three stat(2) calls, about 7 µs; a sync of the disk takes a hundred times as long. */
+  /** Whether the open files are at their paths. Takes about 7 µs; a sync of the disk takes a hundred times as long. */
   #isInPlace(): boolean {
     if (this.#path === undefined) return true;
     const current = this.#identitiesAtPath();
@@ -195,12 +195,12 @@ export class InboxFile {
     const before = this.#database;
     const startedAt = performance.now();
     try {
-      // A moved file is then complete without its log.
+      // A moved file is then complete without its WAL.
       this.#checkpoint();
       makePrivateFolder(dirname(path), "INBOX_UNUSABLE");
-      const there = identityOf(path);
-      if (there === undefined || there === this.#identities[0])
-        this.#writeSnapshot(path, { isOurs: there !== undefined });
+      const current = identityOf(path);
+      const isOurs = current !== undefined && current === this.#identities[0];
+      if (current === undefined || isOurs) this.#writeSnapshot(path, { isOurs });
       else this.#copyInto(path);
     } catch (error) {
       this.#recordFailure(error);
@@ -233,7 +233,7 @@ export class InboxFile {
 
   /** Copies all deliveries into an inbox that another process created at the path. @throws if that file is not an inbox. */
   #copyInto(path: string): void {
-    // Otherwise SQLite would use our log for the other file.
+    // Otherwise SQLite would use our WAL for the other file.
     this.#removeOwn(["-wal", "-shm"]);
     const target = openInboxDatabase(path);
     try {

@@ -1,3 +1,40 @@
+/*
+ * The current tables. Times are milliseconds since the epoch.
+ *
+ * deliveries                One row per delivery.
+ *   sequence                Its order of arrival, and the cursor of lists.
+ *   endpoint, id            Identify the delivery.
+ *   status                  `queued`, `running`, `succeeded` or `dead`.
+ *   body                    NULL after the retention: the row is kept to recognize duplicates.
+ *   received_at
+ *   attempts                The number of attempts so far, which is also the number of the running one.
+ *   uncounted_attempts      Those of `attempts` that do not count: before a replay, interrupted by a shutdown, or crashed beside
+ *                           other deliveries.
+ *   replay_requested        1 if the delivery was replayed while running: it is queued again when the attempt ends.
+ *   due_at                  When a queued delivery may run.
+ *   process_id              The process that runs it: a UUID that each inbox generates when it opens the file.
+ *   started_at              When the running attempt started.
+ *   scheduled_at            When `status` and `due_at` were set. If it is in the future, the clock was set back since, and both
+ *                           times are corrected.
+ *   finished_at             When it succeeded or died.
+ *   crashes                 Crashes in a row while it was running. Above 0, the delivery is a suspect and runs alone.
+ *   uncounted_crashes       Crashes beside other deliveries, since the last replay.
+ *
+ * attempts                  One row per finished attempt; `delivery` is the `sequence` of its delivery.
+ *
+ * totals                    The number of deliveries per endpoint and status, which triggers keep up to date.
+ *
+ * processes                 One row per process with running deliveries.
+ *   heartbeats              A count that the process increments while it runs deliveries. If it stops changing, the process is
+ *                           gone.
+ *   last_heartbeat_at       By the clock of that process.
+ *   running_when_gone       How many deliveries the process was running when another one found that it was gone.
+ *
+ * endpoints                 The retention of each endpoint, for processes that do not serve it.
+ *   retention_ms            How long bodies and attempts are kept.
+ *   ids_kept_ms             How long IDs are kept.
+ */
+
 /** Each migrates a file to the next version. Never change a released migration: add another one. */
 export const migrations: readonly string[] = [
   `
@@ -53,10 +90,7 @@ export const migrations: readonly string[] = [
     DELETE FROM attempts WHERE delivery = old.sequence;
   END;
 `,
-  // When the running attempt started, so that an attempt ended by a crash is recorded with its start.
   "ALTER TABLE deliveries ADD COLUMN started_at INTEGER;",
-  // `crashes`: crashes in a row while it was running; above 0 the delivery is a suspect and runs alone.
-  // `uncounted_crashes`: crashes beside others, which used up no attempt.
   `
   ALTER TABLE deliveries ADD COLUMN crashes INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE deliveries ADD COLUMN uncounted_crashes INTEGER NOT NULL DEFAULT 0;
@@ -74,6 +108,18 @@ export const migrations: readonly string[] = [
     retention_ms INTEGER NOT NULL,
     ids_kept_ms INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
+`,
+  // Changes only the schema, not the rows.
+  `
+  ALTER TABLE deliveries RENAME COLUMN forgiven TO uncounted_attempts;
+  ALTER TABLE deliveries RENAME COLUMN again TO replay_requested;
+  ALTER TABLE deliveries RENAME COLUMN owner TO process_id;
+  ALTER TABLE deliveries RENAME COLUMN set_at TO scheduled_at;
+  ALTER TABLE owners RENAME TO processes;
+  ALTER TABLE processes RENAME COLUMN owner TO process_id;
+  ALTER TABLE processes RENAME COLUMN beat TO heartbeats;
+  ALTER TABLE processes RENAME COLUMN beat_at TO last_heartbeat_at;
+  ALTER TABLE processes RENAME COLUMN running_at_death TO running_when_gone;
 `,
 ];
 

@@ -11,24 +11,24 @@ export interface ProblemSources {
   commit: GroupCommit;
   damage: DamageTracker;
   workers: readonly QueueWorker[];
-  /** Writes a row, in a transaction. */
-  probe: () => void;
+  /** Writes a row, to find out whether the file can be written. Called within a transaction. */
+  storageCheck: () => void;
 }
 
-/** The timeout of the test write, in milliseconds. */
-const maxProbeMs = 2_000;
+/** The timeout of the storage check, in milliseconds. */
+const storageCheckMs = 2_000;
 /** How long the claims of a worker may fail before that is a problem, in milliseconds. */
 const stalledAfterMs = 10_000;
 
-/** Finds the problems of an inbox; never rejects. Tries a write only if the last one failed. */
-export async function findProblems(examined: ProblemSources): Promise<InboxProblem[]> {
-  const problems = [await findStoreProblem(examined), examined.damage.problem(), findStall(examined)];
+/** Finds the problems of an inbox; never rejects. Checks the storage with a write only if the last write failed. */
+export async function findProblems(sources: ProblemSources): Promise<InboxProblem[]> {
+  const problems = [await findStorageProblem(sources), sources.damage.problem(), findStall(sources)];
   return problems.filter((problem) => problem !== undefined);
 }
 
-async function findStoreProblem({ file, commit, probe }: ProblemSources): Promise<InboxProblem | undefined> {
+async function findStorageProblem({ file, commit, storageCheck }: ProblemSources): Promise<InboxProblem | undefined> {
   if (commit.failure !== undefined || file.problem) {
-    const failure = await failureOf(commit.write(probe));
+    const failure = await failureOf(commit.write(storageCheck));
     if (file.problem) return file.problem;
     if (failure !== undefined) {
       return unavailable(`The inbox cannot be written: ${failure} Check its disk and the permissions of its files.`);
@@ -47,7 +47,7 @@ async function findStoreProblem({ file, commit, probe }: ProblemSources): Promis
 /** The message of the error of a write, if it failed. */
 async function failureOf(write: Promise<void>): Promise<string | undefined> {
   const late = Promise.withResolvers<string>();
-  const timer = setTimeout(() => late.resolve("Another process holds its lock."), maxProbeMs);
+  const timer = setTimeout(() => late.resolve("Another process holds its lock."), storageCheckMs);
   const failed = write.then(
     () => undefined,
     (error: unknown) => messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error),

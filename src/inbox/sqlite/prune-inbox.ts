@@ -6,40 +6,40 @@ import type { GroupCommit } from "./group-commit.ts";
 
 /** The options of {@link pruneInbox}. */
 export interface PruneOptions {
-  /** Belongs to the current file of the inbox. */
+  /** The table of the current file. */
   table: () => DeliveryTable;
   commit: GroupCommit;
   damage: DamageTracker;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** The retention of an endpoint of this process. */
+  /** The retention of an endpoint that this process serves; otherwise, the stored one applies. */
   retentionOf: (endpoint: string) => Retention | undefined;
   isStopped: () => boolean;
-  /** Copies the log into the file in a thread, if there is one. Called when many pages were written. */
-  copyLog: () => Promise<void>;
+  /** Checkpoints the WAL in a thread, if there is one. Called when many pages were written. */
+  checkpoint: () => Promise<void>;
 }
 
-/** Owners without a heartbeat for this time are removed. */
-const ownerRetentionMs = 24 * 3_600_000;
+/** Processes without running deliveries are removed this long after their last heartbeat, in milliseconds. */
+const processRetentionMs = 24 * 3_600_000;
 
 /**
  * The pause after a step: `pauseFactor` times as long as the step took, at most `maxPauseMs`. Pruning is not urgent, and commits
- * wait for the disk while the log is copied.
+ * wait for the disk during a checkpoint.
  */
 const pauseFactor = 3;
 const maxPauseMs = 1_000;
 /**
- * The log is copied after this many steps, about 10 MB with large bodies. At its limit of 40 MB, the next commit would copy it,
- * which took 1.3 s.
+ * The WAL is checkpointed after this many steps, about 10 MB with large bodies. At its limit of 40 MB, the next commit would do
+ * so, which took 1.3 s.
  */
-const stepsPerCopy = 8;
+const stepsPerCheckpoint = 8;
 
 /**
  * Removes the deliveries of all endpoints past their retention, and returns the space to the disk. Works in steps, so that
  * other writes can happen in between. Returns the number of removed deliveries.
  */
 export async function pruneInbox(options: PruneOptions): Promise<number> {
-  const { table, commit, damage, now, retentionOf, isStopped, copyLog } = options;
+  const { table, commit, damage, now, retentionOf, isStopped, checkpoint } = options;
   let count = 0;
   let steps = 0;
   /** Runs a step in a transaction. Resolves after the pause. */
@@ -48,7 +48,7 @@ export async function pruneInbox(options: PruneOptions): Promise<number> {
     const result = await commit.write(operation);
     if (!result.isDone) {
       steps += 1;
-      if (steps % stepsPerCopy === 0) await copyLog();
+      if (steps % stepsPerCheckpoint === 0) await checkpoint();
       await wait(Math.min(pauseFactor * (performance.now() - startedAt), maxPauseMs));
     }
     return result;
@@ -69,7 +69,7 @@ export async function pruneInbox(options: PruneOptions): Promise<number> {
     }
   }
   if (isStopped()) return count;
-  await commit.write(() => table().dropOwnersBefore(now() - ownerRetentionMs));
+  await commit.write(() => table().leases.removeProcessesBefore(now() - processRetentionMs));
   for (let isDone = false; !isDone && !isStopped(); ) {
     ({ isDone } = await step(() => table().pruner.shrink()));
   }

@@ -2,8 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "../../core/logger.ts";
 import type { Outcome } from "../../payload/delivery.ts";
 import type { ClaimedDelivery, QueueOptions } from "../inbox.ts";
-import { closingError, storedError } from "../inbox.ts";
-import { inboxClosing, leaseLost } from "../inbox-errors.ts";
+import { closingError, inboxClosing, leaseLost, toAttemptError } from "../inbox-errors.ts";
 import { nextAttemptAt } from "../retry-policy.ts";
 import type { DamageTracker } from "./damage-tracker.ts";
 import type { AttemptEnd, DeliveryTable, LeasedDelivery, RecordResult } from "./delivery-table.ts";
@@ -13,14 +12,14 @@ import type { SuspectGate } from "./suspect-gate.ts";
 /** The options of a {@link QueueWorker}. */
 export interface QueueWorkerOptions {
   queue: QueueOptions;
-  /** Belongs to the current file of the inbox. */
+  /** The table of the current file. */
   table: () => DeliveryTable;
   commit: GroupCommit;
   gate: SuspectGate;
   damage: DamageTracker;
   /** The ID of this process. */
-  owner: string;
-  /** The pause before the end of an attempt is stored again after a failure, in milliseconds. */
+  processId: string;
+  /** The pause before storing the end of an attempt is tried again, in milliseconds. */
   retryMs: number;
   /** Milliseconds since the epoch. */
   now: () => number;
@@ -42,7 +41,7 @@ interface Running {
 /** Runs the deliveries of one endpoint. */
 export class QueueWorker {
   readonly #options: QueueWorkerOptions;
-  /** By id. */
+  /** By the ID of the delivery. */
   readonly #running = new Map<string, Running>();
   readonly #stopped = new AbortController();
   #claiming: Promise<void> | undefined;
@@ -84,11 +83,11 @@ export class QueueWorker {
 
   /** Runs the first suspect that is due. Returns whether there was one; never rejects. */
   async runSuspect(): Promise<boolean> {
-    const { queue, table, commit, owner, now, gate } = this.#options;
+    const { queue, table, commit, processId, now, gate } = this.#options;
     if (this.#closing) return false;
     const claiming = this.#try(() =>
       commit.write(() =>
-        table().claimSuspect(queue.endpoint, { claimant: { owner, now: now() }, onDamage: this.#noteDamage }),
+        table().claimSuspect(queue.endpoint, { claimant: { processId, now: now() }, onDamage: this.#noteDamage }),
       ),
     );
     this.#claiming = Promise.all([this.#claiming, claiming]).then(() => {});
@@ -99,7 +98,7 @@ export class QueueWorker {
     return true;
   }
 
-  /** Aborts the deliveries whose lease this process has lost: it sent no heartbeat for the length of a lease. */
+  /** Aborts the handlers whose delivery another process has taken over: this one sent no heartbeat for a whole lease. */
   abortLost(isKept: (id: string) => boolean): void {
     for (const [id, { controller }] of this.#running) if (!isKept(id)) controller.abort(leaseLost());
   }
@@ -127,12 +126,12 @@ export class QueueWorker {
       await this.#claimSome();
       gate.leave();
     }
-    // In the same turn as the last check of the loop, or a wake in between would be lost.
+    // Set in the same turn as the last check of the loop, so that no wake is lost in between.
     this.#isClaiming = false;
   }
 
   async #claimSome(): Promise<void> {
-    const { queue, table, commit, owner, now, gate } = this.#options;
+    const { queue, table, commit, processId, now, gate } = this.#options;
     const limit = queue.concurrency - this.#running.size;
     let isDamaged = false;
     const onDamage = (error: unknown) => {
@@ -140,7 +139,7 @@ export class QueueWorker {
       this.#noteDamage(error);
     };
     const leased = await this.#try(() =>
-      commit.write(() => table().claim(queue.endpoint, { limit, claimant: { owner, now: now() }, onDamage })),
+      commit.write(() => table().claim(queue.endpoint, { limit, claimant: { processId, now: now() }, onDamage })),
     );
     for (const delivery of leased ?? []) {
       gate.start();
@@ -175,11 +174,11 @@ export class QueueWorker {
   #run(leased: LeasedDelivery): Promise<void> {
     const { gate, onRunningChange } = this.#options;
     const controller = new AbortController();
-    // In a later turn: a handler may block the event loop, and the heartbeat thread must start first.
+    // In a later turn: the heartbeat thread must start before a handler can block the event loop.
     const done = Promise.resolve()
       .then(() => this.#process(leased, controller))
       .finally(() => {
-        // The transaction that stored the end may have claimed the delivery again: that run has its own entry.
+        // The transaction that stored the end may have claimed the delivery again, for a run with its own entry.
         if (this.#running.get(leased.id)?.controller === controller) this.#running.delete(leased.id);
         onRunningChange();
         if (!this.#closing) this.wake();
@@ -192,22 +191,22 @@ export class QueueWorker {
 
   async #process(leased: LeasedDelivery, controller: AbortController): Promise<void> {
     const { queue } = this.#options;
-    const began = performance.now();
+    const startedAt = performance.now();
     const { id, endpoint, body, receivedAt, attempt: number, countedAttempts } = leased;
     const isLastAttempt = countedAttempts >= queue.policy.attempts;
     const retryDelayMs = queue.policy.waitAfter(countedAttempts);
     const claimed = { id, endpoint, body, receivedAt, attempt: number, isLastAttempt, retryDelayMs };
     const outcome = await queue.run(claimed, controller.signal);
-    // It was put back, and another process may run it.
+    // The delivery was put back, and another process may run it.
     if (this.#closed) return;
     // A handler that was aborted by the shutdown does not use up an attempt.
     if (this.#closing && outcome.status === "failed") return this.#putBack(leased);
     const attempt = {
       number,
       startedAt: new Date(leased.startedAt),
-      durationMs: performance.now() - began,
+      durationMs: performance.now() - startedAt,
       ...(outcome.status === "failed"
-        ? { outcome: "failed" as const, error: storedError(outcome.error) }
+        ? { outcome: "failed" as const, error: toAttemptError(outcome.error) }
         : { outcome: "succeeded" as const }),
     };
     await this.#end(leased, { attempt, next: this.#nextAfter(claimed, outcome) });
@@ -232,13 +231,13 @@ export class QueueWorker {
     return this.#end(leased, { attempt, next: { status: "queued", dueAt: now, counts: false } });
   }
 
-  /** Stores the end of an attempt, and tries again until that succeeds. */
+  /** Stores the end of an attempt. Tries until it succeeds or the inbox closes. */
   async #end(leased: LeasedDelivery, ending: AttemptEnd): Promise<void> {
-    const { commit, table, owner, now, log, retryMs, queue } = this.#options;
+    const { commit, table, processId, now, log, retryMs, queue } = this.#options;
     const fields = { endpoint: queue.endpoint, deliveryId: leased.id };
     for (let failures = 0; ; failures += 1) {
       try {
-        const result = await commit.write(() => table().recordEnd(leased, ending, { owner, now: now() }));
+        const result = await commit.write(() => table().recordEnd(leased, ending, { processId, now: now() }));
         this.#logResult(result, { leased, ending });
         return;
       } catch (error) {
@@ -249,7 +248,7 @@ export class QueueWorker {
         if (cannotWait || failures === 0) log().error({ ...fields, err: error }, message);
         if (cannotWait) return;
       }
-      // A shutdown ends the wait, for a last try.
+      // A shutdown ends the wait early, for a last try.
       await wait(retryMs, undefined, { signal: this.#stopped.signal }).catch(() => {});
     }
   }

@@ -1,4 +1,3 @@
-import { messageOf } from "../../core/describe-error.ts";
 import type { Logger } from "../../core/logger.ts";
 import type {
   DeliveryCounts,
@@ -14,6 +13,7 @@ import type {
 import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
 import { defaultMaxBlockedMs } from "../loop-monitor.ts";
 import { retentionOf } from "../retention.ts";
+import { BackgroundTasks } from "./background-tasks.ts";
 import { BackgroundWriter } from "./background-writer.ts";
 import { DamageTracker } from "./damage-tracker.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
@@ -39,41 +39,36 @@ export interface SqliteInboxOptions {
   monotonicNow?: () => number;
   /** The maximum number of queued deliveries per endpoint. Default 100,000. */
   maxQueued?: number;
-  /** How long a process may send no heartbeat before its deliveries are recovered, in milliseconds. */
+  /** If a process sends no heartbeat for longer, its deliveries are recovered, in milliseconds. Default 30,000. */
   leaseMs?: number;
-  /** An event loop that is blocked for longer counts as hung, and its leases end, in milliseconds. */
+  /** An event loop that is blocked for longer counts as hung, and its leases expire, in milliseconds. Default 10 minutes. */
   maxBlockedMs?: number;
-  /** The interval of polls for deliveries of other processes and for processes that are gone, in milliseconds. */
+  /** The interval of polls for deliveries of other processes and for processes that are gone, in ms. Default 1,000. */
   pollMs?: number;
-  /** The delay of the first prune after opening, in milliseconds. Further ones run every hour. */
+  /** The delay of the first prune, in milliseconds. Further ones run every hour. Default 10,000. */
   firstPruneMs?: number;
   /** Whether to fail if there is no inbox yet, instead of creating it. Default `false`. */
   mustExist?: boolean;
 }
 
 const hourMs = 3_600_000;
-/** The minimum time between two log lines about the same failure of a background task, in milliseconds. */
-const logEveryMs = 60_000;
 
 /** Stores deliveries in a SQLite file, which several processes of one machine can share. */
 export class SqliteInbox implements Inbox {
   readonly #options: Required<SqliteInboxOptions>;
   readonly #file: InboxFile;
   readonly #commit: GroupCommit;
-  readonly #owner = crypto.randomUUID();
+  readonly #processId = crypto.randomUUID();
   readonly #workers = new Map<string, QueueWorker>();
   readonly #writer: BackgroundWriter;
   readonly #damage: DamageTracker;
   readonly #gate: SuspectGate;
   readonly #leaseRecovery: LeaseRecovery;
-  readonly #timers: NodeJS.Timeout[] = [];
-  readonly #pruneTimer: NodeJS.Timeout;
-  // The first poll then corrects times that were stored before the clock was set back.
+  readonly #tasks: BackgroundTasks;
+  /** The first poll then corrects times that were stored before the clock was set back. */
   #lastPoll = Number.POSITIVE_INFINITY;
   #wakeAt = Number.POSITIVE_INFINITY;
-  #wakeTimer: NodeJS.Timeout | undefined;
-  /** When each failure of a background task was last logged, in milliseconds of the monotonic clock. */
-  readonly #failures = new Map<string, number>();
+  #cancelWake: () => void = () => {};
   #pruning: Promise<number> | undefined;
   #closed: Promise<void> | undefined;
 
@@ -94,13 +89,14 @@ export class SqliteInbox implements Inbox {
     const { file, unsafeFileSystem, leaseMs, pollMs, firstPruneMs, mustExist, log, now, monotonicNow } = this.#options;
     if (file !== ":memory:") checkFileSystem(file, { isAllowed: unsafeFileSystem === "allow", log });
     this.#file = new InboxFile({ file, mustExist, log });
+    this.#tasks = new BackgroundTasks({ log, monotonicNow });
     this.#commit = new GroupCommit(this.#file);
     this.#damage = new DamageTracker({ file, log, monotonicNow });
     this.#writer = new BackgroundWriter({
       ...this.#options,
       file: this.#file.path,
-      owner: this.#owner,
-      beatMs: leaseMs / 3,
+      processId: this.#processId,
+      heartbeatMs: leaseMs / 3,
     });
     this.#gate = new SuspectGate({
       now,
@@ -111,7 +107,7 @@ export class SqliteInbox implements Inbox {
     });
     this.#leaseRecovery = new LeaseRecovery({
       ...this.#options,
-      owner: this.#owner,
+      processId: this.#processId,
       workers: this.#workers,
       table: () => this.#table,
       commit: this.#commit,
@@ -119,15 +115,13 @@ export class SqliteInbox implements Inbox {
     });
     this.#file.onRestored(() => {
       this.#damage.clear();
-      this.#runTask(() => this.#writer.restart());
+      this.#tasks.run(() => this.#writer.restart());
     });
-    this.#every(pollMs, () => this.#poll());
-    this.#every(leaseMs / 3, () => this.#beat());
-    const prune = () => this.prune().then(() => {});
-    this.#every(hourMs, prune);
+    this.#tasks.runEvery(pollMs, () => this.#poll());
+    this.#tasks.runEvery(leaseMs / 3, () => this.#sendHeartbeat());
+    this.#tasks.runEvery(hourMs, () => this.prune());
     // A process that restarts more often than every hour prunes as well.
-    this.#pruneTimer = setTimeout(() => this.#runTask(prune), firstPruneMs);
-    this.#pruneTimer.unref();
+    this.#tasks.runAfter(firstPruneMs, () => this.prune());
   }
 
   get #table(): DeliveryTable {
@@ -141,7 +135,7 @@ export class SqliteInbox implements Inbox {
       if (!this.#file.hasRoomFor(bytes)) throw inboxUnavailable(new Error("The disk is full."));
       return this.#table.add(delivery, { now: now(), maxQueued });
     });
-    if (!duplicate) this.#workers.get(delivery.endpoint)?.wake();
+    if (!duplicate) this.#wake(delivery.endpoint);
     return { duplicate };
   }
 
@@ -155,7 +149,7 @@ export class SqliteInbox implements Inbox {
       commit: this.#commit,
       gate: this.#gate,
       damage: this.#damage,
-      owner: this.#owner,
+      processId: this.#processId,
       retryMs: pollMs,
       now,
       monotonicNow,
@@ -164,7 +158,7 @@ export class SqliteInbox implements Inbox {
       onRunningChange: () => this.#writer.setRunning(this.#countRunning()),
     });
     this.#workers.set(endpoint, worker);
-    this.#runTask(() => this.#commit.write(() => this.#table.setRetention(endpoint, retentionOf(queue))));
+    this.#tasks.run(() => this.#commit.write(() => this.#table.setRetention(endpoint, retentionOf(queue))));
     worker.wake();
   }
 
@@ -202,13 +196,12 @@ export class SqliteInbox implements Inbox {
   }
 
   problems(): Promise<readonly InboxProblem[]> {
-    const { now } = this.#options;
     return findProblems({
       file: this.#file,
       commit: this.#commit,
       damage: this.#damage,
       workers: [...this.#workers.values()],
-      probe: () => this.#table.beat({ owner: this.#owner, now: now() }),
+      storageCheck: () => this.#addHeartbeat(),
     });
   }
 
@@ -230,7 +223,7 @@ export class SqliteInbox implements Inbox {
         return queue && retentionOf(queue);
       },
       isStopped: () => this.#closed !== undefined,
-      copyLog: () => this.#writer.copyLog(),
+      checkpoint: () => this.#writer.checkpoint(),
     });
   }
 
@@ -240,17 +233,15 @@ export class SqliteInbox implements Inbox {
   }
 
   async #close(graceMs: number): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer);
-    clearTimeout(this.#wakeTimer);
-    clearTimeout(this.#pruneTimer);
+    this.#tasks.close();
     this.#gate.close();
     await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
     await this.#writer.close();
-    await this.#commit.write(() => this.#table.dropOwner(this.#owner)).catch(() => {});
+    await this.#commit.write(() => this.#table.leases.removeProcess(this.#processId)).catch(() => {});
     this.#file.close();
   }
 
-  /** Finds deliveries that other processes have stored, that are due, or whose process is gone. */
+  /** Finds deliveries that other processes have stored, deliveries that are due, and deliveries of processes that are gone. */
   async #poll(): Promise<void> {
     if (!this.#file.restoreIfGone()) return;
     await this.#correctClock();
@@ -315,43 +306,26 @@ export class SqliteInbox implements Inbox {
     return [...this.#workers.values()].reduce((sum, { running }) => sum + running, 0);
   }
 
-  /** Schedules a wake-up if a delivery becomes due before the next poll. */
+  /** Wakes the workers when a delivery becomes due before the next poll. */
   #wakeBy(dueAt: number): void {
     const { now, pollMs } = this.#options;
     const delay = Math.max(0, dueAt - now());
     if (dueAt >= this.#wakeAt || delay > pollMs || this.#closed) return;
-    clearTimeout(this.#wakeTimer);
+    this.#cancelWake();
     this.#wakeAt = dueAt;
-    this.#wakeTimer = setTimeout(() => {
+    this.#cancelWake = this.#tasks.runAfter(delay, async () => {
       this.#wakeAt = Number.POSITIVE_INFINITY;
-      this.#runTask(async () => {
-        this.#wakeDue();
-        this.#gate.poll();
-      });
-    }, delay);
-    this.#wakeTimer.unref();
-  }
-
-  async #beat(): Promise<void> {
-    if (!this.#writer.needsEventLoop || this.#countRunning() === 0) return;
-    await this.#commit.write(() => this.#table.beat({ owner: this.#owner, now: this.#options.now() }));
-  }
-
-  #every(milliseconds: number, task: () => Promise<void>): void {
-    const timer = setInterval(() => this.#runTask(task), milliseconds);
-    timer.unref();
-    this.#timers.push(timer);
-  }
-
-  #runTask(task: () => Promise<void>): void {
-    task().catch((error: unknown) => {
-      // Tasks may fail while the inbox closes.
-      if (this.#closed) return;
-      const message = messageOf(error);
-      const at = this.#options.monotonicNow();
-      if (at - (this.#failures.get(message) ?? Number.NEGATIVE_INFINITY) < logEveryMs) return;
-      this.#failures.set(message, at);
-      this.#options.log().error({ err: error }, "A background task of the inbox failed. The receiver tries again.");
+      this.#wakeDue();
+      this.#gate.poll();
     });
+  }
+
+  async #sendHeartbeat(): Promise<void> {
+    if (!this.#writer.needsEventLoop || this.#countRunning() === 0) return;
+    await this.#commit.write(() => this.#addHeartbeat());
+  }
+
+  #addHeartbeat(): void {
+    this.#table.leases.addHeartbeat({ processId: this.#processId, now: this.#options.now() });
   }
 }

@@ -1,5 +1,12 @@
 import type { DatabaseSync } from "node:sqlite";
 
+/** Counts a heartbeat of a process, which also shows that it is not gone. Parameters: the process ID, and the time. */
+export const heartbeatSql = `
+  INSERT INTO processes (process_id, heartbeats, last_heartbeat_at) VALUES (?, 1, ?)
+  ON CONFLICT DO UPDATE SET
+    heartbeats = heartbeats + 1, last_heartbeat_at = excluded.last_heartbeat_at, running_when_gone = NULL
+`;
+
 /** Prepares the statements of an inbox. Each uses an index: its cost does not grow with the number of deliveries. */
 export function prepareStatements(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text);
@@ -15,16 +22,16 @@ export function prepareStatements(database: DatabaseSync) {
        ORDER BY sequence DESC LIMIT ?`,
     ),
     totals: sql("SELECT * FROM totals WHERE deliveries > 0"),
-    // Adds nothing if the delivery is already stored, or too many are queued.
+    // Adds nothing if the delivery is already stored, or if too many are queued.
     add: sql(
-      `INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, set_at)
+      `INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, scheduled_at)
        SELECT :endpoint, :id, 'queued', :body, :received_at, :now, :now
        WHERE NOT EXISTS (SELECT 1 FROM totals WHERE endpoint = :endpoint AND status = 'queued' AND deliveries >= :max_queued)
        ON CONFLICT DO NOTHING`,
     ),
     revive: sql(
-      `UPDATE deliveries SET status = 'queued', body = ?, due_at = ?, set_at = ?, finished_at = NULL,
-         forgiven = attempts, uncounted_crashes = 0
+      `UPDATE deliveries SET status = 'queued', body = ?, due_at = ?, scheduled_at = ?, finished_at = NULL,
+         uncounted_attempts = attempts, uncounted_crashes = 0
        WHERE sequence = ?`,
     ),
     due: sql(
@@ -39,57 +46,65 @@ export function prepareStatements(database: DatabaseSync) {
        ORDER BY due_at, sequence LIMIT ?`,
     ),
     claim: sql(
-      `UPDATE deliveries SET status = 'running', owner = ?, due_at = NULL, set_at = ?, started_at = ?,
+      `UPDATE deliveries SET status = 'running', process_id = ?, due_at = NULL, scheduled_at = ?, started_at = ?,
          attempts = attempts + 1
        WHERE sequence = ? AND status = 'queued'
-       RETURNING sequence, id, body, received_at, attempts, forgiven`,
+       RETURNING sequence, id, body, received_at, attempts, uncounted_attempts`,
     ),
-    // A delivery that was replayed while running is queued again, however this attempt ended.
+    // A delivery that was replayed while running is queued again, whatever the result of this attempt.
     end: sql(
       `UPDATE deliveries SET
-         status = iif(again, 'queued', :status), due_at = iif(again, :now, :due_at), set_at = :now,
-         finished_at = iif(again, NULL, :finished_at), forgiven = iif(again, attempts, forgiven + :forgiven),
-         crashes = iif(:forgiven, crashes, 0), again = 0, owner = NULL
+         status = iif(replay_requested, 'queued', :status),
+         due_at = iif(replay_requested, :now, :due_at),
+         scheduled_at = :now,
+         finished_at = iif(replay_requested, NULL, :finished_at),
+         uncounted_attempts = iif(replay_requested, attempts, uncounted_attempts + :is_uncounted),
+         crashes = iif(:is_uncounted, crashes, 0),
+         replay_requested = 0,
+         process_id = NULL
        WHERE sequence = :sequence`,
     ),
-    running: sql("SELECT sequence, id, owner FROM deliveries WHERE status = 'running' AND endpoint = ?"),
+    running: sql("SELECT sequence, id, process_id FROM deliveries WHERE status = 'running' AND endpoint = ?"),
     runningSequences: sql("SELECT sequence FROM deliveries WHERE status = 'running' AND endpoint = ?"),
-    countRunning: sql("SELECT count(*) AS running FROM deliveries WHERE status = 'running' AND owner = ?"),
+    countRunning: sql("SELECT count(*) AS running FROM deliveries WHERE status = 'running' AND process_id = ?"),
     release: sql(
-      `UPDATE deliveries SET status = 'queued', due_at = :now, set_at = :now, owner = NULL, attempts = attempts - 1
-       WHERE sequence = :sequence AND status = 'running' AND owner = :owner`,
+      `UPDATE deliveries SET status = 'queued', due_at = :now, scheduled_at = :now, process_id = NULL, attempts = attempts - 1
+       WHERE sequence = :sequence AND status = 'running' AND process_id = :process_id`,
     ),
     recover: sql(
-      `UPDATE deliveries SET status = :status, due_at = :due_at, set_at = :now, finished_at = :finished_at,
-         forgiven = :forgiven, crashes = crashes + 1, uncounted_crashes = :uncounted_crashes, again = 0, owner = NULL
+      `UPDATE deliveries SET status = :status, due_at = :due_at, scheduled_at = :now, finished_at = :finished_at,
+         uncounted_attempts = :uncounted_attempts, crashes = crashes + 1, uncounted_crashes = :uncounted_crashes,
+         replay_requested = 0, process_id = NULL
        WHERE sequence = :sequence`,
     ),
-    beat: sql(
-      `INSERT INTO owners (owner, beat, beat_at) VALUES (?, 1, ?)
-       ON CONFLICT DO UPDATE SET beat = beat + 1, beat_at = excluded.beat_at, running_at_death = NULL`,
+    heartbeat: sql(heartbeatSql),
+    process: sql("SELECT * FROM processes WHERE process_id = ?"),
+    heartbeats: sql("SELECT process_id, heartbeats FROM processes"),
+    markProcessGone: sql(
+      `INSERT INTO processes (process_id, heartbeats, running_when_gone) VALUES (?, 0, ?)
+       ON CONFLICT DO UPDATE SET running_when_gone = excluded.running_when_gone`,
     ),
-    owner: sql("SELECT * FROM owners WHERE owner = ?"),
-    owners: sql("SELECT owner, beat FROM owners"),
-    markOwnerGone: sql(
-      `INSERT INTO owners (owner, beat, running_at_death) VALUES (?, 0, ?)
-       ON CONFLICT DO UPDATE SET running_at_death = excluded.running_at_death`,
+    removeProcess: sql(
+      `DELETE FROM processes WHERE process_id = :process_id
+       AND NOT EXISTS (SELECT 1 FROM deliveries WHERE status = 'running' AND process_id = :process_id)`,
     ),
-    dropOwner: sql(
-      `DELETE FROM owners WHERE owner = :owner
-       AND NOT EXISTS (SELECT 1 FROM deliveries WHERE status = 'running' AND owner = :owner)`,
-    ),
-    dropOldOwners: sql(
-      `DELETE FROM owners WHERE coalesce(beat_at, 0) < ?
-       AND owner NOT IN (SELECT owner FROM deliveries WHERE status = 'running' AND owner IS NOT NULL)`,
+    removeProcessesBefore: sql(
+      `DELETE FROM processes WHERE coalesce(last_heartbeat_at, 0) < ?
+       AND process_id NOT IN (SELECT process_id FROM deliveries WHERE status = 'running' AND process_id IS NOT NULL)`,
     ),
     correctClock: sql(
-      "UPDATE deliveries SET due_at = due_at - set_at + :now, set_at = :now WHERE status = :status AND endpoint = :endpoint AND set_at > :now",
+      `UPDATE deliveries SET due_at = due_at - scheduled_at + :now, scheduled_at = :now
+       WHERE status = :status AND endpoint = :endpoint AND scheduled_at > :now`,
     ),
     replay: sql(
       `UPDATE deliveries SET
-         again = iif(status = 'running', 1, 0), status = iif(status = 'running', status, 'queued'),
-         due_at = iif(status = 'running', due_at, :now), set_at = iif(status = 'running', set_at, :now),
-         forgiven = iif(status = 'running', forgiven, attempts), uncounted_crashes = 0, finished_at = NULL
+         replay_requested = iif(status = 'running', 1, 0),
+         status = iif(status = 'running', status, 'queued'),
+         due_at = iif(status = 'running', due_at, :now),
+         scheduled_at = iif(status = 'running', scheduled_at, :now),
+         uncounted_attempts = iif(status = 'running', uncounted_attempts, attempts),
+         uncounted_crashes = 0,
+         finished_at = NULL
        WHERE endpoint = :endpoint AND id = :id AND body IS NOT NULL`,
     ),
     dead: sql(
@@ -98,8 +113,8 @@ export function prepareStatements(database: DatabaseSync) {
     ),
     lastSequence: sql("SELECT max(sequence) AS sequence FROM deliveries"),
     replayDead: sql(
-      `UPDATE deliveries SET status = 'queued', due_at = :now, set_at = :now, finished_at = NULL,
-         forgiven = attempts, uncounted_crashes = 0
+      `UPDATE deliveries SET status = 'queued', due_at = :now, scheduled_at = :now, finished_at = NULL,
+         uncounted_attempts = attempts, uncounted_crashes = 0
        WHERE sequence = :sequence AND status = 'dead' AND body IS NOT NULL`,
     ),
     attempts: sql("SELECT * FROM attempts WHERE delivery = ? ORDER BY number"),
@@ -117,10 +132,10 @@ export function prepareStatements(database: DatabaseSync) {
     finished: sql(
       "SELECT sequence FROM deliveries WHERE endpoint = ? AND finished_at < ? AND body IS NOT NULL LIMIT ?",
     ),
-    dropBody: sql("UPDATE deliveries SET body = NULL WHERE sequence = ?"),
-    dropAttempts: sql("DELETE FROM attempts WHERE delivery = ?"),
+    removeBody: sql("UPDATE deliveries SET body = NULL WHERE sequence = ?"),
+    removeAttempts: sql("DELETE FROM attempts WHERE delivery = ?"),
     emptied: sql("SELECT sequence FROM deliveries WHERE endpoint = ? AND finished_at < ? AND body IS NULL LIMIT ?"),
-    dropId: sql("DELETE FROM deliveries WHERE sequence = ?"),
+    removeId: sql("DELETE FROM deliveries WHERE sequence = ?"),
   };
 }
 

@@ -1,10 +1,10 @@
-import { maxHoldMs } from "../retry-policy.ts";
+import { maxHoldMs } from "../crash-policy.ts";
 
-/** A delivery that was running when a process crashed, and may have caused the crash. */
+/** A queued delivery that was running when a process crashed, and may have caused the crash. */
 export interface Suspect {
   /** Milliseconds since the epoch. */
   dueAt: number;
-  /** Runs it. Resolves with whether it could be claimed; never rejects. */
+  /** Claims and runs it. Resolves with whether it could be claimed; never rejects. */
   run: () => Promise<boolean>;
 }
 
@@ -44,18 +44,19 @@ export class SuspectGate {
     this.#holdMs = options.firstHoldMs;
   }
 
-  /** Whether a worker may claim deliveries now. If so, it calls `leave` when the claim is done. */
+  /** Returns whether a worker may claim deliveries now. If so, the worker calls `leave` after the claim. */
   enter(): boolean {
     if (this.#state !== "open") return false;
     this.#busy += 1;
     return true;
   }
 
-  /** Counts a running delivery, until `leave`. */
+  /** Counts a running delivery until `leave`. */
   start(): void {
     this.#busy += 1;
   }
 
+  /** Ends a claim or a delivery. */
   leave(): void {
     this.#busy -= 1;
     if (this.#busy === 0) this.#advance();

@@ -8,7 +8,7 @@ import { loadRedisPackages } from "../../../src/inbox/bullmq/optional-packages.t
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
 import { RunGate } from "../../../src/inbox/bullmq/run-gate.ts";
 import { jobIdOf, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
-import { abandonedError } from "../../../src/inbox/inbox.ts";
+import { abandonedError } from "../../../src/inbox/inbox-errors.ts";
 import type { Outcome } from "../../../src/payload/delivery.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";

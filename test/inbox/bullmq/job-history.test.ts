@@ -12,7 +12,8 @@ import {
   replayedRow,
   type Turn,
 } from "../../../src/inbox/bullmq/job-history.ts";
-import { abandonedError, closingError, type DeliveryAttempt } from "../../../src/inbox/inbox.ts";
+import type { DeliveryAttempt } from "../../../src/inbox/inbox.ts";
+import { abandonedError, closingError } from "../../../src/inbox/inbox-errors.ts";
 
 const passed = (start: number) => JSON.stringify({ start, passed: true });
 const turn = (start: number, value: Turn) => JSON.stringify({ start, turn: value });

@@ -15,60 +15,61 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function openThread(file: string | undefined, owner = "me", { maxBlockedMs = 600_000, beatMs = 20 } = {}) {
+function openWriter(file: string | undefined, processId = "me", { maxBlockedMs = 600_000, heartbeatMs = 20 } = {}) {
   const logger = createMemoryLogger();
-  const thread = new BackgroundWriter({ file, owner, beatMs, maxBlockedMs, log: () => logger });
-  onTestFinished(() => thread.close());
-  return { thread, logger };
+  const writer = new BackgroundWriter({ file, processId, heartbeatMs, maxBlockedMs, log: () => logger });
+  onTestFinished(() => writer.close());
+  return { writer, logger };
 }
 
-function beatsIn(file: string, owner = "me") {
+function heartbeatsOf(file: string, processId = "me") {
   const database = new DatabaseSync(file, { readOnly: true });
   onTestFinished(() => database.close());
-  return () => Number(database.prepare("SELECT beat FROM owners WHERE owner = ?").get(owner)?.beat ?? 0);
+  return () =>
+    Number(database.prepare("SELECT heartbeats FROM processes WHERE process_id = ?").get(processId)?.heartbeats ?? 0);
 }
 
-/** Waits until a thread that is started now works: one that was started before works by then, or has failed. */
+/** Waits until a second thread has started: one that was started before has started or failed by then. */
 async function startAnother(): Promise<void> {
   const { file } = openInbox();
-  openThread(file, "another").thread.setRunning(1);
-  const beats = beatsIn(file, "another");
-  await waitFor(() => expect(beats()).toBeGreaterThan(5));
+  openWriter(file, "another").writer.setRunning(1);
+  const heartbeats = heartbeatsOf(file, "another");
+  await waitFor(() => expect(heartbeats()).toBeGreaterThan(5));
 }
 
-test("The thread of an inbox shows that the process is alive as long as it runs something", async () => {
+test("The thread sends heartbeats while deliveries run", async () => {
   const { file } = openInbox();
-  const { thread } = openThread(file);
-  const beats = beatsIn(file);
-  expect(thread.needsEventLoop).toBe(true);
-  thread.setRunning(0);
-  expect(thread.needsEventLoop).toBe(true);
-  thread.setRunning(1);
-  // Until the thread has started.
-  expect(thread.needsEventLoop).toBe(true);
-  await waitFor(() => expect(beats()).toBeGreaterThan(2));
-  expect(thread.needsEventLoop).toBe(false);
-  thread.setRunning(0);
-  // By the beats of another thread, which has as many turns.
-  const other = openThread(file, "other").thread;
+  const { writer } = openWriter(file);
+  const heartbeats = heartbeatsOf(file);
+  expect(writer.needsEventLoop).toBe(true);
+  writer.setRunning(0);
+  expect(writer.needsEventLoop).toBe(true);
+  writer.setRunning(1);
+  // The thread has not started yet.
+  expect(writer.needsEventLoop).toBe(true);
+  await waitFor(() => expect(heartbeats()).toBeGreaterThan(2));
+  expect(writer.needsEventLoop).toBe(false);
+  writer.setRunning(0);
+  // The heartbeats of a second thread show that enough time has passed.
+  const other = openWriter(file, "other").writer;
   other.setRunning(1);
-  const otherBeats = beatsIn(file, "other");
-  await waitFor(() => expect(otherBeats()).toBeGreaterThan(2));
-  const [before, otherBefore] = [beats(), otherBeats()];
-  await waitFor(() => expect(otherBeats()).toBeGreaterThan(otherBefore + 5));
-  expect(beats()).toBe(before);
+  const otherHeartbeats = heartbeatsOf(file, "other");
+  await waitFor(() => expect(otherHeartbeats()).toBeGreaterThan(2));
+  const [before, otherBefore] = [heartbeats(), otherHeartbeats()];
+  await waitFor(() => expect(otherHeartbeats()).toBeGreaterThan(otherBefore + 5));
+  expect(heartbeats()).toBe(before);
 });
 
-test("The thread stops showing it while the event loop is blocked for too long, and goes on after that", async () => {
+test("The thread sends no heartbeats while the event loop is blocked for too long", async () => {
   const { file } = openInbox();
-  const threads = [openThread(file, "hung", { maxBlockedMs: 300 }), openThread(file, "patient")];
-  for (const { thread } of threads) thread.setRunning(1);
-  const [hung, patient] = [beatsIn(file, "hung"), beatsIn(file, "patient")];
-  await waitFor(() => expect(Math.min(hung(), patient())).toBeGreaterThan(2));
-  const before = patient();
-  /** Blocks the event loop until a thread beside it has shown so often that it is alive. */
-  const blockUntil = (beats: number) => {
-    while (patient() < beats) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+  const writers = [openWriter(file, "hung", { maxBlockedMs: 300 }), openWriter(file, "running")];
+  for (const { writer } of writers) writer.setRunning(1);
+  const [hung, running] = [heartbeatsOf(file, "hung"), heartbeatsOf(file, "running")];
+  await waitFor(() => expect(Math.min(hung(), running())).toBeGreaterThan(2));
+  const before = running();
+  /** Blocks the event loop until the second thread has sent this many heartbeats. */
+  const blockUntil = (count: number) => {
+    while (running() < count) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
   };
   blockUntil(before + 40);
   const last = hung();
@@ -77,140 +78,140 @@ test("The thread stops showing it while the event loop is blocked for too long, 
   await waitFor(() => expect(hung()).toBeGreaterThan(last));
 });
 
-test("The thread shows at once that the process is alive", async () => {
+test("The thread sends its first heartbeat immediately", async () => {
   const { file } = openInbox();
-  const { thread } = openThread(file, "me", { beatMs: 3_600_000 });
-  const beats = beatsIn(file);
-  thread.setRunning(1);
-  await waitFor(() => expect(beats()).toBe(1));
+  const { writer } = openWriter(file, "me", { heartbeatMs: 3_600_000 });
+  const heartbeats = heartbeatsOf(file);
+  writer.setRunning(1);
+  await waitFor(() => expect(heartbeats()).toBe(1));
 });
 
-test("Another thread goes on in the place of the first after the file was replaced", async () => {
+test("A new thread replaces the first after the file was replaced", async () => {
   const [first, second] = [openInbox(), openInbox()];
   for (const { inbox } of [first, second]) await inbox.close(0);
   const { file } = first;
-  const { thread } = openThread(file);
-  const beats = beatsIn(file);
-  thread.setRunning(1);
-  await waitFor(() => expect(beats()).toBeGreaterThan(0));
-  const before = beats();
+  const { writer } = openWriter(file);
+  const heartbeats = heartbeatsOf(file);
+  writer.setRunning(1);
+  await waitFor(() => expect(heartbeats()).toBeGreaterThan(0));
+  const before = heartbeats();
   for (const suffix of ["", "-wal", "-shm"]) renameSync(`${file}${suffix}`, `${file}-moved${suffix}`);
   renameSync(second.file, file);
-  await thread.restart();
-  const stopped = beats();
-  const beatsAtPath = beatsIn(file);
-  await waitFor(() => expect(beatsAtPath()).toBeGreaterThan(before + 5));
-  expect(beats()).toBe(stopped);
+  await writer.restart();
+  const stopped = heartbeats();
+  const heartbeatsAtPath = heartbeatsOf(file);
+  await waitFor(() => expect(heartbeatsAtPath()).toBeGreaterThan(before + 5));
+  expect(heartbeats()).toBe(stopped);
 });
 
-test("No thread goes on after it was closed", async () => {
+test("A closed writer starts no thread", async () => {
   const { file } = openInbox();
-  const { thread } = openThread(file);
-  const beats = beatsIn(file);
-  thread.setRunning(1);
-  await waitFor(() => expect(beats()).toBeGreaterThan(0));
-  await thread.close();
-  const after = beats();
-  await thread.restart();
-  thread.setRunning(1);
+  const { writer } = openWriter(file);
+  const heartbeats = heartbeatsOf(file);
+  writer.setRunning(1);
+  await waitFor(() => expect(heartbeats()).toBeGreaterThan(0));
+  await writer.close();
+  const after = heartbeats();
+  await writer.restart();
+  writer.setRunning(1);
   await startAnother();
-  expect(thread.needsEventLoop).toBe(true);
-  expect(beats()).toBe(after);
+  expect(writer.needsEventLoop).toBe(true);
+  expect(heartbeats()).toBe(after);
 });
 
-test("No timer is left by a thread that was closed or has failed", async () => {
-  const [closed, failing] = [openThread(openInbox().file).thread, openThread(inboxFile())];
+test("No timer is left after a close or a failure of the thread", async () => {
+  const [closed, failing] = [openWriter(openInbox().file).writer, openWriter(inboxFile())];
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   closed.setRunning(1);
   expect(vi.getTimerCount()).toBe(1);
   await closed.close();
   expect(vi.getTimerCount()).toBe(0);
-  failing.thread.setRunning(1);
+  failing.writer.setRunning(1);
   expect(vi.getTimerCount()).toBe(1);
   while (failing.logger.lines.length === 0) await setImmediate();
   expect(vi.getTimerCount()).toBe(0);
 });
 
-/** An inbox with some megabytes in its log that no commit copies, and a thread for it. */
-function openWithLog({ megabytes }: { megabytes: number }) {
+/** Opens a writer for an inbox with a large WAL that no commit checkpoints. */
+function openWithWal({ megabytes }: { megabytes: number }) {
   const { file } = openInbox();
-  const { thread } = openThread(file);
+  const { writer } = openWriter(file);
   const database = new DatabaseSync(file);
   onTestFinished(() => database.close());
   database.exec("PRAGMA wal_autocheckpoint = 0");
-  database.exec(`INSERT INTO owners (owner, beat) VALUES (hex(zeroblob(${megabytes * 500_000})), 1)`);
-  return { file, thread };
+  database.exec(`INSERT INTO processes (process_id, heartbeats) VALUES (hex(zeroblob(${megabytes * 500_000})), 1)`);
+  return { file, writer };
 }
 
-test("The thread copies the log into the file, so that no commit has to", async () => {
-  const { file, thread } = openWithLog({ megabytes: 20 });
-  thread.setRunning(1);
+test("The thread checkpoints a large WAL", async () => {
+  const { file, writer } = openWithWal({ megabytes: 20 });
+  writer.setRunning(1);
   await waitFor(() => expect(statSync(file).size).toBeGreaterThan(20_000_000));
 });
 
-describe("A copy of the log that is asked for", () => {
-  /** Whether a copy is over by now. */
-  const isOver = (copy: Promise<void>) => Promise.race([copy.then(() => true), setImmediate(false)]);
+describe("A requested checkpoint", () => {
+  /** Whether a checkpoint is done. */
+  const isOver = (checkpoint: Promise<void>) => Promise.race([checkpoint.then(() => true), setImmediate(false)]);
 
-  test("is in the file once it resolves, also when nothing runs", async () => {
-    const { file, thread } = openWithLog({ megabytes: 4 });
+  test("is in the file when it resolves, even if nothing runs", async () => {
+    const { file, writer } = openWithWal({ megabytes: 4 });
     expect(statSync(file).size).toBeLessThan(1_000_000);
-    await thread.copyLog();
+    await writer.checkpoint();
     expect(statSync(file).size).toBeGreaterThan(4_000_000);
   });
 
-  test("is over at once for an inbox in memory, and after the close", async () => {
-    const [memory, closed] = [openThread(undefined), openThread(openInbox().file)];
-    await closed.thread.close();
-    for (const { thread, logger } of [memory, closed]) {
-      expect(await isOver(thread.copyLog())).toBe(true);
+  test("resolves immediately for an inbox in memory, and after the close", async () => {
+    const [memory, closed] = [openWriter(undefined), openWriter(openInbox().file)];
+    await closed.writer.close();
+    for (const { writer, logger } of [memory, closed]) {
+      expect(await isOver(writer.checkpoint())).toBe(true);
       expect(logger.lines).toEqual([]);
     }
   });
 
-  test.each(["close", "restart"] as const)("is over when the thread ends: %s", async (end) => {
-    const { thread } = openThread(openInbox().file);
-    const copies = [thread.copyLog(), thread.copyLog()];
-    await thread[end]();
-    for (const copy of copies) expect(await isOver(copy)).toBe(true);
+  test.each(["close", "restart"] as const)("resolves when the thread stops: %s", async (end) => {
+    const { writer } = openWriter(openInbox().file);
+    const checkpoints = [writer.checkpoint(), writer.checkpoint()];
+    await writer[end]();
+    for (const checkpoint of checkpoints) expect(await isOver(checkpoint)).toBe(true);
   });
 
-  test("is over when the thread fails, and starts no other", async () => {
-    const { thread, logger } = openThread(inboxFile());
-    const copy = thread.copyLog();
+  test("resolves when the thread fails, and starts no other thread", async () => {
+    const { writer, logger } = openWriter(inboxFile());
+    const checkpoint = writer.checkpoint();
     while (logger.lines.length === 0) await setImmediate();
-    expect(await isOver(copy)).toBe(true);
-    expect(await isOver(thread.copyLog())).toBe(true);
+    expect(await isOver(checkpoint)).toBe(true);
+    expect(await isOver(writer.checkpoint())).toBe(true);
     expect(logger.lines).toMatchObject([{ level: "warn" }]);
   });
 });
 
-test("A thread that cannot work is logged once, and leaves it to the event loop until there is a file", async () => {
+test("A failed thread is logged once, and the event loop replaces it until there is a file", async () => {
   const file = inboxFile();
-  const { thread, logger } = openThread(file);
-  thread.setRunning(1);
+  const { writer, logger } = openWriter(file);
+  writer.setRunning(1);
   await waitFor(() => expect(logger.lines).toMatchObject([{ level: "warn", msg: expect.stringContaining("thread") }]));
-  thread.setRunning(2);
+  writer.setRunning(2);
   await startAnother();
-  expect(thread.needsEventLoop).toBe(true);
+  expect(writer.needsEventLoop).toBe(true);
   expect(logger.lines).toHaveLength(1);
   openInbox({ file });
-  // Also when nothing runs just then.
-  thread.setRunning(0);
-  await thread.restart();
-  thread.setRunning(1);
-  await waitFor(() => expect(thread.needsEventLoop).toBe(false));
+  // Even if nothing runs at this time.
+  writer.setRunning(0);
+  await writer.restart();
+  writer.setRunning(1);
+  await waitFor(() => expect(writer.needsEventLoop).toBe(false));
 });
 
-test("An inbox in memory needs no thread", async () => {
-  const { thread, logger } = openThread(undefined);
-  thread.setRunning(1);
+test("An inbox in memory starts no thread", async () => {
+  const { writer, logger } = openWriter(undefined);
+  writer.setRunning(1);
   await startAnother();
-  expect(thread.needsEventLoop).toBe(false);
+  expect(writer.needsEventLoop).toBe(false);
   expect(logger.lines).toEqual([]);
 });
 
-test("Where no thread may be started, the event loop keeps what runs for longer than a lease", async () => {
+test("If threads are not permitted, the event loop renews the lease of a long delivery", async () => {
   const leaseMs = 900;
   const { inbox, file } = openInbox({ leaseMs });
   const child = startReceiverProcess(new URL("waiting-process.ts", import.meta.url), {
@@ -227,7 +228,7 @@ test("Where no thread may be started, the event loop keeps what runs for longer 
   await child.says(/The thread of the inbox has stopped/);
 });
 
-test("Neither an inbox nor its thread keeps a process alive", async () => {
+test("An inbox and its thread do not keep the process alive", async () => {
   const { inbox, file } = openInbox();
   await inbox.accept(arrival("a"));
   const child = startReceiverProcess(new URL("waiting-process.ts", import.meta.url), {

@@ -29,7 +29,7 @@ describe("A page of a large file that is damaged", () => {
     expect(statSync(file).size).toBeGreaterThan(64 * 2 ** 20);
     const database = new DatabaseSync(file);
     database.exec(`
-      INSERT INTO deliveries (endpoint, id, body, received_at, set_at, status, owner, attempts, started_at)
+      INSERT INTO deliveries (endpoint, id, body, received_at, scheduled_at, status, process_id, attempts, started_at)
         VALUES ('retrain', 'crashed', 'x', 1, 1, 'running', 'gone', 1, 1);
       PRAGMA wal_checkpoint(TRUNCATE);
     `);
@@ -99,7 +99,7 @@ describe("A page of a large file that is damaged", () => {
     const file = largeFile();
     const database = new DatabaseSync(file, { timeout: 5_000 });
     database.exec(`
-      INSERT INTO deliveries (endpoint, id, body, received_at, set_at, status, due_at)
+      INSERT INTO deliveries (endpoint, id, body, received_at, scheduled_at, status, due_at)
         VALUES ('bad', 'lost', 'x', 1, 1, 'queued', 0);
     `);
     const { inbox } = openInbox({ file });
@@ -114,7 +114,7 @@ describe("A page of a large file that is damaged", () => {
     await waitFor(() => expect(isCopied()).toBe(true));
     damage(file, pagesWith(file, { name: "deliveries", kind: "leaf", text: "body of bad-1," }));
     // The inbox drops the pages that it has read before.
-    database.exec("UPDATE deliveries SET owner = 'other' WHERE endpoint = 'bad' AND id = 'lost'");
+    database.exec("UPDATE deliveries SET process_id = 'other' WHERE endpoint = 'bad' AND id = 'lost'");
     database.close();
     await waitFor(() => expect(signals.get("lost")?.reason).toMatchObject({ code: "LEASE_LOST" }));
     expect(await inbox.problems()).toMatchObject([{ code: "INBOX_DAMAGED" }]);

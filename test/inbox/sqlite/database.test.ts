@@ -81,7 +81,7 @@ describe("The file of an inbox", () => {
     const file = inboxFile();
     const database = openInboxDatabase(file);
     const add = database.prepare(
-      "INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, set_at) VALUES ('retrain', ?, 'queued', ?, 1, 1, 1)",
+      "INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, scheduled_at) VALUES ('retrain', ?, 'queued', ?, 1, 1, 1)",
     );
     for (let count = 0; count < 200; count += 1) add.run(`d${count}`, "x".repeat(2_000));
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)");

@@ -9,7 +9,7 @@ function fill(file: string, { count, columns }: { count: number; columns: string
   const database = new DatabaseSync(file);
   database.exec(`
     WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${count})
-    INSERT INTO deliveries (endpoint, id, body, received_at, set_at, status, due_at, finished_at)
+    INSERT INTO deliveries (endpoint, id, body, received_at, scheduled_at, status, due_at, finished_at)
       SELECT 'retrain', 'filled-' || number, 'body', 1, 1, ${columns} FROM numbers;
   `);
   database.close();

@@ -99,7 +99,7 @@ test("The log is emptied when an inbox is opened, whatever an earlier process ha
   const { inbox, file } = openInbox();
   const database = new DatabaseSync(file);
   database.exec("PRAGMA wal_autocheckpoint = 0");
-  database.exec("INSERT INTO owners (owner, beat) VALUES (hex(zeroblob(100000)), 1)");
+  database.exec("INSERT INTO processes (process_id, heartbeats) VALUES (hex(zeroblob(100000)), 1)");
   expect(statSync(`${file}-wal`).size).toBeGreaterThan(100_000);
   openInbox({ file });
   expect(statSync(`${file}-wal`).size).toBe(0);

@@ -15,12 +15,12 @@ export function makeLargeFile(file: string, { endpoint = "bad" } = {}): void {
     `WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${count})`;
   database.exec(`
     ${numbers(waiting)}
-    INSERT INTO deliveries (endpoint, id, body, received_at, set_at, status, due_at)
+    INSERT INTO deliveries (endpoint, id, body, received_at, scheduled_at, status, due_at)
       SELECT '${endpoint}', '${endpoint}-' || number,
         replace(hex(zeroblob(iif(number = 7, 1500, 10))), '00', 'body of ${endpoint}-' || number || ','), 1, 1, 'queued', number
       FROM numbers;
     ${numbers(3_400)}
-    INSERT INTO deliveries (endpoint, id, body, received_at, set_at, status, finished_at)
+    INSERT INTO deliveries (endpoint, id, body, received_at, scheduled_at, status, finished_at)
       SELECT 'old', 'old-' || number, hex(zeroblob(10000)), 1, 1, 'succeeded', 4e12 FROM numbers;
     PRAGMA wal_checkpoint(TRUNCATE);
   `);

@@ -109,19 +109,19 @@ describe("An inbox whose file is gone from its path", () => {
     const runs = work(inbox, () => new Promise(() => {}));
     await inbox.accept(arrival("a"));
     await waitFor(() => expect(runs).toHaveLength(1));
-    const beat = () => {
+    const heartbeats = () => {
       const database = new DatabaseSync(file, { readOnly: true });
-      const found = database.prepare("SELECT max(beat) AS beat FROM owners").get();
+      const found = database.prepare("SELECT max(heartbeats) AS heartbeats FROM processes").get();
       database.close();
-      return Number(found?.beat ?? 0);
+      return Number(found?.heartbeats ?? 0);
     };
     // The thread works by then.
-    await waitFor(() => expect(beat()).toBeGreaterThan(5));
+    await waitFor(() => expect(heartbeats()).toBeGreaterThan(5));
     rmSync(dirname(file), { recursive: true });
     await waitFor(() => expect(existsSync(file)).toBe(true));
     await waitFor(async () => expect(await inbox.problems()).toEqual([]));
-    const before = beat();
-    await waitFor(() => expect(beat()).toBeGreaterThan(before + 2));
+    const before = heartbeats();
+    await waitFor(() => expect(heartbeats()).toBeGreaterThan(before + 2));
   });
 
   test("is tried again when its deliveries could not be brought into another inbox", async () => {

@@ -21,7 +21,7 @@ function fill(
   const database = new DatabaseSync(file);
   database.exec(`
     WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${count})
-    INSERT INTO deliveries (endpoint, id, body, received_at, set_at, status, finished_at)
+    INSERT INTO deliveries (endpoint, id, body, received_at, scheduled_at, status, finished_at)
       SELECT 'retrain', 'filled-' || number, hex(zeroblob(${bodyBytes / 2})), 1, 1, '${status}', 1 FROM numbers;
     PRAGMA wal_checkpoint(TRUNCATE);
   `);
@@ -98,9 +98,11 @@ describe("The id of a finished delivery", () => {
 test("A process that crashed while it ran nothing leaves no row for longer than a day", async () => {
   const { inbox, file } = openInbox();
   const database = new DatabaseSync(file);
-  database.exec(`INSERT INTO owners (owner, beat, beat_at) VALUES ('old', 1, 1), ('recent', 1, ${Date.now()})`);
+  database.exec(
+    `INSERT INTO processes (process_id, heartbeats, last_heartbeat_at) VALUES ('old', 1, 1), ('recent', 1, ${Date.now()})`,
+  );
   await inbox.prune();
-  expect(database.prepare("SELECT owner FROM owners").all()).toEqual([{ owner: "recent" }]);
+  expect(database.prepare("SELECT process_id FROM processes").all()).toEqual([{ process_id: "recent" }]);
   database.close();
 });
 
@@ -147,7 +149,7 @@ describe("A prune of much", () => {
       return { count: 1, isDone: steps === 20 };
     });
     const stepsAtCopy: number[][] = [];
-    const copied = vi.spyOn(BackgroundWriter.prototype, "copyLog").mockImplementation(async () => {
+    const copied = vi.spyOn(BackgroundWriter.prototype, "checkpoint").mockImplementation(async () => {
       const before = steps;
       // In this time, steps would follow.
       for (const id of [1, 2, 3, 4, 5]) await inbox.accept(arrival(`a${before}-${id}`, { endpoint: "other" }));

@@ -89,7 +89,7 @@ describe("A delivery that is taken again by the transaction that stores how it e
     // Both at once: a poll finds that "y" is due, and cannot take it yet.
     const other = new DatabaseSync(file, { timeout: 5_000 });
     other.exec(`
-      INSERT INTO deliveries (endpoint, id, body, received_at, set_at, status, due_at)
+      INSERT INTO deliveries (endpoint, id, body, received_at, scheduled_at, status, due_at)
         VALUES ('retrain', 'y', 'y', 1, 1, 'queued', 1);
       BEGIN IMMEDIATE;
     `);

@@ -10,11 +10,11 @@ import { transactionsOf } from "./transactions.ts";
 
 const hourMs = 3_600_000;
 
-function ownersIn(file: string) {
+function processesIn(file: string) {
   const database = new DatabaseSync(file, { readOnly: true });
-  const owners = database.prepare("SELECT owner FROM owners").all();
+  const processes = database.prepare("SELECT process_id FROM processes").all();
   database.close();
-  return owners;
+  return processes;
 }
 
 describe("Two inboxes on one file", () => {
@@ -51,8 +51,8 @@ describe("Two inboxes on one file", () => {
     const runs = work(first.inbox, () => new Promise(() => {}));
     await first.inbox.accept(arrival("a"));
     await waitFor(() => expect(runs).toHaveLength(1));
-    await waitFor(() => expect(ownersIn(first.file)).toHaveLength(1));
-    const [gone] = ownersIn(first.file);
+    await waitFor(() => expect(processesIn(first.file)).toHaveLength(1));
+    const [gone] = processesIn(first.file);
     const clock = fastClock();
     const second = openInbox({ file: first.file, leaseMs: hourMs, monotonicNow: clock.now });
     const taken = work(second.inbox, () => succeeded);
@@ -65,11 +65,11 @@ describe("Two inboxes on one file", () => {
       { number: 2, outcome: "succeeded" },
     ]);
     expect(second.logger.lines).toMatchObject([{ level: "warn", code: "ABANDONED", deliveryId: "a", attempt: 1 }]);
-    await waitFor(() => expect(ownersIn(first.file)).not.toContainEqual(gone));
+    await waitFor(() => expect(processesIn(first.file)).not.toContainEqual(gone));
     await first.inbox.close(0);
     expect(await reached(second.inbox, "a", "succeeded")).toEqual(stored);
     await second.inbox.close(0);
-    expect(ownersIn(first.file)).toEqual([]);
+    expect(processesIn(first.file)).toEqual([]);
   });
 
   test("leave no row of theirs behind when they are closed", async () => {
@@ -80,11 +80,11 @@ describe("Two inboxes on one file", () => {
       return succeeded;
     });
     await inbox.accept(arrival("a"));
-    await waitFor(() => expect(ownersIn(file)).toHaveLength(1));
+    await waitFor(() => expect(processesIn(file)).toHaveLength(1));
     release.resolve();
     await reached(inbox, "a", "succeeded");
     await inbox.close(0);
-    expect(ownersIn(file)).toEqual([]);
+    expect(processesIn(file)).toEqual([]);
   });
 
   test("take nothing over for a lease after nobody could write, since nobody could show that he is alive", async () => {
@@ -92,9 +92,9 @@ describe("Two inboxes on one file", () => {
     const runs = work(first.inbox, () => new Promise(() => {}));
     await first.inbox.accept(arrival("a"));
     await waitFor(() => expect(runs).toHaveLength(1));
-    await waitFor(() => expect(ownersIn(first.file)).toHaveLength(1));
+    await waitFor(() => expect(processesIn(first.file)).toHaveLength(1));
     const database = new DatabaseSync(first.file, { timeout: 5_000 });
-    database.exec("CREATE TRIGGER refuse BEFORE UPDATE ON owners BEGIN SELECT RAISE(ABORT, 'Not now.'); END");
+    database.exec("CREATE TRIGGER refuse BEFORE UPDATE ON processes BEGIN SELECT RAISE(ABORT, 'Not now.'); END");
     const clock = fastClock(hourMs / 4);
     const second = openInbox({ file: first.file, leaseMs: hourMs, monotonicNow: clock.now });
     const taken = work(second.inbox, () => succeeded);
@@ -141,8 +141,8 @@ describe("Two inboxes on one file", () => {
     const second = openInbox({ file: first.file, leaseMs: 2_400 });
     const taken = work(second.inbox, () => succeeded);
     const database = new DatabaseSync(first.file, { readOnly: true });
-    const beat = () => Number(database.prepare("SELECT beat FROM owners").get()?.beat ?? 0);
-    await waitFor(() => expect(beat()).toBeGreaterThan(4));
+    const heartbeats = () => Number(database.prepare("SELECT heartbeats FROM processes").get()?.heartbeats ?? 0);
+    await waitFor(() => expect(heartbeats()).toBeGreaterThan(4));
     database.close();
     release.resolve();
     expect((await reached(first.inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);

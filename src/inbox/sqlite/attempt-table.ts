@@ -1,0 +1,60 @@
+import type { DeliveryAttempt } from "../inbox.ts";
+import type { Statements } from "./statements.ts";
+
+/** An attempt in SQLite always has its times. */
+export type TimedAttempt = DeliveryAttempt & { startedAt: Date; durationMs: number };
+
+/** The finished attempts of deliveries, which are identified by their sequence. */
+export class AttemptTable {
+  readonly #statements: Statements;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  /** The attempts of a delivery, by number. */
+  list(sequence: number): DeliveryAttempt[] {
+    return this.#statements.attempts.all(sequence).map(toAttempt);
+  }
+
+  /** Whether exactly this attempt is stored. */
+  has(sequence: number, { number, startedAt, durationMs, outcome, error }: TimedAttempt): boolean {
+    const stored = this.#statements.attempt.get(sequence, number);
+    return (
+      stored?.started_at === startedAt.getTime() &&
+      stored.duration_ms === toStoredDuration(durationMs) &&
+      stored.outcome === outcome &&
+      stored.code === (error?.code ?? null)
+    );
+  }
+
+  /** Stores an attempt. Replaces one with the same number. */
+  add(sequence: number, { number, startedAt, durationMs, outcome, error }: TimedAttempt): void {
+    const { code = null, message = null } = error ?? {};
+    this.#statements.addAttempt.run(
+      sequence,
+      number,
+      startedAt.getTime(),
+      toStoredDuration(durationMs),
+      outcome,
+      code,
+      message,
+    );
+  }
+}
+
+function toStoredDuration(durationMs: number): number {
+  return Math.max(0, Math.round(durationMs));
+}
+
+const outcomes = ["succeeded", "failed", "abandoned"] as const;
+
+function toAttempt(row: Record<string, unknown>): DeliveryAttempt {
+  return {
+    number: Number(row.number),
+    startedAt: new Date(Number(row.started_at)),
+    durationMs: Number(row.duration_ms),
+    outcome: outcomes.find((known) => known === row.outcome) ?? "failed",
+    ...(row.code !== null && { error: { code: String(row.code), message: String(row.message) } }),
+  };
+}

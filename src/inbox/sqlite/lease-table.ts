@@ -1,0 +1,169 @@
+import { countsAsAttempt } from "../crash-policy.ts";
+import type { DeliveryKey } from "../inbox.ts";
+import { abandonedError } from "../inbox-errors.ts";
+import type { RetryPolicy } from "../retry-policy.ts";
+import type { AttemptTable } from "./attempt-table.ts";
+import { isDamage } from "./database.ts";
+import type { Statements } from "./statements.ts";
+
+/** The process that claims or runs deliveries, and the time (ms since the epoch). */
+export interface Claimant {
+  processId: string;
+  now: number;
+}
+
+/** A running delivery of any process. */
+export interface RunningRow {
+  sequence: number;
+  id: string;
+  processId: string;
+}
+
+/** A delivery that was recovered from a process that is gone. */
+export interface RecoveredDelivery extends DeliveryKey {
+  /** The number of the interrupted attempt. */
+  attempt: number;
+  /** Whether the crash used up an attempt. */
+  isCounted: boolean;
+  isDead: boolean;
+}
+
+/**
+ * The leases of running deliveries. The lease of a delivery lasts as long as the process that claimed it sends heartbeats. Call
+ * methods that write within a transaction.
+ */
+export class LeaseTable {
+  readonly #statements: Statements;
+  readonly #attempts: AttemptTable;
+
+  constructor(statements: Statements, attempts: AttemptTable) {
+    this.#statements = statements;
+    this.#attempts = attempts;
+  }
+
+  /**
+   * Finds the running deliveries of an endpoint.
+   *
+   * @returns `unreadable`: sequences of those on damaged pages, whose IDs and processes are unknown.
+   */
+  running(
+    endpoint: string,
+    onDamage: (error: unknown) => void,
+  ): { rows: RunningRow[]; unreadable: ReadonlySet<number> } {
+    const { running, runningSequences, row } = this.#statements;
+    const unreadable = new Set<number>();
+    try {
+      return { rows: running.all(endpoint).map(toRunningRow), unreadable };
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      onDamage(error);
+    }
+    const rows = runningSequences.all(endpoint).flatMap(({ sequence }) => {
+      try {
+        const found = row.get(Number(sequence));
+        return found ? [toRunningRow(found)] : [];
+      } catch {
+        unreadable.add(Number(sequence));
+        return [];
+      }
+    });
+    return { rows, unreadable };
+  }
+
+  /** The sequence of a delivery. Reads only an index, so it also works for damaged pages. */
+  sequenceOf({ endpoint, id }: DeliveryKey): number | undefined {
+    const sequence = this.#statements.sequenceOf.get(endpoint, id)?.sequence;
+    return sequence === undefined ? undefined : Number(sequence);
+  }
+
+  /** Puts back a delivery that this process has claimed and never ran. */
+  release({ sequence }: RunningRow, { processId, now }: Claimant): void {
+    this.#statements.release.run({ sequence, process_id: processId, now });
+  }
+
+  /** Stores a heartbeat of a process. */
+  addHeartbeat({ processId, now }: Claimant): void {
+    this.#statements.heartbeat.run(processId, now);
+  }
+
+  /** The number of heartbeats of each process. */
+  heartbeats(): ReadonlyMap<string, number> {
+    const rows = this.#statements.heartbeats.all();
+    return new Map(rows.map(({ process_id, heartbeats }) => [String(process_id), Number(heartbeats)]));
+  }
+
+  /**
+   * Marks a process as gone and stores how many deliveries it was running: the first process that notices counts them, before
+   * any is recovered. Returns the number; `undefined` if the process has sent a heartbeat since.
+   */
+  markProcessGone(
+    processId: string,
+    { heartbeats }: { heartbeats: number | undefined },
+  ): { running: number; lastHeartbeatAt: number } | undefined {
+    const { process, markProcessGone, countRunning } = this.#statements;
+    const row = process.get(processId);
+    if (row?.heartbeats !== heartbeats) return undefined;
+    const lastHeartbeatAt = Number(row?.last_heartbeat_at ?? 0);
+    if (typeof row?.running_when_gone === "number") return { running: row.running_when_gone, lastHeartbeatAt };
+    const running = Number(countRunning.get(processId)?.running);
+    markProcessGone.run(processId, running);
+    return { running, lastHeartbeatAt };
+  }
+
+  /** Removes a process without running deliveries. */
+  removeProcess(processId: string): void {
+    this.#statements.removeProcess.run({ process_id: processId });
+  }
+
+  /** Removes all processes without running deliveries whose last heartbeat is older. */
+  removeProcessesBefore(time: number): void {
+    this.#statements.removeProcessesBefore.run(time);
+  }
+
+  /**
+   * Recovers a delivery from a process that is gone: it becomes a suspect, waits, and then runs alone. Returns `undefined` if
+   * that process no longer runs it.
+   */
+  recover(
+    { sequence, processId }: RunningRow,
+    {
+      wasAlone,
+      policy,
+      now,
+      lastHeartbeatAt,
+    }: { wasAlone: boolean; policy: RetryPolicy; now: number; lastHeartbeatAt: number },
+  ): RecoveredDelivery | undefined {
+    const row = this.#statements.row.get(sequence);
+    if (row?.status !== "running" || row.process_id !== processId) return undefined;
+    const uncountedCrashes = Number(row.uncounted_crashes);
+    const isCounted = countsAsAttempt({ wasAlone, uncountedCrashes });
+    const attempt = Number(row.attempts);
+    const uncountedAttempts =
+      row.replay_requested === 1 ? attempt : Number(row.uncounted_attempts) + (isCounted ? 0 : 1);
+    const isDead = isCounted && attempt - uncountedAttempts >= policy.attempts;
+    // A delivery may crash more often than the policy has waits.
+    const crash = Math.min(Number(row.crashes) + 1, Math.max(1, policy.attempts - 1));
+    this.#statements.recover.run({
+      status: isDead ? "dead" : "queued",
+      due_at: isDead ? null : now + policy.waitAfter(crash),
+      finished_at: isDead ? now : null,
+      uncounted_attempts: uncountedAttempts,
+      uncounted_crashes: uncountedCrashes + (isCounted ? 0 : 1),
+      now,
+      sequence,
+    });
+    const startedAt = Number(row.started_at ?? row.scheduled_at);
+    this.#attempts.add(sequence, {
+      number: attempt,
+      startedAt: new Date(startedAt),
+      durationMs: lastHeartbeatAt - startedAt,
+      outcome: "abandoned",
+      error: abandonedError,
+    });
+    return { endpoint: String(row.endpoint), id: String(row.id), attempt, isCounted, isDead };
+  }
+}
+
+function toRunningRow(row: Record<string, unknown>): RunningRow {
+  return { sequence: Number(row.sequence), id: String(row.id), processId: String(row.process_id) };
+}
