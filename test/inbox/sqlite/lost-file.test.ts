@@ -12,6 +12,16 @@ const unavailable = { code: "INBOX_UNAVAILABLE", status: 503 };
 /** So long that only a write meets the fault. */
 const pollMs = 3_600_000;
 
+/** Opens an inbox that never polls: `pollMs` is only the delay of retries. */
+function openWithoutPolls(options: Parameters<typeof openInbox>[0]) {
+  vi.useFakeTimers({ toFake: ["setInterval"] });
+  try {
+    return openInbox(options);
+  } finally {
+    vi.useRealTimers();
+  }
+}
+
 /** A file in a folder of its own, which a test may remove. */
 function fileInFolder(): string {
   return join(dirname(inboxFile()), "private", "inbox.db");
@@ -84,9 +94,9 @@ describe("An inbox whose file is gone from its path", () => {
     { status: "dead", outcome: failed({ retryable: false }) },
   ] as const;
 
-  test.each(endings)("goes on with what was running, and stores that it is $status", async ({ status, outcome }) => {
+  test.each(endings)("lets running handlers finish, and stores the result: $status", async ({ status, outcome }) => {
     const file = fileInFolder();
-    const { inbox, logger } = openInbox({ file, pollMs: 50 });
+    const { inbox, logger } = openWithoutPolls({ file, pollMs: 50 });
     const release = Promise.withResolvers<void>();
     const runs = work(inbox, async () => {
       await release.promise;
@@ -96,9 +106,9 @@ describe("An inbox whose file is gone from its path", () => {
     await waitFor(() => expect(runs).toHaveLength(1));
     rmSync(dirname(file), { recursive: true });
     release.resolve();
+    // The first commit fails, and the second restores the file.
     expect((await reached(inbox, "a", status))?.attempts).toMatchObject([{ number: 1 }]);
     expect(runs).toHaveLength(1);
-    // The ending is stored a second time by then, since the first commit was refused.
     await inbox.close(1_000);
     expect(logger.lines.filter(({ deliveryId }) => deliveryId === "a")).toMatchObject([{ level: "error" }]);
   });

@@ -15,7 +15,7 @@ function oldFile(): { file: string; env: Record<string, string> } {
   );
   database.exec(`
     WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 200)
-    INSERT INTO deliveries (endpoint, id, body, received_at, scheduled_at, status, due_at)
+    INSERT INTO deliveries (endpoint, id, body, received_at, set_at, status, due_at)
       SELECT 'retrain', 'd' || number, hex(zeroblob(10000)), 1, 1, 'queued', 1 FROM numbers;
     DELETE FROM deliveries WHERE sequence > 3;
   `);
