@@ -1,5 +1,6 @@
 import { PassThrough, Readable } from "node:stream";
 import { run } from "../../src/cli/main.ts";
+import type { WebhookPayload } from "../../src/index.ts";
 
 /** How a command is run in this process. */
 export interface RunOptions {
@@ -55,4 +56,17 @@ function collect(isTTY: boolean, onText: (text: string) => void): PassThrough & 
     return true;
   };
   return Object.assign(stream, { isTTY, columns: 120 });
+}
+
+/** Runs `trigger` in this process, until it ends by itself. */
+export function runTrigger(argv: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+  return runCommand(["trigger", ...argv], { stopped: new Promise<never>(() => {}), ...options });
+}
+
+/** The payload that `--dry-run` shows, straight for a URL. */
+export async function payloadOf(argv: readonly string[], options: RunOptions = {}): Promise<WebhookPayload> {
+  const url = ["--url", "http://127.0.0.1:1/", "--dry-run", "--format", "json"];
+  const { exitCode, stdout, stderr } = await runTrigger([...argv, ...url], options);
+  if (exitCode !== 0) throw new Error(stderr);
+  return JSON.parse(stdout).payload;
 }

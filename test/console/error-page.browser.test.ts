@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { startDev } from "../../src/dev/dev-session.ts";
 import { WebhooksServer } from "../../src/index.ts";
 import { openProject, optionsIn } from "../dev/dev-project.ts";
-import { expectAccessible, looks } from "../support/accessibility.ts";
-import { launchBrowser } from "../support/browser.ts";
+import { expectAccessible, launchBrowser, looks } from "../support/browser.ts";
 import { freePort } from "../support/free-port.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Redaction } from "../../src/core/redaction.ts";
-import { errorsWithSecret } from "../support/errors-with-secrets.ts";
-import { holdsSecret } from "../support/holds-secret.ts";
 import { hostileValues } from "../support/hostile-values.ts";
+import { errorsWithSecret, holdsSecret } from "../support/secrets.ts";
 
 const secret = 'Planted "5ecret!" & \\more';
 const strict = encodeURIComponent(secret).replaceAll("!", "%21");

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";
 import { freePort } from "../support/free-port.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
-import { watchTimers } from "../support/watch-timers.ts";
+import { watchTimers } from "../support/timers.ts";
 import { openProxy, openProxyTo, post, reachabilityCheck, recorder, startServer } from "./open-proxy.ts";
 
 const secret = "Planted-5ecret-60ad2c";

@@ -11,9 +11,17 @@ import { startDev } from "../../src/dev/dev-session.ts";
 import { LocalHub } from "../../src/local-hub.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { freePort } from "../support/free-port.ts";
-import { isRunning } from "../support/is-running.ts";
-import { openProject, optionsIn, secret, serverFile, startIn, stateOf, watchingFile } from "./dev-project.ts";
-import { openFailingHub } from "./failing-hub.ts";
+import { isRunning } from "../support/program.ts";
+import {
+  openFailingHub,
+  openProject,
+  optionsIn,
+  secret,
+  serverFile,
+  startIn,
+  stateOf,
+  watchingFile,
+} from "./dev-project.ts";
 
 /** A Hub that outlives the sessions, and what they are started with. */
 async function openHub() {

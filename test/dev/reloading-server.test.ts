@@ -6,9 +6,9 @@ import { describe, expect, onTestFinished, type TestContext, test } from "vitest
 import { ReloadingServer, type ReloadingServerOptions } from "../../src/dev/reloading-server.ts";
 import { SourceWatcher } from "../../src/dev/source-watcher.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
-import { isRunning } from "../support/is-running.ts";
+import { isRunning } from "../support/program.ts";
 import { makeProject, type Project } from "../support/project-folder.ts";
-import { watchTimers } from "../support/watch-timers.ts";
+import { watchTimers } from "../support/timers.ts";
 
 const pollOptions = { timeout: 15_000, interval: 20 };
 

@@ -3,8 +3,7 @@ import { HubClient } from "../../src/client.ts";
 import { WebhookReconciler } from "../../src/dev/session-webhooks.ts";
 import { LocalHub } from "../../src/local-hub.ts";
 import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
-import { openProject, stateOf } from "./dev-project.ts";
-import { openFailingHub } from "./failing-hub.ts";
+import { openFailingHub, openProject, stateOf } from "./dev-project.ts";
 
 const desired = {
   endpoints: [

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { readEntryPoints, readExports } from "./entry-points.ts";
+import { readEntryPoints, readExports } from "./doc-page.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const pages = ["README.md", "llms.txt", ...globSync("docs/*.md", { cwd: root })];

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { root } from "../e2e/root.ts";
+import { root } from "../support/project-folder.ts";
 
 const text = readFileSync(join(root, "llms.txt"), "utf8");
 const [head = "", ...sections] = text.split(/^## /m);

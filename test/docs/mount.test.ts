@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
-import { root } from "../e2e/root.ts";
 import { freePort } from "../support/free-port.ts";
+import { root } from "../support/project-folder.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { readBlocks } from "./doc-page.ts";
 
@@ -114,10 +114,11 @@ describe("The programs on the page about mounts", () => {
     expect([first.status, first.headers.get("x-content-type-options")]).toEqual([200, "nosniff"]);
     await waitFor(() => expect(output()).toMatch(/^POST \/webhooks\/retrain took \d+ ms$/m));
     const statuses = new Set<number>();
-    for (let sent = 0; sent < 650 && !statuses.has(429); sent += 1) {
-      statuses.add((await post(`${url}/webhooks/retrain`)).status);
+    for (let sent = 0; sent < 650 && !statuses.has(429); sent += 50) {
+      const responses = await Promise.all(Array.from({ length: 50 }, () => post(`${url}/webhooks/retrain`)));
+      for (const { status } of responses) statuses.add(status);
     }
-    expect([...statuses]).toEqual([200, 429]);
+    expect(statuses).toEqual(new Set([200, 429]));
     expect((await fetch(`${url}/health`)).status).toBe(200);
   });
 });

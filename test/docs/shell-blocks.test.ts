@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { runCommand } from "../cli/run-command.ts";
-import { root } from "../e2e/root.ts";
+import { root } from "../support/project-folder.ts";
 import { type Block, commandsOf, pages, readBlocks, readPage, reasonsNotToRun, shellLanguages } from "./doc-page.ts";
 
 const blocks = pages.flatMap(readBlocks);

@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { HubClient } from "../../src/hub/client.ts";
 import { LocalHub } from "../../src/local-hub/local-hub.ts";
-import type { CommandProcess } from "../cli/command-process.ts";
-import { canMakeTerminal, startOnTerminal } from "../cli/terminal.ts";
+import { type CommandProcess, canMakeTerminal, startOnTerminal } from "../cli/command-process.ts";
 import { type LocaltunnelServer, startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { makeProject, type Project } from "../support/project-folder.ts";
 

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildImage, type Image } from "../support/dockerfile/build.ts";
 import { type Container, startContainer } from "../support/dockerfile/container.ts";
 import { freePort } from "../support/free-port.ts";
+import { root } from "../support/project-folder.ts";
 import { dependOn, pack } from "./pack.ts";
-import { root } from "./root.ts";
 
 const buildTimeout = 300_000;
 const secret = "s3cret";

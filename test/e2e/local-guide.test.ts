@@ -7,8 +7,8 @@ import { LocalHub } from "../../src/local-hub/local-hub.ts";
 import { expectFree } from "../support/free-port.ts";
 import { type LocaltunnelServer, startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { startProgram } from "../support/program.ts";
+import { root } from "../support/project-folder.ts";
 import { pack } from "./pack.ts";
-import { root } from "./root.ts";
 
 const skipped = process.env.SLOW_TESTS !== "1";
 if (skipped)

@@ -1,8 +1,10 @@
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { runProgram } from "../support/program.ts";
-import { root } from "./root.ts";
+import { root } from "../support/project-folder.ts";
 
 /** Packs this package as for the registry. Returns the path of the tarball in `folder`. */
 export async function pack(folder: string): Promise<string> {
@@ -20,4 +22,64 @@ export async function dependOn(tarball: string, { project }: { project: string }
   if (manifest.dependencies["hub-webhooks"] === undefined) throw new Error(`${path} does not ask for hub-webhooks.`);
   manifest.dependencies["hub-webhooks"] = `file:${tarball}`;
   await writeFile(path, JSON.stringify(manifest));
+}
+
+/** A registry of npm that has one package more than the usual one. */
+export interface PackageRegistry extends AsyncDisposable {
+  /** What npm needs to take its packages from here, and to be quiet. */
+  env: Readonly<Record<string, string>>;
+}
+
+/** What {@link startPackageRegistry} needs. */
+export interface PackageRegistryOptions {
+  /** The path of the package, packed. */
+  tarball: string;
+  /** Its package.json. */
+  manifest: { name: string; version: string };
+  /** An empty folder that lasts as long as the registry: what `npx` installs by itself is kept there. */
+  folder: string;
+}
+
+/** Starts a registry on this machine that has this package, in its only version, and leads to the usual one for the rest. */
+export async function startPackageRegistry(options: PackageRegistryOptions): Promise<PackageRegistry> {
+  const { manifest, folder } = options;
+  const content = await readFile(options.tarball);
+  const integrity = `sha512-${createHash("sha512").update(content).digest("base64")}`;
+  const upstream = await npmConfig("registry");
+  const path = `/${manifest.name}`;
+  const server = createServer(({ url = "", headers }, response) => {
+    if (url === `${path}.tgz`) return response.end(content);
+    if (url !== path) return response.writeHead(302, { location: new URL(url.slice(1), upstream).href }).end();
+    const dist = { tarball: `http://${headers.host}${path}.tgz`, integrity };
+    const versions = { [manifest.version]: { ...manifest, dist } };
+    response.setHeader("content-type", "application/json");
+    return response.end(JSON.stringify({ name: manifest.name, "dist-tags": { latest: manifest.version }, versions }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("The registry has no port.");
+  // What was loaded once is there; what npx has installed of a package of the same version is not.
+  const cache = join(folder, "npm");
+  await mkdir(cache);
+  await symlink(join(await npmConfig("cache"), "_cacache"), join(cache, "_cacache"));
+  return {
+    env: {
+      npm_config_registry: `http://127.0.0.1:${address.port}/`,
+      npm_config_cache: cache,
+      npm_config_prefer_offline: "true",
+      npm_config_audit: "false",
+      npm_config_fund: "false",
+      npm_config_update_notifier: "false",
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function npmConfig(name: string): Promise<string> {
+  const { code, output } = await runProgram(["npm", "config", "get", name, "--loglevel", "error"], {});
+  if (code !== 0) throw new Error(`npm config get ${name} ended with ${code}:\n${output}`);
+  return output.trim();
 }

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { runProgram, startProgram } from "../support/program.ts";
+import { root } from "../support/project-folder.ts";
 import { exampleEnvironment, startAnsweringHub } from "./answering-hub.ts";
 import { pack } from "./pack.ts";
-import { root } from "./root.ts";
 
 const installTimeout = 120_000;
 const skipped = process.env.SLOW_TESTS !== "1";

@@ -9,11 +9,10 @@ import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { type Block, pages, projectOf, readBlocks, shellLanguages } from "../docs/doc-page.ts";
 import { expectFree } from "../support/free-port.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
-import { type PackageRegistry, startPackageRegistry } from "../support/package-registry.ts";
 import { runProgram } from "../support/program.ts";
-import { pack } from "./pack.ts";
+import { root } from "../support/project-folder.ts";
+import { type PackageRegistry, pack, startPackageRegistry } from "./pack.ts";
 import { Reader } from "./reader.ts";
-import { root } from "./root.ts";
 
 const skipped = process.env.SLOW_TESTS !== "1";
 if (skipped)

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { runProgram, startProgram } from "../support/program.ts";
-import { root } from "./root.ts";
+import { root } from "../support/project-folder.ts";
 
 const start = [process.execPath, "examples/hello/start.ts"];
 const environment = { PATH: process.env.PATH, PORT: "0" };

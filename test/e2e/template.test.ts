@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runProgram } from "../support/program.ts";
-import { root } from "./root.ts";
+import { root } from "../support/project-folder.ts";
 
 describe("templates/space, copied somewhere else", () => {
   let folder: string;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Handler, WebhookError } from "../../src/index.ts";
 import { hostileValues } from "../support/hostile-values.ts";
-import { shortenProbes } from "../support/shorten-probes.ts";
+import { shortenProbes } from "../support/timers.ts";
 import { inner } from "./declared-endpoints.ts";
 import { createFaultyProcess } from "./faulty-process.ts";
 import { type LocalReceiver, openReceiver } from "./receiver.ts";

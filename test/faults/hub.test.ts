@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { HubClient, type HubClientOptions, type HubError } from "../../src/client.ts";
 import { connect, openHub, rejectionOf, type ScriptedAnswer } from "../hub/scripted-hub.ts";
-import { holdsSecret } from "../support/holds-secret.ts";
+import { holdsSecret } from "../support/secrets.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { countRows } from "./rows.ts";
 

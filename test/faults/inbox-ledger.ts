@@ -1,8 +1,8 @@
 import { expect, onTestFinished } from "vitest";
 import type { DeliveryKey, DeliveryStatus, Inbox, StoredDelivery } from "../../src/inbox/inbox.ts";
 import { openInbox } from "../../src/inbox/open-inbox.ts";
-import { holdsSecret } from "../support/holds-secret.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
+import { holdsSecret } from "../support/secrets.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { secret } from "./receiver.ts";
 import { noteAccount } from "./rows.ts";

@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
-import { holdsSecret } from "../support/holds-secret.ts";
 import type { RawAnswer } from "../support/raw-socket.ts";
 import { addressOf, type ReceiverProcess, startReceiverProcess } from "../support/receiver-process.ts";
+import { holdsSecret } from "../support/secrets.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { Ledger } from "./inbox-ledger.ts";
 import { packageEnvironment } from "./on-built-package.ts";

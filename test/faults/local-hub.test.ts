@@ -4,8 +4,8 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { LocalHubOptions } from "../../src/local-hub.ts";
 import { openLocalHub, pushed, secret, type TestHub } from "../local-hub/support/hub.ts";
 import { neverRespond, openTarget, type Target, type TargetAnswer } from "../local-hub/support/target.ts";
-import { holdsSecret } from "../support/holds-secret.ts";
 import { type RawAnswer, RawSocket, requestBytes } from "../support/raw-socket.ts";
+import { holdsSecret } from "../support/secrets.ts";
 import { countRows } from "./rows.ts";
 
 countRows("local-hub");

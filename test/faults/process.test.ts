@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
-import { holdsSecret } from "../support/holds-secret.ts";
 import type { ReceiverProcess } from "../support/receiver-process.ts";
+import { holdsSecret } from "../support/secrets.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { createFaultyProcess, startFaultyProcess } from "./faulty-process.ts";
 import { type Receiver, secret } from "./receiver.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { WebhooksServer } from "../../src/index.ts";
-import { errorsWithSecret } from "../support/errors-with-secrets.ts";
 import { hostileValues } from "../support/hostile-values.ts";
+import { errorsWithSecret } from "../support/secrets.ts";
 
 /* A receiver as a user would write one, for the tests that need a process of its own. */
 

@@ -9,9 +9,9 @@ import {
   type WebhooksServerOptions,
 } from "../../src/index.ts";
 import { webhookPayload } from "../../src/testing.ts";
-import { holdsSecret } from "../support/holds-secret.ts";
 import { createMemoryLogger, type LogLine } from "../support/memory-logger.ts";
 import { type RawAnswer, type RawRequest, RawSocket, requestBytes } from "../support/raw-socket.ts";
+import { holdsSecret } from "../support/secrets.ts";
 import { type DeclarationName, declarations } from "./declared-endpoints.ts";
 import { HostedReceiver } from "./hosted-receiver.ts";
 import { onBuiltPackage } from "./on-built-package.ts";

@@ -6,8 +6,8 @@ import { openTunnel } from "../../src/dev.ts";
 import { deleteStaleWebhooks } from "../../src/registration/stale-webhooks.ts";
 import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
 import { openTestHub, secret, serverOf, type TestHub, urlOf } from "../registration/test-hub.ts";
-import { holdsSecret } from "../support/holds-secret.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
+import { holdsSecret } from "../support/secrets.ts";
 import { packageEnvironment } from "./on-built-package.ts";
 import { countRows, inOwnProcess } from "./rows.ts";
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { startCommand } from "../cli/command-process.ts";
 import { inboxFile } from "../inbox/open-file.ts";
-import { errorsWithSecret } from "../support/errors-with-secrets.ts";
-import { holdsSecret } from "../support/holds-secret.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
+import { errorsWithSecret, holdsSecret } from "../support/secrets.ts";
 import { createFaultyProcess } from "./faulty-process.ts";
 import { packageEnvironment } from "./on-built-package.ts";
 import { openReceiver, secret } from "./receiver.ts";

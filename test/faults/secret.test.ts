@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
 import { WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
-import { holdsSecret } from "../support/holds-secret.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { chunk } from "../support/raw-socket.ts";
+import { holdsSecret } from "../support/secrets.ts";
 import { startFaultyProcess } from "./faulty-process.ts";
 import { openReceiver, secret } from "./receiver.ts";
 import { countRows } from "./rows.ts";

@@ -1,9 +1,8 @@
 import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { deliveryRequest, webhookPayload } from "hub-webhooks/testing";
-import type { Findings } from "../support/findings.ts";
-import { holdsSecret } from "../support/holds-secret.ts";
-import type { MonitoredReceiver } from "../support/monitored-receiver.ts";
+import type { Findings, MonitoredReceiver } from "../support/monitored-receiver.ts";
+import { holdsSecret } from "../support/secrets.ts";
 import { SeededRandom } from "../support/seeded-random.ts";
 import { readAnswers, type WireAnswer } from "./http-answers.ts";
 import { type HttpInput, makeHttpInput } from "./http-input.ts";

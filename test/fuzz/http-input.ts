@@ -1,5 +1,5 @@
 import { webhookPayload } from "hub-webhooks/testing";
-import { knownEvents } from "../support/known-events.ts";
+import { knownEvents } from "../support/payloads.ts";
 import { chunk } from "../support/raw-socket.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 

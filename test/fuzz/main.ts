@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { Findings } from "../support/findings.ts";
-import { MonitoredReceiver } from "../support/monitored-receiver.ts";
+import { Findings, MonitoredReceiver } from "../support/monitored-receiver.ts";
 import { HttpFuzz } from "./http-fuzz.ts";
 import { PayloadFuzz } from "./payload-fuzz.ts";
 

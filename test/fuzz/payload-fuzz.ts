@@ -2,11 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { isScope, parsePayload, WebhookError, type WebhookPayload, WebhooksServer } from "hub-webhooks";
 import { webhookPayload } from "hub-webhooks/testing";
-import { fixtureNames, readFixture } from "../fixtures/read-fixture.ts";
-import { changedAt, pathsIn } from "../payload/paths.ts";
-import type { Findings } from "../support/findings.ts";
-import { knownEvents } from "../support/known-events.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
+import type { Findings } from "../support/monitored-receiver.ts";
+import { changedAt, fixtureNames, knownEvents, pathsIn, readFixture } from "../support/payloads.ts";
 
 const samples: readonly unknown[] = [
   ...fixtureNames.map(readFixture),

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { HubClient, type HubFetchInit } from "../../src/client.ts";
-import { holdsSecret } from "../support/holds-secret.ts";
+import { holdsSecret } from "../support/secrets.ts";
 import { closedAddress, connect, openHub, rejectionOf, type ScriptedAnswer, token } from "./scripted-hub.ts";
 
 const path = "/api/datasets/acme/data/discussions";

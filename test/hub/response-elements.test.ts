@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { ResponseStalledError, readArrayElements } from "../../src/hub/response-body.ts";
-import { watchTimers } from "../support/watch-timers.ts";
+import { watchTimers } from "../support/timers.ts";
 import { allOf, rejectionOf } from "./scripted-hub.ts";
 
 /** An answer that arrives in these pieces, and then ends or stays silent. */

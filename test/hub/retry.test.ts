@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { wait } from "../../src/hub/retry.ts";
 import type { HubWebhooks } from "../../src/hub/webhooks/webhooks.ts";
-import { watchTimers } from "../support/watch-timers.ts";
+import { watchTimers } from "../support/timers.ts";
 import { urlWebhook } from "./answers.ts";
 import { closedAddress, connect, openHub, rejectionOf, type ScriptedAnswer } from "./scripted-hub.ts";
 

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { HubClient, type WebhookRequest } from "../../src/client.ts";
-import { holdsSecret } from "../support/holds-secret.ts";
+import { holdsSecret } from "../support/secrets.ts";
 import { urlWebhook } from "./answers.ts";
 import { closedAddress, connect, openHub, rejectionOf, type ScriptedAnswer, token } from "./scripted-hub.ts";
 

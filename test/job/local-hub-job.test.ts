@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openLocalHub, secret } from "../local-hub/support/hub.ts";
-import { waitForJobs } from "../local-hub/support/jobs.ts";
+import { openLocalHub, secret, waitForJobs } from "../local-hub/support/hub.ts";
 import { makeProject } from "../support/project-folder.ts";
 
 const source = `

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { developmentTokens } from "../../src/local-hub/accounts.ts";
 import { operations } from "../../src/local-hub/routes/document.ts";
-import { openLocalHub, secret } from "./support/hub.ts";
+import { openLocalHub, restart, secret, stateFile } from "./support/hub.ts";
 import { organizationRequests, ownRequests } from "./support/sample-requests.ts";
-import { restart, stateFile } from "./support/state-file.ts";
 
 const requests = [...ownRequests, ...organizationRequests];
 const unknownId = "0123456789abcdef01234567";

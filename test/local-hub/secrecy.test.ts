@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readPageInfo } from "../../src/local-hub/read-page-info.ts";
 import { openStore } from "../../src/local-hub/store/store.ts";
-import { holdsSecret } from "../support/holds-secret.ts";
+import { holdsSecret } from "../support/secrets.ts";
 import { openLocalHub, pushed, secret } from "./support/hub.ts";
 import { openTarget } from "./support/target.ts";
 

@@ -4,7 +4,7 @@ import type { FilterOptions, RepoPattern, WebhookPayload } from "../../src/index
 import { parsePayload } from "../../src/index.ts";
 import { createFilter } from "../../src/payload/filter.ts";
 import { webhookPayload } from "../../src/testing.ts";
-import { fixtureNames, readFixture } from "../fixtures/read-fixture.ts";
+import { fixtureNames, readFixture } from "../support/payloads.ts";
 
 const takes = (options: FilterOptions, payload: WebhookPayload) => createFilter(options)?.(payload) === undefined;
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type FilterOptions, parsePayload, type RepoPattern, type WebhookPayload } from "../../src/index.ts";
 import { createFilter } from "../../src/payload/filter.ts";
 import { webhookPayload } from "../../src/testing.ts";
-import { readFixture } from "../fixtures/read-fixture.ts";
+import { readFixture } from "../support/payloads.ts";
 
 /** Why a payload is not wanted; `undefined` where it is. */
 function reason(options: FilterOptions, payload: WebhookPayload): string | undefined {

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parsePayload, WebhookError } from "../../src/index.ts";
-import { fixtureNames, readFixture } from "../fixtures/read-fixture.ts";
-import { changedAt, pathsIn, valueAt } from "./paths.ts";
+import { changedAt, fixtureNames, pathsIn, readFixture, valueAt } from "../support/payloads.ts";
 
 const fixture = fc.constantFrom(...fixtureNames).map(readFixture);
 

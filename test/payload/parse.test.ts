@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parsePayload } from "../../src/index.ts";
-import { fixtureNames, readFixture } from "../fixtures/read-fixture.ts";
-import { changedAt, valueAt } from "./paths.ts";
+import { changedAt, fixtureNames, readFixture, valueAt } from "../support/payloads.ts";
 
 /** What a payload is refused for: nothing, or the message of a `PAYLOAD_INVALID`. */
 function refusal(value: unknown): string | undefined {

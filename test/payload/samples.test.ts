@@ -2,8 +2,7 @@ import { describe, expect, test } from "vitest";
 import { isScope, parsePayload } from "../../src/index.ts";
 import { repoTypes, scopes } from "../../src/payload/schema.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
-import { readFixture } from "../fixtures/read-fixture.ts";
-import { pathsIn } from "./paths.ts";
+import { pathsIn, readFixture } from "../support/payloads.ts";
 
 const everySample = scopes.flatMap((scope) => repoTypes.map((type) => [scope, type] as const));
 

@@ -4,8 +4,7 @@ import { isScope, parsePayload } from "../../src/index.ts";
 import { type KnownScope, scopes } from "../../src/payload/schema.ts";
 import { actionOf, coversScope } from "../../src/payload/scope.ts";
 import { webhookPayload } from "../../src/testing.ts";
-import { readFixture } from "../fixtures/read-fixture.ts";
-import { changedAt } from "./paths.ts";
+import { changedAt, readFixture } from "../support/payloads.ts";
 
 const commentsScope = "discussion.comment";
 

@@ -7,7 +7,7 @@ import { runHandler } from "../../src/receiver/run-handler.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { hostileValues } from "../support/hostile-values.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
-import { shortenProbes } from "../support/shorten-probes.ts";
+import { shortenProbes } from "../support/timers.ts";
 import { describeOverBothTransports } from "../support/transport.ts";
 
 const delivery: Delivery<unknown> = {

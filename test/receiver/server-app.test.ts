@@ -13,8 +13,8 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
 import type { HonoApp } from "../../src/receiver/server-app.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
-import { root } from "../e2e/root.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
+import { root } from "../support/project-folder.ts";
 import { describeOverBothTransports } from "../support/transport.ts";
 
 const secret = "s3cret";

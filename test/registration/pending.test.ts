@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Webhook } from "../../src/client.ts";
 import { applyResolved, resolvePending } from "../../src/registration/pending.ts";
 import type { HubState, PendingWebhook } from "../../src/registration/state-file.ts";
-import { urlOf } from "./addresses.ts";
+import { urlOf } from "./test-hub.ts";
 
 const [users, made, later] = ["654bbbc16f2ec14d77f109c1", "654bbbc16f2ec14d77f109c2", "654bbbc16f2ec14d77f109c3"];
 const watched = [

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient, register } from "../../src/client.ts";
-import { holdsSecret } from "../support/holds-secret.ts";
+import { holdsSecret } from "../support/secrets.ts";
 import { baseUrl, openTestHub, secret, serverOf, urlOf } from "./test-hub.ts";
 
 const retrain = { watch: "dataset:me/data", scope: "repo.content" } as const;

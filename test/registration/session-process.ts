@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { HubClient } from "../../src/client.ts";
 import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
-import { baseUrl } from "./addresses.ts";
 
 /**
  * Runs a session that kills itself just before (`DIE=recorded`) or after (`DIE=created`) its webhook is created. Otherwise
@@ -24,7 +23,7 @@ const session = { id: randomUUID(), alive: { url: ALIVE, answer: "it lives" } };
 const webhooks = await TemporaryWebhooks.open({ hub, state: STATE, session });
 await webhooks.sync({
   endpoints: [{ name: "retrain", watched: [{ type: "dataset", name: "me/data" }], domains: ["repo"] }],
-  baseUrl,
+  baseUrl: "http://127.0.0.1:7860",
   secret: "Planted-5ecret-60ad2c",
 });
 console.log("synced");

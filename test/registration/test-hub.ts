@@ -10,16 +10,12 @@ import {
   type Webhook,
   type WebhookRequest,
 } from "../../src/client.ts";
-import type { EndpointOptions } from "../../src/index.ts";
-import { WebhooksServer } from "../../src/index.ts";
+import { type EndpointOptions, WebhooksServer } from "../../src/index.ts";
 import { LocalHub, type LocalHubOptions } from "../../src/local-hub.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
-import { baseUrl, urlOf } from "./addresses.ts";
 
 /** The secret of the test servers. It must appear in no file, report or message. */
 export const secret = "Planted-5ecret-60ad2c";
-
-export { baseUrl, urlOf };
 
 /** Creates a folder that is deleted after the test. */
 export function openFolder(): string {
@@ -96,4 +92,11 @@ export function serverOf(
   const server = new WebhooksServer({ logger: createMemoryLogger(), ...options });
   for (const [name, declared] of Object.entries(endpoints)) server.webhook(name, declared, () => {});
   return server;
+}
+
+/** The public address of the test servers. */
+export const baseUrl = "http://127.0.0.1:7860";
+
+export function urlOf(endpoint: string): string {
+  return `${baseUrl}/webhooks/${endpoint}`;
 }

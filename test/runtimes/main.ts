@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pack } from "../e2e/pack.ts";
-import { root } from "../e2e/root.ts";
 import { runProgram } from "../support/program.ts";
+import { root } from "../support/project-folder.ts";
 import { pnpm, refusedCommands, runtimeCases } from "./cases.ts";
 import { type Check, runCase } from "./run-case.ts";
 

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -5,7 +6,6 @@ import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { freePort } from "../support/free-port.ts";
 import { startProgram } from "../support/program.ts";
 import type { RuntimeCase } from "./cases.ts";
-import { listeningPorts } from "./listening-sockets.ts";
 
 /** A check of a case: its name, and what is wrong where it failed. */
 export interface Check {
@@ -101,4 +101,26 @@ async function until(isTrue: () => boolean, text: string): Promise<string> {
   for (const start = performance.now(); performance.now() - start < withinMs; await pause(20))
     if (isTrue()) return text;
   return `not within ${withinMs} ms`;
+}
+
+/** The ports on which a process of this machine listens, as Linux lists them. */
+function listeningPorts(pid: number): readonly number[] {
+  const inodes = new Set(
+    readdirSync(`/proc/${pid}/fd`).map((fd) => {
+      try {
+        return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1];
+      } catch {
+        // Closed meanwhile.
+        return undefined;
+      }
+    }),
+  );
+  const ports = ["tcp", "tcp6"].flatMap((table) =>
+    readFileSync(`/proc/${pid}/net/${table}`, "utf8")
+      .split("\n")
+      .map((line) => line.trim().split(/\s+/))
+      .filter(([, , , state, , , , , , inode]) => state === "0A" && inodes.has(inode))
+      .map(([, address = ""]) => Number.parseInt(address.split(":")[1] ?? "", 16)),
+  );
+  return [...new Set(ports)];
 }

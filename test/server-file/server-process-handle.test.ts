@@ -11,9 +11,9 @@ import {
   type ServerProcessOptions,
 } from "../../src/server-file/server-process-handle.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
-import { isRunning } from "../support/is-running.ts";
+import { isRunning } from "../support/program.ts";
 import { makeProject, type Project } from "../support/project-folder.ts";
-import { watchTimers } from "../support/watch-timers.ts";
+import { watchTimers } from "../support/timers.ts";
 
 const launched = { port: 7860, url: "http://localhost:7860", publicUrl: "https://quiet-owl-12.loca.lt" };
 

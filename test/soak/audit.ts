@@ -1,5 +1,5 @@
 import type { DeliveryKey, Inbox, StoredDelivery } from "../../src/inbox/inbox.ts";
-import type { Findings } from "../support/findings.ts";
+import type { Findings } from "../support/monitored-receiver.ts";
 
 interface Acknowledged extends DeliveryKey {
   /** In milliseconds of `performance.now()`. */

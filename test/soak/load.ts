@@ -1,7 +1,7 @@
 import { webhookPayload } from "hub-webhooks/testing";
-import type { Findings } from "../support/findings.ts";
-import { holdsSecret } from "../support/holds-secret.ts";
+import type { Findings } from "../support/monitored-receiver.ts";
 import { chunk, type RawAnswer, type RawRequest, RawSocket, requestBytes } from "../support/raw-socket.ts";
+import { holdsSecret } from "../support/secrets.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { Audit } from "./audit.ts";
 import type { SampledReceiver } from "./sampled-receiver.ts";

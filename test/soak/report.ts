@@ -1,5 +1,5 @@
 import { cpus, totalmem } from "node:os";
-import type { Findings } from "../support/findings.ts";
+import type { Findings } from "../support/monitored-receiver.ts";
 import type { AuditResult } from "./audit.ts";
 import { median, trendsOf } from "./flatness.ts";
 import type { Tally } from "./load.ts";

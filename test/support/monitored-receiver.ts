@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import type { Findings } from "./findings.ts";
-import { holdsSecret } from "./holds-secret.ts";
+import { holdsSecret } from "./secrets.ts";
 
 /** Options of {@link MonitoredReceiver.start}. */
 export interface MonitoredReceiverOptions {
@@ -136,4 +135,26 @@ function parseLine(text: string): Line | undefined {
 /** By level and code, because messages are reworded and a search for old words finds nothing. */
 function isUnexpected({ level, code }: Line, expectedErrors: readonly string[]): boolean {
   return code === "INTERNAL" || (level !== undefined && level >= errorLevel && !expectedErrors.includes(code ?? ""));
+}
+
+/** What was found, each kind once with the case that shows it, and how often it came. */
+export class Findings {
+  readonly #found = new Map<string, { count: number; shownBy: string }>();
+
+  /**
+   * @param what is wrong, in the same words for all cases of one kind.
+   * @param shownBy how to see it again.
+   */
+  note(what: string, shownBy = ""): void {
+    const found = this.#found.get(what);
+    if (found) found.count += 1;
+    else {
+      this.#found.set(what, { count: 1, shownBy });
+      console.error(`FOUND: ${what}${shownBy && `\n  ${shownBy}`}`);
+    }
+  }
+
+  get all(): readonly { what: string; count: number; shownBy: string }[] {
+    return [...this.#found].map(([what, found]) => ({ what, ...found }));
+  }
 }

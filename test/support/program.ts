@@ -1,5 +1,6 @@
 import { type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 
 /** How a program ended, and all that it wrote. */
 export interface ProgramResult {
@@ -29,4 +30,14 @@ export function startProgram(command: readonly string[], options: SpawnOptions, 
 /** Runs a program to its end. */
 export function runProgram(command: readonly string[], options: SpawnOptions): Promise<ProgramResult> {
   return startProgram(command, options).ended;
+}
+
+/** Whether a process runs. One that has ended, and that nobody has waited for yet, does not. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return process.platform !== "linux" || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
+  }
 }

@@ -39,3 +39,6 @@ export async function makeProject(files: Readonly<Record<string, string>>): Prom
   for (const [file, text] of Object.entries(files)) await write(file, text);
   return { path, write, remove, [Symbol.asyncDispose]: () => remove("") };
 }
+
+/** The folder of this repository. */
+export const root = fileURLToPath(new URL("../..", import.meta.url));

@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { vi } from "vitest";
-import { isRunning } from "../support/is-running.ts";
+import { isRunning } from "../support/program.ts";
 
 /** A fake `cloudflared` or `ngrok`, first on PATH until the end of its scope. */
 export interface FakeProgram extends AsyncDisposable {

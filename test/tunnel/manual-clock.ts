@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import type { TunnelClock } from "../../src/tunnel/clock.ts";
+import type { Tunnel } from "../../src/tunnel/tunnel.ts";
 
 /** A clock that a test advances by hand. */
 export interface ManualClock extends TunnelClock {
@@ -51,4 +52,14 @@ export function createManualClock(): ManualClock {
       matching().at(-1)?.controller.abort(new DOMException("Too late.", "TimeoutError"));
     },
   };
+}
+
+/** Records every event of a tunnel: errors with code and message, the others with their values. */
+export function recordEvents(tunnel: Tunnel): string[] {
+  const heard: string[] = [];
+  tunnel.on("error", ({ code, message }) => heard.push(`error ${code}: ${message}`));
+  tunnel.on("down", ({ code }) => heard.push(`down ${code}`));
+  tunnel.on("urlChanged", (url) => heard.push(`urlChanged ${url}`));
+  tunnel.on("up", () => heard.push("up"));
+  return heard;
 }

@@ -6,11 +6,10 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openCheckedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
-import { watchTimers } from "../support/watch-timers.ts";
+import { watchTimers } from "../support/timers.ts";
 import { type FakeProgram, installProgram } from "./fake-program.ts";
 import { startLocalServer } from "./local-server.ts";
-import { createManualClock } from "./manual-clock.ts";
-import { recordEvents } from "./recorded-events.ts";
+import { createManualClock, recordEvents } from "./manual-clock.ts";
 import { newestProcess, runningProcesses } from "./tunnel-processes.ts";
 
 /** The output of cloudflared on stderr when its tunnel opens. */

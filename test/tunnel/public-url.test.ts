@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { openCheckedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
-import { startCheckedServer } from "./checked-server.ts";
-import { startLocalServer } from "./local-server.ts";
-import { createManualClock } from "./manual-clock.ts";
-import { recordEvents } from "./recorded-events.ts";
+import { startCheckedServer, startLocalServer } from "./local-server.ts";
+import { createManualClock, recordEvents } from "./manual-clock.ts";
 import { tunnelProcesses } from "./tunnel-processes.ts";
 
 describe("a tunnel with publicUrl", () => {

@@ -4,7 +4,7 @@ import { answerReachabilityCheck, createReachabilityCheck } from "../../src/tunn
 import { openCheckedTunnel } from "../../src/tunnel/tunnel.ts";
 import { freePort } from "../support/free-port.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { startCheckedServer } from "./checked-server.ts";
+import { startCheckedServer } from "./local-server.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { runningProcesses } from "./tunnel-processes.ts";
 

@@ -9,10 +9,8 @@ import {
   type Tunnel,
 } from "../../src/tunnel/tunnel.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { startCheckedServer } from "./checked-server.ts";
-import { startLocalServer } from "./local-server.ts";
-import { createManualClock } from "./manual-clock.ts";
-import { recordEvents } from "./recorded-events.ts";
+import { startCheckedServer, startLocalServer } from "./local-server.ts";
+import { createManualClock, recordEvents } from "./manual-clock.ts";
 import { newestProcess, runningProcesses } from "./tunnel-processes.ts";
 
 const heartbeat = 15_000;

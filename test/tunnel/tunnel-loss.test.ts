@@ -5,7 +5,7 @@ import type { LocaltunnelConfig } from "../../src/tunnel/localtunnel-process.ts"
 import { openTunnel } from "../../src/tunnel/tunnel.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { startLocalServer } from "./local-server.ts";
-import { recordEvents } from "./recorded-events.ts";
+import { recordEvents } from "./manual-clock.ts";
 import { newestProcess, runningProcesses } from "./tunnel-processes.ts";
 
 describe("An open tunnel whose server dies", () => {

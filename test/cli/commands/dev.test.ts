@@ -6,7 +6,7 @@ import { HubClient } from "../../../src/hub/client.ts";
 import { LocalHub } from "../../../src/local-hub/local-hub.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { freePort } from "../../support/free-port.ts";
-import { isRunning } from "../../support/is-running.ts";
+import { isRunning } from "../../support/program.ts";
 import { makeProject, type Project } from "../../support/project-folder.ts";
 import { binPath, CommandProcess } from "../command-process.ts";
 import { runCommand } from "../run-command.ts";

@@ -7,9 +7,8 @@ import { exampleNames, projectExamples } from "../../../src/cli/commands/init/ex
 import { nameFromFolder, writeFiles } from "../../../src/cli/commands/init/project.ts";
 import { templateNames } from "../../../src/cli/commands/init/template.ts";
 import { exampleFolder, templateFolder } from "../../../src/cli/shipped-files.ts";
-import { binPath, CommandProcess } from "../command-process.ts";
+import { binPath, CommandProcess, canMakeTerminal, startOnTerminal } from "../command-process.ts";
 import { runCommand } from "../run-command.ts";
-import { canMakeTerminal, startOnTerminal } from "../terminal.ts";
 
 const files = [
   ".dockerignore",

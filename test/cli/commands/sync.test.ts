@@ -2,11 +2,10 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { TemporaryWebhooks } from "../../../src/registration/temporary-webhooks.ts";
-import { root } from "../../e2e/root.ts";
 import { openFolder, openTestHub, secret, type TestHub } from "../../registration/test-hub.ts";
-import { binPath, CommandProcess } from "../command-process.ts";
+import { root } from "../../support/project-folder.ts";
+import { binPath, CommandProcess, canMakeTerminal, startOnTerminal } from "../command-process.ts";
 import { type RunOptions, type RunResult, runCommand } from "../run-command.ts";
-import { canMakeTerminal, startOnTerminal } from "../terminal.ts";
 
 const baseUrl = "http://127.0.0.1:7860";
 
@@ -252,7 +251,11 @@ describe("hub-webhooks sync", () => {
 
   test.each([
     ["PUBLIC_URL", { PUBLIC_URL: "http://127.0.0.1:9000/", SPACE_HOST: "me-bot.hf.space" }, "http://127.0.0.1:9000"],
-    ["that of the Space", { PUBLIC_URL: "", SPACE_ID: "me/bot", SPACE_HOST: "me-bot.hf.space" }, "https://me-bot.hf.space"],
+    [
+      "that of the Space",
+      { PUBLIC_URL: "", SPACE_ID: "me/bot", SPACE_HOST: "me-bot.hf.space" },
+      "https://me-bot.hf.space",
+    ],
   ])("takes the public address from %s where none is given", async (_what, env, address) => {
     const project = await openProject();
     const argv = ["sync", project.file, "--state", project.state];

@@ -1,7 +1,110 @@
-import { given, list, type Schema, string } from "./json-schema.ts";
+import {
+  anyOf,
+  boolean,
+  constant,
+  given,
+  list,
+  map,
+  number,
+  objectId,
+  objectIdInEitherCase,
+  oneOf,
+  type Schema,
+  string,
+  taken,
+  timestamp,
+  uri,
+} from "./json-schema.ts";
 import * as organization from "./organization-schemas.ts";
 import * as user from "./user-schemas.ts";
-import * as webhooks from "./webhook-schemas.ts";
+
+/* Webhooks, written by hand from the document that the Hub published on 2026-08-17, and from nothing of `src`. */
+
+const flavor = oneOf(
+  ..."cpu-basic cpu-upgrade cpu-performance cpu-xl sprx8 zero-a10g t4-small t4-medium l4x1 l4x4 l40sx1 l40sx4 l40sx8".split(
+    " ",
+  ),
+  ..."a10g-small a10g-large a10g-largex2 a10g-largex4 a100-large a100x4 a100x8 h200 h200x2 h200x4 h200x8".split(" "),
+  ..."rtx-pro-6000 rtx-pro-6000x2 rtx-pro-6000x4 rtx-pro-6000x8 inf2x6".split(" "),
+);
+const watchedType = oneOf("dataset", "model", "space", "bucket", "kernel", "user", "org");
+const domain = oneOf("repo", "discussion");
+const environment: Schema = { ...map("^[a-zA-Z][_a-zA-Z0-9]+$"), default: {} };
+const timeoutSeconds: Schema = {
+  default: null,
+  anyOf: [{ type: "integer", exclusiveMinimum: 0, maximum: 9007199254740991 }, { type: "null" }],
+};
+const label: Schema = { type: "string", maxLength: 100, pattern: "^[a-zA-Z0-9._-]*$" };
+const labels = map("^[a-zA-Z0-9._-]+$", { value: label, maxLength: 100 });
+const command = list({ type: "string", minLength: 1 }, { minItems: 1 });
+const ports = list({ type: "integer", minimum: 1, maximum: 65535 }, { maxItems: 20 });
+
+const job = taken({
+  "spaceId?": string,
+  "dockerImage?": string,
+  "arguments?": list(string),
+  "command?": command,
+  "environment?": environment,
+  "secrets?": map("^[a-zA-Z][_a-zA-Z0-9]*$"),
+  flavor,
+  "arch?": oneOf("amd64", "arm64"),
+  "timeoutSeconds?": timeoutSeconds,
+  "attempts?": { default: 1, type: "integer", minimum: 1, maximum: 9007199254740991 },
+  "labels?": labels,
+  "volumes?": list(
+    taken({
+      type: oneOf("bucket", "model", "dataset", "space"),
+      source: string,
+      mountPath: { type: "string", pattern: "^\\/.*" },
+      "revision?": string,
+      "readOnly?": boolean,
+      "path?": string,
+    }),
+    { minItems: 1 },
+  ),
+  "expose?": taken({ ports, "portsPublic?": ports }),
+  "ssh?": taken({ "enabled?": { default: false, type: "boolean" } }),
+  "resourceGroupId?": objectIdInEitherCase,
+});
+
+/** What create and update take. */
+const webhookRequest = taken({
+  watched: list(taken({ type: watchedType, name: string }), { minItems: 1 }),
+  "url?": uri,
+  "job?": job,
+  "jobSourceId?": string,
+  domains: list(domain, { minItems: 1 }),
+  "secret?": { type: "string", pattern: "^[\\x20-\\x7F]*$" },
+});
+
+/** A webhook as it is answered. */
+const webhook = given({
+  id: objectId,
+  "url?": uri,
+  "job?": given({
+    "dockerImage?": string,
+    "spaceId?": string,
+    environment,
+    "arguments?": list(string),
+    "command?": command,
+    flavor,
+    timeoutSeconds,
+    "labels?": labels,
+    "secrets?": list(string),
+  }),
+  "jobSourceId?": string,
+  disabled: anyOf(boolean, constant("suspended-after-failure")),
+  watched: list(given({ name: string, type: watchedType, "avatarUrl?": string })),
+  hasSecret: boolean,
+  domains: list(domain),
+  "lastTriggerAt?": timestamp,
+});
+
+/** One webhook as it is answered. */
+const oneWebhook = given({ webhook });
+
+/** What a replay is answered with. */
+const replayed = given({ status: number });
 
 /** An operation that the Hub published on 2026-08-17. */
 export interface PublishedOperation {
@@ -19,13 +122,13 @@ const applied = { ...user.notificationSearch, applyToAll: user.applyToAll };
 
 /** The 24 operations that the client has methods for, in the shape of that day, and the two that came with it. */
 export const publishedOperations: readonly PublishedOperation[] = [
-  { method: "GET", path: ours, answer: list(webhooks.webhook) },
-  { method: "POST", path: ours, request: webhooks.webhookRequest, answer: webhooks.oneWebhook },
-  { method: "GET", path: `${ours}/{webhookId}`, answer: webhooks.oneWebhook },
-  { method: "POST", path: `${ours}/{webhookId}`, request: webhooks.webhookRequest, answer: webhooks.oneWebhook },
+  { method: "GET", path: ours, answer: list(webhook) },
+  { method: "POST", path: ours, request: webhookRequest, answer: oneWebhook },
+  { method: "GET", path: `${ours}/{webhookId}`, answer: oneWebhook },
+  { method: "POST", path: `${ours}/{webhookId}`, request: webhookRequest, answer: oneWebhook },
   { method: "DELETE", path: `${ours}/{webhookId}`, answer: given({}) },
-  { method: "POST", path: `${ours}/{webhookId}/{action}`, answer: webhooks.oneWebhook },
-  { method: "POST", path: `${ours}/{webhookId}/replay/{logId}`, answer: webhooks.replayed },
+  { method: "POST", path: `${ours}/{webhookId}/{action}`, answer: oneWebhook },
+  { method: "POST", path: `${ours}/{webhookId}/replay/{logId}`, answer: replayed },
   { method: "GET", path: "/api/notifications", query: user.notificationSearch, answer: user.notificationPage },
   { method: "DELETE", path: "/api/notifications", query: applied, request: user.notificationDeletion },
   { method: "POST", path: "/api/notifications/mark-as-read", query: applied, request: user.notificationMark },

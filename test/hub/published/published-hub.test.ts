@@ -7,9 +7,8 @@ import { LocalHub } from "../../../src/local-hub.ts";
 import { openTarget } from "../../local-hub/support/target.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { rejectionOf } from "../scripted-hub.ts";
-import { clientCalls, type World } from "./client-calls.ts";
 import { publishedDocument, publishedOperations } from "./operations.ts";
-import { openPublishedHub } from "./published-hub.ts";
+import { clientCalls, openPublishedHub, type World } from "./published-hub.ts";
 import { sampleId } from "./sample-answers.ts";
 
 const published: World = {

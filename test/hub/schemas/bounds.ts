@@ -1,5 +1,5 @@
-import type { z } from "@hono/zod-openapi";
-import type { JsonObject } from "./read-bodies.ts";
+import { readFileSync } from "node:fs";
+import * as z from "zod";
 
 /** What one sentence of hub-api.md lets through at a place of a body, and what it does not. */
 export interface Bound {
@@ -90,3 +90,36 @@ function fieldName(path: PropertyKey[]): string {
     .join("")
     .replace(/^\./, "");
 }
+
+/** What hub-api.md says of one body, and the two that must hold to it: our schema and the document's. */
+export interface BoundTable {
+  /** What the body is of. */
+  subject: string;
+  /** A valid body, in which each value is placed. */
+  body: JsonObject;
+  bounds: Bound[];
+  schema: z.ZodType;
+  /** The name of the schema in the document. */
+  component: string;
+  /** What is there once it is read, where it is left out. */
+  defaults?: JsonObject;
+}
+
+/** A table of a body that is sent. */
+export interface RequestTable extends BoundTable {
+  /** A request that it goes with, such as `PATCH /api/settings/watch`. */
+  line: string;
+}
+
+const body = z.record(z.string(), z.unknown());
+
+/** The bodies of a fixture file, each with the name that tells what it is; written from the text of hub-api.md. */
+export function readBodies(
+  file: "jobs" | "least-bodies" | "webhook-requests" | "webhooks",
+): [name: string, body: JsonObject][] {
+  const text = readFileSync(new URL(`fixtures/${file}.json`, import.meta.url), "utf8");
+  return Object.entries(z.record(z.string(), body).parse(JSON.parse(text)));
+}
+
+/** An object of JSON, of which nothing is known yet. */
+export type JsonObject = Record<string, unknown>;

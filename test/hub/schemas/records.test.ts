@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { hardwareFlavors, job } from "../../../src/hub/jobs.ts";
 import { repoId } from "../../../src/hub/schemas.ts";
-import { casesOf, namedFields } from "./bounds.ts";
+import { casesOf, namedFields, readBodies } from "./bounds.ts";
 import { addedFlavors, flavors } from "./job-bounds.ts";
-import { readBodies } from "./read-bodies.ts";
 import { jobBounds, repoIdBounds } from "./record-bounds.ts";
 
 const account = { id: "0123456789abcdef01234567", name: "acme" };

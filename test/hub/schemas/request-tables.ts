@@ -1,18 +1,57 @@
-import { notificationDeletion, notificationMark } from "../../../src/hub/notifications.ts";
-import { memberRoleChange } from "../../../src/hub/organizations/members.ts";
-import { networkSecurityChange } from "../../../src/hub/organizations/network-security.ts";
-import { tokenRevocation } from "../../../src/hub/organizations/organizations.ts";
-import { resourceGroupRequest } from "../../../src/hub/organizations/resource-groups.ts";
-import { paperClaim } from "../../../src/hub/papers.ts";
-import { notificationSettingsChange, watchChange } from "../../../src/hub/settings.ts";
-import type { RequestTable } from "./bound-table.ts";
-import { notificationDeletionBounds, notificationMarkBounds } from "./notification-bounds.ts";
-import { memberRoleBody, memberRoleBounds } from "./organizations/member-bounds.ts";
-import { networkSecurityBody, networkSecurityChangeBounds } from "./organizations/network-security-bounds.ts";
-import { tokenRevocationBounds } from "./organizations/organization-bounds.ts";
-import { resourceGroupRequestBody, resourceGroupRequestBounds } from "./organizations/resource-group-bounds.ts";
-import { paperClaimBounds } from "./paper-bounds.ts";
-import { noAmountBounds, notificationSettingsBounds, prepaidCreditsBounds, watchBounds } from "./settings-bounds.ts";
+import {
+  notification,
+  notificationDeletion,
+  notificationMark,
+  notificationPage,
+} from "../../../src/hub/notifications.ts";
+import { auditLogEvent } from "../../../src/hub/organizations/audit-log.ts";
+import { memberRoleChange, organizationMember } from "../../../src/hub/organizations/members.ts";
+import { networkSecurity, networkSecurityChange } from "../../../src/hub/organizations/network-security.ts";
+import { organizationAvatar, scimConfig, tokenRevocation } from "../../../src/hub/organizations/organizations.ts";
+import { resourceGroup, resourceGroupRequest } from "../../../src/hub/organizations/resource-groups.ts";
+import { paperClaim, paperClaimResult } from "../../../src/hub/papers.ts";
+import { mcpSettings, notificationSettingsChange, watchChange } from "../../../src/hub/settings.ts";
+import type { BoundTable, RequestTable } from "./bounds.ts";
+import {
+  notificationBodies,
+  notificationBounds,
+  notificationDeletionBounds,
+  notificationMarkBounds,
+  notificationPageBody,
+  notificationPageBounds,
+} from "./notification-bounds.ts";
+import { auditLogEventBody, auditLogEventBounds } from "./organizations/audit-log-bounds.ts";
+import {
+  avatarBounds,
+  memberBody,
+  memberBounds,
+  memberRoleBody,
+  memberRoleBounds,
+  scimConfigBody,
+  scimConfigBounds,
+  tokenRevocationBounds,
+} from "./organizations/member-bounds.ts";
+import {
+  networkSecurityBody,
+  networkSecurityBounds,
+  networkSecurityChangeBounds,
+} from "./organizations/network-security-bounds.ts";
+import {
+  resourceGroupBody,
+  resourceGroupBounds,
+  resourceGroupRequestBody,
+  resourceGroupRequestBounds,
+} from "./organizations/resource-group-bounds.ts";
+import {
+  mcpSettingsBody,
+  mcpSettingsBounds,
+  noAmountBounds,
+  notificationSettingsBounds,
+  paperClaimBounds,
+  paperClaimResultBounds,
+  prepaidCreditsBounds,
+  watchBounds,
+} from "./settings-bounds.ts";
 
 const id = "0123456789abcdef01234567";
 
@@ -108,5 +147,81 @@ export const requestTables: RequestTable[] = [
     bounds: memberRoleBounds,
     schema: memberRoleChange,
     component: "MemberRoleChange",
+  },
+];
+
+const notificationTypes = ["paper", "repo", "post", "community_blog"] as const;
+
+/** What operations answer with, but those of webhooks, at the bounds of hub-api.md and beyond. */
+export const answerTables: BoundTable[] = [
+  ...notificationTypes.map((type) => ({
+    subject: `a notification of type ${type}`,
+    body: notificationBodies[type],
+    bounds: notificationBounds[type],
+    schema: notification,
+    component: "Notification",
+  })),
+  {
+    subject: "a page of notifications",
+    body: notificationPageBody,
+    bounds: notificationPageBounds,
+    schema: notificationPage,
+    component: "NotificationPage",
+  },
+  {
+    subject: "the MCP settings",
+    body: mcpSettingsBody,
+    bounds: mcpSettingsBounds,
+    schema: mcpSettings,
+    component: "McpSettings",
+  },
+  {
+    subject: "the result of a claim",
+    body: { ok: true, claimedPaperId: "2401.12345" },
+    bounds: paperClaimResultBounds,
+    schema: paperClaimResult,
+    component: "PaperClaimResult",
+  },
+  {
+    subject: "an event of the audit log",
+    body: auditLogEventBody,
+    bounds: auditLogEventBounds,
+    schema: auditLogEvent,
+    component: "AuditLogEvent",
+  },
+  {
+    subject: "a resource group",
+    body: resourceGroupBody,
+    bounds: resourceGroupBounds,
+    schema: resourceGroup,
+    component: "ResourceGroup",
+  },
+  {
+    subject: "a member",
+    body: memberBody,
+    bounds: memberBounds,
+    schema: organizationMember,
+    component: "OrganizationMember",
+  },
+  {
+    subject: "the network security",
+    body: networkSecurityBody,
+    bounds: networkSecurityBounds,
+    schema: networkSecurity,
+    component: "NetworkSecurity",
+  },
+  {
+    subject: "the picture of an organization",
+    body: { avatarUrl: "https://example.com/a.png" },
+    bounds: avatarBounds,
+    schema: organizationAvatar,
+    component: "OrganizationAvatar",
+  },
+  {
+    subject: "the SCIM configuration",
+    body: scimConfigBody,
+    bounds: scimConfigBounds,
+    schema: scimConfig,
+    component: "ScimServiceProviderConfig",
   },
 ];

@@ -1,12 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { auditLogTypes as ourAuditLogTypes, specifiedAuditLogTypes } from "../../../src/hub/organizations/audit-log.ts";
-import { answerTables } from "./answer-tables.ts";
-import type { BoundTable } from "./bound-table.ts";
-import { casesOf, namedFields } from "./bounds.ts";
+import { type BoundTable, casesOf, namedFields, readBodies } from "./bounds.ts";
 import { documentSchema } from "./document-schemas.ts";
 import { auditLogTypes } from "./organizations/audit-log-bounds.ts";
-import { readBodies } from "./read-bodies.ts";
-import { requestTables } from "./request-tables.ts";
+import { answerTables, requestTables } from "./request-tables.ts";
 import { notificationSwitches } from "./settings-bounds.ts";
 
 /** What each test is about: one sentence of hub-api.md at one place of a body. */

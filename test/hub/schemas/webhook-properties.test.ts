@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { webhookRequest } from "../../../src/hub/webhooks/schemas.ts";
+import type { JsonObject } from "./bounds.ts";
 import { documentSchema } from "./document-schemas.ts";
 import { addedFlavors, flavors } from "./job-bounds.ts";
-import type { JsonObject } from "./read-bodies.ts";
 
 /*
  * Bodies made from the grammar of hub-api.md, not from the schemas. Each property holds for our schema and for the

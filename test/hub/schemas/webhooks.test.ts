@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { fieldProblems } from "../../../src/hub/arguments.ts";
 import { webhook, webhookRequest } from "../../../src/hub/webhooks/schemas.ts";
-import { namedFields } from "./bounds.ts";
-import { readBodies } from "./read-bodies.ts";
+import { namedFields, readBodies } from "./bounds.ts";
 import { requestCases, webhookCases } from "./webhook-cases.ts";
 
 describe("A request to create or update a webhook", () => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { data, openLocalHub, pushed, secret } from "../support/hub.ts";
-import { openReceiver } from "../support/receiver.ts";
-import { openTarget } from "../support/target.ts";
+import { openReceiver, openTarget } from "../support/target.ts";
 
 describe("A delivery", () => {
   test("is a POST of JSON with its id and the secret", async () => {

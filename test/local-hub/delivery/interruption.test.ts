@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { DeliveryStore } from "../../../src/local-hub/store/delivery-store.ts";
+import { watchTimers } from "../../support/timers.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { watchTimers } from "../../support/watch-timers.ts";
 import { data, openLocalHub, pushed } from "../support/hub.ts";
 import { neverRespond, openTarget } from "../support/target.ts";
 

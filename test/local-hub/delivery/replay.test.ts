@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { waitFor } from "../../support/wait-for.ts";
 import { openLocalHub, pushed, secret, type TestHub } from "../support/hub.ts";
-import { openReceiver } from "../support/receiver.ts";
-import { openTarget } from "../support/target.ts";
+import { openReceiver, openTarget } from "../support/target.ts";
 
 /** Both ways to replay: that of the Hub's API, and that of the page. */
 const ways = [

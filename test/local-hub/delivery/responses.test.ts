@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { openLocalHub, pushed, secret } from "../support/hub.ts";
-import { openReceiver } from "../support/receiver.ts";
-import { neverRespond, openTarget } from "../support/target.ts";
+import { neverRespond, openReceiver, openTarget } from "../support/target.ts";
 
 describe("The status of an answer", () => {
   const successes = [200, 201, 202, 203, 204, 205, 206, 226, 299];

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { openLocalHub, pushed, secret } from "../support/hub.ts";
-import { openReceiver } from "../support/receiver.ts";
-import { openTarget, type TargetAnswer } from "../support/target.ts";
+import { openReceiver, openTarget, type TargetAnswer } from "../support/target.ts";
 
 const suspended = "suspended-after-failure";
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { data, openLocalHub, pushed, secret } from "../support/hub.ts";
-import { openTarget } from "../support/target.ts";
-import { openWatchedTarget } from "../support/watched-target.ts";
+import { openTarget, openWatchedTarget } from "../support/target.ts";
 
 describe("The edits of an event", () => {
   test("are laid on the payload last of all, also on what the local Hub decides", async () => {

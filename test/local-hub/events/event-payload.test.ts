@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { HubEvent } from "../../../src/local-hub.ts";
 import { repoTypes } from "../../../src/payload/schema.ts";
-import { knownEvents } from "../../support/known-events.ts";
+import { knownEvents } from "../../support/payloads.ts";
 import { data, openLocalHub, pushed, secret, type TestHub } from "../support/hub.ts";
-import { openReceiver } from "../support/receiver.ts";
-import { openWatchedTarget, triggerAndReceive } from "../support/watched-target.ts";
+import { openReceiver, openWatchedTarget, triggerAndReceive } from "../support/target.ts";
 
 const id = expect.stringMatching(/^[0-9a-f]{24}$/);
 const sha = expect.stringMatching(/^[0-9a-f]{40}$/);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { HubEvent } from "../../../src/local-hub.ts";
 import { data, pushed } from "../support/hub.ts";
-import { openWatchedTarget, triggerAndReceive } from "../support/watched-target.ts";
+import { openWatchedTarget, triggerAndReceive } from "../support/target.ts";
 
 describe("A repository", () => {
   test("is made by the first event on it, and stays the same", async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openLocalHub, pushed, secret } from "../support/hub.ts";
-import { jobs, output, waitForJobs } from "../support/jobs.ts";
+import { jobs, openLocalHub, output, pushed, secret, waitForJobs } from "../support/hub.ts";
 
 const id = expect.stringMatching(/^[0-9a-f]{24}$/);
 const account = { id, name: "local-user" };

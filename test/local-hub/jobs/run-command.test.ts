@@ -3,11 +3,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { runJobProcess } from "../../../src/local-hub/jobs/run-command.ts";
-import { isRunning } from "../../support/is-running.ts";
-import { watchTimers } from "../../support/watch-timers.ts";
-import { data, openLocalHub, pushed, secret } from "../support/hub.ts";
-import { jobs, output, waitForJobs } from "../support/jobs.ts";
-import { openFolder } from "../support/state-file.ts";
+import { isRunning } from "../../support/program.ts";
+import { watchTimers } from "../../support/timers.ts";
+import { data, jobs, openFolder, openLocalHub, output, pushed, secret, waitForJobs } from "../support/hub.ts";
 
 /** Runs a job with these fields once, and returns how it ended and what it wrote. */
 async function run(fields: Record<string, unknown>, changes: Record<string, unknown> = {}) {

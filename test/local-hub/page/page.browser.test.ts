@@ -1,10 +1,17 @@
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { HubPageInfo } from "../../../src/local-hub/page/info.ts";
-import { expectAccessible, looks, narrow, wide } from "../../support/accessibility.ts";
-import { launchBrowser } from "../../support/browser.ts";
-import { type PageServer, servePage } from "./page-server.ts";
-import { fullInfo, hostileInfo, hostileTexts, sampleEntry, sampleInfo, sampleWebhook } from "./sample-info.ts";
+import { expectAccessible, launchBrowser, looks, narrow, wide } from "../../support/browser.ts";
+import {
+  fullInfo,
+  hostileInfo,
+  hostileTexts,
+  type PageServer,
+  sampleEntry,
+  sampleInfo,
+  sampleWebhook,
+  servePage,
+} from "./sample-info.ts";
 
 const longLog = sampleWebhook({
   log: Array.from({ length: 30 }, (_, index) => sampleEntry({ logId: `e${index}`, attempt: index + 1 })),

@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { AuditLogType } from "../../../src/hub/organizations/audit-log.ts";
 import type { HubEvent } from "../../../src/local-hub.ts";
-import { auditEvents } from "../support/audit-events.ts";
-import { openLocalHub, type TestHub } from "../support/hub.ts";
-import { restart, stateFile } from "../support/state-file.ts";
+import { auditEvents, openLocalHub, restart, stateFile, type TestHub } from "../support/hub.ts";
 
 const repo = { type: "dataset", name: "acme/fresh" } as const;
 const seeded = { type: "dataset", name: "acme/reviews" } as const;

@@ -1,8 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { getNetworkSecurity } from "../../../src/local-hub/resources/network-security.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
-import { auditEvents } from "../support/audit-events.ts";
-import { openLocalHub } from "../support/hub.ts";
+import { auditEvents, openLocalHub } from "../support/hub.ts";
 
 const pathOf = (organization: string) => `/api/organizations/${organization}/settings/network-security`;
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { openLocalHub, type TestHub } from "../support/hub.ts";
+import { openLocalHub, restart, stateFile, type TestHub } from "../support/hub.ts";
 import { allOf, idOf, isOf, pageOf } from "../support/notifications.ts";
-import { restart, stateFile } from "../support/state-file.ts";
 
 const other = { token: "hf_other" };
 

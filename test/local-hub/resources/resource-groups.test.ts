@@ -4,9 +4,7 @@ import { type ReturnedResourceGroup, resourceGroup } from "../../../src/hub/orga
 import type { RepoId } from "../../../src/hub/schemas.ts";
 import { toResourceGroup } from "../../../src/local-hub/resources/resource-groups.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
-import { auditEvents } from "../support/audit-events.ts";
-import { openLocalHub, type RequestOptions, type TestHub } from "../support/hub.ts";
-import { restart, stateFile } from "../support/state-file.ts";
+import { auditEvents, openLocalHub, type RequestOptions, restart, stateFile, type TestHub } from "../support/hub.ts";
 
 const pathOf = (organization: string) => `/api/organizations/${organization}/resource-groups`;
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openLocalHub, type TestHub } from "../support/hub.ts";
-import { restart, stateFile } from "../support/state-file.ts";
+import { openLocalHub, restart, stateFile, type TestHub } from "../support/hub.ts";
 
 const other = { token: "hf_other" };
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { memberRoutes } from "../../../src/local-hub/routes/organizations/members.ts";
-import { answerTables } from "../../hub/schemas/answer-tables.ts";
+import type { JsonObject } from "../../hub/schemas/bounds.ts";
 import { documentSchema } from "../../hub/schemas/document-schemas.ts";
-import type { JsonObject } from "../../hub/schemas/read-bodies.ts";
-import { requestTables } from "../../hub/schemas/request-tables.ts";
+import { answerTables, requestTables } from "../../hub/schemas/request-tables.ts";
 
 /** What our schema says of a body of one kind, and what the document says. */
 function verdicts(component: string, changes: JsonObject) {

@@ -2,12 +2,11 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import { webhook, webhookRequest } from "../../../src/hub/webhooks/schemas.ts";
 import { hubDocument } from "../../../src/local-hub/routes/document.ts";
-import { answerTables } from "../../hub/schemas/answer-tables.ts";
+import { readBodies } from "../../hub/schemas/bounds.ts";
 import { documentSchema } from "../../hub/schemas/document-schemas.ts";
 import { addedFlavors, flavors } from "../../hub/schemas/job-bounds.ts";
 import { auditLogTypes } from "../../hub/schemas/organizations/audit-log-bounds.ts";
-import { readBodies } from "../../hub/schemas/read-bodies.ts";
-import { requestTables } from "../../hub/schemas/request-tables.ts";
+import { answerTables, requestTables } from "../../hub/schemas/request-tables.ts";
 import { requestCases, webhookCases } from "../../hub/schemas/webhook-cases.ts";
 import { documentedOperations } from "./document-operations.ts";
 

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { LocalHub } from "../../../src/local-hub.ts";
-import { casesOf } from "../../hub/schemas/bounds.ts";
+import { casesOf, type JsonObject } from "../../hub/schemas/bounds.ts";
 import { resourceGroupRequestBounds } from "../../hub/schemas/organizations/resource-group-bounds.ts";
 import { type QueryTable, queryTables } from "../../hub/schemas/query-bounds.ts";
-import type { JsonObject } from "../../hub/schemas/read-bodies.ts";
 import { requestTables } from "../../hub/schemas/request-tables.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { type RequestOptions, TestHub } from "../support/hub.ts";

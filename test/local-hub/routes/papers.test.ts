@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { accountId } from "../../../src/local-hub/accounts.ts";
-import { openLocalHub, type TestHub } from "../support/hub.ts";
+import { openLocalHub, restart, stateFile, type TestHub } from "../support/hub.ts";
 import { allOf } from "../support/notifications.ts";
-import { restart, stateFile } from "../support/state-file.ts";
 
 const path = "POST /api/settings/papers/claim";
 const objectId = z.string().regex(/^[0-9a-f]{24}$/);

@@ -3,8 +3,7 @@ import { LocalHub } from "../../../src/local-hub.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { startReceiverProcess } from "../../support/receiver-process.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { openLocalHub, pushed, TestHub } from "../support/hub.ts";
-import { restart, stateFile } from "../support/state-file.ts";
+import { openLocalHub, pushed, restart, stateFile, TestHub } from "../support/hub.ts";
 import { neverRespond, openTarget } from "../support/target.ts";
 
 const script = new URL("../support/hub-script.ts", import.meta.url);

@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { LocalHub } from "../../../src/local-hub.ts";
-import { openLocalHub } from "../support/hub.ts";
-import { openFolder, restart, stateFile } from "../support/state-file.ts";
+import { openFolder, openLocalHub, restart, stateFile } from "../support/hub.ts";
 
 describe("A file that is no state file", () => {
   const refused = { code: "STATE_UNUSABLE", message: expect.stringMatching(/Choose|Stop/) };

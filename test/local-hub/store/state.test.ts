@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { waitFor } from "../../support/wait-for.ts";
-import { data, openLocalHub, pushed, secret } from "../support/hub.ts";
-import { openFolder, restart, stateFile } from "../support/state-file.ts";
+import { data, openFolder, openLocalHub, pushed, restart, secret, stateFile } from "../support/hub.ts";
 import { neverRespond, openTarget } from "../support/target.ts";
 
 describe("A state file", () => {

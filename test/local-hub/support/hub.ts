@@ -1,5 +1,10 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, onTestFinished, vi } from "vitest";
 import * as z from "zod";
+import { type Job, job } from "../../../src/hub/jobs.ts";
+import { type AuditLogEvent, type AuditLogType, auditLogEvent } from "../../../src/hub/organizations/audit-log.ts";
 import { undocumentedBody } from "../../../src/hub/schemas.ts";
 import { type Webhook, webhook } from "../../../src/hub/webhooks/schemas.ts";
 import { operations } from "../../../src/local-hub/routes/document.ts";
@@ -199,4 +204,57 @@ export async function openLocalHub({ now, ...options }: TestHubOptions = {}): Pr
   const hub = await LocalHub.launch({ backoff: 5, logger: log, ...options });
   onTestFinished(() => hub.close());
   return new TestHub({ hub, log });
+}
+
+/** Creates a folder that is deleted after the test. */
+export function openFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-state-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Returns the path of a file that does not exist yet. */
+export function stateFile(): string {
+  return join(openFolder(), "hub.sqlite");
+}
+
+/** Closes a local Hub and launches another one. */
+export async function restart(before: TestHub, options: TestHubOptions): Promise<TestHub> {
+  await before.hub.close();
+  return openLocalHub(options);
+}
+
+/** Returns the jobs of a local Hub, newest first. */
+export async function jobs(hub: TestHub): Promise<Job[]> {
+  return job.array().parse((await hub.request("GET /_local/jobs", { token: null })).body);
+}
+
+/** Waits until every job has ended, and returns them, newest first. */
+export async function waitForJobs(hub: TestHub, count = 1): Promise<Job[]> {
+  return vi.waitFor(
+    async () => {
+      const found = await jobs(hub);
+      expect(found).toHaveLength(count);
+      for (const { status } of found) expect(status.stage, JSON.stringify(status)).not.toMatch(/SCHEDULING|RUNNING/);
+      return found;
+    },
+    { interval: 20, timeout: 15_000 },
+  );
+}
+
+/** Returns the output of the jobs, line by line. */
+export function output(hub: TestHub): unknown[] {
+  return hub.log.lines.filter(({ msg }) => msg === "job output").map(({ line }) => line);
+}
+
+/** The events of a type in the audit log of an organization, the newest first. */
+export async function auditEvents(
+  hub: TestHub,
+  { organization, type }: { organization: string; type: AuditLogType },
+): Promise<AuditLogEvent[]> {
+  const { status, body, text } = await hub.request(
+    `GET /api/organizations/${organization}/audit-log/export?q=type:${type}`,
+  );
+  expect(status, text).toBe(200);
+  return z.array(auditLogEvent).parse(body);
 }

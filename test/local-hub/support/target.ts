@@ -2,7 +2,10 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, vi } from "vitest";
-import { parsePayload, type WebhookPayload } from "../../../src/index.ts";
+import { parsePayload, type WebhookPayload, WebhooksServer } from "../../../src/index.ts";
+import type { HubEvent } from "../../../src/local-hub.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { openLocalHub, secret, type TestHub } from "./hub.ts";
 
 /** The response of a target: a status, or a function that handles the request. */
 export type TargetAnswer = number | ((request: IncomingMessage, response: ServerResponse) => void);
@@ -82,3 +85,37 @@ export async function openTarget(...answers: readonly TargetAnswer[]): Promise<T
 
 /** Never answers. */
 export const neverRespond: TargetAnswer = () => {};
+
+/** Opens a local Hub with a webhook that watches everything of "me", and its target. */
+export async function openWatchedTarget(): Promise<{ hub: TestHub; target: Target; webhookId: string }> {
+  const target = await openTarget();
+  const hub = await openLocalHub();
+  const { id: webhookId } = await hub.create({ url: target.url, watched: [{ type: "user", name: "me" }] });
+  return { hub, target, webhookId };
+}
+
+/** Triggers an event and returns the delivered payload. */
+export async function triggerAndReceive(
+  { hub, target }: { hub: TestHub; target: Target },
+  event: HubEvent,
+): Promise<WebhookPayload> {
+  await hub.trigger(event);
+  const payload = target.payloads.at(-1);
+  if (!payload) throw new Error("Nothing was delivered.");
+  return payload;
+}
+
+/** A real receiver that requires the {@link secret}. */
+export interface Receiver {
+  /** Returns the URL of an endpoint. */
+  urlOf(endpoint: string): string;
+}
+
+/** Launches a receiver with the endpoints that `declare` registers; it is closed when the test is over. */
+export async function openReceiver(declare: (server: WebhooksServer) => void): Promise<Receiver> {
+  const server = new WebhooksServer({ secret, logger: createMemoryLogger() });
+  declare(server);
+  const { url } = await server.launch({ port: 0, host: "127.0.0.1", handleSignals: false });
+  onTestFinished(() => server.close());
+  return { urlOf: (endpoint) => `${url}/webhooks/${endpoint}` };
+}

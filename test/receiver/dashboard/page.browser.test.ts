@@ -1,8 +1,7 @@
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { webhookPayload } from "../../../src/testing.ts";
-import { expectAccessible, looks, wide } from "../../support/accessibility.ts";
-import { launchBrowser } from "../../support/browser.ts";
+import { expectAccessible, launchBrowser, looks, wide } from "../../support/browser.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { hostilePayload, hostileTexts, openScene, type Scene, strangeId } from "./scene.ts";
 

@@ -1,9 +1,7 @@
 import type { Browser, BrowserContextOptions, Page, Route } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { expectAccessible, looks, wide } from "../../support/accessibility.ts";
-import { launchBrowser } from "../../support/browser.ts";
-import { answer, servePages } from "./page-server.ts";
-import { fullInfo, hostileInfo, hostileTexts } from "./sample-info.ts";
+import { expectAccessible, launchBrowser, looks, wide } from "../../support/browser.ts";
+import { answer, fullInfo, hostileInfo, hostileTexts, servePages } from "./sample-info.ts";
 
 const lightGround = "rgb(252, 251, 248)";
 const darkGround = "rgb(19, 18, 16)";

@@ -2,9 +2,8 @@ import { DatabaseSync } from "node:sqlite";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { arrival, succeeded, work } from "../../../inbox/sqlite/inbox.ts";
-import { startCommand } from "../../command-process.ts";
+import { canMakeTerminal, startCommand, startOnTerminal } from "../../command-process.ts";
 import { runCommand } from "../../run-command.ts";
-import { canMakeTerminal, startOnTerminal } from "../../terminal.ts";
 import { filledInbox, livelyInbox, patiently, received, settled } from "./filled-inbox.ts";
 
 const soon = "as soon as a server runs";

@@ -6,10 +6,9 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parsePayload } from "../../../../src/index.ts";
 import { repoTypes } from "../../../../src/payload/schema.ts";
-import { openTarget } from "../../../local-hub/support/target.ts";
-import { openWatchedTarget } from "../../../local-hub/support/watched-target.ts";
-import { knownEvents } from "../../../support/known-events.ts";
-import { payloadOf, runTrigger } from "./trigger-run.ts";
+import { openTarget, openWatchedTarget } from "../../../local-hub/support/target.ts";
+import { knownEvents } from "../../../support/payloads.ts";
+import { payloadOf, runTrigger } from "../../run-command.ts";
 
 const fixtures = fileURLToPath(new URL("../../../fixtures/", import.meta.url));
 const recordings = readdirSync(fixtures).filter((name) => name.endsWith(".json"));

@@ -3,9 +3,8 @@ import { describe, expect, test } from "vitest";
 import { Progress, Tally } from "../../../../src/cli/commands/trigger/results.ts";
 import { openLocalHub } from "../../../local-hub/support/hub.ts";
 import { neverRespond, openTarget, type TargetAnswer } from "../../../local-hub/support/target.ts";
-import { startCommand } from "../../command-process.ts";
-import { canMakeTerminal, startOnTerminal } from "../../terminal.ts";
-import { runTrigger } from "./trigger-run.ts";
+import { canMakeTerminal, startCommand, startOnTerminal } from "../../command-process.ts";
+import { runTrigger } from "../../run-command.ts";
 
 describe("hub-webhooks trigger --repeat", () => {
   test("lists up to ten deliveries, and sums them up", async () => {

@@ -3,9 +3,8 @@ import { createServer, type RequestListener } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { data, openLocalHub, secret } from "../../../local-hub/support/hub.ts";
-import { openReceiver } from "../../../local-hub/support/receiver.ts";
-import { openTarget } from "../../../local-hub/support/target.ts";
-import { runTrigger } from "./trigger-run.ts";
+import { openReceiver, openTarget } from "../../../local-hub/support/target.ts";
+import { runTrigger } from "../../run-command.ts";
 
 const toData = ["dataset:me/data"];
 

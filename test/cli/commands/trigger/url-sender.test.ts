@@ -3,9 +3,8 @@ import { createServer } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parsePayload } from "../../../../src/index.ts";
 import { secret } from "../../../local-hub/support/hub.ts";
-import { openReceiver } from "../../../local-hub/support/receiver.ts";
-import { openTarget } from "../../../local-hub/support/target.ts";
-import { runTrigger } from "./trigger-run.ts";
+import { openReceiver, openTarget } from "../../../local-hub/support/target.ts";
+import { runTrigger } from "../../run-command.ts";
 
 describe("hub-webhooks trigger --url", () => {
   test("posts with the Hub's own headers, each time under a new id, and needs no Hub", async () => {

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { canMakeTerminal, startOnTerminal } from "../../command-process.ts";
 import { runCommand } from "../../run-command.ts";
 import { startStandInHub } from "../../stand-in-hub.ts";
-import { canMakeTerminal, startOnTerminal } from "../../terminal.ts";
 
 const toUrl = ["create", "--url", "https://example.com/hook"];
 

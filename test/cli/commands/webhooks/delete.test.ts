@@ -1,8 +1,8 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
+import { canMakeTerminal, startOnTerminal } from "../../command-process.ts";
 import { runCommand } from "../../run-command.ts";
 import { idOf, startStandInHub, wireWebhook } from "../../stand-in-hub.ts";
-import { canMakeTerminal, startOnTerminal } from "../../terminal.ts";
 
 describe("hub-webhooks delete", () => {
   test.each(["--yes", "-y"])("deletes at once with %s", async (yes) => {

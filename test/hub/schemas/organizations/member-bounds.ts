@@ -82,3 +82,96 @@ export const memberRoleBounds: Bound[] = [
   ...otherFieldsIgnored(["", "resourceGroups[0]"]),
   objectBody,
 ];
+
+/** What hub-api.md says of the body of POST /api/organizations/{name}/settings/tokens/revoke. */
+export const tokenRevocationBounds: Bound[] = [
+  {
+    rule: "is a token, which begins with the prefix of the service, and required",
+    at: "token",
+    accepted: ["hf_x", "hf_0123456789abcdefABCDEF", `hf_${"x".repeat(500)}`],
+    refused: [
+      undefined,
+      null,
+      "",
+      "hf",
+      "hfx",
+      "hf-x",
+      "HF_x",
+      "Hf_x",
+      " hf_x",
+      "\nhf_x",
+      "Bearer hf_x",
+      "api_hf_x",
+      1,
+      {},
+      ["hf_x"],
+    ].map((value) => ({ value })),
+  },
+  ...otherFieldsIgnored([""]),
+  objectBody,
+];
+
+/** What hub-api.md says of the answer of GET /api/organizations/{name}/avatar. */
+export const avatarBounds: Bound[] = [
+  {
+    rule: "is a URI, and required",
+    at: "avatarUrl",
+    accepted: ["https://example.com/a.png", "http://127.0.0.1:5050/avatars/acme.svg?v=1#x"],
+    refused: [undefined, null, "", "a.png", "/avatars/acme.svg", "//example.com/a.png", 1, {}].map((value) => ({
+      value,
+    })),
+  },
+  ...noOtherFields([""]),
+  objectBody,
+];
+
+/** What a SCIM interface says of itself. */
+export const scimConfigBody = {
+  schemas: ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
+  documentationUri: "https://acme.example/scim",
+  patch: { supported: true },
+  bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
+  filter: { supported: true, maxResults: 100 },
+  changePassword: { supported: false },
+  sort: { supported: false },
+};
+
+/** What hub-api.md says of the answer of GET /api/organizations/{name}/scim/v2/ServiceProviderConfig. */
+export const scimConfigBounds: Bound[] = [
+  ...required({
+    schemas: array,
+    "schemas[0]": text,
+    documentationUri: text,
+    patch: object,
+    "patch.supported": boolean,
+    bulk: object,
+    "bulk.supported": boolean,
+    "bulk.maxOperations": number,
+    "bulk.maxPayloadSize": number,
+    filter: object,
+    "filter.supported": boolean,
+    "filter.maxResults": number,
+    changePassword: object,
+    "changePassword.supported": boolean,
+    sort: object,
+  }),
+  {
+    rule: "what sort holds is not shown",
+    at: "sort",
+    accepted: [{}, { supported: true }, { anything: [1] }],
+    refused: [],
+  },
+  {
+    rule: "the fields after changePassword are not shown",
+    at: "etag",
+    accepted: [undefined, null, { supported: true }, "x"],
+    refused: [],
+  },
+  {
+    rule: "the fields after changePassword are not shown",
+    at: "authenticationSchemes",
+    accepted: [[], [{ type: "oauthbearertoken" }]],
+    refused: [],
+  },
+  objectBody,
+];

@@ -2,8 +2,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { organizationMember } from "../../../../src/hub/organizations/members.ts";
 import { resourceGroup } from "../../../../src/hub/organizations/resource-groups.ts";
-import { auditEvents } from "../../support/audit-events.ts";
-import { openLocalHub, type TestHub } from "../../support/hub.ts";
+import { auditEvents, openLocalHub, type TestHub } from "../../support/hub.ts";
 import { openTarget } from "../../support/target.ts";
 
 const acme = "/api/organizations/acme";

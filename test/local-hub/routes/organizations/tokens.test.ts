@@ -3,11 +3,9 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { deriveTokenId } from "../../../../src/local-hub/accounts.ts";
-import { holdsSecret } from "../../../support/holds-secret.ts";
-import { auditEvents } from "../../support/audit-events.ts";
-import { openLocalHub, type TestHub } from "../../support/hub.ts";
+import { holdsSecret } from "../../../support/secrets.ts";
+import { auditEvents, openLocalHub, restart, stateFile, type TestHub } from "../../support/hub.ts";
 import { organizationRequests } from "../../support/sample-requests.ts";
-import { restart, stateFile } from "../../support/state-file.ts";
 
 const pathOf = (organization: string) => `/api/organizations/${organization}/settings/tokens/revoke`;
 

@@ -1,3 +1,32 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+const folder = new URL("../fixtures/", import.meta.url);
+
+/** The payloads in test/fixtures, by file name without extension. */
+export const fixtureNames: readonly string[] = readdirSync(folder)
+  .filter((file) => file.endsWith(".json"))
+  .map((file) => file.slice(0, -".json".length));
+
+/** Parses a fixture into a new object. */
+export function readFixture(name: string): unknown {
+  return JSON.parse(readFileSync(new URL(`${name}.json`, folder), "utf8"));
+}
+
+/** Each scope that the Hub is known to have, with each of its actions. */
+export const knownEvents = [
+  ["repo", "create"],
+  ["repo", "delete"],
+  ["repo", "update"],
+  ["repo", "move"],
+  ["repo.content", "update"],
+  ["repo.config", "update"],
+  ["discussion", "create"],
+  ["discussion", "delete"],
+  ["discussion", "update"],
+  ["discussion.comment", "create"],
+  ["discussion.comment", "update"],
+] as const;
+
 /** Where something stands inside a JSON value. */
 export type Path = readonly (string | number)[];
 
