@@ -127,17 +127,16 @@ export function readIncoming(incoming: IncomingMessage, limit: number): Promise<
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let length = 0;
-    let isOver = false;
+    let hasEnded = false;
     const onData = (chunk: Uint8Array) => {
       length += chunk.length;
       chunks.push(chunk);
       if (length <= limit) return;
-      isOver = true;
       incoming.off("data", onData).pause();
       reject(bodyTooLarge(limit));
     };
     const onEnd = () => {
-      isOver = true;
+      hasEnded = true;
       try {
         resolve(decodeText(joined(chunks)));
       } catch (error) {
@@ -146,8 +145,7 @@ export function readIncoming(incoming: IncomingMessage, limit: number): Promise<
     };
     const onClose = (reason?: unknown) => {
       // "close" also follows "end".
-      if (isOver) return;
-      isOver = true;
+      if (hasEnded) return;
       reject(WebhookError.isInstance(reason) ? reason : bodyIncomplete());
     };
     incoming.on("data", onData).on("end", onEnd).on("error", onClose).on("close", onClose);

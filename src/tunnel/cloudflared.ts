@@ -7,11 +7,13 @@ export const openCloudflared = createProgramProvider({
   argumentsFor: (port) => ["tunnel", "--no-autoupdate", "--url", `http://127.0.0.1:${port}`],
   createLineParser() {
     let url: string | undefined;
+    let isConnected = false;
     return (line) => {
       // Error lines contain the address of the API.
       url ??= /https:\/\/(?!api\.)[a-z0-9-]+\.trycloudflare\.com(?![\w.-])/.exec(line)?.[0];
       // The name is printed before it exists in DNS, and a resolver that is queried too early caches the failure.
-      if (/\bregistered\b.*\bconnIndex=/i.test(line)) return { url };
+      isConnected ||= /\bregistered\b.*\bconnIndex=/i.test(line);
+      if (isConnected) return { url };
       return { hint: url === undefined ? findHint(line) : notConnected };
     };
   },

@@ -314,6 +314,14 @@ test("A request that is destroyed before it is read is incomplete", async () => 
   await expect(readIncoming(incoming, 1_000)).rejects.toMatchObject({ code: "BODY_INCOMPLETE", status: 400 });
 });
 
+test("A request whose body exceeds the limit is paused, and no further chunk is collected", async () => {
+  const incoming = new IncomingMessage(new Socket());
+  const reading = readIncoming(incoming, 10);
+  incoming.push(Buffer.alloc(11));
+  await expect(reading).rejects.toMatchObject({ code: "BODY_TOO_LARGE", status: 413 });
+  expect([incoming.isPaused(), incoming.listenerCount("data")]).toEqual([true, 0]);
+});
+
 describe("The limit of a body", () => {
   test("is 10 MiB unless told otherwise", async () => {
     const { server } = createEcho();

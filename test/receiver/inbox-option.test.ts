@@ -11,8 +11,8 @@ import { waitFor } from "../support/wait-for.ts";
 
 const delivery = () => deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo"), id: "first" });
 
-function openServer(inbox: WebhooksServerOptions["inbox"] | undefined) {
-  const server = new WebhooksServer({ secret: false, ...(inbox && { inbox }), logger: createMemoryLogger() });
+function openServer(inbox: WebhooksServerOptions["inbox"] | undefined, logger = createMemoryLogger()) {
+  const server = new WebhooksServer({ secret: false, ...(inbox && { inbox }), logger });
   onTestFinished(() => server.close());
   server.webhook("retrain", { background: true }, () => {});
   return server;
@@ -35,10 +35,12 @@ describe("The inbox of a server that is given none", () => {
     const folder = inNewFolder();
     for (const other of ["VITEST", "NODE_TEST_CONTEXT", "NODE_ENV", "INBOX_URL"]) vi.stubEnv(other, undefined);
     vi.stubEnv(name, "test");
-    const server = openServer(undefined);
+    const logger = createMemoryLogger();
+    const server = openServer(undefined, logger);
     expect((await server.fetch(delivery())).status).toBe(202);
     await waitFor(async () => expect(await server.inbox.get("first")).toMatchObject({ status: "succeeded" }));
     expect(readdirSync(folder)).toEqual([]);
+    expect(logger.lines).toContainEqual({ level: "info", msg: expect.stringMatching(/in memory.*INBOX_URL/) });
   });
 
   test("retries soon in a test run, whatever the default waits are", async () => {
@@ -67,8 +69,10 @@ describe("The inbox of a server that is given none", () => {
   test("is what INBOX_URL names, also in a test run", async () => {
     const file = inboxFile();
     vi.stubEnv("INBOX_URL", `sqlite:${file}`);
-    expect((await openServer(undefined).fetch(delivery())).status).toBe(202);
+    const logger = createMemoryLogger();
+    expect((await openServer(undefined, logger).fetch(delivery())).status).toBe(202);
     expect(existsSync(file)).toBe(true);
+    expect(logger.lines).toContainEqual(expect.objectContaining({ level: "info", inbox: `sqlite:${file}` }));
   });
 });
 

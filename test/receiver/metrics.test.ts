@@ -89,6 +89,16 @@ describe("GET /metrics", () => {
     expect(await (await server.request("/metrics", { headers: asOwner })).text()).toBe("hub_webhooks_up 1\n");
   });
 
+  test("is 500 after an unexpected error, with its stack in the log alone", async () => {
+    const { server, logger } = openServer({ metrics: true });
+    const { Registry } = await import("prom-client");
+    const metrics = vi.spyOn(Registry.prototype, "metrics").mockRejectedValue(new TypeError("planted"));
+    onTestFinished(() => metrics.mockRestore());
+    const response = await server.request("/metrics", { headers: asOwner });
+    expect([response.status, await response.json()]).toMatchObject([500, { code: "INTERNAL" }]);
+    expect(logger.lines.filter(({ level }) => level === "error")).toMatchObject([{ err: { message: "planted" } }]);
+  });
+
   test("is for the owner alone", async () => {
     const { server, logger } = openServer();
     const stranger = await server.request("/metrics");
@@ -135,7 +145,10 @@ describe("GET /metrics", () => {
       'hub_webhooks_received_total{endpoint="failing"}': 1,
       'hub_webhooks_received_total{endpoint="picky"}': 1,
     });
-    expect(named(await scrape(), "hub_webhooks_received_total")).toEqual(named(all, "hub_webhooks_received_total"));
+    const again = await scrape();
+    for (const name of ["hub_webhooks_received_total", "hub_webhooks_deliveries_total"]) {
+      expect(named(again, name)).toEqual(named(all, name));
+    }
   });
 
   test("measures how long handlers ran, from the start on", async () => {
@@ -183,9 +196,12 @@ describe("GET /metrics", () => {
     onTestFinished(() => {
       vi.unstubAllEnvs();
     });
-    const { server, scrape } = openServer();
+    let now = 1_000_000;
+    const { server, scrape } = openServer({ metrics: true, now: () => now });
     server.webhook("retrain", { background: true }, () => {});
     await server.ready();
+    expect(Object.keys(named(await scrape(), "hub_webhooks_inbox_deliveries"))).toHaveLength(4);
+    now += 1_000;
     const { SqliteInbox } = await import("../../src/inbox/sqlite/sqlite-inbox.ts");
     const counts = vi.spyOn(SqliteInbox.prototype, "counts").mockRejectedValue(new Error("the disk is gone"));
     onTestFinished(() => counts.mockRestore());

@@ -67,6 +67,14 @@ describe("With a token, the owner", () => {
     expect(await response.text()).not.toContain(token);
   });
 
+  test.each(["Basic A", "Basic bWU6/w=="])(
+    "gives a wrong password with credentials that cannot be decoded: %s",
+    async (authorization) => {
+      const response = await ownersApp({ token }).request("/", { headers: { authorization } });
+      expect([response.status, await response.json()]).toMatchObject([401, { code: "DASHBOARD_TOKEN_INVALID" }]);
+    },
+  );
+
   test("finds the token in DASHBOARD_TOKEN, of the process or of a worker", async () => {
     vi.stubEnv("DASHBOARD_TOKEN", "of the process");
     onTestFinished(() => void vi.unstubAllEnvs());

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { InboxProblem } from "../../src/inbox/inbox.ts";
 import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
-import { WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
+import { WebhookError, WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
 import { inboxFile } from "../inbox/open-file.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { hasRedis, startRedis } from "../support/redis-server.ts";
@@ -120,6 +120,16 @@ describe("GET /ready", () => {
     const { status, body } = await ready(server, asOwner);
     expect([status, body]).toMatchObject([503, { problems: [{ code: "INBOX_UNAVAILABLE" }] }]);
     expect(JSON.stringify(body)).not.toContain("hunter2");
+  });
+
+  test("is 503 with the code of the inbox when it cannot be reached", async () => {
+    const { server, problems } = openTroubled();
+    problems.mockRejectedValue(new WebhookError("The inbox is frozen.", { code: "INBOX_UNUSABLE" }));
+    await server.ready();
+    expect(await ready(server, asOwner)).toMatchObject({
+      status: 503,
+      body: { problems: [{ code: "INBOX_UNUSABLE", message: "The inbox is frozen." }] },
+    });
   });
 
   test("is 503 after 3 s without an answer, and asks no second time meanwhile", async () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
+import { SecretCheck } from "../../src/receiver/secret.ts";
 import { serverDetails } from "../../src/receiver/server-details.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
@@ -190,6 +191,21 @@ describe("An empty WEBHOOK_SECRET", () => {
       expect(await response.text()).not.toContain("WEBHOOK_SECRET");
     }
     expect(logger.lines[0]).toMatchObject({ level: "error", code: "OPTION_INVALID" });
+  });
+
+  test("of a worker refuses deliveries only until a secret is set", async () => {
+    const { server } = createServer();
+    expect((await server.fetch(withSecret("s3cret"), { WEBHOOK_SECRET: "" })).status).toBe(503);
+    expect((await server.fetch(withSecret("s3cret"), { WEBHOOK_SECRET: "s3cret" })).status).toBe(200);
+  });
+
+  test("does not matter once a secret for the session is in use", () => {
+    vi.stubEnv("WEBHOOK_SECRET", "");
+    const secret = new SecretCheck({ secret: undefined, secretInQuery: false, now: Date.now });
+    expect(secret.problem()).toMatchObject({ code: "OPTION_INVALID" });
+    secret.use("session");
+    const request = { url: "http://localhost/", bindings: undefined, header: () => "session" };
+    expect(() => secret.check(request)).not.toThrow();
   });
 
   test("is not asked for where an option is given", async () => {

@@ -187,6 +187,15 @@ describe("a tunnel's program", () => {
     },
   );
 
+  test("that prints its URL while it is stopped after the timeout has failed nevertheless", async () => {
+    const body = `process.once("SIGTERM", () => { ${ngrokLines}\n process.exit(0); });`;
+    await using program = await installProgram("ngrok", body);
+    expect(await failureOf("ngrok", program)).toMatchObject({
+      code: "TUNNEL_FAILED",
+      message: expect.stringContaining("did not print a URL in time"),
+    });
+  });
+
   test("is also found in node_modules/.bin of a parent folder", async () => {
     const project = await mkdtemp(join(tmpdir(), "project-"));
     onTestFinished(() => rm(project, { recursive: true, force: true }));
@@ -283,7 +292,8 @@ describe("a tunnel's program", () => {
 
   test("that dies is restarted with a new URL", async () => {
     await using local = await startLocalServer((_request, response) => response.end("pong"));
-    await using program = await installProgram("cloudflared", cloudflaredLines("first-name"));
+    const laterLine = `console.error("2026-01-12T15:41:18Z INF Connected");`;
+    await using program = await installProgram("cloudflared", cloudflaredLines("first-name") + laterLine);
     // The names do not exist: answer the requests to them here.
     const fetch = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("pong"));
     onTestFinished(() => void fetch.mockRestore());
@@ -298,7 +308,7 @@ describe("a tunnel's program", () => {
     await expect
       .poll(() => heard)
       .toEqual([
-        expect.stringMatching(/^error TUNNEL_FAILED: cloudflared exited\./),
+        expect.stringMatching(/^error TUNNEL_FAILED: cloudflared exited\. Check the network/),
         "down TUNNEL_FAILED",
         "urlChanged https://second-name.trycloudflare.com",
         "up",

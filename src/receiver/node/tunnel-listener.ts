@@ -105,7 +105,6 @@ async function openTemporary({
     log().warn("The tunnel was open for 72 hours and is now closed. Launch the server again for a new address.");
     void close();
   }, lifetimeMs);
-  expiry.unref();
   logEvents(tunnel, log);
   log().info(
     { url: tunnel.url, closesAt: new Date(Date.now() + lifetimeMs).toISOString() },

@@ -1,3 +1,4 @@
+import { Socket } from "node:net";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { RawSocket, requestBytes } from "../../support/raw-socket.ts";
 import { openListener } from "./open-listener.ts";
@@ -36,6 +37,15 @@ test("A connection whose refused body still arrives is kept, and reads what foll
   await expect.poll(() => vi.getTimerCount()).toBe(0);
   const body = "y".repeat(600_000);
   expect((await socket.send(requestBytes({ path: "/webhooks/x", headers, body })).answer()).text).toBe("600000");
+});
+
+test("A connection whose refused body goes on beyond 256 KiB is read no further, and closed", async () => {
+  const ended = vi.spyOn(Socket.prototype, "end");
+  onTestFinished(() => ended.mockRestore());
+  const { socket } = await openRefused(10_000_000);
+  socket.send("x".repeat(300_000));
+  await socket.ended;
+  expect(ended.mock.contexts.map((socket) => socket instanceof Socket && socket.isPaused())).toEqual([true]);
 });
 
 test("A connection whose refused body does not arrive is closed after half a second", async () => {

@@ -59,9 +59,10 @@ describe("The short way", () => {
   });
 
   test.each(["localhost:99999", "a b"])("is not taken by a host that is none: %s", async (host) => {
-    const { ask, delivered } = await open();
+    const { ask, delivered, log } = await open();
     expect((await ask({ headers: { Host: host } })).status).toBe(400);
     expect(delivered).toEqual([]);
+    expect(log.lines).toMatchObject([{ level: "warn", status: 400, reason: expect.stringMatching(/./) }]);
   });
 
   test("is left where there is no such endpoint", async () => {
@@ -223,6 +224,22 @@ describe("A body on the short way", () => {
     await expect.poll(() => read).toEqual(["BODY_INCOMPLETE"]);
     expect(log.lines).toEqual([]);
   });
+});
+
+test("A listener that closes with requests still in progress reports that it was not complete", async () => {
+  const started = Promise.withResolvers<void>();
+  const { listener, url } = await open({
+    deliver: () => {
+      started.resolve();
+      return new Promise(() => {});
+    },
+  });
+  const socket = await RawSocket.open(url);
+  onTestFinished(() => void socket.close());
+  socket.send(requestBytes({ path: "/webhooks/x", headers: { Host: "receiver.example" } }));
+  await started.promise;
+  expect(await listener.close(10)).toBe(false);
+  await socket.ended;
 });
 
 test("A client that goes on sending after it was refused gets the answer and an end, no reset", async () => {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, Server } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
@@ -262,6 +263,29 @@ describe("A server launched with a tunnel", () => {
     expect(logger.lines.find(({ endpoints }) => endpoints)).toMatchObject({
       endpoints: [`POST ${publicUrl}/webhooks/hello`],
     });
+  });
+
+  test("logs that a public URL of your own is down, and stops polling it when the server closes", async () => {
+    shortenWaits();
+    const proxyAnswer = { status: 502, count: 0 };
+    await using proxy = await startLocalServer((_request, response) => {
+      proxyAnswer.count += 1;
+      response.writeHead(proxyAnswer.status).end();
+    });
+    const publicUrl = `http://127.0.0.1:${proxy.port}`;
+    const server = serverWithSecret("s3cret-of-ours");
+    await server.launch({ port: 0, host: "127.0.0.1", tunnel: { publicUrl, heartbeat: "10ms" } });
+    await vi.waitFor(() => {
+      expect(logger.lines.filter(({ level }) => level === "error")).toMatchObject([
+        { url: publicUrl, err: { code: "TUNNEL_FAILED" } },
+      ]);
+    }, 15_000);
+    proxyAnswer.status = 200;
+    await vi.waitFor(() => expect(said("info").at(-1)).toContain("up again"), 15_000);
+    await server.close();
+    const before = proxyAnswer.count;
+    await wait(100);
+    expect(proxyAnswer.count).toBe(before);
   });
 
   test("refuses a TUNNEL that is none before it listens", async () => {
