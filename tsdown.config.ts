@@ -3,7 +3,7 @@ import { defineConfig } from "tsdown";
 
 const publicEntries = ["index", "client", "dev", "job", "local-hub", "testing"];
 
-/** Entry files of threads and child processes, which are started by file name: see src/core/package-files.ts. */
+/** Entry files of threads and child processes, which are started by file name: see src/core/package-root.ts. */
 const programs = [
   "inbox/bullmq/lease-renewer-thread",
   "inbox/sqlite/background-writer-thread",
@@ -20,9 +20,9 @@ const replacedInWorkers = [
   "receiver/landing/landing-page",
   "receiver/landing/worker-pages",
   "receiver/metrics",
-  "receiver/node/background",
+  "receiver/node/open-server-inbox",
   "receiver/node/launch",
-  "receiver/node/logger",
+  "receiver/node/node-logger",
   "receiver/node/signals",
   "receiver/node/unavailable",
   "registration/reconcile-endpoints",

@@ -170,6 +170,7 @@ const layers: readonly (readonly string[])[] = [
   ["console", "inbox", "tunnel"],
   ["hub"],
   ["payload"],
+  ["http-server"],
   ["core"],
 ];
 

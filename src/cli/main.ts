@@ -13,8 +13,8 @@ import { addTrigger } from "./commands/trigger.ts";
 import { addWebhookCommands } from "./commands/webhooks.ts";
 import { type GlobalOptions, Invocation } from "./invocation.ts";
 import { extraStackLines, formats } from "./output.ts";
-import { readVersion } from "./shipped-files.ts";
 import { processShell, type Shell } from "./shell.ts";
+import { readVersion } from "./shipped-files.ts";
 import { examples, helpHint } from "./usage.ts";
 
 /** The commands, in the groups and the order of the help. Commands import what they need when they run. */

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { packageRoot } from "../core/package-files.ts";
+import { packageRoot } from "../core/package-root.ts";
 
 /** The version in package.json. */
 export function readVersion(): string {

@@ -1,5 +1,5 @@
 import { describeError } from "./describe-error.ts";
-import type { Redaction } from "./redaction.ts";
+import type { LogRedaction } from "./log-redaction.ts";
 
 /** One level of a {@link Logger}: fields and a message, or a message alone. */
 export interface LogMethod {
@@ -85,7 +85,7 @@ function wrap(logger: Logger, failure: { isReported: boolean }): Logger {
 }
 
 /** Wraps a logger so that messages, fields, errors and bindings of children reach it without secrets. */
-export function createRedactingLogger(logger: Logger, redaction: Redaction): Logger {
+export function createRedactingLogger(logger: Logger, redaction: LogRedaction): Logger {
   const write = (level: Level): LogMethod => {
     return (fields: object | string, message?: string) => {
       if (typeof fields === "string") logger[level](redaction.text(fields));

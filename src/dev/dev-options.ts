@@ -3,8 +3,8 @@ import { defaultPort } from "../core/defaults.ts";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { optionError } from "../core/option-error.ts";
 import { type KnownWatched, parseWatch, type Watch } from "../payload/watch.ts";
-import { findServerFile } from "../server-file/find.ts";
-import type { SessionSecret } from "../server-file/server-process-handle.ts";
+import { findServerFile } from "../server-file/find-server-file.ts";
+import type { SessionSecret } from "../server-file/messages.ts";
 import type { OpenTunnelOptions } from "../tunnel/tunnel.ts";
 import type { DevEvent } from "./dev-event.ts";
 

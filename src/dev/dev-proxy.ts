@@ -5,11 +5,10 @@ import { defaultPort } from "../core/defaults.ts";
 import { WebhookError } from "../core/errors.ts";
 import { wantsHtml } from "../core/http-headers.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
+import { malformedRefused } from "../http-server/client-errors.ts";
+import { defaultLimits } from "../http-server/connection.ts";
+import { createHttpServer } from "../http-server/http-server.ts";
 import { webhooksPath } from "../receiver/delivery-request.ts";
-import { malformedRefused } from "../receiver/node/client-errors.ts";
-import { defaultLimits } from "../receiver/node/connection.ts";
-import { createHttpServer } from "../receiver/node/http-server.ts";
-import { DeliveryRecorder } from "./replay-recorder.ts";
 import type { ReplayResult } from "./dev-event.ts";
 import { listenFrom } from "./listen-on-free-port.ts";
 import {
@@ -20,6 +19,7 @@ import {
   proxyRequest,
   sendBadGateway,
 } from "./proxy-request.ts";
+import { DeliveryRecorder } from "./replay-recorder.ts";
 
 /** The options of {@link DevProxy.open}. */
 export interface DevProxyOptions extends ProxyOptions {

@@ -6,8 +6,8 @@ import { maskUrl } from "../core/urls.ts";
 import type { KnownWatched } from "../payload/watch.ts";
 import { dashboardPath } from "../receiver/dashboard/serve.ts";
 import { webhooksPath } from "../receiver/delivery-request.ts";
+import type { ServerDescription } from "../receiver/server-control.ts";
 import type { TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
-import type { ServerDescription } from "../server-file/protocol.ts";
 import { createReachabilityCheck, type ReachabilityCheck } from "../tunnel/reachability-check.ts";
 import { type OpenTunnelOptions, openCheckedTunnel, type Tunnel } from "../tunnel/tunnel.ts";
 import type { DevEvent, DevState, ReplayResult } from "./dev-event.ts";
@@ -155,7 +155,7 @@ class Session implements DevSession {
     this.#reportTakenPorts({ proxy, hub });
     const server = new ReloadingServer({
       path,
-      launched: { port: proxy.port, url: proxy.url, publicUrl: proxy.url },
+      launchResult: { port: proxy.port, url: proxy.url, publicUrl: proxy.url },
       // With the user's own address, the whole server is public, including the dashboard.
       environment: { ...hub.environment, ...(publicUrl !== undefined && { PUBLIC_URL: publicUrl }) },
       ...{ secret, inbox: this.#inbox(proxy) },

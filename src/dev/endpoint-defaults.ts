@@ -2,7 +2,7 @@ import { getAccountKind, localUser } from "../local-hub/accounts.ts";
 import { coversScope } from "../payload/scope.ts";
 import type { KnownWatched } from "../payload/watch.ts";
 import { parseWatch } from "../payload/watch.ts";
-import type { EndpointDetails } from "../receiver/server-details.ts";
+import type { EndpointDetails } from "../receiver/server-control.ts";
 
 /** The default scope of `trigger`. */
 const defaultScope = "repo.content";

@@ -3,10 +3,10 @@ import { type ErrorPage, renderErrorPage } from "../console/error-page.ts";
 import { describeError } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
 import { hopByHopHeaders, wantsHtml } from "../core/http-headers.ts";
-import { hasDisconnected } from "../receiver/node/connection.ts";
+import { hasDisconnected } from "../http-server/connection.ts";
 import type { ReachabilityCheck } from "../tunnel/reachability-check.ts";
-import type { DeliveryRecorder, ObservedDelivery } from "./replay-recorder.ts";
 import type { ProxiedDelivery } from "./dev-event.ts";
+import type { DeliveryRecorder, ObservedDelivery } from "./replay-recorder.ts";
 
 /** The options of {@link proxyRequest} that do not depend on the socket. */
 export interface ProxyOptions {

@@ -1,17 +1,13 @@
 import { messageOf } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
-import type { ServerDescription } from "../server-file/protocol.ts";
-import {
-  ServerProcess,
-  type ServerProcessOptions,
-  type Serving,
-  type SessionSecret,
-} from "../server-file/server-process-handle.ts";
+import type { ServerDescription } from "../receiver/server-control.ts";
+import type { SessionSecret } from "../server-file/messages.ts";
+import { ServerProcess, type ServerProcessOptions, type Serving } from "../server-file/server-process-handle.ts";
 import { SourceWatcher } from "./source-watcher.ts";
 
 /** The options of {@link ReloadingServer}. */
 export interface ReloadingServerOptions
-  extends Pick<ServerProcessOptions, "path" | "launched" | "environment" | "onOutput"> {
+  extends Pick<ServerProcessOptions, "path" | "launchResult" | "environment" | "onOutput"> {
   /** A secret besides those of the server, or instead of them. */
   secret: SessionSecret | undefined;
   /** URL of the inbox; overrides that of the server. */
@@ -47,7 +43,7 @@ export class ReloadingServer {
 
   constructor(options: ReloadingServerOptions) {
     this.#options = options;
-    this.#publicUrl = options.launched.publicUrl;
+    this.#publicUrl = options.launchResult.publicUrl;
     this.#watcher = new SourceWatcher({ onChange: ({ paths, isLoaded }) => this.#changed(paths, isLoaded) });
     // A file that fails before it imports anything is watched too.
     this.#watcher.add(options.path);
@@ -118,10 +114,10 @@ export class ReloadingServer {
   }
 
   async #startProcess(): Promise<void> {
-    const { path, launched, environment, onOutput, secret, inbox } = this.#options;
+    const { path, launchResult, environment, onOutput, secret, inbox } = this.#options;
     const started = ServerProcess.serve({
       path,
-      launched: { ...launched, publicUrl: this.#publicUrl },
+      launchResult: { ...launchResult, publicUrl: this.#publicUrl },
       ...{ secret, inbox },
       onLoading: (loaded) => this.#watcher.add(loaded),
       ...(environment && { environment }),

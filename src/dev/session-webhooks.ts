@@ -8,8 +8,8 @@ import { WebhookError } from "../core/errors.ts";
 import type { HubClient } from "../hub/client.ts";
 import type { FieldChange, RegistrationReport, RegistrationStep } from "../registration/report.ts";
 import { deleteStaleWebhooks } from "../registration/stale-webhooks.ts";
-import { formatWatched } from "../registration/webhook-fields.ts";
 import { type TemporaryEndpoint, TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
+import { formatWatched } from "../registration/webhook-fields.ts";
 
 /** The webhooks that a session needs. */
 export interface DesiredWebhooks {

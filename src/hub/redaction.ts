@@ -1,4 +1,4 @@
-import { redacted } from "../core/redaction.ts";
+import { redacted } from "../core/log-redaction.ts";
 import { secretForms } from "../core/secret-matcher.ts";
 import { secretsInUrl } from "../core/urls.ts";
 

@@ -1,13 +1,13 @@
 import { basename } from "node:path";
 import { defaultPort } from "../core/defaults.ts";
-import { findServerFile } from "../server-file/find.ts";
-import { ServerFileLoader } from "../server-file/load.ts";
+import { findServerFile } from "../server-file/find-server-file.ts";
 import { serverFileInvalid } from "../server-file/load-failure.ts";
+import { ServerFileLoader } from "../server-file/server-file-loader.ts";
 import { type JobOutcome, jobStopped, type RunJobOptions, runJob } from "./run-job.ts";
 
 const url = `http://localhost:${defaultPort}`;
 /** The result of `launch()` in the file, which starts nothing here. */
-const launched = { port: defaultPort, url, publicUrl: url };
+const launchResult = { port: defaultPort, url, publicUrl: url };
 /** How long the process may stay after its job when the file has left something open, such as a timer. */
 const exitAfterMs = 250;
 
@@ -51,7 +51,7 @@ function failUnfinished(code: number): void {
 async function load(path: string) {
   const loader = new ServerFileLoader();
   try {
-    return await loader.load({ path, launched });
+    return await loader.load({ path, launchResult });
   } catch (error) {
     const { reason, stack } = loader.explain(error);
     if (stack !== undefined) console.error(stack);

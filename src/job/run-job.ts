@@ -1,8 +1,8 @@
 import { WebhookError, type WebhookErrorCode } from "../core/errors.ts";
 import type { Outcome } from "../payload/delivery.ts";
 import { endpointUnknown } from "../receiver/endpoint-registry.ts";
-import { launchHost } from "../receiver/launch-host.ts";
-import { type DetailedServer, type JobDelivery, serverDetails } from "../receiver/server-details.ts";
+import { launchInterceptor } from "../receiver/launch-interceptor.ts";
+import { type ControllableServer, type JobDelivery, serverControl } from "../receiver/server-control.ts";
 import type { WebhooksServer } from "../receiver/webhooks-server.ts";
 import { serverFileInvalid } from "../server-file/load-failure.ts";
 
@@ -40,7 +40,7 @@ export type JobOutcome = Exclude<Outcome, { status: "failed" }>;
  * ```
  */
 export async function runJob(server: WebhooksServer, options: RunJobOptions = {}): Promise<JobOutcome> {
-  if (launchHost()) {
+  if (launchInterceptor()) {
     throw serverFileInvalid("It calls runJob() itself: start it with node, or move that call to a separate file.");
   }
   const { environment = process.env } = options;
@@ -85,8 +85,7 @@ function handleSignals(): { signal: AbortSignal; release: () => void } {
 }
 
 /** Never chooses by filter: adding another endpoint could change the result. */
-function chooseEndpoint(server: DetailedServer, name: string | undefined): string {
-  const names = server[serverDetails]().endpoints.map((endpoint) => endpoint.name);
+function chooseEndpoint({ endpointNames: names }: ControllableServer, name: string | undefined): string {
   const [first] = names;
   if (first === undefined) throw endpointUnknown(name, names);
   if (name !== undefined) {
@@ -110,9 +109,9 @@ function readPayload({ WEBHOOK_PAYLOAD: body }: Readonly<Record<string, string |
 
 const payloadCodes: ReadonlySet<WebhookErrorCode> = new Set(["BODY_NOT_JSON", "BODY_TOO_DEEP", "PAYLOAD_INVALID"]);
 
-async function deliver(server: DetailedServer, job: JobDelivery): Promise<Outcome> {
+async function deliver(server: ControllableServer, job: JobDelivery): Promise<Outcome> {
   try {
-    return await server[serverDetails]().runJob(job);
+    return await server[serverControl].runJob(job);
   } catch (error) {
     if (!WebhookError.isInstance(error) || !payloadCodes.has(error.code)) throw error;
     throw new WebhookError(

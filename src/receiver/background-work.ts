@@ -119,7 +119,7 @@ export class BackgroundWork {
   async #openGiven(): Promise<Inbox> {
     const { inbox, log, now } = this.#options;
     if (typeof inbox === "object") return inbox;
-    const { openServerInbox } = await import("./node/background.ts");
+    const { openServerInbox } = await import("./node/open-server-inbox.ts");
     const found = await openServerInbox({ url: this.#inboxUrl ?? inbox, log, now });
     if (found.maxRetryWaitMs !== undefined) this.limitRetryWaits(found.maxRetryWaitMs);
     return found.inbox;

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { WebhookError } from "../core/errors.ts";
-import { readBody } from "./body.ts";
+import { readHonoBody } from "./hono-body.ts";
 import { routePrefix } from "./mount-point.ts";
 
 /** The path prefix of every endpoint, as in the Hub's Python library. */
@@ -26,7 +26,7 @@ export interface DeliveryRequest {
   /**
    * Reads the body as text, at most `limit` bytes.
    *
-   * @throws like {@link readBody}.
+   * @throws like {@link readHonoBody}.
    */
   readBody(limit: number): Promise<string>;
 }
@@ -68,7 +68,7 @@ export class RoutedRequest implements DeliveryRequest {
   }
 
   readBody(limit: number): Promise<string> {
-    return readBody(this.#context, limit);
+    return readHonoBody(this.#context, limit);
   }
 }
 

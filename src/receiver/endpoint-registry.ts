@@ -1,5 +1,6 @@
 import { WebhookError } from "../core/errors.ts";
 import type { Endpoint } from "./endpoint.ts";
+import type { EndpointDetails } from "./server-control.ts";
 
 /** The endpoints of a server, in the order of their registration. */
 export class EndpointRegistry {
@@ -19,6 +20,13 @@ export class EndpointRegistry {
 
   get backgroundNames(): readonly string[] {
     return this.all.filter(({ background }) => background !== undefined).map(({ name }) => name);
+  }
+
+  /** Describes the endpoints for tools. */
+  describe(): readonly EndpointDetails[] {
+    return this.all.map(({ name, watch, domains, repos, scopes, background, warnings }) => {
+      return { name, watch, domains, repos, scopes, warnings, background: background !== undefined };
+    });
   }
 
   /** @throws `ENDPOINT_EXISTS` */

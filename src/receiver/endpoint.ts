@@ -13,7 +13,7 @@ import type { WebhookPayload } from "../payload/schema.ts";
 import type { PayloadOf } from "../payload/scope.ts";
 import type { KnownWatched, Watch, WebhookDomain } from "../payload/watch.ts";
 import { EndpointActivity } from "./activity.ts";
-import { parseJson } from "./body.ts";
+import { parseJson } from "./json-body.ts";
 import { readDomains, readWatch } from "./watch-options.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { DeliveryCounts, Inbox } from "../inbox/inbox.ts";
-import { ThrottledRead } from "./throttled-read.ts";
+import { CachedRead } from "./cached-read.ts";
 
 interface InboxCountsOptions {
   /** The inbox, if it is open or opening: reading counts never opens it. */
@@ -16,11 +16,11 @@ export type InboxCount = Readonly<Record<string, DeliveryCounts>> | "unknown";
 /** Reads how many deliveries the inbox holds, for metrics and pages. */
 export class InboxCounts {
   readonly #inbox: InboxCountsOptions["inbox"];
-  readonly #counts: ThrottledRead<InboxCount>;
+  readonly #counts: CachedRead<InboxCount>;
 
   constructor({ inbox, now, timeoutMs = 1_000 }: InboxCountsOptions) {
     this.#inbox = inbox;
-    this.#counts = new ThrottledRead({ now, timeoutMs, late: "unknown" });
+    this.#counts = new CachedRead({ now, timeoutMs, late: "unknown" });
   }
 
   /** Never rejects; `undefined` while no inbox is open. */

@@ -3,14 +3,14 @@ import { readEnvironment } from "../core/environment.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { optionError } from "../core/option-error.ts";
-import { answerError } from "./answer.ts";
+import { errorAnswer, toResponse } from "../http-server/answer.ts";
 import type { MetricsSource } from "./metrics.ts";
-import type { OwnerCheck } from "./owner.ts";
+import type { OwnerCheck } from "./owner-check.ts";
 
 interface MetricsRouteOptions extends MetricsSource {
   /** Whether metrics are enabled. Default: whether `METRICS` is 1. */
   isOn: boolean | undefined;
-  owner: OwnerCheck;
+  ownerCheck: OwnerCheck;
   log: () => Logger;
 }
 
@@ -42,17 +42,17 @@ export class MetricsRoute {
   /** Adds the route to the app. */
   mount(app: Hono): void {
     if (!this.#isOn) return;
-    const { owner, log } = this.#options;
+    const { ownerCheck, log } = this.#options;
     app.get("/metrics", async (context) => {
-      const refusal = owner.refuse(context);
-      if (refusal) return refusal;
+      const refused = ownerCheck.refuse(context);
+      if (refused) return refused;
       try {
         const write = await this.#open();
         return await write();
       } catch (error) {
         if (!WebhookError.isInstance(error)) throw error;
         log().error({ code: error.code, err: error.cause }, error.message);
-        return answerError(error);
+        return toResponse(errorAnswer(error));
       }
     });
   }

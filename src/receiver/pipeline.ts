@@ -1,33 +1,26 @@
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
+import { type Answer, errorAnswer, isSuccess } from "../http-server/answer.ts";
 import type { ClaimedDelivery, IncomingDelivery } from "../inbox/inbox.ts";
 import type { Outcome } from "../payload/delivery.ts";
 import { unknownNames } from "../payload/schema.ts";
 import type { Activity } from "./activity.ts";
-import {
-  type Answer,
-  answerAccepted,
-  answerDuplicate,
-  answerOutcome,
-  internalError,
-  isSuccess,
-  refusal,
-} from "./answer.ts";
 import { DeliveryRecorder } from "./delivery-recorder.ts";
 import { type DeliveryRequest, refuseCrossSite, requireJson } from "./delivery-request.ts";
 import type { Endpoint, ParsedDelivery } from "./endpoint.ts";
 import { dropInvalidRetryTime } from "./handler-errors.ts";
+import { answerAccepted, answerDuplicate, answerOutcome, internalError } from "./outcome-answer.ts";
 import { type RunSource, runHandler } from "./run-handler.ts";
-import type { SecretCheck } from "./secret.ts";
+import type { SecretCheck } from "./secret-check.ts";
 
 interface PipelineOptions {
   endpoints: ReadonlyMap<string, Endpoint>;
-  secret: SecretCheck;
+  secretCheck: SecretCheck;
   /** In bytes. */
   bodyLimit: number;
   log: () => Logger;
   /** Logs refused requests, of which there may be many. */
-  refusals: Logger;
+  refusalLog: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
   /** Creates the id of a delivery without a `Webhook-Id`. */
@@ -147,11 +140,11 @@ export class DeliveryPipeline {
 
   /** Checks a request before its body is read, so that unauthenticated clients cannot make the server read anything. */
   #authorize(endpoint: Endpoint, request: DeliveryRequest): void {
-    const { secret } = this.#options;
+    const { secretCheck } = this.#options;
     if (request.method !== "POST") throw methodNotAllowed();
-    secret.check(request);
+    secretCheck.check(request);
     if (endpoint.requiresJson) requireJson(request);
-    else if (!secret.isSet(request.bindings)) refuseCrossSite(request);
+    else if (!secretCheck.isSet(request.bindings)) refuseCrossSite(request);
   }
 
   #parse(endpoint: Endpoint, { body, id }: BareDelivery): ParsedDelivery | Promise<ParsedDelivery> {
@@ -216,14 +209,14 @@ export class DeliveryPipeline {
 
   #refuse(error: unknown, endpoint: Endpoint | undefined): Answer {
     // A schema may throw a `WebhookError` of its own, with any status.
-    const isRefusal =
+    const hasErrorStatus =
       WebhookError.isInstance(error) && error.status !== undefined && error.status >= 400 && error.status <= 599;
-    const refused = isRefusal ? error : internalError(error);
-    const { code, status, message, cause } = refused;
+    const sent = hasErrorStatus ? error : internalError(error);
+    const { code, status, message, cause } = sent;
     const fields = { endpoint: endpoint?.name, code, status, err: cause };
     if (status === 500) this.#options.log().error(fields, message);
-    else this.#options.refusals.warn(fields, `delivery refused: ${message}`);
-    return refusal(refused);
+    else this.#options.refusalLog.warn(fields, `delivery refused: ${message}`);
+    return errorAnswer(sent);
   }
 
   #logUnknownNames(parsed: ParsedDelivery): ParsedDelivery {

@@ -1,8 +1,8 @@
 import type { Hono } from "hono";
 import { WebhookError } from "../core/errors.ts";
 import type { Inbox, InboxProblem } from "../inbox/inbox.ts";
-import type { OwnerCheck } from "./owner.ts";
-import { ThrottledRead } from "./throttled-read.ts";
+import { CachedRead } from "./cached-read.ts";
+import type { OwnerCheck } from "./owner-check.ts";
 
 interface ReadyRouteOptions {
   /** Whether there is a background endpoint. */
@@ -10,7 +10,7 @@ interface ReadyRouteOptions {
   /** The inbox, if it is open or opening: a check never opens it. */
   inbox: () => Promise<Inbox> | undefined;
   isClosed: () => boolean;
-  owner: OwnerCheck;
+  ownerCheck: OwnerCheck;
   /** Milliseconds since the epoch. */
   now: () => number;
   /** How long the inbox may take to answer. Default 3,000. */
@@ -25,12 +25,12 @@ type Problems = readonly InboxProblem[];
  */
 export class ReadyRoute {
   readonly #options: ReadyRouteOptions;
-  readonly #inboxProblems: ThrottledRead<Problems>;
+  readonly #inboxProblems: CachedRead<Problems>;
 
   constructor({ timeoutMs = 3_000, ...options }: ReadyRouteOptions) {
     this.#options = options;
     const late = [unavailable(`The inbox did not answer within ${timeoutMs / 1000} s. ${remedy}`)];
-    this.#inboxProblems = new ThrottledRead<Problems>({ now: options.now, timeoutMs, late });
+    this.#inboxProblems = new CachedRead<Problems>({ now: options.now, timeoutMs, late });
   }
 
   /** Adds the route to the app. */
@@ -38,7 +38,7 @@ export class ReadyRoute {
     app.get("/ready", async (context) => {
       const problems = await this.#problems();
       const status = statusOf(problems);
-      const isOwner = this.#options.owner.refuse(context) === undefined;
+      const isOwner = this.#options.ownerCheck.refuse(context) === undefined;
       const reasons = problems.map(({ code, message }) => ({ code, message }));
       return context.json(isOwner ? { status, problems: reasons } : { status }, status === "unavailable" ? 503 : 200, {
         "cache-control": "no-store",

@@ -1,9 +1,9 @@
 import { WebhookError } from "../core/errors.ts";
 import { hopByHopHeaders } from "../core/http-headers.ts";
 import type { Logger } from "../core/logger.ts";
+import { isResponse } from "../http-server/answer.ts";
+import { concatenate } from "../http-server/request-body.ts";
 import type { Delivery, Outcome } from "../payload/delivery.ts";
-import { isResponse } from "./answer.ts";
-import { concatenate } from "./body.ts";
 import type { DeliveryRequest } from "./delivery-request.ts";
 import type { Endpoint, HandlerContext } from "./endpoint.ts";
 import { isNonRetriable, retryTimeOf } from "./handler-errors.ts";

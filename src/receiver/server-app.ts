@@ -4,8 +4,10 @@ import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { optionError } from "../core/option-error.ts";
 import { readOwnField } from "../core/read-field.ts";
-import { answerError, internalError, isResponse, showErrorPage } from "./answer.ts";
+import { errorAnswer, isResponse, toResponse } from "../http-server/answer.ts";
 import { MountPoint, type MountPointOptions } from "./mount-point.ts";
+import { internalError } from "./outcome-answer.ts";
+import { showErrorPage } from "./show-error-page.ts";
 
 /**
  * A Hono app, with any environment and of any copy of Hono: what `new Hono()` returns. The type names no more of it than
@@ -79,7 +81,7 @@ export class ServerApp {
     }
     // Whether the user's app has one of its own cannot be seen: it stays as it is.
     if (this.#options.app === undefined) {
-      this.hono.notFound((context) => showToBrowsers(answerError(nothingFound()), context, mountPoint));
+      this.hono.notFound((context) => showToBrowsers(toResponse(errorAnswer(nothingFound())), context, mountPoint));
     }
     if (hasDefaultErrorHandler(this.hono)) this.hono.onError((cause, context) => this.#answerFailure(cause, context));
     this.hono.use = () => {
@@ -98,10 +100,10 @@ export class ServerApp {
   }
 
   #answerFailure(cause: unknown, context: Context): Response {
-    const refusal = refusalOf(cause);
-    if (refusal) return context.newResponse(refusal.body, refusal);
+    const thrown = responseOf(cause);
+    if (thrown) return context.newResponse(thrown.body, thrown);
     this.#options.log().error({ err: cause }, "A page or one of your routes failed.");
-    return answerError(internalError(cause));
+    return toResponse(errorAnswer(internalError(cause)));
   }
 }
 
@@ -124,8 +126,8 @@ function showToBrowsers(response: Response, context: Context, mountPoint: MountP
   return showErrorPage(response, { method, accept, home: home === path ? undefined : home });
 }
 
-/** The answer that an `HTTPException` carries: Hono's middleware refuses a request by throwing one. */
-function refusalOf(cause: unknown): Response | undefined {
+/** The response of an `HTTPException`: Hono's middleware throws one to end a request. */
+function responseOf(cause: unknown): Response | undefined {
   if (typeof cause !== "object" || cause === null || !("getResponse" in cause)) return undefined;
   const response: unknown = typeof cause.getResponse === "function" ? cause.getResponse() : undefined;
   return isResponse(response) ? response : undefined;

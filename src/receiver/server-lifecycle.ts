@@ -4,7 +4,7 @@ import type { BackgroundWork } from "./background-work.ts";
 import type { LaunchedServer, LaunchOptions } from "./launch-options.ts";
 import { isPubliclyReachable } from "./launch-options.ts";
 import type { MetricsRoute } from "./metrics-route.ts";
-import type { Launch, LaunchTarget } from "./node/launch.ts";
+import type { Launch, ServerParts } from "./node/launch.ts";
 import type { RefusalLog } from "./refusal-log.ts";
 import { isTestRun } from "./runtime.ts";
 
@@ -13,9 +13,8 @@ const defaultGrace: Duration = "30s";
 interface LifecycleOptions {
   background: BackgroundWork;
   metrics: MetricsRoute;
-  refusals: RefusalLog;
-  /** What a launch makes reachable. */
-  target: LaunchTarget;
+  refusalLog: RefusalLog;
+  server: ServerParts;
   /** Sets up the logger of a server that is about to run. */
   openLogger: () => Promise<void>;
 }
@@ -65,11 +64,11 @@ export class ServerLifecycle {
 
   /** Prepares without listening. */
   async ready(): Promise<void> {
-    const { background, target } = this.#options;
+    const { background, server } = this.#options;
     this.#isClosed = false;
-    target.secret.assertUsable();
+    server.secretCheck.assertUsable();
     await this.prepare();
-    target.report({ announce: true });
+    server.report({ announce: true });
     await background.openIfNeeded();
   }
 
@@ -89,7 +88,7 @@ export class ServerLifecycle {
 
   /** Returns whether everything in progress finished in time. */
   async close(): Promise<boolean> {
-    const { background, refusals } = this.#options;
+    const { background, refusalLog } = this.#options;
     this.#isClosed = true;
     const startedAt = performance.now();
     const launching = this.#launching;
@@ -97,7 +96,7 @@ export class ServerLifecycle {
     const complete = (await launched?.close()) ?? true;
     // After the last request, whose delivery still has to be stored. Both share one grace period.
     await background.close(Math.max(0, this.#graceMs - (performance.now() - startedAt)));
-    refusals.flush();
+    refusalLog.flush();
     if (launched && this.#launching === launching) {
       this.#launching = undefined;
       this.#launched = undefined;
@@ -107,19 +106,19 @@ export class ServerLifecycle {
   }
 
   async #launch(options: LaunchOptions): Promise<Launch> {
-    const { background, target } = this.#options;
-    const { log } = target;
+    const { background, server } = this.#options;
+    const { log } = server;
     const handlesSignals = options.handleSignals ?? !isTestRun();
     this.#isClosed = false;
     const wasOpen = background.opened !== undefined;
     this.#isPublic = isPubliclyReachable(options);
     try {
       await this.prepare();
-      target.secret.assertUsable();
+      server.secretCheck.assertUsable();
       await background.openIfNeeded();
       const { launch } = await import("./node/launch.ts");
       this.#graceMs = toMilliseconds(options.shutdownGrace ?? defaultGrace, "shutdownGrace");
-      const launched = await launch(target, options);
+      const launched = await launch(server, options);
       this.#launched = launched;
       if (handlesSignals) {
         const { handleSignals } = await import("./node/signals.ts");

@@ -1,19 +1,19 @@
 import { readEnvironment } from "../core/environment.ts";
 import { escapeHidden } from "../core/escape.ts";
 import { createRedactingLogger, createSafeLogger, type Logger, type LogMethod, toPlainFields } from "../core/logger.ts";
-import type { KnownSecrets } from "./known-secrets.ts";
+import type { ServerRedaction } from "./server-redaction.ts";
 
 /** Creates the logger of a server until it is ready: your own or the console. Redacts secrets and never throws. */
-export function createServerLogger(given: Logger | undefined, secrets: KnownSecrets): Logger {
+export function createServerLogger(given: Logger | undefined, redaction: ServerRedaction): Logger {
   return createSafeLogger(
-    given ? createRedactingLogger(given, secrets) : createConsoleLogger((line) => secrets.line(line)),
+    given ? createRedactingLogger(given, redaction) : createConsoleLogger((line) => redaction.line(line)),
   );
 }
 
 /** Creates the logger of a ready server without its own logger. @throws `OPTION_INVALID` when `LOG_LEVEL` is invalid. */
-export async function createReadyLogger(secrets: KnownSecrets): Promise<Logger> {
-  const { createNodeLogger } = await import("./node/logger.ts");
-  return createSafeLogger(createNodeLogger((line) => secrets.line(line)));
+export async function createReadyLogger(redaction: ServerRedaction): Promise<Logger> {
+  const { createNodeLogger } = await import("./node/node-logger.ts");
+  return createSafeLogger(createNodeLogger((line) => redaction.line(line)));
 }
 
 const ranks = { debug: 20, info: 30, warn: 40, error: 50 } as const;

@@ -1,13 +1,13 @@
+import { minRedactedLength } from "../core/log-redaction.ts";
 import type { Logger } from "../core/logger.ts";
-import { minRedactedLength } from "../core/redaction.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { KnownSecrets } from "./known-secrets.ts";
-import type { SecretCheck } from "./secret.ts";
+import type { SecretCheck } from "./secret-check.ts";
+import type { ServerRedaction } from "./server-redaction.ts";
 
 interface StartupReportOptions {
   endpoints: ReadonlyMap<string, Endpoint>;
-  secret: SecretCheck;
-  secrets: Pick<KnownSecrets, "shortNames">;
+  secretCheck: SecretCheck;
+  redaction: Pick<ServerRedaction, "shortNames">;
   log: () => Logger;
 }
 
@@ -29,27 +29,27 @@ export class StartupReport {
   log(bindings?: unknown, { announce } = { announce: true }): void {
     if (this.#logged) return;
     this.#logged = true;
-    const { endpoints, secret, secrets, log } = this.#options;
+    const { endpoints, secretCheck, redaction, log } = this.#options;
     for (const endpoint of endpoints.values()) this.#logWarnings(endpoint);
     for (const { call } of this.#unapplied) this.#warnUnapplied(call);
-    for (const warning of secret.warnings(bindings)) log().warn(warning);
-    if (secrets.shortNames.length > 0) {
+    for (const warning of secretCheck.warnings(bindings)) log().warn(warning);
+    if (redaction.shortNames.length > 0) {
       log().warn(
         { code: "SECRET_TOO_SHORT" },
-        `Too short to be redacted in logs (fewer than ${minRedactedLength} characters): ${secrets.shortNames.join(", ")}. Use a longer secret, such as the output of "openssl rand -hex 32".`,
+        `Too short to be redacted in logs (fewer than ${minRedactedLength} characters): ${redaction.shortNames.join(", ")}. Use a longer secret, such as the output of "openssl rand -hex 32".`,
       );
     }
-    const problem = secret.problem(bindings);
+    const problem = secretCheck.problem(bindings);
     if (problem) {
       log().error({ code: problem.code }, problem.message);
       return;
     }
     if (!announce) return;
-    if (secret.isOff) {
+    if (secretCheck.isOff) {
       log().info("The endpoints are open to everyone, because { secret: false } is set.");
       return;
     }
-    if (secret.isSet(bindings)) {
+    if (secretCheck.isSet(bindings)) {
       log().info("A webhook secret is set. Deliveries without it are refused.");
       return;
     }

@@ -1,4 +1,4 @@
-import { launchHost } from "./launch-host.ts";
+import { launchInterceptor } from "./launch-interceptor.ts";
 import type { WebhookFunction } from "./webhook-function.ts";
 import { WebhooksServer } from "./webhooks-server.ts";
 
@@ -28,9 +28,9 @@ let server: WebhooksServer | undefined;
 
 function createServer(): WebhooksServer {
   const created = new WebhooksServer();
-  const host = launchHost();
-  if (host) {
-    host.selfLaunching(created);
+  const interceptor = launchInterceptor();
+  if (interceptor) {
+    interceptor.onSharedServer(created);
   } else if (typeof process !== "undefined" && typeof process.once === "function") {
     process.once("beforeExit", () => {
       // Without endpoints, `ready()` only logs the calls without a handler.

@@ -1,31 +1,31 @@
 import type { Hono } from "hono";
 import type { Logger } from "../core/logger.ts";
+import { toResponse } from "../http-server/answer.ts";
 import type { Outcome } from "../payload/delivery.ts";
 import { Activity } from "./activity.ts";
-import { toResponse } from "./answer.ts";
 import { BackgroundWork } from "./background-work.ts";
-import { checkedBodyLimit } from "./body.ts";
 import { serveDashboard } from "./dashboard/serve.ts";
 import { type DeliveryRequest, RoutedRequest, webhooksPath } from "./delivery-request.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { EndpointRegistry } from "./endpoint-registry.ts";
+import { checkedBodyLimit } from "./hono-body.ts";
 import { InboxCounts } from "./inbox-counts.ts";
-import { KnownSecrets } from "./known-secrets.ts";
 import { serveLandingPage } from "./landing/serve.ts";
-import { launchHost } from "./launch-host.ts";
+import { launchInterceptor } from "./launch-interceptor.ts";
 import type { LaunchedServer, LaunchOptions } from "./launch-options.ts";
 import { MetricsRoute } from "./metrics-route.ts";
-import { OwnerCheck } from "./owner.ts";
+import { OwnerCheck } from "./owner-check.ts";
 import { DeliveryPipeline } from "./pipeline.ts";
 import { ReadyRoute } from "./ready-route.ts";
 import { RefusalLog } from "./refusal-log.ts";
 import { serveDefaultExport, stopServingDefaultExport } from "./runtime.ts";
-import { SecretCheck } from "./secret.ts";
+import { SecretCheck } from "./secret-check.ts";
 import { ServerApp } from "./server-app.ts";
-import { type ServerDetails, serverDetails } from "./server-details.ts";
+import { type ServerControl, serverControl } from "./server-control.ts";
 import { ServerInbox } from "./server-inbox.ts";
 import { ServerLifecycle } from "./server-lifecycle.ts";
 import { createReadyLogger, createServerLogger } from "./server-logger.ts";
+import { ServerRedaction } from "./server-redaction.ts";
 import { StartupReport } from "./startup-report.ts";
 import { createWebhookFunction, type WebhookFunction } from "./webhook-function.ts";
 import type { WebhooksServerOptions } from "./webhooks-server-options.ts";
@@ -61,20 +61,20 @@ export class WebhooksServer {
   readonly #endpoints = new EndpointRegistry();
   /** Endpoints without middleware: their deliveries over Node's socket skip Hono. */
   readonly #direct = new Set<string>();
-  readonly #secrets: KnownSecrets;
-  readonly #secret: SecretCheck;
-  readonly #owner: OwnerCheck;
+  readonly #redaction: ServerRedaction;
+  readonly #secretCheck: SecretCheck;
+  readonly #ownerCheck: OwnerCheck;
   readonly #pipeline: DeliveryPipeline;
   readonly #background: BackgroundWork;
   readonly #activity: Activity;
   readonly #inboxCounts: InboxCounts;
   readonly #metrics: MetricsRoute;
   readonly #report: StartupReport;
-  readonly #refusals: RefusalLog;
+  readonly #refusalLog: RefusalLog;
   readonly #lifecycle: ServerLifecycle;
   #logger: Logger;
   readonly #fetch: WebhooksServer["fetch"] = (request, environment, context) => {
-    this.#secrets.addBindings(environment);
+    this.#redaction.addBindings(environment);
     this.#report.log(environment);
     return this.app.fetch(request, environment ?? {}, context);
   };
@@ -92,27 +92,27 @@ export class WebhooksServer {
       add: (endpoint) => this.#add(endpoint),
       expectMethod: (call) => this.#report.expectMethod(call),
     });
-    this.#secrets = new KnownSecrets(options);
-    this.#logger = createServerLogger(options.logger, this.#secrets);
-    this.#refusals = new RefusalLog({ log, now });
+    this.#redaction = new ServerRedaction(options);
+    this.#logger = createServerLogger(options.logger, this.#redaction);
+    this.#refusalLog = new RefusalLog({ log, now });
     this.#activity = new Activity(now);
-    this.#secret = new SecretCheck({
+    this.#secretCheck = new SecretCheck({
       ...{ secret: options.secret, secretInQuery: options.secretInQuery ?? false, now },
-      onSecret: (secret) => this.#secrets.add([secret]),
+      onSecret: (secret) => this.#redaction.add([secret]),
     });
-    this.#owner = new OwnerCheck({
-      ...{ token: options.dashboardToken, now, refusals: this.#refusals },
+    this.#ownerCheck = new OwnerCheck({
+      ...{ token: options.dashboardToken, now, refusalLog: this.#refusalLog },
       isPublic: () => this.#lifecycle.isPublic,
     });
     this.#background = new BackgroundWork({
       ...{ endpoints, inbox: options.inbox, log, now },
-      run: async (...claimed) => this.#secrets.outcome(await this.#pipeline.runClaimed(...claimed)),
+      run: async (...claimed) => this.#redaction.outcome(await this.#pipeline.runClaimed(...claimed)),
     });
     this.#inboxCounts = new InboxCounts({ inbox: () => this.#background.opened, now });
     this.#pipeline = new DeliveryPipeline({
       ...{ endpoints, bodyLimit, log, now },
-      secret: this.#secret,
-      refusals: this.#refusals,
+      secretCheck: this.#secretCheck,
+      refusalLog: this.#refusalLog,
       activity: this.#activity,
       createId: options.createId ?? (() => crypto.randomUUID()),
       store: (delivery) => this.#background.store(delivery),
@@ -121,26 +121,30 @@ export class WebhooksServer {
       ...{ isOn: options.metrics, endpoints, log },
       activity: this.#activity,
       inbox: this.#inboxCounts,
-      owner: this.#owner,
+      ownerCheck: this.#ownerCheck,
     });
-    this.#report = new StartupReport({ ...{ endpoints, log }, secret: this.#secret, secrets: this.#secrets });
+    this.#report = new StartupReport({
+      ...{ endpoints, log },
+      secretCheck: this.#secretCheck,
+      redaction: this.#redaction,
+    });
     this.#lifecycle = new ServerLifecycle({
       background: this.#background,
       metrics: this.#metrics,
-      refusals: this.#refusals,
+      refusalLog: this.#refusalLog,
       openLogger: () => this.#openLogger(),
-      target: {
+      server: {
         fetch: this.#fetch,
         // Skips Hono. Any other request is routed, and reaches middleware.
         deliver: (request: DeliveryRequest) =>
           this.#direct.has(request.endpointName) ? this.#pipeline.handle(request) : undefined,
         endpoints: this.#endpoints,
         inbox: options.inbox,
-        secret: this.#secret,
-        owner: this.#owner,
+        secretCheck: this.#secretCheck,
+        ownerCheck: this.#ownerCheck,
         report: (announce) => this.#report.log(undefined, announce),
         log,
-        refusals: this.#refusals,
+        refusalLog: this.#refusalLog,
       },
     });
     this.#serverApp.add((app) => this.#route(app));
@@ -218,8 +222,8 @@ export class WebhooksServer {
    * ```
    */
   async launch(options: LaunchOptions = {}): Promise<LaunchedServer> {
-    const host = launchHost();
-    if (host) return host.launched(this);
+    const interceptor = launchInterceptor();
+    if (interceptor) return interceptor.onLaunch(this);
     stopServingDefaultExport(this);
     return this.#lifecycle.launch(options);
   }
@@ -234,20 +238,18 @@ export class WebhooksServer {
     await this.close();
   }
 
-  /** What tools need, such as those that register its endpoints on the Hub. */
-  [serverDetails](): ServerDetails {
-    const secret = this.#secret;
+  /** For tools such as those that register its endpoints on the Hub. */
+  get [serverControl](): ServerControl {
+    const secretCheck = this.#secretCheck;
     return {
-      endpoints: this.#endpoints.all.map(({ name, watch, domains, repos, scopes, background, warnings }) => ({
-        ...{ name, watch, domains, repos, scopes, warnings },
-        background: background !== undefined,
-      })),
-      // A getter: a job needs no secret, so an invalid one must not fail it.
-      get secret() {
-        return secret.first;
-      },
-      isOpenOnPurpose: secret.isOff,
-      useSecret: (text, options) => secret.use(text, options),
+      describe: () => ({
+        endpoints: this.#endpoints.describe(),
+        get secret() {
+          return secretCheck.first;
+        },
+      }),
+      isOpenOnPurpose: secretCheck.isOff,
+      useSecret: (text, options) => secretCheck.use(text, options),
       useInbox: (url) => this.#background.useInbox(url),
       limitRetryWaits: (maxMs) => this.#background.limitRetryWaits(maxMs),
       runJob: async ({ endpoint, ...delivery }) => {
@@ -258,8 +260,8 @@ export class WebhooksServer {
   }
 
   async #openLogger(): Promise<void> {
-    this.#secrets.addEnvironment();
-    if (!this.#options.logger) this.#logger = await createReadyLogger(this.#secrets);
+    this.#redaction.addEnvironment();
+    if (!this.#options.logger) this.#logger = await createReadyLogger(this.#redaction);
   }
 
   #add(endpoint: Endpoint): void {
@@ -289,22 +291,22 @@ export class WebhooksServer {
       needsInbox: () => this.#endpoints.backgroundNames.length > 0,
       inbox: () => this.#background.opened,
       isClosed: () => this.#lifecycle.isClosed,
-      owner: this.#owner,
+      ownerCheck: this.#ownerCheck,
       now,
     }).mount(app);
     this.#metrics.mount(app);
     serveDashboard(app, {
       ...{ mountPoint, now, log },
-      owner: this.#owner,
+      ownerCheck: this.#ownerCheck,
       inbox: this.inbox,
       endpointNames: () => this.#endpoints.backgroundNames,
-      refusals: this.#refusals,
+      refusalLog: this.#refusalLog,
     });
     serveLandingPage(app, {
       ...{ mountPoint, now },
       page: this.#options.landingPage,
       endpoints: this.#endpoints.byName,
-      secretIsSet: (bindings) => this.#secret.isSet(bindings),
+      secretIsSet: (bindings) => this.#secretCheck.isSet(bindings),
       activity: this.#activity,
       inbox: this.#inboxCounts,
       reachedAt: () => this.#lifecycle.launched,

@@ -1,14 +1,14 @@
 import { optionError } from "../core/option-error.ts";
 import {
-  type DetailedServer,
-  type EndpointDetails,
-  isDetailedServer,
-  serverDetails,
-} from "../receiver/server-details.ts";
+  type ControllableServer,
+  isControllableServer,
+  type ServerDescription,
+  serverControl,
+} from "../receiver/server-control.ts";
+import type { HubConnection } from "./apply.ts";
 import { reconcile } from "./reconcile-webhooks.ts";
 import type { RegistrationReport } from "./report.ts";
 import { StateFile } from "./state-file.ts";
-import type { HubConnection } from "./apply.ts";
 import { validateBaseUrl, validateSecret } from "./validate.ts";
 
 /** The options of `register`. */
@@ -42,19 +42,19 @@ export interface RegisterOptions {
 
 /** Implements `register`. */
 export async function registerServer(
-  server: DetailedServer,
+  server: ControllableServer,
   hub: HubConnection,
   options: RegisterOptions,
 ): Promise<RegistrationReport> {
-  if (!isDetailedServer(server)) {
+  if (!isControllableServer(server)) {
     throw optionError("register() needs a WebhooksServer of a current version as its first argument.");
   }
-  return registerEndpoints(server[serverDetails](), hub, options);
+  return registerEndpoints(server[serverControl].describe(), hub, options);
 }
 
 /** Registers the endpoints of a server that runs elsewhere. */
 export async function registerEndpoints(
-  server: { readonly endpoints: readonly EndpointDetails[]; readonly secret?: string | undefined },
+  server: ServerDescription,
   hub: HubConnection,
   options: RegisterOptions,
 ): Promise<RegistrationReport> {

@@ -1,11 +1,11 @@
 import { webhooksPath } from "../receiver/delivery-request.ts";
-import type { EndpointDetails } from "../receiver/server-details.ts";
+import type { EndpointDetails } from "../receiver/server-control.ts";
+import { type HubConnection, StepRunner } from "./apply.ts";
 import { applyResolved, resolvePending } from "./pending.ts";
 import { planRegistration, secretVisibility } from "./plan.ts";
 import type { RegistrationReport } from "./report.ts";
 import { SecretHasher } from "./secret-hash.ts";
 import type { HubState, RegistrationSession, StateFile } from "./state-file.ts";
-import { type HubConnection, StepRunner } from "./apply.ts";
 
 /** The options of {@link reconcile}. */
 export interface ReconcileOptions {

@@ -1,7 +1,7 @@
-import type { DetailedServer } from "../receiver/server-details.ts";
+import type { ControllableServer } from "../receiver/server-control.ts";
+import type { HubConnection } from "./apply.ts";
 import type { RegisterOptions } from "./reconcile-endpoints.ts";
 import type { RegistrationReport } from "./report.ts";
-import type { HubConnection } from "./apply.ts";
 
 /**
  * Reconciles the webhooks on the Hub with the endpoints of a server: creates missing webhooks, updates those that differ,
@@ -19,7 +19,7 @@ import type { HubConnection } from "./apply.ts";
  * ```
  */
 export async function register(
-  server: DetailedServer,
+  server: ControllableServer,
   hub: HubConnection,
   options: RegisterOptions,
 ): Promise<RegistrationReport> {

@@ -1,9 +1,9 @@
 import { HubError } from "../core/errors.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
 import { optionError } from "../core/option-error.ts";
+import { deleteWebhook, type HubConnection } from "./apply.ts";
 import { applyResolved, resolvePending } from "./pending.ts";
 import { type ManagedWebhook, type PendingWebhook, type RegistrationSession, StateFile } from "./state-file.ts";
-import { deleteWebhook, type HubConnection } from "./apply.ts";
 
 /** A process on this machine answers immediately. */
 const aliveTimeoutMs = 5_000;

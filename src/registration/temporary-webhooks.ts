@@ -1,11 +1,11 @@
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import type { KnownWatched, WebhookDomain } from "../payload/watch.ts";
+import type { HubConnection } from "./apply.ts";
 import { reconcile } from "./reconcile-webhooks.ts";
 import type { RegistrationReport } from "./report.ts";
 import { deleteSessionWebhooks, type FailedDeletion, validateSession } from "./stale-webhooks.ts";
 import { type RegistrationSession, StateFile } from "./state-file.ts";
-import type { HubConnection } from "./apply.ts";
 import { validateBaseUrl, validateSecret } from "./validate.ts";
 
 /** An endpoint with a temporary webhook. */

@@ -2,7 +2,7 @@ import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describeError } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
-import { packageRoot } from "../core/package-files.ts";
+import { packageRoot } from "../core/package-root.ts";
 
 /** Why a server file does not load. */
 export interface LoadFailure {

@@ -3,10 +3,11 @@ import { basename } from "node:path";
 import { createInterface } from "node:readline";
 import { defaultPort } from "../core/defaults.ts";
 import type { WebhookError } from "../core/errors.ts";
-import { programUrl } from "../core/package-files.ts";
+import { programUrl } from "../core/package-root.ts";
 import type { LaunchedServer } from "../receiver/launch-options.ts";
+import type { ServerDescription } from "../receiver/server-control.ts";
 import { serverFileInvalid } from "./load-failure.ts";
-import { type Command, parseReport, type Report, type ServerDescription } from "./protocol.ts";
+import { type Command, parseReport, type Report, type SessionSecret } from "./messages.ts";
 
 /** A line of the child's output. */
 export interface OutputLine {
@@ -19,19 +20,12 @@ export interface ServerProcessOptions {
   /** Absolute path of the file. */
   path: string;
   /** The result of `launch()` in the file. */
-  launched: LaunchedServer;
+  launchResult: LaunchedServer;
   /** Variables that override those of this process. */
   environment?: Readonly<Record<string, string>>;
   /** Called with the path of each of the user's files before it is loaded. */
   onLoading?: (path: string) => void;
   onOutput?: (line: OutputLine) => void;
-}
-
-/** A temporary secret. */
-export interface SessionSecret {
-  text: string;
-  /** `instead`: replaces the server's secrets; `besides`: is accepted as well; `where-open`: only if it has none. */
-  use: "instead" | "besides" | "where-open";
 }
 
 /** A server that is running, on 127.0.0.1. */
@@ -69,8 +63,8 @@ export function describeServerFile(
     signal?: AbortSignal | undefined;
   } = {},
 ): Promise<ServerDescription> {
-  const launched = { port: defaultPort, url: defaultUrl, publicUrl };
-  return ServerProcess.describe({ path, launched, signal, ...(onOutput && { onOutput }) });
+  const launchResult = { port: defaultPort, url: defaultUrl, publicUrl };
+  return ServerProcess.describe({ path, launchResult, signal, ...(onOutput && { onOutput }) });
 }
 
 /**
@@ -134,8 +128,8 @@ export class ServerProcess {
     ...options
   }: ServerProcessOptions & { secret: SessionSecret | undefined; inbox?: string | undefined }): ServerProcess {
     const started = new ServerProcess(options);
-    const { path, launched } = options;
-    started.#send({ command: "serve", path, launched, secret, inbox });
+    const { path, launchResult } = options;
+    started.#send({ command: "serve", path, launchResult, secret, inbox });
     return started;
   }
 
@@ -148,14 +142,14 @@ export class ServerProcess {
     const started = new ServerProcess(options);
     const kill = () => started.kill();
     signal?.addEventListener("abort", kill, { once: true });
-    const { path, launched } = options;
-    started.#send({ command: "describe", path, launched });
+    const { path, launchResult } = options;
+    started.#send({ command: "describe", path, launchResult });
     try {
-      const received = await started.#report.promise;
+      const report = await started.#report.promise;
       await started.ended;
       signal?.throwIfAborted();
-      if (received.report === "described") return received.description;
-      throw toLoadError(options.path, received);
+      if (report.report === "described") return report.description;
+      throw toLoadError(options.path, report);
     } finally {
       signal?.removeEventListener("abort", kill);
     }
@@ -167,10 +161,10 @@ export class ServerProcess {
    * @throws `SERVER_FILE_INVALID` with what the file threw as its cause; the process has exited by then.
    */
   async serving(): Promise<Serving> {
-    const received = await this.#report.promise;
-    if (received.report === "serving") return received;
+    const report = await this.#report.promise;
+    if (report.report === "serving") return report;
     await this.ended;
-    throw toLoadError(this.#path, received);
+    throw toLoadError(this.#path, report);
   }
 
   /** Updates the public URL of the server. */
@@ -213,9 +207,9 @@ function startChild({ environment }: ServerProcessOptions): ChildProcess {
   });
 }
 
-function toLoadError(path: string, received: Report): WebhookError {
+function toLoadError(path: string, report: Report): WebhookError {
   const { reason, stack } =
-    received.report === "failed" ? received : { reason: "Its process sent an unexpected message.", stack: undefined };
+    report.report === "failed" ? report : { reason: "Its process sent an unexpected message.", stack: undefined };
   const message = `${basename(path)} failed to load. ${reason}`;
   if (stack === undefined) return serverFileInvalid(message);
   return serverFileInvalid(message, { cause: Object.assign(new Error(reason), { stack }) });

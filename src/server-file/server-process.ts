@@ -1,10 +1,9 @@
-/** The child process in which a server file runs, started by `server-process-handle.ts`. */
+/** The entry of the child process that runs a server file. `server-process-handle.ts` starts and controls it. */
 import { deliveryOnlyUrl } from "../receiver/launch-options.ts";
-import { type ServerDetails, serverDetails } from "../receiver/server-details.ts";
+import { type ServerControl, serverControl } from "../receiver/server-control.ts";
 import type { WebhooksServer } from "../receiver/webhooks-server.ts";
-import { ServerFileLoader } from "./load.ts";
-import { type Command, parseCommand, type Report } from "./protocol.ts";
-import type { SessionSecret } from "./server-process-handle.ts";
+import { type Command, parseCommand, type SentReport, type SessionSecret } from "./messages.ts";
+import { ServerFileLoader } from "./server-file-loader.ts";
 
 /** Long enough for a handler that is almost done, short enough for a reload after saving a file. */
 const shutdownGrace = "3s";
@@ -25,31 +24,35 @@ process.on("message", (message) => {
   if (command) void run(command);
 });
 
-async function run(received: Command): Promise<void> {
-  if (received.command === "publicUrl") {
-    publicUrl = received.publicUrl;
+async function run(command: Command): Promise<void> {
+  if (command.command === "publicUrl") {
+    publicUrl = command.publicUrl;
     return;
   }
-  if (received.command === "stop") {
+  if (command.command === "stop") {
     await served?.close();
     return exit(0);
   }
   process.once("uncaughtException", fail);
   try {
-    publicUrl = received.launched.publicUrl;
-    const inbox = received.command === "serve" ? received.inbox : undefined;
+    publicUrl = command.launchResult.publicUrl;
+    const inbox = command.command === "serve" ? command.inbox : undefined;
     // Also for the user's own code, and for the redaction of secrets in the URL.
     if (inbox !== undefined) process.env.INBOX_URL = inbox;
-    const { path, launched } = received;
-    const server = await loader.load({ path, launched, onLoad: (file) => send({ report: "loading", path: file }) });
-    const details = server[serverDetails]();
-    if (received.command === "describe") {
-      return sendAndExit({ report: "described", description: describe(details) });
+    const { path, launchResult } = command;
+    const server = await loader.load({
+      path,
+      launchResult,
+      onLoad: (file) => send({ report: "loading", path: file }),
+    });
+    const control = server[serverControl];
+    if (command.command === "describe") {
+      return sendAndExit({ report: "described", description: describe(control) });
     }
-    applySecret(received.secret, details);
-    if (inbox !== undefined) details.useInbox(inbox);
-    details.limitRetryWaits(maxRetryWaitMs);
-    const description = describe(server[serverDetails]());
+    applySecret(command.secret, control);
+    if (inbox !== undefined) control.useInbox(inbox);
+    control.limitRetryWaits(maxRetryWaitMs);
+    const description = describe(control);
     const { port } = await server.launch({
       port: 0,
       host: "127.0.0.1",
@@ -67,14 +70,16 @@ async function run(received: Command): Promise<void> {
   }
 }
 
-function describe({ endpoints, secret }: ServerDetails) {
+function describe(control: ServerControl) {
+  const { endpoints, secret } = control.describe();
   return { endpoints: [...endpoints], secret };
 }
 
-function applySecret(session: SessionSecret | undefined, { secret, isOpenOnPurpose, useSecret }: ServerDetails): void {
+function applySecret(session: SessionSecret | undefined, control: ServerControl): void {
   if (session === undefined) return;
-  if (session.use === "where-open" && (secret !== undefined || isOpenOnPurpose)) return;
-  useSecret(session.text, { isOnly: session.use !== "besides" });
+  const isOpen = control.describe().secret === undefined && !control.isOpenOnPurpose;
+  if (session.use === "where-open" && !isOpen) return;
+  control.useSecret(session.text, { isOnly: session.use !== "besides" });
 }
 
 /** Reports why the file does not load: an error of its import, or one that it throws while the import waits. */
@@ -82,12 +87,12 @@ function fail(error: unknown): void {
   sendAndExit({ report: "failed", ...loader.explain(error) });
 }
 
-function send(report: Report): void {
+function send(report: SentReport): void {
   process.send?.(report);
 }
 
 /** Exits once the report is sent, whatever the file has left open. */
-function sendAndExit(report: Report): void {
+function sendAndExit(report: SentReport): void {
   process.send?.(report, () => void exit(report.report === "failed" ? 1 : 0));
 }
 

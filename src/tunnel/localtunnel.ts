@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { WebhookError } from "../core/errors.ts";
-import { programUrl } from "../core/package-files.ts";
+import { programUrl } from "../core/package-root.ts";
 import type { LocaltunnelConfig, LocaltunnelReport } from "./localtunnel-process.ts";
 import { type AssignedTunnel, findServerOrigin, requestTunnel } from "./localtunnel-server.ts";
 import { otherTunnels, type ProviderRequest, type ProviderTunnel, tunnelFailure } from "./provider.ts";

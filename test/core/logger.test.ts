@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { LogRedaction } from "../../src/core/log-redaction.ts";
 import { createRedactingLogger, createSafeLogger, type Logger } from "../../src/core/logger.ts";
-import { Redaction } from "../../src/core/redaction.ts";
 import { createConsoleLogger } from "../../src/receiver/server-logger.ts";
 import { hostileValues } from "../support/hostile-values.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
@@ -117,7 +117,7 @@ const secret = "Planted-5ecret";
 
 function createLogger() {
   const memory = createMemoryLogger();
-  const redaction = new Redaction();
+  const redaction = new LogRedaction();
   redaction.add([secret]);
   return { lines: memory.lines, logger: createRedactingLogger(memory, redaction) };
 }

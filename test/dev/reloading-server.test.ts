@@ -40,7 +40,7 @@ function startIn(
   const lines: string[] = [];
   const server = new ReloadingServer({
     path: join(project.path, "server.ts"),
-    launched: { port: 7860, url: "http://localhost:7860", publicUrl: "http://localhost:7860" },
+    launchResult: { port: 7860, url: "http://localhost:7860", publicUrl: "http://localhost:7860" },
     secret: undefined,
     restartAfterMs: 50,
     onOutput: ({ text }) => lines.push(text),

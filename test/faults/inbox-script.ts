@@ -2,7 +2,7 @@ import fs from "node:fs";
 import { flushCompileCache, syncBuiltinESMExports } from "node:module";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { NonRetriableError, RetryAfterError, WebhooksServer } from "../../src/index.ts";
-import { createNodeLogger } from "../../src/receiver/node/logger.ts";
+import { createNodeLogger } from "../../src/receiver/node/node-logger.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { openFaultInbox } from "./inbox-opener.ts";
 

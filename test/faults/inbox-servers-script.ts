@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { WebhooksServer } from "../../src/index.ts";
-import { createNodeLogger } from "../../src/receiver/node/logger.ts";
+import { createNodeLogger } from "../../src/receiver/node/node-logger.ts";
 import { openFaultInbox } from "./inbox-opener.ts";
 
 /*

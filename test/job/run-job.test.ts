@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type EndpointOptions, type Handler, WebhooksServer } from "../../src/index.ts";
 import { type RunJobOptions, runJob } from "../../src/job.ts";
-import { hostLaunches } from "../../src/receiver/launch-host.ts";
+import { interceptLaunches } from "../../src/receiver/launch-interceptor.ts";
 import { webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 
@@ -199,7 +199,7 @@ describe("The endpoint of a job", () => {
 test("runJob() throws in a file that a tool of this package runs: the job would run twice", async () => {
   const handler = vi.fn();
   const { run } = createJob(handler);
-  onTestFinished(hostLaunches({ launched: () => ({ port: 0, url: "", publicUrl: "" }), selfLaunching() {} }));
+  onTestFinished(interceptLaunches({ onLaunch: () => ({ port: 0, url: "", publicUrl: "" }), onSharedServer() {} }));
   await expect(run()).rejects.toMatchObject({ code: "SERVER_FILE_INVALID" });
   expect(handler).not.toHaveBeenCalled();
 });

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { NonRetriableError, RetryAfterError, WebhooksServer } from "../../src/index.ts";
-import { serverDetails } from "../../src/receiver/server-details.ts";
+import { serverControl } from "../../src/receiver/server-control.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { inboxFile } from "../inbox/open-file.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
@@ -149,7 +149,7 @@ describe("A background endpoint", () => {
     server.webhook("retrain", { background: true, backoff: ["1h"] }, (_payload, { delivery }) => {
       if (delivery.attempt === 1) throw new Error("not yet");
     });
-    server[serverDetails]().limitRetryWaits(1);
+    server[serverControl].limitRetryWaits(1);
     await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret }));
     expect((await reached(server, "succeeded"))?.attempts).toHaveLength(2);
   });

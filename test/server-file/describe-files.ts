@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { WebhookError } from "../../src/core/errors.ts";
-import type { ServerDescription } from "../../src/server-file/protocol.ts";
+import type { ServerDescription } from "../../src/receiver/server-control.ts";
 import { describeServerFile, type OutputLine } from "../../src/server-file/server-process-handle.ts";
 import { makeProject } from "../support/project-folder.ts";
 

@@ -2,10 +2,10 @@ import { ServerProcess } from "../../src/server-file/server-process-handle.ts";
 
 /** Serves the file of its first argument until it is killed, and reports on standard output. */
 const [path = ""] = process.argv.slice(2);
-const launched = { port: 7860, url: "http://localhost:7860", publicUrl: "http://localhost:7860" };
+const launchResult = { port: 7860, url: "http://localhost:7860", publicUrl: "http://localhost:7860" };
 const started = ServerProcess.serve({
   path,
-  launched,
+  launchResult,
   secret: undefined,
   onOutput: ({ text }) => console.log(text),
 });

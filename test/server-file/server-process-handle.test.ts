@@ -15,7 +15,7 @@ import { isRunning } from "../support/program.ts";
 import { makeProject, type Project } from "../support/project-folder.ts";
 import { watchTimers } from "../support/timers.ts";
 
-const launched = { port: 7860, url: "http://localhost:7860", publicUrl: "https://quiet-owl-12.loca.lt" };
+const launchResult = { port: 7860, url: "http://localhost:7860", publicUrl: "https://quiet-owl-12.loca.lt" };
 
 const servingFile = `
   import { WebhooksServer } from "hub-webhooks";
@@ -68,7 +68,7 @@ afterAll(() => project[Symbol.asyncDispose]());
 function serve(file: string, options: Partial<ServerProcessOptions> = {}) {
   const lines: string[] = [];
   const started = ServerProcess.serve({
-    ...{ path: join(project.path, file), launched, secret: { text: "the session's", use: "instead" } },
+    ...{ path: join(project.path, file), launchResult, secret: { text: "the session's", use: "instead" } },
     onOutput: ({ text }) => lines.push(text),
     ...options,
   });
@@ -111,7 +111,7 @@ describe("ServerProcess", () => {
     await expect
       .poll(async () => (await fetch(`http://127.0.0.1:${port}/`)).text())
       .toContain("https://loud-owl-13.loca.lt/webhooks/");
-    expect(JSON.parse(lines.find((line) => line.startsWith("{")) ?? "")).toEqual(launched);
+    expect(JSON.parse(lines.find((line) => line.startsWith("{")) ?? "")).toEqual(launchResult);
     expect(lines.join("\n")).not.toContain("Ready");
     started.kill();
     await started.ended;

@@ -59,7 +59,7 @@ function withPortAdvice(error: unknown, port: number): unknown {
 
 /** Only for text: in other formats, standard output contains only the result. */
 async function terminalLogger(): Promise<Logger> {
-  const { createNodeLogger } = await import("../../receiver/node/logger.ts");
+  const { createNodeLogger } = await import("../../receiver/node/node-logger.ts");
   return createNodeLogger();
 }
 

@@ -62,7 +62,7 @@ async function sync(
   const baseUrl = await findBaseUrl(options, shell);
   const secret = await readSecretOption({ secretStdin: options.secretStdin }, shell);
   const hub = await invocation.connect();
-  const { findServerFile } = await import("../../server-file/find.ts");
+  const { findServerFile } = await import("../../server-file/find-server-file.ts");
   const { describeServerFile } = await import("../../server-file/server-process-handle.ts");
   const { registerEndpoints } = await import("../../registration/reconcile-endpoints.ts");
   const source = await describeServerFile(findServerFile({ file }), { publicUrl: baseUrl });

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { programUrl } from "../../core/package-files.ts";
+import { programUrl } from "../../core/package-root.ts";
 import { createLoopCounter, type LoopCounter, startLoopCounter } from "../loop-monitor.ts";
 
 /** A lease on a delivery: the lock of a job of BullMQ. */

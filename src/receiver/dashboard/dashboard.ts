@@ -1,8 +1,9 @@
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import { WebhookError } from "../../core/errors.ts";
-import { answerError } from "../answer.ts";
-import { parseJson, readBody } from "../body.ts";
+import { errorAnswer, toResponse } from "../../http-server/answer.ts";
+import { readHonoBody } from "../hono-body.ts";
+import { parseJson } from "../json-body.ts";
 import { asset, bodyResponse, deliveryPage, listPage, problemPage } from "./page.ts";
 import type { DashboardSource } from "./source.ts";
 import { statuses } from "./status.ts";
@@ -106,11 +107,11 @@ export class Dashboard {
     act: (request: Request) => Promise<number>,
   ): Promise<Response> {
     try {
-      const { data, success } = schema.safeParse(parseJson(await readBody(context, longestRequest)));
-      if (!success) return answerError(requestInvalid());
+      const { data, success } = schema.safeParse(parseJson(await readHonoBody(context, longestRequest)));
+      if (!success) return toResponse(errorAnswer(requestInvalid()));
       return Response.json({ replayed: await act(data) });
     } catch (error) {
-      return answerError(this.#told(error));
+      return toResponse(errorAnswer(this.#told(error)));
     }
   }
 

@@ -1,6 +1,6 @@
 import type { Context, Hono } from "hono";
 import { WebhookError } from "../../core/errors.ts";
-import { answerError } from "../answer.ts";
+import { errorAnswer, toResponse } from "../../http-server/answer.ts";
 import { isCrossSite, RoutedRequest } from "../delivery-request.ts";
 import type { Dashboard } from "./dashboard.ts";
 import type { DashboardSource } from "./source.ts";
@@ -26,15 +26,17 @@ export function serveDashboard(app: Hono, source: DashboardSource): void {
   // Around each route, not before them: there is no path by which one could be reached without it.
   const forOwner = (answer: Answer) => async (context: Context) => {
     const foreign = foreignReplay(context);
-    const refusal = foreign ? answerError(foreign) : source.owner.refuse(context, { isForBrowsers: true });
-    if (refusal) {
+    const response = foreign
+      ? toResponse(errorAnswer(foreign))
+      : source.ownerCheck.refuse(context, { isForBrowsers: true });
+    if (response) {
       // A browser asks without the token first, and a wrong one is logged by the check.
-      const { status } = refusal;
+      const { status } = response;
       const reason = foreign?.message ?? "Only its owner may see it.";
-      if (status === 403) source.refusals.warn({ status }, `dashboard refused: ${reason}`);
-      return refusal;
+      if (status === 403) source.refusalLog.warn({ status }, `dashboard refused: ${reason}`);
+      return response;
     }
-    if (source.endpointNames().length === 0) return answerError(nothingKept());
+    if (source.endpointNames().length === 0) return toResponse(errorAnswer(nothingKept()));
     return (await answer(await open(), context)) ?? context.notFound();
   };
 

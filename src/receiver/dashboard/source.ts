@@ -1,18 +1,18 @@
 import type { Logger } from "../../core/logger.ts";
 import type { MountPoint } from "../mount-point.ts";
-import type { OwnerCheck } from "../owner.ts";
+import type { OwnerCheck } from "../owner-check.ts";
 import type { ServerInbox } from "../server-inbox.ts";
 
 /** What the dashboard needs of the server. */
 export interface DashboardSource {
-  owner: OwnerCheck;
+  ownerCheck: OwnerCheck;
   mountPoint: MountPoint;
   inbox: ServerInbox;
   /** Names of the endpoints that work in the background. */
   endpointNames: () => readonly string[];
   log: () => Logger;
   /** Where refused requests are logged. */
-  refusals: Logger;
+  refusalLog: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
 }

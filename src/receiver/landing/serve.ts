@@ -1,5 +1,5 @@
 import type { Hono } from "hono";
-import { isResponse } from "../answer.ts";
+import { isResponse } from "../../http-server/answer.ts";
 import type { LandingSource } from "./source.ts";
 
 /** Adds the landing page to the app: the built-in one, which is loaded when it is first asked for, or the user's own. */

@@ -3,11 +3,11 @@ import { toMilliseconds } from "../../core/duration.ts";
 import { readEnvironment } from "../../core/environment.ts";
 import { checkCount, checkPort, optionError } from "../../core/option-error.ts";
 import { readBaseUrl } from "../../core/urls.ts";
+import { type ConnectionLimits, defaultLimits } from "../../http-server/connection.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
 import type { OpenTunnelOptions } from "../../tunnel/tunnel.ts";
 import type { LaunchOptions } from "../launch-options.ts";
 import type { Space } from "../runtime.ts";
-import { type ConnectionLimits, defaultLimits } from "./connection.ts";
 import type { ListenTimeouts } from "./listen.ts";
 
 /** The settings of a launch: its options, else the environment, else the defaults. */

@@ -5,25 +5,25 @@ import { dashboardPath } from "../dashboard/serve.ts";
 import { webhookSettingsUrl, webhooksPath } from "../delivery-request.ts";
 import type { EndpointRegistry } from "../endpoint-registry.ts";
 import type { LaunchedServer, LaunchOptions } from "../launch-options.ts";
-import type { OwnerCheck } from "../owner.ts";
+import type { OwnerCheck } from "../owner-check.ts";
 import { readSpace } from "../runtime.ts";
-import type { SecretCheck } from "../secret.ts";
+import type { SecretCheck } from "../secret-check.ts";
 import { isInboxOnDisk, reachableHost, readLaunchSettings } from "./launch-settings.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 import type { TunnelListener } from "./tunnel-listener.ts";
 
-/** What a launch needs of the server. */
-export interface LaunchTarget extends Pick<ListenOptions, "fetch" | "deliver"> {
+/** The parts of a server that a launch uses. */
+export interface ServerParts extends Pick<ListenOptions, "fetch" | "deliver"> {
   endpoints: EndpointRegistry;
   /** The inbox in the options of the server. */
   inbox: string | Inbox | undefined;
-  secret: SecretCheck;
-  owner: OwnerCheck;
+  secretCheck: SecretCheck;
+  ownerCheck: OwnerCheck;
   /** Logs, once, the configuration warnings, and with `announce` whether a secret is set. */
   report: (options: { announce: boolean }) => void;
   log: () => Logger;
   /** Logs connections and requests that are refused before they reach the server. */
-  refusals: Logger;
+  refusalLog: Logger;
 }
 
 /** A launched server that can be closed. */
@@ -37,18 +37,18 @@ export interface Launch extends LaunchedServer {
  *
  * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `TUNNEL_FAILED`, `OPTION_INVALID`.
  */
-export async function launch(target: LaunchTarget, options: LaunchOptions): Promise<Launch> {
+export async function launch(server: ServerParts, options: LaunchOptions): Promise<Launch> {
   const space = readSpace();
   const { host, port, graceMs, timeouts, limits, tunnel, configuredUrl } = readLaunchSettings(options, space);
-  const { fetch, deliver } = target;
-  const listener = await listen({ fetch, deliver, host, port, timeouts, limits, log: () => target.refusals });
+  const { fetch, deliver } = server;
+  const listener = await listen({ fetch, deliver, host, port, timeouts, limits, log: () => server.refusalLog });
   preloadPages();
   const url = `http://${reachableHost(host)}:${listener.port}`;
   let tunnelListener: TunnelListener | undefined;
   if (tunnel) {
     const { openTunnelListener } = await import("./tunnel-listener.ts");
     try {
-      tunnelListener = await openTunnelListener({ ...target, tunnel, graceMs, serverPort: listener.port });
+      tunnelListener = await openTunnelListener({ ...server, tunnel, graceMs, serverPort: listener.port });
     } catch (error) {
       await listener.close(graceMs);
       throw error;
@@ -56,13 +56,13 @@ export async function launch(target: LaunchTarget, options: LaunchOptions): Prom
   }
   const publicUrl = () => configuredUrl() ?? space?.url ?? tunnelListener?.url ?? url;
   const announce = options.announce ?? true;
-  target.report({ announce });
+  server.report({ announce });
   if (announce) {
     const isLocalOnly = publicUrl() === url && isLoopbackHost(reachableHost(host));
-    logReady(target, { publicUrl: publicUrl(), isLocalOnly });
+    logReady(server, { publicUrl: publicUrl(), isLocalOnly });
     // Not the address of the tunnel, which serves webhooks only.
-    logDashboard(target, space?.url ?? url);
-    if (space) logSpaceAdvice(target);
+    logDashboard(server, space?.url ?? url);
+    if (space) logSpaceAdvice(server);
   }
   return {
     port: listener.port,
@@ -94,7 +94,7 @@ function preloadPages(): void {
 }
 
 function logReady(
-  { endpoints, log }: LaunchTarget,
+  { endpoints, log }: ServerParts,
   { publicUrl, isLocalOnly }: { publicUrl: string; isLocalOnly: boolean },
 ): void {
   const urls = endpoints.names.map((name) => `POST ${publicUrl}${webhooksPath}${name}`);
@@ -113,12 +113,12 @@ function logReady(
   }
 }
 
-function logDashboard({ endpoints, owner, log }: LaunchTarget, url: string): void {
+function logDashboard({ endpoints, ownerCheck, log }: ServerParts, url: string): void {
   if (endpoints.backgroundNames.length === 0) return;
   const dashboard = `${url}${dashboardPath}`;
-  if (owner.hasToken()) {
+  if (ownerCheck.hasToken()) {
     log().info({ dashboard }, "Open the dashboard with DASHBOARD_TOKEN as the password and any user name.");
-  } else if (owner.isClosed()) {
+  } else if (ownerCheck.isClosed()) {
     log().warn(
       "The dashboard is closed, because the server has a public address. Set DASHBOARD_TOKEN to open it (in a Space: Settings, Variables and secrets).",
     );
@@ -131,7 +131,7 @@ function logDashboard({ endpoints, owner, log }: LaunchTarget, url: string): voi
 }
 
 /** What the Hub's documentation of Spaces means for a receiver. */
-function logSpaceAdvice({ endpoints, inbox, log }: LaunchTarget): void {
+function logSpaceAdvice({ endpoints, inbox, log }: ServerParts): void {
   log().info(
     "The Hub can only deliver to a public or protected Space. On free hardware (cpu-basic), a Space sleeps after 48 hours without a request. To avoid delays, request /health regularly or choose other hardware.",
   );

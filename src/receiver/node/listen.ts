@@ -2,13 +2,15 @@ import type { Server } from "node:http";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
-import { type Answer, answerError, internalError, refusal, showErrorPage } from "../answer.ts";
+import { type Answer, errorAnswer, toResponse } from "../../http-server/answer.ts";
+import { handleClientErrors, malformedRefused } from "../../http-server/client-errors.ts";
+import { type ConnectionLimits, type Connections, defaultLimits } from "../../http-server/connection.ts";
+import { type Exchange, sendJson, withoutFraming } from "../../http-server/exchange.ts";
+import { createHttpServer } from "../../http-server/http-server.ts";
 import type { DeliveryRequest } from "../delivery-request.ts";
-import { handleClientErrors, malformedRefused } from "./client-errors.ts";
-import { type ConnectionLimits, type Connections, defaultLimits } from "./connection.ts";
-import { DirectRequests } from "./direct-request.ts";
-import { type Exchange, sendJson, withoutFraming } from "./exchange.ts";
-import { createHttpServer } from "./http-server.ts";
+import { internalError } from "../outcome-answer.ts";
+import { showErrorPage } from "../show-error-page.ts";
+import { DirectRequestParser } from "./direct-request-parser.ts";
 
 /** How long a client may take. Node's own defaults differ between versions. */
 export interface ListenTimeouts {
@@ -82,7 +84,7 @@ export async function listen({
   );
   const fail = ({ outgoing }: Exchange, error: unknown) => {
     if (outgoing.headersSent) outgoing.destroy();
-    else sendJson(outgoing, refusal(internalError(error)));
+    else sendJson(outgoing, errorAnswer(internalError(error)));
     try {
       log().error({ err: error, status: 500 }, "A delivery could not be answered.");
     } catch {
@@ -96,7 +98,7 @@ export async function listen({
       fail(exchange, error);
     }
   };
-  const directRequests = new DirectRequests();
+  const directRequests = new DirectRequestParser();
   const onRequest = (exchange: Exchange) => {
     const request = isClosing ? undefined : directRequests.from(exchange);
     const answering = request && deliver?.(request);
@@ -152,9 +154,12 @@ function answerAdapterError(error: unknown, log: Logger): Response {
 }
 
 function closingResponse(): Response {
-  const response = answerError(
-    new WebhookError("The server is shutting down.", { code: "CLOSING", status: 503, retryAfterSeconds: 5 }),
-  );
+  const error = new WebhookError("The server is shutting down.", {
+    code: "CLOSING",
+    status: 503,
+    retryAfterSeconds: 5,
+  });
+  const response = toResponse(errorAnswer(error));
   response.headers.set("connection", "close");
   return response;
 }

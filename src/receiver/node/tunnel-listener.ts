@@ -2,7 +2,7 @@ import type { Logger } from "../../core/logger.ts";
 import { answerReachabilityCheck, createReachabilityCheck } from "../../tunnel/reachability-check.ts";
 import { type OpenTunnelOptions, openCheckedTunnel, openTunnel, type Tunnel } from "../../tunnel/tunnel.ts";
 import { webhookSettingsUrl, webhooksPath } from "../delivery-request.ts";
-import type { SecretCheck } from "../secret.ts";
+import type { SecretCheck } from "../secret-check.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 
 /** As long as the temporary webhook URLs of the Hub. */
@@ -23,9 +23,9 @@ export interface TunnelListener {
 
 interface TunnelListenerOptions extends Pick<ListenOptions, "fetch" | "log"> {
   tunnel: Omit<OpenTunnelOptions, "port">;
-  secret: SecretCheck;
+  secretCheck: SecretCheck;
   /** Logs requests and connections that are refused before they reach the server. */
-  refusals: Logger;
+  refusalLog: Logger;
   /** How long closing waits for requests in progress. */
   graceMs: number;
   /** The port of the server itself: your own `publicUrl` points to it. */
@@ -40,17 +40,17 @@ interface TunnelListenerOptions extends Pick<ListenOptions, "fetch" | "log"> {
  * @throws `TUNNEL_FAILED`, `OPTION_INVALID`.
  */
 export async function openTunnelListener(options: TunnelListenerOptions): Promise<TunnelListener> {
-  const { secret } = options;
-  if (secret.isSet()) return openAny(options);
+  const { secretCheck } = options;
+  if (secretCheck.isSet()) return openAny(options);
   const sessionSecret = crypto.randomUUID().replaceAll("-", "");
   // Before the tunnel opens: the server must not be public without a secret, even for a moment.
-  secret.use(sessionSecret);
+  secretCheck.use(sessionSecret);
   try {
     const listener = await openAny(options);
     printSessionSecret(sessionSecret);
     return listener;
   } catch (error) {
-    secret.forget();
+    secretCheck.forget();
     throw error;
   }
 }
@@ -72,7 +72,7 @@ async function openAny(options: TunnelListenerOptions): Promise<TunnelListener> 
 async function openTemporary({
   fetch,
   log,
-  refusals,
+  refusalLog,
   graceMs,
   ...options
 }: TunnelListenerOptions): Promise<TunnelListener> {
@@ -86,7 +86,7 @@ async function openTemporary({
     port: 0,
     timeouts,
     limits,
-    log: () => refusals,
+    log: () => refusalLog,
   });
   let tunnel: Tunnel;
   try {

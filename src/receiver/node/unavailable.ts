@@ -4,7 +4,7 @@
  */
 import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/option-error.ts";
-import { answerError } from "../answer.ts";
+import { errorAnswer, toResponse } from "../../http-server/answer.ts";
 
 export { createConsoleLogger as createNodeLogger } from "../server-logger.ts";
 
@@ -44,12 +44,11 @@ export class Dashboard {
 }
 
 function refuseDashboard(): Response {
-  return answerError(
-    new WebhookError("The dashboard needs Node, Bun or Deno. Call server.inbox.list() to list deliveries here.", {
-      code: "NOT_FOUND",
-      status: 404,
-    }),
+  const error = new WebhookError(
+    "The dashboard needs Node, Bun or Deno. Call server.inbox.list() to list deliveries here.",
+    { code: "NOT_FOUND", status: 404 },
   );
+  return toResponse(errorAnswer(error));
 }
 
 /** Without a process, there are no signals. */

@@ -7,8 +7,8 @@ import { developmentTokens } from "../../../local-hub/accounts.ts";
 import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
 import type { SkippedWebhook } from "../../../local-hub/events/trigger.ts";
 import { triggerArguments } from "../../../local-hub/resources/webhooks.ts";
-import { isSecretRejected } from "./results.ts";
 import type { TriggerOutcome, TriggerPreview, TriggerTarget } from "./event-sender.ts";
+import { isSecretRejected } from "./results.ts";
 
 /** How long a local Hub may take for a simple answer. */
 const timeoutMs = 10_000;

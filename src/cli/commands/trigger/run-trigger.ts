@@ -6,9 +6,9 @@ import type { Invocation } from "../../invocation.ts";
 import type { Output } from "../../output.ts";
 import type { Shell } from "../../shell.ts";
 import { describeEvent } from "./event.ts";
+import { isWithoutEffect, type TriggerOutcome, type TriggerTarget } from "./event-sender.ts";
 import { readPayloadFile } from "./payload-file.ts";
 import { deliveriesResult, describeSummary, Progress, Tally } from "./results.ts";
-import { isWithoutEffect, type TriggerOutcome, type TriggerTarget } from "./event-sender.ts";
 
 /** The options of `trigger`, as commander parses them. */
 export interface TriggerOptions {

@@ -8,8 +8,8 @@ import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
 import { createId, createSha } from "../../../local-hub/ids.ts";
 import { usageError } from "../../usage.ts";
 import { hubUrl } from "./event.ts";
-import { isSecretRejected } from "./results.ts";
 import type { TriggerOutcome, TriggerPreview, TriggerTarget } from "./event-sender.ts";
+import { isSecretRejected } from "./results.ts";
 
 interface UrlTargetOptions {
   url: string;

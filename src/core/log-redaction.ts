@@ -1,0 +1,139 @@
+import { describeError } from "./describe-error.ts";
+import { readField } from "./read-field.ts";
+import { base64Forms, minFormLength, type SecretForm, SecretMatcher, secretForms } from "./secret-matcher.ts";
+
+/** The replacement of a secret. */
+export const redacted = "[redacted]";
+
+/**
+ * Shorter secrets are not redacted in logs: they occur inside ordinary words, and the gaps would reveal them. Choose longer
+ * ones.
+ */
+export const minRedactedLength = minFormLength;
+
+/** A process that serves many tenants adds secrets all the time: the oldest are dropped first. */
+const maxSecrets = 1_000;
+
+/** Access tokens of the Hub are redacted without being added. */
+const hubToken = /\bhf_[A-Za-z0-9]{30,}/g;
+
+/**
+ * Replaces known secrets in logs and stored texts.
+ *
+ * @example
+ * ```ts
+ * const redaction = new LogRedaction();
+ * redaction.add([secret]);
+ * redaction.text(`The secret is ${secret}.`); // "The secret is [redacted]."
+ * ```
+ */
+export class LogRedaction {
+  /** The forms of each secret, oldest first. */
+  readonly #forms = new Map<string, readonly SecretForm[]>();
+  /** Created when first needed after a change. */
+  #matcher: SecretMatcher | undefined;
+
+  /** Adds secrets to redact. Ignores `undefined` and those that are too short. */
+  add(secrets: Iterable<string | undefined>): void {
+    for (const secret of secrets) {
+      if (secret === undefined || secret.length < minRedactedLength || this.#forms.has(secret)) continue;
+      this.#forms.set(secret, [...secretForms(secret).map((text) => ({ text })), ...base64Forms(secret)]);
+      this.#matcher = undefined;
+    }
+    for (const oldest of this.#forms.keys()) {
+      if (this.#forms.size <= maxSecrets) break;
+      this.#forms.delete(oldest);
+    }
+  }
+
+  /** Redacts a text. */
+  text(text: string): string {
+    // Too short to contain a secret: true for most names and values of fields.
+    if (text.length < minRedactedLength) return text;
+    const rest = this.#forms.size > 0 ? this.#matching().replace(text, redacted) : text;
+    return rest.includes("hf_") ? rest.replace(hubToken, redacted) : rest;
+  }
+
+  #matching(): SecretMatcher {
+    this.#matcher ??= new SecretMatcher([...this.#forms.values()].flat());
+    return this.#matcher;
+  }
+
+  /** Redacts the strings in a log line that is a JSON object. */
+  line(line: string): string {
+    if (this.text(line) === line) return line;
+    try {
+      // Redacting the raw line would break numbers that contain a secret of digits.
+      const copy = JSON.stringify(this.#copy(JSON.parse(line), new Map()));
+      return line.endsWith("\n") ? `${copy}\n` : copy;
+    } catch {
+      return this.text(line);
+    }
+  }
+
+  /**
+   * Redacts a value for a logger that serializes it in its own way. Returns the same object if it contains no secret, else a
+   * copy in which errors are still errors. Never throws.
+   */
+  value(value: unknown): unknown {
+    try {
+      return this.#hasSecret(value, new Set()) ? this.#copy(value, new Map()) : value;
+    } catch {
+      return this.text(describeError(value).message);
+    }
+  }
+
+  #hasSecret(value: unknown, seen: Set<object>): boolean {
+    if (typeof value === "string") return this.text(value) !== value;
+    if (typeof value !== "object" || value === null || seen.has(value)) return false;
+    seen.add(value);
+    if (Object.getPrototypeOf(value) !== Object.prototype || "toJSON" in value) {
+      return partsOf(value).some(([name, part]) => this.text(name) !== name || this.#hasSecret(part, seen));
+    }
+    // Most log fields are plain objects. Not building a list of their parts halves the time.
+    for (const name in value) {
+      if (this.text(name) !== name || this.#hasSecret(readField(value, name), seen)) return true;
+    }
+    return false;
+  }
+
+  #copy(value: unknown, copies: Map<object, unknown>): unknown {
+    if (typeof value === "string") return this.text(value);
+    if (typeof value !== "object" || value === null) return value;
+    if (copies.has(value)) return copies.get(value);
+    const copy = emptyCopy(value);
+    copies.set(value, copy);
+    for (const [name, part] of partsOf(value)) {
+      const isHidden = value instanceof Error && hiddenFields.includes(name);
+      const copied = { value: this.#copy(part, copies), enumerable: !isHidden, writable: true, configurable: true };
+      Object.defineProperty(copy, this.text(name), copied);
+    }
+    return copy;
+  }
+}
+
+const hiddenFields: readonly string[] = ["message", "stack", "cause", "errors"];
+
+/** The parts of an object that a logger may write: its own fields, and the contents of errors and collections. */
+function partsOf(value: object): [name: string, part: unknown][] {
+  if (value instanceof URL) return [["href", value.href]];
+  if (value instanceof Map || value instanceof Set || isHeaders(value)) {
+    return Array.from(value, (entry, index): [string, unknown] => [String(index), entry]);
+  }
+  // Loggers do not write bytes as text.
+  if (ArrayBuffer.isView(value) || value instanceof Date) return [];
+  if (!(value instanceof Error) && "toJSON" in value && typeof value.toJSON === "function") {
+    return partsOf({ json: value.toJSON() });
+  }
+  const hidden = value instanceof Error ? hiddenFields.filter((name) => readField(value, name) !== undefined) : [];
+  return [...new Set([...hidden, ...Object.keys(value)])].map((name) => [name, readField(value, name)]);
+}
+
+function isHeaders(value: object): value is Headers {
+  return Object.prototype.toString.call(value) === "[object Headers]";
+}
+
+function emptyCopy(value: object): object {
+  if (value instanceof Error) return Object.setPrototypeOf(new Error(), Object.getPrototypeOf(value));
+  return Array.isArray(value) || value instanceof Map || value instanceof Set || isHeaders(value) ? [] : {};
+}

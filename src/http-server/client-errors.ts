@@ -1,0 +1,78 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { WebhookError } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Connections } from "./connection.ts";
+
+/** The log message for requests that are not valid HTTP, or that Node cannot parse. */
+export const malformedRefused = "malformed HTTP request refused";
+
+/** Answers what never becomes a complete request (garbage, TLS, a truncated body, silence), with one log line. */
+export function handleClientErrors(
+  server: Server,
+  { connections, log }: { connections: Connections; log: () => Logger },
+): void {
+  const broken = new WeakSet<Duplex>();
+
+  const refuse = (socket: Duplex, status: string, reason: object) => {
+    if (!socket.writable) return void socket.destroy();
+    log().warn({ ...reason, status: Number(status.slice(0, 3)) }, malformedRefused);
+    socket.end(emptyResponse(status), () => socket.destroy());
+  };
+
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    // After a reset there is no client to answer.
+    if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+    if (broken.has(socket)) return;
+    broken.add(socket);
+    const connection = connections.get(socket);
+    const exchange = connection?.exchange;
+    const status = statusOf(error);
+    if (!exchange || (connection?.isIdle && exchange.incoming.complete)) {
+      refuse(socket, status, { code: error.code });
+    } else if (exchange.incoming.complete) {
+      // The request before the garbage is still running, and its response comes first.
+      exchange.outgoing.once("close", () => refuse(socket, status, { code: error.code }));
+    } else if (exchange.outgoing.headersSent) {
+      socket.destroy();
+    } else if (exchange.hasBodyReader) {
+      // The reader of the body logs the error.
+      socket.end(emptyResponse(status), () => exchange.incoming.destroy(bodyBroken(error, status)));
+    } else {
+      refuse(socket, status, { code: error.code });
+    }
+  });
+
+  server.on("connect", (_request, socket) => {
+    // Node passes the socket without listeners: a reset would crash the process.
+    socket.on("error", () => socket.destroy());
+    if (connections.get(socket)?.isFull) {
+      log().warn({ reason: "Too many pipelined requests" }, "connection closed");
+      socket.destroy();
+      return;
+    }
+    refuse(socket, "405 Method Not Allowed\r\nAllow: POST", { method: "CONNECT" });
+  });
+
+  server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
+    log().warn({ status: 417, reason: "unknown Expect header" }, malformedRefused);
+    response.writeHead(417, { connection: "close", "content-length": 0 }).end();
+  });
+}
+
+function statusOf(error: NodeJS.ErrnoException): string {
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return "408 Request Timeout";
+  return error.code === "HPE_HEADER_OVERFLOW" ? "431 Request Header Fields Too Large" : "400 Bad Request";
+}
+
+function emptyResponse(status: string): string {
+  return `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
+}
+
+function bodyBroken(cause: NodeJS.ErrnoException, status: string): WebhookError {
+  const message =
+    cause.code === "ERR_HTTP_REQUEST_TIMEOUT"
+      ? "The body did not arrive in time."
+      : `The body is truncated or malformed (${cause.code}).`;
+  return new WebhookError(message, { code: "BODY_INCOMPLETE", status: Number(status.slice(0, 3)) });
+}

@@ -1,0 +1,158 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { hopByHopHeaders } from "../core/http-headers.ts";
+import { type Answer, headersOf, isResponse, type JsonAnswer } from "./answer.ts";
+import { checkBodyHeaders, decodeText, readIncoming } from "./request-body.ts";
+
+/** How long, and how much, a client may still send after an early response, so that it gets to read the response. */
+const lingerMs = 500;
+const maxLingerBytes = 256 * 1024;
+
+/** A request of Node's HTTP server and its response: reads the body and sends the answer. */
+export class Exchange {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  /** Whether the client waits for `100 Continue` before it sends the body. */
+  readonly expectsContinue: boolean;
+  /** `taken`: read as a whole, before Node noticed the end of the request. */
+  #body: "unread" | "reading" | "taken" = "unread";
+
+  constructor(incoming: IncomingMessage, outgoing: ServerResponse, expectsContinue: boolean) {
+    this.incoming = incoming;
+    this.outgoing = outgoing;
+    this.expectsContinue = expectsContinue;
+    if (expectsContinue) this.#continueOnRead();
+  }
+
+  /** Whether somebody reads the body, and therefore reports `incoming.errored`. */
+  get hasBodyReader(): boolean {
+    // Other readers, such as the web stream of Hono's adapter, listen for errors.
+    return this.#body !== "unread" || this.incoming.listenerCount("error") > 0;
+  }
+
+  /**
+   * Reads the body. If it arrived in one packet with the headers, it is taken from Node's stream at once: the events of
+   * the stream cost more than validating a payload.
+   *
+   * @throws `ENCODING_UNSUPPORTED` (415), `BODY_TOO_LARGE` (413), `BODY_INCOMPLETE` (400), `BODY_NOT_JSON` (400).
+   */
+  async readBody(limit: number): Promise<string> {
+    const { incoming } = this;
+    const { headers } = incoming;
+    const length = headers["content-length"];
+    checkBodyHeaders({ encoding: headers["content-encoding"], length }, limit);
+    this.#body = "reading";
+    // Node's parser continues with the rest of the packet.
+    await undefined;
+    // With Node's insecure parser a request may have both headers, and the length is wrong.
+    const isThere = incoming.readableLength === Number(length) && headers["transfer-encoding"] === undefined;
+    if (!isThere || incoming.destroyed) return readIncoming(incoming, limit);
+    this.#body = "taken";
+    const bytes: Uint8Array | null = incoming.read();
+    return bytes ? decodeText(bytes) : "";
+  }
+
+  /**
+   * Sends an answer. The body of a `Response` must be in memory.
+   *
+   * @throws when a header contains what HTTP cannot carry. Nothing is sent then.
+   */
+  send(answer: Answer): Promise<void> | undefined {
+    if (!this.incoming.complete && this.#body !== "taken") this.lingerAfterAnswer();
+    if (isResponse(answer)) return sendResponse(this.outgoing, answer);
+    sendJson(this.outgoing, answer);
+    return undefined;
+  }
+
+  /**
+   * Keeps the connection readable for a while after the response if the body has not arrived. Closing it at once would
+   * reset it, and the client might never read the response.
+   */
+  lingerAfterAnswer(): void {
+    const { incoming, outgoing } = this;
+    outgoing.once("finish", () => {
+      // A body in one packet with the headers is parsed after an early response is sent.
+      if (!incoming.complete) setImmediate(linger, incoming);
+    });
+  }
+
+  /** Sends `100 Continue` when the body is first read: a request refused by its headers is answered without its body. */
+  #continueOnRead(): void {
+    const { incoming, outgoing } = this;
+    const read = incoming._read;
+    incoming._read = (size) => {
+      incoming._read = read;
+      // Node drains the unread body after the response.
+      if (!outgoing.headersSent) outgoing.writeContinue();
+      incoming._read(size);
+    };
+  }
+}
+
+function linger(incoming: IncomingMessage): void {
+  if (incoming.complete) return;
+  const socket: Socket = incoming.socket;
+  let bytes = 0;
+  const onData = (chunk: Uint8Array) => {
+    bytes += chunk.length;
+    if (bytes <= maxLingerBytes) return;
+    // Stops reading. Closing now would reset the connection, and the client might not have read the response.
+    socket.pause();
+    socket.end();
+  };
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.on("data", onData);
+  incoming.once("close", () => {
+    clearTimeout(timer);
+    socket.off("data", onData);
+  });
+}
+
+/** Sends a JSON answer. */
+export function sendJson(outgoing: ServerResponse, answer: JsonAnswer): void {
+  const { status, content } = answer;
+  if (content === null) outgoing.writeHead(status, { "content-length": 0 }).end();
+  else outgoing.writeHead(status, { ...headersOf(answer), "content-length": Buffer.byteLength(content) }).end(content);
+}
+
+async function sendResponse(outgoing: ServerResponse, response: Response): Promise<void> {
+  const hasBody = response.body !== null;
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  const headers = new Map<string, string | string[]>(response.headers);
+  const cookies = response.headers.getSetCookie();
+  if (cookies.length > 0) headers.set("set-cookie", cookies);
+  // As Hono's adapter does.
+  if (hasBody && !headers.has("content-type")) headers.set("content-type", "text/plain; charset=UTF-8");
+  // Neither may have a length (RFC 9110, 8.6).
+  if (response.status !== 204 && response.status !== 304) headers.set("content-length", String(bytes.length));
+  outgoing.writeHead(response.status, Object.fromEntries(headers)).end(bytes);
+}
+
+/** Headers that Node sets itself. `connection` stays, because it may close the connection. */
+const framingHeaders: readonly string[] = [...hopByHopHeaders(undefined), "content-length"].filter(
+  (name) => name !== "connection",
+);
+
+/** Characters that `Headers` allows and Node does not. */
+const invalidInHeader = /[\x00-\x08\x0a-\x1f\x7f]/;
+
+/**
+ * Returns a `Response` without framing headers, which Node derives from the body. Responses passed on from another server
+ * have them.
+ *
+ * @throws when a header contains what HTTP cannot carry.
+ */
+export function withoutFraming(response: Response, method: string | undefined): Response {
+  const { headers, status } = response;
+  for (const [name, value] of headers) {
+    if (invalidInHeader.test(value))
+      throw new TypeError(`Header "${name}" contains a character that HTTP cannot carry.`);
+  }
+  // Here the length describes another response: the one to GET, or the unchanged one.
+  const keepsLength = method === "HEAD" || status === 304;
+  const dropped = framingHeaders.filter((name) => headers.has(name) && !(keepsLength && name === "content-length"));
+  if (dropped.length === 0) return response;
+  const kept = new Headers(headers);
+  for (const name of dropped) kept.delete(name);
+  return new Response(response.body, { status, statusText: response.statusText, headers: kept });
+}

@@ -1,0 +1,102 @@
+import type { IncomingMessage } from "node:http";
+import { WebhookError } from "../core/errors.ts";
+
+// Keeps a byte order mark, so that the text is what arrived. JSON.parse then refuses it.
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/**
+ * Checks the headers that describe the body, before it is read.
+ *
+ * @throws `ENCODING_UNSUPPORTED` (415), `BODY_TOO_LARGE` (413).
+ */
+export function checkBodyHeaders(
+  { encoding, length }: { encoding: string | null | undefined; length: string | null | undefined },
+  limit: number,
+): void {
+  // A few kilobytes of gzip can become gigabytes, and the Hub does not compress.
+  if (encoding !== null && encoding !== undefined) {
+    throw new WebhookError("Content-Encoding is not supported. Send the body uncompressed.", {
+      code: "ENCODING_UNSUPPORTED",
+      status: 415,
+    });
+  }
+  if (Number(length) > limit) throw bodyTooLarge(limit);
+}
+
+/**
+ * Reads the body of a request of Node's HTTP server. A web stream around it would cost more than the rest of a delivery.
+ *
+ * @throws `BODY_TOO_LARGE` (413), `BODY_INCOMPLETE` (400, or the error that destroyed the request), `BODY_NOT_JSON`.
+ */
+export function readIncoming(incoming: IncomingMessage, limit: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    let hasEnded = false;
+    const onData = (chunk: Uint8Array) => {
+      length += chunk.length;
+      chunks.push(chunk);
+      if (length <= limit) return;
+      incoming.off("data", onData).pause();
+      reject(bodyTooLarge(limit));
+    };
+    const onEnd = () => {
+      hasEnded = true;
+      try {
+        resolve(decodeText(joinChunks(chunks)));
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const onClose = (reason?: unknown) => {
+      // "close" also follows "end".
+      if (hasEnded) return;
+      reject(WebhookError.isInstance(reason) ? reason : bodyIncomplete());
+    };
+    incoming.on("data", onData).on("end", onEnd).on("error", onClose).on("close", onClose);
+    if (incoming.destroyed) onClose(incoming.errored);
+  });
+}
+
+/** Joins the chunks of a body; a single chunk is not copied. */
+export function joinChunks(chunks: readonly Uint8Array[]): Uint8Array {
+  const [first] = chunks;
+  return first && chunks.length === 1 ? first : concatenate(chunks);
+}
+
+/**
+ * Decodes a body.
+ *
+ * @throws `BODY_NOT_JSON` (400) when it is not UTF-8.
+ */
+export function decodeText(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw new WebhookError("The body is not UTF-8.", { code: "BODY_NOT_JSON", status: 400 });
+  }
+}
+
+/** Copies the chunks of a body into one array. */
+export function concatenate(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return bytes;
+}
+
+/** The error of a body that is larger than the limit. */
+export function bodyTooLarge(limit: number): WebhookError {
+  return new WebhookError(`The body is larger than ${limit} bytes.`, { code: "BODY_TOO_LARGE", status: 413 });
+}
+
+/** The error of a body whose connection ended too early. */
+export function bodyIncomplete(): WebhookError {
+  return new WebhookError("The connection ended before the body was complete.", {
+    code: "BODY_INCOMPLETE",
+    status: 400,
+  });
+}

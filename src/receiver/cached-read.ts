@@ -1,0 +1,54 @@
+interface ThrottledReadOptions<Value> {
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** Max time that a caller waits. */
+  timeoutMs: number;
+  /** What a caller gets after the timeout. */
+  late: Value;
+}
+
+/** How long a value is reused: anyone can request it, and reads are expensive. */
+const freshMs = 1_000;
+
+/**
+ * Reads a value for unauthenticated callers: at most once a second, and never again while a read is in progress.
+ */
+export class CachedRead<Value> {
+  readonly #options: ThrottledReadOptions<Value>;
+  #source: object | undefined;
+  #value: Promise<Value> | undefined;
+  #readAt = 0;
+  #isPending = false;
+
+  constructor(options: ThrottledReadOptions<Value>) {
+    this.#options = options;
+  }
+
+  /** Returns the value of `source`. `read` must not reject. */
+  async of<Source extends object>(source: Source, read: (source: Source) => Promise<Value>): Promise<Value> {
+    const { timeoutMs, late } = this.#options;
+    const waited = Promise.withResolvers<Value>();
+    const timer = setTimeout(() => waited.resolve(late), timeoutMs);
+    try {
+      return await Promise.race([this.#shared(source, read), waited.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #shared<Source extends object>(source: Source, read: (source: Source) => Promise<Value>): Promise<Value> {
+    const now = this.#options.now();
+    const age = now - this.#readAt;
+    // A negative age: the clock was set back.
+    const isUsable = this.#isPending || (age >= 0 && age < freshMs);
+    if (this.#value && this.#source === source && isUsable) return this.#value;
+    const value = read(source).finally(() => {
+      if (this.#value === value) this.#isPending = false;
+    });
+    this.#source = source;
+    this.#readAt = now;
+    this.#isPending = true;
+    this.#value = value;
+    return value;
+  }
+}

@@ -1,0 +1,93 @@
+import type { Exchange } from "../../http-server/exchange.ts";
+import { hasDuplicateHeader } from "../../http-server/request-head.ts";
+import { type DeliveryRequest, webhooksPath } from "../delivery-request.ts";
+
+/** A host with an optional port. Hono's adapter judges other forms. */
+const plainHost = /^[\w.-]+(?::\d+)?$/;
+
+/** Recognizes deliveries that skip Hono, on one listener. */
+export class DirectRequestParser {
+  /** The last valid `Host`: nearly all requests have the same one, and parsing it is expensive. */
+  #validHost: string | undefined;
+
+  /**
+   * Returns a delivery if the request looks like those of the Hub: POST to a path that needs no decoding, without a query.
+   * Others take the way through Hono.
+   */
+  from(exchange: Exchange): DirectRequest | undefined {
+    const { method, url = "", headers, rawHeaders } = exchange.incoming;
+    if (method !== "POST" || !url.startsWith(webhooksPath)) return undefined;
+    // Node keeps only the first of two types.
+    if (!this.#isValidHost(headers.host) || hasDuplicateHeader(rawHeaders, "content-type")) return undefined;
+    return new DirectRequest(exchange, url.slice(webhooksPath.length));
+  }
+
+  #isValidHost(host: string | undefined): boolean {
+    if (host === undefined) return false;
+    if (host === this.#validHost) return true;
+    if (!plainHost.test(host) || !URL.canParse(`http://${host}`)) return false;
+    this.#validHost = host;
+    return true;
+  }
+}
+
+/**
+ * A delivery from Node's HTTP server. Creating a `Request`, routing it and creating a `Response` would cost as much as the
+ * rest of a delivery, and few handlers need them.
+ */
+class DirectRequest implements DeliveryRequest {
+  readonly bindings = undefined;
+  readonly endpointName: string;
+  readonly #exchange: Exchange;
+  #headers: Headers | undefined;
+  #controller: AbortController | undefined;
+
+  constructor(exchange: Exchange, endpointName: string) {
+    this.#exchange = exchange;
+    this.endpointName = endpointName;
+  }
+
+  get method(): string {
+    return "POST";
+  }
+
+  get url(): string {
+    const { headers, url } = this.#exchange.incoming;
+    return `http://${headers.host}${url}`;
+  }
+
+  get headers(): Headers {
+    if (!this.#headers) {
+      this.#headers = new Headers();
+      const { rawHeaders } = this.#exchange.incoming;
+      for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+        this.#headers.append(rawHeaders[index] ?? "", rawHeaders[index + 1] ?? "");
+      }
+    }
+    return this.#headers;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      const controller = new AbortController();
+      this.#controller = controller;
+      const { outgoing } = this.#exchange;
+      const onClose = () => {
+        if (outgoing.writableFinished) return;
+        controller.abort(new Error("The connection ended before the delivery was answered."));
+      };
+      if (outgoing.closed) onClose();
+      else outgoing.once("close", onClose);
+    }
+    return this.#controller.signal;
+  }
+
+  header(name: string): string | null {
+    const value = this.#exchange.incoming.headers[name];
+    return (Array.isArray(value) ? value.join(", ") : value) ?? null;
+  }
+
+  readBody(limit: number): Promise<string> {
+    return this.#exchange.readBody(limit);
+  }
+}

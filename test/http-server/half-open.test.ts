@@ -1,0 +1,110 @@
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { answered, openListener } from "../receiver/node/open-listener.ts";
+import { RawSocket, requestBytes } from "../support/raw-socket.ts";
+
+const headers = { Host: "receiver.example" };
+const delivery = requestBytes({ path: "/webhooks/retrain", headers, body: "{}" });
+const page = requestBytes({ method: "GET", path: "/", headers: { ...headers, "Content-Length": undefined } });
+
+/** A listener whose deliveries and pages wait until they are finished. */
+async function openWaiting({ probeMs = 10 } = {}) {
+  const finish = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<AbortSignal>();
+  const opened = await openListener({
+    probeMs,
+    fetch: async ({ signal }) => {
+      started.resolve(signal);
+      await finish.promise;
+      return Response.json({ way: "long" });
+    },
+    deliver: async (request) => {
+      await request.readBody(1_000);
+      started.resolve(request.signal);
+      await finish.promise;
+      return answered;
+    },
+  });
+  const socket = await RawSocket.open(opened.url);
+  onTestFinished(() => {
+    finish.resolve();
+    socket.close();
+  });
+  return { ...opened, finish, socket, started };
+}
+
+describe.each([
+  ["short", delivery, answered.content],
+  ["long", page, '{"way":"long"}'],
+])("On the %s way, a client", (_way, request, text) => {
+  test("that ends its side after the request still gets its answer, and then the end", async () => {
+    const { listener, finish, socket, started } = await openWaiting();
+    socket.send(request).finish();
+    const signal = await started.promise;
+    finish.resolve();
+    expect((await socket.answer()).text).toBe(text);
+    await socket.ended;
+    expect([signal.aborted, socket.rest]).toEqual([false, ""]);
+    await expect.poll(() => listener.connectionCount).toBe(0);
+  });
+
+  test("that ends its side and waits long is sent 100 Continue before its answer", async () => {
+    const { finish, socket, started } = await openWaiting();
+    socket.send(request).finish();
+    const signal = await started.promise;
+    expect((await socket.answer({ toHead: true })).status).toBe(100);
+    finish.resolve();
+    await expect.poll(() => socket.rest).toContain(text);
+    expect(socket.rest.replaceAll("HTTP/1.1 100 Continue\r\n\r\n", "")).toMatch(/^HTTP\/1\.1 200 OK/);
+    expect(signal.aborted).toBe(false);
+  });
+
+  test("that hangs up aborts the request", async () => {
+    const { listener, socket, started } = await openWaiting();
+    socket.send(request);
+    const signal = await started.promise;
+    socket.close();
+    await expect.poll(() => signal.aborted).toBe(true);
+    await expect.poll(() => listener.connectionCount).toBe(0);
+  });
+});
+
+describe("The question whether a client still listens", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  test("is asked after a second, and no longer once the connection has ended", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    const { socket, started } = await openWaiting({ probeMs: 1_000 });
+    socket.send(delivery);
+    const signal = await started.promise;
+    socket.close();
+    await expect.poll(() => vi.getTimerCount()).toBe(1);
+    vi.advanceTimersByTime(999);
+    expect(signal.aborted).toBe(false);
+    // The first probe causes a reset, the second one fails because of it.
+    vi.advanceTimersByTime(1_001);
+    await expect.poll(() => signal.aborted).toBe(true);
+    await expect.poll(() => vi.getTimerCount()).toBe(0);
+  });
+});
+
+test("Every pipelined request of a client that has ended its side is answered", async () => {
+  const { url } = await openListener();
+  const socket = await RawSocket.open(url);
+  socket.send(Buffer.concat([delivery, page, delivery])).finish();
+  const answers = [await socket.answer(), await socket.answer(), await socket.answer()];
+  expect(answers.map((answer) => answer.text)).toEqual([answered.content, '{"way":"long"}', answered.content]);
+  await socket.ended;
+  socket.close();
+});
+
+test("A connection that ends without a request, or after its answer, is closed", async () => {
+  const { listener, url } = await openListener();
+  const silent = await RawSocket.open(url);
+  silent.finish();
+  await silent.ended;
+  const done = await RawSocket.open(url);
+  await done.send(page).answer();
+  done.finish();
+  await done.ended;
+  await expect.poll(() => listener.connectionCount).toBe(0);
+});

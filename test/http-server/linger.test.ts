@@ -1,0 +1,58 @@
+import { Socket } from "node:net";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { openListener } from "../receiver/node/open-listener.ts";
+import { RawSocket, requestBytes } from "../support/raw-socket.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+const headers = { Host: "receiver.example" };
+
+/** A connection whose first request was refused before its body arrived; further ones are read. */
+async function openRefused(bodyLength: number) {
+  let isFirst = true;
+  const { listener, url } = await openListener({
+    // None of these ends a connection while a test runs.
+    timeouts: { headersMs: 600_000, requestMs: 600_000, keepAliveMs: 600_000 },
+    async deliver(request) {
+      if (isFirst) {
+        isFirst = false;
+        return { status: 413, content: null };
+      }
+      return { status: 200, content: String((await request.readBody(1_000_000)).length) };
+    },
+  });
+  const socket = await RawSocket.open(url);
+  onTestFinished(() => socket.close());
+  const length = String(bodyLength);
+  socket.send(requestBytes({ path: "/webhooks/x", headers: { ...headers, "Content-Length": length } }));
+  expect((await socket.answer()).status).toBe(413);
+  await expect.poll(() => vi.getTimerCount()).toBe(1);
+  return { listener, socket };
+}
+
+test("A connection whose refused body still arrives is kept, and reads what follows to its end", async () => {
+  const { socket } = await openRefused(1_000);
+  socket.send("x".repeat(1_000));
+  await expect.poll(() => vi.getTimerCount()).toBe(0);
+  const body = "y".repeat(600_000);
+  expect((await socket.send(requestBytes({ path: "/webhooks/x", headers, body })).answer()).text).toBe("600000");
+});
+
+test("A connection whose refused body goes on beyond 256 KiB is read no further, and closed", async () => {
+  const ended = vi.spyOn(Socket.prototype, "end");
+  onTestFinished(() => ended.mockRestore());
+  const { socket } = await openRefused(10_000_000);
+  socket.send("x".repeat(300_000));
+  await socket.ended;
+  expect(ended.mock.contexts.map((socket) => socket instanceof Socket && socket.isPaused())).toEqual([true]);
+});
+
+test("A connection whose refused body does not arrive is closed after half a second", async () => {
+  const { listener, socket } = await openRefused(1_000);
+  vi.advanceTimersByTime(499);
+  expect(listener.connectionCount).toBe(1);
+  vi.advanceTimersByTime(1);
+  await socket.ended;
+  await expect.poll(() => listener.connectionCount).toBe(0);
+});

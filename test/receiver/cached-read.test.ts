@@ -1,0 +1,25 @@
+import { describe, expect, test, vi } from "vitest";
+import { CachedRead } from "../../src/receiver/cached-read.ts";
+
+describe("A throttled read", () => {
+  test("leaves no timer once the value is there", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const read = new CachedRead({ now: Date.now, timeoutMs: 1_000, late: "late" });
+      expect(await read.of({}, async () => "value")).toBe("value");
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("reads another source at once, though the first one has not answered", async () => {
+    const read = new CachedRead({ now: () => 0, timeoutMs: 1, late: "late" });
+    expect(await read.of({}, () => new Promise<string>(() => {}))).toBe("late");
+    const source = {};
+    const readSource = vi.fn(async () => "value");
+    expect(await read.of(source, readSource)).toBe("value");
+    expect(await read.of(source, readSource)).toBe("value");
+    expect(readSource).toHaveBeenCalledTimes(1);
+  });
+});
