@@ -171,9 +171,7 @@ describe("A handler that never settles", () => {
       },
       { timeout: 50 },
     );
-    const startedAt = performance.now();
     await receiver.survives(() => receiver.post(toBroken), timedOut);
-    expect(performance.now() - startedAt).toBeGreaterThan(45);
     expect(await aborted.promise).toMatchObject({ code: "HANDLER_TIMED_OUT" });
   });
 

@@ -3,7 +3,7 @@ import { waitFor } from "../support/wait-for.ts";
 import { engines } from "./inbox-engines.ts";
 import { Ledger } from "./inbox-ledger.ts";
 import { type InboxReceiver, startInboxReceiver } from "./inbox-receiver.ts";
-import { countRows, noteNotTried } from "./rows.ts";
+import { countRows, skipFault } from "./rows.ts";
 
 countRows("inbox-crash");
 
@@ -17,19 +17,17 @@ if (kills < 30) console.warn(`Receivers are killed around the write ${kills} tim
 /** Every kill is followed by the start of a process, which takes seconds on a busy machine. */
 const killsTimeout = { timeout: 60_000 + kills * 4_000 };
 
-describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl, cannotTry }) => {
-  /** Whether a row cannot be tried on this engine, which is said. */
-  function cannot(row: string): boolean {
-    const reason = cannotTry[row];
-    if (reason !== undefined) noteNotTried(`${row} ${name}`, reason);
-    return reason !== undefined;
+describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl, unsupported }) => {
+  function skipIfUnsupported(row: string): void {
+    const reason = unsupported[row];
+    if (reason !== undefined) skipFault(`${row} ${name}`, reason);
   }
 
   test(
     `I1: lose nothing that was acknowledged when they are killed around the write, ${kills} times`,
     killsTimeout,
     async () => {
-      if (cannot("I1")) return;
+      skipIfUnsupported("I1");
       const url = await createUrl();
       const ledger = new Ledger(url);
       const start = () => startInboxReceiver({ url, ledger, LEASE_MS });
@@ -53,7 +51,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
   );
 
   test("I2: run again, once its lease has ended, what a killed one was working on", async () => {
-    if (cannot("I2")) return;
+    skipIfUnsupported("I2");
     const url = await createUrl();
     const ledger = new Ledger(url);
     const sent = { id: "interrupted", endpoint: "held" };
@@ -74,7 +72,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
   });
 
   test("I11: that are two work on each delivery one at a time, whichever accepted it", async () => {
-    if (cannot("I11")) return;
+    skipIfUnsupported("I11");
     const url = await createUrl();
     const ledger = new Ledger(url);
     const receivers = await Promise.all([1, 2].map(() => startInboxReceiver({ url, ledger, HELD: "no" })));
@@ -96,7 +94,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
   });
 
   test("X1: told to end under load stop accepting, hand back what is in work, and exit 0", async () => {
-    if (cannot("X1")) return;
+    skipIfUnsupported("X1");
     const url = await createUrl();
     const ledger = new Ledger(url);
     const ended = await startInboxReceiver({ url, ledger });
@@ -121,7 +119,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
   });
 
   test("X2: told to end twice end at once, and the next start goes on with what was in work", async () => {
-    if (cannot("X2")) return;
+    skipIfUnsupported("X2");
     const url = await createUrl();
     const ledger = new Ledger(url);
     const ended = await startInboxReceiver({ url, ledger, LEASE_MS });

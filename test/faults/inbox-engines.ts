@@ -6,31 +6,30 @@ import { type PostgresServer, startPostgres } from "../support/postgres-server.t
 import { hasRedis, type RedisServer, startRedis } from "../support/redis-server.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 
-/** A kind of inbox on which the rows are tried. */
+/** A kind of inbox to test. */
 export interface InboxEngine {
   name: string;
-  /** The URL of an empty store; it is gone after the test. */
+  /** Creates an empty store, which is deleted after the test, and returns its URL. */
   url: () => Promise<string>;
-  /** Makes a store answer nobody until the returned function is called. */
+  /** Stops a store from answering until the returned function is called. */
   freeze: (url: string) => Promise<() => Promise<void>>;
-  /** Rows that cannot be tried on it, with the reason. */
-  cannotTry: Readonly<Record<string, string>>;
+  /** Ids of rows that this engine skips, with the reason. */
+  unsupported: Readonly<Record<string, string>>;
 }
 
 const withServers = process.env.SLOW_TESTS === "1";
-if (!withServers) console.log("The rows are tried on SQLite only: npm run faults tries PostgreSQL and Redis too.");
+if (!withServers) console.log("Skipped: faults of PostgreSQL and Redis. Set SLOW_TESTS=1 to run them.");
 
-/** What can be tried instead is in `inbox-servers.test.ts`. */
-const clockOfItsOwn = { I10: "BullMQ asks the clock of the machine, which the test would have to set" };
+/** `inbox-servers.test.ts` has other tests of clocks. */
+const machineClock = { I10: "BullMQ uses the clock of the machine" };
 
-/** Whatever is true of every inbox is tried on each of these. */
 export const engines: readonly InboxEngine[] = [
-  { name: "sqlite", url: async () => `sqlite:${inboxFile()}`, freeze: lockFile, cannotTry: {} },
-  ...(withServers ? [{ name: "postgres", ...onServer(startPostgres), cannotTry: clockOfItsOwn }] : []),
-  ...(withServers && hasRedis ? [{ name: "redis", ...onServer(startRedis), cannotTry: clockOfItsOwn }] : []),
+  { name: "sqlite", url: async () => `sqlite:${inboxFile()}`, freeze: lockFile, unsupported: {} },
+  ...(withServers ? [{ name: "postgres", ...onServer(startPostgres), unsupported: machineClock }] : []),
+  ...(withServers && hasRedis ? [{ name: "redis", ...onServer(startRedis), unsupported: machineClock }] : []),
 ];
 
-/** A server behind a proxy that can be frozen; each store is a database of its own. */
+/** A server behind a proxy that can be frozen. Each store is a new database. */
 function onServer(start: () => Promise<PostgresServer | RedisServer>): Pick<InboxEngine, "url" | "freeze"> {
   const proxies = new Map<string, TcpProxy>();
   let server: PostgresServer | RedisServer | undefined;
@@ -40,7 +39,7 @@ function onServer(start: () => Promise<PostgresServer | RedisServer>): Pick<Inbo
   }, 60_000);
   return {
     async url() {
-      if (!server) throw new Error("The server is started before the first test.");
+      if (!server) throw new Error("The server is not started before the first test.");
       const proxy = await startTcpProxy(server.port);
       const url = proxy.urlOf(await server.emptyDatabase());
       proxies.set(url, proxy);
@@ -53,7 +52,7 @@ function onServer(start: () => Promise<PostgresServer | RedisServer>): Pick<Inbo
   };
 }
 
-/** A process that locks a database for as long as it is not told to end. */
+/** A process that locks a database until it is killed. */
 const locking = `
   import { DatabaseSync } from "node:sqlite";
   const database = new DatabaseSync(process.argv[1], { timeout: 10_000 });

@@ -4,7 +4,7 @@ import { waitFor } from "../support/wait-for.ts";
 import { engines } from "./inbox-engines.ts";
 import { Ledger } from "./inbox-ledger.ts";
 import { startInboxReceiver } from "./inbox-receiver.ts";
-import { countRows, noteNotTried } from "./rows.ts";
+import { countRows, skipFault } from "./rows.ts";
 
 countRows("inbox-recovery");
 
@@ -16,19 +16,17 @@ const LEASE_MS = 1_500;
 /** On a machine that is busy with other things so many starts take their time. */
 const patient = { timeout: 120_000 };
 
-describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl, cannotTry }) => {
-  /** Whether a row cannot be tried on this engine, which is logged. */
-  function cannot(row: string): boolean {
-    const reason = cannotTry[row];
-    if (reason !== undefined) noteNotTried(`${row} ${name}`, reason);
-    return reason !== undefined;
+describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl, unsupported }) => {
+  function skipIfUnsupported(row: string): void {
+    const reason = unsupported[row];
+    if (reason !== undefined) skipFault(`${row} ${name}`, reason);
   }
 
   test.each([1, 2])(
     "I13: keep the success of a handler that blocks for longer than a lease: %i",
     patient,
     async (n) => {
-      if (cannot("I13")) return;
+      skipIfUnsupported("I13");
       const url = await createUrl();
       const ledger = new Ledger(url);
       const start = () => startInboxReceiver({ url, ledger, LEASE_MS, BLOCKED_MS: 3 * LEASE_MS });
@@ -43,7 +41,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
   );
 
   test("I19: let a delivery die that crashes them, and run those beside it", patient, async () => {
-    if (cannot("I19")) return;
+    skipIfUnsupported("I19");
     const url = await createUrl();
     const ledger = new Ledger(url);
     const poison = { id: "poison", endpoint: "deadly" };
@@ -77,7 +75,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
   });
 
   test("I20: forget what finished at an endpoint that they do not have any more", async () => {
-    if (cannot("I20")) return;
+    skipIfUnsupported("I20");
     const url = await createUrl();
     const ledger = new Ledger(url);
     const [done, waits] = [

@@ -11,7 +11,7 @@ import { engines } from "./inbox-engines.ts";
 import { Ledger } from "./inbox-ledger.ts";
 import { openFaultInbox } from "./inbox-opener.ts";
 import { InboxReceiver, inboxEnvironment } from "./inbox-receiver.ts";
-import { countRows, noteAccount, noteNotTried } from "./rows.ts";
+import { countRows, noteAccount, skipFault } from "./rows.ts";
 
 countRows("inbox-servers");
 
@@ -100,7 +100,7 @@ describe.each(servers)("An inbox in $name", ({ name, url: createUrl }) => {
 
 describe("A PostgreSQL without enough connections", () => {
   test("I15: is a clear error at the start, and never keeps an endpoint from its deliveries", patient, async () => {
-    if (!withServers) return noteNotTried("I15 postgres", "SLOW_TESTS=1 does it");
+    if (!withServers) skipFault("I15 postgres", "set SLOW_TESTS=1");
     await using server = await startPostgres({ settings: { max_connections: 20 } });
     const url = await server.emptyDatabase();
     const ledger = new Ledger(url);
@@ -131,7 +131,7 @@ describe("A PostgreSQL without enough connections", () => {
 
 describe("A Redis that is a replica for a while", () => {
   test("I18: refuses with 503, and takes and runs deliveries again after that", patient, async () => {
-    if (!withServers || !hasRedis) return noteNotTried("I18 redis", "SLOW_TESTS=1 and redis-server do it");
+    if (!withServers || !hasRedis) skipFault("I18 redis", "set SLOW_TESTS=1 and install redis-server");
     await using server = await startRedis();
     await using other = await startRedis();
     const receiver = await startReceiver(await server.emptyDatabase());

@@ -12,24 +12,19 @@ import { Ledger } from "./inbox-ledger.ts";
 import { type InboxReceiver, inboxEnvironment, inboxScript, startInboxReceiver } from "./inbox-receiver.ts";
 import { syncTrace } from "./inbox-sync-trace.ts";
 import { secret } from "./receiver.ts";
-import { countRows, noteNotTried } from "./rows.ts";
+import { countRows, skipFault } from "./rows.ts";
 
 countRows("inbox-sqlite");
 
 /** A busy machine takes its time. */
 const patient = { timeout: 120_000 };
 
-/** Says why a fault could not be brought about on this machine. */
-function notTried(row: string, reason: string): void {
-  noteNotTried(`${row} sqlite`, reason);
-}
-
-/** A disk of its own, as small as that; it is gone after the test. */
-function mountSmallDisk(size: "1m" | "8m"): string | undefined {
+/** Mounts a disk of this size, which is unmounted after the test. Skips the test without root. */
+function mountSmallDisk(row: string, size: "1m" | "8m"): string {
   const at = join(dirname(inboxFile()), "disk");
   mkdirSync(at);
   const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", at]);
-  if (status !== 0) return undefined;
+  if (status !== 0) skipFault(`${row} sqlite`, "mounting a disk needs root");
   onTestFinished(() => void spawnSync("umount", ["-l", at]));
   return at;
 }
@@ -45,8 +40,7 @@ describe("A disk on which nothing can be written", () => {
   }
 
   test("I3: because it is full refuses with 503, and takes deliveries again once there is room", async () => {
-    const disk = mountSmallDisk("1m");
-    if (disk === undefined) return notTried("I3", "since no small disk can be mounted without being root");
+    const disk = mountSmallDisk("I3", "1m");
     const receiver = await startInboxReceiver({ url: `sqlite:${disk}/inbox.db` });
     await receiver.stillWorks();
     const ballast = join(disk, "ballast");
@@ -72,7 +66,7 @@ describe("A disk on which nothing can be written", () => {
     // Each line of a log names the process.
     const pid = String(receiver.child.lines[0]?.pid);
     const limit = (bytes: string) => spawnSync("prlimit", ["--pid", pid, `--fsize=${bytes}:`]).status;
-    if (limit("4096") !== 0) return notTried("I3", "since there is no prlimit here");
+    if (limit("4096") !== 0) skipFault("I3 sqlite", "prlimit is missing");
     const answer = await refusal(receiver);
     expect(answer.status).toBe(503);
     expect(JSON.parse(answer.text)).toMatchObject({ code: "INBOX_UNAVAILABLE" });
@@ -98,7 +92,7 @@ describe("A disk on which nothing can be written", () => {
     const url = `sqlite:${file}`;
     // Root may write what is read-only.
     const user = process.getuid?.() === 0 ? 1_000 : process.getuid?.();
-    if (user === undefined) return notTried("I3", "since there are no users here");
+    if (user === undefined) skipFault("I3 sqlite", "this system has no user ids");
     // What a killed one leaves behind: the file, and its log.
     const { child } = await startInboxReceiver({ url });
     child.signal("SIGKILL");
@@ -135,7 +129,7 @@ describe("A file system that is no disk of this machine", () => {
 
   test.each(places)("I12: is refused at the start, with the remedy named: $what", async ({ place, environment }) => {
     const folder = place();
-    if (folder === undefined) return notTried("I12", "since there is no such file system here");
+    if (folder === undefined) skipFault("I12 sqlite", "a FUSE file system needs bindfs and root");
     const url = `sqlite:${folder}/new/inbox.db`;
     const child = startReceiverProcess(inboxScript, inboxEnvironment(url, environment));
     expect(await child.exited).toEqual({ code: 1, signal: null });
@@ -151,7 +145,7 @@ describe("A file system that is no disk of this machine", () => {
 
   test.each(places)("I12: is used where the URL says so, with a warning: $what", async ({ place, environment }) => {
     const folder = place();
-    if (folder === undefined) return notTried("I12", "since there is no such file system here");
+    if (folder === undefined) skipFault("I12 sqlite", "a FUSE file system needs bindfs and root");
     const url = `sqlite:${folder}/inbox.db?unsafe-file-system=allow`;
     const receiver = await startInboxReceiver({ url, ...environment });
     await receiver.saysOnce({ level: "warn", msg: /WAL.*INBOX_URL allows it.*local disk/ });
@@ -175,8 +169,7 @@ describe("A disk of 8 MB that is filled by deliveries", () => {
   }
 
   test("I16: takes deliveries again once there is space, without a restart", patient, async () => {
-    const disk = mountSmallDisk("8m");
-    if (disk === undefined) return notTried("I16", "since no small disk can be mounted without being root");
+    const disk = mountSmallDisk("I16", "8m");
     const ballast = join(disk, "ballast");
     writeFileSync(ballast, Buffer.alloc(4_000_000));
     const receiver = await startInboxReceiver({ url: `sqlite:${disk}/inbox.db` });
@@ -193,8 +186,7 @@ describe("A disk of 8 MB that is filled by deliveries", () => {
   });
 
   test("I16: takes deliveries again after a restart, once there is space", patient, async () => {
-    const disk = mountSmallDisk("8m");
-    if (disk === undefined) return notTried("I16", "since no small disk can be mounted without being root");
+    const disk = mountSmallDisk("I16", "8m");
     const url = `sqlite:${disk}/inbox.db`;
     const ballast = join(disk, "ballast");
     writeFileSync(ballast, Buffer.alloc(4_000_000));
@@ -211,8 +203,7 @@ describe("A disk of 8 MB that is filled by deliveries", () => {
   });
 
   test("I16: goes on with what it has, and takes more once something was forgotten", patient, async () => {
-    const disk = mountSmallDisk("8m");
-    if (disk === undefined) return notTried("I16", "since no small disk can be mounted without being root");
+    const disk = mountSmallDisk("I16", "8m");
     const receiver = await startInboxReceiver({ url: `sqlite:${disk}/inbox.db`, CLOCK: "own" });
     const answer = await fill(receiver, "brief");
     expect(answer.status).toBe(503);
@@ -298,7 +289,7 @@ describe("The sync of the disk", () => {
   test("I1: stands between the write of each delivery and its 202", async () => {
     const file = join(dirname(inboxFile()), "new", "folder", "inbox.db");
     const trace = await syncTrace(file);
-    if (typeof trace === "string") return notTried("I1 trace", trace);
+    if (typeof trace === "string") skipFault("I1 sqlite (trace)", trace);
     const { answers, writes, syncs, syncedFolders } = trace;
     // Or the file itself would be gone after a power cut, with the folders that were made for it.
     const folders = [dirname(file), dirname(dirname(file)), dirname(dirname(dirname(file)))];

@@ -3,23 +3,21 @@ import { describe, expect, test } from "vitest";
 import { waitFor } from "../support/wait-for.ts";
 import { engines } from "./inbox-engines.ts";
 import { startInboxReceiver } from "./inbox-receiver.ts";
-import { countRows, noteNotTried } from "./rows.ts";
+import { countRows, skipFault } from "./rows.ts";
 
 countRows("inbox");
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, cannotTry }) => {
-  /** Whether a row cannot be tried on this engine, which is said. */
-  function cannot(row: string): boolean {
-    const reason = cannotTry[row];
-    if (reason !== undefined) noteNotTried(`${row} ${name}`, reason);
-    return reason !== undefined;
+describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, unsupported }) => {
+  function skipIfUnsupported(row: string): void {
+    const reason = unsupported[row];
+    if (reason !== undefined) skipFault(`${row} ${name}`, reason);
   }
 
   test("I4: that does not answer refuses with 503 within 5 seconds, and takes it when it does again", async () => {
-    if (cannot("I4")) return;
+    skipIfUnsupported("I4");
     const url = await createUrl();
     const receiver = await startInboxReceiver({ url });
     await receiver.stillWorks();
@@ -38,7 +36,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, can
   });
 
   test("I5: knows a delivery whose answer was lost: its redelivery is a duplicate", async () => {
-    if (cannot("I5")) return;
+    skipIfUnsupported("I5");
     const receiver = await startInboxReceiver({ url: await createUrl() });
     const sent = { id: "answer-lost", endpoint: "held" };
     const socket = (await receiver.connect()).send(receiver.bytes(sent));
@@ -55,7 +53,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, can
   });
 
   test("I6: runs once what comes twenty times at once", async () => {
-    if (cannot("I6")) return;
+    skipIfUnsupported("I6");
     const receiver = await startInboxReceiver({ url: await createUrl() });
     const sockets = await Promise.all(Array.from({ length: 20 }, () => receiver.connect()));
     const sent = { id: "twenty-times", endpoint: "target" };
@@ -71,7 +69,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, can
   });
 
   test("I7: refuses with 503 and Retry-After what is beyond its cap, and loses nothing", async () => {
-    if (cannot("I7")) return;
+    skipIfUnsupported("I7");
     const receiver = await startInboxReceiver({ url: await createUrl(), MOST_QUEUED: 5 });
     const answers = [];
     // Four are in work, five wait.
@@ -91,7 +89,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, can
   });
 
   test("I8: forgets what is finished, never what waits, and knows a duplicate for longer", async () => {
-    if (cannot("I8")) return;
+    skipIfUnsupported("I8");
     const receiver = await startInboxReceiver({ url: await createUrl(), CLOCK: "own" });
     const { ledger } = receiver;
     const [done, waits] = [
@@ -121,7 +119,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, can
   });
 
   test("I9: runs once more, and notes it, what is replayed while it is running", async () => {
-    if (cannot("I9")) return;
+    skipIfUnsupported("I9");
     const receiver = await startInboxReceiver({ url: await createUrl() });
     const sent = { id: "replayed", endpoint: "held" };
     await receiver.deliver(sent);
@@ -142,7 +140,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, can
   });
 
   test("I10: with a clock set back by an hour gives nothing up early, and nothing is stuck", async () => {
-    if (cannot("I10")) return;
+    skipIfUnsupported("I10");
     const receiver = await startInboxReceiver({ url: await createUrl(), CLOCK: "own" });
     const { ledger } = receiver;
     const [waits, runs] = [
@@ -174,7 +172,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, can
   });
 
   test("I10: with the clock of one of two receivers set forward by a day runs nothing twice", async () => {
-    if (cannot("I10")) return;
+    skipIfUnsupported("I10");
     const url = await createUrl();
     const first = await startInboxReceiver({ url, CLOCK: "own" });
     const runs = { id: "runs", endpoint: "held" };
@@ -194,7 +192,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, can
   });
 
   test("R3: aborts and tries again a handler that never settles, until its attempts are used up", async () => {
-    if (cannot("R3")) return;
+    skipIfUnsupported("R3");
     const receiver = await startInboxReceiver({ url: await createUrl() });
     const sent = { id: "stuck", endpoint: "stuck" };
     expect((await receiver.deliver(sent)).status).toBe(202);
@@ -206,7 +204,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, can
   });
 
   test("R5: goes on with others while one delivery fails until it is dead", async () => {
-    if (cannot("R5")) return;
+    skipIfUnsupported("R5");
     const receiver = await startInboxReceiver({ url: await createUrl() });
     const poison = { id: "poison", endpoint: "picky" };
     await receiver.deliver(poison);
@@ -218,7 +216,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, can
   });
 
   test("H10: accepts once a valid request with garbage behind it; its redelivery is a duplicate", async () => {
-    if (cannot("H10")) return;
+    skipIfUnsupported("H10");
     const receiver = await startInboxReceiver({ url: await createUrl() });
     const sent = { id: "pipelined", endpoint: "target" };
     const socket = (await receiver.connect()).send(receiver.bytes(sent), "\x16\x03\x01 garbage\r\n\r\n");

@@ -9,11 +9,11 @@ export default class SurvivalTable implements Reporter {
     const survived = judged.filter(({ end }) => end === "survived");
     const lost = judged.reduce((sum, { account }) => sum + (account?.lost ?? 0), 0);
     const strays = tests.filter(({ name }) => !rows.some(({ id }) => name.startsWith(`${id}: `)));
-    const reasons = new Set(judged.flatMap(({ notTried }) => notTried));
+    const reasons = new Set(judged.flatMap(({ skipReasons }) => skipReasons));
 
     const head = ["row", "what", "tests", "process", "end", "acknowledged", "succeeded", "dead", "queued", "lost"];
     print([head, ...judged.map(cellsOf)]);
-    for (const reason of reasons) console.log(`not tried: ${reason}`);
+    for (const reason of reasons) console.log(`skipped: ${reason}`);
     for (const { name } of strays) console.log(`of no row: ${name}`);
     console.log("process: own, of the built package alone; test, that of the file of tests; both, some of each.");
     console.log(`${survived.length} of ${rows.length} survived, ${lost} acknowledged deliveries lost`);
@@ -26,14 +26,14 @@ interface Judged {
   what: string;
   tests: number;
   process: "own" | "test" | "both" | "";
-  end: "survived" | "DID NOT SURVIVE" | "NOT TRIED";
+  end: "survived" | "DID NOT SURVIVE" | "SKIPPED";
   account: NotedAccount | undefined;
-  notTried: readonly string[];
+  skipReasons: readonly string[];
 }
 
 function judge({ id, what }: { id: string; what: string }, all: readonly TestCase[]): Judged {
   const tests = all.filter(({ name }) => name.startsWith(`${id}: `));
-  const tried = tests.filter((test) => test.result().state !== "skipped" && !test.meta().notTried);
+  const tried = tests.filter((test) => test.result().state !== "skipped");
   const failed = tests.some((test) => test.result().state === "failed");
   const accounts = tests.flatMap((test) => test.meta().accounts ?? []);
   const own = tried.filter((test) => test.meta().handleSignals).length;
@@ -42,9 +42,9 @@ function judge({ id, what }: { id: string; what: string }, all: readonly TestCas
     what,
     tests: tried.length,
     process: own === 0 ? (tried.length === 0 ? "" : "test") : own === tried.length ? "own" : "both",
-    end: failed ? "DID NOT SURVIVE" : tried.length === 0 ? "NOT TRIED" : "survived",
+    end: failed ? "DID NOT SURVIVE" : tried.length === 0 ? "SKIPPED" : "survived",
     account: accounts.length === 0 ? undefined : accounts.reduce(sum),
-    notTried: tests.flatMap((test) => test.meta().notTried ?? []),
+    skipReasons: tests.flatMap((test) => test.meta().skipReason ?? []),
   };
 }
 
