@@ -1,34 +1,37 @@
 import { setTimeout } from "node:timers/promises";
 
-/** For how many milliseconds an answer is good while there is room. */
+/** How long a count is used while the queue has room, in milliseconds. */
 const freshMs = 1_000;
-/** After a count nobody counts for so many times as long as it took: it must not keep the server busy. */
-const restFactor = 4;
+/** The pause after a count, as a multiple of its duration, so that counts do not keep the server busy. */
+const pauseFactor = 4;
 
-/** How many deliveries wait, without asking for each that comes: PostgreSQL looks at every job of a queue to count them. */
+/**
+ * Estimates the number of queued deliveries: PostgreSQL reads every job of a queue to count them, which takes too long for each
+ * incoming delivery.
+ */
 export class Backlog {
   readonly #count: () => Promise<number>;
   #counted = 0;
   #addedSince = 0;
-  /** When the last answer came, and when the next may be asked for, by `performance.now()`. */
-  #knownAt = Number.NEGATIVE_INFINITY;
+  /** When the last count ended, and when the next one may start, by `performance.now()`. */
+  #countedAt = Number.NEGATIVE_INFINITY;
   #nextAt = Number.NEGATIVE_INFINITY;
   #pending: Promise<void> | undefined;
 
-  /** @param count asks the server. */
+  /** @param count counts the queued deliveries on the server. */
   constructor(count: () => Promise<number>) {
     this.#count = count;
   }
 
-  /** Notes that one more waits. */
+  /** Records an added delivery. */
   added(): void {
     this.#addedSince += 1;
   }
 
-  /** Whether `most` wait, or more. Several receivers together may overshoot it by what arrives within a second. */
+  /** Whether at least `limit` deliveries are queued. Several receivers may together exceed it by the deliveries of a second. */
   async isFull(limit: number): Promise<boolean> {
-    const isOld = performance.now() - this.#knownAt >= freshMs && performance.now() >= this.#nextAt;
-    // How many of them were taken since then, only the server knows.
+    const isOld = performance.now() - this.#countedAt >= freshMs && performance.now() >= this.#nextAt;
+    // The estimate does not subtract deliveries that were claimed since the last count.
     if (isOld || this.#estimate >= limit) await this.#refresh();
     return this.#estimate >= limit;
   }
@@ -37,7 +40,7 @@ export class Backlog {
     return this.#counted + this.#addedSince;
   }
 
-  /** Those who want to know it at the same time share one question. */
+  /** Concurrent callers share one count. */
   #refresh(): Promise<void> {
     this.#pending ??= this.#read().finally(() => {
       this.#pending = undefined;
@@ -46,12 +49,12 @@ export class Backlog {
   }
 
   async #read(): Promise<void> {
-    const rest = this.#nextAt - performance.now();
-    if (rest > 0) await setTimeout(rest);
+    const pause = this.#nextAt - performance.now();
+    if (pause > 0) await setTimeout(pause);
     const startedAt = performance.now();
     this.#addedSince = 0;
     this.#counted = await this.#count();
-    this.#knownAt = performance.now();
-    this.#nextAt = this.#knownAt + (this.#knownAt - startedAt) * restFactor;
+    this.#countedAt = performance.now();
+    this.#nextAt = this.#countedAt + (this.#countedAt - startedAt) * pauseFactor;
   }
 }

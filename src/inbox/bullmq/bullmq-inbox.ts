@@ -16,19 +16,21 @@ import { pageSize } from "../inbox.ts";
 import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
 import { defaultMaxBlockedMs } from "../loop-monitor.ts";
 import { defaultRetention, retentionOf } from "../retention.ts";
+import { ClockSkew } from "./clock-skew.ts";
+import { withDeadline } from "./deadline.ts";
 import { isComplete, isKept, merge, readCursor, writeCursor } from "./delivery-pages.ts";
 import { EndpointQueue, listNames } from "./endpoint-queue.ts";
 import { type BullmqErrors, EndpointWorker } from "./endpoint-worker.ts";
 import { LeaseRenewer } from "./lease-renewer.ts";
-import { ClockSkew, StallDetector } from "./problems.ts";
-import { openQueue, type QueueServer, withDeadline } from "./queue-server.ts";
+import { openQueue, type QueueServer } from "./queue-server.ts";
 import { RunGate } from "./run-gate.ts";
+import { StallDetector } from "./stall-detector.ts";
 import { StoredEndpoints } from "./stored-endpoints.ts";
 
 /** The options of a {@link BullmqInbox}. */
 export interface BullmqInboxOptions {
   server: QueueServer;
-  /** Of the server. */
+  /** The URL of the server. */
   url: string;
   bullmqErrors: BullmqErrors;
   onError: (error: Error) => void;
@@ -37,30 +39,30 @@ export interface BullmqInboxOptions {
   now: () => number;
   /** The maximum number of queued deliveries per endpoint. Default 100,000. */
   maxQueued?: number;
-  /** How long a delivery that nobody renews belongs to whoever took it, in milliseconds. */
+  /** How long a claim lasts unless it is renewed, in milliseconds. Default 30,000. */
   leaseMs?: number;
-  /** How long an arrival may take to be kept, in milliseconds; the whole of an answer has to come within five seconds. */
+  /** The timeout for storing a delivery, in milliseconds: the receiver responds within 5 s. Default 3,000. */
   deadlineMs?: number;
-  /** How long reading may take, in milliseconds. */
+  /** The timeout for reading deliveries, in milliseconds. Default 10,000. */
   readMs?: number;
-  /** An event loop that is blocked for longer counts as hung, and its leases end, in milliseconds. */
+  /** An event loop that is blocked for longer counts as hung, and its leases expire, in milliseconds. Default 10 minutes. */
   maxBlockedMs?: number;
-  /** An endpoint that leaves deliveries waiting for so long without taking one is reported, in milliseconds. */
+  /** How long deliveries may wait while their worker claims none before that is a problem, in ms. Default 30,000. */
   stalledMs?: number;
 }
 
 const hourMs = 3_600_000;
-const skewCheckMs = 5 * 60_000;
-/** How long the server has to show that it could take a delivery, in milliseconds. */
-const probeMs = 2_500;
+const clockCheckMs = 5 * 60_000;
+/** The timeout of the storage check, in milliseconds. */
+const storageCheckMs = 2_500;
 
 /** Stores deliveries in Redis or PostgreSQL with BullMQ. Any number of receivers can share it. */
 export class BullmqInbox implements Inbox {
   readonly #options: Required<BullmqInboxOptions>;
   readonly #endpoints: StoredEndpoints;
-  readonly #skew: ClockSkew;
+  readonly #clockSkew: ClockSkew;
   readonly #gate = new RunGate();
-  readonly #watch: StallDetector;
+  readonly #stalls: StallDetector;
   #leases: LeaseRenewer | undefined;
   readonly #queues = new Map<string, EndpointQueue>();
   readonly #workers = new Map<string, EndpointWorker>();
@@ -80,14 +82,14 @@ export class BullmqInbox implements Inbox {
     };
     const { server, log, onError } = options;
     this.#endpoints = new StoredEndpoints(server);
-    this.#skew = new ClockSkew(options);
-    this.#watch = new StallDetector(this.#options.stalledMs);
+    this.#clockSkew = new ClockSkew(options);
+    this.#stalls = new StallDetector(this.#options.stalledMs);
     for (const warning of server.warnings) log().warn(warning);
-    const measureSkew = () => void this.#probe().catch(onError);
-    measureSkew();
+    const checkClock = () => void this.#checkStorage().catch(onError);
+    checkClock();
     this.#timers = [
       setInterval(() => void this.prune().catch(onError), hourMs).unref(),
-      setInterval(measureSkew, skewCheckMs).unref(),
+      setInterval(checkClock, clockCheckMs).unref(),
     ];
   }
 
@@ -96,7 +98,7 @@ export class BullmqInbox implements Inbox {
     const adding = this.#endpoints
       .add(delivery.endpoint)
       .then(() => this.#queue(delivery.endpoint).add(delivery, { maxQueued }));
-    const added = withDeadline(adding, deadlineMs, notAnswering);
+    const added = withDeadline(adding, deadlineMs, notResponding);
     this.#accepting.add(added);
     try {
       return { duplicate: await added };
@@ -174,19 +176,20 @@ export class BullmqInbox implements Inbox {
   }
 
   async problems(): Promise<readonly InboxProblem[]> {
-    const looking = this.#probe().then(() =>
-      this.#watch.stalled(this.#workers, (endpoint) => this.#queue(endpoint).hasWaiting()),
+    const finding = this.#checkStorage().then(() =>
+      this.#stalls.findProblem(this.#workers, (endpoint) => this.#queue(endpoint).hasWaiting()),
     );
     try {
-      return [...(await withDeadline(looking, probeMs, notAnswering)), ...this.#skew.problems];
+      const stall = await withDeadline(finding, storageCheckMs, notResponding);
+      return [stall, this.#clockSkew.problem].filter((problem) => problem !== undefined);
     } catch (error) {
-      const message = `The inbox server accepts no deliveries (${describeError(error).message}). Check that it runs, accepts writes and is reachable from here.`;
+      const message = `The inbox server cannot store deliveries (${describeError(error).message}). Check that it runs, accepts writes and is reachable from this machine.`;
       return [{ code: "INBOX_UNAVAILABLE", severity: "unavailable", message }];
     }
   }
 
   async prune(): Promise<number> {
-    // A server that was away at the start has not heard of them.
+    // They are not stored yet if the server was unavailable when this process started.
     for (const [endpoint, worker] of this.#workers) await this.#endpoints.setRetention(endpoint, worker.retention);
     const now = this.#options.now();
     let count = 0;
@@ -206,7 +209,7 @@ export class BullmqInbox implements Inbox {
   async #close(graceMs: number): Promise<void> {
     const { deadlineMs, server, log } = this.#options;
     for (const timer of this.#timers) clearInterval(timer);
-    // BullMQ itself waits for a server that is gone until it is back.
+    // BullMQ waits without a limit for a server that is unavailable.
     const isInTime = await endsWithin(graceMs + deadlineMs, this.#finish(graceMs));
     if (!isInTime) {
       log().error("The inbox server does not respond. Running deliveries run again when their leases expire.");
@@ -234,30 +237,30 @@ export class BullmqInbox implements Inbox {
     return queue;
   }
 
-  /** The queue of an endpoint that was heard of: one of any other name would be made by being opened. */
+  /** The queue of a stored endpoint: opening a queue with another name would create it. */
   async #find(endpoint: string): Promise<EndpointQueue | undefined> {
     const isKnown = this.#queues.has(endpoint) || (await this.#endpoints.has(endpoint));
     return isKnown ? this.#queue(endpoint) : undefined;
   }
 
-  /** A server that stopped answering must not keep a caller waiting forever. */
+  /** Limits the time of a read, which would wait forever for a server that does not respond. */
   #reading<T>(promise: Promise<T>): Promise<T> {
-    return withDeadline(promise, this.#options.readMs, () => inboxUnavailable(notAnswering()));
+    return withDeadline(promise, this.#options.readMs, () => inboxUnavailable(notResponding()));
   }
 
-  /** @throws when the server could not take a delivery now. */
-  #probe(): Promise<void> {
-    return this.#skew.measure(() => this.#options.server.probe());
+  /** Checks that the server can store deliveries, and compares its clock. @throws if it cannot. */
+  #checkStorage(): Promise<void> {
+    return this.#clockSkew.measure(() => this.#options.server.checkStorage());
   }
 }
 
-function notAnswering(): Error {
-  return new Error("The server does not answer.");
+function notResponding(): Error {
+  return new Error("The server does not respond.");
 }
 
-/** Returns whether it has ended in time. */
+/** Returns whether a promise is settled in time. */
 async function endsWithin(milliseconds: number, ending: Promise<void>): Promise<boolean> {
-  const late = notAnswering();
+  const late = notResponding();
   try {
     await withDeadline(ending, milliseconds, () => late);
     return true;

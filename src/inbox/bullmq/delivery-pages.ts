@@ -2,20 +2,23 @@ import * as z from "zod";
 import type { StoredDelivery } from "../inbox.ts";
 import { cursorInvalid } from "../inbox-errors.ts";
 
-/** A part of a list of deliveries, newest first, that a page is made from. */
+/** A range of one list of deliveries, newest first, to merge into a page. */
 export interface Part {
+  /** The endpoint and the name of the list. */
   key: string;
+  /** The position of `found` in the list. */
   from: number;
+  /** How many of `found` are on this page or were skipped. */
   taken: number;
   found: readonly StoredDelivery[];
 }
 
-/** Takes the newest of all parts again and again. A delivery whose body is forgotten is passed over. */
+/** Merges the newest deliveries of all parts, and skips those whose body was removed. Updates `taken`. */
 export function merge(parts: readonly Part[], limit: number): StoredDelivery[] {
   const deliveries: StoredDelivery[] = [];
   while (deliveries.length < limit) {
     let newest: Part | undefined;
-    for (const part of parts) if (arrivedAt(part) > arrivedAt(newest)) newest = part;
+    for (const part of parts) if (receivedAtOf(part) > receivedAtOf(newest)) newest = part;
     const delivery = newest?.found[newest.taken];
     if (!newest || !delivery) break;
     newest.taken += 1;
@@ -24,7 +27,7 @@ export function merge(parts: readonly Part[], limit: number): StoredDelivery[] {
   return deliveries;
 }
 
-/** Whether a list holds nothing more to be shown: what is forgotten of what is done stands at its end. */
+/** Whether a list has no more deliveries to show after `found`: those without a body are at its end. */
 export function isComplete(found: readonly StoredDelivery[], limit: number): boolean {
   const last = found.at(-1);
   return found.length < limit || last === undefined || !isKept(last);
@@ -34,11 +37,11 @@ export function isKept({ body }: StoredDelivery): boolean {
   return body !== undefined;
 }
 
-function arrivedAt(part: Part | undefined): number {
+function receivedAtOf(part: Part | undefined): number {
   return part?.found[part.taken]?.receivedAt.getTime() ?? Number.NEGATIVE_INFINITY;
 }
 
-/** How far each list was read. What moves to another list meanwhile may be shown twice, or not. */
+/** The position in each list. A delivery that moves to another list between two pages may be on both or on neither. */
 const cursorSchema = z.record(z.string(), z.number().int().nonnegative());
 
 export function readCursor(cursor: string | undefined): z.infer<typeof cursorSchema> {

@@ -7,7 +7,7 @@ import { hasEnded, type JobHistory, readHistory, replayedRow } from "./job-histo
 import type { DeliveryQueue, QueueServer } from "./queue-server.ts";
 import { bodyOf, type DeliveryJob, jobIdOf, retryFinished, toJobData, toStoredDelivery } from "./stored-job.ts";
 
-/** Where BullMQ keeps the deliveries of a status. */
+/** The lists of BullMQ with the deliveries of a status. */
 const listsOf = {
   queued: ["wait", "delayed"],
   running: ["active"],
@@ -17,7 +17,7 @@ const listsOf = {
 
 type ListName = (typeof listsOf)[DeliveryStatus][number];
 
-/** The lists of a status, or all of them, in an order that stays the same. */
+/** The lists of a status, or all lists, in a stable order. */
 export function listNames(status?: DeliveryStatus): readonly ListName[] {
   return status ? listsOf[status] : Object.values(listsOf).flat();
 }
@@ -31,16 +31,17 @@ const statusOfState: Readonly<Record<string, DeliveryStatus>> = {
   failed: "dead",
 };
 
-/** The policy of the worker decides how often a delivery is tried, not what was set when it came. */
+/** The retry policy of the worker limits the attempts, not BullMQ. */
 const unlimitedAttempts = 1_000_000;
+/** How often a delivery is read again if it changes meanwhile. */
 const maxReads = 5;
-/** In small steps, so that arrivals need not wait for them. */
+/** Sizes of steps, small so that incoming deliveries do not wait for them. */
 const removeBatch = 200;
 const emptyBatch = 20;
 const listBatch = 500;
 const replayBatch = 100;
 
-/** The deliveries of one endpoint: a queue of BullMQ. */
+/** Stores and reads the deliveries of one endpoint: one queue of BullMQ. */
 export class EndpointQueue {
   readonly endpoint: string;
   readonly #queue: DeliveryQueue;
@@ -69,7 +70,7 @@ export class EndpointQueue {
    */
   async add(delivery: IncomingDelivery, { maxQueued }: { maxQueued: number }): Promise<boolean> {
     const jobId = jobIdOf(delivery.id);
-    // BullMQ does not say whether a job was there before: of those that come at the same time, one has to be the first.
+    // One after the other per ID: BullMQ does not report whether it added a job or ignored a duplicate.
     const earlier = this.#accepting.get(jobId);
     const adding = (earlier?.catch(() => {}) ?? Promise.resolve()).then(() =>
       this.#add(delivery, { jobId, maxQueued }),
@@ -83,7 +84,7 @@ export class EndpointQueue {
   }
 
   async #add(delivery: IncomingDelivery, { jobId, maxQueued }: { jobId: string; maxQueued: number }): Promise<boolean> {
-    // Not by its state: to find that, Redis looks through all that wait.
+    // `getJob` and not `getJobState`, for which Redis searches the list of all queued jobs.
     const known = await this.#queue.getJob(jobId);
     if (known && !(await this.#isDead(known))) return true;
     if (known) return this.#revive(delivery, { jobId, maxQueued });
@@ -94,7 +95,7 @@ export class EndpointQueue {
       timestamp: delivery.receivedAt.getTime(),
       attempts: unlimitedAttempts,
       backoff: { type: "custom" },
-      // The log of the job tells what went wrong, in full.
+      // The log of the job contains the errors.
       stackTraceLimit: 0,
     });
     return false;
@@ -104,10 +105,10 @@ export class EndpointQueue {
     return job.finishedOn !== undefined && (await job.isFailed());
   }
 
-  /** Returns whether it was not dead any more. */
+  /** Queues a dead delivery again, with the new body. Returns whether it was no longer dead. */
   async #revive(delivery: IncomingDelivery, options: { jobId: string; maxQueued: number }): Promise<boolean> {
     const job = await this.#queue.getJob(options.jobId);
-    // Its retention was over at this moment: what is acknowledged has to be kept.
+    // It was removed after its retention since then.
     if (!job) return this.#add(delivery, options);
     await job.updateData(toJobData(delivery));
     return !(await retryFinished(job, "failed"));
@@ -121,13 +122,13 @@ export class EndpointQueue {
       const job = status && (await this.#queue.getJob(jobId));
       const stored = job && (await this.#toStored(job, status));
       const after = await this.#queue.getJobState(jobId);
-      // What was read in several steps is of one moment only if nothing has happened in between.
+      // The parts that were read are consistent only if the state is unchanged.
       if (after === state || attempt === maxReads) return stored;
       state = after;
     }
   }
 
-  /** Reads a part of a list, newest first. */
+  /** Reads a range of a list, newest first. */
   async read(list: ListName, { from, limit }: { from: number; limit: number }): Promise<StoredDelivery[]> {
     const jobs = await this.#queue.getJobs([list], from, from + limit - 1, false);
     const status = (Object.keys(listsOf) as DeliveryStatus[]).find((name) => listsOf[name].some((one) => one === list));
@@ -151,12 +152,12 @@ export class EndpointQueue {
     try {
       await job.promote();
     } catch (error) {
-      // It became due meanwhile.
+      // The delivery may have become due since.
       if ((await job.getState()) === "delayed") throw error;
     }
   }
 
-  /** Whoever works on it sees the row when he writes his own; if he has done so already, he is about to finish. */
+  /** The process that runs the delivery finds the row when it records the end; if it already has, the delivery ends soon. */
   async #replayRunning(job: DeliveryJob): Promise<void> {
     await job.log(replayedRow(job));
     const ended = hasEnded(await this.#history(job), job.attemptsStarted);
@@ -168,9 +169,9 @@ export class EndpointQueue {
     }
   }
 
-  /** Returns how many there were. */
+  /** Replays all dead deliveries. Returns their number. */
   async replayDead(): Promise<number> {
-    // All of them before the first is run: what fails anew meanwhile is dead again, and stays so.
+    // All IDs are read first: deliveries that fail again meanwhile stay dead.
     const ids = await this.#queue.getRanges(["failed"], 0, -1);
     let count = 0;
     for (let from = 0; from < ids.length; from += replayBatch) {
@@ -179,7 +180,7 @@ export class EndpointQueue {
     return count;
   }
 
-  /** Whether a delivery waits that is due. */
+  /** Whether a delivery is due and not running. */
   async hasWaiting(): Promise<boolean> {
     return (await this.#queue.getRanges(["wait"], 0, 0)).length > 0;
   }
@@ -195,7 +196,10 @@ export class EndpointQueue {
     };
   }
 
-  /** Forgets what finished before `bodiesBefore`, but for the ids that are needed to know a duplicate. Returns how many. */
+  /**
+   * Removes deliveries that finished before `bodiesBefore`. Keeps the IDs of succeeded ones until `idsBefore`, to recognize
+   * duplicates. Returns their number.
+   */
   async prune({ bodiesBefore, idsBefore }: { bodiesBefore: number; idsBefore: number }): Promise<number> {
     const dead = await this.#remove("failed", bodiesBefore);
     const gone = await this.#remove("completed", Math.min(bodiesBefore, idsBefore));
@@ -211,9 +215,10 @@ export class EndpointQueue {
   }
 
   /**
-   * From the newest that is past its time to the first that was emptied before. PostgreSQL returns deliveries that ended
-   * in the same millisecond in any order, and in another one after each update, so a page starts again with all that
-   * ended when the last of the page before did.
+   * Removes the bodies of succeeded deliveries, from the newest that finished before `bodiesBefore` to the first without a body.
+   *
+   * PostgreSQL returns deliveries that finished in the same millisecond in any order, which changes with each update. So a page
+   * starts with all deliveries that finished in the same millisecond as the last one of the page before.
    */
   async #emptySucceeded(bodiesBefore: number): Promise<number> {
     let count = 0;
@@ -226,17 +231,17 @@ export class EndpointQueue {
         const emptied = step.filter(({ isEmptied }) => isEmptied).length;
         count += emptied;
         times.push(...step.map(({ finishedOn }) => finishedOn));
-        const isOneTime = times.every((time) => time === times[0]);
-        if (emptied === 0 && !isOneTime) return count;
+        const isSameTime = times.every((time) => time === times[0]);
+        if (emptied === 0 && !isSameTime) return count;
       }
       if (ids.length < size) return count;
-      const together = times.indexOf(times.at(-1));
-      from += together;
-      size = together > 0 ? listBatch : 2 * size;
+      const firstOfLastTime = times.indexOf(times.at(-1));
+      from += firstOfLastTime;
+      size = firstOfLastTime > 0 ? listBatch : 2 * size;
     }
   }
 
-  /** Forgets the body of a delivery that has succeeded, if it is still there. */
+  /** Removes the body and the log of a succeeded delivery, if it still has a body. */
   async #empty(id: string): Promise<{ isEmptied: boolean; finishedOn: number | undefined }> {
     const job = await this.#queue.getJob(id);
     const isEmptied = job !== undefined && bodyOf(job.data) !== undefined;
@@ -247,7 +252,7 @@ export class EndpointQueue {
     return { isEmptied, finishedOn: job?.finishedOn };
   }
 
-  /** The place of the newest delivery that succeeded before a time, in a list that is sorted by that. */
+  /** The position of the newest delivery that succeeded before a time, by a binary search. */
   async #firstFinishedBefore(time: number): Promise<number> {
     let low = 0;
     let high = await this.#queue.getCompletedCount();
@@ -265,7 +270,7 @@ export class EndpointQueue {
   }
 
   async #history({ id }: DeliveryJob): Promise<JobHistory> {
-    if (id === undefined) throw new WebhookError("A job without an id is none of ours.", { code: "INTERNAL" });
+    if (id === undefined) throw new WebhookError("BullMQ returned a job without an ID.", { code: "INTERNAL" });
     return readHistory((await this.#queue.getJobLogs(id)).logs);
   }
 

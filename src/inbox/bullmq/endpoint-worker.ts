@@ -1,13 +1,13 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { toError } from "../../core/describe-error.ts";
-import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Outcome } from "../../payload/delivery.ts";
 import { countsAsAttempt } from "../crash-policy.ts";
 import type { ClaimedDelivery, DeliveryAttempt, QueueOptions } from "../inbox.ts";
-import { abandonedError, closingError, inboxClosing, leaseLost, toAttemptError } from "../inbox-errors.ts";
+import { abandonedError, closingError } from "../inbox-errors.ts";
 import { type Retention, retentionOf } from "../retention.ts";
 import { nextAttemptAt } from "../retry-policy.ts";
+import { type HandlerRun, HandlerRuns } from "./handler-runs.ts";
 import {
   attemptRow,
   attemptsIn,
@@ -25,12 +25,12 @@ import {
 } from "./job-history.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
 import type { Bullmq } from "./optional-packages.ts";
-import type { WorkProgress } from "./problems.ts";
 import type { DeliveryWorker, QueueServer } from "./queue-server.ts";
 import type { RunGate, RunPermit } from "./run-gate.ts";
+import type { WorkProgress } from "./stall-detector.ts";
 import { bodyOf, type DeliveryJob, jobDataSchema } from "./stored-job.ts";
 
-/** The errors with which a job tells BullMQ to leave it in place, to delay it, or to fail it for good. */
+/** The errors that a processor throws to leave a job in place, to delay it, or to mark it as dead. */
 export type BullmqErrors = Pick<Bullmq, "WaitingError" | "DelayedError" | "UnrecoverableError">;
 
 /** The options of an {@link EndpointWorker}. */
@@ -48,17 +48,17 @@ export interface EndpointWorkerOptions {
   onError: (error: Error) => void;
 }
 
-/** What passes until a server that did not answer is asked again, in milliseconds: BullMQ would take 15 seconds. */
+/** The pause before a failed connection is tried again, in milliseconds: the default of BullMQ is 15 seconds. */
 const retryMs = 3_000;
 
-/** How often, and for how long at most, the end of a run is written again while the server refuses it, in milliseconds. */
+/** The pause between tries to record the end of a run, and the maximum time for all of them, in milliseconds. */
 const recordRetryMs = 500;
 const recordTimeoutMs = 60_000;
 
-/** Crashes are counted by what the log of a job lacks, so BullMQ itself never gives up. */
+/** The history of the job limits crashes and attempts, not BullMQ. */
 const unlimitedAttempts = 1_000_000;
 
-/** Tells the backoff strategy when the next attempt is due. */
+/** Fails a job, and carries the time of the next attempt to the backoff strategy. */
 class RetryError extends Error {
   readonly dueAt: Date;
 
@@ -68,32 +68,24 @@ class RetryError extends Error {
   }
 }
 
-/** One run of a handler. */
-interface Run {
-  outcome: Outcome | "grace over";
-  attempt: DeliveryAttempt;
-  /** Whether the lease has ended before the run did, so that another process may have the delivery by now. */
-  isLost: boolean;
-}
-
-/** What a first start finds. */
+/** The history at the first start of a job. */
 const firstStart = { history: [], hasCrashed: false };
 
 /** Runs the deliveries of one endpoint with a worker of BullMQ. */
 export class EndpointWorker {
   readonly #options: EndpointWorkerOptions;
   readonly #worker: DeliveryWorker;
-  /** A delivery may be in it twice, when it has come back after its lease was lost. */
-  readonly #running = new Set<{ jobId: string; controller: AbortController; giveUp: () => void }>();
+  readonly #runs: HandlerRuns;
   readonly #closing = new AbortController();
-  #graceIsOver = false;
-  /** Deliveries that this worker has taken so far, and those it has in hand. */
+  /** The number of deliveries that this worker has claimed so far. */
   #claimed = 0;
+  /** The number of claimed deliveries that are not finished. */
   #active = 0;
 
   constructor(options: EndpointWorkerOptions) {
     this.#options = options;
     const { queue, server, leaseMs, now, onError } = options;
+    this.#runs = new HandlerRuns({ queue, now });
     this.#worker = server.openWorker(queue.endpoint, (job, token = "") => this.#process(job, token), {
       concurrency: queue.concurrency,
       lockDuration: leaseMs,
@@ -106,33 +98,28 @@ export class EndpointWorker {
       },
     });
     this.#worker.on("error", (error) => {
-      // What becomes of the delivery is logged once, when its run has ended.
+      // The lost lease is logged when the run ends.
       if (!error.message.startsWith("could not renew lock for job")) onError(error);
     });
-    this.#worker.on("lockRenewalFailed", (ids) => {
-      for (const { jobId, controller } of this.#running) if (ids.includes(jobId)) controller.abort(leaseLost());
-    });
+    this.#worker.on("lockRenewalFailed", (jobIds) => this.#runs.abortLost(jobIds));
   }
 
-  /** How long its finished deliveries are kept. */
+  /** The retention of the endpoint. */
   get retention(): Retention {
     return retentionOf(this.#options.queue);
   }
 
   get progress(): WorkProgress {
     const { concurrency } = this.#options.queue;
-    return { isRunning: this.#worker.isRunning(), isFree: this.#active < concurrency, taken: this.#claimed };
+    return { isRunning: this.#worker.isRunning(), hasCapacity: this.#active < concurrency, claimed: this.#claimed };
   }
 
   /** Stops claiming, aborts the handlers, and puts back the deliveries that are not done after `graceMs`. */
   async close(graceMs: number): Promise<void> {
     this.#closing.abort();
     const closed = this.#worker.close();
-    for (const { controller } of this.#running) controller.abort(inboxClosing());
-    const timer = setTimeout(() => {
-      this.#graceIsOver = true;
-      for (const { giveUp } of this.#running) giveUp();
-    }, graceMs);
+    this.#runs.abortAll();
+    const timer = setTimeout(() => this.#runs.giveUp(), graceMs);
     await closed;
     clearTimeout(timer);
   }
@@ -143,22 +130,22 @@ export class EndpointWorker {
     this.#active += 1;
     const release = leases.hold({ endpoint: queue.endpoint, jobId: job.id ?? "", token });
     try {
-      return await this.#attempt(job, token);
+      return await this.#runAttempt(job, token);
     } finally {
       release();
       this.#active -= 1;
     }
   }
 
-  /** Runs one attempt. Returns when the delivery has succeeded, and throws what BullMQ is to do otherwise. */
-  async #attempt(job: DeliveryJob, token: string): Promise<undefined> {
+  /** Runs one attempt. Returns if the delivery has succeeded; otherwise, throws the error that BullMQ expects. */
+  async #runAttempt(job: DeliveryJob, token: string): Promise<undefined> {
     const { queue, bullmqErrors, log } = this.#options;
     const data = jobDataSchema.safeParse(job.data);
-    // Not ours, or of another release: it gets no better by trying again.
+    // Another program or release has written the job. Retries cannot succeed.
     if (!data.success) throw new bullmqErrors.UnrecoverableError("JOB_UNREADABLE");
     const { id } = data.data;
-    // BullMQ was on its way to take it when it was told to close.
-    if (this.#closing.signal.aborted) return this.#handBack(job, token);
+    // BullMQ may claim one more job while it closes.
+    if (this.#closing.signal.aborted) return this.#putBack(job, token);
     const fields = { endpoint: queue.endpoint, deliveryId: id };
     const { history, hasCrashed } = job.attemptsStarted > 1 ? await this.#recover(job) : firstStart;
     if (hasSucceeded(history)) return this.#skip(job);
@@ -171,9 +158,9 @@ export class EndpointWorker {
       throw new bullmqErrors.UnrecoverableError(abandonedError.code);
     }
     if (hasCrashed) return this.#delayAfterCrash(job, token, history);
-    const turn = await this.#waitForTurn(job, { isSuspect: isSuspect(history) });
-    if (turn === "closing") return this.#handBack(job, token);
-    if (turn === "needless") return this.#skip(job);
+    const permit = await this.#waitForPermit(job, { isSuspect: isSuspect(history) });
+    if (permit === "closing") return this.#putBack(job, token);
+    if (permit === "already succeeded") return this.#skip(job);
     const counted = countedAttempts(history) + 1;
     const claimed: ClaimedDelivery = {
       id,
@@ -185,40 +172,40 @@ export class EndpointWorker {
       retryDelayMs: queue.policy.waitAfter(counted),
     };
     try {
-      const run = await this.#run(job, claimed);
+      const run = await this.#runs.run(job.id ?? "", claimed);
       return await this.#end(job, token, { run, claimed });
     } finally {
-      // Not before its end is recorded: whatever runs next may crash the process.
-      turn.leave();
+      // Only after the end is recorded: the next delivery may crash the process.
+      permit.leave();
     }
   }
 
-  /** A delivery that has succeeded in a run whose lease had ended need not run again. That run has logged it. */
+  /** Ends a delivery that has already succeeded, in a run whose lease had expired. That run has logged it. */
   async #skip(job: DeliveryJob): Promise<undefined> {
     await job.log(skippedRow(job));
     return undefined;
   }
 
-  /** Records the end of a run. Returns when the delivery has succeeded, and throws what BullMQ is to do otherwise. */
+  /** Records the end of a run. Returns if the delivery has succeeded; otherwise, throws the error that BullMQ expects. */
   async #end(
     job: DeliveryJob,
     token: string,
-    { run, claimed }: { run: Run; claimed: ClaimedDelivery },
+    { run, claimed }: { run: HandlerRun; claimed: ClaimedDelivery },
   ): Promise<undefined> {
     const { bullmqErrors } = this.#options;
     const start = job.attemptsStarted;
-    if (run.outcome === "grace over" || (this.#closing.signal.aborted && run.outcome.status === "failed")) {
+    if (run.outcome === "unfinished" || (this.#closing.signal.aborted && run.outcome.status === "failed")) {
       const attempt: DeliveryAttempt = { ...run.attempt, outcome: "abandoned", error: closingError };
       await this.#record(job, attemptRow({ start, attempt, counts: false }));
       return this.#requeue(job, token);
     }
-    if (run.isLost || !(await this.#hasLease(job, token, run))) return this.#recordLate(job, run);
-    const next = this.#next(claimed, run.outcome);
+    if (run.hasLostLease || !(await this.#hasLease(job, token, run))) return this.#recordLate(job, run);
+    const next = this.#nextAttempt(claimed, run.outcome);
     const rows = await this.#record(job, attemptRow({ start, attempt: run.attempt, counts: true, dueAt: next?.dueAt }));
-    // One row, unless a replay or the end of an abandoned run has added others.
+    // The log has one row, unless a replay or an earlier start has added others.
     const history = rows > 1 ? await this.#history(job) : [];
     if (wasReplayed(history, job)) {
-      // With all attempts anew, however this one has ended.
+      // The delivery has all its attempts again, whatever the result of this one.
       await job.log(replayedRow(job));
       return this.#requeue(job, token);
     }
@@ -226,117 +213,90 @@ export class EndpointWorker {
     throw next ?? new bullmqErrors.UnrecoverableError(run.outcome.error.code);
   }
 
-  /** Appends the end of a run to the log of a job once the server takes it: an end that is missing looks like a crash. */
+  /** Adds the end of a run to the log of its job; tries again if that fails, since a missing end would count as a crash. */
   async #record(job: DeliveryJob, row: string): Promise<number> {
     const { onError } = this.#options;
     const { signal } = this.#closing;
-    const givesUpAt = performance.now() + recordTimeoutMs;
+    const deadline = performance.now() + recordTimeoutMs;
     for (;;) {
       try {
         return await job.log(row);
       } catch (error) {
-        if (signal.aborted || performance.now() > givesUpAt) throw error;
+        if (signal.aborted || performance.now() > deadline) throw error;
         onError(toError(error));
       }
-      // Ends early at a shutdown, for a last try.
+      // A shutdown ends the wait early, for a last try.
       await wait(recordRetryMs, undefined, { signal }).catch(() => {});
     }
   }
 
-  /** Waits until the handler may run, unless the receiver closes before, or an earlier run turns out to have succeeded. */
-  async #waitForTurn(
+  /** Waits until the handler may run, the receiver closes, or an earlier run succeeds. */
+  async #waitForPermit(
     job: DeliveryJob,
     { isSuspect }: { isSuspect: boolean },
-  ): Promise<RunPermit | "closing" | "needless"> {
+  ): Promise<RunPermit | "closing" | "already succeeded"> {
     const { gate, onError } = this.#options;
-    const free = isSuspect ? undefined : gate.tryEnter();
-    if (free) return free;
+    const immediate = isSuspect ? undefined : gate.tryEnter();
+    if (immediate) return immediate;
     const { signal } = this.#closing;
-    // A crash meanwhile is none of its own.
+    // After a crash, this row shows that the delivery did not run.
     await job.log(turnRow(job, "waiting"));
-    const noteShared = () => void job.log(turnRow(job, "shared")).catch(onError);
-    const turn = isSuspect ? await gate.enterAlone(signal, noteShared) : await gate.enter(signal);
-    if (!turn) return "closing";
-    let isTaken = false;
+    const recordShared = () => void job.log(turnRow(job, "shared")).catch(onError);
+    const permit = isSuspect ? await gate.enterAlone(signal, recordShared) : await gate.enter(signal);
+    if (!permit) return "closing";
+    let isReturned = false;
     try {
       if (signal.aborted) return "closing";
-      if (hasSucceeded(await this.#history(job))) return "needless";
-      await job.log(turnRow(job, turn.isAlone ? "alone" : "shared"));
-      isTaken = true;
-      return turn;
+      if (hasSucceeded(await this.#history(job))) return "already succeeded";
+      await job.log(turnRow(job, permit.isAlone ? "alone" : "shared"));
+      isReturned = true;
+      return permit;
     } finally {
-      if (!isTaken) turn.leave();
+      if (!isReturned) permit.leave();
     }
   }
 
-  /** Whether a run was short, or its lease has been renewed all the same. */
-  async #hasLease(job: DeliveryJob, token: string, { attempt }: Run): Promise<boolean> {
+  /** Whether this worker still has the lease of a run: it was too short to lose it, or the lease can be renewed. */
+  async #hasLease(job: DeliveryJob, token: string, { attempt }: HandlerRun): Promise<boolean> {
     const { leaseMs } = this.#options;
     return (attempt.durationMs ?? 0) < leaseMs / 2 || (await job.extendLock(token, leaseMs)) > 0;
   }
 
-  /** Records the end of a run whose lease had ended before: its success counts, whatever became of the delivery since. */
-  async #recordLate(job: DeliveryJob, { outcome, attempt }: Run): Promise<never> {
+  /** Records the end of a run whose lease had expired. A success counts in any status of the delivery. */
+  async #recordLate(job: DeliveryJob, { outcome, attempt }: HandlerRun): Promise<never> {
     const { queue, bullmqErrors, log } = this.#options;
     await this.#record(job, attemptRow({ start: job.attemptsStarted, attempt, counts: true }));
     const fields = { endpoint: queue.endpoint, deliveryId: job.data.id, code: "LEASE_LOST" };
-    if (outcome !== "grace over" && outcome.status !== "failed") {
+    if (outcome !== "unfinished" && outcome.status !== "failed") {
       log().warn(fields, "A delivery succeeded after its lease had expired. The success counts.");
-      await this.#settle(job);
+      await this.#startEarly(job);
     } else {
       log().warn(fields, "A delivery failed after its lease had expired. Another receiver may be running it.");
     }
-    // It is no longer ours to move.
+    // Another worker may have the lease, so BullMQ must not move the job.
     throw new bullmqErrors.WaitingError();
   }
 
-  /** Where another run has failed meanwhile, the delivery is picked up again, and found to have succeeded. */
-  async #settle(job: DeliveryJob): Promise<void> {
+  /** Starts a delivery that is waiting for a retry or dead: its next start finds the success, and ends it. */
+  async #startEarly(job: DeliveryJob): Promise<void> {
     const state = await job.getState();
     try {
       if (state === "delayed") await job.promote();
       if (state === "failed") await job.retry(state);
     } catch (error) {
-      // It has moved on meanwhile.
+      // Another process may have changed the state since.
       if ((await job.getState()) === state) throw error;
     }
   }
 
-  async #run(job: DeliveryJob, claimed: ClaimedDelivery): Promise<Run> {
-    const { queue, now } = this.#options;
-    const controller = new AbortController();
-    const graceOver = Promise.withResolvers<"grace over">();
-    if (this.#closing.signal.aborted) controller.abort(inboxClosing());
-    const giveUp = () => graceOver.resolve("grace over");
-    if (this.#graceIsOver) giveUp();
-    const running = { jobId: job.id ?? "", controller, giveUp };
-    this.#running.add(running);
-    const startedAt = new Date(now());
-    const began = performance.now();
-    try {
-      const outcome = await Promise.race([queue.run(claimed, controller.signal), graceOver.promise]);
-      const failure = outcome !== "grace over" && outcome.status === "failed" ? outcome.error : undefined;
-      const attempt: DeliveryAttempt = {
-        number: claimed.attempt,
-        startedAt,
-        durationMs: performance.now() - began,
-        outcome: failure ? "failed" : "succeeded",
-        ...(failure && { error: toAttemptError(failure) }),
-      };
-      return { outcome, attempt, isLost: isLeaseLost(controller.signal.reason) };
-    } finally {
-      this.#running.delete(running);
-    }
-  }
-
-  /** How it goes on after a failure; `undefined` when it does not. */
-  #next({ isLastAttempt, retryDelayMs }: ClaimedDelivery, outcome: Outcome): RetryError | undefined {
+  /** The error that schedules the next attempt; `undefined` if there is none. */
+  #nextAttempt({ isLastAttempt, retryDelayMs }: ClaimedDelivery, outcome: Outcome): RetryError | undefined {
     if (outcome.status !== "failed" || !outcome.error.retryable || isLastAttempt) return undefined;
     const dueAt = nextAttemptAt({ retryDelayMs, retryAt: outcome.retryAt, now: this.#options.now() });
     return new RetryError(outcome.error.code, new Date(dueAt));
   }
 
-  async #handBack(job: DeliveryJob, token: string): Promise<never> {
+  async #putBack(job: DeliveryJob, token: string): Promise<never> {
     await job.log(skippedRow(job));
     return this.#requeue(job, token);
   }
@@ -346,12 +306,12 @@ export class EndpointWorker {
     throw new this.#options.bullmqErrors.WaitingError();
   }
 
-  /** Reads the history, and records the crashes that have cut earlier starts short. */
+  /** Reads the history, and records an abandoned attempt for each start that a crash interrupted. */
   async #recover(job: DeliveryJob): Promise<{ history: JobHistory; hasCrashed: boolean }> {
     let history = await this.#history(job);
     const crashes = hasSucceeded(history) ? [] : crashedStarts(history, job);
     for (const { start, wasAlone } of crashes) {
-      // BullMQ has overwritten by now when that one began.
+      // Without its time: BullMQ has overwritten it.
       const number = attemptsIn(history).length + 1;
       const attempt: DeliveryAttempt = { number, outcome: "abandoned", error: abandonedError };
       const counts = countsAsAttempt({ wasAlone, uncountedCrashes: crashesIn(history).uncounted });
@@ -362,7 +322,7 @@ export class EndpointWorker {
     return { history, hasCrashed: crashes.length > 0 };
   }
 
-  /** What was running in a crash waits for a while, and runs alone after that. */
+  /** Delays a delivery that was running at a crash. It runs alone after that. */
   async #delayAfterCrash(job: DeliveryJob, token: string, history: JobHistory): Promise<never> {
     const { queue, log, now, bullmqErrors } = this.#options;
     const { counted, uncounted } = crashesIn(history);
@@ -378,8 +338,4 @@ export class EndpointWorker {
   async #history({ id = "" }: DeliveryJob): Promise<JobHistory> {
     return readHistory((await this.#worker.getBackend().getJobLogs(id, 0, -1, true)).logs);
   }
-}
-
-function isLeaseLost(reason: unknown): boolean {
-  return WebhookError.isInstance(reason) && reason.code === "LEASE_LOST";
 }

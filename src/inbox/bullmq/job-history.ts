@@ -3,8 +3,8 @@ import type { DeliveryAttempt } from "../inbox.ts";
 import { abandonedError } from "../inbox-errors.ts";
 
 /*
- * The history of a delivery is the log of its job. BullMQ counts how often a job was started; each row names the start
- * that it belongs to, so that a start without an end is known to be one that a crash has cut short.
+ * The history of a delivery is the log of its BullMQ job. BullMQ counts the starts of a job, and each row of the log contains the
+ * number of its start. A start without a row for its end was interrupted by a crash.
  */
 
 const start = z.number();
@@ -16,47 +16,47 @@ const attemptSchema = z.object({
   durationMs: z.number().optional(),
   outcome: z.enum(["succeeded", "failed", "abandoned"]),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
-  /** Whether it uses up one of the attempts that a delivery has. */
+  /** Whether it uses up an attempt of the retry policy. */
   counts: z.boolean(),
-  /** When the next attempt is due, where there is one. */
+  /** When the next attempt is due, if there is one. */
   dueAt: z.coerce.date().optional(),
 });
 
-/** The delivery has all its attempts again; it had been started this many times. */
+/** A replay after this number of starts: the delivery has all its attempts again. */
 const replayedSchema = z.object({ replayedAfter: z.number() });
 
-/** A start that ran no handler: the delivery was handed back, put off, or had nothing left to do. */
-const passedSchema = z.object({ start, passed: z.literal(true), dueAt: z.coerce.date().optional() });
+/** A start that ran no handler: the delivery was put back, delayed, or had already succeeded. */
+const skippedSchema = z.object({ start, passed: z.literal(true), dueAt: z.coerce.date().optional() });
 
 /**
- * Where a start stands that did not run beside others as usual: it waits for its turn, runs alone, or runs beside
- * others after all. The last such row of a start holds.
+ * The state of a start that did not run immediately beside others: it waits for its turn, runs alone, or runs beside others. The
+ * last such row of a start applies.
  */
 const turnSchema = z.object({ start, turn: z.enum(["waiting", "alone", "shared"]) });
 
-const rowSchema = z.union([attemptSchema, replayedSchema, passedSchema, turnSchema]);
+const rowSchema = z.union([attemptSchema, replayedSchema, skippedSchema, turnSchema]);
 
 type AttemptRow = z.infer<typeof attemptSchema>;
 
-/** What has happened to a delivery, oldest first: the log of its job. */
+/** The rows of the log of a job, oldest first. */
 export type JobHistory = readonly z.infer<typeof rowSchema>[];
 
-/** Where a start stands, see {@link turnRow}. */
 export type Turn = z.infer<typeof turnSchema>["turn"];
 
-/** As much of a job as its history needs: how often BullMQ has started it. */
+/** The part of a job that its history needs. */
 interface StartedJob {
+  /** How often BullMQ has started the job, which is also the number of the current start. */
   attemptsStarted: number;
 }
 
-/** A start that a crash has cut short. */
+/** A start that a crash interrupted. */
 export interface CrashedStart {
   start: number;
-  /** Whether nothing else was running in its process. */
+  /** Whether no other delivery was running in its process. */
   wasAlone: boolean;
 }
 
-/** Writes an attempt as a row of a job's log. */
+/** The row of the end of an attempt. */
 export function attemptRow({
   attempt,
   ...rest
@@ -74,22 +74,22 @@ export function attemptRow({
   });
 }
 
-/** Writes that a delivery was replayed as a row of a job's log. */
+/** The row of a replay. */
 export function replayedRow({ attemptsStarted }: StartedJob): string {
   return JSON.stringify({ replayedAfter: attemptsStarted });
 }
 
-/** Writes that a start ran no handler as a row of a job's log. */
+/** The row of a start that ran no handler. */
 export function skippedRow({ attemptsStarted }: StartedJob, dueAt?: Date): string {
   return JSON.stringify({ start: attemptsStarted, passed: true, ...(dueAt && { dueAt }) });
 }
 
-/** Writes where a start stands as a row of a job's log. */
+/** The row of a new state of a start. */
 export function turnRow({ attemptsStarted }: StartedJob, turn: Turn): string {
   return JSON.stringify({ start: attemptsStarted, turn });
 }
 
-/** Reads the log of a job; rows that this release does not know are skipped. */
+/** Parses the log of a job. Skips rows that this release does not support. */
 export function readHistory(rows: readonly string[]): JobHistory {
   return rows.flatMap((row) => {
     const { success, data } = rowSchema.safeParse(parse(row));
@@ -105,8 +105,8 @@ function parse(row: string): unknown {
   }
 }
 
-/** What is known best holds: a process that was given up may report an end later. */
-const certainty = { abandoned: 0, failed: 1, succeeded: 2 } as const;
+/** A later row replaces one with a lower rank: a process whose lease expired may record a result later. */
+const rank = { abandoned: 0, failed: 1, succeeded: 2 } as const;
 
 /** The attempts of a delivery, by number. */
 export function attemptsIn(history: JobHistory): DeliveryAttempt[] {
@@ -114,7 +114,7 @@ export function attemptsIn(history: JobHistory): DeliveryAttempt[] {
   for (const row of history) {
     if (!isAttempt(row)) continue;
     const known = attempts.get(row.number);
-    if (known && certainty[known.outcome] >= certainty[row.outcome]) continue;
+    if (known && rank[known.outcome] >= rank[row.outcome]) continue;
     const { number, startedAt, durationMs, outcome, error } = row;
     attempts.set(number, {
       number,
@@ -128,11 +128,11 @@ export function attemptsIn(history: JobHistory): DeliveryAttempt[] {
 }
 
 /** Whether the end of a start was recorded. */
-export function hasEnded(history: JobHistory, started: number): boolean {
-  return history.some((row) => "start" in row && row.start === started && !("turn" in row));
+export function hasEnded(history: JobHistory, number: number): boolean {
+  return history.some((row) => "start" in row && row.start === number && !("turn" in row));
 }
 
-/** The starts before the current one that a crash has cut short. */
+/** The starts before the current one that a crash interrupted. */
 export function crashedStarts(history: JobHistory, { attemptsStarted }: StartedJob): CrashedStart[] {
   const crashed: CrashedStart[] = [];
   let wasSuspect = false;
@@ -143,7 +143,7 @@ export function crashedStarts(history: JobHistory, { attemptsStarted }: StartedJ
     if (rows.some((row) => !("turn" in row))) continue;
     const row = rows.at(-1);
     const turn = row && "turn" in row ? row.turn : undefined;
-    // It waited for its turn when its process died, or for a note of it, without which no suspect runs.
+    // It had not run yet when its process crashed: a suspect runs only after its turn was recorded.
     if (turn === "waiting" || (turn === undefined && wasSuspect)) continue;
     crashed.push({ start: earlier, wasAlone: turn === "alone" });
     wasSuspect = true;
@@ -156,25 +156,25 @@ export function wasReplayed(history: JobHistory, { attemptsStarted }: StartedJob
   return history.some((row) => "replayedAfter" in row && row.replayedAfter >= attemptsStarted);
 }
 
-/** Whether a run has succeeded after which no replay was requested. */
+/** Whether a run has succeeded since the last replay. */
 export function hasSucceeded(history: JobHistory): boolean {
   const replayedAfter = Math.max(0, ...history.flatMap((row) => ("replayedAfter" in row ? [row.replayedAfter] : [])));
   return history.some((row) => isAttempt(row) && row.outcome === "succeeded" && row.start > replayedAfter);
 }
 
-/** How many attempts a delivery has used up since it arrived or was replayed. */
+/** How many attempts of the retry policy were used up since the last replay. */
 export function countedAttempts(history: JobHistory): number {
   return new Set(attemptRowsSinceReplay(history).flatMap(({ counts, number }) => (counts ? [number] : []))).size;
 }
 
-/** How many crashes a delivery has been in since it arrived or was replayed. */
+/** The number of crashes since the last replay. */
 export function crashesIn(history: JobHistory): { counted: number; uncounted: number } {
   const crashes = attemptRowsSinceReplay(history).filter(isCrash);
   const counted = crashes.filter(({ counts }) => counts).length;
   return { counted, uncounted: crashes.length - counted };
 }
 
-/** Whether the last run of a delivery ended in a crash, so that it may cause the next one. */
+/** Whether the last run of a delivery ended in a crash, which the delivery may have caused. */
 export function isSuspect(history: JobHistory): boolean {
   const last = history.filter(isAttempt).findLast((row) => !isShutdown(row));
   return last !== undefined && isCrash(last);
@@ -192,7 +192,7 @@ function isCrash({ outcome, error }: AttemptRow): boolean {
   return outcome === "abandoned" && error?.code === abandonedError.code;
 }
 
-/** Whether a run was cut short by a shutdown, which says nothing about the delivery. */
+/** Whether a shutdown interrupted a run. This is not a sign of a crash. */
 function isShutdown(row: AttemptRow): boolean {
   return row.outcome === "abandoned" && !isCrash(row);
 }

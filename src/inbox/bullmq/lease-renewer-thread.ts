@@ -1,24 +1,20 @@
+/** The thread of a `LeaseRenewer`. It connects to the server only while the event loop is blocked, and loads nothing before. */
 import { parentPort, workerData } from "node:worker_threads";
 import { describeError } from "../../core/describe-error.ts";
 import { LoopMonitor } from "../loop-monitor.ts";
-import { beatsPerLease, type HeldLease, type LeaseThreadData, type SlotMessage } from "./lease-renewer.ts";
+import { countsPerLease, type HeldLease, type LeaseRenewerData, type SlotMessage } from "./lease-renewer.ts";
 import type { LeaseServer } from "./queue-server.ts";
 
-/*
- * The thread of a LeaseRenewer. It connects to the server only while the event loop of the process is blocked, and loads
- * nothing before.
- */
-
-const { url, leaseMs, maxBlockedMs, beat }: LeaseThreadData = workerData;
+const { url, leaseMs, maxBlockedMs, loopCounter }: LeaseRenewerData = workerData;
 
 const slots = new Map<number, HeldLease>();
 parentPort?.on("message", ({ slot, lease }: SlotMessage) => slots.set(slot, lease));
 
-const loop = new LoopMonitor(beat);
+const loop = new LoopMonitor(loopCounter);
 let server: LeaseServer | undefined;
 let isBusy = false;
 
-async function watch(): Promise<void> {
+async function update(): Promise<void> {
   const blockedMs = loop.blockedMs();
   if (blockedMs > leaseMs / 8 && blockedMs < maxBlockedMs) await renew();
   else await disconnect();
@@ -49,9 +45,9 @@ function report(error: unknown): void {
 setInterval(() => {
   if (isBusy) return;
   isBusy = true;
-  watch()
+  update()
     .catch(report)
     .finally(() => {
       isBusy = false;
     });
-}, leaseMs / beatsPerLease);
+}, leaseMs / countsPerLease);

@@ -9,28 +9,27 @@ export interface HeldLease {
   token: string;
 }
 
-/** What the thread of a {@link LeaseRenewer} is started with. */
-export interface LeaseThreadData {
+/** The data of the thread. */
+export interface LeaseRenewerData {
   /** The URL of the inbox. */
   url: string;
   leaseMs: number;
   maxBlockedMs: number;
-  /** Changes for as long as the event loop runs. */
-  beat: LoopCounter;
+  loopCounter: LoopCounter;
 }
 
-/** Tells the thread which lease a slot holds: whatever the slot held before has ended. */
+/** The lease that a slot of the thread holds from now on. The previous lease of the slot has ended. */
 export interface SlotMessage {
   slot: number;
   lease: HeldLease;
 }
 
-/** How often the event loop shows that it runs, per lease. */
-export const beatsPerLease = 16;
+/** How often the event loop increments the counter during a lease. */
+export const countsPerLease = 16;
 
 /**
- * Renews leases while the event loop is blocked. As long as the loop runs, BullMQ renews them. A thread watches for that,
- * and takes over with a connection of its own when the loop stands still for an eighth of a lease.
+ * Renews leases while the event loop is blocked; otherwise, BullMQ renews them. A thread monitors the event loop. When the loop is
+ * blocked for an eighth of a lease, the thread opens a connection and renews all leases.
  */
 export class LeaseRenewer {
   readonly #thread: Worker;
@@ -39,33 +38,34 @@ export class LeaseRenewer {
   #slots = 0;
 
   /**
-   * @param options.maxBlockedMs after this time a blocked process is considered hung, and its leases end, in
+   * @param options.maxBlockedMs an event loop that is blocked for longer counts as hung, and its leases expire, in
    *   milliseconds.
-   * @param options.onError called when leases could not be renewed, or the thread has failed.
+   * @param options.onError called when leases could not be renewed, or when the thread has failed.
    */
   constructor({
     onError,
     ...options
-  }: Omit<LeaseThreadData, "beat"> & {
+  }: Omit<LeaseRenewerData, "loopCounter"> & {
     onError: (error: Error) => void;
   }) {
-    const beat = createLoopCounter();
-    const workerData: LeaseThreadData = { ...options, beat };
+    const loopCounter = createLoopCounter();
+    const workerData: LeaseRenewerData = { ...options, loopCounter };
     this.#thread = new Worker(programUrl("lease-renewer-thread", import.meta.url), { workerData, execArgv: [] });
     this.#thread.unref();
     this.#thread.on("message", onError);
     this.#thread.on("error", (cause) => {
-      const message = "The thread that renews leases has failed: a handler that blocks the event loop loses its lease.";
+      const message =
+        "The thread that renews leases has failed. A handler that blocks the event loop now loses its lease.";
       onError(new Error(message, { cause }));
     });
-    this.#timer = startLoopCounter(beat, options.leaseMs / beatsPerLease);
+    this.#timer = startLoopCounter(loopCounter, options.leaseMs / countsPerLease);
   }
 
   /** Renews a lease until the returned function is called. */
   hold(lease: HeldLease): () => void {
     const slot = this.#freeSlots.pop() ?? this.#slots++;
     this.#thread.postMessage({ slot, lease } satisfies SlotMessage);
-    // A lease that has ended is not worth a message: renewing it does nothing.
+    // The thread need not know that the lease has ended: renewing it has no effect.
     return () => this.#freeSlots.push(slot);
   }
 

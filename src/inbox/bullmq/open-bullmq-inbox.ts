@@ -11,23 +11,23 @@ export interface OpenBullmqOptions
   extends Pick<BullmqInboxOptions, "maxQueued" | "leaseMs" | "deadlineMs" | "readMs" | "maxBlockedMs" | "stalledMs"> {
   /** `redis:`, `rediss:`, `postgres:` or `postgresql:`. */
   url: string;
-  /** Whether to fail where there is no inbox yet, in place of making one. Default `false`. */
+  /** Whether to fail if there is no inbox yet, instead of creating it. Default `false`. */
   mustExist?: boolean;
-  /** How long the server may take until it can be used, in milliseconds. Default 8,000. */
+  /** The maximum time to connect to the server and to prepare it, in milliseconds. Default 8,000. */
   startMs?: number;
   log: () => Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
 }
 
-/** The same error is not logged again within this time, in milliseconds: a connection is tried every second or so. */
-const quietMs = 60_000;
+/** The minimum time between two log lines about the same error, in milliseconds: connections are retried every few seconds. */
+const logIntervalMs = 60_000;
 
 /**
- * Opens an inbox on a server that several machines may share.
+ * Opens an inbox in Redis or PostgreSQL, which receivers on several machines can share.
  *
- * @throws `OPTION_INVALID` for what is no URL; `INBOX_UNUSABLE` when a package that it needs is not installed, or the
- * server cannot be reached.
+ * @throws `OPTION_INVALID` if the URL is invalid; `INBOX_UNUSABLE` if a required package is not installed, or the server cannot be
+ * reached.
  */
 export async function openBullmqInbox({
   url,
@@ -38,21 +38,21 @@ export async function openBullmqInbox({
   ...limits
 }: OpenBullmqOptions): Promise<BullmqInbox> {
   if (!URL.canParse(url)) throw urlInvalid();
-  const logged = new Map<string, number>();
+  const loggedAt = new Map<string, number>();
   const onError = (error: Error) => {
-    if (now() - (logged.get(error.message) ?? Number.NEGATIVE_INFINITY) < quietMs) return;
-    logged.set(error.message, now());
+    if (now() - (loggedAt.get(error.message) ?? Number.NEGATIVE_INFINITY) < logIntervalMs) return;
+    loggedAt.set(error.message, now());
     log().error({ err: error }, "The inbox server failed. The receiver tries again.");
   };
   const options = { ...limits, url, onError, log, now };
-  const toServer = { url, mustExist, startMs, onError };
+  const connectOptions = { url, mustExist, startMs, onError };
   if (/^rediss?:/.test(url)) {
     const packages = await loadRedisPackages();
-    const server = await connectRedis({ ...toServer, packages });
+    const server = await connectRedis({ ...connectOptions, packages });
     return new BullmqInbox({ ...options, server, bullmqErrors: packages.bullmq });
   }
   const packages = await loadPostgresPackages();
-  const server = await connectPostgres({ ...toServer, packages });
+  const server = await connectPostgres({ ...connectOptions, packages });
   return new BullmqInbox({ ...options, server, bullmqErrors: packages.bullmq });
 }
 

@@ -4,7 +4,8 @@ import type { LeaseServer } from "./queue-server.ts";
 import { openRedisLeases } from "./redis.ts";
 
 /**
- * Connects to the server of an inbox for nothing but to renew leases.
+ * Connects to the server of an inbox to renew leases. A file of its own, which the thread of a `LeaseRenewer` loads only when it
+ * needs a connection.
  *
  * @param url of the inbox.
  */

@@ -5,9 +5,9 @@ export type Ioredis = typeof import("ioredis");
 export type Pg = typeof import("pg");
 
 /**
- * Loads BullMQ with the client of a Redis.
+ * Loads BullMQ and the Redis client.
  *
- * @throws `INBOX_UNUSABLE` when one of the two is not installed.
+ * @throws `INBOX_UNUSABLE` if one of them is not installed.
  */
 export function loadRedisPackages(): Promise<{ bullmq: Bullmq; ioredis: Ioredis }> {
   return load(["bullmq", "ioredis"], async (bullmq, ioredis) => ({
@@ -17,15 +17,15 @@ export function loadRedisPackages(): Promise<{ bullmq: Bullmq; ioredis: Ioredis 
 }
 
 /**
- * Loads BullMQ with the client of a PostgreSQL.
+ * Loads BullMQ and the PostgreSQL client.
  *
- * @throws `INBOX_UNUSABLE` when one of the two is not installed.
+ * @throws `INBOX_UNUSABLE` if one of them is not installed.
  */
 export function loadPostgresPackages(): Promise<{ bullmq: Bullmq; pg: Pg }> {
   return load(["bullmq", "pg"], async (bullmq, pg) => ({ bullmq: await import(bullmq), pg: await import(pg) }));
 }
 
-/** Not by literals: a bundler would have to find the packages, which most who use this one do not have. */
+/** The names are not literals in `import()`: bundlers would fail if an optional package is not installed. */
 async function load<Packages>(
   names: readonly [string, string],
   loading: (...names: readonly [string, string]) => Promise<Packages>,

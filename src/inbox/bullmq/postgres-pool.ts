@@ -2,58 +2,58 @@ import type { PgNotification, PgPool, PgPoolClient, PgQueryResult } from "bullmq
 import type { Pool, PoolClient } from "pg";
 import { describeError, toError } from "../../core/describe-error.ts";
 
-/** Connections of one receiver to PostgreSQL: for queries, and the one that waits for news of arrivals. */
+/** The maximum number of connections of a receiver, with the one that listens for new deliveries. */
 export const maxConnections = 10;
 
-/** Fewer are not enough: one waits for news, another one has to do the rest. */
+/** One listens for new deliveries, and one runs queries. */
 export const minConnections = 2;
 
-/** How many connections a receiver takes, and how to make room for them. */
-export const connectionNeeds = `A receiver uses up to ${maxConnections} connections and needs at least ${minConnections}: raise "max_connections", close other clients, or run fewer receivers.`;
+/** A hint for errors that too few free connections may cause. */
+export const connectionHint = `A receiver uses up to ${maxConnections} connections and needs at least ${minConnections}. Raise "max_connections", close other clients, or run fewer receivers.`;
 
-/** How long the pool stays as small as the server has made it, in milliseconds. */
+/** How long the pool opens no further connections after the server has rejected one, in milliseconds. */
 const shrunkMs = 5_000;
 
-/** What is thrown when PostgreSQL has no connection left. */
+/** PostgreSQL has no connection left for this receiver. */
 export class ConnectionsExhaustedError extends Error {
-  /** BullMQ waits a while after an error of this code before it tries again, and does not after others. */
+  /** After an error with this code, BullMQ waits before it tries again. */
   readonly code = "ECONNREFUSED";
 
   constructor(cause: Error) {
-    super(`PostgreSQL has no connection left for this receiver (${cause.message}). ${connectionNeeds}`, { cause });
+    super(`PostgreSQL has no connection left for this receiver (${cause.message}). ${connectionHint}`, { cause });
   }
 }
 
-/** Whether PostgreSQL has refused a connection because there are too many. */
+/** Whether PostgreSQL has rejected a connection because there are too many. */
 export function isExhaustion(error: unknown): error is Error {
   return error instanceof Error && "code" in error && error.code === "53300";
 }
 
-/** Whether PostgreSQL took too long to connect or to answer: `pg` gives the errors of its own timeouts no code. */
+/** Whether a connection or a query timed out: the timeout errors of `pg` have no code. */
 export function isTimeout(error: unknown): boolean {
   const { code, message } = describeError(error);
   return code === "ETIMEDOUT" || (code === undefined && /timeout/i.test(message));
 }
 
 /**
- * A pool of `pg` that makes do with the connections that it has when the server refuses further ones, and keeps them. It
- * is what BullMQ expects of a pool.
+ * A pool of `pg` for BullMQ. If the server rejects further connections, queries wait for one of the open connections instead of
+ * failing.
  */
 export class PostgresPool implements PgPool {
   readonly #pool: Pool;
   readonly #onError: (error: Error) => void;
-  /** Connections that are established; `pg` also counts those that are about to be refused. */
+  /** The number of open connections; `pg` also counts those that are being opened. */
   #open = 0;
-  /** Those of them that do not come back, such as the one that waits for news. */
-  #claimed = 0;
-  #growing: NodeJS.Timeout | undefined;
+  /** The number of open connections that are reserved, such as the one that listens for new deliveries. */
+  #reserved = 0;
+  #growTimer: NodeJS.Timeout | undefined;
 
   constructor(pool: Pool, onError: (error: Error) => void) {
     this.#pool = pool;
     this.#onError = onError;
     pool.on("connect", (client) => {
       this.#open += 1;
-      // A connection that is lost during a query fails the query; unheard, its error would end the process as well.
+      // A lost connection fails its query; without a listener, its error would also end the process.
       client.on("error", () => {});
     });
     pool.on("remove", () => {
@@ -68,16 +68,16 @@ export class PostgresPool implements PgPool {
       client.release();
       return result;
     } catch (error) {
-      client.release(isAnswer(error) ? undefined : toError(error));
+      client.release(isServerResponse(error) ? undefined : toError(error));
       throw error;
     }
   }
 
   async connect(): Promise<PgPoolClient> {
     const client = await this.#acquire();
-    this.#claimed += 1;
+    this.#reserved += 1;
     return new SharedClient(client, () => {
-      this.#claimed -= 1;
+      this.#reserved -= 1;
     });
   }
 
@@ -89,17 +89,17 @@ export class PostgresPool implements PgPool {
         if (!isExhaustion(error)) throw error;
         const exhausted = new ConnectionsExhaustedError(error);
         this.#onError(exhausted);
-        if (this.#open <= this.#claimed) throw exhausted;
+        if (this.#open <= this.#reserved) throw exhausted;
         this.#shrink();
       }
     }
   }
 
-  /** From now on, queries wait for one of the connections that are open. */
+  /** Stops opening connections for some seconds. */
   #shrink(): void {
     this.#pool.options.max = this.#open;
-    clearTimeout(this.#growing);
-    this.#growing = setTimeout(() => {
+    clearTimeout(this.#growTimer);
+    this.#growTimer = setTimeout(() => {
       this.#pool.options.max = maxConnections;
     }, shrunkMs).unref();
   }
@@ -115,19 +115,19 @@ export class PostgresPool implements PgPool {
   }
 
   async end(): Promise<void> {
-    clearTimeout(this.#growing);
+    clearTimeout(this.#growTimer);
     await this.#pool.end();
   }
 }
 
-/** A connection that many may use at the same time: one query follows the other. */
+/** A connection that several callers share: their queries run one after the other. */
 class SharedClient implements PgPoolClient {
   readonly #client: PoolClient;
   readonly #onRelease: () => void;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(client: PoolClient, onRelease: () => void) {
-    // Each worker listens for news on the same one.
+    // All workers listen on the same connection.
     this.#client = client.setMaxListeners(0);
     this.#onRelease = onRelease;
   }
@@ -159,7 +159,7 @@ class SharedClient implements PgPoolClient {
   }
 }
 
-/** An error that PostgreSQL has answered with leaves its connection as good as it was. */
-function isAnswer(error: unknown): boolean {
+/** Whether an error is a response of the server, after which its connection is still usable. */
+function isServerResponse(error: unknown): boolean {
   return error instanceof Error && "severity" in error && error.severity === "ERROR";
 }

@@ -1,10 +1,11 @@
 import type { BackendFactory, IQueueBackend, PostgresConnection, PostgresConnectionOptions } from "bullmq";
 import type { Client } from "pg";
 import { WebhookError } from "../../core/errors.ts";
+import { withDeadline } from "./deadline.ts";
 import type { Bullmq, Pg } from "./optional-packages.ts";
 import {
   ConnectionsExhaustedError,
-  connectionNeeds,
+  connectionHint,
   isExhaustion,
   isTimeout,
   maxConnections,
@@ -12,22 +13,19 @@ import {
   PostgresPool,
 } from "./postgres-pool.ts";
 import {
+  createLeaseServer,
   type DeliveryQueue,
   type DeliveryWorker,
-  inboxMissing,
   type LeaseServer,
-  leaseServerOn,
   type QueueServer,
   type QueueServerOptions,
-  serverSlow,
-  serverUnusable,
-  withDeadline,
 } from "./queue-server.ts";
+import { inboxMissing, serverSlow, serverUnusable } from "./server-errors.ts";
 
-/** Keeps our tables apart from others in the same database. */
+/** Separates the tables of the inbox from others in the same database. */
 const schema = "hub_webhooks";
 const connectMs = 5_000;
-/** A server that stopped answering must not keep a connection forever. */
+/** The timeout of a query, in milliseconds: otherwise, a server that does not respond would block a connection forever. */
 const queryMs = 10_000;
 
 interface Packages {
@@ -35,8 +33,8 @@ interface Packages {
 }
 
 /**
- * Reaches a PostgreSQL, makes the tables where there are none, and reads how safe it is. All queues and workers share
- * one pool of connections, and one connection that listens for arrivals.
+ * Connects to PostgreSQL, creates missing tables, and checks its settings. All queues and workers share one pool of connections,
+ * and one connection that listens for new deliveries.
  *
  * @param options.url `postgres://` or `postgresql://`.
  * @throws `INBOX_UNUSABLE`.
@@ -67,7 +65,7 @@ export async function connectPostgres({
   const start = async () => {
     const settings = await prepare({ url, mustExist, packages: { bullmq, pg } });
     await connection.waitUntilReady();
-    // Reading needs no more than one connection.
+    // Commands that only read an inbox need one connection.
     if (!mustExist) await Promise.all([connection.getListenClient(), pool.query("SELECT 1")]);
     return settings;
   };
@@ -78,11 +76,11 @@ export async function connectPostgres({
     close().catch(() => {});
     if (WebhookError.isInstance(cause)) throw cause;
     if (isExhaustion(cause)) throw serverUnusable({ url, cause: new ConnectionsExhaustedError(cause) });
-    // A server, or a pooler before it, may leave a client waiting that it has no connection for.
-    throw serverUnusable({ url, cause, ...(isTimeout(cause) && { hint: connectionNeeds }) });
+    // A server or a pooler without free connections may let a client wait until the timeout.
+    throw serverUnusable({ url, cause, ...(isTimeout(cause) && { hint: connectionHint }) });
   }
   const backends = new bullmq.PostgresQueueBackend(connection, "endpoints", { connection: pool }, false);
-  // As the owner of a connection it listens again when that was lost; but the connection is shared, and stays open.
+  // A backend that owns its connection listens again after a reconnect. Its `close` does nothing: the connection is shared.
   const createBackend: BackendFactory<IQueueBackend, PostgresConnectionOptions> = (name, options) =>
     Object.assign(new bullmq.PostgresQueueBackend(connection, name, options), { close: async () => {} });
   return {
@@ -93,17 +91,16 @@ export async function connectPostgres({
     },
     openWorker: (name, process, options): DeliveryWorker =>
       new bullmq.Worker(name, process, { ...options, connection: pool }, createBackend),
-    async probe() {
+    async checkStorage() {
       const { rows } = await pool.query<{ now: string; isReadOnly: boolean }>(
         `SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now, current_setting('transaction_read_only')::bool AS "isReadOnly"`,
       );
-      const [answer] = rows;
-      if (!answer || answer.isReadOnly)
-        throw new Error("This PostgreSQL takes no writes: it is a standby or read-only.");
-      return Number(answer.now);
+      const [row] = rows;
+      if (!row || row.isReadOnly) throw new Error("This PostgreSQL rejects writes: it is a standby or read-only.");
+      return Number(row.now);
     },
     async replayDead({ name }, jobIds) {
-      // One statement for many jobs, because each commit waits for the disk. The row is the one of `replayedRow`.
+      // One statement for all jobs, since each commit waits for the disk. The logged row is that of `replayedRow`.
       const { rows } = await pool.query<{ count: string }>(
         `WITH replayed AS (
            SELECT id FROM unnest($2::text[]) AS ids(id) WHERE reprocess_job($1, id, 'failed', false, false, false) = 1
@@ -123,7 +120,7 @@ export async function connectPostgres({
   };
 }
 
-/** Connects for nothing but to renew leases. */
+/** Connects to PostgreSQL to renew leases. */
 export async function openPostgresLeases({
   url,
   onError,
@@ -131,7 +128,7 @@ export async function openPostgresLeases({
 }: { url: string; onError: (error: Error) => void } & Packages): Promise<LeaseServer> {
   const backend = bullmq.createPostgresBackend("leases", { connection: { ...clientOptions(url), schema, max: 1 } });
   backend.on("error", onError);
-  return leaseServerOn(backend, () => backend.close());
+  return createLeaseServer(backend, () => backend.close());
 }
 
 function clientOptions(url: string) {
@@ -157,7 +154,7 @@ interface Settings {
   hasInbox: boolean;
 }
 
-/** Reads how the server is set, and makes our tables where they are wanted. */
+/** Reads the settings of the server. Creates or migrates the tables, unless the inbox must exist. */
 async function prepare({
   url,
   mustExist,
@@ -189,6 +186,6 @@ function warningsOf({ fsync, commit }: Settings): string[] {
   const setting = fsync === "off" ? "fsync" : commit === "off" ? "synchronous_commit" : undefined;
   if (setting === undefined) return [];
   return [
-    `What was acknowledged can be lost at a power cut: this PostgreSQL does not sync each write. Set "${setting} = on".`,
+    `Accepted deliveries can be lost in a power failure: this PostgreSQL does not sync each write. Set "${setting} = on".`,
   ];
 }

@@ -2,28 +2,25 @@ import type { QueueOptions } from "bullmq";
 import type { Redis, RedisOptions } from "ioredis";
 import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/option-error.ts";
+import { withDeadline } from "./deadline.ts";
 import type { Bullmq, Ioredis } from "./optional-packages.ts";
 import {
+  createLeaseServer,
   type DeliveryQueue,
   type DeliveryWorker,
   endpointsQueueName,
-  inboxMissing,
   type LeaseServer,
-  leaseServerOn,
   type QueueServer,
   type QueueServerOptions,
-  serverSlow,
-  serverUnusable,
-  withDeadline,
 } from "./queue-server.ts";
-import type { DeliveryJob } from "./stored-job.ts";
-import { retryFinished } from "./stored-job.ts";
+import { inboxMissing, serverSlow, serverUnusable } from "./server-errors.ts";
+import { type DeliveryJob, retryFinished } from "./stored-job.ts";
 
-/** So that our keys are told from those of others in the same database. */
+/** Separates the keys of the inbox from others in the same database. */
 const prefix = "hub-webhooks";
 const connectMs = 5_000;
 
-/** The pause before a connection is made again to a server that takes no writes, in milliseconds. */
+/** The pause before reconnecting to a server that rejects writes, in milliseconds. */
 const readOnlyPauseMs = 1_000;
 
 interface Packages {
@@ -31,10 +28,10 @@ interface Packages {
 }
 
 /**
- * Reaches a Redis, and reads how safe it is.
+ * Connects to Redis, and checks its settings.
  *
  * @param options.url `redis://` or, with TLS, `rediss://`.
- * @throws `OPTION_INVALID` for a path that is no number, `INBOX_UNUSABLE`.
+ * @throws `OPTION_INVALID` if the path is not a number, `INBOX_UNUSABLE`.
  */
 export async function connectRedis({
   url,
@@ -45,26 +42,26 @@ export async function connectRedis({
 }: QueueServerOptions & Packages): Promise<QueueServer> {
   const database = new URL(url).pathname.slice(1);
   if (!/^\d*$/.test(database)) throw databaseInvalid();
-  // Whoever accepts a delivery must hear at once that the server is gone: nothing is kept for when it is back.
+  // For storing and reading: fails immediately while the server is unavailable, so that deliveries are answered with 503.
   const commands = new ioredis.Redis(url, {
     ...connectionOptions({ onReadOnly: "fail", onError }),
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
     socketTimeout: 10_000,
   });
-  // Whoever works waits until it is back. BullMQ blocks for 10 seconds at most, so what is silent for longer is dead.
+  // For workers: waits until the server is available again. BullMQ blocks for at most 10 s, so a longer silence is a timeout.
   const working = new ioredis.Redis(url, {
     ...connectionOptions({ onReadOnly: "resend", onError }),
     maxRetriesPerRequest: null,
     socketTimeout: 30_000,
   });
   const connections = [commands, working];
-  // BullMQ makes one for each worker to wait on, and would let it try for ever when the server is gone.
+  // BullMQ duplicates the connection for each worker, and does not end the reconnects of the duplicates.
   const duplicate = working.duplicate.bind(working);
   working.duplicate = (options) => {
-    const made = duplicate(options);
-    connections.push(made);
-    return made;
+    const connection = duplicate(options);
+    connections.push(connection);
+    return connection;
   };
   const start = async () => {
     await Promise.all([firstConnection(commands), firstConnection(working)]);
@@ -87,16 +84,16 @@ export async function connectRedis({
     },
     openWorker: (name, process, options): DeliveryWorker =>
       new bullmq.Worker(name, process, { ...options, connection: working, prefix }),
-    async probe() {
-      // A server that has become a replica, or has no memory or disk left, still answers what only reads.
-      await commands.set(`${prefix}:probe`, "", "PX", 1);
+    async checkStorage() {
+      // Writes: a replica, or a server without free memory or disk space, still responds to reads.
+      await commands.set(`${prefix}:storage-check`, "", "PX", 1);
       const [seconds, microseconds] = await commands.time();
       return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
     },
     async replayDead(queue, jobIds) {
       const replayed = await Promise.all(
         jobIds.map(async (id) => {
-          // One field rather than the whole job: bodies take up to megabytes each.
+          // Reads one field instead of the whole job, whose body may be large.
           const attemptsStarted = await commands.hget(queue.toKey(id), "ats");
           if (attemptsStarted === null) return false;
           const job: DeliveryJob = new bullmq.Job(queue, "delivery", { id }, {}, id);
@@ -113,7 +110,7 @@ export async function connectRedis({
   };
 }
 
-/** Connects for nothing but to renew leases. */
+/** Connects to Redis to renew leases. */
 export async function openRedisLeases({
   url,
   onError,
@@ -124,15 +121,15 @@ export async function openRedisLeases({
   const options: QueueOptions = { connection, prefix };
   const backend = bullmq.createRedisBackend("leases", options);
   backend.on("error", onError);
-  return leaseServerOn(backend, async () => connection.disconnect());
+  return createLeaseServer(backend, async () => connection.disconnect());
 }
 
-/** What all connections share, and those that are made from them. */
+/** The options of all connections, and of their duplicates. */
 function connectionOptions({
   onReadOnly,
   onError,
 }: {
-  /** What becomes of a command that the server refuses because it takes no writes. */
+  /** What to do with a command that the server rejects because it is read-only. */
   onReadOnly: "fail" | "resend";
   onError: (error: Error) => void;
 }): RedisOptions {
@@ -141,24 +138,24 @@ function connectionOptions({
     lazyConnect: true,
     connectTimeout: connectMs,
     keepAlive: 10_000,
-    // The server has become a replica. By now another one may be at its address, or it may become a primary again.
+    // The server has become a replica. Another one may be at its address now, or it may become a primary again.
     reconnectOnError: ({ message }) => {
       if (!message.includes("READONLY")) return false;
       readOnlyAt = performance.now();
-      onError(new Error("This Redis takes no writes: it has become a replica. Point INBOX_URL to the primary."));
+      onError(new Error("This Redis is a replica and rejects writes. Point INBOX_URL to the primary."));
       return onReadOnly === "resend" ? 2 : 1;
     },
-    // ioredis starts to count again with each connection that it gets.
+    // `times` starts again after each connection, also to a server that rejects writes.
     retryStrategy: (times) =>
       performance.now() - readOnlyAt < 2 * readOnlyPauseMs ? readOnlyPauseMs : Math.min(times * 50, 2_000),
   };
 }
 
 function databaseInvalid(): WebhookError {
-  return optionError("The path of a redis:// URL is the number of a database, as in redis://host:6379/0.");
+  return optionError("The path of a redis:// URL must be the number of a database, as in redis://host:6379/0.");
 }
 
-/** A server that is not there at the start is an error; afterwards it is waited for. */
+/** Connects, and fails if the server is unavailable; ioredis would wait for it. */
 function firstConnection(connection: Redis): Promise<void> {
   return new Promise((resolve, reject) => {
     connection.on("error", reject);
@@ -169,7 +166,7 @@ function firstConnection(connection: Redis): Promise<void> {
   });
 }
 
-const notSafe = "What was acknowledged can be lost";
+const mayLose = "Accepted deliveries can be lost";
 
 async function readWarnings(connection: Redis): Promise<string[]> {
   const settings = new Map<string, string>();
@@ -180,19 +177,19 @@ async function readWarnings(connection: Redis): Promise<string[]> {
     }
   } catch {
     return [
-      `${notSafe}, unless this Redis has "appendonly yes", "appendfsync always" and "maxmemory-policy noeviction": it does not let its settings be read.`,
+      `${mayLose}: the settings of this Redis cannot be read. Make sure that it has "appendonly yes", "appendfsync always" and "maxmemory-policy noeviction".`,
     ];
   }
   const warnings: string[] = [];
   if (settings.get("appendonly") !== "yes") {
-    const snapshots = settings.get("save") ? "this Redis keeps snapshots only" : "this Redis keeps nothing on its disk";
-    warnings.push(`${notSafe}: ${snapshots}. Set "appendonly yes" and "appendfsync always".`);
+    const snapshots = settings.get("save") ? "this Redis only saves snapshots" : "this Redis does not save to its disk";
+    warnings.push(`${mayLose}: ${snapshots}. Set "appendonly yes" and "appendfsync always".`);
   } else if (settings.get("appendfsync") !== "always") {
-    warnings.push(`${notSafe} at a power cut: this Redis does not sync each write. Set "appendfsync always".`);
+    warnings.push(`${mayLose} in a power failure: this Redis does not sync each write. Set "appendfsync always".`);
   }
   const policy = settings.get("maxmemory-policy");
   if (policy !== "noeviction") {
-    warnings.push(`${notSafe}: this Redis may evict it (${policy}). Set "maxmemory-policy noeviction".`);
+    warnings.push(`${mayLose}: this Redis may evict them (${policy}). Set "maxmemory-policy noeviction".`);
   }
   return warnings;
 }

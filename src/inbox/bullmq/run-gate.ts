@@ -2,63 +2,63 @@ import { maxHoldMs as defaultMaxHoldMs } from "../crash-policy.ts";
 
 /** Permission to run a handler. */
 export interface RunPermit {
-  /** Whether nothing else runs in this process. */
+  /** Whether no other handler runs in this process. */
   readonly isAlone: boolean;
-  /** Ends the turn. */
+  /** Call it when the handler has ended. */
   leave(): void;
 }
 
 interface Waiter {
-  /** Aborted when it waits no longer. */
+  /** Aborted when the waiter gives up. */
   signal: AbortSignal;
-  admit: (turn: RunPermit) => void;
+  admit: (permit: RunPermit) => void;
 }
 
 interface SuspectWaiter extends Waiter {
-  /** Called when others start beside it after all. */
+  /** Called when other deliveries start while the suspect runs. */
   onShared: () => void;
 }
 
 /**
- * Keeps deliveries that may crash the process apart from all others of the process: one such suspect runs at a time,
- * and nothing beside it. Between two suspects, whatever else has been waiting starts. No wait is endless: a suspect
- * holds others back for a minute at most, and shares the process after that.
+ * Runs a suspect only while no other delivery runs in this process: if it crashes the process again, it is the cause.
+ *
+ * One suspect runs at a time. Other deliveries that wait start between two suspects. A suspect holds back the others for at most
+ * a minute, and shares the process after that. SQLite has a gate of its own (`SuspectGate`): its workers decide when they claim,
+ * whereas BullMQ hands over deliveries that are already claimed.
  */
 export class RunGate {
   readonly #maxHoldMs: number;
+  /** The number of running deliveries, without the suspect. */
   #running = 0;
   #hasSuspect = false;
-  /** Whether a suspect keeps others from starting. */
-  #hasLease = false;
+  /** Whether a suspect holds back other deliveries. */
+  #isHeld = false;
   #holdTimer: NodeJS.Timeout | undefined;
-  /** The suspect that waits for those that run. */
+  /** The suspect that waits for running deliveries to end. */
   #next: SuspectWaiter | undefined;
   readonly #suspects: SuspectWaiter[] = [];
   readonly #others: Waiter[] = [];
 
-  /**
-   * @param maxHoldMs how long a suspect keeps others from starting while it waits for those that run, and again while it
-   *   runs, in milliseconds.
-   */
+  /** @param maxHoldMs how long a suspect holds back others while it waits, and again while it runs, in milliseconds. */
   constructor(maxHoldMs = defaultMaxHoldMs) {
     this.#maxHoldMs = maxHoldMs;
   }
 
-  /** Lets a delivery that is no suspect in where it need not wait. */
+  /** Returns a permit for a delivery that is not a suspect; `undefined` if it must wait. */
   tryEnter(): RunPermit | undefined {
-    return this.#hasLease ? undefined : this.#admitOther();
+    return this.#isHeld ? undefined : this.#admitOther();
   }
 
-  /** Waits for a turn beside others. Resolves to `undefined` when the signal is aborted before. */
+  /** Waits for a permit. Resolves with `undefined` if the signal is aborted first. */
   enter(signal: AbortSignal): Promise<RunPermit | undefined> {
-    const turn = this.tryEnter();
-    return turn ? Promise.resolve(turn) : this.#waitIn(this.#others, signal, {});
+    const permit = this.tryEnter();
+    return permit ? Promise.resolve(permit) : this.#waitIn(this.#others, signal, {});
   }
 
   /**
-   * Waits for the process to itself. Resolves to `undefined` when the signal is aborted before.
+   * Waits until a suspect may run. Resolves with `undefined` if the signal is aborted first.
    *
-   * @param onShared called when others start beside it after all.
+   * @param onShared called when other deliveries start while the suspect runs.
    */
   enterAlone(signal: AbortSignal, onShared: () => void): Promise<RunPermit | undefined> {
     const waiting = this.#waitIn(this.#suspects, signal, { onShared });
@@ -77,7 +77,7 @@ export class RunGate {
     };
   }
 
-  /** Gives the next suspect its turn, where none has it. */
+  /** Starts the next suspect if possible; otherwise, holds back others until it can start. */
   #advance(): void {
     if (this.#hasSuspect) return;
     const suspect = this.#suspects[0];
@@ -111,16 +111,16 @@ export class RunGate {
     });
   }
 
-  #hold(onEnd: () => void): void {
+  #hold(onTimeout: () => void): void {
     clearTimeout(this.#holdTimer);
-    this.#hasLease = true;
-    this.#holdTimer = setTimeout(onEnd, this.#maxHoldMs).unref();
+    this.#isHeld = true;
+    this.#holdTimer = setTimeout(onTimeout, this.#maxHoldMs).unref();
   }
 
-  /** Lets in whatever has been waiting. */
+  /** Admits all waiting deliveries that are not suspects. */
   #release(): void {
     clearTimeout(this.#holdTimer);
-    this.#hasLease = false;
+    this.#isHeld = false;
     for (const { signal, admit } of this.#others.splice(0)) if (!signal.aborted) admit(this.#admitOther());
   }
 
@@ -139,9 +139,9 @@ export class RunGate {
     const waiter = {
       ...extra,
       signal,
-      admit: (turn: RunPermit) => {
+      admit: (permit: RunPermit) => {
         signal.removeEventListener("abort", giveUp);
-        resolve(turn);
+        resolve(permit);
       },
     };
     if (signal.aborted) resolve(undefined);

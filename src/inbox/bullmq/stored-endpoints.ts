@@ -2,49 +2,49 @@ import type { Retention } from "../retention.ts";
 import { type DeliveryQueue, endpointsQueueName, openQueue, type QueueServer } from "./queue-server.ts";
 import { type JobData, jobIdOf } from "./stored-job.ts";
 
-/** The names of all endpoints that a server keeps deliveries of, as jobs that no worker takes. */
+/** The endpoints with deliveries on the server, and their retention: one job each, which no worker processes. */
 export class StoredEndpoints {
   readonly #server: QueueServer;
-  readonly #registered = new Map<string, Promise<unknown>>();
+  readonly #added = new Map<string, Promise<unknown>>();
   #queue: DeliveryQueue | undefined;
 
   constructor(server: QueueServer) {
     this.#server = server;
-    // At the start, and not on the way of the first delivery.
-    this.#opened();
+    // Opened here, so that the first delivery does not wait for it.
+    this.#open();
   }
 
-  /** Notes an endpoint, so that it is found by every process that opens the inbox. */
+  /** Stores an endpoint, so that all processes with this inbox find it. */
   add(endpoint: string): Promise<unknown> {
-    let registered = this.#registered.get(endpoint);
-    if (!registered) {
+    let added = this.#added.get(endpoint);
+    if (!added) {
       const data = { id: endpoint, body: "" };
-      registered = this.#opened().add("endpoint", data, { jobId: jobIdOf(endpoint) });
-      registered.catch(() => this.#registered.delete(endpoint));
-      this.#registered.set(endpoint, registered);
+      added = this.#open().add("endpoint", data, { jobId: jobIdOf(endpoint) });
+      added.catch(() => this.#added.delete(endpoint));
+      this.#added.set(endpoint, added);
     }
-    return registered;
+    return added;
   }
 
-  /** Stores how long finished deliveries of an endpoint are kept, for receivers that do not have it. */
+  /** Stores the retention of an endpoint, for receivers that do not serve it. */
   async setRetention(endpoint: string, { bodiesMs, idsMs }: Retention): Promise<void> {
     await this.add(endpoint);
-    const job = await this.#opened().getJob(jobIdOf(endpoint));
+    const job = await this.#open().getJob(jobIdOf(endpoint));
     if (!job || (job.data.retentionMs === bodiesMs && job.data.idsKeptMs === idsMs)) return;
     await job.updateData({ ...job.data, retentionMs: bodiesMs, idsKeptMs: idsMs });
   }
 
   async has(endpoint: string): Promise<boolean> {
-    return (await this.#opened().getJobState(jobIdOf(endpoint))) !== "unknown";
+    return (await this.#open().getJobState(jobIdOf(endpoint))) !== "unknown";
   }
 
-  /** All endpoints by name, with the retention that was stored last. */
+  /** All endpoints by name, with their stored retention. */
   async read(): Promise<ReadonlyMap<string, Partial<Retention>>> {
-    const jobs = await this.#opened().getJobs(["wait"]);
+    const jobs = await this.#open().getJobs(["wait"]);
     const endpoints = new Map<string, Partial<Retention>>(jobs.map(({ data }) => [data.id, storedRetention(data)]));
-    // Emptying the server has emptied this list as well.
-    for (const name of [...this.#registered.keys()].filter((one) => !endpoints.has(one))) {
-      this.#registered.delete(name);
+    // They are missing if the server was emptied since.
+    for (const name of [...this.#added.keys()].filter((one) => !endpoints.has(one))) {
+      this.#added.delete(name);
       await this.add(name);
       endpoints.set(name, {});
     }
@@ -55,7 +55,7 @@ export class StoredEndpoints {
     await this.#queue?.close();
   }
 
-  #opened(): DeliveryQueue {
+  #open(): DeliveryQueue {
     this.#queue ??= openQueue(this.#server, endpointsQueueName, () => {
       this.#queue = undefined;
     });

@@ -4,42 +4,40 @@ import * as z from "zod";
 import type { DeliveryStatus, IncomingDelivery, StoredDelivery } from "../inbox.ts";
 import { attemptsIn, type JobHistory, replayedRow } from "./job-history.ts";
 
-/** A delivery as the data of a job. */
+/** The data of a job: a delivery, or an endpoint in `StoredEndpoints`. */
 export const jobDataSchema = z.object({
   id: z.string(),
-  /** Absent once its retention is over. */
+  /** Missing after the retention. */
   body: z.string().optional(),
-  /** In place of `body` where PostgreSQL could not keep it as text. */
+  /** Replaces `body` if PostgreSQL cannot store it as text: UTF-16 in Base64. */
   base64: z.string().optional(),
-  /** In the registry of endpoints: how long finished deliveries are kept, in milliseconds. */
+  /** Only of an endpoint: how long finished deliveries are kept, in milliseconds. */
   retentionMs: z.number().optional(),
-  /** Likewise: how long their ids are kept. */
+  /** Only of an endpoint: how long IDs are kept, in milliseconds. */
   idsKeptMs: z.number().optional(),
 });
 
-/** A delivery as the data of a job. */
 export type JobData = z.infer<typeof jobDataSchema>;
 
-/** A job of BullMQ that holds a delivery. */
+/** A BullMQ job with a delivery. */
 export type DeliveryJob = Job<JobData, undefined, string>;
 
-/** BullMQ refuses integers and colons in the id of a job, and an id of the Hub's may be either. */
+/** A hash of the ID: BullMQ rejects job IDs that are integers or contain colons, which delivery IDs may be. */
 export function jobIdOf(deliveryId: string): string {
   return `d${createHash("sha256").update(deliveryId).digest("hex")}`;
 }
 
-/** PostgreSQL's jsonb has no room for NUL and for half a character. */
+/** Encodes bodies that the `jsonb` of PostgreSQL cannot store: with NUL or a lone surrogate. */
 export function toJobData({ id, body }: IncomingDelivery): JobData {
   const fitsJsonb = !body.includes("\u0000") && body.isWellFormed();
   return fitsJsonb ? { id, body } : { id, base64: Buffer.from(body, "utf16le").toString("base64") };
 }
 
-/** The body exactly as it arrived; `undefined` when it is not kept any more. */
+/** The body exactly as it was received; `undefined` after the retention. */
 export function bodyOf({ body, base64 }: JobData): string | undefined {
   return base64 === undefined ? body : Buffer.from(base64, "base64").toString("utf16le");
 }
 
-/** A job as the delivery that it holds. */
 export function toStoredDelivery({
   job,
   endpoint,
@@ -66,20 +64,20 @@ export function toStoredDelivery({
   };
 }
 
-/** A delivery that waits for no other attempt has been due since it arrived. */
+/** The time of the next attempt. The first attempt is due when the delivery is received. */
 function dueAt({ timestamp, delay }: DeliveryJob, history: JobHistory): Date {
   const next = history.flatMap((row) => ("dueAt" in row && row.dueAt ? [row.dueAt] : [])).at(-1);
   return (delay > 0 ? next : undefined) ?? new Date(timestamp);
 }
 
-/** Moves a finished job back into the queue, and notes the replay. Returns whether it was still in that state. */
+/** Queues a finished job again, and records the replay. Returns whether it was still in that state. */
 export async function retryFinished(job: DeliveryJob, state: "failed" | "completed"): Promise<boolean> {
   await job.log(replayedRow(job));
   try {
     await job.retry(state);
     return true;
   } catch (error) {
-    // Another process was faster.
+    // Another process may have replayed it first.
     if ((await job.getState()) !== state) return false;
     throw error;
   }

@@ -80,7 +80,7 @@ describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
     expect(await inbox.problems()).toMatchObject([{ ...unavailable, severity: "unavailable" }]);
     await expect(inbox.accept(arrival("refused"))).rejects.toMatchObject({ ...unavailable, status: 503 });
     const explained = () =>
-      logger.lines.filter(({ err }) => err instanceof Error && err.message.includes("has become a replica"));
+      logger.lines.filter(({ err }) => err instanceof Error && err.message.includes("is a replica"));
     await vi.waitFor(() => expect(explained()).toHaveLength(1), { timeout: 15_000 });
 
     await client.replicaof("NO", "ONE");
@@ -133,11 +133,11 @@ describe("A Redis URL whose path is no number", () => {
 
 describe.skipIf(!hasRedis)("A Redis that may lose what was acknowledged", () => {
   test.each([
-    ["keeps nothing", ["--appendonly", "no"], /keeps nothing on its disk.*"appendonly yes" and "appendfsync always"/],
-    ["keeps snapshots", ["--appendonly", "no", "--save", "60 1"], /snapshots only.*"appendonly yes"/],
-    ["syncs each second", ["--appendfsync", "everysec"], /power cut.*"appendfsync always"/],
+    ["keeps nothing", ["--appendonly", "no"], /does not save to its disk.*"appendonly yes" and "appendfsync always"/],
+    ["keeps snapshots", ["--appendonly", "no", "--save", "60 1"], /only saves snapshots.*"appendonly yes"/],
+    ["syncs each second", ["--appendfsync", "everysec"], /power failure.*"appendfsync always"/],
     ["may evict", ["--maxmemory-policy", "allkeys-lru"], /evict.*allkeys-lru.*"maxmemory-policy noeviction"/],
-    ["tells no settings", ["--rename-command", "CONFIG", ""], /does not let its settings be read/],
+    ["tells no settings", ["--rename-command", "CONFIG", ""], /settings of this Redis cannot be read/],
   ])("is warned of at the start: one that %s", async (_what, settings, warning) => {
     await using server = await startRedis(settings);
     const { inbox, logger } = await openInbox({ ...redis, emptyStore: () => server.emptyDatabase() });

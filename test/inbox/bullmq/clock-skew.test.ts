@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
-import { ClockSkew } from "../../../src/inbox/bullmq/problems.ts";
+import { ClockSkew } from "../../../src/inbox/bullmq/clock-skew.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
-/** A clock that is compared to a server which is so many milliseconds ahead. */
+/** `measure` compares the clock with that of a server which is ahead by some milliseconds. */
 function createSkew() {
   const logger = createMemoryLogger();
   const skew = new ClockSkew({ now: Date.now, log: () => logger });
@@ -11,33 +11,35 @@ function createSkew() {
 }
 
 describe("The difference between two clocks", () => {
-  test.each([0, 4_000, -4_000])("is no problem up to 5 s: %d ms", async (aheadMs) => {
+  test.each([0, 4_000, -4_000])("is not a problem up to 5 s: %d ms", async (aheadMs) => {
     const { skew, logger, measure } = createSkew();
     await measure(aheadMs);
-    expect(skew.problems).toEqual([]);
+    expect(skew.problem).toBeUndefined();
     expect(logger.lines).toEqual([]);
   });
 
   test.each([
     [3_600_000, /3600\.\d s behind/],
     [-3_600_000, /3600\.\d s ahead of/],
-  ])("is a problem above 5 s, and logged once: %d ms", async (aheadMs, message) => {
+  ])("is a problem above 5 s, and is logged once: %d ms", async (aheadMs, message) => {
     const { skew, logger, measure } = createSkew();
     for (const _time of [1, 2, 3]) await measure(aheadMs);
-    expect(skew.problems).toMatchObject([
-      { code: "INBOX_CLOCK_SKEW", severity: "degraded", message: expect.stringMatching(message) },
-    ]);
+    expect(skew.problem).toMatchObject({
+      code: "INBOX_CLOCK_SKEW",
+      severity: "degraded",
+      message: expect.stringMatching(message),
+    });
     expect(logger.lines).toMatchObject([{ level: "warn", code: "INBOX_CLOCK_SKEW" }]);
   });
 
-  test("is logged again when it changes, and when it is gone", async () => {
+  test("is logged again when it changes, and when the clocks agree", async () => {
     const { skew, logger, measure } = createSkew();
     for (const aheadMs of [60_000, 61_000, 120_000, 0, 0]) await measure(aheadMs);
     expect(logger.lines.map(({ level }) => level)).toEqual(["warn", "warn", "info"]);
-    expect(skew.problems).toEqual([]);
+    expect(skew.problem).toBeUndefined();
   });
 
-  test("is not seen in an answer that took as long as it", async () => {
+  test("is not a problem if the round trip took as long", async () => {
     vi.useFakeTimers();
     try {
       const { skew, logger } = createSkew();
@@ -47,7 +49,7 @@ describe("The difference between two clocks", () => {
       });
       await vi.advanceTimersByTimeAsync(30_000);
       await measuring;
-      expect(skew.problems).toEqual([]);
+      expect(skew.problem).toBeUndefined();
       expect(logger.lines).toEqual([]);
     } finally {
       vi.useRealTimers();

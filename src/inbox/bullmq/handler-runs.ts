@@ -1,0 +1,76 @@
+import { WebhookError } from "../../core/errors.ts";
+import type { Outcome } from "../../payload/delivery.ts";
+import type { ClaimedDelivery, DeliveryAttempt, QueueOptions } from "../inbox.ts";
+import { inboxClosing, leaseLost, toAttemptError } from "../inbox-errors.ts";
+
+/** One run of a handler. */
+export interface HandlerRun {
+  /** `unfinished`: the handler did not end in time when the inbox closed. */
+  outcome: Outcome | "unfinished";
+  attempt: DeliveryAttempt;
+  /** Whether the lease expired during the run, so that another process may have claimed the delivery. */
+  hasLostLease: boolean;
+}
+
+/** Runs the handler of an endpoint on several deliveries, and aborts runs when a lease expires or the inbox closes. */
+export class HandlerRuns {
+  readonly #queue: Pick<QueueOptions, "run">;
+  /** Milliseconds since the epoch. */
+  readonly #now: () => number;
+  /** The same job is running twice if it was claimed again after its lease expired. */
+  readonly #running = new Set<{ jobId: string; controller: AbortController; giveUp: () => void }>();
+  #isClosing = false;
+  #isGraceOver = false;
+
+  constructor({ queue, now }: { queue: Pick<QueueOptions, "run">; now: () => number }) {
+    this.#queue = queue;
+    this.#now = now;
+  }
+
+  async run(jobId: string, claimed: ClaimedDelivery): Promise<HandlerRun> {
+    const controller = new AbortController();
+    if (this.#isClosing) controller.abort(inboxClosing());
+    const unfinished = Promise.withResolvers<"unfinished">();
+    const giveUp = () => unfinished.resolve("unfinished");
+    if (this.#isGraceOver) giveUp();
+    const entry = { jobId, controller, giveUp };
+    this.#running.add(entry);
+    const startedAt = new Date(this.#now());
+    const start = performance.now();
+    try {
+      const outcome = await Promise.race([this.#queue.run(claimed, controller.signal), unfinished.promise]);
+      const failure = outcome !== "unfinished" && outcome.status === "failed" ? outcome.error : undefined;
+      const attempt: DeliveryAttempt = {
+        number: claimed.attempt,
+        startedAt,
+        durationMs: performance.now() - start,
+        outcome: failure ? "failed" : "succeeded",
+        ...(failure && { error: toAttemptError(failure) }),
+      };
+      return { outcome, attempt, hasLostLease: isLeaseLost(controller.signal.reason) };
+    } finally {
+      this.#running.delete(entry);
+    }
+  }
+
+  /** Aborts the runs of jobs whose leases expired. */
+  abortLost(jobIds: readonly string[]): void {
+    for (const { jobId, controller } of this.#running) if (jobIds.includes(jobId)) controller.abort(leaseLost());
+  }
+
+  /** Aborts all current and future runs, since the inbox closes. */
+  abortAll(): void {
+    this.#isClosing = true;
+    for (const { controller } of this.#running) controller.abort(inboxClosing());
+  }
+
+  /** Ends all current and future runs as `unfinished`. */
+  giveUp(): void {
+    this.#isGraceOver = true;
+    for (const { giveUp } of this.#running) giveUp();
+  }
+}
+
+function isLeaseLost(reason: unknown): boolean {
+  return WebhookError.isInstance(reason) && reason.code === "LEASE_LOST";
+}

@@ -1,0 +1,58 @@
+import type { InboxProblem } from "../inbox.ts";
+
+/** The progress of a worker. */
+export interface WorkProgress {
+  isRunning: boolean;
+  /** Whether the worker could run another delivery. */
+  hasCapacity: boolean;
+  /** How many deliveries the worker has claimed so far. */
+  claimed: number;
+}
+
+/** Detects endpoints whose deliveries wait although their worker has capacity. */
+export class StallDetector {
+  readonly #stalledMs: number;
+  /** The last progress of workers with waiting deliveries. `since`: when it last changed, by `performance.now()`. */
+  readonly #waiting = new Map<string, { claimed: number; since: number }>();
+
+  /** @param stalledMs how long deliveries may wait while their worker claims none, in milliseconds. */
+  constructor(stalledMs: number) {
+    this.#stalledMs = stalledMs;
+  }
+
+  /** Compares the workers with the previous call. */
+  async findProblem(
+    workers: ReadonlyMap<string, { readonly progress: WorkProgress }>,
+    hasWaiting: (endpoint: string) => Promise<boolean>,
+  ): Promise<InboxProblem | undefined> {
+    const found = await Promise.all(
+      [...workers].map(async ([endpoint, { progress }]) => {
+        if (!progress.isRunning) return [endpoint];
+        return (await this.#isStalled(endpoint, progress, hasWaiting)) ? [endpoint] : [];
+      }),
+    );
+    const stalled = found.flat();
+    if (stalled.length === 0) return undefined;
+    const names = stalled.map((name) => `"${name}"`).join(", ");
+    return {
+      code: "INBOX_STALLED",
+      severity: stalled.length === workers.size ? "unavailable" : "degraded",
+      message: `Deliveries of ${names} are waiting, but this receiver does not run them. Resume the queue if it is paused, and restart the receiver.`,
+    };
+  }
+
+  async #isStalled(
+    endpoint: string,
+    { hasCapacity, claimed }: WorkProgress,
+    hasWaiting: (endpoint: string) => Promise<boolean>,
+  ): Promise<boolean> {
+    if (!hasCapacity || !(await hasWaiting(endpoint))) {
+      this.#waiting.delete(endpoint);
+      return false;
+    }
+    const last = this.#waiting.get(endpoint);
+    if (last?.claimed === claimed) return performance.now() - last.since >= this.#stalledMs;
+    this.#waiting.set(endpoint, { claimed, since: performance.now() });
+    return false;
+  }
+}
