@@ -61,7 +61,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
     killed.child.signal("SIGKILL");
     await killed.child.exited;
     const receiver = await startInboxReceiver({ url, ledger, LEASE_MS, HELD: "no" });
-    const stored = await ledger.reached(sent, "succeeded");
+    const stored = await ledger.waitForStatus(sent, "succeeded");
     expect(stored?.attempts).toMatchObject([
       { number: 1, outcome: "abandoned", error: { code: "ABANDONED" } },
       { number: 2, outcome: "succeeded" },

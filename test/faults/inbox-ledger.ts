@@ -34,7 +34,7 @@ export class Ledger {
   }
 
   /** Waits until a delivery has this status, and returns it. */
-  async reached(key: DeliveryKey, status: DeliveryStatus): Promise<StoredDelivery | undefined> {
+  async waitForStatus(key: DeliveryKey, status: DeliveryStatus): Promise<StoredDelivery | undefined> {
     return waitFor(async () => {
       const [found] = await this.read([key]);
       expect(found).toMatchObject({ status });

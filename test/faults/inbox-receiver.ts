@@ -117,7 +117,7 @@ export class InboxReceiver extends Receiver {
     const id = crypto.randomUUID();
     const answer = await this.deliver({ id });
     expect(answer.status, answer.text).toBe(202);
-    await this.ledger.reached({ id, endpoint: "target" }, "succeeded");
+    await this.ledger.waitForStatus({ id, endpoint: "target" }, "succeeded");
     await this.keepsSecret(answer, ...answers);
     expect(holdsSecret([this.child.lines, this.child.errorOutput], secret)).toBe(false);
     expect(this.child.errorOutput).toBe("");

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { inboxFile } from "../inbox/open-file.ts";
+import { inboxFile } from "../inbox/inbox-file.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { engines } from "./inbox-engines.ts";
 import { Ledger } from "./inbox-ledger.ts";
@@ -33,7 +33,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
       const [receiver] = await Promise.all(Array.from({ length: n }, start));
       const sent = { id: "blocks", endpoint: "blocking" };
       await receiver?.deliver(sent);
-      const stored = await ledger.reached(sent, "succeeded");
+      const stored = await ledger.waitForStatus(sent, "succeeded");
       expect(stored?.attempts.at(-1)).toMatchObject({ outcome: "succeeded" });
       await receiver?.stillWorks();
       await ledger.account("I13", `${name} (${n} at work)`, { succeeded: 2, dead: 0 });
@@ -66,7 +66,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
       });
       if (hasExited) crashes += 1;
       if (!isDead) continue;
-      for (const sent of beside) await ledger.reached(sent, "succeeded");
+      for (const sent of beside) await ledger.waitForStatus(sent, "succeeded");
       await receiver.stillWorks();
     }
     // One beside others, which does not count, and its two attempts.
@@ -85,7 +85,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
     const before = await startInboxReceiver({ url, ledger, CLOCK: "own" });
     await before.deliver(done);
     await before.deliver(waits);
-    await ledger.reached(done, "succeeded");
+    await ledger.waitForStatus(done, "succeeded");
     await waitFor(async () => expect((await ledger.read([waits]))[0]?.attempts).toHaveLength(1));
     before.child.signal("SIGTERM");
     await before.child.exited;

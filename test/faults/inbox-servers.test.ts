@@ -48,7 +48,7 @@ describe.each(servers)("An inbox in $name", ({ name, url: createUrl }) => {
     const leaseMs = 3_000;
     const receiver = await startReceiver(url, { ledger, LEASE_MS: leaseMs });
     await receiver.deliver({ id: "warm-1000", endpoint: "blocking" });
-    await ledger.reached({ id: "warm-1000", endpoint: "blocking" }, "succeeded");
+    await ledger.waitForStatus({ id: "warm-1000", endpoint: "blocking" }, "succeeded");
     const other = await startReceiver(url, { ledger, LEASE_MS: leaseMs });
     const sent = { id: `blocks-${2.5 * leaseMs}`, endpoint: "blocking" };
     await receiver.deliver(sent);

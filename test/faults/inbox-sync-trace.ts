@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { onTestFinished } from "vitest";
-import { inboxFile } from "../inbox/open-file.ts";
+import { inboxFile } from "../inbox/inbox-file.ts";
 import { addressOf, ReceiverProcess } from "../support/receiver-process.ts";
 import { Ledger } from "./inbox-ledger.ts";
 import { InboxReceiver, inboxEnvironment, inboxScript } from "./inbox-receiver.ts";

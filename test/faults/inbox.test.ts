@@ -98,7 +98,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     ];
     await receiver.deliver(done);
     await receiver.deliver(waits);
-    await ledger.reached(done, "succeeded");
+    await ledger.waitForStatus(done, "succeeded");
     await waitFor(async () => expect((await ledger.read([waits]))[0]?.attempts).toHaveLength(1));
     const { body } = (await ledger.read([waits]))[0] ?? {};
 
@@ -128,7 +128,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     expect(receiver.countOf("work started")).toBe(1);
     await receiver.control("release");
     await receiver.child.says("work finished", 2);
-    const stored = await receiver.ledger.reached(sent, "succeeded");
+    const stored = await receiver.ledger.waitForStatus(sent, "succeeded");
     expect(stored?.attempts).toMatchObject([
       { number: 1, outcome: "succeeded" },
       { number: 2, outcome: "succeeded" },
@@ -165,7 +165,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     ]);
     await receiver.control("clock?by=60000");
     await receiver.control("release");
-    await ledger.reached(waits, "succeeded");
+    await ledger.waitForStatus(waits, "succeeded");
     await receiver.saysOnce({ deliveryId: "waits", attempt: 2, msg: "delivery succeeded" });
     await ledger.account("I10", name, { succeeded: 3 });
     expect((await ledger.read([runs]))[0]?.attempts).toMatchObject([{ outcome: "succeeded" }]);
@@ -185,7 +185,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     await sleep(3_000);
     expect(await first.ledger.read([runs])).toMatchObject([{ status: "running", attempts: [] }]);
     await first.control("release");
-    await first.ledger.reached(runs, "succeeded");
+    await first.ledger.waitForStatus(runs, "succeeded");
     expect([first, second].map((receiver) => receiver.countOf("work started"))).toEqual([1, 0]);
     expect((await first.ledger.read([runs]))[0]?.attempts).toMatchObject([{ number: 1, outcome: "succeeded" }]);
     await first.ledger.account("I10", name, { succeeded: 1 });
@@ -196,7 +196,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     const receiver = await startInboxReceiver({ url: await createUrl() });
     const sent = { id: "stuck", endpoint: "stuck" };
     expect((await receiver.deliver(sent)).status).toBe(202);
-    const stored = await receiver.ledger.reached(sent, "dead");
+    const stored = await receiver.ledger.waitForStatus(sent, "dead");
     expect(stored?.attempts).toMatchObject([1, 2].map((number) => ({ number, error: { code: "HANDLER_TIMED_OUT" } })));
     await receiver.says(2, { msg: "told to end", deliveryId: "stuck" });
     await receiver.stillWorks();
@@ -209,7 +209,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     const poison = { id: "poison", endpoint: "picky" };
     await receiver.deliver(poison);
     await Promise.all(Array.from({ length: 30 }, () => receiver.deliver({ endpoint: "picky" })));
-    const stored = await receiver.ledger.reached(poison, "dead");
+    const stored = await receiver.ledger.waitForStatus(poison, "dead");
     expect(stored?.attempts).toMatchObject([1, 2, 3].map((number) => ({ number, outcome: "failed" })));
     await receiver.stillWorks();
     await receiver.ledger.account("R5", name, { succeeded: 31, dead: 1 });

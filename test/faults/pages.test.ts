@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { webhookPayload } from "../../src/testing.ts";
-import { inboxFile } from "../inbox/open-file.ts";
+import { inboxFile } from "../inbox/inbox-file.ts";
 import { holdsSecret } from "../support/secrets.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { mark } from "./declared-endpoints.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { startCommand } from "../cli/command-process.ts";
-import { inboxFile } from "../inbox/open-file.ts";
+import { inboxFile } from "../inbox/inbox-file.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
 import { errorsWithSecret, holdsSecret } from "../support/secrets.ts";
 import { createFaultyProcess } from "./faulty-process.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { webhookPayload } from "../../src/testing.ts";
 import { startCommand } from "../cli/command-process.ts";
-import { inboxFile } from "../inbox/open-file.ts";
+import { inboxFile } from "../inbox/inbox-file.ts";
 import { holdsSecret } from "../support/secrets.ts";
 import { startInboxReceiver } from "./inbox-receiver.ts";
 import { packageEnvironment } from "./on-built-package.ts";

@@ -3,7 +3,7 @@ import type { StoredDelivery } from "../../src/inbox/inbox.ts";
 import type { Outcome } from "../../src/payload/delivery.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
-import { arrival, type Engine, failed, openInbox, reached, succeeded, work } from "./engine.ts";
+import { type Engine, failed, incoming, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
 
 /** What every inbox does, whatever it is on. */
 export function describeInboxContract(engine: Engine): void {
@@ -22,7 +22,7 @@ function describeAccepting(engine: Engine): void {
   describe("accepts a delivery", () => {
     test("and keeps it, for whoever opens the inbox next", async () => {
       const first = await openInbox(engine);
-      const came = arrival("a");
+      const came = incoming("a");
       expect(await first.inbox.accept(came)).toEqual({ duplicate: false });
       await first.inbox.close(0);
       const { inbox } = await openInbox(engine, { store: first.store });
@@ -41,50 +41,50 @@ function describeAccepting(engine: Engine): void {
       ["a megabyte", "x".repeat(2 ** 20)],
     ])("exactly as it came: %s", async (_what, body) => {
       const { inbox } = await openInbox(engine);
-      await inbox.accept(arrival("a", { body }));
+      await inbox.accept(incoming("a", { body }));
       const runs = work(inbox, () => succeeded);
-      expect((await reached(inbox, "a", "succeeded"))?.body).toBe(body);
+      expect((await waitForStatus(inbox, "a", "succeeded"))?.body).toBe(body);
       expect(runs[0]?.body).toBe(body);
     });
 
     test.each(["1", "0:1", "a:b:c", "~!@#$%^&*()[]{}|\\'\"`,;<>?/=+", "x".repeat(200)])("of any id: %s", async (id) => {
       const { inbox } = await openInbox(engine);
-      await inbox.accept(arrival(id));
+      await inbox.accept(incoming(id));
       const runs = work(inbox, () => succeeded);
-      await reached(inbox, id, "succeeded");
+      await waitForStatus(inbox, id, "succeeded");
       expect(runs).toMatchObject([{ id }]);
-      expect(await inbox.accept(arrival(id))).toEqual({ duplicate: true });
+      expect(await inbox.accept(incoming(id))).toEqual({ duplicate: true });
     });
 
     test("and runs it once, however often and however fast it comes", async () => {
       const { inbox } = await openInbox(engine);
       const runs = work(inbox, () => succeeded);
-      const answers = await Promise.all(Array.from({ length: 20 }, () => inbox.accept(arrival("a"))));
+      const answers = await Promise.all(Array.from({ length: 20 }, () => inbox.accept(incoming("a"))));
       expect(answers.filter(({ duplicate }) => !duplicate)).toHaveLength(1);
-      await reached(inbox, "a", "succeeded");
-      expect(await inbox.accept(arrival("a"))).toEqual({ duplicate: true });
+      await waitForStatus(inbox, "a", "succeeded");
+      expect(await inbox.accept(incoming("a"))).toEqual({ duplicate: true });
       expect(runs).toHaveLength(1);
     });
 
     test("of the same id for another endpoint, one below its path among them", async () => {
       const { inbox } = await openInbox(engine);
-      await inbox.accept(arrival("a"));
-      expect(await inbox.accept(arrival("a", { endpoint: "retrain/large" }))).toEqual({ duplicate: false });
+      await inbox.accept(incoming("a"));
+      expect(await inbox.accept(incoming("a", { endpoint: "retrain/large" }))).toEqual({ duplicate: false });
       expect(await inbox.counts()).toMatchObject({ retrain: { queued: 1 }, "retrain/large": { queued: 1 } });
     });
 
     test("until too many wait, and again once there is room", async () => {
       const { inbox } = await openInbox(engine, { maxQueued: 2 });
-      await inbox.accept(arrival("a"));
-      await inbox.accept(arrival("b"));
+      await inbox.accept(incoming("a"));
+      await inbox.accept(incoming("b"));
       const refusal = { code: "INBOX_FULL", status: 503, retryAfterSeconds: 60 };
-      await expect(inbox.accept(arrival("c"))).rejects.toMatchObject(refusal);
-      expect(await inbox.accept(arrival("a"))).toEqual({ duplicate: true });
+      await expect(inbox.accept(incoming("c"))).rejects.toMatchObject(refusal);
+      expect(await inbox.accept(incoming("a"))).toEqual({ duplicate: true });
       work(inbox, () => succeeded);
-      await reached(inbox, "a", "succeeded");
-      await reached(inbox, "b", "succeeded");
+      await waitForStatus(inbox, "a", "succeeded");
+      await waitForStatus(inbox, "b", "succeeded");
       // An engine that counts rarely may be a moment behind.
-      expect(await vi.waitFor(() => inbox.accept(arrival("c")), { timeout: 5_000 })).toEqual({ duplicate: false });
+      expect(await vi.waitFor(() => inbox.accept(incoming("c")), { timeout: 5_000 })).toEqual({ duplicate: false });
     });
   });
 }
@@ -94,9 +94,9 @@ function describeWorking(engine: Engine): void {
     test("with what came, the number of the attempt, and whether it is the last", async () => {
       const { inbox } = await openInbox(engine);
       const runs = work(inbox, ({ attempt }) => (attempt < 3 ? failed({ message: `No ${attempt}.` }) : succeeded));
-      const came = arrival("a");
+      const came = incoming("a");
       await inbox.accept(came);
-      const stored = await reached(inbox, "a", "succeeded");
+      const stored = await waitForStatus(inbox, "a", "succeeded");
       const waits = { retryDelayMs: expect.any(Number) };
       expect(runs).toEqual([1, 2, 3].map((attempt) => ({ ...came, attempt, isLastAttempt: attempt === 3, ...waits })));
       expect(stored).toMatchObject({
@@ -117,8 +117,8 @@ function describeWorking(engine: Engine): void {
     test("no more after the last attempt: the delivery is dead, and kept", async () => {
       const { inbox } = await openInbox(engine);
       const runs = work(inbox, () => failed({ message: "\u0000\ud800 \u{1f917}" }));
-      await inbox.accept(arrival("a"));
-      const stored = await reached(inbox, "a", "dead");
+      await inbox.accept(incoming("a"));
+      const stored = await waitForStatus(inbox, "a", "dead");
       expect(runs).toHaveLength(3);
       expect(stored).toMatchObject({ body: '{"id":"a"}', finishedAt: expect.any(Date) });
       expect(stored?.attempts.map(({ error }) => error?.message)).toHaveLength(3);
@@ -132,8 +132,8 @@ function describeWorking(engine: Engine): void {
     ])("again after it threw %s", async (_what, cause, message) => {
       const { inbox } = await openInbox(engine);
       const runs = work(inbox, () => failed({ cause }));
-      await inbox.accept(arrival("a"));
-      const stored = await reached(inbox, "a", "dead");
+      await inbox.accept(incoming("a"));
+      const stored = await waitForStatus(inbox, "a", "dead");
       expect(runs).toHaveLength(3);
       expect(stored?.attempts.at(-1)).toMatchObject({ outcome: "failed", error: { code: "HANDLER_FAILED", message } });
     });
@@ -141,14 +141,14 @@ function describeWorking(engine: Engine): void {
     test("again as if nothing was said when its error asks for a time that there is not", async () => {
       const { inbox } = await openInbox(engine);
       const runs = work(inbox, ({ attempt }) => (attempt === 1 ? failed({ retryAt: new Date("soon") }) : succeeded));
-      await inbox.accept(arrival("a"));
-      await reached(inbox, "a", "succeeded");
+      await inbox.accept(incoming("a"));
+      await waitForStatus(inbox, "a", "succeeded");
       expect(runs).toHaveLength(2);
     });
 
     test("once, where it is told twice to work on an endpoint", async () => {
       const { inbox } = await openInbox(engine);
-      for (const id of ["a", "b", "c"]) await inbox.accept(arrival(id));
+      for (const id of ["a", "b", "c"]) await inbox.accept(incoming(id));
       const started = Promise.withResolvers<void>();
       const hold = Promise.withResolvers<Outcome>();
       const run = () => {
@@ -159,10 +159,10 @@ function describeWorking(engine: Engine): void {
       const second = work(inbox, run, { concurrency: 1 });
       await started.promise;
       // Whoever worked on them as well would have taken one by now: this goes the same way.
-      await inbox.accept(arrival("d"));
+      await inbox.accept(incoming("d"));
       await inbox.list({ status: "running" });
       hold.resolve(succeeded);
-      for (const id of ["a", "b", "c", "d"]) await reached(inbox, id, "succeeded");
+      for (const id of ["a", "b", "c", "d"]) await waitForStatus(inbox, id, "succeeded");
       expect(first).toHaveLength(4);
       expect(second).toEqual([]);
     });
@@ -170,8 +170,8 @@ function describeWorking(engine: Engine): void {
     test("no more after an error that says that there is no use in it", async () => {
       const { inbox } = await openInbox(engine);
       const runs = work(inbox, () => failed({ retryable: false }));
-      await inbox.accept(arrival("a"));
-      await reached(inbox, "a", "dead");
+      await inbox.accept(incoming("a"));
+      await waitForStatus(inbox, "a", "dead");
       expect(runs).toHaveLength(1);
     });
 
@@ -179,9 +179,9 @@ function describeWorking(engine: Engine): void {
       const { inbox } = await openInbox(engine);
       const retryAt = new Date(Date.now() + 3_600_000);
       const runs = work(inbox, () => failed({ retryAt }));
-      await inbox.accept(arrival("a"));
+      await inbox.accept(incoming("a"));
       const stored = await waitFor(async () => {
-        const found = await reached(inbox, "a", "queued");
+        const found = await waitForStatus(inbox, "a", "queued");
         expect(found?.attempts).toHaveLength(1);
         return found;
       });
@@ -192,7 +192,7 @@ function describeWorking(engine: Engine): void {
     test("for so many deliveries at once and no more", async () => {
       const { inbox } = await openInbox(engine);
       const ids = ["a", "b", "c", "d", "e"];
-      for (const id of ids) await inbox.accept(arrival(id));
+      for (const id of ids) await inbox.accept(incoming(id));
       let atOnce = 0;
       let most = 0;
       const release = Promise.withResolvers<void>();
@@ -207,7 +207,7 @@ function describeWorking(engine: Engine): void {
       await vi.waitFor(() => expect(runs).toHaveLength(2), { timeout: 10_000 });
       expect(await inbox.counts()).toMatchObject({ retrain: { queued: 3, running: 2 } });
       release.resolve();
-      for (const id of ids) await reached(inbox, id, "succeeded");
+      for (const id of ids) await waitForStatus(inbox, id, "succeeded");
       expect(most).toBe(2);
       expect(runs.map(({ id }) => id).sort()).toEqual(ids);
     });
@@ -215,19 +215,19 @@ function describeWorking(engine: Engine): void {
     test("for the oldest delivery first", async () => {
       const { inbox } = await openInbox(engine);
       const ids = ["a", "b", "c", "d", "e"];
-      for (const id of ids) await inbox.accept(arrival(id));
+      for (const id of ids) await inbox.accept(incoming(id));
       const runs = work(inbox, () => succeeded, { concurrency: 1 });
-      await reached(inbox, "e", "succeeded");
+      await waitForStatus(inbox, "e", "succeeded");
       expect(runs.map(({ id }) => id)).toEqual(ids);
     });
 
     test("for others while one delivery fails and fails", async () => {
       const { inbox } = await openInbox(engine);
       work(inbox, ({ id }) => (id === "poison" ? failed() : succeeded), { concurrency: 1 });
-      await inbox.accept(arrival("poison"));
-      await Promise.all(Array.from({ length: 20 }, (_, index) => inbox.accept(arrival(`good-${index}`))));
-      for (let index = 0; index < 20; index += 1) await reached(inbox, `good-${index}`, "succeeded");
-      await reached(inbox, "poison", "dead");
+      await inbox.accept(incoming("poison"));
+      await Promise.all(Array.from({ length: 20 }, (_, index) => inbox.accept(incoming(`good-${index}`))));
+      for (let index = 0; index < 20; index += 1) await waitForStatus(inbox, `good-${index}`, "succeeded");
+      await waitForStatus(inbox, "poison", "dead");
       expect(await inbox.counts()).toEqual({ retrain: { queued: 0, running: 0, succeeded: 20, dead: 1 } });
     });
   });
@@ -238,21 +238,21 @@ function describeReplaying(engine: Engine): void {
     test("a dead delivery, with all its attempts anew", async () => {
       const { inbox } = await openInbox(engine);
       const runs = work(inbox, ({ attempt }) => (attempt < 6 ? failed() : succeeded));
-      await inbox.accept(arrival("a"));
-      await reached(inbox, "a", "dead");
+      await inbox.accept(incoming("a"));
+      await waitForStatus(inbox, "a", "dead");
       await inbox.replay({ id: "a", endpoint: "retrain" });
-      expect((await reached(inbox, "a", "succeeded"))?.attempts).toHaveLength(6);
+      expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toHaveLength(6);
       expect(runs.map(({ isLastAttempt }) => isLastAttempt)).toEqual([false, false, true, false, false, true]);
     });
 
     test("one that has succeeded", async () => {
       const { inbox } = await openInbox(engine);
       const runs = work(inbox, () => succeeded);
-      await inbox.accept(arrival("a"));
-      await reached(inbox, "a", "succeeded");
+      await inbox.accept(incoming("a"));
+      await waitForStatus(inbox, "a", "succeeded");
       await inbox.replay({ id: "a", endpoint: "retrain" });
       await vi.waitFor(() => expect(runs).toHaveLength(2), { timeout: 10_000 });
-      await waitFor(async () => expect((await reached(inbox, "a", "succeeded"))?.attempts).toHaveLength(2));
+      await waitFor(async () => expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toHaveLength(2));
     });
 
     test("one that waits for its next attempt: at once", async () => {
@@ -260,10 +260,10 @@ function describeReplaying(engine: Engine): void {
       const runs = work(inbox, ({ attempt }) =>
         attempt === 1 ? failed({ retryAt: new Date(Date.now() + 1e9) }) : succeeded,
       );
-      await inbox.accept(arrival("a"));
-      await waitFor(async () => expect((await reached(inbox, "a", "queued"))?.attempts).toHaveLength(1));
+      await inbox.accept(incoming("a"));
+      await waitFor(async () => expect((await waitForStatus(inbox, "a", "queued"))?.attempts).toHaveLength(1));
       await inbox.replay({ id: "a", endpoint: "retrain" });
-      await reached(inbox, "a", "succeeded");
+      await waitForStatus(inbox, "a", "succeeded");
       expect(runs).toHaveLength(2);
     });
 
@@ -274,13 +274,13 @@ function describeReplaying(engine: Engine): void {
         await release.promise;
         return succeeded;
       });
-      await inbox.accept(arrival("a"));
+      await inbox.accept(incoming("a"));
       await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 10_000 });
       await inbox.replay({ id: "a", endpoint: "retrain" });
       expect(runs).toHaveLength(1);
       release.resolve();
       await waitFor(async () => {
-        expect((await reached(inbox, "a", "succeeded"))?.attempts).toMatchObject([{ number: 1 }, { number: 2 }]);
+        expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toMatchObject([{ number: 1 }, { number: 2 }]);
       });
       expect(runs).toHaveLength(2);
     });
@@ -288,10 +288,10 @@ function describeReplaying(engine: Engine): void {
     test("one that is dead and comes again from the Hub, with what came then", async () => {
       const { inbox } = await openInbox(engine);
       const runs = work(inbox, ({ attempt }) => (attempt < 6 ? failed() : succeeded));
-      await inbox.accept(arrival("a"));
-      await reached(inbox, "a", "dead");
-      expect(await inbox.accept(arrival("a", { body: "again" }))).toEqual({ duplicate: false });
-      expect((await reached(inbox, "a", "succeeded"))?.attempts).toHaveLength(6);
+      await inbox.accept(incoming("a"));
+      await waitForStatus(inbox, "a", "dead");
+      expect(await inbox.accept(incoming("a", { body: "again" }))).toEqual({ duplicate: false });
+      expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toHaveLength(6);
       expect(runs.map(({ body }) => body)).toEqual([...Array(3).fill('{"id":"a"}'), ...Array(3).fill("again")]);
     });
 
@@ -300,22 +300,22 @@ function describeReplaying(engine: Engine): void {
       let works = false;
       work(inbox, () => (works ? succeeded : failed({ retryable: false })));
       const ids = ["a", "b", "c"];
-      for (const id of ids) await inbox.accept(arrival(id));
-      for (const id of ids) await reached(inbox, id, "dead");
+      for (const id of ids) await inbox.accept(incoming(id));
+      for (const id of ids) await waitForStatus(inbox, id, "dead");
       works = true;
       expect(await inbox.replayDead("retrain")).toBe(3);
-      for (const id of ids) await reached(inbox, id, "succeeded");
+      for (const id of ids) await waitForStatus(inbox, id, "succeeded");
       expect(await inbox.replayDead("retrain")).toBe(0);
     });
 
     test("all that are dead, with all their attempts again", async () => {
       const { inbox } = await openInbox(engine);
       const runs = work(inbox, () => failed(), { policy: { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 } });
-      await inbox.accept(arrival("a"));
-      await reached(inbox, "a", "dead");
+      await inbox.accept(incoming("a"));
+      await waitForStatus(inbox, "a", "dead");
       expect(await inbox.replayDead("retrain")).toBe(1);
       await vi.waitFor(() => expect(runs).toHaveLength(4), { timeout: 10_000 });
-      await reached(inbox, "a", "dead");
+      await waitForStatus(inbox, "a", "dead");
       expect(runs.map(({ isLastAttempt }) => isLastAttempt)).toEqual([false, true, false, true]);
     });
 
@@ -323,7 +323,7 @@ function describeReplaying(engine: Engine): void {
       const { inbox } = await openInbox(engine);
       const ids = Array.from({ length: 250 }, (_, index) => `d${index}`);
       const runs = work(inbox, () => failed({ retryable: false }), { concurrency: 20 });
-      await Promise.all(ids.map((id) => inbox.accept(arrival(id))));
+      await Promise.all(ids.map((id) => inbox.accept(incoming(id))));
       const areDead = async () => expect(await inbox.counts()).toMatchObject({ retrain: { dead: ids.length } });
       await vi.waitFor(areDead, { timeout: 15_000, interval: 20 });
       expect(await inbox.replayDead("retrain")).toBe(ids.length);
@@ -340,7 +340,7 @@ function describeReplaying(engine: Engine): void {
 
     test.each(["", "a:b", "#endpoints", "__proto__"])("nothing of what is no endpoint: %j", async (endpoint) => {
       const { inbox } = await openInbox(engine);
-      await inbox.accept(arrival("a"));
+      await inbox.accept(incoming("a"));
       for (const id of ["a", "retrain"]) {
         expect(await inbox.get({ id, endpoint })).toBeUndefined();
         await expect(inbox.replay({ id, endpoint })).rejects.toMatchObject({ code: "DELIVERY_UNKNOWN" });
@@ -358,9 +358,9 @@ function describeLooking(engine: Engine): void {
       const { inbox } = await openInbox(engine);
       const receivedAt = (seconds: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, seconds));
       for (let count = 0; count < 5; count += 1) {
-        await inbox.accept({ ...arrival(`r${count}`), receivedAt: receivedAt(count) });
+        await inbox.accept({ ...incoming(`r${count}`), receivedAt: receivedAt(count) });
       }
-      await inbox.accept({ ...arrival("o", { endpoint: "other" }), receivedAt: receivedAt(9) });
+      await inbox.accept({ ...incoming("o", { endpoint: "other" }), receivedAt: receivedAt(9) });
       const first = await inbox.list({ endpoint: "retrain", status: "queued", limit: 3 });
       expect(first.deliveries.map(({ id }) => id)).toEqual(["r4", "r3", "r2"]);
       const second = await inbox.list({ endpoint: "retrain", status: "queued", limit: 3, cursor: String(first.next) });
@@ -378,7 +378,7 @@ function describeLooking(engine: Engine): void {
         id < "d4" ? succeeded : id < "d7" ? failed({ retryable: false }) : failed({ retryAt: never }),
       );
       for (const [index, id] of ids.entries()) {
-        await inbox.accept(arrival(id, { endpoint: index % 3 === 0 ? "other" : "retrain" }));
+        await inbox.accept(incoming(id, { endpoint: index % 3 === 0 ? "other" : "retrain" }));
       }
       await waitFor(async () => {
         const { retrain } = await inbox.counts();
@@ -414,16 +414,16 @@ function describeForgetting(engine: Engine): void {
     const { inbox } = await openInbox(engine);
     const never = new Date(Date.now() + 1e9);
     work(inbox, ({ id }) => (id === "waits" ? failed({ retryAt: never }) : succeeded), { retentionMs: 1 });
-    for (const id of ["a", "b", "waits"]) await inbox.accept(arrival(id));
-    for (const id of ["a", "b"]) await reached(inbox, id, "succeeded");
-    await waitFor(async () => expect((await reached(inbox, "waits", "queued"))?.attempts).toHaveLength(1));
+    for (const id of ["a", "b", "waits"]) await inbox.accept(incoming(id));
+    for (const id of ["a", "b"]) await waitForStatus(inbox, id, "succeeded");
+    await waitFor(async () => expect((await waitForStatus(inbox, "waits", "queued"))?.attempts).toHaveLength(1));
     await waitFor(async () => {
       await inbox.prune();
       expect((await inbox.list()).deliveries.map(({ id }) => id)).toEqual(["waits"]);
     });
     expect(await inbox.prune()).toBe(0);
     expect((await inbox.get({ id: "a", endpoint: "retrain" }))?.body).toBeUndefined();
-    expect(await inbox.accept(arrival("a"))).toEqual({ duplicate: true });
+    expect(await inbox.accept(incoming("a"))).toEqual({ duplicate: true });
     const refusal = { code: "DELIVERY_UNKNOWN" };
     await expect(inbox.replay({ id: "a", endpoint: "retrain" })).rejects.toMatchObject(refusal);
   });
@@ -432,13 +432,13 @@ function describeForgetting(engine: Engine): void {
     const { inbox } = await openInbox(engine);
     work(inbox, () => succeeded, { retentionMs: 0 });
     const ids = ["a", "b", "c", "d", "e"];
-    for (const id of ids) await inbox.accept(arrival(id));
-    for (const id of ids) await reached(inbox, id, "succeeded");
+    for (const id of ids) await inbox.accept(incoming(id));
+    for (const id of ids) await waitForStatus(inbox, id, "succeeded");
     await waitFor(async () => {
       await inbox.prune();
       expect(await inbox.list({ limit: 2 })).toEqual({ deliveries: [] });
     });
-    await inbox.accept(arrival("other", { endpoint: "other" }));
+    await inbox.accept(incoming("other", { endpoint: "other" }));
     const { deliveries, next } = await inbox.list({ limit: 2 });
     expect(deliveries).toMatchObject([{ id: "other" }]);
     expect(next).toBeUndefined();
@@ -448,12 +448,12 @@ function describeForgetting(engine: Engine): void {
     const { inbox } = await openInbox(engine);
     let works = false;
     const runs = work(inbox, () => (works ? succeeded : failed({ retryable: false })), { retentionMs: 1 });
-    await inbox.accept(arrival("a"));
-    await reached(inbox, "a", "dead");
+    await inbox.accept(incoming("a"));
+    await waitForStatus(inbox, "a", "dead");
     await waitFor(async () => expect(await inbox.prune()).toBe(1));
     works = true;
-    expect(await inbox.accept(arrival("a", { body: "again" }))).toEqual({ duplicate: false });
-    await reached(inbox, "a", "succeeded");
+    expect(await inbox.accept(incoming("a", { body: "again" }))).toEqual({ duplicate: false });
+    await waitForStatus(inbox, "a", "succeeded");
     expect(runs.map(({ body }) => body)).toEqual(['{"id":"a"}', "again"]);
   });
 }
@@ -467,13 +467,13 @@ function describeClosing(engine: Engine): void {
         signals.push(signal);
         return new Promise(() => {});
       });
-      await first.inbox.accept(arrival("a"));
+      await first.inbox.accept(incoming("a"));
       await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 10_000 });
       await first.inbox.close(10);
       expect(signals[0]?.reason).toMatchObject({ code: "CLOSING" });
       const second = await openInbox(engine, { store: first.store });
       const again = work(second.inbox, ({ attempt }) => (attempt < 4 ? failed() : succeeded));
-      const stored = await reached(second.inbox, "a", "succeeded");
+      const stored = await waitForStatus(second.inbox, "a", "succeeded");
       expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["abandoned", "failed", "failed", "succeeded"]);
       expect(again).toHaveLength(3);
     });
@@ -483,7 +483,7 @@ function describeClosing(engine: Engine): void {
       const runs = work(first.inbox, (_task, signal) => {
         return new Promise((resolve) => signal.addEventListener("abort", () => resolve(succeeded)));
       });
-      await first.inbox.accept(arrival("a"));
+      await first.inbox.accept(incoming("a"));
       await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 10_000 });
       await first.inbox.close(10_000);
       const second = await openInbox(engine, { store: first.store });
@@ -495,7 +495,7 @@ function describeClosing(engine: Engine): void {
       const runs = work(first.inbox, (_task, signal) => {
         return new Promise((resolve) => signal.addEventListener("abort", () => resolve(failed({ retryable: false }))));
       });
-      await first.inbox.accept(arrival("a"));
+      await first.inbox.accept(incoming("a"));
       await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 10_000 });
       await first.inbox.close(10_000);
       const second = await openInbox(engine, { store: first.store });
@@ -507,7 +507,7 @@ function describeClosing(engine: Engine): void {
 
     test("with what was accepted in the same moment", async () => {
       const first = await openInbox(engine);
-      const accepted = first.inbox.accept(arrival("a"));
+      const accepted = first.inbox.accept(incoming("a"));
       await first.inbox.close(0);
       expect(await accepted).toEqual({ duplicate: false });
       const second = await openInbox(engine, { store: first.store });
@@ -528,7 +528,7 @@ function describeSharing(engine: Engine): void {
       const second = await openInbox(engine, { store: first.store });
       const ids = Array.from({ length: 40 }, (_, index) => `d${index}`);
       const runs = [work(first.inbox, () => succeeded), work(second.inbox, () => succeeded)];
-      await Promise.all(ids.map((id, index) => (index % 2 ? first : second).inbox.accept(arrival(id))));
+      await Promise.all(ids.map((id, index) => (index % 2 ? first : second).inbox.accept(incoming(id))));
       await vi.waitFor(async () => expect(await first.inbox.counts()).toMatchObject({ retrain: { succeeded: 40 } }), {
         timeout: 10_000,
       });
@@ -544,14 +544,14 @@ function describeSharing(engine: Engine): void {
         await release.promise;
         return succeeded;
       });
-      await first.inbox.accept(arrival("a"));
+      await first.inbox.accept(incoming("a"));
       await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 10_000 });
       const taken = work(second.inbox, () => succeeded);
       const began = performance.now();
       // A lease that nobody renews has ended by then, and has been looked for twice.
       await vi.waitFor(() => expect(performance.now() - began).toBeGreaterThan(3 * leaseMs), { timeout: 10_000 });
       release.resolve();
-      expect((await reached(first.inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
+      expect((await waitForStatus(first.inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
       expect(taken).toEqual([]);
     });
   });
@@ -560,13 +560,13 @@ function describeSharing(engine: Engine): void {
     test("gives what it worked on to another one, and loses nothing", { timeout: 60_000 }, async () => {
       const { inbox, store } = await openInbox(engine, { leaseMs: 300 });
       const ids = Array.from({ length: 30 }, (_, index) => `d${index}`);
-      for (const id of ids) await inbox.accept(arrival(id));
-      const victim = startWorkingProcess({ engine: engine.name, store });
+      for (const id of ids) await inbox.accept(incoming(id));
+      const victim = startHangingProcess({ engine: engine.name, store });
       await victim.says("took", 3);
       victim.signal("SIGKILL");
       await victim.exited;
       const runs = work(inbox, () => succeeded);
-      for (const id of ids) await reached(inbox, id, "succeeded");
+      for (const id of ids) await waitForStatus(inbox, id, "succeeded");
       const outcomes = await Promise.all(
         ids.map(async (id) => (await inbox.get({ id, endpoint: "retrain" }))?.attempts.map(({ outcome }) => outcome)),
       );
@@ -579,7 +579,7 @@ function describeSharing(engine: Engine): void {
     test("again and again lets the delivery die that kills it", { timeout: 60_000 }, async () => {
       const policy = { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 };
       const { inbox, store } = await openInbox(engine, { leaseMs: 300 });
-      await inbox.accept(arrival("a"));
+      await inbox.accept(incoming("a"));
       const died = vi.waitFor(
         async () => expect(await inbox.get({ id: "a", endpoint: "retrain" })).toMatchObject({ status: "dead" }),
         { timeout: 50_000, interval: 20 },
@@ -587,26 +587,26 @@ function describeSharing(engine: Engine): void {
       died.catch(() => {});
       // An engine may not know that the delivery was alone in its first crash, which then does not count.
       for (let kills = 0; kills < policy.attempts + 1; kills += 1) {
-        const victim = startWorkingProcess({ engine: engine.name, store });
+        const victim = startHangingProcess({ engine: engine.name, store });
         const isDead = await Promise.race([died.then(() => true), victim.says("took").then(() => false)]);
         victim.signal("SIGKILL");
         await victim.exited;
         if (isDead) break;
       }
       const runs = work(inbox, () => succeeded, { policy });
-      const stored = await reached(inbox, "a", "dead");
+      const stored = await waitForStatus(inbox, "a", "dead");
       const outcomes = stored?.attempts.map(({ outcome }) => outcome) ?? [];
       expect(new Set(outcomes)).toEqual(new Set(["abandoned"]));
       expect(outcomes.length - policy.attempts).toBeOneOf([0, 1]);
       expect(runs).toEqual([]);
       await inbox.replay({ id: "a", endpoint: "retrain" });
-      await reached(inbox, "a", "succeeded");
+      await waitForStatus(inbox, "a", "succeeded");
       expect(runs).toMatchObject([{ attempt: outcomes.length + 1, isLastAttempt: false }]);
     });
   });
 }
 
 /** A process that works on "retrain", says what it took, and never ends any of it. */
-function startWorkingProcess({ engine, store }: { engine: string; store: string }) {
-  return startReceiverProcess(new URL("working-process.ts", import.meta.url), { ENGINE: engine, STORE: store });
+function startHangingProcess({ engine, store }: { engine: string; store: string }) {
+  return startReceiverProcess(new URL("hanging-process.ts", import.meta.url), { ENGINE: engine, STORE: store });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type ReceiverProcess, startReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
-import { arrival, type Engine, openInbox } from "./engine.ts";
+import { type Engine, incoming, openInbox } from "./engine.ts";
 
 /** What every inbox does with deliveries that were running when their process crashed. */
 export function describeCrashContract(engine: Engine): void {
@@ -42,7 +42,7 @@ export function describeCrashContract(engine: Engine): void {
     test("lets a delivery die that crashes it, and runs those that were beside it", { timeout: 60_000 }, async () => {
       const { inbox, store } = await openInbox(engine);
       const beside = ["beside-1", "beside-2", "beside-3"];
-      for (const id of ["poison", ...beside]) await inbox.accept(arrival(id));
+      for (const id of ["poison", ...beside]) await inbox.accept(incoming(id));
       const processes = await runUntilSettled(store, ["poison", ...beside]);
       const poison = await inbox.get(key("poison"));
       expect(poison).toMatchObject({ status: "dead" });
@@ -62,7 +62,7 @@ export function describeCrashContract(engine: Engine): void {
       const { inbox, store } = await openInbox(engine);
       const beside = ["beside-1", "beside-2", "beside-3"];
       const others = Array.from({ length: 8 }, (_, index) => `other-${index}`);
-      for (const id of ["poison", ...beside, ...others]) await inbox.accept(arrival(id));
+      for (const id of ["poison", ...beside, ...others]) await inbox.accept(incoming(id));
       const processes = await runUntilSettled(store, ["poison", ...beside, ...others]);
       for (const id of others) expect(await inbox.get(key(id))).toMatchObject({ status: "succeeded" });
       expect(await inbox.get(key("poison"))).toMatchObject({ status: "dead" });

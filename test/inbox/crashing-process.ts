@@ -1,8 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Outcome } from "../../src/payload/delivery.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
-import { crashPolicy } from "./crash-policy.ts";
-import { openers } from "./engines.ts";
+import { crashPolicy, openers } from "./openers.ts";
 
 /*
  * Runs the deliveries of "retrain" until one whose id starts with "poison" kills the process: at its first attempt when

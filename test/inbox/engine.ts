@@ -75,13 +75,13 @@ export function work(
   return runs;
 }
 
-/** A delivery that came just now. */
-export function arrival(id: string, { endpoint = "retrain", body = `{"id":"${id}"}` } = {}) {
+/** A delivery that was received just now. */
+export function incoming(id: string, { endpoint = "retrain", body = `{"id":"${id}"}` } = {}) {
   return { id, endpoint, body, receivedAt: new Date() };
 }
 
 /** Waits until a delivery has this status, and returns it. */
-export async function reached(inbox: Inbox, id: string, status: string) {
+export async function waitForStatus(inbox: Inbox, id: string, status: string) {
   return vi.waitFor(
     async () => {
       const found = await inbox.get({ id, endpoint: "retrain" });

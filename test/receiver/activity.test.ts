@@ -4,7 +4,7 @@ import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
 import { type EndpointOptions, type LandingInfo, NonRetriableError, WebhooksServer } from "../../src/index.ts";
 import { Activity, EndpointActivity } from "../../src/receiver/activity.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
-import { inboxFile } from "../inbox/open-file.ts";
+import { inboxFile } from "../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { waitFor } from "../support/wait-for.ts";
 

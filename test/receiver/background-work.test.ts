@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { NonRetriableError, RetryAfterError, WebhooksServer } from "../../src/index.ts";
 import { serverControl } from "../../src/receiver/server-control.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
-import { inboxFile } from "../inbox/open-file.ts";
+import { inboxFile } from "../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { describeOverBothTransports } from "../support/transport.ts";
 import { waitFor } from "../support/wait-for.ts";

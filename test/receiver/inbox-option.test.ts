@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
 import { WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
-import { inboxFile } from "../inbox/open-file.ts";
+import { inboxFile } from "../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { waitFor } from "../support/wait-for.ts";
 

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
-import { inboxFile } from "../inbox/open-file.ts";
+import { inboxFile } from "../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { waitFor } from "../support/wait-for.ts";
 

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { InboxProblem } from "../../src/inbox/inbox.ts";
 import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
 import { WebhookError, WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
-import { inboxFile } from "../inbox/open-file.ts";
+import { inboxFile } from "../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { hasRedis, startRedis } from "../support/redis-server.ts";
 import { describeOverBothTransports } from "../support/transport.ts";

@@ -8,9 +8,9 @@ import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
 import { startPostgres } from "../../support/postgres-server.ts";
 import { hasRedis, startRedis } from "../../support/redis-server.ts";
-import { arrival, failed, openInbox, succeeded, work } from "../engine.ts";
-import { openers } from "../engines.ts";
-import type { TestedServer } from "./trouble.ts";
+import { failed, incoming, openInbox, succeeded, work } from "../engine.ts";
+import { openers } from "../openers.ts";
+import type { TestedServer } from "./outage-contract.ts";
 
 const withPostgres = process.env.SLOW_TESTS === "1";
 if (!withPostgres) console.warn("Steps on PostgreSQL are not tried, which takes time. SLOW_TESTS=1 does it.");
@@ -57,7 +57,7 @@ describe.each([redis, postgres].filter(({ isThere }) => isThere))("The queue of 
     const { inbox } = await openInbox({ ...engine, emptyStore: () => store }, { store });
     work(inbox, () => outcome, { concurrency: 50, policy: createRetryPolicy({ attempts: 1 }) });
     const ids = Array.from({ length: count }, (_, index) => `delivery-${index}`);
-    await Promise.all(ids.map((id) => inbox.accept(arrival(id, { body }))));
+    await Promise.all(ids.map((id) => inbox.accept(incoming(id, { body }))));
     const done = outcome.status === "failed" ? { dead: count } : { succeeded: count };
     await vi.waitFor(async () => expect((await inbox.counts()).retrain).toMatchObject(done), { timeout: 30_000 });
     await inbox.close(0);

@@ -12,7 +12,7 @@ import { abandonedError } from "../../../src/inbox/inbox-errors.ts";
 import type { Outcome } from "../../../src/payload/delivery.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
-import { arrival, failed, succeeded } from "../engine.ts";
+import { failed, incoming, succeeded } from "../engine.ts";
 
 describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
   let redis: RedisServer;
@@ -67,7 +67,11 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
       });
     const queue = server.openQueue("retrain");
     const add = (id: string) =>
-      queue.add("delivery", toJobData(arrival(id)), { jobId: jobIdOf(id), attempts: 100, backoff: { type: "custom" } });
+      queue.add("delivery", toJobData(incoming(id)), {
+        jobId: jobIdOf(id),
+        attempts: 100,
+        backoff: { type: "custom" },
+      });
     const client = new Redis(url);
     onTestFinished(async () => {
       await queue.close();

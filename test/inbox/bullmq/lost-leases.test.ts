@@ -2,8 +2,8 @@ import { beforeAll, describe } from "vitest";
 import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
 import { describeCrashContract } from "../crash-contract.ts";
-import { openers } from "../engines.ts";
-import { describeLostLeases } from "./lost-leases.ts";
+import { openers } from "../openers.ts";
+import { describeLostLeases } from "./lost-lease-contract.ts";
 
 const skipped = process.env.SLOW_TESTS !== "1";
 if (skipped) console.warn("Lost leases on PostgreSQL are not tried, which takes time. SLOW_TESTS=1 does it.");

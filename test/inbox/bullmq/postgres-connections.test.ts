@@ -5,7 +5,7 @@ import { PostgresPool } from "../../../src/inbox/bullmq/postgres-pool.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
-import { arrival, succeeded, work } from "../engine.ts";
+import { incoming, succeeded, work } from "../engine.ts";
 
 const skipped = process.env.SLOW_TESTS !== "1";
 if (skipped) console.warn("A PostgreSQL with few connections is not tried, which takes time. SLOW_TESTS=1 does it.");
@@ -64,7 +64,7 @@ describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
     const { inbox } = await open(url);
     const endpoints = Array.from({ length: 40 }, (_, index) => `endpoint-${index}`);
     for (const endpoint of endpoints) work(inbox, () => succeeded, { endpoint });
-    await Promise.all(endpoints.map((endpoint) => inbox.accept(arrival("a", { endpoint }))));
+    await Promise.all(endpoints.map((endpoint) => inbox.accept(incoming("a", { endpoint }))));
     await vi.waitFor(
       async () => {
         const counts = Object.values(await inbox.counts());
@@ -118,7 +118,7 @@ describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
     const endpoints = ["a", "b", "c"];
     const runs = endpoints.map((endpoint) => work(inbox, () => succeeded, { endpoint }));
     const runAll = async (id: string, count: number) => {
-      await vi.waitFor(() => Promise.all(endpoints.map((endpoint) => inbox.accept(arrival(id, { endpoint })))), {
+      await vi.waitFor(() => Promise.all(endpoints.map((endpoint) => inbox.accept(incoming(id, { endpoint })))), {
         timeout: 10_000,
       });
       await vi.waitFor(() => expect(runs.map(({ length }) => length)).toEqual([count, count, count]), {
@@ -183,7 +183,7 @@ describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
     for (const endpoint of endpoints) work(inbox, () => succeeded, { endpoint });
     // With so few, an arrival may be refused while all workers start: it is sent again.
     const send = (endpoint: string) =>
-      vi.waitFor(() => inbox.accept(arrival("a", { endpoint })), { timeout: 30_000, interval: 50 });
+      vi.waitFor(() => inbox.accept(incoming("a", { endpoint })), { timeout: 30_000, interval: 50 });
     await Promise.all(endpoints.map(send));
     await vi.waitFor(
       async () => {
@@ -205,7 +205,7 @@ describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
     const url = Object.assign(new URL(address), { username: "receiver" }).href;
     const { inbox, logger } = await open(url);
     const runs = work(inbox, () => succeeded);
-    await inbox.accept(arrival("before"));
+    await inbox.accept(incoming("before"));
     await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
 
     await owner.query("ALTER ROLE receiver CONNECTION LIMIT 0");
@@ -217,14 +217,14 @@ describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
         ]),
       { timeout: 15_000, interval: 50 },
     );
-    await expect(inbox.accept(arrival("refused"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE", status: 503 });
+    await expect(inbox.accept(incoming("refused"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE", status: 503 });
     const explained = logger.lines.filter(
       ({ level, err }) => level === "error" && err instanceof Error && err.message.includes("max_connections"),
     );
     expect(explained).toHaveLength(1);
 
     await owner.query("ALTER ROLE receiver CONNECTION LIMIT -1");
-    await vi.waitFor(() => inbox.accept(arrival("after")), { timeout: 15_000, interval: 50 });
+    await vi.waitFor(() => inbox.accept(incoming("after")), { timeout: 15_000, interval: 50 });
     await vi.waitFor(() => expect(runs.map(({ id }) => id)).toContain("after"), { timeout: 20_000 });
     expect(await inbox.problems()).toEqual([]);
   });

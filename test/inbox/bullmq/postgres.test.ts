@@ -4,9 +4,9 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
 import { describeInboxContract } from "../contract.ts";
 import { openInbox } from "../engine.ts";
-import { openers } from "../engines.ts";
-import { describeServerHealth } from "./health.ts";
-import { describeServerTrouble } from "./trouble.ts";
+import { openers } from "../openers.ts";
+import { describeServerHealth } from "./health-contract.ts";
+import { describeServerTrouble } from "./outage-contract.ts";
 
 // Three servers are made for it, and what every inbox does is tried on Redis too, by way of the same library.
 const skipped = process.env.SLOW_TESTS !== "1";

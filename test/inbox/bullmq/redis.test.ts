@@ -6,10 +6,10 @@ import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 import { describeInboxContract } from "../contract.ts";
-import { arrival, openInbox, reached, succeeded, work } from "../engine.ts";
-import { openers } from "../engines.ts";
-import { describeServerHealth } from "./health.ts";
-import { describeServerTrouble } from "./trouble.ts";
+import { incoming, openInbox, succeeded, waitForStatus, work } from "../engine.ts";
+import { openers } from "../openers.ts";
+import { describeServerHealth } from "./health-contract.ts";
+import { describeServerTrouble } from "./outage-contract.ts";
 
 const redis = { name: "Redis", open: openers.Redis, emptyStore: () => "" };
 
@@ -31,11 +31,11 @@ describe.skipIf(!hasRedis)("On a Redis that syncs each write", () => {
   test("an endpoint is found again after somebody has emptied it", async () => {
     const store = await server.emptyDatabase();
     const { inbox } = await openInbox(redis, { store });
-    await inbox.accept(arrival("before"));
+    await inbox.accept(incoming("before"));
     const client = new Redis(store);
     await client.flushdb();
     await client.quit();
-    await inbox.accept(arrival("after"));
+    await inbox.accept(incoming("after"));
     expect(await inbox.counts()).toMatchObject({ retrain: { queued: 1 } });
     const { inbox: other } = await openInbox(redis, { store });
     expect((await other.list()).deliveries.map(({ id }) => id)).toEqual(["after"]);
@@ -63,8 +63,8 @@ describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
     const client = connect(server.port);
     const { inbox, logger } = await openInbox(redis, { store: await server.emptyDatabase() });
     const runs = work(inbox, () => succeeded);
-    await inbox.accept(arrival("before"));
-    await reached(inbox, "before", "succeeded");
+    await inbox.accept(incoming("before"));
+    await waitForStatus(inbox, "before", "succeeded");
     const promoted = connect(other.port);
     await promoted.replicaof("127.0.0.1", server.port);
     await vi.waitFor(async () => expect(await promoted.info("replication")).toContain("master_link_status:up"), {
@@ -78,14 +78,14 @@ describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
 
     const unavailable = { code: "INBOX_UNAVAILABLE" };
     expect(await inbox.problems()).toMatchObject([{ ...unavailable, severity: "unavailable" }]);
-    await expect(inbox.accept(arrival("refused"))).rejects.toMatchObject({ ...unavailable, status: 503 });
+    await expect(inbox.accept(incoming("refused"))).rejects.toMatchObject({ ...unavailable, status: 503 });
     const explained = () =>
       logger.lines.filter(({ err }) => err instanceof Error && err.message.includes("is a replica"));
     await vi.waitFor(() => expect(explained()).toHaveLength(1), { timeout: 15_000 });
 
     await client.replicaof("NO", "ONE");
-    await vi.waitFor(() => inbox.accept(arrival("after")), { timeout: 15_000, interval: 50 });
-    await reached(inbox, "after", "succeeded");
+    await vi.waitFor(() => inbox.accept(incoming("after")), { timeout: 15_000, interval: 50 });
+    await waitForStatus(inbox, "after", "succeeded");
     expect(runs.map(({ id }) => id)).toEqual(["before", "after"]);
     await vi.waitFor(async () => expect(await inbox.problems()).toEqual([]), { timeout: 15_000, interval: 50 });
     // Before its server is gone, which it would wait for.
@@ -98,13 +98,13 @@ describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
     const proxy = await startTcpProxy(server.port);
     const { inbox } = await openInbox(redis, { store: proxy.urlOf(await server.emptyDatabase()) });
     const runs = work(inbox, () => succeeded);
-    await inbox.accept(arrival("before"));
-    await reached(inbox, "before", "succeeded");
+    await inbox.accept(incoming("before"));
+    await waitForStatus(inbox, "before", "succeeded");
     const client = connect(server.port);
     // As when a name leads to another machine from now on: open connections stay with the old one.
     proxy.redirect(other.port);
     await client.replicaof("127.0.0.1", other.port);
-    await vi.waitFor(() => inbox.accept(arrival("after")), { timeout: 15_000, interval: 50 });
+    await vi.waitFor(() => inbox.accept(incoming("after")), { timeout: 15_000, interval: 50 });
     await vi.waitFor(() => expect(runs.map(({ id }) => id)).toContain("after"), { timeout: 20_000 });
     await inbox.close(0);
   });

@@ -6,7 +6,7 @@ import { StoredEndpoints } from "../../../src/inbox/bullmq/stored-endpoints.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
-import { arrival, reached, succeeded, work } from "../engine.ts";
+import { incoming, succeeded, waitForStatus, work } from "../engine.ts";
 
 const dayMs = 24 * 3_600_000;
 
@@ -53,14 +53,14 @@ describe.skipIf(!hasRedis)("The registry of endpoints", () => {
     const inbox = await open(0);
     // 12 days with the jitter, and a day on top.
     work(inbox, () => succeeded, { policy: createRetryPolicy({ backoff: ["10d"] }), retentionMs: dayMs });
-    await inbox.accept(arrival("a"));
-    await reached(inbox, "a", "succeeded");
+    await inbox.accept(incoming("a"));
+    await waitForStatus(inbox, "a", "succeeded");
     await inbox.close(0);
     const before = await open(12.9 * dayMs);
     await before.prune();
-    expect(await before.accept(arrival("a"))).toEqual({ duplicate: true });
+    expect(await before.accept(incoming("a"))).toEqual({ duplicate: true });
     const after = await open(13.1 * dayMs);
     await after.prune();
-    expect(await after.accept(arrival("a"))).toEqual({ duplicate: false });
+    expect(await after.accept(incoming("a"))).toEqual({ duplicate: false });
   });
 });

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { bodyOf, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
-import { arrival } from "../engine.ts";
+import { incoming } from "../engine.ts";
 
 test.each(["{}", "Grüße 🪝", "\u0000", "\ud83d", "\udf32\ud83d", ""])("A job keeps the body %j as it came", (body) => {
-  expect(bodyOf(toJobData(arrival("a", { body })))).toBe(body);
+  expect(bodyOf(toJobData(incoming("a", { body })))).toBe(body);
 });
 
 test.each(["\u0000", "\ud83d", "\udf32\ud83d"])("A job has nothing in it that jsonb refuses, as in %j", (body) => {
-  expect(JSON.stringify(toJobData(arrival("a", { body })))).toMatch(/^[\w{}:=",+/]*$/);
+  expect(JSON.stringify(toJobData(incoming("a", { body })))).toMatch(/^[\w{}:=",+/]*$/);
 });

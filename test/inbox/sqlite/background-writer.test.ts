@@ -8,8 +8,8 @@ import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { startReceiverProcess } from "../../support/receiver-process.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed } from "../engine.ts";
-import { inboxFile } from "../open-file.ts";
-import { arrival, openInbox, reached, succeeded, work } from "./inbox.ts";
+import { inboxFile } from "../inbox-file.ts";
+import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -220,17 +220,17 @@ test("If threads are not permitted, the event loop renews the lease of a long de
     LEASE_MS: String(leaseMs),
     NODE_OPTIONS: "--permission --allow-fs-read=* --allow-fs-write=*",
   });
-  await inbox.accept(arrival("a"));
+  await inbox.accept(incoming("a"));
   await child.says("started");
   const taken = work(inbox, () => succeeded);
-  expect((await reached(inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
+  expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
   expect(taken).toEqual([]);
   await child.says(/The thread of the inbox has stopped/);
 });
 
 test("An inbox and its thread do not keep the process alive", async () => {
   const { inbox, file } = openInbox();
-  await inbox.accept(arrival("a"));
+  await inbox.accept(incoming("a"));
   const child = startReceiverProcess(new URL("waiting-process.ts", import.meta.url), {
     STORE: dirname(file),
     WAIT_MS: "300",
@@ -247,9 +247,9 @@ test("A closed inbox leaves no timer", async () => {
   const runs = work(inbox, (_task, signal) => {
     return new Promise((resolve) => signal.addEventListener("abort", () => resolve(succeeded)));
   });
-  await inbox.accept(arrival("a"));
+  await inbox.accept(incoming("a"));
   work(inbox, () => failed({ retryAt: new Date(Date.now() + 900) }), { endpoint: "soon" });
-  await inbox.accept(arrival("b", { endpoint: "soon" }));
+  await inbox.accept(incoming("b", { endpoint: "soon" }));
   const isRetried = async () => expect((await inbox.get({ id: "b", endpoint: "soon" }))?.attempts).toHaveLength(1);
   await vi.waitFor(isRetried, { timeout: 15_000 });
   expect(runs).toHaveLength(1);

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
-import { crashPolicy } from "../crash-policy.ts";
+import { crashPolicy } from "../openers.ts";
 
 /* Runs deliveries of "retrain", and blocks its event loop for BLOCKED_MS in each of them. */
 const { STORE: store = "", BLOCKED_MS, LEASE_MS, MAX_BLOCKED_MS = "600000" } = process.env;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { RetryPolicy } from "../../../src/inbox/retry-policy.ts";
 import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
-import { arrival } from "./inbox.ts";
+import { incoming } from "./open-inbox.ts";
 
 const policy: RetryPolicy = { attempts: 3, waitAfter: (attempt) => attempt * 100, totalWaitMs: 300 };
 const key = { id: "a", endpoint: "retrain" };
@@ -10,7 +10,7 @@ const key = { id: "a", endpoint: "retrain" };
 function openTable() {
   const table = new DeliveryTable(openInboxDatabase(":memory:"));
   let now = 1_000;
-  table.add(arrival("a"), { now, maxQueued: 10 });
+  table.add(incoming("a"), { now, maxQueued: 10 });
   const onDamage = (error: unknown) => {
     throw error;
   };

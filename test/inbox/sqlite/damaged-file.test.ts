@@ -7,10 +7,10 @@ import type { ClaimedDelivery } from "../../../src/inbox/inbox.ts";
 import type { Outcome } from "../../../src/payload/delivery.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed } from "../engine.ts";
-import { inboxFile } from "../open-file.ts";
+import { inboxFile } from "../inbox-file.ts";
 import { fastClock } from "./fast-clock.ts";
-import { arrival, openInbox, reached, succeeded, work } from "./inbox.ts";
 import { damage, makeLargeFile, pagesWith, waiting } from "./large-file.ts";
+import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
 const hourMs = 3_600_000;
 
@@ -61,10 +61,10 @@ describe("A page of a large file that is damaged", () => {
     const { inbox, logger } = openInbox({ file, leaseMs: hourMs, monotonicNow: clock.now });
     const bad = work(inbox, () => succeeded, { endpoint: "bad", concurrency: 20 });
     work(inbox, ({ id, attempt }) => (id === "fails" && attempt === 1 ? failed() : succeeded));
-    await inbox.accept(arrival("good"));
-    await inbox.accept(arrival("fails"));
-    await reached(inbox, "good", "succeeded");
-    expect((await reached(inbox, "fails", "succeeded"))?.attempts).toHaveLength(2);
+    await inbox.accept(incoming("good"));
+    await inbox.accept(incoming("fails"));
+    await waitForStatus(inbox, "good", "succeeded");
+    expect((await waitForStatus(inbox, "fails", "succeeded"))?.attempts).toHaveLength(2);
     // What is not on the page runs as well, behind what is.
     await waitFor(() => expect(bad.length).toBeGreaterThanOrEqual(waiting - lost));
     await waitFor(async () =>
@@ -75,7 +75,7 @@ describe("A page of a large file that is damaged", () => {
     const complaints = logger.lines.filter(({ level }) => level === "error");
     expect(complaints).toMatchObject([{ code: "INBOX_DAMAGED", endpoint: "bad" }]);
     clock.stepMs = hourMs / 4;
-    expect((await reached(inbox, "crashed", "succeeded"))?.attempts).toMatchObject([
+    expect((await waitForStatus(inbox, "crashed", "succeeded"))?.attempts).toMatchObject([
       { outcome: "abandoned" },
       { outcome: "succeeded" },
     ]);

@@ -9,7 +9,7 @@ import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { migrations } from "../../../src/inbox/sqlite/migrations.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
-import { inboxFile } from "../open-file.ts";
+import { inboxFile } from "../inbox-file.ts";
 
 describe("The file of an inbox", () => {
   test("is synced at each commit: what was answered with 202 outlives a power cut", () => {

@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { prepareStatements } from "../../../src/inbox/sqlite/statements.ts";
-import { arrival, openInbox, reached, succeeded, work } from "./inbox.ts";
+import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
 /** Puts deliveries into a file, all at once. */
 function fill(file: string, { count, columns }: { count: number; columns: string }): void {
@@ -40,11 +40,11 @@ describe("A prune of much", () => {
     work(inbox, () => succeeded);
     const done: string[] = [];
     const pruned = inbox.prune().finally(() => done.push("pruned"));
-    await inbox.accept(arrival("meanwhile"));
+    await inbox.accept(incoming("meanwhile"));
     done.push("accepted");
     expect(await pruned).toBe(1_600);
     expect(done).toEqual(["accepted", "pruned"]);
-    await reached(inbox, "meanwhile", "succeeded");
+    await waitForStatus(inbox, "meanwhile", "succeeded");
     expect((await inbox.list({ limit: 1_000 })).deliveries.map(({ id }) => id)).toEqual(["meanwhile"]);
     expect(await inbox.counts()).toEqual({ retrain: { queued: 0, running: 0, succeeded: 1, dead: 0 } });
   });
@@ -54,8 +54,8 @@ describe("A list of much", () => {
   test("goes through all statuses of an endpoint, newest first", async () => {
     const { inbox, file } = openInbox();
     fill(file, { count: 30, columns: "iif(number % 3, 'succeeded', 'dead'), NULL, 1" });
-    await inbox.accept(arrival("waits"));
-    await inbox.accept(arrival("elsewhere", { endpoint: "other" }));
+    await inbox.accept(incoming("waits"));
+    await inbox.accept(incoming("elsewhere", { endpoint: "other" }));
     const ids: string[] = [];
     for (let cursor: string | undefined; ; ) {
       const page = await inbox.list({ endpoint: "retrain", limit: 7, ...(cursor !== undefined && { cursor }) });

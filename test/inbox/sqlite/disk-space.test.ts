@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { DiskSpace, type Space, spaceOf } from "../../../src/inbox/sqlite/disk-space.ts";
-import { openInbox } from "./inbox.ts";
+import { openInbox } from "./open-inbox.ts";
 
 const mebibyte = 2 ** 20;
 

@@ -5,9 +5,9 @@ import { openInbox } from "../../../src/inbox/open-inbox.ts";
 import { findUnsafeFileSystem } from "../../../src/inbox/sqlite/file-system.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
-import { inboxFile } from "../open-file.ts";
-import { arrival } from "./inbox.ts";
+import { inboxFile } from "../inbox-file.ts";
 import { mountFuse } from "./mount-fuse.ts";
+import { incoming } from "./open-inbox.ts";
 
 const onLinux = process.platform === "linux";
 
@@ -108,7 +108,7 @@ describe("A real mount of FUSE", () => {
     const logger = createMemoryLogger();
     const url = `sqlite:${folder}/inbox.db?unsafe-file-system=allow`;
     const inbox = await openInbox({ url, now: Date.now, log: () => logger });
-    expect(await inbox.accept(arrival("a"))).toEqual({ duplicate: false });
+    expect(await inbox.accept(incoming("a"))).toEqual({ duplicate: false });
     await inbox.close(0);
     expect(logger.lines).toMatchObject([{ level: "warn", msg: expect.stringMatching(/\(fuse\b.*local disk/) }]);
   });

@@ -3,8 +3,8 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { InboxFile } from "../../../src/inbox/sqlite/inbox-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
-import { inboxFile } from "../open-file.ts";
-import { arrival } from "./inbox.ts";
+import { inboxFile } from "../inbox-file.ts";
+import { incoming } from "./open-inbox.ts";
 
 /** An inbox file with something in its log, and how to limit its size. */
 function openFile() {
@@ -18,7 +18,7 @@ function openFile() {
   onTestFinished(() => file.close());
   const add = (id: string, bytes: number) => {
     file.begin();
-    file.table.add(arrival(id, { body: "x".repeat(bytes) }), { now: 1, maxQueued: 10 });
+    file.table.add(incoming(id, { body: "x".repeat(bytes) }), { now: 1, maxQueued: 10 });
     file.commit();
   };
   add("before", 10);

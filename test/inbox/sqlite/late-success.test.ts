@@ -6,7 +6,7 @@ import { startReceiverProcess } from "../../support/receiver-process.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed } from "../engine.ts";
 import { fastClock } from "./fast-clock.ts";
-import { arrival, openInbox, reached, succeeded, work } from "./inbox.ts";
+import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
 const hourMs = 3_600_000;
 const key = { id: "a", endpoint: "retrain" };
@@ -33,7 +33,7 @@ async function takenOver({
     },
     { policy },
   );
-  await first.inbox.accept(arrival("a"));
+  await first.inbox.accept(incoming("a"));
   await waitFor(() => expect(runs).toHaveLength(1));
   const second = openInbox({ file: first.file, leaseMs: hourMs, monotonicNow: fastClock(hourMs / 4).now });
   const taken = work(second.inbox, run, { policy });
@@ -50,7 +50,7 @@ describe("A success that is reported after the delivery was taken over", () => {
     // Whether it has succeeded is for its handler to say.
     await waitFor(() => expect(signals[0]?.reason).toMatchObject({ code: "LEASE_LOST" }));
     release.resolve(succeeded);
-    const stored = await reached(first.inbox, "a", "succeeded");
+    const stored = await waitForStatus(first.inbox, "a", "succeeded");
     expect(stored?.attempts).toMatchObject([{ number: 1, outcome: "succeeded" }]);
     expect(taken).toEqual([]);
     expect(first.logger.lines).toMatchObject([late]);
@@ -58,9 +58,9 @@ describe("A success that is reported after the delivery was taken over", () => {
 
   test("counts when its attempts are used up: it does not stay dead", async () => {
     const { first, release } = await takenOver({ policy: { ...atOnce, attempts: 1 } });
-    await reached(first.inbox, "a", "dead");
+    await waitForStatus(first.inbox, "a", "dead");
     release.resolve(succeeded);
-    const stored = await reached(first.inbox, "a", "succeeded");
+    const stored = await waitForStatus(first.inbox, "a", "succeeded");
     expect(stored?.attempts).toMatchObject([{ number: 1, outcome: "succeeded" }]);
     expect(await first.inbox.counts()).toMatchObject({ retrain: { succeeded: 1, dead: 0 } });
   });
@@ -70,7 +70,7 @@ describe("A success that is reported after the delivery was taken over", () => {
     const { first, second, release, taken } = await takenOver({ policy: atOnce, run: () => other.promise });
     await waitFor(() => expect(taken).toHaveLength(1));
     release.resolve(succeeded);
-    await reached(first.inbox, "a", "succeeded");
+    await waitForStatus(first.inbox, "a", "succeeded");
     other.resolve(failed({ retryable: false }));
     await waitFor(() => expect(second.logger.lines.at(-1)).toMatchObject(ignored));
     expect(await first.inbox.get(key)).toMatchObject({ status: "succeeded" });
@@ -78,7 +78,7 @@ describe("A success that is reported after the delivery was taken over", () => {
 
   test("changes nothing when it has succeeded elsewhere", async () => {
     const { first, release } = await takenOver({ policy: atOnce });
-    const stored = await reached(first.inbox, "a", "succeeded");
+    const stored = await waitForStatus(first.inbox, "a", "succeeded");
     release.resolve(succeeded);
     await waitFor(() => expect(first.logger.lines).toMatchObject([ignored]));
     expect(await first.inbox.get(key)).toMatchObject({
@@ -116,10 +116,12 @@ describe("A handler that blocks the event loop for longer than a lease", () => {
       BLOCKED_MS: String(2.5 * leaseMs),
       LEASE_MS: String(leaseMs),
     });
-    await inbox.accept(arrival("a"));
+    await inbox.accept(incoming("a"));
     await child.says("started");
     const watching = work(inbox, () => succeeded);
-    expect((await reached(inbox, "a", "succeeded"))?.attempts).toMatchObject([{ number: 1, outcome: "succeeded" }]);
+    expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toMatchObject([
+      { number: 1, outcome: "succeeded" },
+    ]);
     expect(watching).toEqual([]);
   });
 
@@ -132,10 +134,10 @@ describe("A handler that blocks the event loop for longer than a lease", () => {
       LEASE_MS: String(leaseMs),
       MAX_BLOCKED_MS: String(leaseMs),
     });
-    await inbox.accept(arrival("a"));
+    await inbox.accept(incoming("a"));
     await child.says("started");
     const runs = work(inbox, () => succeeded);
-    expect((await reached(inbox, "a", "succeeded"))?.attempts).toMatchObject([
+    expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toMatchObject([
       { number: 1, outcome: "abandoned" },
       { number: 2, outcome: "succeeded" },
     ]);

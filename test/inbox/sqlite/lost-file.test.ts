@@ -5,8 +5,8 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Inbox } from "../../../src/inbox/inbox.ts";
 import { compactInboxFile } from "../../../src/inbox/sqlite/compact-inbox.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { inboxFile } from "../open-file.ts";
-import { arrival, failed, openInbox, reached, succeeded, work } from "./inbox.ts";
+import { inboxFile } from "../inbox-file.ts";
+import { failed, incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
 const unavailable = { code: "INBOX_UNAVAILABLE", status: 503 };
 /** So long that only a write meets the fault. */
@@ -28,7 +28,7 @@ function fileInFolder(): string {
 }
 
 async function acceptAll(inbox: Inbox, ids: readonly string[]): Promise<void> {
-  for (const id of ids) await inbox.accept(arrival(id));
+  for (const id of ids) await inbox.accept(incoming(id));
 }
 
 async function idsOf(inbox: Inbox): Promise<string[]> {
@@ -62,8 +62,8 @@ describe("An inbox whose file is gone from its path", () => {
     const before = Array.from({ length: 20 }, (_, index) => `before-${index}`);
     await acceptAll(inbox, before);
     lose(file);
-    await expect(inbox.accept(arrival("refused"))).rejects.toMatchObject(unavailable);
-    expect(await inbox.accept(arrival("later"))).toEqual({ duplicate: false });
+    await expect(inbox.accept(incoming("refused"))).rejects.toMatchObject(unavailable);
+    expect(await inbox.accept(incoming("later"))).toEqual({ duplicate: false });
     expect(logger.lines).toMatchObject([
       { level: "error", code: "INBOX_UNAVAILABLE", file },
       { level: "warn", file },
@@ -82,7 +82,7 @@ describe("An inbox whose file is gone from its path", () => {
   test("is restored by the next poll, also when nothing arrives", async () => {
     const file = fileInFolder();
     const { inbox } = openInbox({ file });
-    await inbox.accept(arrival("a"));
+    await inbox.accept(incoming("a"));
     rmSync(dirname(file), { recursive: true });
     await waitFor(() => expect(existsSync(file)).toBe(true));
     await waitFor(async () => expect(await inbox.problems()).toEqual([]));
@@ -102,12 +102,12 @@ describe("An inbox whose file is gone from its path", () => {
       await release.promise;
       return outcome;
     });
-    await inbox.accept(arrival("a"));
+    await inbox.accept(incoming("a"));
     await waitFor(() => expect(runs).toHaveLength(1));
     rmSync(dirname(file), { recursive: true });
     release.resolve();
     // The first commit fails, and the second restores the file.
-    expect((await reached(inbox, "a", status))?.attempts).toMatchObject([{ number: 1 }]);
+    expect((await waitForStatus(inbox, "a", status))?.attempts).toMatchObject([{ number: 1 }]);
     expect(runs).toHaveLength(1);
     await inbox.close(1_000);
     expect(logger.lines.filter(({ deliveryId }) => deliveryId === "a")).toMatchObject([{ level: "error" }]);
@@ -117,7 +117,7 @@ describe("An inbox whose file is gone from its path", () => {
     const file = fileInFolder();
     const { inbox } = openInbox({ file, leaseMs: 300 });
     const runs = work(inbox, () => new Promise(() => {}));
-    await inbox.accept(arrival("a"));
+    await inbox.accept(incoming("a"));
     await waitFor(() => expect(runs).toHaveLength(1));
     const heartbeats = () => {
       const database = new DatabaseSync(file, { readOnly: true });
@@ -137,7 +137,7 @@ describe("An inbox whose file is gone from its path", () => {
   test("is tried again when its deliveries could not be brought into another inbox", async () => {
     const file = fileInFolder();
     const { inbox, logger } = openInbox({ file, pollMs: 50 });
-    await inbox.accept(arrival("a"));
+    await inbox.accept(incoming("a"));
     const other = inboxFile();
     await openInbox({ file: other }).inbox.close(0);
     execute(other, "CREATE TRIGGER refuse BEFORE INSERT ON deliveries BEGIN SELECT RAISE(ABORT, 'Not now.'); END");
@@ -151,10 +151,12 @@ describe("An inbox whose file is gone from its path", () => {
   test("runs what it had taken when the file went, since that was refused", async () => {
     const file = fileInFolder();
     const { inbox } = openInbox({ file, pollMs: 50 });
-    await inbox.accept(arrival("a"));
+    await inbox.accept(incoming("a"));
     rmSync(dirname(file), { recursive: true });
     const runs = work(inbox, () => succeeded);
-    expect((await reached(inbox, "a", "succeeded"))?.attempts).toMatchObject([{ number: 1, outcome: "succeeded" }]);
+    expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toMatchObject([
+      { number: 1, outcome: "succeeded" },
+    ]);
     expect(runs).toMatchObject([{ attempt: 1 }]);
   });
 
@@ -163,14 +165,14 @@ describe("An inbox whose file is gone from its path", () => {
     const first = openInbox({ file, pollMs });
     const runs = work(first.inbox, () => succeeded);
     await acceptAll(first.inbox, ["done", "both"]);
-    await reached(first.inbox, "done", "succeeded");
-    await reached(first.inbox, "both", "succeeded");
+    await waitForStatus(first.inbox, "done", "succeeded");
+    await waitForStatus(first.inbox, "both", "succeeded");
     rmSync(dirname(file), { recursive: true });
     const second = openInbox({ file });
     await acceptAll(second.inbox, ["new", "both"]);
     // The worker may have met the fault before.
-    await first.inbox.accept(arrival("tried")).catch(() => {});
-    await first.inbox.accept(arrival("later"));
+    await first.inbox.accept(incoming("tried")).catch(() => {});
+    await first.inbox.accept(incoming("later"));
     expect(await idsOf(second.inbox)).toEqual(["both", "done", "later", "new", "tried"]);
     expect((await second.inbox.get({ id: "done", endpoint: "retrain" }))?.attempts).toMatchObject([
       { outcome: "succeeded" },
@@ -178,24 +180,24 @@ describe("An inbox whose file is gone from its path", () => {
     await waitFor(async () => expect((await second.inbox.counts()).retrain).toMatchObject({ succeeded: 5, queued: 0 }));
     expect(new Set(runs.map(({ id }) => id))).toEqual(new Set(["both", "done", "later", "new", "tried"]));
     await first.inbox.close(0);
-    expect(await second.inbox.accept(arrival("after"))).toEqual({ duplicate: false });
+    expect(await second.inbox.accept(incoming("after"))).toEqual({ duplicate: false });
     expect(await idsAfterRestart(file)).toContain("after");
   });
 
   test("is brought by two receivers into an inbox that was moved to its place, with their log left there", async () => {
     const file = fileInFolder();
     const [first, second] = [openInbox({ file, pollMs }), openInbox({ file, pollMs })];
-    await first.inbox.accept(arrival("a"));
-    await second.inbox.accept(arrival("b"));
+    await first.inbox.accept(incoming("a"));
+    await second.inbox.accept(incoming("b"));
     const other = inboxFile();
     const moved = openInbox({ file: other });
-    await moved.inbox.accept(arrival("c"));
+    await moved.inbox.accept(incoming("c"));
     await moved.inbox.close(0);
     renameSync(other, file);
     const ids = Array.from({ length: 40 }, (_, index) => `d${10 + index}`);
     for (const [index, id] of ids.entries()) {
       const { inbox } = index % 2 ? first : second;
-      await inbox.accept(arrival(id)).catch(() => inbox.accept(arrival(id)));
+      await inbox.accept(incoming(id)).catch(() => inbox.accept(incoming(id)));
     }
     await Promise.all([first.inbox.close(0), second.inbox.close(0)]);
     const database = new DatabaseSync(file);
@@ -220,9 +222,9 @@ describe("An inbox whose file is gone from its path", () => {
     });
     const file = fileInFolder();
     const { inbox } = openInbox({ file, pollMs });
-    await inbox.accept(arrival("a"));
+    await inbox.accept(incoming("a"));
     rmSync(dirname(file), { recursive: true });
-    const refuse = (id: string) => expect(inbox.accept(arrival(id))).rejects.toMatchObject(unavailable);
+    const refuse = (id: string) => expect(inbox.accept(incoming(id))).rejects.toMatchObject(unavailable);
     for (const id of ["b", "c"]) await refuse(id);
     expect(copies).toBe(1);
     clock.now += 39_999;
@@ -233,20 +235,20 @@ describe("An inbox whose file is gone from its path", () => {
     expect(copies).toBe(2);
     failing.mockRestore();
     clock.now += 40_000;
-    await inbox.accept(arrival("f"));
+    await inbox.accept(incoming("f"));
     expect(await idsAfterRestart(file)).toEqual(expect.arrayContaining(["a", "f"]));
   });
 
   test("closes the inbox that is there when its deliveries cannot be moved into it", async () => {
     const file = fileInFolder();
     const { inbox } = openInbox({ file, pollMs });
-    await inbox.accept(arrival("a"));
+    await inbox.accept(incoming("a"));
     rmSync(dirname(file), { recursive: true });
     await openInbox({ file }).inbox.close(0);
     const other = new DatabaseSync(file);
     other.exec("CREATE TRIGGER refuse BEFORE INSERT ON deliveries BEGIN SELECT RAISE(ABORT, 'refused'); END");
     other.close();
-    for (const id of ["b", "c"]) await expect(inbox.accept(arrival(id))).rejects.toMatchObject(unavailable);
+    for (const id of ["b", "c"]) await expect(inbox.accept(incoming(id))).rejects.toMatchObject(unavailable);
     expect(await inbox.problems()).toMatchObject([{ message: expect.stringContaining("cannot be restored: refused") }]);
     // Refused while any connection to the file is open.
     expect(compactInboxFile(file).bytesAfter).toBeGreaterThan(0);
@@ -255,15 +257,15 @@ describe("An inbox whose file is gone from its path", () => {
   test.each(faults)("is restored once where two receivers share it, and stays whole: gone $what", async ({ lose }) => {
     const file = fileInFolder();
     const [first, second] = [openInbox({ file, pollMs }), openInbox({ file, pollMs })];
-    await first.inbox.accept(arrival("a"));
-    await second.inbox.accept(arrival("b"));
+    await first.inbox.accept(incoming("a"));
+    await second.inbox.accept(incoming("b"));
     lose(file);
-    await expect(first.inbox.accept(arrival("c"))).rejects.toMatchObject(unavailable);
-    await first.inbox.accept(arrival("d"));
-    await expect(second.inbox.accept(arrival("e"))).rejects.toMatchObject(unavailable);
-    await second.inbox.accept(arrival("f"));
+    await expect(first.inbox.accept(incoming("c"))).rejects.toMatchObject(unavailable);
+    await first.inbox.accept(incoming("d"));
+    await expect(second.inbox.accept(incoming("e"))).rejects.toMatchObject(unavailable);
+    await second.inbox.accept(incoming("f"));
     const more = Array.from({ length: 40 }, (_, index) => `g${10 + index}`);
-    for (const [index, id] of more.entries()) await (index % 2 ? first : second).inbox.accept(arrival(id));
+    for (const [index, id] of more.entries()) await (index % 2 ? first : second).inbox.accept(incoming(id));
     const expected = ["a", "b", "c", "d", "e", "f", ...more];
     expect(await idsOf(first.inbox)).toEqual(expected);
     await Promise.all([first.inbox.close(0), second.inbox.close(0)]);
@@ -276,7 +278,7 @@ describe("An inbox whose file is gone from its path", () => {
   test.each(faults)("is restored when the inbox is closed, also when nothing arrived: gone $what", async ({ lose }) => {
     const file = fileInFolder();
     const { inbox } = openInbox({ file, pollMs });
-    await inbox.accept(arrival("a"));
+    await inbox.accept(incoming("a"));
     lose(file);
     await inbox.close(0);
     expect(await idsAfterRestart(file)).toEqual(["a"]);
@@ -297,13 +299,13 @@ describe("A file of another program in the place of an inbox", () => {
   ])("is left as it is, and the inbox restored once it is moved away: %s", async (_what, make) => {
     const file = fileInFolder();
     const { inbox, logger } = openInbox({ file, pollMs: 50 });
-    await inbox.accept(arrival("a"));
+    await inbox.accept(incoming("a"));
     const foreign = inboxFile();
     make(foreign);
     // As `mv` does, with the log of the inbox left where it is.
     renameSync(foreign, file);
     const bytes = readFileSync(file);
-    await expect(inbox.accept(arrival("b"))).rejects.toMatchObject(unavailable);
+    await expect(inbox.accept(incoming("b"))).rejects.toMatchObject(unavailable);
     await waitFor(async () =>
       expect(await inbox.problems()).toMatchObject([{ code: "INBOX_FILE_REPLACED", severity: "unavailable" }]),
     );
@@ -313,7 +315,7 @@ describe("A file of another program in the place of an inbox", () => {
     mkdirSync(join(dirname(file), "elsewhere"));
     renameSync(file, join(dirname(file), "elsewhere", "notes"));
     await waitFor(async () => expect(await inbox.problems()).toEqual([]));
-    await inbox.accept(arrival("c"));
+    await inbox.accept(incoming("c"));
     expect(await idsAfterRestart(file)).toEqual(expect.arrayContaining(["a", "c"]));
     expect(readFileSync(join(dirname(file), "elsewhere", "notes")).equals(bytes)).toBe(true);
   });
@@ -323,23 +325,23 @@ describe("A file of another program in the place of an inbox", () => {
     onTestFinished(() => void clock.mockRestore());
     const file = fileInFolder();
     const { inbox } = openInbox({ file, pollMs });
-    await inbox.accept(arrival("a"));
+    await inbox.accept(incoming("a"));
     for (const suffix of ["", "-wal", "-shm"]) rmSync(`${file}${suffix}`);
     writeFileSync(file, "dear diary, ".repeat(500));
-    for (const id of ["b", "c"]) await expect(inbox.accept(arrival(id))).rejects.toMatchObject(unavailable);
+    for (const id of ["b", "c"]) await expect(inbox.accept(incoming(id))).rejects.toMatchObject(unavailable);
     rmSync(file);
     clock.mockReturnValue(10_899);
-    await expect(inbox.accept(arrival("d"))).rejects.toMatchObject(unavailable);
+    await expect(inbox.accept(incoming("d"))).rejects.toMatchObject(unavailable);
     expect(existsSync(file)).toBe(false);
     clock.mockReturnValue(10_900);
-    await inbox.accept(arrival("e"));
+    await inbox.accept(incoming("e"));
     expect(await idsAfterRestart(file)).toEqual(expect.arrayContaining(["a", "e"]));
   });
 
   test("keeps its log when the inbox is closed that cannot be restored", async () => {
     const file = fileInFolder();
     const { inbox } = openInbox({ file, pollMs });
-    await inbox.accept(arrival("a"));
+    await inbox.accept(incoming("a"));
     rmSync(dirname(file), { recursive: true });
     mkdirSync(dirname(file));
     const other = new DatabaseSync(file);

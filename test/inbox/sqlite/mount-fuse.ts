@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
-import { inboxFile } from "../open-file.ts";
+import { inboxFile } from "../inbox-file.ts";
 
 /** A folder of FUSE that is gone after the test; `undefined`, with the reason, where none can be mounted. */
 export function mountFuse(): string | undefined {

@@ -3,7 +3,7 @@ import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { DiskSpace } from "../../../src/inbox/sqlite/disk-space.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { fastClock } from "./fast-clock.ts";
-import { arrival, openInbox, reached, succeeded, work } from "./inbox.ts";
+import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -25,7 +25,7 @@ function refuseToTake(file: string, endpoint = "%"): () => void {
 
 test("A healthy inbox has no problems, and is not written to find that out", async () => {
   const { inbox, file } = openInbox({ pollMs: 3_600_000 });
-  await inbox.accept(arrival("a"));
+  await inbox.accept(incoming("a"));
   const database = new DatabaseSync(file, { readOnly: true });
   const version = () => database.prepare("PRAGMA data_version").get();
   const before = version();
@@ -38,7 +38,7 @@ test("An inbox that cannot be written is unavailable until it can", async () => 
   const { inbox, file } = openInbox({ pollMs: 3_600_000 });
   const other = new DatabaseSync(file);
   other.exec("BEGIN IMMEDIATE");
-  await expect(inbox.accept(arrival("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+  await expect(inbox.accept(incoming("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
   const startedAt = performance.now();
   expect(await inbox.problems()).toMatchObject([
     { code: "INBOX_UNAVAILABLE", severity: "unavailable", message: expect.stringContaining("cannot be written") },
@@ -66,7 +66,7 @@ test("A write is tried once after one has failed, and no timer is left", async (
   const { inbox, file } = openInbox({ pollMs: 3_600_000 });
   const other = new DatabaseSync(file, { timeout: 5_000 });
   other.exec("CREATE TRIGGER refuse BEFORE INSERT ON deliveries BEGIN SELECT RAISE(ROLLBACK, 'Not now.'); END");
-  await expect(inbox.accept(arrival("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+  await expect(inbox.accept(incoming("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
   const version = () => other.prepare("PRAGMA data_version").get();
   const before = version();
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -86,7 +86,7 @@ test("A worker that can take nothing for ten seconds is stalled until it can, an
   const allow = refuseToTake(file, "late");
   work(inbox, () => succeeded);
   work(inbox, () => succeeded, { endpoint: "late" });
-  await inbox.accept(arrival("b", { endpoint: "late" }));
+  await inbox.accept(incoming("b", { endpoint: "late" }));
   await waitFor(() => expect(logger.lines).toMatchObject([{ level: "error", endpoint: "late" }]));
   expect(await inbox.problems()).toEqual([]);
   clock.stepMs = 1_000;
@@ -95,8 +95,8 @@ test("A worker that can take nothing for ten seconds is stalled until it can, an
       { code: "INBOX_STALLED", severity: "degraded", message: expect.stringContaining('"late"') },
     ]),
   );
-  await inbox.accept(arrival("a"));
-  await reached(inbox, "a", "succeeded");
+  await inbox.accept(incoming("a"));
+  await waitForStatus(inbox, "a", "succeeded");
   allow();
   await waitFor(async () => expect(await inbox.problems()).toEqual([]));
   expect(logger.lines).toHaveLength(1);
@@ -105,20 +105,20 @@ test("A worker that can take nothing for ten seconds is stalled until it can, an
 test("An inbox is unavailable when no worker can take anything", async () => {
   const { inbox, file } = openInbox({ monotonicNow: fastClock(1_000).now });
   const allow = refuseToTake(file);
-  await inbox.accept(arrival("a"));
+  await inbox.accept(incoming("a"));
   work(inbox, () => succeeded);
   await waitFor(async () =>
     expect(await inbox.problems()).toMatchObject([{ code: "INBOX_STALLED", severity: "unavailable" }]),
   );
   allow();
-  await reached(inbox, "a", "succeeded");
+  await waitForStatus(inbox, "a", "succeeded");
   await waitFor(async () => expect(await inbox.problems()).toEqual([]));
 });
 
 test("A worker whose delivery another process has taken shows that it can take some again", async () => {
   const { inbox, file } = openInbox({ monotonicNow: fastClock(1_000).now });
   const allow = refuseToTake(file);
-  await inbox.accept(arrival("a"));
+  await inbox.accept(incoming("a"));
   work(inbox, () => succeeded);
   await waitFor(async () => expect(await inbox.problems()).toMatchObject([{ code: "INBOX_STALLED" }]));
   const database = new DatabaseSync(file, { timeout: 5_000 });

@@ -8,8 +8,8 @@ import { DeliveryPruner } from "../../../src/inbox/sqlite/delivery-pruner.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed } from "../engine.ts";
-import { inboxFile } from "../open-file.ts";
-import { arrival, openInbox, reached, succeeded, work } from "./inbox.ts";
+import { inboxFile } from "../inbox-file.ts";
+import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
 const dayMs = 24 * 3_600_000;
 
@@ -35,10 +35,10 @@ describe("What finished at an endpoint that no receiver has any more", () => {
     work(inbox, ({ id }) => (id === "waits" ? failed({ retryAt: new Date(clock.now + 1e12) }) : succeeded), {
       retentionMs,
     });
-    await inbox.accept(arrival("done"));
-    await inbox.accept(arrival("waits"));
-    await reached(inbox, "done", "succeeded");
-    await waitFor(async () => expect((await reached(inbox, "waits", "queued"))?.attempts).toHaveLength(1));
+    await inbox.accept(incoming("done"));
+    await inbox.accept(incoming("waits"));
+    await waitForStatus(inbox, "done", "succeeded");
+    await waitFor(async () => expect((await waitForStatus(inbox, "waits", "queued"))?.attempts).toHaveLength(1));
     await inbox.close(0);
     return { clock, file };
   }
@@ -82,16 +82,16 @@ describe("The id of a finished delivery", () => {
     const { inbox, file } = openInbox({ now: () => clock.now });
     const policy = { attempts: 2, waitAfter: () => 1, totalWaitMs };
     work(inbox, () => succeeded, { retentionMs: 1, policy });
-    await inbox.accept(arrival("a"));
-    await reached(inbox, "a", "succeeded");
+    await inbox.accept(incoming("a"));
+    await waitForStatus(inbox, "a", "succeeded");
     await inbox.close(0);
     const onDueLater = openInbox({ file, now: () => clock.now });
     clock.now += days * dayMs;
     await onDueLater.inbox.prune();
-    expect(await onDueLater.inbox.accept(arrival("a"))).toEqual({ duplicate: true });
+    expect(await onDueLater.inbox.accept(incoming("a"))).toEqual({ duplicate: true });
     clock.now += 1;
     await onDueLater.inbox.prune();
-    expect(await onDueLater.inbox.accept(arrival("a"))).toEqual({ duplicate: false });
+    expect(await onDueLater.inbox.accept(incoming("a"))).toEqual({ duplicate: false });
   });
 });
 
@@ -135,7 +135,7 @@ describe("A prune of much", () => {
       isDone = true;
     });
     let accepted = 0;
-    for (; !isDone; accepted += 1) await inbox.accept(arrival(`a${accepted}`, { endpoint: "other" }));
+    for (; !isDone; accepted += 1) await inbox.accept(incoming(`a${accepted}`, { endpoint: "other" }));
     expect(await pruned).toBe(4_000);
     expect(accepted).toBeGreaterThan(3 * steps.mock.calls.length);
   });
@@ -152,7 +152,7 @@ describe("A prune of much", () => {
     const copied = vi.spyOn(BackgroundWriter.prototype, "checkpoint").mockImplementation(async () => {
       const before = steps;
       // In this time, steps would follow.
-      for (const id of [1, 2, 3, 4, 5]) await inbox.accept(arrival(`a${before}-${id}`, { endpoint: "other" }));
+      for (const id of [1, 2, 3, 4, 5]) await inbox.accept(incoming(`a${before}-${id}`, { endpoint: "other" }));
       stepsAtCopy.push([before, steps]);
     });
     onTestFinished(() => {
@@ -178,7 +178,7 @@ describe("A large number of dead deliveries", () => {
     const replayed = inbox.replayDead("retrain").finally(() => {
       isDone = true;
     });
-    await inbox.accept(arrival("meanwhile"));
+    await inbox.accept(incoming("meanwhile"));
     expect(isDone).toBe(false);
     expect(await replayed).toBe(2_000);
     await counting;

@@ -5,13 +5,13 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { InboxFile } from "../../../src/inbox/sqlite/inbox-file.ts";
 import type { LogLine } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { arrival, failed, openInbox, reached, succeeded, work } from "./inbox.ts";
+import { failed, incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
 describe("A delivery that is accepted", () => {
   test("is in the file, byte for byte, before that is said", async () => {
     const { inbox, file } = openInbox();
     const body = '{ "big": 12345678901234567890, "twice": 1, "twice": 2, "nul": "\\u0000", "ü": "\u{1f917}" }';
-    expect(await inbox.accept(arrival("a", { body }))).toEqual({ duplicate: false });
+    expect(await inbox.accept(incoming("a", { body }))).toEqual({ duplicate: false });
     const other = new DatabaseSync(file, { readOnly: true });
     expect(other.prepare("SELECT id, status, body FROM deliveries").all()).toEqual([
       { id: "a", status: "queued", body },
@@ -23,19 +23,19 @@ describe("A delivery that is accepted", () => {
     const { inbox } = openInbox();
     const room = vi.spyOn(InboxFile.prototype, "hasRoomFor").mockImplementation((bytes) => bytes <= 60);
     onTestFinished(() => room.mockRestore());
-    await expect(inbox.accept(arrival("wide", { body: "ü".repeat(60) }))).rejects.toMatchObject({
+    await expect(inbox.accept(incoming("wide", { body: "ü".repeat(60) }))).rejects.toMatchObject({
       code: "INBOX_UNAVAILABLE",
     });
-    expect(await inbox.accept(arrival("narrow", { body: "u".repeat(60) }))).toEqual({ duplicate: false });
+    expect(await inbox.accept(incoming("narrow", { body: "u".repeat(60) }))).toEqual({ duplicate: false });
   });
 });
 
 describe("The handler of a delivery", () => {
   test("takes the next delivery when one is done, without waiting for a look around", async () => {
     const { inbox } = openInbox({ pollMs: 3_600_000 });
-    for (const id of ["a", "b", "c"]) await inbox.accept(arrival(id));
+    for (const id of ["a", "b", "c"]) await inbox.accept(incoming(id));
     const runs = work(inbox, () => succeeded, { concurrency: 1 });
-    await reached(inbox, "c", "succeeded");
+    await waitForStatus(inbox, "c", "succeeded");
     expect(runs).toHaveLength(3);
   });
 });
@@ -46,17 +46,17 @@ describe("A replay", () => {
     const { inbox, file } = openInbox({ now: () => clock.now });
     let works = false;
     const runs = work(inbox, () => (works ? succeeded : failed({ retryable: false })), { retentionMs: 1_000 });
-    await inbox.accept(arrival("a", { body: "before" }));
-    await reached(inbox, "a", "dead");
+    await inbox.accept(incoming("a", { body: "before" }));
+    await waitForStatus(inbox, "a", "dead");
     clock.now += 1_001;
     expect(await inbox.prune()).toBe(1);
     const other = new DatabaseSync(file, { readOnly: true });
     const stored = () => other.prepare("SELECT body FROM deliveries").get();
     expect(stored()).toEqual({ body: null });
     works = true;
-    expect(await inbox.accept(arrival("a", { body: "after" }))).toEqual({ duplicate: false });
+    expect(await inbox.accept(incoming("a", { body: "after" }))).toEqual({ duplicate: false });
     expect(stored()).toEqual({ body: "after" });
-    await reached(inbox, "a", "succeeded");
+    await waitForStatus(inbox, "a", "succeeded");
     expect(runs.map(({ body }) => body)).toEqual(["before", "after"]);
     other.close();
   });
@@ -76,7 +76,7 @@ describe("A delivery that is taken again by the transaction that stores how it e
       else await once(signal, "abort");
       return succeeded;
     });
-    await inbox.accept(arrival("x"));
+    await inbox.accept(incoming("x"));
     await waitFor(() => expect(runs).toHaveLength(1));
     await inbox.replay({ id: "x", endpoint: "retrain" });
     /** Waits for some polls, and what they lead to. */
@@ -110,9 +110,9 @@ describe("Retention", () => {
     work(inbox, ({ id }) => (id === "waits" ? failed({ retryAt: new Date(clock.now + 1e12) }) : succeeded), {
       retentionMs: 3_600_000,
     });
-    await inbox.accept(arrival("done"));
-    await inbox.accept(arrival("waits"));
-    await reached(inbox, "done", "succeeded");
+    await inbox.accept(incoming("done"));
+    await inbox.accept(incoming("waits"));
+    await waitForStatus(inbox, "done", "succeeded");
     await waitFor(async () =>
       expect((await inbox.get({ id: "waits", endpoint: "retrain" }))?.attempts).toHaveLength(1),
     );
@@ -121,11 +121,11 @@ describe("Retention", () => {
     clock.now += 2;
     expect(await inbox.prune()).toBe(1);
     expect((await inbox.list()).deliveries.map(({ id }) => id)).toEqual(["waits"]);
-    expect(await inbox.accept(arrival("done"))).toEqual({ duplicate: true });
+    expect(await inbox.accept(incoming("done"))).toEqual({ duplicate: true });
     await expect(inbox.replay({ id: "done", endpoint: "retrain" })).rejects.toMatchObject({ code: "DELIVERY_UNKNOWN" });
     clock.now += 7 * 24 * 3_600_000;
     await inbox.prune();
-    expect(await inbox.accept(arrival("done"))).toEqual({ duplicate: false });
+    expect(await inbox.accept(incoming("done"))).toEqual({ duplicate: false });
     expect((await inbox.counts()).retrain).toMatchObject({ queued: expect.any(Number), dead: 0 });
   });
 
@@ -133,8 +133,8 @@ describe("Retention", () => {
     const clock = { now: Date.UTC(2026, 0, 1) };
     const first = openInbox({ now: () => clock.now });
     work(first.inbox, () => succeeded, { retentionMs: 3_600_000 });
-    await first.inbox.accept(arrival("done"));
-    await reached(first.inbox, "done", "succeeded");
+    await first.inbox.accept(incoming("done"));
+    await waitForStatus(first.inbox, "done", "succeeded");
     await first.inbox.close(0);
     clock.now += 3_600_001;
     const { inbox } = openInbox({ file: first.file, now: () => clock.now, firstPruneMs: 20 });
@@ -150,7 +150,7 @@ describe("A clock that is set back by an hour", () => {
     const runs = work(inbox, ({ attempt }) =>
       attempt === 1 ? failed({ retryAt: new Date(clock.now + 60_000) }) : succeeded,
     );
-    await inbox.accept(arrival("a"));
+    await inbox.accept(incoming("a"));
     await waitFor(async () => expect((await inbox.get({ id: "a", endpoint: "retrain" }))?.attempts).toHaveLength(1));
     clock.now -= 3_600_000;
     await waitFor(async () => {
@@ -159,18 +159,18 @@ describe("A clock that is set back by an hour", () => {
     });
     expect(runs).toHaveLength(1);
     clock.now += 60_000;
-    await reached(inbox, "a", "succeeded");
+    await waitForStatus(inbox, "a", "succeeded");
   });
 
   test("while no inbox was open leaves nothing stuck either", async () => {
     const clock = { now: Date.UTC(2026, 0, 1, 12) };
     const first = openInbox({ now: () => clock.now });
-    await first.inbox.accept(arrival("a"));
+    await first.inbox.accept(incoming("a"));
     await first.inbox.close(0);
     clock.now -= 3_600_000;
     const second = openInbox({ file: first.file, now: () => clock.now });
     work(second.inbox, () => succeeded);
-    await reached(second.inbox, "a", "succeeded");
+    await waitForStatus(second.inbox, "a", "succeeded");
   });
 });
 
@@ -181,7 +181,7 @@ test("A handler that ends after its time to do so has nothing more to tell", asy
     await end.promise;
     return succeeded;
   });
-  await inbox.accept(arrival("a"));
+  await inbox.accept(incoming("a"));
   await waitFor(() => expect(runs).toHaveLength(1));
   await inbox.close(1);
   end.resolve();
@@ -213,8 +213,8 @@ test("A poll that fails is logged once, tried again, and does not end the proces
   expect(logger.lines).toHaveLength(length);
   other.exec("ALTER TABLE elsewhere RENAME TO deliveries");
   other.close();
-  await inbox.accept(arrival("a"));
-  await reached(inbox, "a", "succeeded");
+  await inbox.accept(incoming("a"));
+  await waitForStatus(inbox, "a", "succeeded");
 });
 
 test("A retry that is due early is not put off by one that is due later", async () => {
@@ -223,11 +223,11 @@ test("A retry that is due early is not put off by one that is due later", async 
   const runs = work(inbox, ({ id, attempt }) =>
     attempt === 1 ? failed({ retryAt: new Date(Date.now() + (waitMs[id] ?? 0)) }) : succeeded,
   );
-  await inbox.accept(arrival("early"));
-  await waitFor(async () => expect((await reached(inbox, "early", "queued"))?.attempts).toHaveLength(1));
-  await inbox.accept(arrival("late"));
-  await waitFor(async () => expect((await reached(inbox, "late", "queued"))?.attempts).toHaveLength(1));
-  await reached(inbox, "early", "succeeded");
+  await inbox.accept(incoming("early"));
+  await waitFor(async () => expect((await waitForStatus(inbox, "early", "queued"))?.attempts).toHaveLength(1));
+  await inbox.accept(incoming("late"));
+  await waitFor(async () => expect((await waitForStatus(inbox, "late", "queued"))?.attempts).toHaveLength(1));
+  await waitForStatus(inbox, "early", "succeeded");
   expect(runs.filter(({ id }) => id === "late")).toHaveLength(1);
 });
 
@@ -238,12 +238,12 @@ test("A retry that is due earlier than another is not put off until that", async
     attempt === 1 ? failed({ retryAt: new Date(Date.now() + (waitMs[id] ?? 0)) }) : succeeded,
   );
   for (const id of ["late", "early"]) {
-    await inbox.accept(arrival(id));
+    await inbox.accept(incoming(id));
     await waitFor(async () =>
       expect((await inbox.get({ id, endpoint: "retrain" }))?.attempts.length).toBeGreaterThan(0),
     );
   }
-  await reached(inbox, "early", "succeeded");
+  await waitForStatus(inbox, "early", "succeeded");
 });
 
 test("A retry after a retry is not put off until the next poll", async () => {
@@ -251,8 +251,8 @@ test("A retry after a retry is not put off until the next poll", async () => {
   // Not due yet when the worker looks for more after the end of an attempt.
   const policy = { attempts: 3, waitAfter: () => 300, totalWaitMs: 600 };
   const runs = work(inbox, ({ isLastAttempt }) => (isLastAttempt ? succeeded : failed()), { policy });
-  await inbox.accept(arrival("a"));
-  await reached(inbox, "a", "succeeded");
+  await inbox.accept(incoming("a"));
+  await waitForStatus(inbox, "a", "succeeded");
   expect(runs.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
 });
 
@@ -274,7 +274,7 @@ describe("How an attempt ended", () => {
       await release.promise;
       return succeeded;
     });
-    await inbox.accept(arrival("a"));
+    await inbox.accept(incoming("a"));
     await waitFor(() => expect(runs).toHaveLength(1));
     const mend = loseAttempts(file);
     release.resolve();
@@ -286,7 +286,9 @@ describe("How an attempt ended", () => {
     expect(database.prepare("SELECT status FROM deliveries").get()).toEqual({ status: "running" });
     database.close();
     mend();
-    expect((await reached(inbox, "a", "succeeded"))?.attempts).toMatchObject([{ number: 1, outcome: "succeeded" }]);
+    expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toMatchObject([
+      { number: 1, outcome: "succeeded" },
+    ]);
     expect(runs).toHaveLength(1);
     expect(complaints()).toHaveLength(1);
   });
@@ -295,7 +297,7 @@ describe("How an attempt ended", () => {
     const first = openInbox({ leaseMs: 300 });
     const runs = work(first.inbox, () => succeeded);
     const mend = loseAttempts(first.file);
-    await first.inbox.accept(arrival("a"));
+    await first.inbox.accept(incoming("a"));
     await waitFor(() => expect(first.logger.lines.some(({ deliveryId }) => deliveryId === "a")).toBe(true));
     await first.inbox.close(10_000);
     expect(first.logger.lines.at(-1)).toMatchObject({
@@ -306,7 +308,7 @@ describe("How an attempt ended", () => {
     mend();
     const second = openInbox({ file: first.file, leaseMs: 300 });
     const again = work(second.inbox, () => succeeded);
-    await reached(second.inbox, "a", "succeeded");
+    await waitForStatus(second.inbox, "a", "succeeded");
     expect([runs.length, again.length]).toEqual([1, 1]);
   });
 });

@@ -3,9 +3,9 @@ import { describe, expect, test, vi } from "vitest";
 import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
 import { GroupCommit } from "../../../src/inbox/sqlite/group-commit.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { inboxFile } from "../open-file.ts";
+import { inboxFile } from "../inbox-file.ts";
 import { fastClock } from "./fast-clock.ts";
-import { arrival, openInbox, reached, succeeded, work } from "./inbox.ts";
+import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 import { transactionsOf } from "./transactions.ts";
 
 const hourMs = 3_600_000;
@@ -27,7 +27,7 @@ describe("Two inboxes on one file", () => {
     };
     const runs = [work(first.inbox, slow), work(second.inbox, slow)];
     const ids = Array.from({ length: 200 }, (_, index) => `d${index}`);
-    await Promise.all(ids.map((id, index) => (index % 2 ? first : second).inbox.accept(arrival(id))));
+    await Promise.all(ids.map((id, index) => (index % 2 ? first : second).inbox.accept(incoming(id))));
     await vi.waitFor(async () => expect((await first.inbox.counts()).retrain).toMatchObject({ succeeded: 200 }), {
       timeout: 10_000,
     });
@@ -42,14 +42,14 @@ describe("Two inboxes on one file", () => {
   test("share what is known: a delivery that one has is a duplicate to the other", async () => {
     const first = openInbox();
     const second = openInbox({ file: first.file });
-    await first.inbox.accept(arrival("a"));
-    expect(await second.inbox.accept(arrival("a"))).toEqual({ duplicate: true });
+    await first.inbox.accept(incoming("a"));
+    expect(await second.inbox.accept(incoming("a"))).toEqual({ duplicate: true });
   });
 
   test("take over what runs in one that shows no sign of life for a lease, as one attempt more", async () => {
     const first = openInbox({ leaseMs: hourMs });
     const runs = work(first.inbox, () => new Promise(() => {}));
-    await first.inbox.accept(arrival("a"));
+    await first.inbox.accept(incoming("a"));
     await waitFor(() => expect(runs).toHaveLength(1));
     await waitFor(() => expect(processesIn(first.file)).toHaveLength(1));
     const [gone] = processesIn(first.file);
@@ -59,7 +59,7 @@ describe("Two inboxes on one file", () => {
     await waitFor(() => expect(clock.reads).toBeGreaterThan(5));
     expect(taken).toEqual([]);
     clock.stepMs = hourMs / 4;
-    const stored = await reached(second.inbox, "a", "succeeded");
+    const stored = await waitForStatus(second.inbox, "a", "succeeded");
     expect(stored?.attempts).toMatchObject([
       { number: 1, outcome: "abandoned" },
       { number: 2, outcome: "succeeded" },
@@ -67,7 +67,7 @@ describe("Two inboxes on one file", () => {
     expect(second.logger.lines).toMatchObject([{ level: "warn", code: "ABANDONED", deliveryId: "a", attempt: 1 }]);
     await waitFor(() => expect(processesIn(first.file)).not.toContainEqual(gone));
     await first.inbox.close(0);
-    expect(await reached(second.inbox, "a", "succeeded")).toEqual(stored);
+    expect(await waitForStatus(second.inbox, "a", "succeeded")).toEqual(stored);
     await second.inbox.close(0);
     expect(processesIn(first.file)).toEqual([]);
   });
@@ -79,10 +79,10 @@ describe("Two inboxes on one file", () => {
       await release.promise;
       return succeeded;
     });
-    await inbox.accept(arrival("a"));
+    await inbox.accept(incoming("a"));
     await waitFor(() => expect(processesIn(file)).toHaveLength(1));
     release.resolve();
-    await reached(inbox, "a", "succeeded");
+    await waitForStatus(inbox, "a", "succeeded");
     await inbox.close(0);
     expect(processesIn(file)).toEqual([]);
   });
@@ -90,7 +90,7 @@ describe("Two inboxes on one file", () => {
   test("take nothing over for a lease after nobody could write, since nobody could show that he is alive", async () => {
     const first = openInbox({ leaseMs: hourMs });
     const runs = work(first.inbox, () => new Promise(() => {}));
-    await first.inbox.accept(arrival("a"));
+    await first.inbox.accept(incoming("a"));
     await waitFor(() => expect(runs).toHaveLength(1));
     await waitFor(() => expect(processesIn(first.file)).toHaveLength(1));
     const database = new DatabaseSync(first.file, { timeout: 5_000 });
@@ -109,7 +109,7 @@ describe("Two inboxes on one file", () => {
     await waitFor(() => expect(clock.reads).toBeGreaterThan(5));
     expect(taken).toEqual([]);
     clock.stepMs = hourMs / 4;
-    await reached(second.inbox, "a", "succeeded");
+    await waitForStatus(second.inbox, "a", "succeeded");
     await first.inbox.close(0);
   });
 
@@ -117,11 +117,11 @@ describe("Two inboxes on one file", () => {
     const policy = createRetryPolicy({ attempts: 1 });
     const first = openInbox({ leaseMs: hourMs });
     const runs = work(first.inbox, () => new Promise(() => {}), { policy });
-    await first.inbox.accept(arrival("a"));
+    await first.inbox.accept(incoming("a"));
     await waitFor(() => expect(runs).toHaveLength(1));
     const second = openInbox({ file: first.file, leaseMs: hourMs, monotonicNow: fastClock(hourMs / 4).now });
     const taken = work(second.inbox, () => succeeded, { policy });
-    expect((await reached(second.inbox, "a", "dead"))?.attempts).toMatchObject([{ outcome: "abandoned" }]);
+    expect((await waitForStatus(second.inbox, "a", "dead"))?.attempts).toMatchObject([{ outcome: "abandoned" }]);
     expect(taken).toEqual([]);
     const logged = { level: "error", code: "ABANDONED", deliveryId: "a", msg: expect.stringContaining("is dead") };
     await waitFor(() => expect(second.logger.lines).toMatchObject([logged]));
@@ -136,7 +136,7 @@ describe("Two inboxes on one file", () => {
       await release.promise;
       return succeeded;
     });
-    await first.inbox.accept(arrival("a"));
+    await first.inbox.accept(incoming("a"));
     await waitFor(() => expect(runs).toHaveLength(1));
     const second = openInbox({ file: first.file, leaseMs: 2_400 });
     const taken = work(second.inbox, () => succeeded);
@@ -145,7 +145,7 @@ describe("Two inboxes on one file", () => {
     await waitFor(() => expect(heartbeats()).toBeGreaterThan(4));
     database.close();
     release.resolve();
-    expect((await reached(first.inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
+    expect((await waitForStatus(first.inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
     expect(taken).toEqual([]);
   });
 
@@ -156,7 +156,7 @@ describe("Two inboxes on one file", () => {
       await release.promise;
       return succeeded;
     });
-    await first.inbox.accept(arrival("a"));
+    await first.inbox.accept(incoming("a"));
     await waitFor(() => expect(runs).toHaveLength(1));
     const clock = { by: 0, reads: 0 };
     const now = () => {
@@ -170,14 +170,14 @@ describe("Two inboxes on one file", () => {
     // Some polls later.
     await waitFor(() => expect(clock.reads).toBeGreaterThan(10));
     release.resolve();
-    expect((await reached(first.inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
+    expect((await waitForStatus(first.inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
     expect(taken).toEqual([]);
   });
 
   test("take over in time, although the wall clock of one is set back meanwhile", async () => {
     const first = openInbox({ leaseMs: hourMs });
     const runs = work(first.inbox, () => new Promise(() => {}));
-    await first.inbox.accept(arrival("a"));
+    await first.inbox.accept(incoming("a"));
     await waitFor(() => expect(runs).toHaveLength(1));
     const second = openInbox({
       file: first.file,
@@ -186,7 +186,7 @@ describe("Two inboxes on one file", () => {
       monotonicNow: fastClock(hourMs / 4).now,
     });
     work(second.inbox, () => succeeded);
-    await reached(second.inbox, "a", "succeeded");
+    await waitForStatus(second.inbox, "a", "succeeded");
     await first.inbox.close(0);
   });
 });
@@ -196,7 +196,7 @@ describe("A lock that somebody else holds", () => {
     const { inbox, file } = openInbox();
     const other = new DatabaseSync(file);
     other.exec("BEGIN IMMEDIATE");
-    const accepted = inbox.accept(arrival("a"));
+    const accepted = inbox.accept(incoming("a"));
     // The write is tried in between, and the process goes on.
     for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     other.exec("COMMIT");
@@ -211,7 +211,7 @@ describe("A lock that somebody else holds", () => {
     const second = openInbox({ file });
     other.exec("COMMIT");
     other.close();
-    expect(await second.inbox.accept(arrival("a"))).toEqual({ duplicate: false });
+    expect(await second.inbox.accept(incoming("a"))).toEqual({ duplicate: false });
   });
 
   test("ends in a refusal after the deadline, and the next write is fine once it is gone", async () => {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger, LogMethod } from "../../../src/core/logger.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
-import { crashPolicy } from "../crash-policy.ts";
+import { crashPolicy } from "../openers.ts";
 
 /* Runs deliveries of "retrain", each of which takes WAIT_MS, and lives until it has run EXIT_AFTER, or for good. */
 const { STORE: store = "", WAIT_MS, LEASE_MS, EXIT_AFTER } = process.env;

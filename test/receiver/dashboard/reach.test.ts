@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type LaunchOptions, WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
-import { inboxFile } from "../../inbox/open-file.ts";
+import { inboxFile } from "../../inbox/inbox-file.ts";
 import { startLocaltunnelServer } from "../../support/localtunnel-server.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 

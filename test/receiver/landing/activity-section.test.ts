@@ -3,7 +3,7 @@ import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { WebhooksServer } from "../../../src/index.ts";
 import type { LandingActivity, LandingHour, LandingInfo } from "../../../src/receiver/landing/info.ts";
 import { landingPage } from "../../../src/receiver/landing/landing-page.ts";
-import { inboxFile } from "../../inbox/open-file.ts";
+import { inboxFile } from "../../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { fullInfo, now, sampleEndpoint, sampleHours, sampleInfo } from "./sample-info.ts";
 

@@ -2,8 +2,8 @@ import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { migrations } from "../../../../src/inbox/sqlite/migrations.ts";
-import { inboxFile } from "../../../inbox/open-file.ts";
-import { openInbox } from "../../../inbox/sqlite/inbox.ts";
+import { inboxFile } from "../../../inbox/inbox-file.ts";
+import { openInbox } from "../../../inbox/sqlite/open-inbox.ts";
 import { runCommand } from "../../run-command.ts";
 
 /** A file as an older release has made it, of which most was removed. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { DeliveryFollower } from "../../../../src/cli/commands/deliveries/delivery-follower.ts";
 import type { Inbox, StoredDelivery } from "../../../../src/inbox/inbox.ts";
 import { type DeliveryLookup, ServerInbox } from "../../../../src/receiver/server-inbox.ts";
-import { failed, openInbox, succeeded, work } from "../../../inbox/sqlite/inbox.ts";
+import { failed, openInbox, succeeded, work } from "../../../inbox/sqlite/open-inbox.ts";
 import { patiently, received, settled } from "./filled-inbox.ts";
 
 /** The inbox of a server that keeps the ids it is asked for. */

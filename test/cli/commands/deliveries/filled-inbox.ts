@@ -1,7 +1,7 @@
 import { WebhookError } from "../../../../src/core/errors.ts";
 import { createRetryPolicy } from "../../../../src/inbox/retry-policy.ts";
 import type { SqliteInbox } from "../../../../src/inbox/sqlite/sqlite-inbox.ts";
-import { arrival, openInbox, succeeded, work } from "../../../inbox/sqlite/inbox.ts";
+import { incoming, openInbox, succeeded, work } from "../../../inbox/sqlite/open-inbox.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 /** When everything in a still inbox has happened. */
@@ -51,7 +51,7 @@ export async function filledInbox({ reason = "The trainer is gone." } = {}): Pro
 
 /** A delivery that came when the clock stood still. */
 export function received(id: string, options: { endpoint?: string; body?: string } = {}) {
-  return { ...arrival(id, options), receivedAt: new Date(hour) };
+  return { ...incoming(id, options), receivedAt: new Date(hour) };
 }
 
 /** Resolves when these deliveries of `retrain` have succeeded or died. */

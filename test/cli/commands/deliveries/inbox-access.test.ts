@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { inboxFile } from "../../../inbox/open-file.ts";
+import { inboxFile } from "../../../inbox/inbox-file.ts";
 import { binPath, CommandProcess, startCommand } from "../../command-process.ts";
 import { runCommand } from "../../run-command.ts";
 import { filledInbox } from "./filled-inbox.ts";

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { arrival, succeeded, work } from "../../../inbox/sqlite/inbox.ts";
+import { incoming, succeeded, work } from "../../../inbox/sqlite/open-inbox.ts";
 import { canMakeTerminal, startCommand, startOnTerminal } from "../../command-process.ts";
 import { runCommand } from "../../run-command.ts";
 import { filledInbox, livelyInbox, patiently, received, settled } from "./filled-inbox.ts";
@@ -41,7 +41,7 @@ describe("hub-webhooks deliveries replay", () => {
 
   test("is run by the server that works on the inbox beside", async () => {
     const { inbox, env } = livelyInbox();
-    await inbox.accept(arrival("again"));
+    await inbox.accept(incoming("again"));
     const runs = work(inbox, () => succeeded);
     await settled(inbox, ["again"]);
     const { exitCode } = await startCommand(["deliveries", "replay", "again"], env).ended;
@@ -52,7 +52,7 @@ describe("hub-webhooks deliveries replay", () => {
   test("lets one that is running run once more afterwards", async () => {
     const { inbox, env } = livelyInbox();
     const first = Promise.withResolvers<void>();
-    await inbox.accept(arrival("slow"));
+    await inbox.accept(incoming("slow"));
     const runs = work(inbox, async ({ attempt }) => {
       if (attempt === 1) await first.promise;
       return succeeded;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openInbox, succeeded, work } from "../../../inbox/sqlite/inbox.ts";
+import { openInbox, succeeded, work } from "../../../inbox/sqlite/open-inbox.ts";
 import { runCommand } from "../../run-command.ts";
 import { filledInbox, hour, received, settled, stillInbox } from "./filled-inbox.ts";
 

@@ -1,7 +1,7 @@
 import { PassThrough, Readable, Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { run } from "../../../../src/cli/main.ts";
-import { arrival, failed, succeeded, work } from "../../../inbox/sqlite/inbox.ts";
+import { failed, incoming, succeeded, work } from "../../../inbox/sqlite/open-inbox.ts";
 import { startCommand } from "../../command-process.ts";
 import { type RunOptions, runCommand } from "../../run-command.ts";
 import { filledInbox, hour, livelyInbox, patiently, settled } from "./filled-inbox.ts";
@@ -29,7 +29,7 @@ function tail(argv: readonly string[], options: RunOptions) {
 describe("hub-webhooks deliveries tail", () => {
   test("begins with the last ten, and ends with 0 when it is stopped", async () => {
     const { inbox, env } = livelyInbox();
-    for (let number = 1; number <= 12; number += 1) await inbox.accept(arrival(String(number)));
+    for (let number = 1; number <= 12; number += 1) await inbox.accept(incoming(String(number)));
     const { exitCode, stdout, stderr } = await runCommand(["deliveries", "tail", "--format", "quiet"], { env });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toBe("3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n");
@@ -49,7 +49,7 @@ describe("hub-webhooks deliveries tail", () => {
   test("writes a line when a delivery arrives, and one for each status", async () => {
     const { inbox, env } = livelyInbox();
     const command = tail([], { env });
-    await inbox.accept(arrival("one"));
+    await inbox.accept(incoming("one"));
     await command.says(/^one\tretrain\tqueued\t\t\t\S+\t\t0\tdue \S+$/m);
     const running = Promise.withResolvers<void>();
     work(inbox, async () => {
@@ -68,8 +68,8 @@ describe("hub-webhooks deliveries tail", () => {
   test("writes only what reaches the status that is named", async () => {
     const { inbox, env } = livelyInbox();
     const command = tail(["--status", "succeeded", "--format", "quiet"], { env });
-    await inbox.accept(arrival("waits", { endpoint: "notify" }));
-    await inbox.accept(arrival("done"));
+    await inbox.accept(incoming("waits", { endpoint: "notify" }));
+    await inbox.accept(incoming("done"));
     work(inbox, () => succeeded);
     await command.says("done\n");
     expect(await command.stop()).toMatchObject({ stdout: "done\n" });
@@ -110,7 +110,7 @@ describe("hub-webhooks deliveries tail", () => {
 
   test.each(["table", "json", "quiet"])("lets no text of a delivery rewrite the terminal: %s", async (format) => {
     const { env, inbox } = await filledInbox({ reason: "\u001b[2Jred\u009b\nline" });
-    await inbox.accept(arrival("\u001b]0;owned\u0007id\u202e", { endpoint: "notify" }));
+    await inbox.accept(incoming("\u001b]0;owned\u0007id\u202e", { endpoint: "notify" }));
     const { stdout } = await runCommand(["deliveries", "tail", "--format", format], { env, isTerminal: true });
     expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
     expect(stdout).not.toContain("\nline");
@@ -128,18 +128,18 @@ describe("The process of hub-webhooks deliveries tail", () => {
 
   test("ends quietly at the next line when nobody reads any more", async () => {
     const { inbox, env } = livelyInbox();
-    await inbox.accept(arrival("first"));
+    await inbox.accept(incoming("first"));
     const command = startCommand(["deliveries", "tail", "--interval", "5ms", "--format", "quiet"], env);
     await command.says("first\n");
     command.closeStdout();
-    await inbox.accept(arrival("second"));
+    await inbox.accept(incoming("second"));
     expect(await command.ended).toMatchObject({ exitCode: 0, signal: null, stderr: "" });
   });
 
   test("sees what a server does beside", async () => {
     const { inbox, env } = livelyInbox();
     const command = startCommand(["deliveries", "tail", "--interval", "5ms", "--format", "json"], env);
-    await inbox.accept(arrival("beside"));
+    await inbox.accept(incoming("beside"));
     await command.says('"status":"queued"');
     work(inbox, () => succeeded);
     await settled(inbox, ["beside"]);
@@ -161,7 +161,7 @@ describe("The process of hub-webhooks deliveries tail", () => {
       untilStopped: () => stop.promise,
       stop() {},
     });
-    await inbox.accept(arrival("one"));
+    await inbox.accept(incoming("one"));
     await expect.poll(() => stdout.listenerCount("drain"), patiently).toBe(1);
     stop.resolve();
     expect(await ended).toBe(0);

@@ -1,9 +1,9 @@
 import { onTestFinished } from "vitest";
 import { SqliteInbox, type SqliteInboxOptions } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
-import { inboxFile } from "../open-file.ts";
+import { inboxFile } from "../inbox-file.ts";
 
-export { arrival, failed, reached, succeeded, work } from "../engine.ts";
+export { failed, incoming, succeeded, waitForStatus, work } from "../engine.ts";
 
 /** Opens an inbox that looks around every few milliseconds; it is closed when the test is over. */
 export function openInbox(options: Partial<SqliteInboxOptions> = {}) {

@@ -4,8 +4,8 @@ import { type OpenBullmqOptions, openBullmqInbox } from "../../../src/inbox/bull
 import { jobIdOf } from "../../../src/inbox/bullmq/stored-job.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
-import { arrival, failed, reached, succeeded, work } from "../engine.ts";
-import type { TestedServer } from "./trouble.ts";
+import { failed, incoming, succeeded, waitForStatus, work } from "../engine.ts";
+import type { TestedServer } from "./outage-contract.ts";
 
 const hourMs = 3_600_000;
 
@@ -46,7 +46,7 @@ export function describeServerHealth(
     test("keeps no caller waiting who reads", async () => {
       const proxy = await startTcpProxy(getServer().port);
       const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()), readMs: 100 });
-      await inbox.accept(arrival("a"));
+      await inbox.accept(incoming("a"));
       proxy.freeze();
       const unavailable = { code: "INBOX_UNAVAILABLE" };
       await expect(inbox.counts()).rejects.toMatchObject(unavailable);
@@ -106,11 +106,11 @@ export function describeServerHealth(
     test("are that deliveries wait which nobody takes", async () => {
       const { inbox, url } = await open({ stalledMs: 1 });
       work(inbox, () => succeeded);
-      await inbox.accept(arrival("a"));
-      await reached(inbox, "a", "succeeded");
+      await inbox.accept(incoming("a"));
+      await waitForStatus(inbox, "a", "succeeded");
       const queue = rawQueue(url, "retrain");
       await queue.pause();
-      await inbox.accept(arrival("b"));
+      await inbox.accept(incoming("b"));
       await vi.waitFor(
         async () =>
           expect(await inbox.problems()).toMatchObject([
@@ -121,7 +121,7 @@ export function describeServerHealth(
       work(inbox, () => succeeded, { endpoint: "other" });
       expect(await inbox.problems()).toMatchObject([{ code: "INBOX_STALLED", severity: "degraded" }]);
       await queue.resume();
-      await reached(inbox, "b", "succeeded");
+      await waitForStatus(inbox, "b", "succeeded");
       expect(await inbox.problems()).toEqual([]);
     });
 
@@ -129,7 +129,7 @@ export function describeServerHealth(
       const { inbox } = await open({ stalledMs: 1 });
       const hold = Promise.withResolvers<typeof succeeded>();
       const runs = work(inbox, () => hold.promise, { concurrency: 1 });
-      for (const id of ["a", "b"]) await inbox.accept(arrival(id));
+      for (const id of ["a", "b"]) await inbox.accept(incoming(id));
       await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
       const found = [await inbox.problems(), await inbox.problems(), await inbox.problems()];
       expect(found).toEqual([[], [], []]);
@@ -143,8 +143,8 @@ export function describeServerHealth(
       const { inbox, url } = await open();
       const retryAt = new Date(Date.now() + 1_000 * hourMs);
       work(inbox, ({ id }) => (id === "waits" ? failed({ retryAt }) : succeeded), { retentionMs });
-      for (const id of ["done", "waits"]) await inbox.accept(arrival(id));
-      await reached(inbox, "done", "succeeded");
+      for (const id of ["done", "waits"]) await inbox.accept(incoming(id));
+      await waitForStatus(inbox, "done", "succeeded");
       await vi.waitFor(
         async () =>
           expect(await inbox.get({ id: "waits", endpoint: "retrain" })).toMatchObject({ attempts: [{ number: 1 }] }),
@@ -164,7 +164,7 @@ export function describeServerHealth(
       expect((await after.get({ id: "done", endpoint: "retrain" }))?.body).toBeUndefined();
       expect(await after.get({ id: "waits", endpoint: "retrain" })).toMatchObject({
         status: "queued",
-        body: arrival("waits").body,
+        body: incoming("waits").body,
       });
     });
 
@@ -173,7 +173,7 @@ export function describeServerHealth(
       fakeIntervals();
       const after = await later(2 * hourMs);
       const body = async () => (await after.get({ id: "done", endpoint: "retrain" }))?.body;
-      expect(await body()).toBe(arrival("done").body);
+      expect(await body()).toBe(incoming("done").body);
       await vi.advanceTimersByTimeAsync(hourMs);
       await vi.waitFor(async () => expect(await body()).toBeUndefined(), { timeout: 15_000 });
     });
@@ -181,8 +181,8 @@ export function describeServerHealth(
     test("are forgotten after the retention that it had, which a prune stores again where it is gone", async () => {
       const { inbox, url } = await open();
       work(inbox, () => succeeded, { retentionMs: hourMs });
-      await inbox.accept(arrival("done"));
-      await reached(inbox, "done", "succeeded");
+      await inbox.accept(incoming("done"));
+      await waitForStatus(inbox, "done", "succeeded");
       const registry = rawQueue(url, "#endpoints");
       const readEntry = () => registry.getJob(jobIdOf("retrain"));
       await vi.waitFor(async () => expect((await readEntry())?.data).toMatchObject({ retentionMs: hourMs }), {
@@ -208,8 +208,8 @@ export function describeServerHealth(
 
   test("An inbox keeps no delivery in memory that it has accepted or refused", async () => {
     const { inbox } = await open({ maxQueued: 2 });
-    for (const id of ["a", "b"]) await inbox.accept(arrival(id));
-    await expect(inbox.accept(arrival("c"))).rejects.toMatchObject({ code: "INBOX_FULL" });
+    for (const id of ["a", "b"]) await inbox.accept(incoming(id));
+    await expect(inbox.accept(incoming("c"))).rejects.toMatchObject({ code: "INBOX_FULL" });
     const waitedFor = vi.spyOn(Promise, "allSettled");
     await inbox.close(0);
     const sizes = waitedFor.mock.calls.flatMap(([waiting]) => (waiting instanceof Set ? [waiting.size] : []));

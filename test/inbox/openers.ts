@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { openBullmqInbox } from "../../src/inbox/bullmq/open-bullmq-inbox.ts";
+import type { RetryPolicy } from "../../src/inbox/retry-policy.ts";
 import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
 import type { EngineOptions } from "./engine.ts";
 
-/** How each engine is opened, by its name. */
+/** Opens an inbox, by the name of the engine. Without vitest, since processes of tests use it too. */
 export const openers = {
   SQLite: ({ store, ...options }: EngineOptions) =>
     new SqliteInbox({ now: Date.now, pollMs: 20, ...options, file: join(store, "inbox.db") }),
@@ -14,3 +15,6 @@ export const openers = {
 function openServer({ store, ...options }: EngineOptions) {
   return openBullmqInbox({ url: store, now: Date.now, ...options });
 }
+
+/** Two attempts, with a wait that is short enough for tests. */
+export const crashPolicy: RetryPolicy = { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 };

@@ -1,7 +1,7 @@
 import { createMemoryLogger } from "../support/memory-logger.ts";
-import { openers } from "./engines.ts";
+import { crashPolicy, openers } from "./openers.ts";
 
-/** Works on "retrain", and says what it took; none of it is ever done. */
+/* Claims deliveries of "retrain" and prints them. Its handlers never end. */
 const { ENGINE = "", STORE: store = "" } = process.env;
 const name = (["SQLite", "PostgreSQL", "Redis"] as const).find((known) => known === ENGINE);
 if (!name) throw new Error(`There is no engine "${ENGINE}".`);
@@ -9,7 +9,7 @@ const inbox = await openers[name]({ store, log: createMemoryLogger, leaseMs: 300
 inbox.work({
   endpoint: "retrain",
   concurrency: 4,
-  policy: { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 },
+  policy: crashPolicy,
   retentionMs: 60_000,
   run: ({ id, attempt }) => {
     process.stdout.write(`${JSON.stringify({ level: 30, msg: "took", id, attempt })}\n`);

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Outcome } from "../../../src/payload/delivery.ts";
 import { startReceiverProcess } from "../../support/receiver-process.ts";
-import { arrival, type Engine, failed, openInbox, reached, succeeded, work } from "../engine.ts";
+import { type Engine, failed, incoming, openInbox, succeeded, waitForStatus, work } from "../engine.ts";
 
 const script = new URL("./handler-process.ts", import.meta.url);
 
@@ -20,13 +20,13 @@ export function describeLostLeases(engine: Engine): void {
       const child = start(store, { LEASE_MS: `${leaseMs}` });
       await child.says("ready");
       // What renews leases meanwhile is loaded when it is first needed, which takes its time on a busy machine.
-      await inbox.accept(arrival(`blocks-${leaseMs / 2}`));
+      await inbox.accept(incoming(`blocks-${leaseMs / 2}`));
       await child.says("ended");
       const id = `blocks-${2 * leaseMs}`;
-      await inbox.accept(arrival(id));
+      await inbox.accept(incoming(id));
       await child.says("took", 2);
       const runs = work(inbox, () => succeeded);
-      const stored = await reached(inbox, id, "succeeded");
+      const stored = await waitForStatus(inbox, id, "succeeded");
       expect(stored?.attempts).toMatchObject([{ number: 1, outcome: "succeeded" }]);
       expect(runs).toEqual([]);
     });
@@ -36,12 +36,12 @@ export function describeLostLeases(engine: Engine): void {
       const { inbox, store } = await openInbox(engine, { leaseMs });
       const child = start(store, { LEASE_MS: `${leaseMs}`, MAX_BLOCKED_MS: `${leaseMs}` });
       await child.says("ready");
-      await inbox.accept(arrival("blocks-1000"));
+      await inbox.accept(incoming("blocks-1000"));
       await child.says("ended");
-      await inbox.accept(arrival("blocks-60000"));
+      await inbox.accept(incoming("blocks-60000"));
       await child.says("took", 2);
       const runs = work(inbox, () => succeeded);
-      await reached(inbox, "blocks-60000", "succeeded");
+      await waitForStatus(inbox, "blocks-60000", "succeeded");
       expect(runs).toMatchObject([{ id: "blocks-60000", attempt: 2 }]);
     });
   });
@@ -54,7 +54,7 @@ export function describeLostLeases(engine: Engine): void {
       const { inbox, store, logger } = await openInbox(engine, { leaseMs });
       const child = start(store, { LEASE_MS: `${leaseMs}` });
       await child.says("ready");
-      await inbox.accept(arrival("held-a"));
+      await inbox.accept(incoming("held-a"));
       await child.says("took");
       child.signal("SIGSTOP");
       const runs = work(inbox, run, { policy: { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 } });
@@ -82,17 +82,17 @@ export function describeLostLeases(engine: Engine): void {
       await thaw();
       await hasLateSuccess(inbox);
       hold.resolve(failed({ retryable: false }));
-      const stored = await reached(inbox, "held-a", "succeeded");
+      const stored = await waitForStatus(inbox, "held-a", "succeeded");
       expect(stored?.attempts).toMatchObject([{ outcome: "succeeded" }, { outcome: "failed" }]);
       expect(runs).toHaveLength(1);
     });
 
     test("succeeds when its first run does, although the second one has failed for good", async () => {
       const { inbox, runs, thaw, logger } = await takenOver(() => failed({ retryable: false }));
-      await reached(inbox, "held-a", "dead");
+      await waitForStatus(inbox, "held-a", "dead");
       const before = logger.lines.length;
       await thaw();
-      await reached(inbox, "held-a", "succeeded");
+      await waitForStatus(inbox, "held-a", "succeeded");
       expect(runs).toHaveLength(1);
       // The process that was late has logged it.
       expect(logger.lines.slice(before)).toEqual([]);
@@ -103,9 +103,9 @@ export function describeLostLeases(engine: Engine): void {
       async () => {
         const retryAt = new Date(Date.now() + 3_600_000);
         const { inbox, runs, thaw } = await takenOver(() => failed({ retryAt }));
-        await reached(inbox, "held-a", "queued");
+        await waitForStatus(inbox, "held-a", "queued");
         await thaw();
-        await reached(inbox, "held-a", "succeeded");
+        await waitForStatus(inbox, "held-a", "succeeded");
         expect(runs).toHaveLength(1);
       },
     );
@@ -114,14 +114,14 @@ export function describeLostLeases(engine: Engine): void {
       const { inbox, store } = await openInbox(engine, { leaseMs });
       const child = start(store, { LEASE_MS: `${leaseMs}` });
       await child.says("ready");
-      await inbox.accept(arrival("held-a"));
+      await inbox.accept(incoming("held-a"));
       await child.says("took");
       child.signal("SIGSTOP");
       const frozenAt = performance.now();
       await vi.waitFor(() => expect(performance.now() - frozenAt).toBeGreaterThan(2 * leaseMs), { timeout: 15_000 });
       child.signal("SIGCONT");
       child.signal("SIGUSR2");
-      const stored = await reached(inbox, "held-a", "succeeded");
+      const stored = await waitForStatus(inbox, "held-a", "succeeded");
       expect(stored?.attempts).toMatchObject([{ number: 1, outcome: "succeeded" }]);
       expect(child.lines.filter(({ msg }) => msg === "took")).toHaveLength(1);
     });

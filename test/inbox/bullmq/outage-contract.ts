@@ -4,7 +4,7 @@ import { openInbox as openByUrl } from "../../../src/inbox/open-inbox.ts";
 import { freePort } from "../../support/free-port.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
-import { arrival, failed, reached, succeeded, work } from "../engine.ts";
+import { failed, incoming, succeeded, waitForStatus, work } from "../engine.ts";
 
 /** A server that keeps an inbox. */
 export interface TestedServer {
@@ -37,16 +37,16 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
       const proxy = await startTcpProxy(getServer().port);
       const { inbox, logger } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()) });
       const runs = work(inbox, () => succeeded);
-      await inbox.accept(arrival("before"));
-      await reached(inbox, "before", "succeeded");
+      await inbox.accept(incoming("before"));
+      await waitForStatus(inbox, "before", "succeeded");
       await proxy.cut();
-      await expect(inbox.accept(arrival("meanwhile"))).rejects.toMatchObject({
+      await expect(inbox.accept(incoming("meanwhile"))).rejects.toMatchObject({
         code: "INBOX_UNAVAILABLE",
         status: 503,
       });
       await vi.waitFor(() => expect(logger.lines.map(({ level }) => level)).toContain("error"), { timeout: 10_000 });
       await proxy.mend();
-      await vi.waitFor(() => inbox.accept(arrival("after")), { timeout: 10_000, interval: 50 });
+      await vi.waitFor(() => inbox.accept(incoming("after")), { timeout: 10_000, interval: 50 });
       await vi.waitFor(() => expect(runs.map(({ id }) => id)).toContain("after"), { timeout: 15_000 });
     });
   });
@@ -57,11 +57,11 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
   ])("A server that is gone when %s takes its delivery when it is back", async (_when, endpoints) => {
     const proxy = await startTcpProxy(getServer().port);
     const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()) });
-    for (const endpoint of endpoints) await inbox.accept(arrival("before", { endpoint }));
+    for (const endpoint of endpoints) await inbox.accept(incoming("before", { endpoint }));
     await proxy.cut();
-    await expect(inbox.accept(arrival("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+    await expect(inbox.accept(incoming("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
     await proxy.mend();
-    await vi.waitFor(() => inbox.accept(arrival("a")), { timeout: 10_000, interval: 50 });
+    await vi.waitFor(() => inbox.accept(incoming("a")), { timeout: 10_000, interval: 50 });
   });
 
   describe("An inbox that somebody only looks into", () => {
@@ -75,7 +75,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
         });
       }
       const { inbox } = await open({ url });
-      await inbox.accept(arrival("a"));
+      await inbox.accept(incoming("a"));
       const looking = await attempt();
       expect(await looking.counts()).toMatchObject({ retrain: { queued: 1 } });
       await looking.close(0);
@@ -91,7 +91,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
         started.resolve();
         return new Promise((resolve) => signal.addEventListener("abort", () => resolve(failed())));
       });
-      await vi.waitFor(() => inbox.accept(arrival("a")), { timeout: 10_000 });
+      await vi.waitFor(() => inbox.accept(incoming("a")), { timeout: 10_000 });
       await started.promise;
       await proxy[trouble]();
       const before = performance.now();
@@ -115,29 +115,29 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
         await hold.promise;
         return succeeded;
       });
-      await vi.waitFor(() => inbox.accept(arrival("before")), { timeout: 10_000, interval: 50 });
+      await vi.waitFor(() => inbox.accept(incoming("before")), { timeout: 10_000, interval: 50 });
       await started.promise;
       proxy.freeze();
       hold.resolve();
       const unavailable = { code: "INBOX_UNAVAILABLE" };
-      for (const id of ["a", "b"]) await expect(inbox.accept(arrival(id))).rejects.toMatchObject(unavailable);
+      for (const id of ["a", "b"]) await expect(inbox.accept(incoming(id))).rejects.toMatchObject(unavailable);
       await proxy.cut();
-      await expect(inbox.accept(arrival("c"))).rejects.toMatchObject(unavailable);
+      await expect(inbox.accept(incoming("c"))).rejects.toMatchObject(unavailable);
       proxy.thaw();
       await proxy.mend();
-      await vi.waitFor(() => inbox.accept(arrival("after")), { timeout: 10_000, interval: 50 });
+      await vi.waitFor(() => inbox.accept(incoming("after")), { timeout: 10_000, interval: 50 });
     });
 
     test("refuses a delivery when the time is over, and what it has taken all the same is not run twice", async () => {
       const proxy = await startTcpProxy(getServer().port);
       const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()), deadlineMs: 200 });
-      await inbox.accept(arrival("before"));
+      await inbox.accept(incoming("before"));
       proxy.freeze();
-      await expect(inbox.accept(arrival("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE", status: 503 });
+      await expect(inbox.accept(incoming("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE", status: 503 });
       proxy.thaw();
       const runs = work(inbox, () => succeeded);
-      await vi.waitFor(() => inbox.accept(arrival("a")), { timeout: 10_000, interval: 50 });
-      await reached(inbox, "a", "succeeded");
+      await vi.waitFor(() => inbox.accept(incoming("a")), { timeout: 10_000, interval: 50 });
+      await waitForStatus(inbox, "a", "succeeded");
       expect(runs.filter(({ id }) => id === "a")).toHaveLength(1);
     });
   });
