@@ -24,7 +24,7 @@ export interface DevState {
   };
   endpoints: readonly DevEndpoint[];
   /** The page that shows the deliveries of background endpoints; absent if there are none. */
-  console?: string;
+  dashboardUrl?: string;
   /** URL of the session's inbox, with a masked password; absent if no endpoint runs in the background. */
   inbox?: string;
 }

@@ -4,7 +4,7 @@ import { HubClient } from "../hub/client.ts";
 import { developmentTokens } from "../local-hub/accounts.ts";
 import { LocalHub } from "../local-hub/local-hub.ts";
 import type { StartDevOptions } from "./dev-options.ts";
-import { listenFrom } from "./listen-on-free-port.ts";
+import { listenOnFreePort } from "./listen-on-free-port.ts";
 
 /** Ending a session must not take minutes, and the session itself retries. */
 const clientLimits = { timeout: "10s", attempts: 2 } as const;
@@ -60,5 +60,5 @@ async function startLocalHub({
   const listen = (port: number) => LocalHub.launch({ ...options, port });
   if (hubPort !== undefined) return listen(hubPort);
   const isTaken = (error: unknown) => WebhookError.isInstance(error) && error.code === "PORT_IN_USE";
-  return listenFrom(defaultHubPort, { listen, isTaken });
+  return listenOnFreePort(defaultHubPort, { listen, isTaken });
 }

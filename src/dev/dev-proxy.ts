@@ -10,7 +10,7 @@ import { defaultLimits } from "../http-server/connection.ts";
 import { createHttpServer } from "../http-server/http-server.ts";
 import { webhooksPath } from "../receiver/delivery-request.ts";
 import type { ReplayResult } from "./dev-event.ts";
-import { listenFrom } from "./listen-on-free-port.ts";
+import { listenOnFreePort } from "./listen-on-free-port.ts";
 import {
   isReachabilityCheck,
   type ProxiedExchange,
@@ -19,7 +19,7 @@ import {
   proxyRequest,
   sendBadGateway,
 } from "./proxy-request.ts";
-import { DeliveryRecorder } from "./replay-recorder.ts";
+import { ReplayRecorder } from "./replay-recorder.ts";
 
 /** The options of {@link DevProxy.open}. */
 export interface DevProxyOptions extends ProxyOptions {
@@ -48,7 +48,7 @@ export class DevProxy {
   readonly #options: DevProxyOptions;
   readonly #servers: readonly Server[];
   readonly #agent: Agent;
-  readonly #recorder: DeliveryRecorder;
+  readonly #recorder: ReplayRecorder;
 
   private constructor(
     options: DevProxyOptions,
@@ -68,7 +68,7 @@ export class DevProxy {
    * @throws `PORT_IN_USE`, `LISTEN_FAILED`.
    */
   static async open(options: DevProxyOptions): Promise<DevProxy> {
-    const context = { agent: new Agent({ keepAlive: true }), recorder: new DeliveryRecorder(), isLocal: false };
+    const context = { agent: new Agent({ keepAlive: true }), recorder: new ReplayRecorder(), isLocal: false };
     const isLocal = !options.allowAnyHost;
     const isForeign = createHostCheck(options);
     const local = createProxyServer(options, {}, (exchange) =>
@@ -191,7 +191,7 @@ async function listen(server: Server, port: number | undefined): Promise<void> {
   const listenOnce = (wanted: number) => listenOn(server, wanted);
   try {
     if (port !== undefined) await listenOnce(port);
-    else await listenFrom(defaultPort, { listen: listenOnce, isTaken });
+    else await listenOnFreePort(defaultPort, { listen: listenOnce, isTaken });
   } catch (error) {
     throw listenFailed(error, port ?? defaultPort);
   }

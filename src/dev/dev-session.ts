@@ -2,22 +2,20 @@ import { inspect } from "node:util";
 import { defaultHubPort, defaultPort } from "../core/defaults.ts";
 import { messageOf } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
-import { maskUrl } from "../core/urls.ts";
-import type { KnownWatched } from "../payload/watch.ts";
-import { dashboardPath } from "../receiver/dashboard/serve.ts";
-import { webhooksPath } from "../receiver/delivery-request.ts";
 import type { ServerDescription } from "../receiver/server-control.ts";
-import type { TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
-import { createReachabilityCheck, type ReachabilityCheck } from "../tunnel/reachability-check.ts";
-import { type OpenTunnelOptions, openCheckedTunnel, type Tunnel } from "../tunnel/tunnel.ts";
+import type { ReconcileInput, TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
+import { createReachabilityCheck } from "../tunnel/reachability-check.ts";
+import { openCheckedTunnel, type Tunnel } from "../tunnel/tunnel.ts";
+import { describeState, effectiveWatch } from "./describe-state.ts";
 import type { DevEvent, DevState, ReplayResult } from "./dev-event.ts";
 import { type DevHub, openDevHub } from "./dev-hub.ts";
 import { type DevConfig, devInboxUrl, resolveDevOptions, type StartDevOptions } from "./dev-options.ts";
 import { DevProxy } from "./dev-proxy.ts";
-import { defaultWatch, suggestTrigger } from "./endpoint-defaults.ts";
+import { OpenParts } from "./open-parts.ts";
+import { openTemporaryWebhooks } from "./open-temporary-webhooks.ts";
 import { ReloadingServer } from "./reloading-server.ts";
-import { storeSessionSecret } from "./secret-file.ts";
-import { type DesiredWebhooks, openSessionWebhooks, WebhookReconciler } from "./session-webhooks.ts";
+import { writeSecretFile } from "./secret-file.ts";
+import { SessionWebhooks } from "./session-webhooks.ts";
 
 /** A running server file that is reloaded when it changes, with its webhooks, until it is closed. */
 export interface DevSession extends AsyncDisposable {
@@ -71,30 +69,20 @@ export async function startDev(options: StartDevOptions = {}): Promise<DevSessio
   return session;
 }
 
-/** The parts of an open session. */
-interface Parts {
-  proxy: DevProxy;
-  hub: DevHub;
-  server: ReloadingServer;
-  tunnel: Tunnel;
-  reconciler: WebhookReconciler;
-}
-
 class Session implements DevSession {
   readonly #options: StartDevOptions;
   readonly #config: DevConfig;
-  readonly #parts: Partial<Parts> = {};
-  /** Close the opened parts, the latest first. */
-  readonly #closers: (() => Promise<void>)[] = [];
+  readonly #parts = new OpenParts();
+  readonly #check = createReachabilityCheck();
   readonly #firstServing = Promise.withResolvers<void>();
+  #proxy: DevProxy | undefined;
+  #hub: DevHub | undefined;
+  #server: ReloadingServer | undefined;
+  #tunnel: Tunnel | undefined;
+  #webhooks: SessionWebhooks | undefined;
   #description: ServerDescription = { endpoints: [] };
   #isReady = false;
   #isSecretStored = false;
-  #closed: Promise<void> | undefined;
-  /** Cancels the opening of parts. */
-  readonly #ending = new AbortController();
-  /** Parts that are being opened. They close themselves if the session is closed meanwhile. */
-  readonly #opening: Promise<unknown>[] = [];
 
   constructor(options: StartDevOptions, config: DevConfig) {
     this.#options = options;
@@ -103,25 +91,15 @@ class Session implements DevSession {
   }
 
   get state(): DevState {
-    const { proxy, hub, tunnel } = this.#parts;
-    const publicUrl = tunnel?.url ?? proxy?.url ?? "";
-    const hasBackground = this.#description.endpoints.some(({ background }) => background);
-    return {
-      url: proxy?.url ?? "",
-      publicUrl,
-      hub: { kind: this.#config.isReal ? "real" : "local", url: hub?.client.endpoint ?? "" },
-      ...(hasBackground && { console: `${proxy?.url ?? ""}${dashboardPath}`, inbox: maskUrl(this.#inbox(proxy)) }),
-      endpoints: this.#description.endpoints.map((endpoint) => {
-        const watched = this.#watchOf(endpoint);
-        const trigger = this.#config.isReal ? undefined : suggestTrigger({ endpoint, watched });
-        return {
-          name: endpoint.name,
-          url: `${publicUrl}${webhooksPath}${endpoint.name}`,
-          watch: watched.map(({ type, name }) => `${type}:${name}`),
-          ...(trigger && { trigger }),
-        };
-      }),
-    };
+    const url = this.#proxy?.url ?? "";
+    return describeState({
+      config: this.#config,
+      url,
+      publicUrl: this.#tunnel?.url ?? url,
+      hubUrl: this.#hub?.client.endpoint ?? "",
+      inbox: this.#inboxUrl(this.#proxy?.port),
+      endpoints: this.#description.endpoints,
+    });
   }
 
   get secret(): string | undefined {
@@ -130,124 +108,97 @@ class Session implements DevSession {
   }
 
   open(): Promise<void> {
-    const opening = this.#open();
-    this.#opening.push(opening);
-    return opening;
+    return this.#parts.track(this.#open());
   }
 
+  /** Opens the parts in their order. The session is ready once its webhooks are created. */
   async #open(): Promise<void> {
-    const { path, tunnel: tunnelOptions, publicUrl, isPublic, secret, repairIntervalMs } = this.#config;
-    const reachabilityCheck = createReachabilityCheck();
-    const proxy = await DevProxy.open({
-      port: this.#options.port,
-      reachabilityCheck,
-      // The user's own address may have any host.
-      allowAnyHost: publicUrl !== undefined,
-      onForeignHost: (host) => this.#emitProblem(foreignHost(host, this.#part("proxy").url)),
-      // The server is created after the proxy.
-      serverPort: () => this.#parts.server?.port ?? this.#firstServing.promise.then(() => this.#part("server").port),
-      onDelivery: (delivery) => this.#emit({ event: "delivery", ...delivery }),
-      onProblem: (message) => this.#emit({ event: "problem", code: "REQUEST_REFUSED", message }),
-    });
-    await this.#add("proxy", proxy);
-    const hub = await openDevHub({ ...this.#options, allowRemote: isPublic, signal: this.#ending.signal });
-    await this.#add("hub", hub);
+    // The address stays the same for the whole session. Requests wait until the server runs.
+    const proxy = await this.#openProxy();
+    const hub = await this.#openHub();
     this.#reportTakenPorts({ proxy, hub });
-    const server = new ReloadingServer({
-      path,
-      launchResult: { port: proxy.port, url: proxy.url, publicUrl: proxy.url },
-      // With the user's own address, the whole server is public, including the dashboard.
-      environment: { ...hub.environment, ...(publicUrl !== undefined && { PUBLIC_URL: publicUrl }) },
-      ...{ secret, inbox: this.#inbox(proxy) },
-      onOutput: (line) => this.#emit({ event: "output", ...line }),
-      onReload: (files) => this.#emit({ event: "reloading", files }),
-      onServing: (description) => this.#handleServing(description),
-      onBroken: ({ error, isRestarted }) => this.#handleBroken(error, isRestarted),
-    });
-    await this.#add("server", server);
-    server.start();
+    const server = await this.#startServer({ proxy, hub });
     // All three take a while and are independent. The first failure rejects.
-    const openingTunnel = this.#openTunnel(
-      tunnelOptions === false
-        ? { publicUrl: publicUrl ?? proxy.url, port: proxy.port }
-        : { ...tunnelOptions, port: proxy.publicPort },
-      reachabilityCheck,
-    );
-    const openingWebhooks = this.#openWebhooks(hub, {
-      url: `${proxy.url}${reachabilityCheck.path}`,
-      answer: reachabilityCheck.answer,
-    });
-    this.#opening.push(openingTunnel, openingWebhooks);
-    const [tunnel, webhooks] = await Promise.all([openingTunnel, openingWebhooks, this.#firstServing.promise]);
+    const [tunnel, temporary] = await Promise.all([
+      this.#parts.track(this.#openTunnel(proxy)),
+      this.#parts.track(this.#openTemporaryWebhooks({ proxy, hub })),
+      this.#firstServing.promise,
+    ]);
     server.setPublicUrl(tunnel.url);
-    const reconciler = new WebhookReconciler({
-      webhooks,
-      onSteps: (steps) => this.#emit({ event: "webhooks", steps }),
-      onProblem: (error) => this.#emitProblem(error),
-    });
-    await this.#add("reconciler", reconciler);
-    await reconciler.start(this.#desiredWebhooks(tunnel));
-    if (this.#closed) throw closedMeanwhile();
-    const repairs = setInterval(() => void reconciler.repair(), repairIntervalMs);
-    this.#closers.push(async () => clearInterval(repairs));
+    const webhooks = await this.#createWebhooks(temporary, tunnel);
+    this.#parts.signal.throwIfAborted();
+    const repairs = setInterval(() => void webhooks.repair(), this.#config.repairIntervalMs);
+    this.#parts.onClose(async () => clearInterval(repairs));
     this.#isReady = true;
     this.#emit({ event: "ready", ...this.state });
   }
 
-  async replay(): Promise<ReplayResult | undefined> {
-    return this.#part("proxy").replay();
-  }
-
-  close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  async #close(): Promise<void> {
-    const over = closedMeanwhile();
-    this.#ending.abort(over);
-    this.#firstServing.reject(over);
-    await this.#closeOpened();
-    await Promise.allSettled(this.#opening);
-    // Parts that were being opened may have added closers.
-    await this.#closeOpened();
-  }
-
-  async #closeOpened(): Promise<void> {
-    for (let closer = this.#closers.pop(); closer; closer = this.#closers.pop()) await closer();
-  }
-
-  #part<Name extends keyof Parts>(name: Name): Parts[Name] {
-    const part = this.#parts[name];
-    if (part) return part;
-    throw new WebhookError("This session is not open. Wait for startDev() to resolve, or start another session.", {
-      code: "CLOSING",
+  async #openProxy(): Promise<DevProxy> {
+    const proxy = await DevProxy.open({
+      port: this.#options.port,
+      reachabilityCheck: this.#check,
+      // The user's own address may have any host.
+      allowAnyHost: this.#config.publicUrl !== undefined,
+      onForeignHost: (host) => this.#emitProblem(foreignHost(host, requireOpen(this.#proxy).url)),
+      // The server is created after the proxy.
+      serverPort: async () => {
+        if (!this.#server) await this.#firstServing.promise;
+        return requireOpen(this.#server).port;
+      },
+      onDelivery: (delivery) => this.#emit({ event: "delivery", ...delivery }),
+      onProblem: (message) => this.#emit({ event: "problem", code: "REQUEST_REFUSED", message }),
     });
+    this.#proxy = proxy;
+    await this.#parts.add(proxy);
+    return proxy;
   }
 
-  /** Adds a part to the session, or closes it if the session is already closed. */
-  async #add<Name extends keyof Parts>(name: Name, part: Parts[Name]): Promise<void> {
-    this.#parts[name] = part;
-    if (this.#closed) {
-      await part.close();
-      throw closedMeanwhile();
-    }
-    this.#closers.push(() => part.close());
+  async #openHub(): Promise<DevHub> {
+    const { isPublic } = this.#config;
+    const hub = await openDevHub({ ...this.#options, allowRemote: isPublic, signal: this.#parts.signal });
+    this.#hub = hub;
+    await this.#parts.add(hub);
+    return hub;
   }
 
-  async #openTunnel(options: OpenTunnelOptions, reachabilityCheck: ReachabilityCheck): Promise<Tunnel> {
-    const tunnel = await openCheckedTunnel({ ...options, signal: this.#ending.signal }, { reachabilityCheck });
-    await this.#add("tunnel", tunnel);
+  async #startServer({ proxy, hub }: { proxy: DevProxy; hub: DevHub }): Promise<ReloadingServer> {
+    const { path, publicUrl, secret } = this.#config;
+    const server = new ReloadingServer({
+      path,
+      secret,
+      inbox: this.#inboxUrl(proxy.port),
+      launchResult: { port: proxy.port, url: proxy.url, publicUrl: proxy.url },
+      // With the user's own address, the whole server is public, including the dashboard.
+      environment: { ...hub.environment, ...(publicUrl !== undefined && { PUBLIC_URL: publicUrl }) },
+      onOutput: (line) => this.#emit({ event: "output", ...line }),
+      onReload: (files) => this.#emit({ event: "reloading", files }),
+      onServing: (description) => this.#handleServing(description, proxy),
+      onBroken: ({ error, isRestarted }) => this.#handleBroken(error, isRestarted),
+    });
+    this.#server = server;
+    await this.#parts.add(server);
+    server.start();
+    return server;
+  }
+
+  async #openTunnel(proxy: DevProxy): Promise<Tunnel> {
+    const { tunnel: tunnelOptions, publicUrl } = this.#config;
+    const options =
+      tunnelOptions === false
+        ? { publicUrl: publicUrl ?? proxy.url, port: proxy.port }
+        : { ...tunnelOptions, port: proxy.publicPort };
+    const tunnel = await openCheckedTunnel(
+      { ...options, signal: this.#parts.signal },
+      { reachabilityCheck: this.#check },
+    );
+    this.#tunnel = tunnel;
+    await this.#parts.add(tunnel);
     tunnel.on("down", (error) => this.#emit({ event: "down", reason: error.message }));
     tunnel.on("error", (error) => {
       if (tunnel.status === "up") this.#emitProblem(error);
     });
     tunnel.on("urlChanged", (publicUrl) => {
-      this.#parts.server?.setPublicUrl(publicUrl);
+      this.#server?.setPublicUrl(publicUrl);
       this.#emit({ event: "urlChanged", publicUrl });
     });
     // The Hub may have suspended webhooks meanwhile, and the address may have changed.
@@ -258,21 +209,46 @@ class Session implements DevSession {
     return tunnel;
   }
 
-  async #openWebhooks(hub: DevHub, alive: { url: string; answer: string }): Promise<TemporaryWebhooks> {
-    const { webhooks, release } = await openSessionWebhooks({
-      ...{
-        hub: hub.client,
-        isReal: this.#config.isReal,
-        state: this.#options.state,
-        alive,
-        signal: this.#ending.signal,
-      },
+  async #openTemporaryWebhooks({ proxy, hub }: { proxy: DevProxy; hub: DevHub }): Promise<TemporaryWebhooks> {
+    const { path, answer } = this.#check;
+    const { webhooks, release } = await openTemporaryWebhooks({
+      hub: hub.client,
+      isReal: this.#config.isReal,
+      state: this.#options.state,
+      alive: { url: `${proxy.url}${path}`, answer },
+      signal: this.#parts.signal,
       onSteps: (steps) => this.#emit({ event: "webhooks", steps }),
       onProblem: (problem) => this.#emitProblem(problem),
     });
-    // Closed last: the other parts still write to the state file.
-    this.#closers.unshift(release);
+    // The other parts write to the state file until they are closed.
+    this.#parts.onClosed(release);
     return webhooks;
+  }
+
+  async #createWebhooks(temporary: TemporaryWebhooks, tunnel: Tunnel): Promise<SessionWebhooks> {
+    const webhooks = new SessionWebhooks({
+      webhooks: temporary,
+      onSteps: (steps) => this.#emit({ event: "webhooks", steps }),
+      onProblem: (error) => this.#emitProblem(error),
+    });
+    this.#webhooks = webhooks;
+    await this.#parts.add(webhooks);
+    await webhooks.start(this.#reconcileInput(tunnel));
+    return webhooks;
+  }
+
+  async replay(): Promise<ReplayResult | undefined> {
+    return requireOpen(this.#proxy).replay();
+  }
+
+  close(): Promise<void> {
+    const closed = this.#parts.close();
+    this.#firstServing.reject(this.#parts.signal.reason);
+    return closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   /** Reports that another port was chosen because the default one is in use. */
@@ -289,37 +265,36 @@ class Session implements DevSession {
 
   /** Never rejects: failures of the Hub are retried. */
   async #updateWebhooks(): Promise<void> {
-    const { reconciler, tunnel } = this.#parts;
-    if (reconciler && tunnel) await reconciler.update(this.#desiredWebhooks(tunnel));
+    if (this.#webhooks && this.#tunnel) await this.#webhooks.update(this.#reconcileInput(this.#tunnel));
   }
 
-  #desiredWebhooks(tunnel: Tunnel): DesiredWebhooks {
+  #reconcileInput(tunnel: Tunnel): ReconcileInput {
     return {
       endpoints: this.#description.endpoints
-        .map((endpoint) => ({ name: endpoint.name, watched: this.#watchOf(endpoint), domains: endpoint.domains }))
-        .filter(({ watched }) => watched.length > 0),
+        .map((endpoint) => ({ ...endpoint, watch: effectiveWatch(endpoint, this.#config) }))
+        .filter(({ watch }) => watch.length > 0),
       baseUrl: tunnel.url,
       secret: this.#description.secret ?? null,
     };
   }
 
-  #handleServing(description: ServerDescription): void {
+  #handleServing(description: ServerDescription, { port }: DevProxy): void {
     this.#description = description;
-    this.#storeSecret();
+    this.#storeSecret(port);
     this.#firstServing.resolve();
     void this.#updateWebhooks().then(() => {
       if (this.#isReady) this.#emit({ event: "reloaded", endpoints: this.state.endpoints });
     });
   }
 
-  /** For `trigger --url`, if the server has no secret of its own. */
-  #storeSecret(): void {
+  /** Stores the secret of the session for `trigger --url`, if the server has no secret of its own. */
+  #storeSecret(port: number): void {
     const { secret } = this;
-    if (secret === undefined || this.#isSecretStored || this.#closed) return;
+    if (secret === undefined || this.#isSecretStored || this.#parts.isClosed) return;
     this.#isSecretStored = true;
     try {
-      const remove = storeSessionSecret({ port: this.#part("proxy").port, secret });
-      this.#closers.push(async () => remove());
+      const remove = writeSecretFile({ port, secret });
+      this.#parts.onClose(async () => remove());
     } catch (error) {
       this.#emitProblem({
         code: "FOLDER_UNUSABLE",
@@ -336,14 +311,8 @@ class Session implements DevSession {
     }
   }
 
-  #inbox(proxy: DevProxy | undefined): string {
-    return this.#config.inbox ?? devInboxUrl(proxy?.port ?? defaultPort);
-  }
-
-  #watchOf(endpoint: ServerDescription["endpoints"][number]): readonly KnownWatched[] {
-    if (endpoint.watch.length > 0) return endpoint.watch;
-    if (this.#config.watch) return this.#config.watch;
-    return this.#config.isReal ? [] : defaultWatch(endpoint);
+  #inboxUrl(port = defaultPort): string {
+    return this.#config.inbox ?? devInboxUrl(port);
   }
 
   #emitProblem({ code, message }: { code: string; message: string }): void {
@@ -351,7 +320,7 @@ class Session implements DevSession {
   }
 
   #emit(event: DevEvent): void {
-    if (this.#closed && event.event !== "output" && event.event !== "problem") return;
+    if (this.#parts.isClosed && event.event !== "output" && event.event !== "problem") return;
     const { onEvent } = this.#options;
     // The listener may throw or be async: an unhandled rejection would end the process.
     (async () => onEvent?.(event))().catch((reason: unknown) => {
@@ -360,13 +329,16 @@ class Session implements DevSession {
   }
 }
 
+function requireOpen<Part>(part: Part | undefined): Part {
+  if (part) return part;
+  throw new WebhookError("This session is not open. Wait for startDev() to resolve, or start another session.", {
+    code: "CLOSING",
+  });
+}
+
 function foreignHost(host: string, url: string) {
   return {
     code: "CROSS_SITE_REFUSED",
     message: `A request for host ${JSON.stringify(host)} was rejected, because a page of another site may have sent it. Use ${url}, or set --public-url for your own proxy.`,
   };
-}
-
-function closedMeanwhile(): WebhookError {
-  return new WebhookError("This session was closed while it started.", { code: "CLOSING" });
 }

@@ -8,7 +8,7 @@ const maxAttempts = 21;
  * @param isTaken whether an error of `listen` means that the port is in use.
  * @throws any other error of `listen`.
  */
-export async function listenFrom<Listening>(
+export async function listenOnFreePort<Listening>(
   firstPort: number,
   { listen, isTaken }: { listen: (port: number) => Promise<Listening>; isTaken: (error: unknown) => boolean },
 ): Promise<Listening> {

@@ -6,7 +6,7 @@ import { hopByHopHeaders, wantsHtml } from "../core/http-headers.ts";
 import { hasDisconnected } from "../http-server/connection.ts";
 import type { ReachabilityCheck } from "../tunnel/reachability-check.ts";
 import type { ProxiedDelivery } from "./dev-event.ts";
-import type { DeliveryRecorder, ObservedDelivery } from "./replay-recorder.ts";
+import type { ObservedDelivery, ReplayRecorder } from "./replay-recorder.ts";
 
 /** The options of {@link proxyRequest} that do not depend on the socket. */
 export interface ProxyOptions {
@@ -27,7 +27,7 @@ const retryAfterSeconds = "1";
 /** What the requests of a socket share. */
 export interface ProxyContext {
   agent: Agent;
-  recorder: DeliveryRecorder;
+  recorder: ReplayRecorder;
   /** Whether the socket is only reachable from this machine, so that error pages may show source code and paths. */
   isLocal: boolean;
 }

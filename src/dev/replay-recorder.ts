@@ -28,7 +28,7 @@ const notReplayable: ReadonlySet<number> = new Set([401, 403, 404, 405, 429]);
 const replacedHeaders: readonly string[] = ["content-length", "expect", "host"];
 
 /** Records the latest delivery for a replay. Only in memory: it contains the secret. */
-export class DeliveryRecorder {
+export class ReplayRecorder {
   #latest: RecordedDelivery | undefined;
 
   /** Reports a request when it is answered. Returns `undefined` if it is not a delivery. */

@@ -12,7 +12,7 @@ const secretFile = z.object({ pid: z.int().positive(), secret: z.string() });
  *
  * @throws errors of the file system, and if another user owns the folder.
  */
-export function storeSessionSecret({ port, secret }: { port: number; secret: string }): () => void {
+export function writeSecretFile({ port, secret }: { port: number; secret: string }): () => void {
   const folder = secretsFolder();
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (!isPrivate(folder)) throw new Error(`"${folder}" belongs to another user, or others may write to it`);
@@ -24,7 +24,7 @@ export function storeSessionSecret({ port, secret }: { port: number; secret: str
 }
 
 /** Returns the secret of the session that is running at this local URL; `undefined` if there is none. */
-export function findSessionSecret(url: string): string | undefined {
+export function readSecretFile(url: string): string | undefined {
   const parsed = URL.parse(url);
   if (parsed?.protocol !== "http:" || !isLoopbackHost(parsed.hostname)) return undefined;
   try {

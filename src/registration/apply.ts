@@ -1,20 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { HubError } from "../core/errors.ts";
 import type { Webhook, WebhookRequest } from "../hub/webhooks/schemas.ts";
-import type { HubWebhooks } from "../hub/webhooks/webhooks.ts";
-import type { CreateStep, DesiredWebhook, FailedStep, RegistrationStep, UpdateStep } from "./report.ts";
+import type { HubConnection } from "./register-options.ts";
+import type {
+  CreateStep,
+  DesiredWebhook,
+  FailedStep,
+  RegistrationReport,
+  RegistrationStep,
+  UpdateStep,
+} from "./report.ts";
 import type { SecretHasher } from "./secret-hash.ts";
 import type { HubState, ManagedWebhook, RegistrationSession, StateFile } from "./state-file.ts";
-import { targetOf } from "./webhook-fields.ts";
+import { fieldsOf } from "./webhook-fields.ts";
 
-/** The Hub on which webhooks are registered: a `HubClient`. */
-export interface HubConnection {
-  /** Its address, which identifies the Hub in the state file. */
-  readonly endpoint: string;
-  readonly webhooks: Pick<HubWebhooks, "list" | "create" | "update" | "enable" | "delete">;
-}
-
-interface StepRunnerOptions {
+interface ApplyOptions {
   hub: HubConnection;
   state: StateFile;
   /** The secret to write; `undefined` keeps the secret of each webhook, unless `removeSecret` is set. */
@@ -33,93 +33,92 @@ interface StepRunnerOptions {
   now: () => number;
 }
 
-/** Executes planned steps and records managed webhooks: before a webhook is created, and after each change. */
-export class StepRunner {
-  readonly done: RegistrationStep[] = [];
-  readonly failed: FailedStep[] = [];
-  readonly #options: StepRunnerOptions;
-
-  constructor(options: StepRunnerOptions) {
-    this.#options = options;
-  }
-
-  /**
-   * Executes the steps in order. A step that the Hub rejects is added to `failed`, and the remaining steps for the same
-   * webhook are skipped.
-   *
-   * @throws `STATE_UNUSABLE` and the reason of the signal, which stop all remaining steps.
-   */
-  async run(steps: readonly RegistrationStep[]): Promise<void> {
-    for (const step of steps) {
-      this.#options.signal?.throwIfAborted();
-      // A webhook that could not be updated must not be enabled.
-      if (step.id !== undefined && this.failed.some((failure) => failure.step.id === step.id)) continue;
-      try {
-        this.done.push(await this.#execute(step));
-      } catch (error) {
-        if (!HubError.isInstance(error)) throw error;
-        this.failed.push({ step, error });
-      }
-    }
-  }
-
-  async #execute(step: RegistrationStep): Promise<RegistrationStep> {
-    const { hub, state, signal } = this.#options;
-    switch (step.action) {
-      case "create":
-        return { ...step, id: await this.#create(step) };
-      case "update":
-        await this.#update(step);
-        return step;
-      case "enable":
-      case "re-enable":
-        await hub.webhooks.enable(step.id, { signal });
-        return step;
-      case "delete":
-        await deleteWebhook({ hub, state, signal }, step.id);
-        return step;
-    }
-  }
-
-  async #create(step: CreateStep): Promise<string> {
-    const { hub, state, hasher, secret, existingIds, session, signal, now } = this.#options;
-    const key = randomUUID();
-    const written = targetOf(step);
-    const entry = { endpoint: step.endpoint, secret: await hasher.hash(), written, ...(session && { session }) };
-    const startedAt = new Date(now()).toISOString();
-    await state.change(({ pending }) => {
-      pending.push({ key, ...entry, existingIds: [...existingIds], startedAt });
-    });
-    let webhook: Webhook;
+/**
+ * Applies planned steps in order. Records managed webhooks before they are created, and after each change. A step that the
+ * Hub rejects is added to `failed`, and the remaining steps for the same webhook are skipped.
+ *
+ * @throws `STATE_UNUSABLE` and the reason of the signal, which stop all remaining steps.
+ */
+export async function applySteps(
+  steps: readonly RegistrationStep[],
+  options: ApplyOptions,
+): Promise<Pick<RegistrationReport, "done" | "failed">> {
+  const done: RegistrationStep[] = [];
+  const failed: FailedStep[] = [];
+  for (const step of steps) {
+    options.signal?.throwIfAborted();
+    // A webhook that could not be updated must not be enabled.
+    if (step.id !== undefined && failed.some((failure) => failure.step.id === step.id)) continue;
     try {
-      webhook = await hub.webhooks.create({ ...toRequest(step), ...(secret !== undefined && { secret }) }, { signal });
+      done.push(await applyStep(step, options));
     } catch (error) {
-      if (isRejection(error)) await state.change((draft) => removePending(draft, { key }));
-      throw error;
+      if (!HubError.isInstance(error)) throw error;
+      failed.push({ step, error });
     }
-    await state.change((draft) => {
-      removePending(draft, { key });
-      putWebhook(draft, { id: webhook.id, ...entry, returned: targetOf(webhook) });
-    });
-    return webhook.id;
   }
+  return { done, failed };
+}
 
-  async #update({ id, endpoint }: UpdateStep): Promise<void> {
-    const { hub, state, hasher, secret, removeSecret, hiddenSecrets, desired, session, signal } = this.#options;
-    const wanted = desired.find((candidate) => candidate.endpoint === endpoint);
-    if (!wanted) return;
-    const keepsSecret = secret === undefined && !removeSecret;
-    if (keepsSecret && hiddenSecrets.has(id)) throw secretUnreadable(id);
-    // The Hub replaces the whole webhook: without a secret here, the client sends back the one it has read.
-    const changes = { ...toRequest(wanted), ...(!keepsSecret && { secret: secret ?? null }) };
-    const webhook = await hub.webhooks.update(id, changes, { signal });
-    const entry = { id, endpoint, written: targetOf(wanted), returned: targetOf(webhook), ...(session && { session }) };
-    const newSecret = keepsSecret ? {} : { secret: await hasher.hash() };
-    await state.change((draft) => {
-      const previous = draft.webhooks.find((managed) => managed.id === id)?.secret;
-      putWebhook(draft, { ...(previous !== undefined && { secret: previous }), ...entry, ...newSecret });
-    });
+async function applyStep(step: RegistrationStep, options: ApplyOptions): Promise<RegistrationStep> {
+  const { hub, signal } = options;
+  switch (step.action) {
+    case "create":
+      return { ...step, id: await createWebhook(step, options) };
+    case "update":
+      await updateWebhook(step, options);
+      return step;
+    case "enable":
+    case "re-enable":
+      await hub.webhooks.enable(step.id, { signal });
+      return step;
+    case "delete":
+      await deleteWebhook(step.id, options);
+      return step;
   }
+}
+
+async function createWebhook(
+  step: CreateStep,
+  { hub, state, hasher, secret, existingIds, session, signal, now }: ApplyOptions,
+): Promise<string> {
+  const key = randomUUID();
+  const written = fieldsOf(step);
+  const entry = { endpoint: step.endpoint, secret: await hasher.hash(), written, ...(session && { session }) };
+  const startedAt = new Date(now()).toISOString();
+  await state.change(({ pending }) => {
+    pending.push({ key, ...entry, existingIds: [...existingIds], startedAt });
+  });
+  let webhook: Webhook;
+  try {
+    webhook = await hub.webhooks.create({ ...toRequest(step), ...(secret !== undefined && { secret }) }, { signal });
+  } catch (error) {
+    if (isRejection(error)) await state.change((draft) => removePending(draft, { key }));
+    throw error;
+  }
+  await state.change((draft) => {
+    removePending(draft, { key });
+    putWebhook(draft, { id: webhook.id, ...entry, returned: fieldsOf(webhook) });
+  });
+  return webhook.id;
+}
+
+async function updateWebhook(
+  { id, endpoint }: UpdateStep,
+  { hub, state, hasher, secret, removeSecret, hiddenSecrets, desired, session, signal }: ApplyOptions,
+): Promise<void> {
+  const wanted = desired.find((candidate) => candidate.endpoint === endpoint);
+  if (!wanted) return;
+  const keepsSecret = secret === undefined && !removeSecret;
+  if (keepsSecret && hiddenSecrets.has(id)) throw secretUnreadable(id);
+  // The Hub replaces the whole webhook. Without a secret here, the client sends back the secret that it has read.
+  const changes = { ...toRequest(wanted), ...(!keepsSecret && { secret: secret ?? null }) };
+  const webhook = await hub.webhooks.update(id, changes, { signal });
+  const entry = { id, endpoint, written: fieldsOf(wanted), returned: fieldsOf(webhook), ...(session && { session }) };
+  const newSecret = keepsSecret ? {} : { secret: await hasher.hash() };
+  await state.change((draft) => {
+    const previous = draft.webhooks.find((managed) => managed.id === id)?.secret;
+    putWebhook(draft, { ...(previous !== undefined && { secret: previous }), ...entry, ...newSecret });
+  });
 }
 
 /**
@@ -128,8 +127,8 @@ export class StepRunner {
  * @throws `HubError`, `STATE_UNUSABLE`.
  */
 export async function deleteWebhook(
-  { hub, state, signal }: Pick<StepRunnerOptions, "hub" | "state" | "signal">,
   webhookId: string,
+  { hub, state, signal }: Pick<ApplyOptions, "hub" | "state" | "signal">,
 ): Promise<void> {
   try {
     await hub.webhooks.delete(webhookId, { signal });
@@ -160,7 +159,7 @@ function secretUnreadable(id: string): HubError {
   );
 }
 
-/** Whether the Hub has certainly not created anything. After any other failure, only the response may be lost. */
+/** Whether the Hub has certainly created nothing. After any other failure, it may have created the webhook. */
 function isRejection(error: unknown): boolean {
   if (!HubError.isInstance(error)) return false;
   if (error.status !== undefined) return error.status >= 400 && error.status <= 499;

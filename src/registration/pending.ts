@@ -1,8 +1,8 @@
 import type { Webhook } from "../hub/webhooks/schemas.ts";
 import type { HubState, ManagedWebhook, PendingWebhook } from "./state-file.ts";
-import { isSameUrl, isSameWatched, targetOf } from "./webhook-fields.ts";
+import { fieldsOf, isSameUrl, isSameWatched } from "./webhook-fields.ts";
 
-/** After this time, the request of a process that died has been completed or never will be. */
+/** After this time, the request of a process that died no longer creates a webhook. */
 const maxCreationMs = 10 * 60_000;
 
 /** The outcome of an interrupted creation. */
@@ -14,8 +14,8 @@ export interface ResolvedCreation {
 
 /**
  * Finds the outcome of creations that were interrupted, for example because their process died. The created webhook is
- * the one with the same URL and the same watched things that did not exist before. A missing webhook may still appear for
- * some minutes and is not resolved until then.
+ * the one with the same URL and watched items that did not exist before. A missing webhook may still appear for some minutes,
+ * and is not resolved until then.
  */
 export function resolvePending({
   pending,
@@ -37,7 +37,7 @@ export function resolvePending({
     if (webhook) {
       assigned.add(webhook.id);
       const { endpoint, secret, written, session } = entry;
-      const created = { id: webhook.id, endpoint, secret, written, returned: targetOf(webhook) };
+      const created = { id: webhook.id, endpoint, secret, written, returned: fieldsOf(webhook) };
       resolved.push({ pending: entry, created: session ? { ...created, session } : created });
     } else if (now - Date.parse(entry.startedAt) > maxCreationMs) {
       resolved.push({ pending: entry });
@@ -46,8 +46,8 @@ export function resolvePending({
   return resolved;
 }
 
-/** Applies resolved creations to the state. */
-export function applyResolved(state: HubState, resolved: readonly ResolvedCreation[]): void {
+/** Records resolved creations in the state. */
+export function recordResolved(state: HubState, resolved: readonly ResolvedCreation[]): void {
   const keys = new Set(resolved.map(({ pending }) => pending.key));
   state.pending = state.pending.filter(({ key }) => !keys.has(key));
   for (const { created } of resolved) {

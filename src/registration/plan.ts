@@ -13,7 +13,6 @@ import type {
 import type { ManagedWebhook, SecretHash } from "./state-file.ts";
 import { formatWatched, isSameSet, isSameUrl, isSameWatched } from "./webhook-fields.ts";
 
-/** The input of {@link planRegistration}. */
 export interface PlanInput {
   /** One webhook for each endpoint that declares what to watch. */
   desired: readonly DesiredWebhook[];
@@ -50,11 +49,11 @@ interface Existing {
 }
 
 /**
- * Plans the steps that bring the Hub in sync with the desired webhooks. This function has no side effects.
+ * Plans the steps that reconcile the Hub with the desired webhooks. Has no side effects.
  *
- * A field that differs is updated, unless the same value was written before and the Hub has only normalized it.
+ * Updates a field that differs, unless the same value was written before and the Hub has only normalized it.
  */
-export function planRegistration(input: PlanInput): Plan {
+export function planSteps(input: PlanInput): Plan {
   const { desired, withoutWatch, listed, managed } = input;
   const plan: Plan = { steps: [], skipped: [], unchanged: [] };
   const existing = managed.flatMap((entry) => {
@@ -74,7 +73,10 @@ export function planRegistration(input: PlanInput): Plan {
     }
     for (const { webhook } of duplicates) {
       planDeletion(plan, {
-        ...{ endpoint: wanted.endpoint, id: webhook.id, input, skipReason: "duplicate" },
+        endpoint: wanted.endpoint,
+        id: webhook.id,
+        input,
+        skipReason: "duplicate",
         reason: `the endpoint already has webhook ${first?.webhook.id}`,
       });
     }
@@ -83,7 +85,10 @@ export function planRegistration(input: PlanInput): Plan {
   for (const { entry } of existing) {
     if (desired.some(({ endpoint }) => endpoint === entry.endpoint)) continue;
     planDeletion(plan, {
-      ...{ endpoint: entry.endpoint, id: entry.id, input, skipReason: "endpoint-removed" },
+      endpoint: entry.endpoint,
+      id: entry.id,
+      input,
+      skipReason: "endpoint-removed",
       reason: withoutWatch.includes(entry.endpoint)
         ? "the endpoint no longer declares what to watch"
         : "the endpoint no longer exists",
@@ -166,7 +171,9 @@ function planEnabling({
   });
   const cause = causes.length > 0 ? `, probably because ${causes.join(" and ")}` : "";
   return {
-    ...{ action: "re-enable", endpoint, id },
+    action: "re-enable",
+    endpoint,
+    id,
     reason: `the Hub suspended it after too many failed deliveries${cause}`,
     remedy: `Check that endpoint "${endpoint}" returns a 2xx status: see the log of the server, or the Activity tab of the webhook on the Hub.`,
   };
@@ -249,28 +256,35 @@ function notManaged({ id }: Webhook, { endpoint, url }: DesiredWebhook, { isTemp
     ? `Its deliveries are only accepted with the current secret of the server. If you do not need it, run hub-webhooks delete ${id}`
     : `Adopt it with --adopt (adopt: true in code), or run hub-webhooks delete ${id}`;
   return {
-    ...{ reason: "not-managed", endpoint, id },
+    reason: "not-managed",
+    endpoint,
+    id,
     message: `Webhook ${id} was created elsewhere and already delivers to ${url}. No second webhook was created, because every delivery would arrive twice. ${remedy}`,
   };
 }
 
 function alsoDelivers({ id }: Webhook, { endpoint, url }: DesiredWebhook): SkippedWebhook {
   return {
-    ...{ reason: "not-managed", endpoint, id },
+    reason: "not-managed",
+    endpoint,
+    id,
     message: `Webhook ${id} was created elsewhere and also delivers to ${url}: deliveries may arrive twice. If you do not need it, run hub-webhooks delete ${id}`,
   };
 }
 
 function secretKept({ webhook: { id } }: Existing, { endpoint }: DesiredWebhook): SkippedWebhook {
   return {
-    ...{ reason: "secret-kept", endpoint, id },
+    reason: "secret-kept",
+    endpoint,
+    id,
     message: `Webhook ${id} keeps its secret on the Hub, but the server has none. Set WEBHOOK_SECRET for the server and for sync, or remove the secret from the Hub with --remove-secret (removeSecret: true in code).`,
   };
 }
 
 function noWatch(endpoint: string): SkippedWebhook {
   return {
-    ...{ reason: "no-watch", endpoint },
+    reason: "no-watch",
+    endpoint,
     message: `Endpoint "${endpoint}" has no webhook because it does not declare what to watch. Set its option watch, as in { watch: "dataset:me/data" }.`,
   };
 }

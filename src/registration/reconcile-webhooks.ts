@@ -1,13 +1,13 @@
 import { webhooksPath } from "../receiver/delivery-request.ts";
 import type { EndpointDetails } from "../receiver/server-control.ts";
-import { type HubConnection, StepRunner } from "./apply.ts";
-import { applyResolved, resolvePending } from "./pending.ts";
-import { planRegistration, secretVisibility } from "./plan.ts";
+import { applySteps } from "./apply.ts";
+import { recordResolved, resolvePending } from "./pending.ts";
+import { planSteps, secretVisibility } from "./plan.ts";
+import type { HubConnection } from "./register-options.ts";
 import type { RegistrationReport } from "./report.ts";
 import { SecretHasher } from "./secret-hash.ts";
 import type { HubState, RegistrationSession, StateFile } from "./state-file.ts";
 
-/** The options of {@link reconcile}. */
 export interface ReconcileOptions {
   hub: HubConnection;
   state: StateFile;
@@ -17,7 +17,7 @@ export interface ReconcileOptions {
   secret: string | undefined;
   /** Whether to remove existing secrets. Default `false`: without `secret`, webhooks keep theirs. */
   removeSecret?: boolean;
-  /** The owner of temporary webhooks; absent for permanent ones. */
+  /** The session that the webhooks belong to; absent for permanent webhooks. */
   session?: RegistrationSession | undefined;
   dryRun?: boolean;
   prune?: boolean;
@@ -32,7 +32,7 @@ export interface ReconcileOptions {
  *
  * @throws `HubError` if the webhooks cannot be listed, `STATE_UNUSABLE`, and the reason of the signal.
  */
-export async function reconcile(options: ReconcileOptions): Promise<RegistrationReport> {
+export async function reconcileWebhooks(options: ReconcileOptions): Promise<RegistrationReport> {
   const { hub, state, endpoints, baseUrl, secret, session, dryRun = false, signal, now = Date.now } = options;
   const { prune = false, adopt = false, removeSecret = false } = options;
   // Read before the list: a webhook that is recorded later must not count as deleted.
@@ -42,8 +42,8 @@ export async function reconcile(options: ReconcileOptions): Promise<Registration
 
   const resolved = resolvePending({ pending: recorded.pending.filter(isOwn), state: recorded, listed, now: now() });
   if (resolved.length > 0) {
-    applyResolved(recorded, resolved);
-    if (!dryRun) await state.change((draft) => applyResolved(draft, resolved));
+    recordResolved(recorded, resolved);
+    if (!dryRun) await state.change((draft) => recordResolved(draft, resolved));
   }
 
   const managed = recorded.webhooks.filter(isOwn);
@@ -55,10 +55,12 @@ export async function reconcile(options: ReconcileOptions): Promise<Registration
   const desired = endpoints
     .filter(({ watch }) => watch.length > 0)
     .map(({ name, watch, domains }) => ({
-      ...{ endpoint: name, url: `${baseUrl}${webhooksPath}${name}` },
-      ...{ watched: watch, domains },
+      endpoint: name,
+      url: `${baseUrl}${webhooksPath}${name}`,
+      watched: watch,
+      domains,
     }));
-  const plan = planRegistration({
+  const plan = planSteps({
     desired,
     withoutWatch: endpoints.filter(({ watch }) => watch.length === 0).map(({ name }) => name),
     secret,
@@ -77,14 +79,23 @@ export async function reconcile(options: ReconcileOptions): Promise<Registration
   const storedSecrets = new Map(managed.map((entry) => [entry.id, entry.secret]));
   const hidden = listed.filter((webhook) => secretVisibility(webhook, storedSecrets.get(webhook.id)) === "hidden");
   const hiddenSecrets = new Set(hidden.map(({ id }) => id));
-  const runner = new StepRunner({
-    ...{ hub, state, secret, removeSecret, hiddenSecrets, hasher, desired, existingIds, session, signal, now },
+  const applied = await applySteps(plan.steps, {
+    hub,
+    state,
+    secret,
+    removeSecret,
+    hiddenSecrets,
+    hasher,
+    desired,
+    existingIds,
+    session,
+    signal,
+    now,
   });
-  await runner.run(plan.steps);
-  return { ...report, done: runner.done, failed: runner.failed };
+  return { ...report, ...applied };
 }
 
-/** The temporary webhooks of other sessions, including those being created: they are never adopted or duplicates. */
+/** Finds the temporary webhooks of other sessions, including those being created: they are neither adopted nor duplicates. */
 function findTemporaryIds(
   state: HubState,
   {

@@ -1,6 +1,5 @@
 import type { ControllableServer } from "../receiver/server-control.ts";
-import type { HubConnection } from "./apply.ts";
-import type { RegisterOptions } from "./reconcile-endpoints.ts";
+import type { HubConnection, RegisterOptions } from "./register-options.ts";
 import type { RegistrationReport } from "./report.ts";
 
 /**
@@ -10,8 +9,8 @@ import type { RegistrationReport } from "./report.ts";
  *
  * A webhook that fails is reported in `failed`; the others are still processed.
  *
- * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; the reason of the signal.
- * Steps that were completed before are recorded.
+ * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; the reason of the signal. The
+ * steps that were completed before the error are recorded.
  * @example
  * ```ts
  * const report = await register(server, new HubClient(), { baseUrl: "https://me-bot.hf.space" });
@@ -24,6 +23,6 @@ export async function register(
   options: RegisterOptions,
 ): Promise<RegistrationReport> {
   // Loaded on first use: the client itself runs without modules of Node.
-  const { registerServer } = await import("./reconcile-endpoints.ts");
-  return registerServer(server, hub, options);
+  const { reconcileServer } = await import("./reconcile-endpoints.ts");
+  return reconcileServer(server, hub, options);
 }

@@ -1,5 +1,5 @@
 import type { HubError } from "../core/errors.ts";
-import type { KnownWatched, WebhookDomain } from "../payload/watch.ts";
+import type { EndpointDetails } from "../receiver/server-control.ts";
 
 /** The result of a registration, or its preview in a dry run. */
 export interface RegistrationReport {
@@ -22,13 +22,13 @@ export interface RegistrationReport {
 /** One change on the Hub. */
 export type RegistrationStep = CreateStep | UpdateStep | EnableStep | DeleteStep;
 
-/** A webhook as its endpoint declares it. */
+/** The webhook that an endpoint declares, with the fields of a webhook on the Hub. */
 export interface DesiredWebhook {
   /** Name of the endpoint. */
   endpoint: string;
   url: string;
-  watched: readonly KnownWatched[];
-  domains: readonly WebhookDomain[];
+  watched: EndpointDetails["watch"];
+  domains: EndpointDetails["domains"];
 }
 
 /** Creates a webhook. */
@@ -69,7 +69,7 @@ export interface DeleteStep {
   readonly reason: string;
 }
 
-/** What happens to a secret. The secret itself is in no report. */
+/** A change of a secret. Reports never contain the secret itself. */
 export type SecretChange = "set" | "changed" | "removed";
 
 /** A field of a webhook that an update changes. Secrets in URLs are masked. */
@@ -96,6 +96,6 @@ export interface SkippedWebhook {
   readonly endpoint: string;
   /** Id of the webhook, if there is one. */
   readonly id?: string;
-  /** What it means, and what to do. */
+  /** Describes the problem, and what to do. */
   readonly message: string;
 }

@@ -1,11 +1,12 @@
 import { HubError } from "../core/errors.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
 import { optionError } from "../core/option-error.ts";
-import { deleteWebhook, type HubConnection } from "./apply.ts";
-import { applyResolved, resolvePending } from "./pending.ts";
+import { deleteWebhook } from "./apply.ts";
+import { recordResolved, resolvePending } from "./pending.ts";
+import type { HubConnection } from "./register-options.ts";
 import { type ManagedWebhook, type PendingWebhook, type RegistrationSession, StateFile } from "./state-file.ts";
 
-/** A process on this machine answers immediately. */
+/** How long a running session may take to answer. It is on this machine. */
 const aliveTimeoutMs = 5_000;
 
 /** A webhook that was deleted. */
@@ -16,13 +17,13 @@ export interface DeletedWebhook {
   readonly url: string;
 }
 
-/** A webhook that could not be deleted; without an id, the Hub did not list the webhooks. It stays in the state file. */
+/** A webhook that could not be deleted. It stays in the state file. */
 export interface FailedDeletion {
+  /** Absent if the Hub did not list the webhooks. */
   readonly id?: string;
   readonly error: HubError;
 }
 
-/** The options of {@link deleteStaleWebhooks}. */
 export interface DeleteStaleOptions {
   hub: HubConnection;
   /** Path of the state file. Default `.hub-webhooks/registrations.json` in the working directory. */
@@ -76,18 +77,19 @@ export async function deleteSessionWebhooks({
   const pending = recorded.pending.filter(isSelected);
   if (pending.length > 0) {
     const listed = await hub.webhooks.list({ signal }).catch((error: unknown) => {
+      // Not inside `onFailed?.(…)`, whose argument is not evaluated without a listener.
       const failed = { error: requireHubError(error) };
       onFailed?.(failed);
     });
     const resolved = listed ? resolvePending({ pending, state: recorded, listed, now: Date.now() }) : [];
-    applyResolved(recorded, resolved);
-    if (!dryRun && resolved.length > 0) await state.change((draft) => applyResolved(draft, resolved));
+    recordResolved(recorded, resolved);
+    if (!dryRun && resolved.length > 0) await state.change((draft) => recordResolved(draft, resolved));
   }
   const deleted = await Promise.all(
     recorded.webhooks.filter(isSelected).map(async ({ id, endpoint, returned, written }) => {
       const webhook = { id, endpoint, url: returned?.url ?? written?.url ?? "" };
       try {
-        if (!dryRun) await deleteWebhook({ hub, state, signal }, id);
+        if (!dryRun) await deleteWebhook(id, { hub, state, signal });
         return [webhook];
       } catch (error) {
         const failed = { id, error: requireHubError(error) };
@@ -99,7 +101,7 @@ export async function deleteSessionWebhooks({
   return deleted.flat();
 }
 
-/** Rethrows other errors, such as the reason of the signal. Not inside `onFailed?.(…)`, which may not be evaluated. */
+/** Rethrows other errors, such as the reason of the signal. */
 function requireHubError(error: unknown): HubError {
   if (HubError.isInstance(error)) return error;
   throw error;

@@ -13,7 +13,7 @@ const secretHash = z.union([z.null(), z.strictObject({ salt: z.string(), hash: z
 const watched = z.array(z.strictObject({ type: z.string(), name: z.string() }));
 
 /** The fields of a webhook that define what is delivered where. */
-const webhookTarget = z.strictObject({ url: z.string(), watched, domains: z.array(z.string()) });
+const webhookFields = z.strictObject({ url: z.string(), watched, domains: z.array(z.string()) });
 
 /** The process that owns a temporary webhook. */
 const registrationSession = z.strictObject({
@@ -27,9 +27,9 @@ const managedWebhook = z.strictObject({
   endpoint: z.string(),
   /** Absent if unknown, as for a webhook that was created elsewhere. */
   secret: secretHash.optional(),
-  /** The last target that was written, and how the Hub returned it: it may normalize a URL. */
-  written: webhookTarget.optional(),
-  returned: webhookTarget.optional(),
+  /** The fields that were last written, and as the Hub returned them: it may normalize a URL. */
+  written: webhookFields.optional(),
+  returned: webhookFields.optional(),
   session: registrationSession.optional(),
 });
 
@@ -38,8 +38,8 @@ const pendingWebhook = z.strictObject({
   key: z.string().min(1),
   endpoint: z.string(),
   secret: secretHash,
-  written: webhookTarget,
-  /** The webhooks that existed before: the created one is not among them. */
+  written: webhookFields,
+  /** The ids of the webhooks that existed before the creation. */
   existingIds: z.array(z.string()),
   startedAt: z.iso.datetime(),
   session: registrationSession.optional(),
@@ -55,7 +55,7 @@ export type ManagedWebhook = z.output<typeof managedWebhook>;
 /** A webhook that is being created. */
 export type PendingWebhook = z.output<typeof pendingWebhook>;
 export type RegistrationSession = z.output<typeof registrationSession>;
-export type WebhookTarget = z.output<typeof webhookTarget>;
+export type WebhookFields = z.output<typeof webhookFields>;
 /** The managed webhooks on one Hub. */
 export type HubState = z.output<typeof hubState>;
 type RegistrationState = z.output<typeof registrationState>;
@@ -111,8 +111,8 @@ export class StateFile {
   }
 
   /**
-   * Runs long work, such as the registration of a server, that must not run twice at the same time for one file. Changes
-   * of the file are possible meanwhile.
+   * Runs long work that must not run twice at the same time for one file, such as the registration of a server. The file
+   * can be changed meanwhile.
    *
    * @throws `STATE_UNUSABLE` if other processes hold the lock for more than one minute.
    */

@@ -1,29 +1,30 @@
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import type { KnownWatched, WebhookDomain } from "../payload/watch.ts";
-import type { HubConnection } from "./apply.ts";
-import { reconcile } from "./reconcile-webhooks.ts";
+import { type ReconcileOptions, reconcileWebhooks } from "./reconcile-webhooks.ts";
+import type { HubConnection } from "./register-options.ts";
 import type { RegistrationReport } from "./report.ts";
 import { deleteSessionWebhooks, type FailedDeletion, validateSession } from "./stale-webhooks.ts";
 import { type RegistrationSession, StateFile } from "./state-file.ts";
 import { validateBaseUrl, validateSecret } from "./validate.ts";
 
-/** An endpoint with a temporary webhook. */
-export interface TemporaryEndpoint {
-  readonly name: string;
-  readonly watched: readonly KnownWatched[];
-  readonly domains: readonly WebhookDomain[];
-}
-
-/** The options of {@link TemporaryWebhooks.open}. */
 export interface TemporaryWebhooksOptions {
   hub: HubConnection;
   /** Path of the state file. Default `.hub-webhooks/registrations.json` in the working directory. */
   state?: string | undefined;
-  /** The owner of the webhooks, unique to this run. A GET of `alive.url`, on this machine, returns `alive.answer`. */
+  /** The session that the webhooks belong to, with an id that is unique to this run. */
   session: RegistrationSession;
   /** Logs each step. */
   log?: Logger;
+}
+
+/** The server whose webhooks are reconciled. */
+export interface ReconcileInput {
+  /** Those with an empty `watch` get no webhook. */
+  endpoints: ReconcileOptions["endpoints"];
+  /** The public address of the server. */
+  baseUrl: string;
+  /** The secret of all webhooks; `null` for none. */
+  secret: string | null;
 }
 
 /**
@@ -33,7 +34,7 @@ export interface TemporaryWebhooksOptions {
  * @example
  * ```ts
  * const webhooks = await TemporaryWebhooks.open({ hub, session: { id: randomUUID(), alive } });
- * await webhooks.sync({ endpoints: [{ name: "retrain", watched, domains: ["repo"] }], baseUrl: tunnel.url, secret });
+ * await webhooks.reconcile({ endpoints: [{ name: "retrain", watch, domains: ["repo"] }], baseUrl: tunnel.url, secret });
  * await webhooks.close();
  * ```
  */
@@ -67,34 +68,31 @@ export class TemporaryWebhooks {
    * Reconciles the webhooks of this session: creates, updates and enables them, and deletes those of removed endpoints.
    * Calls run one after the other.
    *
-   * @param target the endpoints, the public address of the server, and the secret of all webhooks (`null` or `undefined`
-   * for none).
    * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; `CLOSING` once it is closed;
    * the reason of the signal. Failures of single webhooks are in `failed` of the report.
    */
-  sync({
+  reconcile({
     endpoints,
     baseUrl,
     secret,
     signal,
-  }: {
-    endpoints: readonly TemporaryEndpoint[];
-    baseUrl: string;
-    secret: string | null | undefined;
-    signal?: AbortSignal | undefined;
-  }): Promise<RegistrationReport> {
+  }: ReconcileInput & { signal?: AbortSignal | undefined }): Promise<RegistrationReport> {
     if (this.#closed) {
       const message = "The webhooks of this session were deleted. Open another session.";
       return Promise.reject(new WebhookError(message, { code: "CLOSING" }));
     }
     return this.#enqueue(async () => {
-      const report = await reconcile({
-        ...{ hub: this.#hub, state: this.#state, session: this.#session, prune: true, signal },
-        endpoints: endpoints.map(({ name, watched, domains }) => ({ name, watch: watched, domains })),
+      const report = await reconcileWebhooks({
+        hub: this.#hub,
+        state: this.#state,
+        session: this.#session,
+        prune: true,
+        signal,
+        endpoints,
         baseUrl: validateBaseUrl(baseUrl, { hub: this.#hub.endpoint }),
         secret: validateSecret(secret ?? undefined),
-        // Unlike a user's webhooks, these have no secret from elsewhere that must be kept.
-        removeSecret: (secret ?? undefined) === undefined,
+        // A temporary webhook has no secret that a user has set on the Hub.
+        removeSecret: secret === null,
       });
       for (const { action, endpoint, id } of report.done) this.#log?.info({ endpoint, webhook: id }, action);
       return report;
@@ -120,13 +118,15 @@ export class TemporaryWebhooks {
   async #deleteAll(): Promise<void> {
     const failed: FailedDeletion[] = [];
     const deleted = await deleteSessionWebhooks({
-      ...{ hub: this.#hub, state: this.#state, sessionIds: new Set([this.#session.id]) },
+      hub: this.#hub,
+      state: this.#state,
+      sessionIds: new Set([this.#session.id]),
       onFailed: (failure) => void failed.push(failure),
     });
     for (const { id, endpoint } of deleted) this.#log?.info({ endpoint, webhook: id }, "delete");
     const [first] = failed;
     if (first === undefined) return;
-    const ids = failed.map(({ id }) => id ?? "those being created").join(", ");
+    const ids = failed.map(({ id }) => id ?? "webhooks that are being created").join(", ");
     throw new WebhookError(
       `Some webhooks of this session could not be deleted (${ids}). The next start of hub-webhooks dev deletes them, or run hub-webhooks sync --clean. ${first.error.message}`,
       { code: first.error.code, retryable: first.error.retryable, cause: first.error },

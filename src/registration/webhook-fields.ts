@@ -1,10 +1,10 @@
 import type { Webhook } from "../hub/webhooks/schemas.ts";
 import type { Watched } from "../payload/watch.ts";
 import type { DesiredWebhook } from "./report.ts";
-import type { WebhookTarget } from "./state-file.ts";
+import type { WebhookFields } from "./state-file.ts";
 
 /** Returns the fields of a webhook that define what is delivered where. A webhook that runs a job has no URL. */
-export function targetOf({ url = "", watched, domains }: Webhook | DesiredWebhook): WebhookTarget {
+export function fieldsOf({ url = "", watched, domains }: Webhook | DesiredWebhook): WebhookFields {
   return { url, watched: watched.map(({ type, name }) => ({ type, name })), domains: [...domains] };
 }
 
@@ -18,7 +18,7 @@ function normalize(url: string): string {
   return `${origin}${pathname.replace(/\/+$/, "")}${search}`;
 }
 
-/** Whether both lists watch the same things, in any order. */
+/** Whether both lists watch the same repositories, users and organizations, in any order. */
 export function isSameWatched(one: readonly Watched[], other: readonly Watched[]): boolean {
   return isSameSet(formatWatched(one), formatWatched(other));
 }
@@ -28,7 +28,7 @@ export function isSameSet(one: readonly string[], other: readonly string[]): boo
   return one.every((text) => other.includes(text)) && other.every((text) => one.includes(text));
 }
 
-/** Formats watched things as `type:name`. */
+/** Formats watched items as `type:name`. */
 export function formatWatched(watched: readonly Watched[]): readonly string[] {
   return watched.map(({ type, name }) => `${type}:${name}`);
 }

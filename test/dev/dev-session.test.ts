@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../src/client.ts";
 import type { DevEvent } from "../../src/dev/dev-event.ts";
 import { startDev } from "../../src/dev/dev-session.ts";
-import { findSessionSecret } from "../../src/dev/secret-file.ts";
+import { readSecretFile } from "../../src/dev/secret-file.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { systemClock } from "../../src/tunnel/clock.ts";
 import { runCommand } from "../cli/run-command.ts";
@@ -139,7 +139,7 @@ describe("A session with a local Hub", () => {
     expect(await push(session)).toMatchObject([{ status: 200 }]);
     expect(JSON.stringify(events)).not.toContain(made);
     await session.close();
-    expect(findSessionSecret(url)).toBeUndefined();
+    expect(readSecretFile(url)).toBeUndefined();
   });
 
   test("leaves nothing behind in the temporary folder", async () => {
@@ -166,7 +166,7 @@ describe("A session with a local Hub", () => {
     vi.stubEnv("WEBHOOK_SECRET", variable);
     const { session } = await startIn(project);
     const { url } = session.state;
-    expect([session.secret, findSessionSecret(url)]).toEqual([undefined, undefined]);
+    expect([session.secret, readSecretFile(url)]).toEqual([undefined, undefined]);
     expect(await statusesWith(url, [undefined, secret])).toEqual(statuses);
     expect(await push(session)).toMatchObject([{ status: 200 }]);
   });

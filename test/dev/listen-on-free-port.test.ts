@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { listenFrom } from "../../src/dev/listen-on-free-port.ts";
+import { listenOnFreePort } from "../../src/dev/listen-on-free-port.ts";
 
 const isTaken = (error: unknown) => error === "taken";
 
@@ -16,17 +16,17 @@ function listener(taken: (port: number) => boolean) {
 
 test("Listens on the next free port if the first one is in use", async () => {
   const { tried, listen } = listener((port) => port < 7863);
-  expect(await listenFrom(7860, { listen, isTaken })).toBe(7863);
+  expect(await listenOnFreePort(7860, { listen, isTaken })).toBe(7863);
   expect(tried).toEqual([7860, 7861, 7862, 7863]);
 });
 
 test("Lets the system choose if the first port and the next 20 are in use", async () => {
   const { tried, listen } = listener((port) => port !== 0);
-  expect(await listenFrom(7860, { listen, isTaken })).toBe(0);
+  expect(await listenOnFreePort(7860, { listen, isTaken })).toBe(0);
   expect(tried).toHaveLength(22);
 });
 
 test("Throws any other error", async () => {
   const listen = () => Promise.reject(new Error("EACCES"));
-  await expect(listenFrom(80, { listen, isTaken })).rejects.toThrow("EACCES");
+  await expect(listenOnFreePort(80, { listen, isTaken })).rejects.toThrow("EACCES");
 });

@@ -1,14 +1,14 @@
 import { expect, onTestFinished, test } from "vitest";
 import { HubClient } from "../../src/client.ts";
-import { WebhookReconciler } from "../../src/dev/session-webhooks.ts";
+import { SessionWebhooks } from "../../src/dev/session-webhooks.ts";
 import { LocalHub } from "../../src/local-hub.ts";
 import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
 import { openFailingHub, openProject, stateOf } from "./dev-project.ts";
 
 const desired = {
   endpoints: [
-    { name: "retrain", watched: [{ type: "dataset", name: "me/data" }], domains: ["repo"] },
-    { name: "greet", watched: [{ type: "org", name: "acme" }], domains: ["discussion"] },
+    { name: "retrain", watch: [{ type: "dataset", name: "me/data" }], domains: ["repo"] },
+    { name: "greet", watch: [{ type: "org", name: "acme" }], domains: ["discussion"] },
   ],
   baseUrl: "http://127.0.0.1:9",
   secret: null,
@@ -28,7 +28,7 @@ async function openReconciler({ retryDelaysMs = [10] } = {}) {
   const steps: string[] = [];
   const problems: string[] = [];
   const reportedAt: number[] = [];
-  const reconciler = new WebhookReconciler({
+  const reconciler = new SessionWebhooks({
     webhooks,
     retryDelaysMs,
     onSteps: (completed) => steps.push(...completed),

@@ -37,7 +37,7 @@ async function killSession(testHub: TestHub, moment: "recorded" | "created" | "r
   return output;
 }
 
-const retrain = { name: "retrain", watched: [{ type: "dataset", name: "me/data" }], domains: ["repo"] } as const;
+const retrain = { name: "retrain", watch: [{ type: "dataset", name: "me/data" }], domains: ["repo"] } as const;
 const alive = { url: "http://127.0.0.1:9/alive", answer: "it lives" };
 
 describe("A process that is killed while a webhook points at its tunnel", () => {
@@ -82,7 +82,7 @@ describe("A tunnel that is lost and comes back at another address", () => {
       state: testHub.state,
       session: { id: "it", alive },
     });
-    const sync = () => webhooks.sync({ endpoints: [retrain], baseUrl: tunnel.url, secret });
+    const sync = () => webhooks.reconcile({ endpoints: [retrain], baseUrl: tunnel.url, secret });
     await sync();
     expect(await testHub.hub.push({ type: "dataset", name: "me/data" })).toMatchObject([{ status: 200 }]);
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Webhook } from "../../src/client.ts";
-import { applyResolved, resolvePending } from "../../src/registration/pending.ts";
+import { recordResolved, resolvePending } from "../../src/registration/pending.ts";
 import type { HubState, PendingWebhook } from "../../src/registration/state-file.ts";
 import { urlOf } from "./test-hub.ts";
 
@@ -26,7 +26,7 @@ function webhook(id: string, fields: Partial<Webhook> = {}): Webhook {
 function resolve(listed: readonly Webhook[], state: Partial<HubState> = {}, now = noted + 1_000) {
   const whole = { webhooks: [], pending: [pendingOf()], ...state };
   const resolved = resolvePending({ pending: whole.pending, state: whole, listed, now });
-  applyResolved(whole, resolved);
+  recordResolved(whole, resolved);
   return { ids: whole.webhooks.map(({ id }) => id), keys: whole.pending.map(({ key }) => key) };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Webhook } from "../../src/client.ts";
-import { type PlanInput, planRegistration } from "../../src/registration/plan.ts";
+import { type PlanInput, planSteps } from "../../src/registration/plan.ts";
 
 const [first, second] = ["654bbbc16f2ec14d77f109c1", "654bbbc16f2ec14d77f109c2"];
 const url = "https://bot.example/webhooks/retrain";
@@ -12,7 +12,7 @@ function webhook(fields: Partial<Webhook> = {}): Webhook {
 }
 
 function plan(input: Partial<PlanInput> = {}) {
-  return planRegistration({
+  return planSteps({
     desired: [{ endpoint: "retrain", url, watched, domains: ["repo"] }],
     withoutWatch: [],
     secret: undefined,

@@ -21,8 +21,8 @@ const hub = new HubClient({
 });
 const session = { id: randomUUID(), alive: { url: ALIVE, answer: "it lives" } };
 const webhooks = await TemporaryWebhooks.open({ hub, state: STATE, session });
-await webhooks.sync({
-  endpoints: [{ name: "retrain", watched: [{ type: "dataset", name: "me/data" }], domains: ["repo"] }],
+await webhooks.reconcile({
+  endpoints: [{ name: "retrain", watch: [{ type: "dataset", name: "me/data" }], domains: ["repo"] }],
   baseUrl: "http://127.0.0.1:7860",
   secret: "Planted-5ecret-60ad2c",
 });

@@ -12,8 +12,8 @@ import { baseUrl, openTestHub, secret, serverOf, type TestHub, urlOf } from "./t
 
 const alive = { url: "http://127.0.0.1:9/alive", answer: "it lives" };
 const session = { id: "this-session", alive };
-const retrain = { name: "retrain", watched: [{ type: "dataset", name: "me/data" }], domains: ["repo"] } as const;
-const other = { name: "other", watched: [{ type: "org", name: "acme" }], domains: ["repo"] } as const;
+const retrain = { name: "retrain", watch: [{ type: "dataset", name: "me/data" }], domains: ["repo"] } as const;
+const other = { name: "other", watch: [{ type: "org", name: "acme" }], domains: ["repo"] } as const;
 const target = { endpoints: [retrain, other], baseUrl, secret };
 
 function open(testHub: TestHub, id = session.id): Promise<TemporaryWebhooks> {
@@ -31,7 +31,7 @@ function serveAlive(answer: string, status = 200): Promise<string> {
 
 /** Records an interrupted creation of a session that has ended. */
 async function recordPending({ hub, state }: TestHub): Promise<void> {
-  const written = { url: urlOf("retrain"), watched: [...retrain.watched], domains: [...retrain.domains] };
+  const written = { url: urlOf("retrain"), watched: [...retrain.watch], domains: [...retrain.domains] };
   const entry = { key: "one", endpoint: "retrain", secret: null, written, existingIds: [], session };
   await new StateFile({ path: state, hub: hub.url }).change(({ pending }) => {
     pending.push({ ...entry, startedAt: new Date().toISOString() });
@@ -70,16 +70,16 @@ describe("The webhooks of a session", () => {
   test("are created, updated and deleted with the session", async () => {
     const testHub = await openTestHub();
     const webhooks = await open(testHub);
-    expect((await webhooks.sync(target)).done.map(({ action }) => action)).toEqual(["create", "create"]);
-    const changed = await webhooks.sync({ ...target, endpoints: [retrain], baseUrl: "http://127.0.0.1:9000" });
+    expect((await webhooks.reconcile(target)).done.map(({ action }) => action)).toEqual(["create", "create"]);
+    const changed = await webhooks.reconcile({ ...target, endpoints: [retrain], baseUrl: "http://127.0.0.1:9000" });
     expect(changed.done).toMatchObject([
       { action: "update", endpoint: "retrain", changes: [{ field: "url" }] },
       { action: "delete", endpoint: "other" },
     ]);
     expect(await testHub.webhooks()).toMatchObject([{ url: "http://127.0.0.1:9000/webhooks/retrain", secret }]);
-    expect((await webhooks.sync({ ...target, endpoints: [retrain], baseUrl: "http://127.0.0.1:9000" })).steps).toEqual(
-      [],
-    );
+    expect(
+      (await webhooks.reconcile({ ...target, endpoints: [retrain], baseUrl: "http://127.0.0.1:9000" })).steps,
+    ).toEqual([]);
     await webhooks.close();
     expect(await testHub.webhooks()).toEqual([]);
     expect(JSON.parse(testHub.stateText())).toEqual({ version: 1, hubs: {} });
@@ -88,17 +88,17 @@ describe("The webhooks of a session", () => {
   test("may have no secret", async () => {
     const testHub = await openTestHub();
     const webhooks = await open(testHub);
-    await webhooks.sync({ ...target, secret: null });
+    await webhooks.reconcile({ ...target, secret: null });
     expect(await testHub.webhooks()).not.toMatchObject([{ secret: expect.anything() }, {}]);
-    expect((await webhooks.sync({ ...target, secret: undefined })).steps).toEqual([]);
+    expect((await webhooks.reconcile({ ...target, secret: null })).steps).toEqual([]);
   });
 
   test("are re-enabled after a suspension", async () => {
     const testHub = await openTestHub({ suspendAfter: 1 });
     const webhooks = await open(testHub);
-    await webhooks.sync({ ...target, baseUrl: "http://127.0.0.1:9" });
+    await webhooks.reconcile({ ...target, baseUrl: "http://127.0.0.1:9" });
     await testHub.hub.push({ type: "dataset", name: "me/data" });
-    const { done } = await webhooks.sync({ ...target, baseUrl: "http://127.0.0.1:9" });
+    const { done } = await webhooks.reconcile({ ...target, baseUrl: "http://127.0.0.1:9" });
     expect(done).toMatchObject([{ action: "re-enable", endpoint: "retrain" }]);
     expect((await testHub.webhooks()).map(({ disabled }) => disabled)).toEqual([false, false]);
   });
@@ -107,12 +107,12 @@ describe("The webhooks of a session", () => {
     const testHub = await openTestHub();
     const webhooks = await open(testHub);
     const urls = [9001, 9002, 9003].map((port) => `http://127.0.0.1:${port}`);
-    await Promise.all(urls.map((url) => webhooks.sync({ ...target, baseUrl: url })));
+    await Promise.all(urls.map((url) => webhooks.reconcile({ ...target, baseUrl: url })));
     expect((await testHub.webhooks()).map(({ url }) => url)).toEqual([
       "http://127.0.0.1:9003/webhooks/retrain",
       "http://127.0.0.1:9003/webhooks/other",
     ]);
-    const [, closed] = await Promise.all([webhooks.sync(target), webhooks.close(), webhooks.close()]);
+    const [, closed] = await Promise.all([webhooks.reconcile(target), webhooks.close(), webhooks.close()]);
     expect(closed).toBeUndefined();
     expect(await testHub.webhooks()).toEqual([]);
   });
@@ -121,7 +121,7 @@ describe("The webhooks of a session", () => {
     const testHub = await openTestHub();
     const webhooks = await open(testHub);
     await webhooks.close();
-    await expect(webhooks.sync(target)).rejects.toMatchObject({ code: "CLOSING" });
+    await expect(webhooks.reconcile(target)).rejects.toMatchObject({ code: "CLOSING" });
   });
 
   test("do not touch the webhooks of the user, registered or not", async () => {
@@ -130,7 +130,7 @@ describe("The webhooks of a session", () => {
     await testHub.register(serverOf({ kept: { watch: "org:acme" } }));
     const before = await testHub.webhooks();
     const webhooks = await open(testHub);
-    const { done, skipped } = await webhooks.sync(target);
+    const { done, skipped } = await webhooks.reconcile(target);
     expect(done).toMatchObject([{ action: "create", endpoint: "retrain" }]);
     expect(skipped).toMatchObject([
       {
@@ -149,8 +149,8 @@ describe("The webhooks of a session", () => {
   test("are ignored by other sessions and by registrations", async () => {
     const testHub = await openTestHub();
     const [one, two] = [await open(testHub, "one"), await open(testHub, "two")];
-    await one.sync({ ...target, endpoints: [retrain] });
-    expect((await two.sync({ ...target, endpoints: [retrain] })).done).toMatchObject([{ action: "create" }]);
+    await one.reconcile({ ...target, endpoints: [retrain] });
+    expect((await two.reconcile({ ...target, endpoints: [retrain] })).done).toMatchObject([{ action: "create" }]);
     const registered = await testHub.register(serverOf({ retrain: { watch: "dataset:me/data" } }), { adopt: true });
     expect(registered.done).toMatchObject([{ action: "create" }]);
     await one.close();
@@ -163,7 +163,7 @@ describe("The webhooks of a session", () => {
     const testHub = await openTestHub();
     const log = createMemoryLogger();
     const webhooks = await TemporaryWebhooks.open({ hub: testHub.client, state: testHub.state, session, log });
-    await webhooks.sync(target);
+    await webhooks.reconcile(target);
     const ids = (await testHub.webhooks()).map(({ id }) => id);
     testHub.intercept = async (request, send) =>
       request.url.endsWith(ids[0] ?? "") ? Response.json({ error: "Busy." }, { status: 503 }) : send(request);
@@ -253,7 +253,7 @@ describe("A webhook that a session left behind", () => {
     const testHub = await openTestHub();
     const url = await address();
     const of = { id: "former", alive: { url, answer: "it lives" } };
-    await (await TemporaryWebhooks.open({ hub: testHub.client, state: testHub.state, session: of })).sync(target);
+    await (await TemporaryWebhooks.open({ hub: testHub.client, state: testHub.state, session: of })).reconcile(target);
     expect(await cleanUp(testHub)).toHaveLength(2);
     expect(await testHub.webhooks()).toEqual([]);
   });
@@ -262,7 +262,7 @@ describe("A webhook that a session left behind", () => {
     const testHub = await openTestHub();
     const url = await listenWith(() => {});
     const of = { id: "former", alive: { url, answer: "it lives" } };
-    await (await TemporaryWebhooks.open({ hub: testHub.client, state: testHub.state, session: of })).sync(target);
+    await (await TemporaryWebhooks.open({ hub: testHub.client, state: testHub.state, session: of })).reconcile(target);
     const deadlines: number[] = [];
     const { timeout } = AbortSignal;
     vi.spyOn(AbortSignal, "timeout").mockImplementation((milliseconds) => {
@@ -278,7 +278,7 @@ describe("A webhook that a session left behind", () => {
     const testHub = await openTestHub();
     const url = await listenWith((_request, response) => void response.write("it lives and lives"));
     const of = { id: "former", alive: { url, answer: "it lives" } };
-    await (await TemporaryWebhooks.open({ hub: testHub.client, state: testHub.state, session: of })).sync(target);
+    await (await TemporaryWebhooks.open({ hub: testHub.client, state: testHub.state, session: of })).reconcile(target);
     const deadlines: AbortSignal[] = [];
     const { timeout } = AbortSignal;
     vi.spyOn(AbortSignal, "timeout").mockImplementation((milliseconds) => {
@@ -303,7 +303,7 @@ describe("A webhook that a session left behind", () => {
 
   test.each(["GET", "DELETE"])("stays recorded if the signal aborts during a %s", async (method) => {
     const testHub = await openTestHub();
-    await (await open(testHub)).sync({ ...target, endpoints: [retrain] });
+    await (await open(testHub)).reconcile({ ...target, endpoints: [retrain] });
     if (method === "GET") await recordPending(testHub);
     const controller = new AbortController();
     const reason = new Error("enough");
@@ -326,14 +326,14 @@ describe("A webhook that a session left behind", () => {
 
   test("on another Hub stays recorded", async () => {
     const [testHub, elsewhere] = [await openTestHub(), await openTestHub()];
-    await (await open(testHub)).sync(target);
+    await (await open(testHub)).reconcile(target);
     expect(await deleteStaleWebhooks({ hub: elsewhere.client, state: testHub.state })).toEqual([]);
     expect(await cleanUp(testHub)).toHaveLength(2);
   });
 
   test("is removed from the file if it no longer exists on the Hub", async () => {
     const testHub = await openTestHub();
-    await (await open(testHub)).sync(target);
+    await (await open(testHub)).reconcile(target);
     testHub.hub.reset();
     expect(await cleanUp(testHub)).toHaveLength(2);
     expect(JSON.parse(testHub.stateText()).hubs).toEqual({});

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { plainText } from "../../core/terminal-text.ts";
-import type { RegisterOptions } from "../../registration/reconcile-endpoints.ts";
+import type { RegisterOptions } from "../../registration/register-options.ts";
 import type { FieldChange, RegistrationReport, RegistrationStep } from "../../registration/report.ts";
 import { readSecretOption } from "../input.ts";
 import type { Invocation } from "../invocation.ts";
@@ -64,7 +64,7 @@ async function sync(
   const hub = await invocation.connect();
   const { findServerFile } = await import("../../server-file/find-server-file.ts");
   const { describeServerFile } = await import("../../server-file/server-process-handle.ts");
-  const { registerEndpoints } = await import("../../registration/reconcile-endpoints.ts");
+  const { reconcileEndpoints } = await import("../../registration/reconcile-endpoints.ts");
   const source = await describeServerFile(findServerFile({ file }), { publicUrl: baseUrl });
   for (const { name, warnings } of source.endpoints) {
     for (const warning of warnings) output.log(`warning: Endpoint ${name}: ${warning}`);
@@ -74,11 +74,11 @@ async function sync(
       "warning: The server has no secret, so anyone who knows the URL of an endpoint can send requests to it. Set WEBHOOK_SECRET for the server and for sync, or use --secret-stdin.",
     );
   }
-  const register = (changes: Partial<RegisterOptions> = {}) =>
-    registerEndpoints(source, hub, { baseUrl, state, secret, removeSecret, prune, adopt, dryRun, ...changes });
+  const reconcile = (changes: Partial<RegisterOptions> = {}) =>
+    reconcileEndpoints(source, hub, { baseUrl, state, secret, removeSecret, prune, adopt, dryRun, ...changes });
 
   if (mustConfirm) {
-    const { steps } = await register({ dryRun: true });
+    const { steps } = await reconcile({ dryRun: true });
     if (
       !(await confirmDeletion(
         invocation,
@@ -87,7 +87,7 @@ async function sync(
     )
       return;
   }
-  const report = await register();
+  const report = await reconcile();
   if (source.endpoints.length === 0) output.log("warning: The server has no endpoints.");
   printReport(output, report, { dryRun });
   if (report.failed.length > 0) invocation.exitCode = 1;
@@ -101,7 +101,9 @@ async function clean(invocation: Invocation, { dryRun = false, state }: SyncOpti
   const { deleteStaleWebhooks } = await import("../../registration/stale-webhooks.ts");
   const cleanUp = ({ dryRun }: { dryRun: boolean }) =>
     deleteStaleWebhooks({
-      ...{ hub, state, dryRun },
+      hub,
+      state,
+      dryRun,
       onFailed: ({ id, error }) => {
         output.log(`error: Could not delete ${id === undefined ? "the webhooks" : `webhook ${id}`}. ${error.message}`);
         invocation.exitCode = 1;

@@ -1,6 +1,6 @@
 import { toShellWord } from "../../core/escape.ts";
 import { developmentTokens } from "../accounts.ts";
-import { triggerArguments } from "../resources/webhooks.ts";
+import { triggerArguments } from "../trigger-arguments.ts";
 import type { HubPageInfo, HubPageWebhook } from "./info.ts";
 
 const [{ token: usualToken } = { token: "" }] = developmentTokens;
@@ -22,7 +22,8 @@ export function enableCommand({ baseUrl, id, owner }: { baseUrl: string; id: str
 
 /** The command that lets something happen that the webhook watches. */
 export function eventCommand({ baseUrl, webhook }: { baseUrl: string; webhook: HubPageWebhook }): string {
-  return `HF_ENDPOINT=${toShellWord(baseUrl)} \\\n  hub-webhooks trigger ${triggerArguments(webhook).map(toShellWord).join(" ")}`;
+  const words = triggerArguments({ watched: webhook.watched, scopes: webhook.domains });
+  return `HF_ENDPOINT=${toShellWord(baseUrl)} \\\n  hub-webhooks trigger ${words.map(toShellWord).join(" ")}`;
 }
 
 function commandLine(baseUrl: string, token: string, words: readonly string[]): string {

@@ -47,10 +47,3 @@ function describeTarget({ definition: { url, job, jobSourceId } }: StoredWebhook
   if (job) return { kind: "job", description: [...(job.command ?? []), ...(job.arguments ?? [])].join(" ") };
   return { kind: "jobSource", id: jobSourceId ?? "" };
 }
-
-/** Returns arguments of `hub-webhooks trigger` that fire a webhook: a repository that it watches, and its domain. */
-export function triggerArguments({ watched, domains }: Pick<WebhookSummary, "watched" | "domains">): readonly string[] {
-  const { type, name } = watched[0] ?? { type: "dataset", name: "me/data" };
-  const repo = type === "user" || type === "org" ? `dataset:${name}/data` : `${type}:${name}`;
-  return [repo, ...(domains.includes("repo") ? [] : ["--scope", "discussion"])];
-}

@@ -54,8 +54,8 @@ class Project {
   async leaveTemporary(): Promise<string> {
     const session = { id: "former", alive: { url: "http://127.0.0.1:9/alive", answer: "it lives" } };
     const webhooks = await TemporaryWebhooks.open({ hub: this.testHub.client, state: this.state, session });
-    const endpoint = { name: "tried", watched: [{ type: "org" as const, name: "acme" }], domains: ["repo" as const] };
-    const { done } = await webhooks.sync({ endpoints: [endpoint], baseUrl, secret: null });
+    const endpoint = { name: "tried", watch: [{ type: "org" as const, name: "acme" }], domains: ["repo" as const] };
+    const { done } = await webhooks.reconcile({ endpoints: [endpoint], baseUrl, secret: null });
     return done[0]?.id ?? "";
   }
 }

@@ -84,12 +84,12 @@ export class DevLines {
       secret,
     }: { file: string; seconds: number; hasKeys: boolean; secret?: string | undefined },
   ): readonly string[] {
-    const { url, publicUrl, hub, endpoints, inbox, console: consoleUrl } = state;
+    const { url, publicUrl, hub, endpoints, inbox, dashboardUrl } = state;
     const width = Math.max(0, ...endpoints.map(({ name }) => name.length));
     const trigger = endpoints.find((endpoint) => endpoint.trigger)?.trigger;
     const places = [
       ["server", url],
-      ...(consoleUrl === undefined ? [] : [["dashboard", `${consoleUrl}${hasKeys ? "  (key o)" : ""}`]]),
+      ...(dashboardUrl === undefined ? [] : [["dashboard", `${dashboardUrl}${hasKeys ? "  (key o)" : ""}`]]),
       ...(publicUrl === url ? [] : [["public", publicUrl]]),
       ["Hub", hub.kind === "local" ? `${hub.url}  (local, no account)` : hub.url],
       ...(inbox === undefined ? [] : [["inbox", `${inbox}  (this session)`]]),

@@ -72,7 +72,7 @@ export async function runKeyAction(
     return;
   }
   if (action === "open") {
-    const { url: page, console: url = page } = session.state;
+    const { url: page, dashboardUrl: url = page } = session.state;
     if (!(await openPage(url))) output.log(`No browser could be opened. Open ${url} yourself.`);
     return;
   }
@@ -86,6 +86,6 @@ export async function runKeyAction(
 }
 
 /** Lists the keys in one line. */
-export function describeKeys({ console: consoleUrl }: Pick<DevState, "console">): string {
-  return `Keys: r replays the latest delivery, o opens the ${consoleUrl === undefined ? "page" : "dashboard"}, q quits`;
+export function describeKeys({ dashboardUrl }: Pick<DevState, "dashboardUrl">): string {
+  return `Keys: r replays the latest delivery, o opens the ${dashboardUrl === undefined ? "page" : "dashboard"}, q quits`;
 }

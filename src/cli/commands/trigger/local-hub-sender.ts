@@ -6,7 +6,8 @@ import { isLoopbackHost } from "../../../core/loopback.ts";
 import { developmentTokens } from "../../../local-hub/accounts.ts";
 import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
 import type { SkippedWebhook } from "../../../local-hub/events/trigger.ts";
-import { triggerArguments } from "../../../local-hub/resources/webhooks.ts";
+import type { WebhookSummary } from "../../../local-hub/resources/webhooks.ts";
+import { triggerArguments } from "../../../local-hub/trigger-arguments.ts";
 import type { TriggerOutcome, TriggerPreview, TriggerTarget } from "./event-sender.ts";
 import { isSecretRejected } from "./results.ts";
 
@@ -192,9 +193,10 @@ export class LocalHubTarget implements TriggerTarget {
   }
 
   /** A command that fires this webhook. */
-  #trigger(webhook: Parameters<typeof triggerArguments>[0]): string {
+  #trigger({ watched, domains }: Pick<WebhookSummary, "watched" | "domains">): string {
     const { endpoint } = this.#options;
-    const args = [...triggerArguments(webhook), ...(endpoint === defaultLocalHubUrl ? [] : ["--endpoint", endpoint])];
+    const words = triggerArguments({ watched, scopes: domains });
+    const args = [...words, ...(endpoint === defaultLocalHubUrl ? [] : ["--endpoint", endpoint])];
     return `npx hub-webhooks trigger ${args.map(toShellWord).join(" ")}`;
   }
 }

@@ -69,8 +69,8 @@ async function findSecret(
 ): Promise<string | undefined> {
   const given = await readSecretOption({ secret, secretStdin }, shell);
   if (given !== undefined) return given;
-  const { findSessionSecret } = await import("../../../dev/secret-file.ts");
-  return findSessionSecret(url) ?? (shell.env.WEBHOOK_SECRET || undefined);
+  const { readSecretFile } = await import("../../../dev/secret-file.ts");
+  return readSecretFile(url) ?? (shell.env.WEBHOOK_SECRET || undefined);
 }
 
 async function preview(target: TriggerTarget, invocation: Invocation): Promise<void> {

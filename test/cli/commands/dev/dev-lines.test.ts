@@ -47,12 +47,12 @@ describe("Ready", () => {
   });
 
   test("shows where the console is, which the key o opens", () => {
-    const consoleUrl = "http://127.0.0.1:7860/_deliveries";
-    const ready = lines.ready({ ...state, console: consoleUrl }, start);
-    expect(ready).toContain(`  dashboard  ${consoleUrl}  (key o)`);
+    const dashboardUrl = "http://127.0.0.1:7860/_deliveries";
+    const ready = lines.ready({ ...state, dashboardUrl }, start);
+    expect(ready).toContain(`  dashboard  ${dashboardUrl}  (key o)`);
     expect(ready).toContain("Keys: r replays the latest delivery, o opens the dashboard, q quits");
-    const withoutKeys = lines.ready({ ...state, console: consoleUrl }, { ...start, hasKeys: false });
-    expect(withoutKeys).toContain(`  dashboard  ${consoleUrl}`);
+    const withoutKeys = lines.ready({ ...state, dashboardUrl }, { ...start, hasKeys: false });
+    expect(withoutKeys).toContain(`  dashboard  ${dashboardUrl}`);
   });
 
   test("names a local Hub that is not where trigger looks by itself", () => {

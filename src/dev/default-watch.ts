@@ -1,0 +1,24 @@
+import { getAccountKind, localUser } from "../local-hub/accounts.ts";
+import { type KnownWatched, parseWatch } from "../payload/watch.ts";
+import type { EndpointDetails } from "../receiver/server-control.ts";
+
+/**
+ * Derives what to watch on a local Hub from the filter of an endpoint: the repositories and owners that it names, or else
+ * all repositories of the local user. There is no such default on the real Hub.
+ *
+ * @example
+ * ```ts
+ * defaultWatch({ repos: ["dataset:me/data", "model:acme/*"] });
+ * // [{ type: "dataset", name: "me/data" }, { type: "org", name: "acme" }]
+ * ```
+ */
+export function defaultWatch({ repos }: Pick<EndpointDetails, "repos">): readonly KnownWatched[] {
+  const watch = repos.flatMap((repo): readonly KnownWatched[] => {
+    const [, type = "", owner = "", name = ""] = /^([^:]+):([^/]+)\/(.+)$/.exec(repo) ?? [];
+    if (owner === "" || owner.includes("*")) return [];
+    if (`${type}${name}`.includes("*")) return [{ type: getAccountKind(owner) ?? "user", name: owner }];
+    const parsed = parseWatch(repo);
+    return "problem" in parsed ? [] : [parsed];
+  });
+  return watch.length > 0 ? watch : [{ type: "user", name: localUser }];
+}

@@ -1,0 +1,58 @@
+import { maskUrl } from "../core/urls.ts";
+import { triggerArguments } from "../local-hub/trigger-arguments.ts";
+import type { KnownWatched } from "../payload/watch.ts";
+import { dashboardPath } from "../receiver/dashboard/serve.ts";
+import { webhooksPath } from "../receiver/delivery-request.ts";
+import type { EndpointDetails } from "../receiver/server-control.ts";
+import { formatWatched } from "../registration/webhook-fields.ts";
+import { defaultWatch } from "./default-watch.ts";
+import type { DevEndpoint, DevState } from "./dev-event.ts";
+import type { DevConfig } from "./dev-options.ts";
+
+/** The addresses and endpoints of a session that {@link describeState} describes. */
+export interface StateSource {
+  config: Pick<DevConfig, "isReal" | "watch">;
+  /** The local address of the server; empty while the session starts. */
+  url: string;
+  publicUrl: string;
+  hubUrl: string;
+  /** URL of the inbox. */
+  inbox: string;
+  endpoints: readonly EndpointDetails[];
+}
+
+/** Describes a session for its events and its owner. */
+export function describeState({ config, url, publicUrl, hubUrl, inbox, endpoints }: StateSource): DevState {
+  const hasBackground = endpoints.some(({ background }) => background);
+  return {
+    url,
+    publicUrl,
+    hub: { kind: config.isReal ? "real" : "local", url: hubUrl },
+    ...(hasBackground && { dashboardUrl: `${url}${dashboardPath}`, inbox: maskUrl(inbox) }),
+    endpoints: endpoints.map((endpoint) => describeEndpoint(endpoint, { config, publicUrl })),
+  };
+}
+
+function describeEndpoint(
+  endpoint: EndpointDetails,
+  { config, publicUrl }: Pick<StateSource, "config" | "publicUrl">,
+): DevEndpoint {
+  const { name, scopes, repos } = endpoint;
+  const watch = effectiveWatch(endpoint, config);
+  return {
+    name,
+    url: `${publicUrl}${webhooksPath}${name}`,
+    watch: formatWatched(watch),
+    ...(!config.isReal && watch.length > 0 && { trigger: triggerArguments({ watched: watch, scopes, repos }) }),
+  };
+}
+
+/** Returns what the webhook of an endpoint watches in a session; empty if it gets no webhook. */
+export function effectiveWatch(
+  endpoint: Pick<EndpointDetails, "watch" | "repos">,
+  { isReal, watch }: StateSource["config"],
+): readonly KnownWatched[] {
+  if (endpoint.watch.length > 0) return endpoint.watch;
+  if (watch) return watch;
+  return isReal ? [] : defaultWatch(endpoint);
+}

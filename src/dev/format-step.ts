@@ -1,0 +1,28 @@
+import type { FieldChange, RegistrationStep } from "../registration/report.ts";
+import { formatWatched } from "../registration/webhook-fields.ts";
+
+/** Formats a completed step on one line: `created webhook … for retrain: dataset:me/data (repo) to …`. */
+export function formatStep(step: RegistrationStep): string {
+  const { endpoint, id } = step;
+  switch (step.action) {
+    case "create": {
+      const watched = formatWatched(step.watched).join(", ");
+      return `created webhook ${id ?? ""} for ${endpoint}: ${watched} (${step.domains.join(", ")}) to ${step.url}`;
+    }
+    case "update":
+      return `${step.isAdopted ? "adopted" : "updated"} webhook ${id} of ${endpoint}: ${formatChanges(step.changes)}`;
+    case "enable":
+      return `enabled webhook ${id} of ${endpoint}: ${step.reason}`;
+    case "re-enable":
+      return `re-enabled webhook ${id} of ${endpoint}: ${step.reason}. ${step.remedy ?? ""}`.trimEnd();
+    case "delete":
+      return `deleted webhook ${id} of ${endpoint}: ${step.reason}`;
+  }
+}
+
+function formatChanges(changes: readonly FieldChange[]): string {
+  const texts = changes.map((change) =>
+    change.field === "secret" ? `secret ${change.change}` : `${change.field} ${change.before} -> ${change.after}`,
+  );
+  return texts.length === 0 ? "unchanged" : texts.join("; ");
+}

@@ -1,0 +1,65 @@
+import { WebhookError } from "../core/errors.ts";
+
+/** The open parts of a session. Closes them in reverse order, including parts that finish opening after the close. */
+export class OpenParts {
+  readonly #closers: (() => Promise<void>)[] = [];
+  readonly #opening: Promise<unknown>[] = [];
+  readonly #closing = new AbortController();
+  #closed: Promise<void> | undefined;
+
+  /** Aborts when the session is closed, with an error of code `CLOSING`. */
+  get signal(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  get isClosed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  /**
+   * Adds an open part, or closes it if the session is already closed.
+   *
+   * @throws `CLOSING` if the session is already closed.
+   */
+  async add(part: { close(): Promise<void> }): Promise<void> {
+    if (this.isClosed) {
+      await part.close();
+      throw this.signal.reason;
+    }
+    this.onClose(() => part.close());
+  }
+
+  /** Adds a function to run before the parts that were added earlier are closed. */
+  onClose(closer: () => Promise<void>): void {
+    this.#closers.push(closer);
+  }
+
+  /** Adds a function to run after all parts are closed. */
+  onClosed(closer: () => Promise<void>): void {
+    this.#closers.unshift(closer);
+  }
+
+  /** Makes {@link close} wait for work that opens parts. */
+  track<Result>(opening: Promise<Result>): Promise<Result> {
+    this.#opening.push(opening);
+    return opening;
+  }
+
+  /** Aborts {@link signal} and closes all parts. Safe to call twice. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort(new WebhookError("This session was closed while it started.", { code: "CLOSING" }));
+    await this.#closeOpened();
+    await Promise.allSettled(this.#opening);
+    // Parts that were being opened may have added closers.
+    await this.#closeOpened();
+  }
+
+  async #closeOpened(): Promise<void> {
+    for (let closer = this.#closers.pop(); closer; closer = this.#closers.pop()) await closer();
+  }
+}
