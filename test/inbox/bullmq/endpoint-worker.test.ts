@@ -2,9 +2,10 @@ import { Job } from "bullmq";
 import { Redis } from "ioredis";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { EndpointWorker } from "../../../src/inbox/bullmq/endpoint-worker.ts";
-import { attemptRow, turnRow } from "../../../src/inbox/bullmq/job-history.ts";
+import { attemptRow, replayedRow, turnRow } from "../../../src/inbox/bullmq/job-history.ts";
 import { LeaseRenewer } from "../../../src/inbox/bullmq/lease-renewer.ts";
 import { loadRedisPackages } from "../../../src/inbox/bullmq/optional-packages.ts";
+import type { DeliveryQueue } from "../../../src/inbox/bullmq/queue-server.ts";
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
 import { RunGate } from "../../../src/inbox/bullmq/run-gate.ts";
 import { jobIdOf, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
@@ -82,10 +83,15 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     return { start, add, runs, queue, client, onError, logger };
   }
 
+  /** The last row of the log of a delivery's job. */
+  async function lastRow(queue: DeliveryQueue, id: string): Promise<unknown> {
+    return JSON.parse((await queue.getJobLogs(jobIdOf(id))).logs.at(-1) ?? "null");
+  }
+
   const loseLease = (client: Redis, id: string) => client.del(`hub-webhooks:retrain:${jobIdOf(id)}:lock`);
 
   test("aborts a run whose lease was lost, and at its close the one that has taken its place", async () => {
-    const { start, add, runs, client, onError } = await startWorker();
+    const { start, add, runs, client, onError, logger } = await startWorker();
     const worker = start();
     await add("a");
     await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
@@ -95,6 +101,8 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     // The first run ends while the second one goes on.
     runs[0]?.end({ status: "failed", error: runs[0].signal.reason });
     await vi.waitFor(async () => expect(await client.llen(`hub-webhooks:retrain:active`)).toBe(1));
+    const leaseLost = expect.objectContaining({ level: "warn", code: "LEASE_LOST", deliveryId: "a" });
+    await vi.waitFor(() => expect(logger.lines).toContainEqual(leaseLost), { timeout: 15_000 });
     expect(runs[1]?.signal.aborted).toBe(false);
     const closed = worker.close(100);
     expect(runs[1]?.signal.reason).toMatchObject({ code: "CLOSING" });
@@ -149,6 +157,81 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     expect(runs[0]?.signal.aborted).toBe(false);
   });
 
+  test("reports how many deliveries it has claimed and whether it can run more, and returns their leases", async () => {
+    const released = vi.fn();
+    const hold = vi.spyOn(LeaseRenewer.prototype, "hold").mockReturnValue(released);
+    onTestFinished(() => hold.mockRestore());
+    const { start, add, runs, queue } = await startWorker({ gate: new RunGate() });
+    const worker = start();
+    for (const id of ["a", "b", "c", "d"]) await add(id);
+    await vi.waitFor(() => expect(runs).toHaveLength(4), { timeout: 15_000 });
+    expect(worker.progress).toEqual({ isRunning: true, hasCapacity: false, claimed: 4 });
+    for (const run of runs) run.end(succeeded);
+    await vi.waitFor(async () => expect(await queue.getCompletedCount()).toBe(4), { timeout: 15_000 });
+    expect(worker.progress).toEqual({ isRunning: true, hasCapacity: true, claimed: 4 });
+    expect([hold.mock.calls.length, released.mock.calls.length]).toEqual([4, 4]);
+    await worker.close(0);
+  });
+
+  test("closes although the server refuses to record the end of a run", async () => {
+    const { start, add, runs } = await startWorker();
+    const worker = start();
+    await add("a");
+    await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+    const log = vi.spyOn(Job.prototype, "log").mockRejectedValue(new Error("Connection terminated"));
+    onTestFinished(() => log.mockRestore());
+    const closed = worker.close(0);
+    runs[0]?.end(succeeded);
+    await closed;
+  });
+
+  test("runs a delivery again, with all attempts, that was replayed while it ran", async () => {
+    const { start, add, runs, queue } = await startWorker({ attempts: 1 });
+    const worker = start();
+    await add("a");
+    await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+    const job = await queue.getJob(jobIdOf("a"));
+    await job?.log(replayedRow(job));
+    runs[0]?.end(failed());
+    await vi.waitFor(() => expect(runs).toHaveLength(2), { timeout: 15_000 });
+    runs[1]?.end(succeeded);
+    await vi.waitFor(async () => expect(await queue.getCompletedCount()).toBe(1), { timeout: 15_000 });
+    await worker.close(0);
+  });
+
+  test("keeps the gate closed, and records it, while a delivery runs alone that was running in a crash", async () => {
+    const gate = new RunGate();
+    const { start, add, runs, queue, client } = await startWorker({ gate });
+    const job = await add("a");
+    const crash = { number: 1, outcome: "abandoned", error: abandonedError } as const;
+    await job.log(attemptRow({ start: 1, attempt: crash, counts: true }));
+    await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 1);
+    const worker = start();
+    await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+    expect(gate.tryEnter()).toBeUndefined();
+    expect(await lastRow(queue, "a")).toEqual({ start: 2, turn: "alone" });
+    runs[0]?.end(succeeded);
+    await vi.waitFor(() => expect(gate.tryEnter()).toBeDefined(), { timeout: 15_000 });
+    await worker.close(0);
+  });
+
+  test("records that a delivery has not run which waited for its turn until the worker closed", async () => {
+    const gate = new RunGate();
+    const { start, add, runs, queue, client } = await startWorker({ gate });
+    const job = await add("a");
+    const crash = { number: 1, outcome: "abandoned", error: abandonedError } as const;
+    await job.log(attemptRow({ start: 1, attempt: crash, counts: true }));
+    await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 1);
+    const other = gate.tryEnter();
+    const worker = start();
+    const waiting = { start: 2, turn: "waiting" };
+    await vi.waitFor(async () => expect(await lastRow(queue, "a")).toEqual(waiting), { timeout: 15_000 });
+    await worker.close(0);
+    expect(await lastRow(queue, "a")).toEqual({ start: 2, passed: true });
+    expect([await queue.getWaitingCount(), runs]).toEqual([1, []]);
+    other?.leave();
+  });
+
   test("has no timer left when its handlers have ended before the time is over", async () => {
     const { start } = await startWorker();
     const worker = start();
@@ -176,6 +259,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     await vi.waitFor(async () => expect(await queue.getFailedCount()).toBe(1), { timeout: 15_000 });
     expect(runs).toEqual([]);
     expect(logger.lines.at(-1)).toMatchObject({ level: "error", code: "ABANDONED", deliveryId: "a" });
+    expect(await lastRow(queue, "a")).toMatchObject({ start: 5, passed: true });
     await worker.close(0);
   });
 
@@ -194,6 +278,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     other?.leave();
     await vi.waitFor(async () => expect(await queue.getCompletedCount()).toBe(1), { timeout: 15_000 });
     expect(runs).toEqual([]);
+    expect(await lastRow(queue, "a")).toEqual({ start: 2, passed: true });
     expect(gate.tryEnter()).toBeDefined();
     await worker.close(0);
   });
@@ -216,6 +301,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     expect(dueAt).toBeGreaterThanOrEqual(startedAt + 2 * waitMs);
     expect(dueAt).toBeLessThanOrEqual(Date.now() + 2 * waitMs);
     expect(logger.lines).toMatchObject([{ level: "warn", code: "ABANDONED", attempt: 2, waitMs: 2 * waitMs }]);
+    expect(await lastRow(queue, "a")).toEqual({ start: 3, passed: true, dueAt: expect.stringMatching(/Z$/) });
     expect(runs).toEqual([]);
     await worker.close(0);
   });
