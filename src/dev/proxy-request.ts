@@ -4,6 +4,7 @@ import { describeError } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
 import { hopByHopHeaders, wantsHtml } from "../core/http-headers.ts";
 import { hasDisconnected } from "../http-server/connection.ts";
+import type { Exchange } from "../http-server/exchange.ts";
 import type { ReachabilityCheck } from "../tunnel/reachability-check.ts";
 import type { ProxiedDelivery } from "./dev-event.ts";
 import type { ObservedDelivery, ReplayRecorder } from "./replay-recorder.ts";
@@ -32,13 +33,8 @@ export interface ProxyContext {
   isLocal: boolean;
 }
 
-/** A request and its response. */
-export interface ProxiedExchange {
-  incoming: IncomingMessage;
-  outgoing: ServerResponse;
-  /** Whether the client sends the body only after `100 Continue`, which the server decides. */
-  expectsContinue: boolean;
-}
+/** A request, its response, and whether the client waits for `100 Continue`, which the server behind the proxy sends. */
+export type ProxiedExchange = Pick<Exchange, "incoming" | "outgoing" | "expectsContinue">;
 
 /** Forwards a request unchanged, once the server is loaded, and streams the response back. */
 export async function proxyRequest(

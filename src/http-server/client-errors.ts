@@ -7,11 +7,12 @@ import type { Connections } from "./connection.ts";
 /** The log message for requests that are not valid HTTP, or that Node cannot parse. */
 export const malformedRefused = "malformed HTTP request refused";
 
-/** Answers what never becomes a complete request (garbage, TLS, a truncated body, silence), with one log line. */
+/** Answers clients that never send a complete request (invalid HTTP, TLS, a truncated body, a timeout), with one log line. */
 export function handleClientErrors(
   server: Server,
   { connections, log }: { connections: Connections; log: () => Logger },
 ): void {
+  /** The sockets whose error is handled: Node may emit several. */
   const broken = new WeakSet<Duplex>();
 
   const refuse = (socket: Duplex, status: string, reason: object) => {

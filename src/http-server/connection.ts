@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Exchange } from "./exchange.ts";
 
-/** Limits on what a client may use by the connections it opens and the responses it does not read. */
+/** Limits on the connections that clients open and the responses that they do not read. */
 export interface ConnectionLimits {
   /** Open connections; further ones are closed at once. `Infinity` for no limit. */
   maxConnections: number;
@@ -14,7 +14,7 @@ export interface ConnectionLimits {
   writeTimeoutMs: number;
 }
 
-/** The limits of a receiver, unless `launch()` sets others. */
+/** The default limits, which the options of `launch()` override. */
 export const defaultLimits: ConnectionLimits = {
   maxConnections: 2_000,
   maxRequestsPerSocket: 1_000,
@@ -25,7 +25,7 @@ export const defaultLimits: ConnectionLimits = {
 const maxUnanswered = 16;
 /** Time between two warnings about refused connections. */
 const warningIntervalMs = 60_000;
-/** How long a half-closed client waits before it is sent a probe, and the time between two probes. */
+/** The interval of probes to a half-closed client, from the moment it half-closes. */
 const defaultProbeMs = 1_000;
 /** How long a reset may take to arrive. On the same machine it arrives at once. */
 const resetMs = 25;
@@ -61,7 +61,7 @@ export class Connection {
     else if (this.#pipelined.length > 0) this.#pipelined = [];
   }
 
-  /** Whether as many requests wait for their responses as may. */
+  /** Whether the maximum number of requests wait for their responses. */
   get isFull(): boolean {
     if (this.#pipelined.length < maxUnanswered) return false;
     this.#pipelined = this.#pipelined.filter(({ writableFinished }) => !writableFinished);

@@ -4,7 +4,7 @@ import { hopByHopHeaders } from "../core/http-headers.ts";
 import { type Answer, headersOf, isResponse, type JsonAnswer } from "./answer.ts";
 import { checkBodyHeaders, decodeText, readIncoming } from "./request-body.ts";
 
-/** How long, and how much, a client may still send after an early response, so that it gets to read the response. */
+/** How long and how much a client may still send after an early response, so that it can read the response. */
 const lingerMs = 500;
 const maxLingerBytes = 256 * 1024;
 
@@ -14,7 +14,7 @@ export class Exchange {
   readonly outgoing: ServerResponse;
   /** Whether the client waits for `100 Continue` before it sends the body. */
   readonly expectsContinue: boolean;
-  /** `taken`: read as a whole, before Node noticed the end of the request. */
+  /** `taken`: read in one piece, before Node has noticed the end of the request. */
   #body: "unread" | "reading" | "taken" = "unread";
 
   constructor(incoming: IncomingMessage, outgoing: ServerResponse, expectsContinue: boolean) {
@@ -24,7 +24,7 @@ export class Exchange {
     if (expectsContinue) this.#continueOnRead();
   }
 
-  /** Whether somebody reads the body, and therefore reports `incoming.errored`. */
+  /** Whether the body is being read: the reader then reports an error of `incoming`. */
   get hasBodyReader(): boolean {
     // Other readers, such as the web stream of Hono's adapter, listen for errors.
     return this.#body !== "unread" || this.incoming.listenerCount("error") > 0;
@@ -123,7 +123,7 @@ async function sendResponse(outgoing: ServerResponse, response: Response): Promi
   if (cookies.length > 0) headers.set("set-cookie", cookies);
   // As Hono's adapter does.
   if (hasBody && !headers.has("content-type")) headers.set("content-type", "text/plain; charset=UTF-8");
-  // Neither may have a length (RFC 9110, 8.6).
+  // Responses with these statuses must not have a length (RFC 9110, 8.6).
   if (response.status !== 204 && response.status !== 304) headers.set("content-length", String(bytes.length));
   outgoing.writeHead(response.status, Object.fromEntries(headers)).end(bytes);
 }
@@ -137,8 +137,8 @@ const framingHeaders: readonly string[] = [...hopByHopHeaders(undefined), "conte
 const invalidInHeader = /[\x00-\x08\x0a-\x1f\x7f]/;
 
 /**
- * Returns a `Response` without framing headers, which Node derives from the body. Responses passed on from another server
- * have them.
+ * Returns a `Response` without framing headers, which Node derives from the body. Responses that a handler forwards from
+ * another server have them.
  *
  * @throws when a header contains what HTTP cannot carry.
  */
@@ -148,7 +148,7 @@ export function withoutFraming(response: Response, method: string | undefined): 
     if (invalidInHeader.test(value))
       throw new TypeError(`Header "${name}" contains a character that HTTP cannot carry.`);
   }
-  // Here the length describes another response: the one to GET, or the unchanged one.
+  // In these responses, the length is that of the response to GET, or of the unchanged resource.
   const keepsLength = method === "HEAD" || status === 304;
   const dropped = framingHeaders.filter((name) => headers.has(name) && !(keepsLength && name === "content-length"));
   if (dropped.length === 0) return response;

@@ -17,7 +17,7 @@ interface HttpServerOptions {
   /** How often a half-closed client is sent a probe, in milliseconds. Default 1,000. */
   probeMs: number | undefined;
   onRequest: (exchange: Exchange) => void;
-  /** Receives the reason for which a request was answered 400. */
+  /** Called with the reason when a request is answered with 400. */
   onMalformed: (reason: string) => void;
   warn: Warn;
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 
 /**
- * Returns why a request that Node's parser accepts is refused: a proxy in front of the server could read its head another
- * way. `undefined`: it is not refused.
+ * Returns the problem of a request whose head a proxy in front of the server could interpret differently (request
+ * smuggling), although Node's parser accepts it; `undefined` if there is none.
  */
 export function headProblem({ httpVersionMajor, rawHeaders, headers }: IncomingMessage): string | undefined {
   // Node accepts "HTTP/2.0" and "HTTP/0.9" in the syntax of HTTP/1.

@@ -3,10 +3,11 @@ import type { Logger } from "../core/logger.ts";
 import type { ClaimedDelivery, Inbox, IncomingDelivery } from "../inbox/inbox.ts";
 import type { Outcome } from "../payload/delivery.ts";
 import type { Endpoint } from "./endpoint.ts";
+import type { EndpointRegistry } from "./endpoint-registry.ts";
 import { canOpenInbox } from "./inbox-support.ts";
 
 interface BackgroundWorkOptions {
-  endpoints: ReadonlyMap<string, Endpoint>;
+  endpoints: EndpointRegistry;
   /** Where deliveries are stored: a URL, or an open inbox. Default: `INBOX_URL`. */
   inbox: string | Inbox | undefined;
   /** Runs the handler of an endpoint. Never rejects. */
@@ -50,7 +51,7 @@ export class BackgroundWork {
 
   /** Opens the inbox if there is a background endpoint. @throws `OPTION_INVALID`, `INBOX_UNUSABLE`. */
   async openIfNeeded(): Promise<void> {
-    if (this.#endpoints().length === 0) return;
+    if (this.#options.endpoints.background.length === 0) return;
     await this.#warnOrphaned(await this.open());
   }
 
@@ -97,7 +98,7 @@ export class BackgroundWork {
     const counts = await inbox.counts().catch(() => ({}));
     for (const [endpoint, { queued, running }] of Object.entries(counts)) {
       const waiting = queued + running;
-      if (waiting === 0 || endpoints.get(endpoint)?.background) continue;
+      if (waiting === 0 || endpoints.byName.get(endpoint)?.background) continue;
       log().warn(
         { endpoint, waiting },
         "The inbox holds deliveries for a background endpoint that this server does not have. Register it again, unless another server on the same inbox runs it.",
@@ -105,24 +106,20 @@ export class BackgroundWork {
     }
   }
 
-  #endpoints(): readonly Endpoint[] {
-    return [...this.#options.endpoints.values()].filter(({ background }) => background !== undefined);
-  }
-
   async #start(): Promise<Inbox> {
-    const inbox = await this.#openGiven();
+    const inbox = await this.#openInbox();
     this.#running = inbox;
-    for (const endpoint of this.#endpoints()) this.#work(inbox, endpoint);
+    for (const endpoint of this.#options.endpoints.background) this.#work(inbox, endpoint);
     return inbox;
   }
 
-  async #openGiven(): Promise<Inbox> {
+  async #openInbox(): Promise<Inbox> {
     const { inbox, log, now } = this.#options;
     if (typeof inbox === "object") return inbox;
     const { openServerInbox } = await import("./node/open-server-inbox.ts");
-    const found = await openServerInbox({ url: this.#inboxUrl ?? inbox, log, now });
-    if (found.maxRetryWaitMs !== undefined) this.limitRetryWaits(found.maxRetryWaitMs);
-    return found.inbox;
+    const opened = await openServerInbox({ url: this.#inboxUrl ?? inbox, log, now });
+    if (opened.maxRetryWaitMs !== undefined) this.limitRetryWaits(opened.maxRetryWaitMs);
+    return opened.inbox;
   }
 
   #work(inbox: Inbox, endpoint: Endpoint): void {

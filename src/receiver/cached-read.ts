@@ -1,34 +1,35 @@
-interface ThrottledReadOptions<Value> {
+interface CachedReadOptions<Value> {
   /** Milliseconds since the epoch. */
   now: () => number;
   /** Max time that a caller waits. */
   timeoutMs: number;
-  /** What a caller gets after the timeout. */
-  late: Value;
+  /** The value that a caller gets after the timeout. */
+  fallback: Value;
 }
 
-/** How long a value is reused: anyone can request it, and reads are expensive. */
+/** How long a value is reused. */
 const freshMs = 1_000;
 
 /**
- * Reads a value for unauthenticated callers: at most once a second, and never again while a read is in progress.
+ * Reads a value that is expensive to read and that unauthenticated clients can request: at most once a second, and never
+ * again while a read is in progress.
  */
 export class CachedRead<Value> {
-  readonly #options: ThrottledReadOptions<Value>;
+  readonly #options: CachedReadOptions<Value>;
   #source: object | undefined;
   #value: Promise<Value> | undefined;
   #readAt = 0;
   #isPending = false;
 
-  constructor(options: ThrottledReadOptions<Value>) {
+  constructor(options: CachedReadOptions<Value>) {
     this.#options = options;
   }
 
   /** Returns the value of `source`. `read` must not reject. */
-  async of<Source extends object>(source: Source, read: (source: Source) => Promise<Value>): Promise<Value> {
-    const { timeoutMs, late } = this.#options;
+  async get<Source extends object>(source: Source, read: (source: Source) => Promise<Value>): Promise<Value> {
+    const { timeoutMs, fallback } = this.#options;
     const waited = Promise.withResolvers<Value>();
-    const timer = setTimeout(() => waited.resolve(late), timeoutMs);
+    const timer = setTimeout(() => waited.resolve(fallback), timeoutMs);
     try {
       return await Promise.race([this.#shared(source, read), waited.promise]);
     } finally {

@@ -18,8 +18,9 @@ export class EndpointRegistry {
     return [...this.#byName.keys()];
   }
 
-  get backgroundNames(): readonly string[] {
-    return this.all.filter(({ background }) => background !== undefined).map(({ name }) => name);
+  /** The background endpoints. */
+  get background(): readonly Endpoint[] {
+    return this.all.filter(({ background }) => background !== undefined);
   }
 
   /** Describes the endpoints for tools. */

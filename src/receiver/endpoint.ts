@@ -14,7 +14,7 @@ import type { PayloadOf } from "../payload/scope.ts";
 import type { KnownWatched, Watch, WebhookDomain } from "../payload/watch.ts";
 import { EndpointActivity } from "./activity.ts";
 import { parseJson } from "./json-body.ts";
-import { readDomains, readWatch } from "./watch-options.ts";
+import { readDomainsOption, readWatchOption } from "./watch-options.ts";
 
 /**
  * The second argument of a handler. `signal`, `log` and `request` are created on first use, so `{ ...context }` creates
@@ -165,8 +165,8 @@ export function createEndpoint(declaration: {
     warnings: [...lintFilter(options), ...lintTimeout({ background: options.background, timeoutMs })],
     scopes,
     repos: listOf(options.repo),
-    watch: readWatch(options.watch),
-    domains: readDomains(options.domains, { scopes }),
+    watch: readWatchOption(options.watch),
+    domains: readDomainsOption(options.domains, { scopes }),
     requiresJson: schema !== null,
     timeoutMs,
     ...backgroundOf(options),

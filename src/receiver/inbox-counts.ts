@@ -1,7 +1,7 @@
 import type { DeliveryCounts, Inbox } from "../inbox/inbox.ts";
 import { CachedRead } from "./cached-read.ts";
 
-interface InboxCountsOptions {
+interface InboxCountsReaderOptions {
   /** The inbox, if it is open or opening: reading counts never opens it. */
   inbox: () => Promise<Inbox> | undefined;
   /** Milliseconds since the epoch. */
@@ -10,27 +10,27 @@ interface InboxCountsOptions {
   timeoutMs?: number;
 }
 
-/** By endpoint; `unknown`: the inbox failed, or did not answer in time. */
-export type InboxCount = Readonly<Record<string, DeliveryCounts>> | "unknown";
+/** The number of deliveries by endpoint and status; `unknown`: the inbox failed, or did not answer in time. */
+export type InboxCounts = Readonly<Record<string, DeliveryCounts>> | "unknown";
 
 /** Reads how many deliveries the inbox holds, for metrics and pages. */
-export class InboxCounts {
-  readonly #inbox: InboxCountsOptions["inbox"];
-  readonly #counts: CachedRead<InboxCount>;
+export class InboxCountsReader {
+  readonly #inbox: InboxCountsReaderOptions["inbox"];
+  readonly #counts: CachedRead<InboxCounts>;
 
-  constructor({ inbox, now, timeoutMs = 1_000 }: InboxCountsOptions) {
+  constructor({ inbox, now, timeoutMs = 1_000 }: InboxCountsReaderOptions) {
     this.#inbox = inbox;
-    this.#counts = new CachedRead({ now, timeoutMs, late: "unknown" });
+    this.#counts = new CachedRead({ now, timeoutMs, fallback: "unknown" });
   }
 
   /** Never rejects; `undefined` while no inbox is open. */
-  async read(): Promise<InboxCount | undefined> {
+  async read(): Promise<InboxCounts | undefined> {
     const inbox = this.#inbox();
-    return inbox && this.#counts.of(inbox, readCounts);
+    return inbox && this.#counts.get(inbox, readCounts);
   }
 }
 
-async function readCounts(inbox: Promise<Inbox>): Promise<InboxCount> {
+async function readCounts(inbox: Promise<Inbox>): Promise<InboxCounts> {
   try {
     return await (await inbox).counts();
   } catch {

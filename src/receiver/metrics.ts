@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import { WebhookError } from "../core/errors.ts";
 import { type Activity, activityOutcomes } from "./activity.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { InboxCounts } from "./inbox-counts.ts";
+import type { InboxCountsReader } from "./inbox-counts.ts";
 
 type PromClient = typeof import("prom-client");
 
@@ -10,7 +10,7 @@ type PromClient = typeof import("prom-client");
 export interface MetricsSource {
   activity: Activity;
   endpoints: ReadonlyMap<string, Endpoint>;
-  inbox: InboxCounts;
+  inbox: InboxCountsReader;
 }
 
 /** In seconds: a response to the Hub takes less than 25, a background run up to an hour. */

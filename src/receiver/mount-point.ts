@@ -1,7 +1,6 @@
 import type { Context } from "hono";
 import { optionError } from "../core/option-error.ts";
 
-/** Options of a {@link MountPoint}. */
 export interface MountPointOptions {
   /** The prefix of every path as the client sees it. */
   basePath?: string;
@@ -10,14 +9,14 @@ export interface MountPointOptions {
 }
 
 /**
- * The first segments of the built-in paths. With one of them as base path, `/webhooks/x` could be a path with the prefix
- * or one without it.
+ * The first segments of the built-in paths. They cannot be a base path: requests match with and without it, and with the
+ * base path `/webhooks`, the path `/webhooks/x` would be ambiguous.
  */
 const reservedSegments: readonly string[] = ["webhooks", "health", "ready", "metrics", "_deliveries", "_landing"];
 
-/** Where the client reaches the server: the origin, and the prefix under which another app or a proxy mounts it. */
+/** The address of the server as its clients see it: the origin, and the prefix under which an app or a proxy mounts it. */
 export class MountPoint {
-  /** Without a slash at its end; empty at the root. */
+  /** Without a trailing slash; empty at the root. */
   readonly basePath: string;
   readonly #hasBasePath: boolean;
   readonly #trustProxy: boolean;
@@ -29,7 +28,7 @@ export class MountPoint {
     this.#trustProxy = trustProxy;
   }
 
-  /** A path of a request without the base path; unchanged where whatever is in front has removed that already. */
+  /** Removes the base path from the path of a request, unless the proxy or the parent app has removed it. */
   strip(path: string): string {
     const { basePath } = this;
     if (basePath === "" || !path.startsWith(basePath)) return path;
@@ -38,8 +37,8 @@ export class MountPoint {
   }
 
   /**
-   * The prefix of the server's paths as the client sees it, without a slash at its end. Empty at the root, and where a
-   * proxy removes a prefix that is not configured.
+   * The prefix of the server's paths as the client sees it, without a trailing slash. Empty at the root, and when a proxy
+   * removes a prefix that neither `basePath` nor `X-Forwarded-Prefix` contains.
    */
   prefixOf(context: Context): string {
     if (this.#hasBasePath) return this.basePath;
@@ -63,14 +62,14 @@ export class MountPoint {
 }
 
 /**
- * The prefix of the running handler's path that comes from `parent.route(prefix, app)` or `app.basePath(prefix)`, without
- * a slash at its end; empty where there is none.
+ * The prefix under which a parent app mounts the route that handles this request, by `parent.route(prefix, app)` or
+ * `app.basePath(prefix)`. Without a trailing slash; empty if there is none.
  */
 export function routePrefix(context: Context): string {
   const { path, routeIndex, matchedRoutes } = context.req;
-  // Not by the helpers of "hono/route": they cannot read a context that another copy of Hono made.
+  // The helpers of "hono/route" cannot read a context of another copy of Hono.
   const pattern = matchedRoutes[routeIndex]?.basePath.replace(/\/$/, "") ?? "";
-  // A parameter of the prefix, such as `/:tenant`, stands for one segment.
+  // The prefix may contain a parameter such as `/:tenant`, so its segments are taken from the path.
   return pattern === "" ? "" : path.split("/", pattern.split("/").length).join("/");
 }
 
@@ -80,19 +79,19 @@ function checkedBasePath(option: string | undefined): string {
   const basePath = typeof option === "string" ? option.replace(/\/$/, "") : undefined;
   if (basePath === undefined || !isPathPrefix(basePath)) {
     throw optionError(
-      `Option "basePath" is ${JSON.stringify(option)}. Give a path that starts with a slash, has no empty and no dot segments and needs no encoding, such as "/hub".`,
+      `Option "basePath" is ${JSON.stringify(option)}. Use a path that starts with a slash, without empty segments, dot segments and characters that URLs encode, such as "/hub".`,
     );
   }
   const [, first = ""] = basePath.split("/");
   if (reservedSegments.includes(first)) {
     throw optionError(
-      `Option "basePath" is "${option}", but "/${first}" is a path of the server itself. Leave out what follows the prefix: for deliveries to "/api/webhooks/<name>" the base path is "/api".`,
+      `Option "basePath" is "${option}", but "/${first}" is a path of the server itself. Use only the part before it: for deliveries to "/api/webhooks/<name>", the base path is "/api".`,
     );
   }
   return basePath;
 }
 
-/** Only characters that mean the same encoded and decoded: the prefix is compared with paths of both kinds. */
+/** Allows only characters that URLs do not encode: the prefix is compared with encoded and decoded paths. */
 function isPathPrefix(text: string): boolean {
   return /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~!$&'()+,;=:@-]+)*$/.test(text);
 }
@@ -101,7 +100,7 @@ function isHost(text: string): boolean {
   return /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i.test(text) && URL.canParse(`http://${text}`);
 }
 
-/** Each proxy adds its own value at the end: the first is the one that the client used. */
+/** The first of several values: each proxy appends its own, so the first is that of the client. */
 function firstValue(context: Context, header: string): string {
   return context.req.header(header)?.split(",")[0]?.trim() ?? "";
 }

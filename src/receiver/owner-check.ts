@@ -6,7 +6,6 @@ import { errorAnswer, toResponse } from "../http-server/answer.ts";
 import { readSpace } from "./runtime.ts";
 import { SecretCheck } from "./secret-check.ts";
 
-/** Options of an {@link OwnerCheck}. */
 export interface OwnerCheckOptions {
   /** The password of the owner. Default `DASHBOARD_TOKEN`; an empty one counts as none. */
   token: string | undefined;
@@ -18,15 +17,14 @@ export interface OwnerCheckOptions {
   isPublic?: () => boolean;
 }
 
-/** A page for the owner. */
-export interface OwnersPage {
+interface OwnerPage {
   /** Whether only browsers request it. Default `false`. */
   isForBrowsers?: boolean;
 }
 
 /**
- * Checks whether a request comes from the owner of the server: only the owner may read payloads. The owner sends the token
- * as the password of HTTP Basic, or, if no token is set, uses this machine.
+ * Checks whether a request comes from the owner: the person who may read payloads. The owner sends the dashboard token as
+ * the password of HTTP Basic; if no token is set, requests from this machine are the owner's.
  *
  * @example
  * ```ts
@@ -53,8 +51,11 @@ export class OwnerCheck {
     return !this.hasToken(bindings) && this.#isPublic();
   }
 
-  /** Returns the response to a client that is not the owner (401, 403, or 429 after too many wrong tokens). */
-  refuse(context: Context, page: OwnersPage = {}): Response | undefined {
+  /**
+   * Returns the error response for a client that is not the owner (401, 403, or 429 after too many wrong tokens), and
+   * `undefined` for the owner.
+   */
+  refuse(context: Context, page: OwnerPage = {}): Response | undefined {
     const token = this.#configuredToken(context.env);
     if (token === undefined) {
       const isOwner = !this.#isPublic() && isAtThisMachine(context, page);
@@ -80,7 +81,7 @@ export class OwnerCheck {
     }
   }
 
-  /** Behind a public address, remote clients may look local: a proxy need not add headers. */
+  /** With a public address, remote clients may appear local: a proxy may not add headers. */
   #isPublic(): boolean {
     return (
       readSpace() !== undefined || readEnvironment("PUBLIC_URL") !== undefined || (this.#options.isPublic?.() ?? false)
@@ -124,10 +125,10 @@ function passwordOf(request: Request): string | undefined {
 }
 
 /**
- * Whether the request was sent on this machine and is meant for this server. The address alone does not prove it: DNS
- * rebinding sends a browser here for another host, and behind a proxy or a tunnel every request has a local address.
+ * Whether the request was sent from this machine to this server. A local address does not prove it: with DNS rebinding, a
+ * page of another site can send requests here, and behind a proxy or a tunnel every request has a local address.
  */
-function isAtThisMachine(context: Context, { isForBrowsers = false }: OwnersPage): boolean {
+function isAtThisMachine(context: Context, { isForBrowsers = false }: OwnerPage): boolean {
   const incoming = property(context.env, "incoming");
   const address = property(property(incoming, "socket"), "remoteAddress");
   if (typeof address !== "string" || !/^(?:(?:::ffff:)?127(?:\.\d{1,3}){3}|::1)$/i.test(address)) return false;

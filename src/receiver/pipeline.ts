@@ -30,7 +30,7 @@ interface PipelineOptions {
   activity: Activity;
 }
 
-/** A body and its id, without the HTTP request. */
+/** A body and its id, independent of HTTP. */
 interface BareDelivery {
   body: string;
   /** Default: a new id. */
@@ -41,8 +41,8 @@ interface BareDelivery {
 const maxUnknownNames = 100;
 
 /**
- * Takes deliveries from their source to their outcome: parse → run → record. An HTTP request, the inbox, a job
- * and `server.receive()` each have an entrance here, and share these steps.
+ * Processes deliveries in the same steps from any source: parse → run → record. There is one method for each source: an
+ * HTTP request (`handle`), the inbox (`runClaimed`), a job (`runJob`) and `server.receive()` (`receive`).
  */
 export class DeliveryPipeline {
   readonly #options: PipelineOptions;
@@ -65,7 +65,7 @@ export class DeliveryPipeline {
     let endpoint: Endpoint | undefined;
     try {
       endpoint = endpoints.get(request.endpointName);
-      if (!endpoint) throw endpointUnknown();
+      if (!endpoint) throw endpointNotFound();
       this.#authorize(endpoint, request);
       const body = await request.readBody(bodyLimit);
       const parsing = this.#parse(endpoint, { body, id: usableId(request.header("webhook-id")) });
@@ -175,7 +175,7 @@ export class DeliveryPipeline {
     }
   }
 
-  /** Runs the handler, unless the filter ignores the delivery. Every delivery passes through here. */
+  /** Runs the handler, unless the filter ignores the delivery. Called for every delivery of any source. */
   #run(endpoint: Endpoint, { delivery, ignored }: ParsedDelivery, source: RunSource): Outcome | Promise<Outcome> {
     if (ignored !== undefined) return { status: "ignored", reason: ignored };
     const { request, signal } = source;
@@ -237,7 +237,7 @@ function usableId(id: string | null | undefined): string | undefined {
   return id != null && /^[!-~]{1,200}$/.test(id) ? id : undefined;
 }
 
-function endpointUnknown(): WebhookError {
+function endpointNotFound(): WebhookError {
   return new WebhookError("Unknown webhook endpoint. Check the URL of the webhook.", {
     code: "ENDPOINT_UNKNOWN",
     status: 404,

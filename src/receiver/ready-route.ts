@@ -29,8 +29,8 @@ export class ReadyRoute {
 
   constructor({ timeoutMs = 3_000, ...options }: ReadyRouteOptions) {
     this.#options = options;
-    const late = [unavailable(`The inbox did not answer within ${timeoutMs / 1000} s. ${remedy}`)];
-    this.#inboxProblems = new CachedRead<Problems>({ now: options.now, timeoutMs, late });
+    const fallback = [unavailable(`The inbox did not answer within ${timeoutMs / 1000} s. ${remedy}`)];
+    this.#inboxProblems = new CachedRead<Problems>({ now: options.now, timeoutMs, fallback });
   }
 
   /** Adds the route to the app. */
@@ -52,7 +52,7 @@ export class ReadyRoute {
     if (!needsInbox()) return [];
     const opened = inbox();
     if (!opened) return [unavailable("The inbox is not open yet. launch() or ready() opens it.")];
-    return this.#inboxProblems.of(opened, readProblems);
+    return this.#inboxProblems.get(opened, readProblems);
   }
 }
 

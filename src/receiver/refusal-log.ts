@@ -7,24 +7,24 @@ interface RefusalLogOptions {
   now: () => number;
 }
 
-/** Refusals with the same code that are logged one by one in a second: anyone can cause them. */
+/** Max lines per second for refused requests with the same code: any client can cause them. */
 const maxLinesPerSecond = 10;
 const windowMs = 1_000;
 
-/** The refusals with one code in the current second. */
+/** The refused requests with one code in the current second. */
 interface Window {
   startedAt: number;
   lines: number;
-  /** How many were only counted. */
+  /** The number of those that were counted and not logged. */
   further: number;
-  /** Fields of the first one that was only counted. */
+  /** `code` and `status` of the window. */
   fields: object;
   message: string;
 }
 
 /**
- * Logs refusals: the first ten with the same code in a second one by one, and further ones as one line with their count,
- * within a second. It is a logger whose `warn` is for refusals; the other levels pass.
+ * Samples the log lines of refused requests: logs the first ten with the same code in a second one by one, and the count of
+ * further ones in one line, at the end of the second. It is a logger that samples `warn` and passes on the other levels.
  */
 export class RefusalLog implements Logger {
   readonly #options: RefusalLogOptions;

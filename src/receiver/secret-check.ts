@@ -3,11 +3,10 @@ import { WebhookError } from "../core/errors.ts";
 import { optionError } from "../core/option-error.ts";
 import type { DeliveryRequest } from "./delivery-request.ts";
 
-/** Wrong secrets answered with 403 in one window, before 429 takes over. */
+/** Wrong secrets that are answered with 403 in one window; further ones are answered with 429. */
 const failuresPerWindow = 100;
 const windowMs = 60_000;
 
-/** Options of a {@link SecretCheck}. */
 export interface SecretCheckOptions {
   /** One valid secret or several; `false`: none is required; `undefined`: read from the environment. */
   secret: string | readonly string[] | false | undefined;
@@ -84,7 +83,7 @@ export class SecretCheck {
   }
 
   /**
-   * Returns a warning for each secret that can never arrive: HTTP trims spaces at both ends of a header and only carries
+   * Returns a warning for each secret that no request can carry: HTTP trims spaces at both ends of a header and only carries
    * printable ASCII, although the Hub's API also accepts 0x7F.
    */
   warnings(bindings?: unknown): string[] {
@@ -159,7 +158,7 @@ export class SecretCheck {
     const [current, previous] = ["WEBHOOK_SECRET", "WEBHOOK_SECRET_PREVIOUS"].map(
       (name) => binding(bindings, name) ?? readRawEnvironment(name),
     );
-    // Probably a secret that was lost by a deployment.
+    // The deployment has probably lost the secret.
     if (current === "") this.#problem = variableEmpty();
     this.#secrets = [current, previous].filter((secret) => secret !== undefined).filter((secret) => secret !== "");
   }

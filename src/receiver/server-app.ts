@@ -10,8 +10,8 @@ import { internalError } from "./outcome-answer.ts";
 import { showErrorPage } from "./show-error-page.ts";
 
 /**
- * A Hono app, with any environment and of any copy of Hono: what `new Hono()` returns. The type names no more of it than
- * is needed to recognize one, because TypeScript treats the classes of two copies of Hono as different.
+ * The result of `new Hono()`, with any environment and of any copy of Hono. The type has only a few of its fields, because
+ * TypeScript treats the classes of two copies of Hono as different types.
  */
 export interface HonoApp {
   /** The routes and the middleware, in the order of their registration. */
@@ -22,7 +22,6 @@ export interface HonoApp {
 /** The apps that belong to a server. */
 const takenApps = new WeakSet<object>();
 
-/** Options of a {@link ServerApp}. */
 export interface ServerAppOptions extends MountPointOptions {
   /** The user's app. Default: one of the server's own. */
   app?: HonoApp;
@@ -34,11 +33,14 @@ export class ServerApp {
   readonly hono: Hono;
   readonly mountPoint: MountPoint;
   readonly #options: ServerAppOptions;
-  /** Whether the app matches paths as Hono does by default: with its router, and with the path as it is in the URL. */
+  /** Whether the app has Hono's default router and reads paths as they are in the URL. */
   readonly #hasDefaultMatching: boolean;
   /** The handlers of the built-in routes. */
   readonly #builtIn = new Set<unknown>();
-  /** The routes up to the last built-in one. A router of their own, because one that has matched takes no more routes. */
+  /**
+   * A copy of the routes up to the last built-in one, for {@link isDirect}. The app's own router cannot be used: it accepts
+   * no further routes after its first match.
+   */
   readonly #router = new Hono().router;
 
   /** @throws `OPTION_INVALID` when `app` is not a Hono app or belongs to another server, or `basePath` is not a prefix. */
@@ -52,10 +54,10 @@ export class ServerApp {
   }
 
   /**
-   * Adds the built-in routes behind the routes and the middleware of the app, and refuses further middleware: it would
-   * never run for them.
+   * Adds the built-in routes after the routes and middleware of the app. From then on `use()` throws, because further
+   * middleware would never run for the built-in routes.
    *
-   * @throws `OPTION_INVALID` when the app has answered a request already, or has routes that its base path hides.
+   * @throws `OPTION_INVALID` when the app has already answered a request, or has routes that its base path hides.
    */
   add(addRoutes: (app: Hono) => void): void {
     const { mountPoint } = this;
@@ -79,7 +81,7 @@ export class ServerApp {
       const stripped: typeof getPath = (...request) => mountPoint.strip(getPath(...request));
       Object.assign(this.hono, { getPath: stripped });
     }
-    // Whether the user's app has one of its own cannot be seen: it stays as it is.
+    // A user's app may have its own `notFound`, which Hono does not reveal.
     if (this.#options.app === undefined) {
       this.hono.notFound((context) => showToBrowsers(toResponse(errorAnswer(nothingFound())), context, mountPoint));
     }
@@ -90,8 +92,8 @@ export class ServerApp {
   }
 
   /**
-   * Whether nothing in the app runs for a POST to `path` before the built-in route does. The answer never changes: routes
-   * that are added later come after the built-in ones.
+   * Whether the built-in route is the first one in the app that matches a POST to `path`, so that Hono can be skipped. The
+   * result never changes: routes that are added later come after the built-in ones.
    */
   isDirect(path: string): boolean {
     if (!this.#hasDefaultMatching) return false;
@@ -108,8 +110,8 @@ export class ServerApp {
 }
 
 /**
- * Adds the headers that middleware has set on the context to what `handler` answers: Hono adds them to the responses that
- * the context made, and the built-in routes answer with others.
+ * Adds the headers that middleware has set on the context to the responses of `handler`. Hono adds them only to responses
+ * that the context created, and the built-in routes create their own.
  */
 function withPreparedHeaders(handler: Handler, mountPoint: MountPoint): Handler {
   return async (context, next) => {
@@ -138,7 +140,7 @@ function hasDefaultErrorHandler(app: Hono): boolean {
   return readOwnField(app, "errorHandler") === readOwnField(new Hono(), "errorHandler");
 }
 
-/** How Hono reads the path of a request unless the app has an option of its own: strictly and not. */
+/** Hono's two default functions that read the path of a request: with and without the option `strict`. */
 function defaultGetPaths(): readonly unknown[] {
   return [new Hono().getPath, new Hono({ strict: false }).getPath];
 }
@@ -146,7 +148,7 @@ function defaultGetPaths(): readonly unknown[] {
 /** @throws `OPTION_INVALID` */
 function checkedApp(given: HonoApp): Hono {
   if (!isHono(given)) {
-    throw optionError('Option "app" is not a Hono app. Pass what `new Hono()` returns.');
+    throw optionError('Option "app" is not a Hono app. Pass the result of `new Hono()`.');
   }
   if (takenApps.has(given)) {
     throw optionError(
@@ -156,7 +158,7 @@ function checkedApp(given: HonoApp): Hono {
   return given;
 }
 
-/** Not by `instanceof`: the app may come from another copy of Hono. */
+/** Without `instanceof`: the app may come from another copy of Hono. */
 function isHono(value: unknown): value is Hono {
   const methods = ["fetch", "use", "all", "get", "post", "route", "onError", "notFound", "getPath"] as const;
   return (

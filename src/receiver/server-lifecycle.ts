@@ -45,7 +45,7 @@ export class ServerLifecycle {
   }
 
   /** Where the server listens; `undefined` while it does not. */
-  get launched(): LaunchedServer | undefined {
+  get launchedServer(): LaunchedServer | undefined {
     return this.#launched;
   }
 
@@ -118,7 +118,7 @@ export class ServerLifecycle {
       await background.openIfNeeded();
       const { launch } = await import("./node/launch.ts");
       this.#graceMs = toMilliseconds(options.shutdownGrace ?? defaultGrace, "shutdownGrace");
-      const launched = await launch(server, options);
+      const launched = await launch(server, options, { graceMs: this.#graceMs });
       this.#launched = launched;
       if (handlesSignals) {
         const { handleSignals } = await import("./node/signals.ts");

@@ -54,7 +54,9 @@ export class ServerRedaction extends LogRedaction {
     const redacted = { message: this.text(message), reason: reason && this.text(reason) };
     if (redacted.message === message && redacted.reason === reason) return outcome;
     const error = new WebhookError(redacted.message, {
-      ...{ code, retryable, cause: redacted.reason },
+      code,
+      retryable,
+      cause: redacted.reason,
       ...(status !== undefined && { status }),
       ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
     });

@@ -7,7 +7,7 @@ import { type KnownWatched, parseDomain, parseWatch, type WebhookDomain, webhook
  *
  * @throws `OPTION_INVALID`
  */
-export function readWatch(option: string | readonly string[] | undefined): readonly KnownWatched[] {
+export function readWatchOption(option: string | readonly string[] | undefined): readonly KnownWatched[] {
   if (option === undefined) return [];
   const watch = textsOf(option).map((text) => {
     const watched = parseWatch(text);
@@ -26,7 +26,7 @@ export function readWatch(option: string | readonly string[] | undefined): reado
  *
  * @throws `OPTION_INVALID`, also when the filter would ignore every delivery.
  */
-export function readDomains(
+export function readDomainsOption(
   option: string | readonly string[] | undefined,
   { scopes }: { scopes: readonly string[] },
 ): readonly WebhookDomain[] {

@@ -1,22 +1,19 @@
 import type { Hono } from "hono";
 import type { Logger } from "../core/logger.ts";
-import { toResponse } from "../http-server/answer.ts";
 import type { Outcome } from "../payload/delivery.ts";
 import { Activity } from "./activity.ts";
 import { BackgroundWork } from "./background-work.ts";
-import { serveDashboard } from "./dashboard/serve.ts";
-import { type DeliveryRequest, RoutedRequest, webhooksPath } from "./delivery-request.ts";
+import { addBuiltInRoutes } from "./built-in-routes.ts";
+import { RoutedRequest, webhooksPath } from "./delivery-request.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { EndpointRegistry } from "./endpoint-registry.ts";
 import { checkedBodyLimit } from "./hono-body.ts";
-import { InboxCounts } from "./inbox-counts.ts";
-import { serveLandingPage } from "./landing/serve.ts";
+import { InboxCountsReader } from "./inbox-counts.ts";
 import { launchInterceptor } from "./launch-interceptor.ts";
 import type { LaunchedServer, LaunchOptions } from "./launch-options.ts";
 import { MetricsRoute } from "./metrics-route.ts";
 import { OwnerCheck } from "./owner-check.ts";
 import { DeliveryPipeline } from "./pipeline.ts";
-import { ReadyRoute } from "./ready-route.ts";
 import { RefusalLog } from "./refusal-log.ts";
 import { serveDefaultExport, stopServingDefaultExport } from "./runtime.ts";
 import { SecretCheck } from "./secret-check.ts";
@@ -67,12 +64,16 @@ export class WebhooksServer {
   readonly #pipeline: DeliveryPipeline;
   readonly #background: BackgroundWork;
   readonly #activity: Activity;
-  readonly #inboxCounts: InboxCounts;
+  readonly #inboxCounts: InboxCountsReader;
   readonly #metrics: MetricsRoute;
   readonly #report: StartupReport;
   readonly #refusalLog: RefusalLog;
   readonly #lifecycle: ServerLifecycle;
+  /** The clock, in milliseconds since the epoch. */
+  readonly #now: () => number;
   #logger: Logger;
+  /** The logger changes when the server gets ready. */
+  readonly #log = (): Logger => this.#logger;
   readonly #fetch: WebhooksServer["fetch"] = (request, environment, context) => {
     this.#redaction.addBindings(environment);
     this.#report.log(environment);
@@ -81,73 +82,27 @@ export class WebhooksServer {
 
   /** @throws `OPTION_INVALID` */
   constructor(options: WebhooksServerOptions = {}) {
-    const now = options.now ?? Date.now;
-    const bodyLimit = checkedBodyLimit(options.bodyLimit);
-    const log = () => this.#logger;
-    const endpoints = this.#endpoints.byName;
     this.#options = options;
-    this.#serverApp = new ServerApp({ ...options, log });
+    this.#now = options.now ?? Date.now;
+    this.#redaction = new ServerRedaction(options);
+    this.#logger = createServerLogger(options.logger, this.#redaction);
+    this.#refusalLog = new RefusalLog({ log: this.#log, now: this.#now });
+    this.#serverApp = new ServerApp({ ...options, log: this.#log });
     this.app = this.#serverApp.hono;
     this.webhook = createWebhookFunction({
       add: (endpoint) => this.#add(endpoint),
       expectMethod: (call) => this.#report.expectMethod(call),
     });
-    this.#redaction = new ServerRedaction(options);
-    this.#logger = createServerLogger(options.logger, this.#redaction);
-    this.#refusalLog = new RefusalLog({ log, now });
-    this.#activity = new Activity(now);
-    this.#secretCheck = new SecretCheck({
-      ...{ secret: options.secret, secretInQuery: options.secretInQuery ?? false, now },
-      onSecret: (secret) => this.#redaction.add([secret]),
-    });
-    this.#ownerCheck = new OwnerCheck({
-      ...{ token: options.dashboardToken, now, refusalLog: this.#refusalLog },
-      isPublic: () => this.#lifecycle.isPublic,
-    });
-    this.#background = new BackgroundWork({
-      ...{ endpoints, inbox: options.inbox, log, now },
-      run: async (...claimed) => this.#redaction.outcome(await this.#pipeline.runClaimed(...claimed)),
-    });
-    this.#inboxCounts = new InboxCounts({ inbox: () => this.#background.opened, now });
-    this.#pipeline = new DeliveryPipeline({
-      ...{ endpoints, bodyLimit, log, now },
-      secretCheck: this.#secretCheck,
-      refusalLog: this.#refusalLog,
-      activity: this.#activity,
-      createId: options.createId ?? (() => crypto.randomUUID()),
-      store: (delivery) => this.#background.store(delivery),
-    });
-    this.#metrics = new MetricsRoute({
-      ...{ isOn: options.metrics, endpoints, log },
-      activity: this.#activity,
-      inbox: this.#inboxCounts,
-      ownerCheck: this.#ownerCheck,
-    });
-    this.#report = new StartupReport({
-      ...{ endpoints, log },
-      secretCheck: this.#secretCheck,
-      redaction: this.#redaction,
-    });
-    this.#lifecycle = new ServerLifecycle({
-      background: this.#background,
-      metrics: this.#metrics,
-      refusalLog: this.#refusalLog,
-      openLogger: () => this.#openLogger(),
-      server: {
-        fetch: this.#fetch,
-        // Skips Hono. Any other request is routed, and reaches middleware.
-        deliver: (request: DeliveryRequest) =>
-          this.#direct.has(request.endpointName) ? this.#pipeline.handle(request) : undefined,
-        endpoints: this.#endpoints,
-        inbox: options.inbox,
-        secretCheck: this.#secretCheck,
-        ownerCheck: this.#ownerCheck,
-        report: (announce) => this.#report.log(undefined, announce),
-        log,
-        refusalLog: this.#refusalLog,
-      },
-    });
-    this.#serverApp.add((app) => this.#route(app));
+    this.#activity = new Activity(this.#now);
+    this.#secretCheck = this.#createSecretCheck();
+    this.#ownerCheck = this.#createOwnerCheck();
+    this.#background = this.#createBackgroundWork();
+    this.#inboxCounts = new InboxCountsReader({ inbox: () => this.#background.opened, now: this.#now });
+    this.#pipeline = this.#createPipeline();
+    this.#metrics = this.#createMetricsRoute();
+    this.#report = this.#createStartupReport();
+    this.#lifecycle = this.#createLifecycle();
+    this.#serverApp.add((app) => this.#addRoutes(app));
     serveDefaultExport(this, this.#fetch);
   }
 
@@ -271,45 +226,113 @@ export class WebhooksServer {
     this.#endpoints.add(endpoint);
     if (this.#serverApp.isDirect(`${webhooksPath}${name}`)) this.#direct.add(name);
     this.#report.added(endpoint);
-    const { launched } = this.#lifecycle;
-    if (launched) {
-      this.#logger.info({ endpoint: name, url: `${launched.publicUrl}${webhooksPath}${name}` }, "endpoint added");
+    const { launchedServer } = this.#lifecycle;
+    if (launchedServer) {
+      this.#logger.info({ endpoint: name, url: `${launchedServer.publicUrl}${webhooksPath}${name}` }, "endpoint added");
     }
   }
 
-  #route(app: Hono): void {
-    const { mountPoint } = this.#serverApp;
-    const now = this.#options.now ?? Date.now;
-    const log = () => this.#logger;
-    app.all(`${webhooksPath}*`, async (context) => {
-      // A parent app calls this route without `fetch`.
-      this.#report.log(context.env);
-      return toResponse(await this.#pipeline.handle(new RoutedRequest(context)));
-    });
-    app.get("/health", (context) => context.json({ status: "ok" }));
-    new ReadyRoute({
-      needsInbox: () => this.#endpoints.backgroundNames.length > 0,
-      inbox: () => this.#background.opened,
-      isClosed: () => this.#lifecycle.isClosed,
-      ownerCheck: this.#ownerCheck,
-      now,
-    }).mount(app);
-    this.#metrics.mount(app);
-    serveDashboard(app, {
-      ...{ mountPoint, now, log },
-      ownerCheck: this.#ownerCheck,
-      inbox: this.inbox,
-      endpointNames: () => this.#endpoints.backgroundNames,
+  #createSecretCheck(): SecretCheck {
+    const { secret, secretInQuery = false } = this.#options;
+    const onSecret = (added: string) => this.#redaction.add([added]);
+    return new SecretCheck({ secret, secretInQuery, now: this.#now, onSecret });
+  }
+
+  #createOwnerCheck(): OwnerCheck {
+    return new OwnerCheck({
+      token: this.#options.dashboardToken,
+      now: this.#now,
       refusalLog: this.#refusalLog,
+      isPublic: () => this.#lifecycle.isPublic,
     });
-    serveLandingPage(app, {
-      ...{ mountPoint, now },
-      page: this.#options.landingPage,
+  }
+
+  #createBackgroundWork(): BackgroundWork {
+    return new BackgroundWork({
+      endpoints: this.#endpoints,
+      inbox: this.#options.inbox,
+      log: this.#log,
+      now: this.#now,
+      run: async (...claimed) => this.#redaction.outcome(await this.#pipeline.runClaimed(...claimed)),
+    });
+  }
+
+  #createPipeline(): DeliveryPipeline {
+    return new DeliveryPipeline({
       endpoints: this.#endpoints.byName,
-      secretIsSet: (bindings) => this.#secretCheck.isSet(bindings),
+      secretCheck: this.#secretCheck,
+      bodyLimit: checkedBodyLimit(this.#options.bodyLimit),
+      log: this.#log,
+      refusalLog: this.#refusalLog,
+      now: this.#now,
+      createId: this.#options.createId ?? (() => crypto.randomUUID()),
+      store: (delivery) => this.#background.store(delivery),
+      activity: this.#activity,
+    });
+  }
+
+  #createMetricsRoute(): MetricsRoute {
+    return new MetricsRoute({
+      isOn: this.#options.metrics,
+      endpoints: this.#endpoints.byName,
       activity: this.#activity,
       inbox: this.#inboxCounts,
-      reachedAt: () => this.#lifecycle.launched,
+      ownerCheck: this.#ownerCheck,
+      log: this.#log,
+    });
+  }
+
+  #createStartupReport(): StartupReport {
+    return new StartupReport({
+      endpoints: this.#endpoints.byName,
+      secretCheck: this.#secretCheck,
+      redaction: this.#redaction,
+      log: this.#log,
+    });
+  }
+
+  #createLifecycle(): ServerLifecycle {
+    return new ServerLifecycle({
+      background: this.#background,
+      metrics: this.#metrics,
+      openLogger: () => this.#openLogger(),
+      refusalLog: this.#refusalLog,
+      server: {
+        fetch: this.#fetch,
+        // Any other request is routed, and runs through middleware.
+        deliver: (request) => (this.#direct.has(request.endpointName) ? this.#pipeline.handle(request) : undefined),
+        endpoints: this.#endpoints,
+        inbox: this.#options.inbox,
+        secretCheck: this.#secretCheck,
+        ownerCheck: this.#ownerCheck,
+        report: (announce) => this.#report.log(undefined, announce),
+        log: this.#log,
+        refusalLog: this.#refusalLog,
+      },
+    });
+  }
+
+  #addRoutes(app: Hono): void {
+    addBuiltInRoutes(app, {
+      answer: (context) => {
+        // A parent app calls this route without `fetch`.
+        this.#report.log(context.env);
+        return this.#pipeline.handle(new RoutedRequest(context));
+      },
+      landingPage: this.#options.landingPage,
+      mountPoint: this.#serverApp.mountPoint,
+      endpoints: this.#endpoints,
+      background: this.#background,
+      inbox: this.inbox,
+      inboxCounts: this.#inboxCounts,
+      activity: this.#activity,
+      metrics: this.#metrics,
+      secretCheck: this.#secretCheck,
+      ownerCheck: this.#ownerCheck,
+      lifecycle: this.#lifecycle,
+      log: this.#log,
+      refusalLog: this.#refusalLog,
+      now: this.#now,
     });
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Inbox } from "../../src/inbox/inbox.ts";
 import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
-import { InboxCounts } from "../../src/receiver/inbox-counts.ts";
+import { InboxCountsReader } from "../../src/receiver/inbox-counts.ts";
 import { inboxFile } from "../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 
@@ -12,7 +12,7 @@ function openCounted({ timeoutMs = 10_000 } = {}) {
   const ask = vi.spyOn(inbox, "counts");
   const clock = { now: 1_000_000 };
   const opened = Promise.resolve(inbox);
-  const counts = new InboxCounts({ inbox: () => opened, now: () => clock.now, timeoutMs });
+  const counts = new InboxCountsReader({ inbox: () => opened, now: () => clock.now, timeoutMs });
   return { inbox, ask, clock, counts };
 }
 
@@ -21,7 +21,7 @@ const queuedOnce = { retrain: { queued: 1, running: 0, succeeded: 0, dead: 0 } }
 
 describe("The counts of an inbox", () => {
   test("are none while it is not open", async () => {
-    expect(await new InboxCounts({ inbox: () => undefined, now: Date.now }).read()).toBeUndefined();
+    expect(await new InboxCountsReader({ inbox: () => undefined, now: Date.now }).read()).toBeUndefined();
   });
 
   test("are asked for once a second at most, however many look", async () => {
@@ -48,7 +48,7 @@ describe("The counts of an inbox", () => {
     const { ask, counts } = openCounted();
     ask.mockRejectedValue(new Error("the database is down"));
     expect(await counts.read()).toBe("unknown");
-    const unopened = new InboxCounts({ inbox: () => Promise.reject(new Error("locked")), now: Date.now });
+    const unopened = new InboxCountsReader({ inbox: () => Promise.reject(new Error("locked")), now: Date.now });
     expect(await unopened.read()).toBe("unknown");
   });
 

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { webhooksPath } from "../delivery-request.ts";
-import type { InboxCount } from "../inbox-counts.ts";
+import type { InboxCounts } from "../inbox-counts.ts";
 import { readSpace } from "../runtime.ts";
 import type { LandingActivity, LandingInfo } from "./info.ts";
 import type { LandingSource } from "./source.ts";
@@ -8,7 +8,7 @@ import type { LandingSource } from "./source.ts";
 /** What there is to tell to whoever asks for the landing page. */
 export async function gatherInfo(context: Context, source: LandingSource): Promise<LandingInfo> {
   const space = readSpace();
-  const launched = source.reachedAt();
+  const launched = source.launchedServer();
   const basePath = source.mountPoint.prefixOf(context);
   const publicUrl = launched && launched.publicUrl !== launched.url ? launched.publicUrl : undefined;
   // Without a Space or a public URL, the address to show is the one that the client used.
@@ -47,7 +47,7 @@ async function gatherActivity({ activity, endpoints, inbox }: LandingSource): Pr
 }
 
 /** Of the endpoints of this server: an inbox that others share holds more. */
-function queueOf(names: readonly string[], counts: InboxCount): LandingActivity["queue"] {
+function queueOf(names: readonly string[], counts: InboxCounts): LandingActivity["queue"] {
   if (counts === "unknown") return counts;
   const sum = (status: "queued" | "running") => names.reduce((total, name) => total + (counts[name]?.[status] ?? 0), 0);
   return { queued: sum("queued"), running: sum("running") };

@@ -1,7 +1,7 @@
 import type { Hono } from "hono";
 import type { Activity } from "../activity.ts";
 import type { Endpoint } from "../endpoint.ts";
-import type { InboxCounts } from "../inbox-counts.ts";
+import type { InboxCountsReader } from "../inbox-counts.ts";
 import type { MountPoint } from "../mount-point.ts";
 import type { LandingInfo } from "./info.ts";
 
@@ -19,10 +19,10 @@ export interface LandingSource {
   endpoints: ReadonlyMap<string, Endpoint>;
   secretIsSet: (bindings: unknown) => boolean;
   activity: Activity;
-  inbox: InboxCounts;
+  inbox: InboxCountsReader;
   /** Milliseconds since the epoch. */
   now: () => number;
   mountPoint: MountPoint;
-  /** Where the server was launched, once it was. */
-  reachedAt: () => { url: string; publicUrl: string } | undefined;
+  /** The addresses of the server; `undefined` while it does not listen. */
+  launchedServer: () => { url: string; publicUrl: string } | undefined;
 }

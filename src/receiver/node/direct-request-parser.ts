@@ -2,19 +2,19 @@ import type { Exchange } from "../../http-server/exchange.ts";
 import { hasDuplicateHeader } from "../../http-server/request-head.ts";
 import { type DeliveryRequest, webhooksPath } from "../delivery-request.ts";
 
-/** A host with an optional port. Hono's adapter judges other forms. */
+/** A host with an optional port. Hono's adapter checks other forms. */
 const plainHost = /^[\w.-]+(?::\d+)?$/;
 
-/** Recognizes deliveries that skip Hono, on one listener. */
+/** Recognizes deliveries that can skip Hono. Each listener has its own: it caches the last valid `Host`. */
 export class DirectRequestParser {
   /** The last valid `Host`: nearly all requests have the same one, and parsing it is expensive. */
   #validHost: string | undefined;
 
   /**
    * Returns a delivery if the request looks like those of the Hub: POST to a path that needs no decoding, without a query.
-   * Others take the way through Hono.
+   * Returns `undefined` for any other request, which Hono routes.
    */
-  from(exchange: Exchange): DirectRequest | undefined {
+  parse(exchange: Exchange): DirectRequest | undefined {
     const { method, url = "", headers, rawHeaders } = exchange.incoming;
     if (method !== "POST" || !url.startsWith(webhooksPath)) return undefined;
     // Node keeps only the first of two types.
@@ -31,10 +31,7 @@ export class DirectRequestParser {
   }
 }
 
-/**
- * A delivery from Node's HTTP server. Creating a `Request`, routing it and creating a `Response` would cost as much as the
- * rest of a delivery, and few handlers need them.
- */
+/** A delivery read directly from Node's HTTP server: its headers and its signal are created on first use. */
 class DirectRequest implements DeliveryRequest {
   readonly bindings = undefined;
   readonly endpointName: string;

@@ -1,4 +1,4 @@
-import { defaultPort } from "../../core/defaults.ts";
+import { defaultInboxUrl, defaultPort } from "../../core/defaults.ts";
 import { toMilliseconds } from "../../core/duration.ts";
 import { readEnvironment } from "../../core/environment.ts";
 import { checkCount, checkPort, optionError } from "../../core/option-error.ts";
@@ -14,7 +14,6 @@ import type { ListenTimeouts } from "./listen.ts";
 interface LaunchSettings {
   host: string;
   port: number;
-  graceMs: number;
   timeouts: ListenTimeouts;
   limits: ConnectionLimits;
   /** `undefined` without a tunnel. */
@@ -34,7 +33,6 @@ export function readLaunchSettings(options: LaunchOptions, space: Space | undefi
     configuredUrl: configuredUrlOf(options.publicUrl),
     host: options.host ?? readEnvironment("HOST") ?? (space ? "0.0.0.0" : "127.0.0.1"),
     port: options.port === undefined ? environmentPort() : checkPort(options.port),
-    graceMs: toMilliseconds(options.shutdownGrace ?? "30s", "shutdownGrace"),
     timeouts: listenTimeouts(options.timeouts ?? {}),
     limits: connectionLimits(options),
     tunnel: tunnel === true ? {} : tunnel || undefined,
@@ -57,7 +55,7 @@ export function readTunnelSetting(): boolean | Pick<OpenTunnelOptions, "provider
   );
 }
 
-/** The host for a URL of this machine: a wildcard address is not one. */
+/** Returns the host of a URL on this machine for the host that the server listens on, which may be a wildcard address. */
 export function reachableHost(host: string): string {
   if (host === "0.0.0.0" || host === "::") return "localhost";
   return host.includes(":") ? `[${host}]` : host;
@@ -66,7 +64,7 @@ export function reachableHost(host: string): string {
 /** Whether the inbox in the options, else in `INBOX_URL`, else the default one, is a file. */
 export function isInboxOnDisk(inbox: string | Inbox | undefined): boolean {
   if (typeof inbox === "object") return false;
-  const url = inbox ?? readEnvironment("INBOX_URL") ?? "sqlite:";
+  const url = inbox ?? readEnvironment("INBOX_URL") ?? defaultInboxUrl;
   // With this parameter it is on a mounted bucket.
   return url.startsWith("sqlite:") && !url.endsWith("?unsafe-file-system=allow");
 }

@@ -10,7 +10,7 @@ import { readSpace } from "../runtime.ts";
 import type { SecretCheck } from "../secret-check.ts";
 import { isInboxOnDisk, reachableHost, readLaunchSettings } from "./launch-settings.ts";
 import { type ListenOptions, listen } from "./listen.ts";
-import type { TunnelListener } from "./tunnel-listener.ts";
+import type { PublicListener } from "./tunnel-listener.ts";
 
 /** The parts of a server that a launch uses. */
 export interface ServerParts extends Pick<ListenOptions, "fetch" | "deliver"> {
@@ -33,28 +33,33 @@ export interface Launch extends LaunchedServer {
 }
 
 /**
- * Listens, opens the tunnel, and logs where the server is reachable.
+ * Listens, opens the tunnel, and logs where the server is reachable. Closing waits up to `graceMs` for requests in
+ * progress.
  *
  * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `TUNNEL_FAILED`, `OPTION_INVALID`.
  */
-export async function launch(server: ServerParts, options: LaunchOptions): Promise<Launch> {
+export async function launch(
+  server: ServerParts,
+  options: LaunchOptions,
+  { graceMs }: { graceMs: number },
+): Promise<Launch> {
   const space = readSpace();
-  const { host, port, graceMs, timeouts, limits, tunnel, configuredUrl } = readLaunchSettings(options, space);
+  const { host, port, timeouts, limits, tunnel, configuredUrl } = readLaunchSettings(options, space);
   const { fetch, deliver } = server;
   const listener = await listen({ fetch, deliver, host, port, timeouts, limits, log: () => server.refusalLog });
   preloadPages();
   const url = `http://${reachableHost(host)}:${listener.port}`;
-  let tunnelListener: TunnelListener | undefined;
+  let publicListener: PublicListener | undefined;
   if (tunnel) {
-    const { openTunnelListener } = await import("./tunnel-listener.ts");
+    const { openPublicListener } = await import("./tunnel-listener.ts");
     try {
-      tunnelListener = await openTunnelListener({ ...server, tunnel, graceMs, serverPort: listener.port });
+      publicListener = await openPublicListener({ ...server, tunnel, graceMs, serverPort: listener.port });
     } catch (error) {
       await listener.close(graceMs);
       throw error;
     }
   }
-  const publicUrl = () => configuredUrl() ?? space?.url ?? tunnelListener?.url ?? url;
+  const publicUrl = () => configuredUrl() ?? space?.url ?? publicListener?.url ?? url;
   const announce = options.announce ?? true;
   server.report({ announce });
   if (announce) {
@@ -71,7 +76,7 @@ export async function launch(server: ServerParts, options: LaunchOptions): Promi
       return publicUrl();
     },
     async close() {
-      const [complete] = await Promise.all([listener.close(graceMs), tunnelListener?.close()]);
+      const [complete] = await Promise.all([listener.close(graceMs), publicListener?.close()]);
       return complete;
     },
   };
@@ -114,7 +119,7 @@ function logReady(
 }
 
 function logDashboard({ endpoints, ownerCheck, log }: ServerParts, url: string): void {
-  if (endpoints.backgroundNames.length === 0) return;
+  if (endpoints.background.length === 0) return;
   const dashboard = `${url}${dashboardPath}`;
   if (ownerCheck.hasToken()) {
     log().info({ dashboard }, "Open the dashboard with DASHBOARD_TOKEN as the password and any user name.");
@@ -130,12 +135,12 @@ function logDashboard({ endpoints, ownerCheck, log }: ServerParts, url: string):
   }
 }
 
-/** What the Hub's documentation of Spaces means for a receiver. */
+/** Logs the limits of a Space that affect a receiver, from the Hub's documentation of Spaces. */
 function logSpaceAdvice({ endpoints, inbox, log }: ServerParts): void {
   log().info(
     "The Hub can only deliver to a public or protected Space. On free hardware (cpu-basic), a Space sleeps after 48 hours without a request. To avoid delays, request /health regularly or choose other hardware.",
   );
-  if (endpoints.backgroundNames.length === 0 || !isInboxOnDisk(inbox)) return;
+  if (endpoints.background.length === 0 || !isInboxOnDisk(inbox)) return;
   log().warn(
     "The inbox is on the disk of this Space, which every restart erases, including queued deliveries. Set INBOX_URL to a Redis or PostgreSQL server (Settings, Variables and secrets). A Space can only connect to ports 80, 443 and 8080.",
   );

@@ -1,3 +1,16 @@
+/*
+ * The HTTP listener of a server on Node. A request goes through these steps:
+ *
+ * 1. `http-server/` accepts the connection, applies its limits, refuses malformed requests, and passes an `Exchange`: the
+ *    request and response of Node, with methods that read the body and send an answer.
+ * 2. `DirectRequestParser` recognizes a plain delivery (POST to `/webhooks/<name>`, no query). It becomes a
+ *    `DirectRequest`, which reads Node's socket without a `Request` or a web stream. `deliver` passes it to the pipeline if
+ *    no middleware of the app matches it, and the answer is written with `Exchange.send`.
+ * 3. Every other request goes through Hono's adapter to `fetch`: a `Request`, the router, the middleware, a `Response`.
+ *
+ * Both paths end in the same pipeline. The direct one exists because creating a `Request`, routing it and creating a
+ * `Response` cost as much as the rest of a delivery.
+ */
 import type { Server } from "node:http";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { WebhookError } from "../../core/errors.ts";
@@ -98,9 +111,9 @@ export async function listen({
       fail(exchange, error);
     }
   };
-  const directRequests = new DirectRequestParser();
+  const parser = new DirectRequestParser();
   const onRequest = (exchange: Exchange) => {
-    const request = isClosing ? undefined : directRequests.from(exchange);
+    const request = isClosing ? undefined : parser.parse(exchange);
     const answering = request && deliver?.(request);
     if (answering) {
       void answering.then(

@@ -15,7 +15,7 @@ interface OpenServerInboxOptions {
 }
 
 /** An open inbox, and the limits that come with it. */
-export interface ServerInboxFound {
+export interface OpenedInbox {
   inbox: Inbox;
   /** Max wait before a retry, unless the handler requests a longer one. Default: the backoff of the endpoint. */
   maxRetryWaitMs?: number;
@@ -29,7 +29,7 @@ const maxTestRetryWaitMs = 50;
  *
  * @throws `OPTION_INVALID`, `INBOX_UNUSABLE`.
  */
-export async function openServerInbox({ url, log, now }: OpenServerInboxOptions): Promise<ServerInboxFound> {
+export async function openServerInbox({ url, log, now }: OpenServerInboxOptions): Promise<OpenedInbox> {
   const chosen = url ?? readEnvironment("INBOX_URL");
   if (chosen === undefined && isTestRun()) {
     return { inbox: await openTestInbox({ log, now }), maxRetryWaitMs: maxTestRetryWaitMs };

@@ -14,14 +14,14 @@ const timeouts = { headersMs: lifetimeMs, requestMs: lifetimeMs, keepAliveMs: li
 /** The tunnel's server keeps its connections open. */
 const limits = { maxRequestsPerSocket: Number.POSITIVE_INFINITY };
 
-/** The public end of a server: a tunnel, and the socket behind it. */
-export interface TunnelListener {
+/** The public address of a server: a tunnel, and the socket that it forwards to. */
+export interface PublicListener {
   /** Its public URL, which may change; `undefined` once it is closed. */
   readonly url: string | undefined;
   close(): Promise<void>;
 }
 
-interface TunnelListenerOptions extends Pick<ListenOptions, "fetch" | "log"> {
+interface PublicListenerOptions extends Pick<ListenOptions, "fetch" | "log"> {
   tunnel: Omit<OpenTunnelOptions, "port">;
   secretCheck: SecretCheck;
   /** Logs requests and connections that are refused before they reach the server. */
@@ -39,7 +39,7 @@ interface TunnelListenerOptions extends Pick<ListenOptions, "fetch" | "log"> {
  *
  * @throws `TUNNEL_FAILED`, `OPTION_INVALID`.
  */
-export async function openTunnelListener(options: TunnelListenerOptions): Promise<TunnelListener> {
+export async function openPublicListener(options: PublicListenerOptions): Promise<PublicListener> {
   const { secretCheck } = options;
   if (secretCheck.isSet()) return openAny(options);
   const sessionSecret = crypto.randomUUID().replaceAll("-", "");
@@ -55,7 +55,7 @@ export async function openTunnelListener(options: TunnelListenerOptions): Promis
   }
 }
 
-async function openAny(options: TunnelListenerOptions): Promise<TunnelListener> {
+async function openAny(options: PublicListenerOptions): Promise<PublicListener> {
   const { log, serverPort } = options;
   if (options.tunnel.publicUrl === undefined) return openTemporary(options);
   const tunnel = await openTunnel({ ...options.tunnel, port: serverPort });
@@ -75,7 +75,7 @@ async function openTemporary({
   refusalLog,
   graceMs,
   ...options
-}: TunnelListenerOptions): Promise<TunnelListener> {
+}: PublicListenerOptions): Promise<PublicListener> {
   const reachabilityCheck = createReachabilityCheck();
   const listener = await listen({
     fetch: (request, bindings) =>
