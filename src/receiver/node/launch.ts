@@ -10,7 +10,7 @@ import { readSpace } from "../runtime.ts";
 import type { SecretCheck } from "../secret-check.ts";
 import { isInboxOnDisk, reachableHost, readLaunchSettings } from "./launch-settings.ts";
 import { type ListenOptions, listen } from "./listen.ts";
-import type { PublicListener } from "./tunnel-listener.ts";
+import type { PublicListener } from "./public-listener.ts";
 
 /** The parts of a server that a launch uses. */
 export interface ServerParts extends Pick<ListenOptions, "fetch" | "deliver"> {
@@ -51,7 +51,7 @@ export async function launch(
   const url = `http://${reachableHost(host)}:${listener.port}`;
   let publicListener: PublicListener | undefined;
   if (tunnel) {
-    const { openPublicListener } = await import("./tunnel-listener.ts");
+    const { openPublicListener } = await import("./public-listener.ts");
     try {
       publicListener = await openPublicListener({ ...server, tunnel, graceMs, serverPort: listener.port });
     } catch (error) {
