@@ -1,33 +1,31 @@
 import { describe, expect, test, vi } from "vitest";
-import type { StoredDelivery } from "../../src/inbox/inbox.ts";
 import type { Outcome } from "../../src/payload/delivery.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { type Engine, failed, incoming, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
+import { describeStoredDeliveries } from "./stored-deliveries-contract.ts";
 
-/** What every inbox does, whatever it is on. */
+/** Tests that every kind of inbox must pass. */
 export function describeInboxContract(engine: Engine): void {
   describe(`An inbox on ${engine.name}`, () => {
     describeAccepting(engine);
-    describeWorking(engine);
-    describeReplaying(engine);
-    describeLooking(engine);
-    describeForgetting(engine);
+    describeRunning(engine);
+    describeStoredDeliveries(engine);
     describeClosing(engine);
     describeSharing(engine);
   });
 }
 
 function describeAccepting(engine: Engine): void {
-  describe("accepts a delivery", () => {
-    test("and keeps it, for whoever opens the inbox next", async () => {
+  describe("accepting a delivery", () => {
+    test("stores it beyond the process", async () => {
       const first = await openInbox(engine);
-      const came = incoming("a");
-      expect(await first.inbox.accept(came)).toEqual({ duplicate: false });
+      const delivery = incoming("a");
+      expect(await first.inbox.accept(delivery)).toEqual({ duplicate: false });
       await first.inbox.close(0);
       const { inbox } = await openInbox(engine, { store: first.store });
       expect(await inbox.get({ id: "a", endpoint: "retrain" })).toMatchObject({
-        ...came,
+        ...delivery,
         status: "queued",
         attempts: [],
       });
@@ -36,10 +34,10 @@ function describeAccepting(engine: Engine): void {
     test.each([
       ["numbers and names", '{ "big": 12345678901234567890, "twice": 1, "twice": 2, "__proto__": {} }'],
       ["escapes", '{"nul":"\\u0000","half":"\\ud800","ü":"\u{1f917}\\n\u2028"}'],
-      ["what is no JSON", "plain\u0000text \u{1f917}\r\n"],
+      ["text that is not JSON", "plain\u0000text \u{1f917}\r\n"],
       ["nothing", ""],
       ["a megabyte", "x".repeat(2 ** 20)],
-    ])("exactly as it came: %s", async (_what, body) => {
+    ])("keeps its body unchanged: %s", async (_what, body) => {
       const { inbox } = await openInbox(engine);
       await inbox.accept(incoming("a", { body }));
       const runs = work(inbox, () => succeeded);
@@ -47,58 +45,63 @@ function describeAccepting(engine: Engine): void {
       expect(runs[0]?.body).toBe(body);
     });
 
-    test.each(["1", "0:1", "a:b:c", "~!@#$%^&*()[]{}|\\'\"`,;<>?/=+", "x".repeat(200)])("of any id: %s", async (id) => {
-      const { inbox } = await openInbox(engine);
-      await inbox.accept(incoming(id));
-      const runs = work(inbox, () => succeeded);
-      await waitForStatus(inbox, id, "succeeded");
-      expect(runs).toMatchObject([{ id }]);
-      expect(await inbox.accept(incoming(id))).toEqual({ duplicate: true });
-    });
+    test.each(["1", "0:1", "a:b:c", "~!@#$%^&*()[]{}|\\'\"`,;<>?/=+", "x".repeat(200)])(
+      "accepts any ID: %s",
+      async (id) => {
+        const { inbox } = await openInbox(engine);
+        await inbox.accept(incoming(id));
+        const runs = work(inbox, () => succeeded);
+        await waitForStatus(inbox, id, "succeeded");
+        expect(runs).toMatchObject([{ id }]);
+        expect(await inbox.accept(incoming(id))).toEqual({ duplicate: true });
+      },
+    );
 
-    test("and runs it once, however often and however fast it comes", async () => {
+    test("recognizes duplicates, also concurrent ones", async () => {
       const { inbox } = await openInbox(engine);
       const runs = work(inbox, () => succeeded);
-      const answers = await Promise.all(Array.from({ length: 20 }, () => inbox.accept(incoming("a"))));
-      expect(answers.filter(({ duplicate }) => !duplicate)).toHaveLength(1);
+      const results = await Promise.all(Array.from({ length: 20 }, () => inbox.accept(incoming("a"))));
+      expect(results.filter(({ duplicate }) => !duplicate)).toHaveLength(1);
       await waitForStatus(inbox, "a", "succeeded");
       expect(await inbox.accept(incoming("a"))).toEqual({ duplicate: true });
       expect(runs).toHaveLength(1);
     });
 
-    test("of the same id for another endpoint, one below its path among them", async () => {
+    test("accepts the same ID for another endpoint, also for one below its path", async () => {
       const { inbox } = await openInbox(engine);
       await inbox.accept(incoming("a"));
       expect(await inbox.accept(incoming("a", { endpoint: "retrain/large" }))).toEqual({ duplicate: false });
       expect(await inbox.counts()).toMatchObject({ retrain: { queued: 1 }, "retrain/large": { queued: 1 } });
     });
 
-    test("until too many wait, and again once there is room", async () => {
+    test("rejects deliveries while too many are queued", async () => {
       const { inbox } = await openInbox(engine, { maxQueued: 2 });
       await inbox.accept(incoming("a"));
       await inbox.accept(incoming("b"));
-      const refusal = { code: "INBOX_FULL", status: 503, retryAfterSeconds: 60 };
-      await expect(inbox.accept(incoming("c"))).rejects.toMatchObject(refusal);
+      const full = { code: "INBOX_FULL", status: 503, retryAfterSeconds: 60 };
+      await expect(inbox.accept(incoming("c"))).rejects.toMatchObject(full);
       expect(await inbox.accept(incoming("a"))).toEqual({ duplicate: true });
       work(inbox, () => succeeded);
       await waitForStatus(inbox, "a", "succeeded");
       await waitForStatus(inbox, "b", "succeeded");
-      // An engine that counts rarely may be a moment behind.
+      // Some inboxes count with a delay.
       expect(await vi.waitFor(() => inbox.accept(incoming("c")), { timeout: 5_000 })).toEqual({ duplicate: false });
     });
   });
 }
 
-function describeWorking(engine: Engine): void {
-  describe("runs a handler", () => {
-    test("with what came, the number of the attempt, and whether it is the last", async () => {
+function describeRunning(engine: Engine): void {
+  describe("a worker", () => {
+    test("runs the handler with the delivery, the number of the attempt, and whether it is the last", async () => {
       const { inbox } = await openInbox(engine);
       const runs = work(inbox, ({ attempt }) => (attempt < 3 ? failed({ message: `No ${attempt}.` }) : succeeded));
-      const came = incoming("a");
-      await inbox.accept(came);
+      const delivery = incoming("a");
+      await inbox.accept(delivery);
       const stored = await waitForStatus(inbox, "a", "succeeded");
       const waits = { retryDelayMs: expect.any(Number) };
-      expect(runs).toEqual([1, 2, 3].map((attempt) => ({ ...came, attempt, isLastAttempt: attempt === 3, ...waits })));
+      expect(runs).toEqual(
+        [1, 2, 3].map((attempt) => ({ ...delivery, attempt, isLastAttempt: attempt === 3, ...waits })),
+      );
       expect(stored).toMatchObject({
         finishedAt: expect.any(Date),
         attempts: [
@@ -114,7 +117,7 @@ function describeWorking(engine: Engine): void {
       });
     });
 
-    test("no more after the last attempt: the delivery is dead, and kept", async () => {
+    test("keeps a dead delivery after its last attempt", async () => {
       const { inbox } = await openInbox(engine);
       const runs = work(inbox, () => failed({ message: "\u0000\ud800 \u{1f917}" }));
       await inbox.accept(incoming("a"));
@@ -125,11 +128,11 @@ function describeWorking(engine: Engine): void {
     });
 
     test.each<[string, unknown, string]>([
-      ["an object that is no text", Object.create(null), "The thrown value cannot be inspected."],
+      ["an object without a prototype", Object.create(null), "The thrown value cannot be inspected."],
       ["an error whose message is a number", Object.assign(new Error(), { message: 42 }), "42"],
       ["an error without a message", Object.assign(new Error(), { message: undefined }), "Error"],
-      ["a word", "No.", "No."],
-    ])("again after it threw %s", async (_what, cause, message) => {
+      ["a string", "No.", "No."],
+    ])("retries a handler that threw %s", async (_what, cause, message) => {
       const { inbox } = await openInbox(engine);
       const runs = work(inbox, () => failed({ cause }));
       await inbox.accept(incoming("a"));
@@ -138,7 +141,7 @@ function describeWorking(engine: Engine): void {
       expect(stored?.attempts.at(-1)).toMatchObject({ outcome: "failed", error: { code: "HANDLER_FAILED", message } });
     });
 
-    test("again as if nothing was said when its error asks for a time that there is not", async () => {
+    test("ignores an invalid retry time of the handler", async () => {
       const { inbox } = await openInbox(engine);
       const runs = work(inbox, ({ attempt }) => (attempt === 1 ? failed({ retryAt: new Date("soon") }) : succeeded));
       await inbox.accept(incoming("a"));
@@ -146,7 +149,7 @@ function describeWorking(engine: Engine): void {
       expect(runs).toHaveLength(2);
     });
 
-    test("once, where it is told twice to work on an endpoint", async () => {
+    test("is started only once per endpoint", async () => {
       const { inbox } = await openInbox(engine);
       for (const id of ["a", "b", "c"]) await inbox.accept(incoming(id));
       const started = Promise.withResolvers<void>();
@@ -158,7 +161,7 @@ function describeWorking(engine: Engine): void {
       const first = work(inbox, run, { concurrency: 1 });
       const second = work(inbox, run, { concurrency: 1 });
       await started.promise;
-      // Whoever worked on them as well would have taken one by now: this goes the same way.
+      // A second worker would have claimed one by now: these calls take as long.
       await inbox.accept(incoming("d"));
       await inbox.list({ status: "running" });
       hold.resolve(succeeded);
@@ -167,7 +170,7 @@ function describeWorking(engine: Engine): void {
       expect(second).toEqual([]);
     });
 
-    test("no more after an error that says that there is no use in it", async () => {
+    test("does not retry after an error that is not retryable", async () => {
       const { inbox } = await openInbox(engine);
       const runs = work(inbox, () => failed({ retryable: false }));
       await inbox.accept(incoming("a"));
@@ -175,7 +178,7 @@ function describeWorking(engine: Engine): void {
       expect(runs).toHaveLength(1);
     });
 
-    test("again when its error says so, and not before", async () => {
+    test("retries at the time that the handler requested", async () => {
       const { inbox } = await openInbox(engine);
       const retryAt = new Date(Date.now() + 3_600_000);
       const runs = work(inbox, () => failed({ retryAt }));
@@ -189,18 +192,18 @@ function describeWorking(engine: Engine): void {
       expect(runs).toHaveLength(1);
     });
 
-    test("for so many deliveries at once and no more", async () => {
+    test("runs up to `concurrency` deliveries at the same time", async () => {
       const { inbox } = await openInbox(engine);
       const ids = ["a", "b", "c", "d", "e"];
       for (const id of ids) await inbox.accept(incoming(id));
-      let atOnce = 0;
-      let most = 0;
+      let running = 0;
+      let maxRunning = 0;
       const release = Promise.withResolvers<void>();
       const run = async () => {
-        atOnce += 1;
-        most = Math.max(most, atOnce);
+        running += 1;
+        maxRunning = Math.max(maxRunning, running);
         await release.promise;
-        atOnce -= 1;
+        running -= 1;
         return succeeded;
       };
       const runs = work(inbox, run, { concurrency: 2 });
@@ -208,11 +211,11 @@ function describeWorking(engine: Engine): void {
       expect(await inbox.counts()).toMatchObject({ retrain: { queued: 3, running: 2 } });
       release.resolve();
       for (const id of ids) await waitForStatus(inbox, id, "succeeded");
-      expect(most).toBe(2);
+      expect(maxRunning).toBe(2);
       expect(runs.map(({ id }) => id).sort()).toEqual(ids);
     });
 
-    test("for the oldest delivery first", async () => {
+    test("runs the oldest delivery first", async () => {
       const { inbox } = await openInbox(engine);
       const ids = ["a", "b", "c", "d", "e"];
       for (const id of ids) await inbox.accept(incoming(id));
@@ -221,7 +224,7 @@ function describeWorking(engine: Engine): void {
       expect(runs.map(({ id }) => id)).toEqual(ids);
     });
 
-    test("for others while one delivery fails and fails", async () => {
+    test("runs other deliveries while one keeps failing", async () => {
       const { inbox } = await openInbox(engine);
       work(inbox, ({ id }) => (id === "poison" ? failed() : succeeded), { concurrency: 1 });
       await inbox.accept(incoming("poison"));
@@ -233,237 +236,12 @@ function describeWorking(engine: Engine): void {
   });
 }
 
-function describeReplaying(engine: Engine): void {
-  describe("replays", () => {
-    test("a dead delivery, with all its attempts anew", async () => {
-      const { inbox } = await openInbox(engine);
-      const runs = work(inbox, ({ attempt }) => (attempt < 6 ? failed() : succeeded));
-      await inbox.accept(incoming("a"));
-      await waitForStatus(inbox, "a", "dead");
-      await inbox.replay({ id: "a", endpoint: "retrain" });
-      expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toHaveLength(6);
-      expect(runs.map(({ isLastAttempt }) => isLastAttempt)).toEqual([false, false, true, false, false, true]);
-    });
-
-    test("one that has succeeded", async () => {
-      const { inbox } = await openInbox(engine);
-      const runs = work(inbox, () => succeeded);
-      await inbox.accept(incoming("a"));
-      await waitForStatus(inbox, "a", "succeeded");
-      await inbox.replay({ id: "a", endpoint: "retrain" });
-      await vi.waitFor(() => expect(runs).toHaveLength(2), { timeout: 10_000 });
-      await waitFor(async () => expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toHaveLength(2));
-    });
-
-    test("one that waits for its next attempt: at once", async () => {
-      const { inbox } = await openInbox(engine);
-      const runs = work(inbox, ({ attempt }) =>
-        attempt === 1 ? failed({ retryAt: new Date(Date.now() + 1e9) }) : succeeded,
-      );
-      await inbox.accept(incoming("a"));
-      await waitFor(async () => expect((await waitForStatus(inbox, "a", "queued"))?.attempts).toHaveLength(1));
-      await inbox.replay({ id: "a", endpoint: "retrain" });
-      await waitForStatus(inbox, "a", "succeeded");
-      expect(runs).toHaveLength(2);
-    });
-
-    test("one that is running: once more after that", async () => {
-      const { inbox } = await openInbox(engine);
-      const release = Promise.withResolvers<void>();
-      const runs = work(inbox, async () => {
-        await release.promise;
-        return succeeded;
-      });
-      await inbox.accept(incoming("a"));
-      await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 10_000 });
-      await inbox.replay({ id: "a", endpoint: "retrain" });
-      expect(runs).toHaveLength(1);
-      release.resolve();
-      await waitFor(async () => {
-        expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toMatchObject([{ number: 1 }, { number: 2 }]);
-      });
-      expect(runs).toHaveLength(2);
-    });
-
-    test("one that is dead and comes again from the Hub, with what came then", async () => {
-      const { inbox } = await openInbox(engine);
-      const runs = work(inbox, ({ attempt }) => (attempt < 6 ? failed() : succeeded));
-      await inbox.accept(incoming("a"));
-      await waitForStatus(inbox, "a", "dead");
-      expect(await inbox.accept(incoming("a", { body: "again" }))).toEqual({ duplicate: false });
-      expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toHaveLength(6);
-      expect(runs.map(({ body }) => body)).toEqual([...Array(3).fill('{"id":"a"}'), ...Array(3).fill("again")]);
-    });
-
-    test("all that are dead, and says how many they were", async () => {
-      const { inbox } = await openInbox(engine);
-      let works = false;
-      work(inbox, () => (works ? succeeded : failed({ retryable: false })));
-      const ids = ["a", "b", "c"];
-      for (const id of ids) await inbox.accept(incoming(id));
-      for (const id of ids) await waitForStatus(inbox, id, "dead");
-      works = true;
-      expect(await inbox.replayDead("retrain")).toBe(3);
-      for (const id of ids) await waitForStatus(inbox, id, "succeeded");
-      expect(await inbox.replayDead("retrain")).toBe(0);
-    });
-
-    test("all that are dead, with all their attempts again", async () => {
-      const { inbox } = await openInbox(engine);
-      const runs = work(inbox, () => failed(), { policy: { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 } });
-      await inbox.accept(incoming("a"));
-      await waitForStatus(inbox, "a", "dead");
-      expect(await inbox.replayDead("retrain")).toBe(1);
-      await vi.waitFor(() => expect(runs).toHaveLength(4), { timeout: 10_000 });
-      await waitForStatus(inbox, "a", "dead");
-      expect(runs.map(({ isLastAttempt }) => isLastAttempt)).toEqual([false, true, false, true]);
-    });
-
-    test("all that are dead once, while they fail anew", async () => {
-      const { inbox } = await openInbox(engine);
-      const ids = Array.from({ length: 250 }, (_, index) => `d${index}`);
-      const runs = work(inbox, () => failed({ retryable: false }), { concurrency: 20 });
-      await Promise.all(ids.map((id) => inbox.accept(incoming(id))));
-      const areDead = async () => expect(await inbox.counts()).toMatchObject({ retrain: { dead: ids.length } });
-      await vi.waitFor(areDead, { timeout: 15_000, interval: 20 });
-      expect(await inbox.replayDead("retrain")).toBe(ids.length);
-      await vi.waitFor(areDead, { timeout: 15_000, interval: 20 });
-      expect(runs).toHaveLength(2 * ids.length);
-    });
-
-    test("nothing that is not there", async () => {
-      const { inbox } = await openInbox(engine);
-      const refusal = { code: "DELIVERY_UNKNOWN", status: 404 };
-      await expect(inbox.replay({ id: "a", endpoint: "retrain" })).rejects.toMatchObject(refusal);
-      expect(await inbox.get({ id: "a", endpoint: "retrain" })).toBeUndefined();
-    });
-
-    test.each(["", "a:b", "#endpoints", "__proto__"])("nothing of what is no endpoint: %j", async (endpoint) => {
-      const { inbox } = await openInbox(engine);
-      await inbox.accept(incoming("a"));
-      for (const id of ["a", "retrain"]) {
-        expect(await inbox.get({ id, endpoint })).toBeUndefined();
-        await expect(inbox.replay({ id, endpoint })).rejects.toMatchObject({ code: "DELIVERY_UNKNOWN" });
-      }
-      expect(await inbox.replayDead(endpoint)).toBe(0);
-      expect(await inbox.list({ endpoint })).toEqual({ deliveries: [] });
-      expect(Object.keys(await inbox.counts())).toEqual(["retrain"]);
-    });
-  });
-}
-
-function describeLooking(engine: Engine): void {
-  describe("lists", () => {
-    test("page by page, newest first, by endpoint and status", async () => {
-      const { inbox } = await openInbox(engine);
-      const receivedAt = (seconds: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, seconds));
-      for (let count = 0; count < 5; count += 1) {
-        await inbox.accept({ ...incoming(`r${count}`), receivedAt: receivedAt(count) });
-      }
-      await inbox.accept({ ...incoming("o", { endpoint: "other" }), receivedAt: receivedAt(9) });
-      const first = await inbox.list({ endpoint: "retrain", status: "queued", limit: 3 });
-      expect(first.deliveries.map(({ id }) => id)).toEqual(["r4", "r3", "r2"]);
-      const second = await inbox.list({ endpoint: "retrain", status: "queued", limit: 3, cursor: String(first.next) });
-      expect(second.deliveries.map(({ id }) => id)).toEqual(["r1", "r0"]);
-      expect(second.next).toBeUndefined();
-      expect((await inbox.list({ status: "dead" })).deliveries).toEqual([]);
-      expect((await inbox.list()).deliveries.map(({ id }) => id)).toEqual(["o", "r4", "r3", "r2", "r1", "r0"]);
-    });
-
-    test("each delivery once, however small the pages are", async () => {
-      const { inbox } = await openInbox(engine);
-      const ids = Array.from({ length: 12 }, (_, index) => `d${index}`);
-      const never = new Date(Date.now() + 1e9);
-      work(inbox, ({ id }) =>
-        id < "d4" ? succeeded : id < "d7" ? failed({ retryable: false }) : failed({ retryAt: never }),
-      );
-      for (const [index, id] of ids.entries()) {
-        await inbox.accept(incoming(id, { endpoint: index % 3 === 0 ? "other" : "retrain" }));
-      }
-      await waitFor(async () => {
-        const { retrain } = await inbox.counts();
-        expect(retrain).toMatchObject({ running: 0 });
-        const { deliveries } = await inbox.list({ endpoint: "retrain" });
-        expect(deliveries.every(({ attempts }) => attempts.length === 1)).toBe(true);
-      });
-      const found: StoredDelivery[] = [];
-      for (let cursor: string | undefined; ; ) {
-        const page = await inbox.list({ limit: 2, ...(cursor && { cursor }) });
-        found.push(...page.deliveries);
-        cursor = page.next;
-        if (cursor === undefined) break;
-      }
-      expect(found.map(({ id }) => id).sort()).toEqual([...ids].sort());
-    });
-
-    test.each([{ limit: 0 }, { limit: 1_001 }, { limit: 1.5 }, { cursor: "x" }])("nothing with %j", async (options) => {
-      const { inbox } = await openInbox(engine);
-      await expect(inbox.list(options)).rejects.toMatchObject({ code: "OPTION_INVALID" });
-    });
-
-    test("nothing of an inbox in which nothing came", async () => {
-      const { inbox } = await openInbox(engine);
-      expect(await inbox.list()).toEqual({ deliveries: [] });
-      expect(await inbox.counts()).toEqual({});
-    });
-  });
-}
-
-function describeForgetting(engine: Engine): void {
-  test("forgets what is done, never what waits, and knows a duplicate all the same", async () => {
-    const { inbox } = await openInbox(engine);
-    const never = new Date(Date.now() + 1e9);
-    work(inbox, ({ id }) => (id === "waits" ? failed({ retryAt: never }) : succeeded), { retentionMs: 1 });
-    for (const id of ["a", "b", "waits"]) await inbox.accept(incoming(id));
-    for (const id of ["a", "b"]) await waitForStatus(inbox, id, "succeeded");
-    await waitFor(async () => expect((await waitForStatus(inbox, "waits", "queued"))?.attempts).toHaveLength(1));
-    await waitFor(async () => {
-      await inbox.prune();
-      expect((await inbox.list()).deliveries.map(({ id }) => id)).toEqual(["waits"]);
-    });
-    expect(await inbox.prune()).toBe(0);
-    expect((await inbox.get({ id: "a", endpoint: "retrain" }))?.body).toBeUndefined();
-    expect(await inbox.accept(incoming("a"))).toEqual({ duplicate: true });
-    const refusal = { code: "DELIVERY_UNKNOWN" };
-    await expect(inbox.replay({ id: "a", endpoint: "retrain" })).rejects.toMatchObject(refusal);
-  });
-
-  test("shows nothing of what is forgotten, nor that there was more of it", async () => {
-    const { inbox } = await openInbox(engine);
-    work(inbox, () => succeeded, { retentionMs: 0 });
-    const ids = ["a", "b", "c", "d", "e"];
-    for (const id of ids) await inbox.accept(incoming(id));
-    for (const id of ids) await waitForStatus(inbox, id, "succeeded");
-    await waitFor(async () => {
-      await inbox.prune();
-      expect(await inbox.list({ limit: 2 })).toEqual({ deliveries: [] });
-    });
-    await inbox.accept(incoming("other", { endpoint: "other" }));
-    const { deliveries, next } = await inbox.list({ limit: 2 });
-    expect(deliveries).toMatchObject([{ id: "other" }]);
-    expect(next).toBeUndefined();
-  });
-
-  test("takes what died, was forgotten and comes again", async () => {
-    const { inbox } = await openInbox(engine);
-    let works = false;
-    const runs = work(inbox, () => (works ? succeeded : failed({ retryable: false })), { retentionMs: 1 });
-    await inbox.accept(incoming("a"));
-    await waitForStatus(inbox, "a", "dead");
-    await waitFor(async () => expect(await inbox.prune()).toBe(1));
-    works = true;
-    expect(await inbox.accept(incoming("a", { body: "again" }))).toEqual({ duplicate: false });
-    await waitForStatus(inbox, "a", "succeeded");
-    expect(runs.map(({ body }) => body)).toEqual(['{"id":"a"}', "again"]);
-  });
-}
-
 function describeClosing(engine: Engine): void {
-  describe("closes", () => {
-    test("after it has aborted the signal and handed back what does not end: not as an attempt that counts", async () => {
+  describe("closing", () => {
+    test("aborts handlers, and puts unfinished deliveries back without counting the attempt", async () => {
       const first = await openInbox(engine);
       const signals: AbortSignal[] = [];
-      const runs = work(first.inbox, (_task, signal) => {
+      const runs = work(first.inbox, (_claimed, signal) => {
         signals.push(signal);
         return new Promise(() => {});
       });
@@ -478,9 +256,9 @@ function describeClosing(engine: Engine): void {
       expect(again).toHaveLength(3);
     });
 
-    test("after it has waited for a handler that ends in time", async () => {
+    test("waits for handlers that end in time", async () => {
       const first = await openInbox(engine);
-      const runs = work(first.inbox, (_task, signal) => {
+      const runs = work(first.inbox, (_claimed, signal) => {
         return new Promise((resolve) => signal.addEventListener("abort", () => resolve(succeeded)));
       });
       await first.inbox.accept(incoming("a"));
@@ -490,9 +268,9 @@ function describeClosing(engine: Engine): void {
       expect(await second.inbox.get({ id: "a", endpoint: "retrain" })).toMatchObject({ status: "succeeded" });
     });
 
-    test("with a handler that fails because of it: that does not count either", async () => {
+    test("does not count the failure of an aborted handler", async () => {
       const first = await openInbox(engine);
-      const runs = work(first.inbox, (_task, signal) => {
+      const runs = work(first.inbox, (_claimed, signal) => {
         return new Promise((resolve) => signal.addEventListener("abort", () => resolve(failed({ retryable: false }))));
       });
       await first.inbox.accept(incoming("a"));
@@ -505,7 +283,7 @@ function describeClosing(engine: Engine): void {
       });
     });
 
-    test("with what was accepted in the same moment", async () => {
+    test("waits for deliveries that are being accepted", async () => {
       const first = await openInbox(engine);
       const accepted = first.inbox.accept(incoming("a"));
       await first.inbox.close(0);
@@ -514,7 +292,7 @@ function describeClosing(engine: Engine): void {
       expect(await second.inbox.counts()).toMatchObject({ retrain: { queued: 1 } });
     });
 
-    test("once, however often it is told to", async () => {
+    test("can be repeated", async () => {
       const { inbox } = await openInbox(engine);
       expect(await Promise.all([inbox.close(0), inbox.close(0)])).toEqual([undefined, undefined]);
     });
@@ -522,8 +300,8 @@ function describeClosing(engine: Engine): void {
 }
 
 function describeSharing(engine: Engine): void {
-  describe("that two share", () => {
-    test("gives each delivery to one of them", async () => {
+  describe("shared by two receivers", () => {
+    test("runs each delivery in one of them", async () => {
       const first = await openInbox(engine);
       const second = await openInbox(engine, { store: first.store });
       const ids = Array.from({ length: 40 }, (_, index) => `d${index}`);
@@ -532,10 +310,10 @@ function describeSharing(engine: Engine): void {
       await vi.waitFor(async () => expect(await first.inbox.counts()).toMatchObject({ retrain: { succeeded: 40 } }), {
         timeout: 10_000,
       });
-      expect(runs.flatMap((tasks) => tasks.map(({ id }) => id)).sort()).toEqual(ids.sort());
+      expect(runs.flatMap((claimed) => claimed.map(({ id }) => id)).sort()).toEqual(ids.sort());
     });
 
-    test("leaves to one what he works on for longer than a lease", async () => {
+    test("renews the leases of long deliveries", async () => {
       const leaseMs = 600;
       const first = await openInbox(engine, { leaseMs });
       const second = await openInbox(engine, { store: first.store, leaseMs });
@@ -547,22 +325,22 @@ function describeSharing(engine: Engine): void {
       await first.inbox.accept(incoming("a"));
       await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 10_000 });
       const taken = work(second.inbox, () => succeeded);
-      const began = performance.now();
-      // A lease that nobody renews has ended by then, and has been looked for twice.
-      await vi.waitFor(() => expect(performance.now() - began).toBeGreaterThan(3 * leaseMs), { timeout: 10_000 });
+      const startedAt = performance.now();
+      // A lease that was not renewed has expired by then, and was checked twice.
+      await vi.waitFor(() => expect(performance.now() - startedAt).toBeGreaterThan(3 * leaseMs), { timeout: 10_000 });
       release.resolve();
       expect((await waitForStatus(first.inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
       expect(taken).toEqual([]);
     });
   });
 
-  describe("of a process that is killed", () => {
-    test("gives what it worked on to another one, and loses nothing", { timeout: 60_000 }, async () => {
+  describe("after its process was killed", () => {
+    test("runs all unfinished deliveries in another process", { timeout: 60_000 }, async () => {
       const { inbox, store } = await openInbox(engine, { leaseMs: 300 });
       const ids = Array.from({ length: 30 }, (_, index) => `d${index}`);
       for (const id of ids) await inbox.accept(incoming(id));
       const victim = startHangingProcess({ engine: engine.name, store });
-      await victim.says("took", 3);
+      await victim.says("claimed", 3);
       victim.signal("SIGKILL");
       await victim.exited;
       const runs = work(inbox, () => succeeded);
@@ -570,13 +348,13 @@ function describeSharing(engine: Engine): void {
       const outcomes = await Promise.all(
         ids.map(async (id) => (await inbox.get({ id, endpoint: "retrain" }))?.attempts.map(({ outcome }) => outcome)),
       );
-      const cutShort = outcomes.filter((attempts) => attempts?.includes("abandoned"));
-      expect(cutShort).toEqual(cutShort.map(() => ["abandoned", "succeeded"]));
-      expect(cutShort.length).toBeGreaterThanOrEqual(3);
+      const interrupted = outcomes.filter((attempts) => attempts?.includes("abandoned"));
+      expect(interrupted).toEqual(interrupted.map(() => ["abandoned", "succeeded"]));
+      expect(interrupted.length).toBeGreaterThanOrEqual(3);
       expect(runs).toHaveLength(30);
     });
 
-    test("again and again lets the delivery die that kills it", { timeout: 60_000 }, async () => {
+    test("marks a delivery as dead whose crashes have used up its attempts", { timeout: 60_000 }, async () => {
       const policy = { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 };
       const { inbox, store } = await openInbox(engine, { leaseMs: 300 });
       await inbox.accept(incoming("a"));
@@ -585,10 +363,10 @@ function describeSharing(engine: Engine): void {
         { timeout: 50_000, interval: 20 },
       );
       died.catch(() => {});
-      // An engine may not know that the delivery was alone in its first crash, which then does not count.
+      // Some inboxes do not record that the delivery ran alone in its first crash, which then does not count.
       for (let kills = 0; kills < policy.attempts + 1; kills += 1) {
         const victim = startHangingProcess({ engine: engine.name, store });
-        const isDead = await Promise.race([died.then(() => true), victim.says("took").then(() => false)]);
+        const isDead = await Promise.race([died.then(() => true), victim.says("claimed").then(() => false)]);
         victim.signal("SIGKILL");
         await victim.exited;
         if (isDead) break;
@@ -606,7 +384,7 @@ function describeSharing(engine: Engine): void {
   });
 }
 
-/** A process that works on "retrain", says what it took, and never ends any of it. */
+/** Starts a process that claims deliveries of "retrain" and never finishes them. */
 function startHangingProcess({ engine, store }: { engine: string; store: string }) {
   return startReceiverProcess(new URL("hanging-process.ts", import.meta.url), { ENGINE: engine, STORE: store });
 }

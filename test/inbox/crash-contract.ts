@@ -3,7 +3,7 @@ import { type ReceiverProcess, startReceiverProcess } from "../support/receiver-
 import { waitFor } from "../support/wait-for.ts";
 import { type Engine, incoming, openInbox } from "./engine.ts";
 
-/** What every inbox does with deliveries that were running when their process crashed. */
+/** Tests that every kind of inbox must pass after a crash of a process with running deliveries. */
 export function describeCrashContract(engine: Engine): void {
   describe(`After a crash, an inbox on ${engine.name}`, () => {
     const key = (id: string) => ({ id, endpoint: "retrain" });
@@ -28,7 +28,7 @@ export function describeCrashContract(engine: Engine): void {
           hasExited = true;
         });
         const isOver = async () => hasExited || settled();
-        // A process that hangs is shown with what it has run.
+        // The lines of the process show why it hangs.
         await waitFor(
           async () => expect({ isOver: await isOver(), ran: child.lines }).toMatchObject({ isOver: true }),
           { interval: 20 },
@@ -39,26 +39,28 @@ export function describeCrashContract(engine: Engine): void {
       return processes;
     }
 
-    test("lets a delivery die that crashes it, and runs those that were beside it", { timeout: 60_000 }, async () => {
+    test("marks the delivery as dead that causes the crashes, and runs those beside it", {
+      timeout: 60_000,
+    }, async () => {
       const { inbox, store } = await openInbox(engine);
       const beside = ["beside-1", "beside-2", "beside-3"];
       for (const id of ["poison", ...beside]) await inbox.accept(incoming(id));
       const processes = await runUntilSettled(store, ["poison", ...beside]);
       const poison = await inbox.get(key("poison"));
       expect(poison).toMatchObject({ status: "dead" });
-      // The crash beside others does not count; the two alone do.
+      // The crash beside others does not count, the two crashes alone do.
       expect(poison?.attempts.map(({ outcome }) => outcome)).toEqual(Array(3).fill("abandoned"));
       for (const id of beside) {
         const found = await inbox.get(key(id));
         expect(found?.attempts.map(({ outcome }) => outcome)).toEqual(["abandoned", "succeeded"]);
       }
-      // In the processes after the first crash, nothing ran beside what had been running.
+      // After the first crash, all suspects ran alone.
       const started = processes.slice(1).flatMap(({ lines }) => lines.filter(({ msg }) => msg === "started"));
       expect(started.map(({ beside }) => beside)).toEqual(started.map(() => 0));
       expect(started.length).toBeGreaterThanOrEqual(5);
     });
 
-    test("runs other deliveries as well, while it has a poisonous one", { timeout: 60_000 }, async () => {
+    test("runs other deliveries while one causes crashes", { timeout: 60_000 }, async () => {
       const { inbox, store } = await openInbox(engine);
       const beside = ["beside-1", "beside-2", "beside-3"];
       const others = Array.from({ length: 8 }, (_, index) => `other-${index}`);
@@ -71,7 +73,7 @@ export function describeCrashContract(engine: Engine): void {
   });
 }
 
-/** Nothing starts while a suspect runs, and a suspect starts while nothing runs. */
+/** Checks that nothing starts while a suspect runs, and that a suspect starts only while nothing runs. */
 function expectSuspectsAlone(
   lines: readonly { msg: string; [field: string]: unknown }[],
   suspects: readonly string[],

@@ -4,8 +4,8 @@ import { createMemoryLogger } from "../support/memory-logger.ts";
 import { crashPolicy, openers } from "./openers.ts";
 
 /*
- * Runs the deliveries of "retrain" until one whose id starts with "poison" kills the process: at its first attempt when
- * BESIDE others run as well, later at once. The others wait to be killed in their first attempt and succeed after that.
+ * Runs deliveries of "retrain". One whose ID starts with "poison" kills the process: in its first attempt when BESIDE others are
+ * running, in later ones immediately. Those that start with "beside" never end in their first attempt, and succeed later.
  */
 const { ENGINE = "", STORE: store = "", BESIDE = "0" } = process.env;
 const name = (["SQLite", "PostgreSQL", "Redis"] as const).find((known) => known === ENGINE);
@@ -13,7 +13,7 @@ if (!name) throw new Error(`There is no engine "${ENGINE}".`);
 const inbox = await openers[name]({ store, log: createMemoryLogger, leaseMs: 300 });
 const running = new Set<string>();
 
-function say(msg: "started" | "ended", id: string): void {
+function print(msg: "started" | "ended", id: string): void {
   process.stdout.write(`${JSON.stringify({ level: 30, msg, id, beside: running.size })}\n`);
 }
 
@@ -23,7 +23,7 @@ inbox.work({
   policy: crashPolicy,
   retentionMs: 60_000,
   run: async ({ id, attempt }): Promise<Outcome> => {
-    say("started", id);
+    print("started", id);
     running.add(id);
     if (id.startsWith("poison")) {
       while (attempt === 1 && running.size <= Number(BESIDE)) await wait(5);
@@ -33,7 +33,7 @@ inbox.work({
     // Long enough for another delivery to start beside it.
     await wait(50);
     running.delete(id);
-    say("ended", id);
+    print("ended", id);
     return { status: "succeeded", result: undefined };
   },
 });

@@ -5,19 +5,19 @@ import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
 import type { Outcome } from "../../src/payload/delivery.ts";
 import { createMemoryLogger, type MemoryLogger } from "../support/memory-logger.ts";
 
-/** What a test may ask of an inbox. */
+/** The options of an inbox under test. */
 export interface EngineOptions {
-  /** Where it is: the `store` of another one, to share it. */
+  /** A file or URL. Two inboxes with the same store share their deliveries. */
   store: string;
   log: () => MemoryLogger;
   maxQueued?: number;
   leaseMs?: number;
 }
 
-/** One of the stores that an inbox can be on. */
+/** A kind of inbox. */
 export interface Engine {
   name: string;
-  /** Makes a store that is empty. */
+  /** Creates an empty store. */
   emptyStore: () => string | Promise<string>;
   open: (options: EngineOptions) => Inbox | Promise<Inbox>;
 }
@@ -40,7 +40,7 @@ export async function openInbox(engine: Engine, options: Partial<EngineOptions> 
 
 export const succeeded: Outcome = { status: "succeeded", result: undefined };
 
-/** How a handler fails. */
+/** The outcome of a failed handler. */
 export function failed({ message = "It failed.", retryable = true, retryAt, cause }: FailureOptions = {}): Outcome {
   const error = new WebhookError(message, { code: "HANDLER_FAILED", retryable, cause });
   return { status: "failed", error, ...(retryAt && { retryAt }) };
@@ -50,11 +50,11 @@ interface FailureOptions {
   message?: string;
   retryable?: boolean;
   retryAt?: Date;
-  /** What the handler threw. */
+  /** The value that the handler threw. */
   cause?: unknown;
 }
 
-/** Works on an endpoint, and keeps what was run. */
+/** Starts a worker for an endpoint. Returns the deliveries that it has run so far. */
 export function work(
   inbox: Inbox,
   run: (claimed: ClaimedDelivery, signal: AbortSignal) => Outcome | Promise<Outcome>,

@@ -12,7 +12,7 @@ inbox.work({
   policy: crashPolicy,
   retentionMs: 60_000,
   run: ({ id, attempt }) => {
-    process.stdout.write(`${JSON.stringify({ level: 30, msg: "took", id, attempt })}\n`);
+    process.stdout.write(`${JSON.stringify({ level: 30, msg: "claimed", id, attempt })}\n`);
     return new Promise(() => {});
   },
 });

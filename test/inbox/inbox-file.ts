@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** A file that is not there yet, in a folder that is gone after the test. */
+/** The path of a future file, in a folder that is removed after the test. */
 export function inboxFile(): string {
   const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-inbox-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -5,7 +5,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test("An event loop has been blocked since its beat was last seen to change", () => {
+test("Measures how long the counter of the event loop has not changed", () => {
   const clock = vi.spyOn(performance, "now").mockReturnValue(1_000);
   const beat = createLoopCounter();
   Atomics.add(beat, 0, 7);

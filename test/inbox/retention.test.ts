@@ -15,7 +15,7 @@ describe("The IDs of finished deliveries", () => {
     ["a list of waits", { backoff: ["6d", "6d"] as const }],
     ["a list of waits whose last one repeats", { attempts: 9, backoff: ["1s", "3d"] as const }],
     ["exponential waits", { attempts: 30, backoff: { first: "1h", max: "2d" } as const }],
-  ])("are kept a day longer than the retries can take, with %s", (_what, options) => {
+  ])("are kept for a day longer than all retries can take: %s", (_what, options) => {
     const policy = createRetryPolicy(options, () => 1);
     const waits = Array.from({ length: policy.attempts - 1 }, (_, index) => policy.waitAfter(index + 1));
     const longestMs = waits.reduce((sum, wait) => sum + wait, 0);

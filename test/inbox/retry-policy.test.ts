@@ -5,7 +5,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** What `random` returns where the wait is as written, without jitter. */
+/** The value of `random` for a wait without jitter. */
 const middle = () => 0.5;
 
 describe("The default retry policy", () => {
@@ -19,7 +19,7 @@ describe("The default retry policy", () => {
     ]);
   });
 
-  test("uses the first waits where there are fewer attempts, and repeats the last one where there are more", () => {
+  test("uses the first waits for fewer attempts, and repeats the last one for more", () => {
     expect(createRetryPolicy({ attempts: 3 }, middle).totalWaitMs).toBe(1.2 * 35 * second);
     const { waitAfter } = createRetryPolicy({ attempts: 12 }, middle);
     expect([10, 11].map(waitAfter)).toEqual([12 * hour, 12 * hour]);
@@ -27,49 +27,49 @@ describe("The default retry policy", () => {
 });
 
 describe("A wait", () => {
-  test("is 20 % shorter or longer, so that what failed together does not come back together", () => {
+  test("varies by up to 20 %", () => {
     const waitOf = (random: number) => createRetryPolicy({ backoff: ["10s"] }, () => random).waitAfter(1);
     expect([0, 0.5, 0.999_999].map(waitOf)).toEqual([8 * second, 10 * second, 12 * second]);
   });
 });
 
 describe("A list of waits", () => {
-  test("makes one attempt more than it has waits", () => {
+  test("allows one attempt more than it has waits", () => {
     const { attempts, waitAfter } = createRetryPolicy({ backoff: ["10s", "1m"] }, middle);
     expect([attempts, waitAfter(1), waitAfter(2)]).toEqual([3, 10 * second, minute]);
   });
 
-  test("repeats its last wait where there are more attempts", () => {
+  test("repeats its last wait for more attempts", () => {
     const { attempts, waitAfter } = createRetryPolicy({ attempts: 5, backoff: ["10s", "1m"] }, middle);
     expect([attempts, ...[1, 2, 3, 4].map(waitAfter)]).toEqual([5, 10 * second, minute, minute, minute]);
   });
 });
 
 describe("Exponential waits", () => {
-  test("double from the first one up to the maximum", () => {
+  test("double from the first up to the maximum", () => {
     const { attempts, waitAfter } = createRetryPolicy({ backoff: { first: "1s", max: "5s" } }, middle);
     expect([attempts, ...[1, 2, 3, 4, 50].map(waitAfter)]).toEqual([10, 1_000, 2_000, 4_000, 5_000, 5_000]);
   });
 
-  test("go from 5 s to 12 h where nothing is set", () => {
+  test("grow from 5 s to 12 h by default", () => {
     const { waitAfter } = createRetryPolicy({ backoff: {} }, middle);
     expect([1, 2, 100].map(waitAfter)).toEqual([5 * second, 10 * second, 12 * hour]);
   });
 
-  test("stay at a first one that is longer than the default maximum", () => {
+  test("stay at `first` if it is longer than the default maximum", () => {
     const { waitAfter } = createRetryPolicy({ backoff: { first: "1d" } }, middle);
     expect([1, 2].map(waitAfter)).toEqual([24 * hour, 24 * hour]);
   });
 });
 
-describe("The longest that all waits can take", () => {
+describe("The maximum sum of all waits", () => {
   test.each<[string, { attempts?: number; backoff?: Backoff }, number]>([
     ["one attempt", { attempts: 1 }, 0],
     ["fewer attempts than waits", { attempts: 2, backoff: ["10s", "1h"] }, 12 * second],
     ["as many waits as are needed", { backoff: ["10s", "20s"] }, 36 * second],
     ["a last wait that repeats", { attempts: 4, backoff: ["10s", "20s"] }, 60 * second],
     ["exponential waits", { attempts: 5, backoff: { first: "1s", max: "2s" } }, 8.4 * second],
-  ])("includes the jitter, with %s", (_what, options, totalWaitMs) => {
+  ])("includes the jitter: %s", (_what, options, totalWaitMs) => {
     expect(createRetryPolicy(options).totalWaitMs).toBe(totalWaitMs);
   });
 });
@@ -87,7 +87,7 @@ describe("A retry policy", () => {
     [{ backoff: { max: -1 } }, "backoff.max"],
     [{ backoff: { first: "2m", max: "1m" } }, "backoff.first"],
     [{ backoff: { longest: "1m" } }, "backoff.longest"],
-  ])("refuses %j, naming the option", (options, name) => {
+  ])("rejects %j, and names the option", (options, name) => {
     expect(() => createRetryPolicy(options)).toThrow(
       expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining(`"${name}"`) }),
     );
@@ -97,11 +97,14 @@ describe("A retry policy", () => {
 describe("The next attempt", () => {
   const retryDelayMs = 10 * second;
 
-  test("is due when the handler asked for it", () => {
+  test("is due at the time that the handler requested", () => {
     expect(nextAttemptAt({ retryDelayMs, retryAt: new Date(5), now: 0 })).toBe(5);
   });
 
-  test.each([undefined, new Date("soon")])("is due after the policy's wait where it asked for %s", (retryAt) => {
-    expect(nextAttemptAt({ retryDelayMs, retryAt, now: 100 })).toBe(100 + 10 * second);
-  });
+  test.each([undefined, new Date("soon")])(
+    "is due after the wait of the policy if the requested time is %s",
+    (retryAt) => {
+      expect(nextAttemptAt({ retryDelayMs, retryAt, now: 100 })).toBe(100 + 10 * second);
+    },
+  );
 });

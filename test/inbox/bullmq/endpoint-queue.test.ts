@@ -13,7 +13,7 @@ import { openers } from "../openers.ts";
 import type { TestedServer } from "./outage-contract.ts";
 
 const withPostgres = process.env.SLOW_TESTS === "1";
-if (!withPostgres) console.warn("Steps on PostgreSQL are not tried, which takes time. SLOW_TESTS=1 does it.");
+if (!withPostgres) console.warn("Skipped: steps on PostgreSQL. Set SLOW_TESTS=1 to run them.");
 
 const count = 450;
 const body = JSON.stringify({ text: "x".repeat(10_000) });
@@ -22,7 +22,7 @@ const hourMs = 3_600_000;
 const redis = {
   name: "Redis",
   open: openers.Redis,
-  isThere: hasRedis,
+  isAvailable: hasRedis,
   start: () => startRedis(["--appendfsync", "no"]),
   connect: async (url: string) =>
     connectRedis({ url, mustExist: false, startMs: 8_000, onError: () => {}, packages: await loadRedisPackages() }),
@@ -30,7 +30,7 @@ const redis = {
 const postgres = {
   name: "PostgreSQL",
   open: openers.PostgreSQL,
-  isThere: withPostgres,
+  isAvailable: withPostgres,
   start: () => startPostgres(),
   connect: async (url: string) =>
     connectPostgres({
@@ -42,93 +42,101 @@ const postgres = {
     }),
 };
 
-describe.each([redis, postgres].filter(({ isThere }) => isThere))("The queue of an endpoint on $name", (engine) => {
-  let tested: TestedServer;
+describe.each([redis, postgres].filter(({ isAvailable }) => isAvailable))(
+  "The queue of an endpoint on $name",
+  (engine) => {
+    let tested: TestedServer;
 
-  beforeAll(async () => {
-    const started = await engine.start();
-    tested = started;
-    return () => started[Symbol.asyncDispose]();
-  }, 60_000);
+    beforeAll(async () => {
+      const started = await engine.start();
+      tested = started;
+      return () => started[Symbol.asyncDispose]();
+    }, 60_000);
 
-  /** A queue in which all deliveries have ended, and no worker takes any. */
-  async function openEnded({ outcome }: { outcome: typeof succeeded }) {
-    const store = await tested.emptyDatabase();
-    const { inbox } = await openInbox({ ...engine, emptyStore: () => store }, { store });
-    work(inbox, () => outcome, { concurrency: 50, policy: createRetryPolicy({ attempts: 1 }) });
-    const ids = Array.from({ length: count }, (_, index) => `delivery-${index}`);
-    await Promise.all(ids.map((id) => inbox.accept(incoming(id, { body }))));
-    const done = outcome.status === "failed" ? { dead: count } : { succeeded: count };
-    await vi.waitFor(async () => expect((await inbox.counts()).retrain).toMatchObject(done), { timeout: 30_000 });
-    await inbox.close(0);
-    const server = await engine.connect(store);
-    const queue = server.openQueue("retrain");
-    onTestFinished(async () => {
-      await queue.close();
-      await server.close();
-    });
-    const replayDead = vi.spyOn(server, "replayDead");
-    return { store, queue, replayDead, endpoint: new EndpointQueue({ endpoint: "retrain", queue, server }) };
-  }
-
-  test("replays dead deliveries in small steps", { timeout: 60_000 }, async () => {
-    const { queue, replayDead, endpoint } = await openEnded({ outcome: failed() });
-    expect(await endpoint.replayDead()).toBe(count);
-    expect(await queue.getJobCountByTypes("wait")).toBe(count);
-    expect(Math.max(...replayDead.mock.calls.map(([, ids]) => ids.length))).toBeLessThanOrEqual(100);
-  });
-
-  test.skipIf(engine !== redis)(
-    "replays dead deliveries without reading their bodies",
-    { timeout: 60_000 },
-    async () => {
-      const { store, endpoint } = await openEnded({ outcome: failed() });
-      const client = new Redis(store);
-      onTestFinished(() => client.disconnect());
-      const sentBytes = async () => Number(/total_net_output_bytes:(\d+)/.exec(await client.info("stats"))?.[1]);
-      const before = await sentBytes();
-      await endpoint.replayDead();
-      expect((await sentBytes()) - before).toBeLessThan((count * body.length) / 10);
-    },
-  );
-
-  test("forgets dead deliveries in small steps", { timeout: 60_000 }, async () => {
-    const { queue, endpoint } = await openEnded({ outcome: failed() });
-    const clean = vi.spyOn(queue, "clean");
-    const later = Date.now() + hourMs;
-    expect(await endpoint.prune({ bodiesBefore: later, idsBefore: later })).toBe(count);
-    expect(Math.max(...clean.mock.calls.map(([, limit]) => limit))).toBeLessThanOrEqual(200);
-  });
-
-  test("forgets the bodies of deliveries that have succeeded in small steps", { timeout: 60_000 }, async () => {
-    const { queue, endpoint } = await openEnded({ outcome: succeeded });
-    const { getJob } = queue;
-    let [open, mostOpen] = [0, 0];
-    vi.spyOn(queue, "getJob").mockImplementation(async (id) => {
-      open += 1;
-      mostOpen = Math.max(mostOpen, open);
-      return getJob.call(queue, id).finally(() => {
-        open -= 1;
+    /** Opens a queue without a worker, in which all deliveries are finished. */
+    async function openEnded({ outcome }: { outcome: typeof succeeded }) {
+      const store = await tested.emptyDatabase();
+      const { inbox } = await openInbox({ ...engine, emptyStore: () => store }, { store });
+      work(inbox, () => outcome, { concurrency: 50, policy: createRetryPolicy({ attempts: 1 }) });
+      const ids = Array.from({ length: count }, (_, index) => `delivery-${index}`);
+      await Promise.all(ids.map((id) => inbox.accept(incoming(id, { body }))));
+      const done = outcome.status === "failed" ? { dead: count } : { succeeded: count };
+      await vi.waitFor(async () => expect((await inbox.counts()).retrain).toMatchObject(done), { timeout: 30_000 });
+      await inbox.close(0);
+      const server = await engine.connect(store);
+      const queue = server.openQueue("retrain");
+      onTestFinished(async () => {
+        await queue.close();
+        await server.close();
       });
-    });
-    expect(await endpoint.prune({ bodiesBefore: Date.now() + hourMs, idsBefore: 0 })).toBe(count);
-    expect(mostOpen).toBeGreaterThan(0);
-    expect(mostOpen).toBeLessThanOrEqual(20);
-  });
+      const replayDead = vi.spyOn(server, "replayDead");
+      return { store, queue, replayDead, endpoint: new EndpointQueue({ endpoint: "retrain", queue, server }) };
+    }
 
-  test.skipIf(engine !== postgres)("forgets the bodies of all that ended in the same milliseconds", async () => {
-    const { store, queue, endpoint } = await openEnded({ outcome: succeeded });
-    const client = new Client({ connectionString: store });
-    await client.connect();
-    await client.query("UPDATE hub_webhooks.job SET finished_at_ms = 1000 * (ascii(right(id, 1)) % 4)");
-    // In any order, which PostgreSQL leaves open, instead of the one that it happens to choose here.
-    const { rows } = await client.query("SELECT pg_get_functiondef('hub_webhooks.get_range'::regproc) AS definition");
-    const definition: string = rows[0].definition;
-    expect(definition).toContain("ORDER BY %s %s OFFSET");
-    await client.query(definition.replace("ORDER BY %s %s OFFSET", "ORDER BY %s %s, random() OFFSET"));
-    await client.end();
-    expect(await endpoint.prune({ bodiesBefore: Date.now() + hourMs, idsBefore: 0 })).toBe(count);
-    const stored = await queue.getJobs(["completed"], 0, -1);
-    expect(stored.filter(({ data }) => "body" in data)).toEqual([]);
-  });
-});
+    test("replays dead deliveries in small steps", { timeout: 60_000 }, async () => {
+      const { queue, replayDead, endpoint } = await openEnded({ outcome: failed() });
+      expect(await endpoint.replayDead()).toBe(count);
+      expect(await queue.getJobCountByTypes("wait")).toBe(count);
+      expect(Math.max(...replayDead.mock.calls.map(([, ids]) => ids.length))).toBeLessThanOrEqual(100);
+    });
+
+    test.skipIf(engine !== redis)(
+      "replays dead deliveries without reading their bodies",
+      { timeout: 60_000 },
+      async () => {
+        const { store, endpoint } = await openEnded({ outcome: failed() });
+        const client = new Redis(store);
+        onTestFinished(() => client.disconnect());
+        const sentBytes = async () => Number(/total_net_output_bytes:(\d+)/.exec(await client.info("stats"))?.[1]);
+        const before = await sentBytes();
+        await endpoint.replayDead();
+        expect((await sentBytes()) - before).toBeLessThan((count * body.length) / 10);
+      },
+    );
+
+    test("removes dead deliveries in small steps", { timeout: 60_000 }, async () => {
+      const { queue, endpoint } = await openEnded({ outcome: failed() });
+      const clean = vi.spyOn(queue, "clean");
+      const later = Date.now() + hourMs;
+      expect(await endpoint.prune({ bodiesBefore: later, idsBefore: later })).toBe(count);
+      expect(Math.max(...clean.mock.calls.map(([, limit]) => limit))).toBeLessThanOrEqual(200);
+    });
+
+    test("removes the bodies of succeeded deliveries in small steps", { timeout: 60_000 }, async () => {
+      const { queue, endpoint } = await openEnded({ outcome: succeeded });
+      const { getJob } = queue;
+      let [open, mostOpen] = [0, 0];
+      vi.spyOn(queue, "getJob").mockImplementation(async (id) => {
+        open += 1;
+        mostOpen = Math.max(mostOpen, open);
+        return getJob.call(queue, id).finally(() => {
+          open -= 1;
+        });
+      });
+      expect(await endpoint.prune({ bodiesBefore: Date.now() + hourMs, idsBefore: 0 })).toBe(count);
+      expect(mostOpen).toBeGreaterThan(0);
+      expect(mostOpen).toBeLessThanOrEqual(20);
+    });
+
+    test.skipIf(engine !== postgres)(
+      "removes the bodies of deliveries that finished in the same millisecond",
+      async () => {
+        const { store, queue, endpoint } = await openEnded({ outcome: succeeded });
+        const client = new Client({ connectionString: store });
+        await client.connect();
+        await client.query("UPDATE hub_webhooks.job SET finished_at_ms = 1000 * (ascii(right(id, 1)) % 4)");
+        // PostgreSQL may return them in any order: make it random.
+        const { rows } = await client.query(
+          "SELECT pg_get_functiondef('hub_webhooks.get_range'::regproc) AS definition",
+        );
+        const definition: string = rows[0].definition;
+        expect(definition).toContain("ORDER BY %s %s OFFSET");
+        await client.query(definition.replace("ORDER BY %s %s OFFSET", "ORDER BY %s %s, random() OFFSET"));
+        await client.end();
+        expect(await endpoint.prune({ bodiesBefore: Date.now() + hourMs, idsBefore: 0 })).toBe(count);
+        const stored = await queue.getJobs(["completed"], 0, -1);
+        expect(stored.filter(({ data }) => "body" in data)).toEqual([]);
+      },
+    );
+  },
+);

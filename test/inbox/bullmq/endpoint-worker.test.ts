@@ -23,10 +23,10 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     return () => redis[Symbol.asyncDispose]();
   }, 60_000);
 
-  /** A worker on "retrain", and what its handler was given. */
+  /** Prepares a worker for "retrain", and records the runs of its handler. */
   async function startWorker({
     attempts = 3,
-    // A suspect does not wait for the run that has lost its lease.
+    // A suspect does not wait for a run whose lease is lost.
     gate = new RunGate(1),
     leaseMs = 1_000,
     waitMs = 1,
@@ -34,7 +34,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     attempts?: number;
     gate?: RunGate;
     leaseMs?: number;
-    /** What passes before each further attempt. */
+    /** The wait before the second attempt; longer before further ones. */
     waitMs?: number;
   } = {}) {
     const url = await redis.emptyDatabase();
@@ -90,7 +90,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
 
   const loseLease = (client: Redis, id: string) => client.del(`hub-webhooks:retrain:${jobIdOf(id)}:lock`);
 
-  test("aborts a run whose lease was lost, and at its close the one that has taken its place", async () => {
+  test("aborts a run whose lease was lost, and the new run of the delivery when it closes", async () => {
     const { start, add, runs, client, onError, logger } = await startWorker();
     const worker = start();
     await add("a");
@@ -98,7 +98,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     await loseLease(client, "a");
     await vi.waitFor(() => expect(runs[0]?.signal.reason).toMatchObject({ code: "LEASE_LOST" }), { timeout: 15_000 });
     await vi.waitFor(() => expect(runs).toHaveLength(2), { timeout: 15_000 });
-    // The first run ends while the second one goes on.
+    // The first run ends while the second one continues.
     runs[0]?.end({ status: "failed", error: runs[0].signal.reason });
     await vi.waitFor(async () => expect(await client.llen(`hub-webhooks:retrain:active`)).toBe(1));
     const leaseLost = expect.objectContaining({ level: "warn", code: "LEASE_LOST", deliveryId: "a" });
@@ -112,9 +112,9 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
   });
 
   test.each([
-    ["has failed for good", () => failed({ retryable: false })],
-    ["waits for a retry", () => failed({ retryAt: new Date(Date.now() + 3_600_000) })],
-  ])("logs a late success once, and does not run the delivery again that %s meanwhile", async (_what, end) => {
+    ["failed permanently", () => failed({ retryable: false })],
+    ["is waiting for a retry", () => failed({ retryAt: new Date(Date.now() + 3_600_000) })],
+  ])("logs a late success once, and does not run the delivery again, which %s", async (_what, end) => {
     const { start, add, runs, queue, client, logger } = await startWorker({ leaseMs: 400 });
     const worker = start();
     await add("a");
@@ -132,7 +132,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     expect(runs).toHaveLength(2);
   });
 
-  test("records the end of a run again when the server has refused it, and does not run the delivery again", async () => {
+  test("tries again to record the end of a run, and does not run the delivery again", async () => {
     const { start, add, runs, queue, onError } = await startWorker();
     const worker = start();
     await add("a");
@@ -146,7 +146,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     expect(onError).toHaveBeenCalledOnce();
   });
 
-  test("leaves the signal of a run alone that has ended before it closes", async () => {
+  test("does not abort the signal of a finished run when it closes", async () => {
     const { start, add, runs, queue } = await startWorker();
     const worker = start();
     await add("a");
@@ -157,6 +157,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     expect(runs[0]?.signal.aborted).toBe(false);
   });
 
+<<<<<<< HEAD
   test("reports how many deliveries it has claimed and whether it can run more, and returns their leases", async () => {
     const released = vi.fn();
     const hold = vi.spyOn(LeaseRenewer.prototype, "hold").mockReturnValue(released);
@@ -233,6 +234,9 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
   });
 
   test("has no timer left when its handlers have ended before the time is over", async () => {
+=======
+  test("clears its timer if the handlers end in time", async () => {
+>>>>>>> c657f30 (test(inbox): write titles as sentences, split the contract)
     const { start } = await startWorker();
     const worker = start();
     const clear = vi.spyOn(globalThis, "clearTimeout");
@@ -244,14 +248,14 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     vi.restoreAllMocks();
   });
 
-  test("counts further crashes of a delivery that was beside others in three of them", async () => {
+  test("counts the fourth crash of a delivery beside others", async () => {
     const { start, add, runs, queue, client, logger } = await startWorker({ attempts: 1 });
     const job = await add("a");
-    for (const begun of [1, 2, 3]) {
-      const attempt = { number: begun, outcome: "abandoned", error: abandonedError } as const;
-      await job.log(attemptRow({ start: begun, attempt, counts: false }));
+    for (const start of [1, 2, 3]) {
+      const attempt = { number: start, outcome: "abandoned", error: abandonedError } as const;
+      await job.log(attemptRow({ start, attempt, counts: false }));
     }
-    // BullMQ has started it a fourth time, beside others, of which there is no end.
+    // A fourth start beside others, without an end.
     job.attemptsStarted = 4;
     await job.log(turnRow(job, "shared"));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 4);
@@ -263,7 +267,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     await worker.close(0);
   });
 
-  test("leaves the gate of the process open behind a delivery that turns out to have succeeded", async () => {
+  test("leaves the gate open after a delivery that has already succeeded", async () => {
     const gate = new RunGate();
     const { start, add, runs, queue, client } = await startWorker({ gate });
     const job = await add("a");
@@ -283,20 +287,20 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     await worker.close(0);
   });
 
-  test("puts a delivery off that was running in a crash, for longer after each crash", async () => {
+  test("delays a delivery that was running at a crash, for longer after each crash", async () => {
     const waitMs = 600_000;
     const { start, add, runs, queue, client, logger } = await startWorker({ waitMs });
     const job = await add("a");
     const crash = { number: 1, outcome: "abandoned", error: abandonedError } as const;
     await job.log(attemptRow({ start: 1, attempt: crash, counts: true }));
-    // Of its second start, with no other beside it, there is no end.
+    // A second start alone, without an end.
     job.attemptsStarted = 2;
     await job.log(turnRow(job, "alone"));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 2);
     const startedAt = Date.now();
     const worker = start();
     await vi.waitFor(async () => expect(await queue.getDelayedCount()).toBe(1), { timeout: 15_000 });
-    // BullMQ keeps the time in the upper bits.
+    // BullMQ stores the time in the upper bits.
     const dueAt = Math.floor(Number(await client.zscore("hub-webhooks:retrain:delayed", jobIdOf("a"))) / 0x1000);
     expect(dueAt).toBeGreaterThanOrEqual(startedAt + 2 * waitMs);
     expect(dueAt).toBeLessThanOrEqual(Date.now() + 2 * waitMs);
@@ -306,7 +310,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     await worker.close(0);
   });
 
-  test("does not count a crash while a delivery waited for its turn", async () => {
+  test("does not count a crash that happened while the delivery waited for its turn", async () => {
     const { start, add, runs, client } = await startWorker({ attempts: 1 });
     const job = await add("a");
     job.attemptsStarted = 1;

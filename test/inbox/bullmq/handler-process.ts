@@ -3,10 +3,7 @@ import type { ClaimedDelivery } from "../../../src/inbox/inbox.ts";
 import type { Outcome } from "../../../src/payload/delivery.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
-/*
- * Runs "retrain". The id of a delivery says what its handler does: "blocks-MS" blocks the event loop, "held-…" waits for
- * SIGUSR2.
- */
+/* Runs deliveries of "retrain". The handler of "blocks-MS" blocks the event loop, that of "held-…" waits for SIGUSR2. */
 const { STORE: url = "", LEASE_MS = "1000", MAX_BLOCKED_MS } = process.env;
 const inbox = await openBullmqInbox({
   url,
@@ -24,13 +21,13 @@ inbox.work({
   policy: { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 },
   retentionMs: 60_000,
   run: async (claimed) => {
-    say("took", claimed);
+    print("claimed", claimed);
     const outcome = await handle(claimed);
-    say("ended", claimed);
+    print("ended", claimed);
     return outcome;
   },
 });
-say("ready", {});
+print("ready", {});
 
 async function handle({ id }: ClaimedDelivery): Promise<Outcome> {
   if (id.startsWith("blocks-")) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(id.slice(7)));
@@ -38,7 +35,7 @@ async function handle({ id }: ClaimedDelivery): Promise<Outcome> {
   return { status: "succeeded", result: undefined };
 }
 
-function say(msg: string, fields: object): void {
+function print(msg: string, fields: object): void {
   process.stdout.write(`${JSON.stringify({ level: 30, msg, ...fields })}\n`);
 }
 

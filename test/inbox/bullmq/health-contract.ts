@@ -9,7 +9,7 @@ import type { TestedServer } from "./outage-contract.ts";
 
 const hourMs = 3_600_000;
 
-/** What an inbox on a server reports of its state, and does by the clock. */
+/** Tests of timeouts, reported problems, and tasks at intervals. */
 export function describeServerHealth(
   getServer: () => TestedServer,
   openQueue: (url: string, name: string) => Queue,
@@ -21,7 +21,7 @@ export function describeServerHealth(
     onTestFinished(() => inbox.close(0));
     return { inbox, logger, url };
   };
-  /** Intervals pass by `vi.advanceTimersByTimeAsync` until the test is over; the inbox that has them is opened later. */
+  /** Fakes intervals until the test is over. Open the inbox after this. */
   const fakeIntervals = () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
@@ -32,8 +32,8 @@ export function describeServerHealth(
     return queue;
   };
 
-  describe("A server that does not answer", () => {
-    test("at the start is an error in time", async () => {
+  describe("A server that does not respond", () => {
+    test("is an error at the start, after a timeout", async () => {
       const proxy = await startTcpProxy(getServer().port);
       const url = proxy.urlOf(await getServer().emptyDatabase());
       proxy.freeze();
@@ -43,7 +43,7 @@ export function describeServerHealth(
       expect(performance.now() - startedAt).toBeLessThan(5_000);
     });
 
-    test("keeps no caller waiting who reads", async () => {
+    test("is an error for reads, after a timeout", async () => {
       const proxy = await startTcpProxy(getServer().port);
       const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()), readMs: 100 });
       await inbox.accept(incoming("a"));
@@ -56,14 +56,14 @@ export function describeServerHealth(
   });
 
   describe("The problems of an inbox", () => {
-    test("are none while it works", async () => {
+    test("are none if it is healthy", async () => {
       const { inbox } = await open();
       work(inbox, () => succeeded);
       expect(await inbox.problems()).toEqual([]);
     });
 
     test.each(["freeze", "cut"] as const)(
-      "say within 3 s that its server is gone, and no more when it is back: %s",
+      "include an unavailable server within 3 s, until it is available again: %s",
       async (trouble) => {
         const proxy = await startTcpProxy(getServer().port);
         const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()) });
@@ -76,7 +76,7 @@ export function describeServerHealth(
       },
     );
 
-    test("are that its clock differs from that of the server, which is logged once", async () => {
+    test("include a clock that differs from that of the server, which is logged once", async () => {
       const { inbox, logger } = await open({ now: () => Date.now() + hourMs });
       for (const _time of [1, 2]) {
         expect(await inbox.problems()).toMatchObject([{ code: "INBOX_CLOCK_SKEW", severity: "degraded" }]);
@@ -84,14 +84,14 @@ export function describeServerHealth(
       expect(logger.lines.filter(({ code }) => code === "INBOX_CLOCK_SKEW")).toMatchObject([{ level: "warn" }]);
     });
 
-    test("are looked for at the start, unasked", async () => {
+    test("are checked at the start", async () => {
       const { logger } = await open({ now: () => Date.now() - hourMs });
       await vi.waitFor(() => expect(logger.lines.map(({ code }) => code)).toContain("INBOX_CLOCK_SKEW"), {
         timeout: 15_000,
       });
     });
 
-    test("are looked for every five minutes, unasked", async () => {
+    test("are checked every five minutes", async () => {
       fakeIntervals();
       const clock = { aheadMs: 0 };
       const { inbox, logger } = await open({ now: () => Date.now() + clock.aheadMs });
@@ -103,7 +103,7 @@ export function describeServerHealth(
       });
     });
 
-    test("are that deliveries wait which nobody takes", async () => {
+    test("include deliveries that wait although the worker has capacity", async () => {
       const { inbox, url } = await open({ stalledMs: 1 });
       work(inbox, () => succeeded);
       await inbox.accept(incoming("a"));
@@ -125,7 +125,7 @@ export function describeServerHealth(
       expect(await inbox.problems()).toEqual([]);
     });
 
-    test("are none while a worker has its hands full", async () => {
+    test("are none while the worker is busy", async () => {
       const { inbox } = await open({ stalledMs: 1 });
       const hold = Promise.withResolvers<typeof succeeded>();
       const runs = work(inbox, () => hold.promise, { concurrency: 1 });
@@ -137,9 +137,9 @@ export function describeServerHealth(
     });
   });
 
-  describe("The payloads of an endpoint that no server has any more", () => {
-    /** An inbox in which one delivery has succeeded, and another one waits, whose endpoint is gone. */
-    async function leftBehind({ retentionMs }: { retentionMs: number }) {
+  describe("The bodies of an endpoint that is no longer served", () => {
+    /** An inbox with a succeeded delivery and a waiting one, whose endpoint is no longer served. */
+    async function abandonedEndpoint({ retentionMs }: { retentionMs: number }) {
       const { inbox, url } = await open();
       const retryAt = new Date(Date.now() + 1_000 * hourMs);
       work(inbox, ({ id }) => (id === "waits" ? failed({ retryAt }) : succeeded), { retentionMs });
@@ -155,8 +155,8 @@ export function describeServerHealth(
       return { url, later };
     }
 
-    test("are forgotten after the retention that it had, and what waits is kept", async () => {
-      const { later } = await leftBehind({ retentionMs: hourMs });
+    test("are removed after its last retention, except for queued deliveries", async () => {
+      const { later } = await abandonedEndpoint({ retentionMs: hourMs });
       const before = await later(hourMs / 2);
       expect(await before.prune()).toBe(0);
       const after = await later(2 * hourMs);
@@ -168,8 +168,8 @@ export function describeServerHealth(
       });
     });
 
-    test("are forgotten within an hour, unasked", async () => {
-      const { later } = await leftBehind({ retentionMs: hourMs });
+    test("are removed within an hour, without a call", async () => {
+      const { later } = await abandonedEndpoint({ retentionMs: hourMs });
       fakeIntervals();
       const after = await later(2 * hourMs);
       const body = async () => (await after.get({ id: "done", endpoint: "retrain" }))?.body;
@@ -178,13 +178,13 @@ export function describeServerHealth(
       await vi.waitFor(async () => expect(await body()).toBeUndefined(), { timeout: 15_000 });
     });
 
-    test("are forgotten after the retention that it had, which a prune stores again where it is gone", async () => {
+    test("are removed after its last retention, which each prune stores again", async () => {
       const { inbox, url } = await open();
       work(inbox, () => succeeded, { retentionMs: hourMs });
       await inbox.accept(incoming("done"));
       await waitForStatus(inbox, "done", "succeeded");
-      const registry = rawQueue(url, "#endpoints");
-      const readEntry = () => registry.getJob(jobIdOf("retrain"));
+      const endpoints = rawQueue(url, "#endpoints");
+      const readEntry = () => endpoints.getJob(jobIdOf("retrain"));
       await vi.waitFor(async () => expect((await readEntry())?.data).toMatchObject({ retentionMs: hourMs }), {
         timeout: 15_000,
       });
@@ -195,8 +195,8 @@ export function describeServerHealth(
       expect(await after.prune()).toBe(1);
     });
 
-    test("are forgotten after 14 days where its retention is unknown", async () => {
-      const { url, later } = await leftBehind({ retentionMs: 1 });
+    test("are removed after 14 days if its retention is unknown", async () => {
+      const { url, later } = await abandonedEndpoint({ retentionMs: 1 });
       const entry = await rawQueue(url, "#endpoints").getJob(jobIdOf("retrain"));
       await entry?.updateData({ id: "retrain", body: "" });
       const before = await later(13 * 24 * hourMs);
@@ -206,7 +206,7 @@ export function describeServerHealth(
     });
   });
 
-  test("An inbox keeps no delivery in memory that it has accepted or refused", async () => {
+  test("An inbox keeps no accepted or rejected delivery in memory", async () => {
     const { inbox } = await open({ maxQueued: 2 });
     for (const id of ["a", "b"]) await inbox.accept(incoming(id));
     await expect(inbox.accept(incoming("c"))).rejects.toMatchObject({ code: "INBOX_FULL" });
@@ -217,7 +217,7 @@ export function describeServerHealth(
     expect(sizes).toEqual([0]);
   });
 
-  test("An inbox that is closed has no timer left", async () => {
+  test("A closed inbox leaves no timer", async () => {
     const before = vi.fn();
     const set = vi.spyOn(globalThis, "setInterval").mockImplementation(((
       ...parameters: Parameters<typeof setInterval>

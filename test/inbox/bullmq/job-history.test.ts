@@ -15,7 +15,7 @@ import {
 import type { DeliveryAttempt } from "../../../src/inbox/inbox.ts";
 import { abandonedError, closingError } from "../../../src/inbox/inbox-errors.ts";
 
-const passed = (start: number) => JSON.stringify({ start, passed: true });
+const skipped = (start: number) => JSON.stringify({ start, passed: true });
 const turn = (start: number, value: Turn) => JSON.stringify({ start, turn: value });
 const replayed = (attemptsStarted: number) => replayedRow({ attemptsStarted });
 const ended = (
@@ -28,27 +28,27 @@ const crashed = (start: number, { counts = false } = {}) =>
 const closed = (start: number) => ended(start, "abandoned", { counts: false, error: { error: closingError } });
 
 describe("The history of a delivery", () => {
-  test("skips rows that it does not know", () => {
-    expect(readHistory(["", "{", '{"other":1}', "null", passed(1)])).toHaveLength(1);
+  test("skips unsupported rows", () => {
+    expect(readHistory(["", "{", '{"other":1}', "null", skipped(1)])).toHaveLength(1);
   });
 
   test.each([
-    ["a success", ["abandoned", "succeeded"], "succeeded"],
-    ["a failure", ["abandoned", "failed"], "failed"],
-    ["no crash", ["succeeded", "abandoned"], "succeeded"],
-    ["no failure", ["succeeded", "failed"], "succeeded"],
-  ] as const)("believes a run that was given up when it reports %s", (_what, outcomes, known) => {
+    ["a success after a lost lease", ["abandoned", "succeeded"], "succeeded"],
+    ["a failure after a lost lease", ["abandoned", "failed"], "failed"],
+    ["a success before a crash was recorded", ["succeeded", "abandoned"], "succeeded"],
+    ["a success before a failure", ["succeeded", "failed"], "succeeded"],
+  ] as const)("keeps the most certain result of an attempt: %s", (_what, outcomes, known) => {
     const history = readHistory(outcomes.map((outcome) => ended(1, outcome)));
     expect(attemptsIn(history)).toMatchObject([{ number: 1, outcome: known }]);
   });
 
-  test("has a start ended by a run and by a start that ran nothing, not by one that waits", () => {
-    const history = readHistory([ended(1, "failed"), passed(2), turn(3, "alone")]);
+  test("has an end for starts that ran or were skipped, not for those that are waiting or running", () => {
+    const history = readHistory([ended(1, "failed"), skipped(2), turn(3, "alone")]);
     expect([1, 2, 3, 4].map((start) => hasEnded(history, start))).toEqual([true, true, false, false]);
   });
 
-  test("finds the starts that a crash has cut short, and which were alone", () => {
-    const rows = [ended(1, "failed"), passed(2), turn(3, "waiting"), turn(4, "waiting"), turn(4, "alone")];
+  test("finds the starts that a crash interrupted, and whether they ran alone", () => {
+    const rows = [ended(1, "failed"), skipped(2), turn(3, "waiting"), turn(4, "waiting"), turn(4, "alone")];
     const history = readHistory([...rows, turn(5, "alone"), turn(5, "shared"), turn(6, "alone"), ended(6, "failed")]);
     expect(crashedStarts(history, { attemptsStarted: 8 })).toEqual([
       { start: 4, wasAlone: true },
@@ -61,12 +61,12 @@ describe("The history of a delivery", () => {
     ["recorded", [crashed(1)]],
     ["not recorded", []],
     ["followed by a shutdown", [crashed(1), closed(2)]],
-  ])("knows that a suspect without a turn has not run: its crash is %s", (_what, rows) => {
+  ])("does not count a suspect that never got its turn: its first crash is %s", (_what, rows) => {
     const starts = crashedStarts(readHistory(rows), { attemptsStarted: 4 });
     expect(starts.map(({ start }) => start)).toEqual(rows.length === 0 ? [1] : []);
   });
 
-  test("takes a delivery that has ended properly for no suspect any more", () => {
+  test("no longer suspects a delivery after a finished run", () => {
     const history = readHistory([crashed(1), turn(2, "alone"), ended(2, "failed")]);
     expect(crashedStarts(history, { attemptsStarted: 4 })).toEqual([{ start: 3, wasAlone: false }]);
   });
@@ -78,11 +78,11 @@ describe("The history of a delivery", () => {
     ["a success before a replay", [ended(1, "succeeded"), replayed(1)], false],
     ["a success that ended after a replay was requested", [replayed(1), ended(1, "succeeded")], false],
     ["a success after a replay", [ended(1, "succeeded"), replayed(1), ended(2, "succeeded")], true],
-  ])("knows whether a delivery is done: %s", (_what, rows, isDone) => {
+  ])("shows whether a delivery has succeeded: %s", (_what, rows, isDone) => {
     expect(hasSucceeded(readHistory(rows))).toBe(isDone);
   });
 
-  test("counts each attempt once, since the last replay, and crashes apart", () => {
+  test("counts each attempt since the last replay once, and crashes separately", () => {
     const history = readHistory([
       crashed(1, { counts: true }),
       replayed(1),
@@ -103,7 +103,7 @@ describe("The history of a delivery", () => {
     ["a crash before a replay", [crashed(1), replayed(1)], true],
     ["a crash, then a failure", [crashed(1), ended(2, "failed")], false],
     ["a shutdown", [closed(1)], false],
-  ])("suspects a delivery of a crash: %s", (_what, rows, suspected) => {
+  ])("shows whether a delivery is a suspect: %s", (_what, rows, suspected) => {
     expect(isSuspect(readHistory(rows))).toBe(suspected);
   });
 });

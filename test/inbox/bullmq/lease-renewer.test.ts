@@ -4,15 +4,15 @@ import { LeaseRenewer } from "../../../src/inbox/bullmq/lease-renewer.ts";
 import { freePort } from "../../support/free-port.ts";
 import { hasRedis, startRedis } from "../../support/redis-server.ts";
 
-/** Blocks the event loop until the thread has noticed it. */
-async function blockUntil(isNoticed: () => boolean | Promise<boolean>): Promise<void> {
-  for (let blocks = 0; blocks < 50 && !(await isNoticed()); blocks += 1) {
+/** Blocks the event loop repeatedly until the thread has reacted. */
+async function blockUntil(hasReacted: () => boolean | Promise<boolean>): Promise<void> {
+  for (let blocks = 0; blocks < 50 && !(await hasReacted()); blocks += 1) {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
     await new Promise(setImmediate);
   }
 }
 
-test("Leases that cannot be renewed while the event loop is blocked are reported", async () => {
+test("Reports leases that it cannot renew while the event loop is blocked", async () => {
   const onError = vi.fn();
   const url = `redis://127.0.0.1:${await freePort()}`;
   const leases = new LeaseRenewer({ url, leaseMs: 200, maxBlockedMs: 60_000, onError });
@@ -22,7 +22,7 @@ test("Leases that cannot be renewed while the event loop is blocked are reported
   expect(onError).toHaveBeenCalledWith(expect.objectContaining({ message: expect.stringContaining("ECONNREFUSED") }));
 });
 
-test.skipIf(!hasRedis)("The connection that renews leases is closed once the event loop runs again", async () => {
+test.skipIf(!hasRedis)("Closes its connection when the event loop runs again", async () => {
   await using redis = await startRedis(["--appendfsync", "no"]);
   const client = new Redis({ port: redis.port });
   onTestFinished(() => client.disconnect());

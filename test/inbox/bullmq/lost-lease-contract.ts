@@ -6,32 +6,32 @@ import { type Engine, failed, incoming, openInbox, succeeded, waitForStatus, wor
 const script = new URL("./handler-process.ts", import.meta.url);
 
 const isThorough = process.env.SLOW_TESTS === "1";
-if (!isThorough) console.warn("Lost leases are tried in part, which takes time. SLOW_TESTS=1 tries all of them.");
+if (!isThorough) console.warn("Skipped: some lost leases. Set SLOW_TESTS=1 to run all of them.");
 
-/** What becomes of deliveries whose process is blocked, frozen or killed while it runs them. */
+/** Tests of deliveries whose process is blocked or frozen while it runs them. */
 export function describeLostLeases(engine: Engine): void {
   const start = (store: string, environment: Readonly<Record<string, string>> = {}) =>
     startReceiverProcess(script, { STORE: store, ...environment });
 
   describe("A delivery whose handler blocks the event loop", () => {
-    test("for longer than its lease is run once, while another receiver waits for work", async () => {
+    test("for longer than its lease runs once, although another receiver is waiting", async () => {
       const leaseMs = 1_500;
       const { inbox, store } = await openInbox(engine, { leaseMs });
       const child = start(store, { LEASE_MS: `${leaseMs}` });
       await child.says("ready");
-      // What renews leases meanwhile is loaded when it is first needed, which takes its time on a busy machine.
+      // The thread loads its code when the loop is first blocked, which takes long on a busy machine.
       await inbox.accept(incoming(`blocks-${leaseMs / 2}`));
       await child.says("ended");
       const id = `blocks-${2 * leaseMs}`;
       await inbox.accept(incoming(id));
-      await child.says("took", 2);
+      await child.says("claimed", 2);
       const runs = work(inbox, () => succeeded);
       const stored = await waitForStatus(inbox, id, "succeeded");
       expect(stored?.attempts).toMatchObject([{ number: 1, outcome: "succeeded" }]);
       expect(runs).toEqual([]);
     });
 
-    test.skipIf(!isThorough)("for longer than a process may be blocked goes to another receiver", async () => {
+    test.skipIf(!isThorough)("for too long runs in another receiver", async () => {
       const leaseMs = 1_500;
       const { inbox, store } = await openInbox(engine, { leaseMs });
       const child = start(store, { LEASE_MS: `${leaseMs}`, MAX_BLOCKED_MS: `${leaseMs}` });
@@ -39,7 +39,7 @@ export function describeLostLeases(engine: Engine): void {
       await inbox.accept(incoming("blocks-1000"));
       await child.says("ended");
       await inbox.accept(incoming("blocks-60000"));
-      await child.says("took", 2);
+      await child.says("claimed", 2);
       const runs = work(inbox, () => succeeded);
       await waitForStatus(inbox, "blocks-60000", "succeeded");
       expect(runs).toMatchObject([{ id: "blocks-60000", attempt: 2 }]);
@@ -55,7 +55,7 @@ export function describeLostLeases(engine: Engine): void {
       const child = start(store, { LEASE_MS: `${leaseMs}` });
       await child.says("ready");
       await inbox.accept(incoming("held-a"));
-      await child.says("took");
+      await child.says("claimed");
       child.signal("SIGSTOP");
       const runs = work(inbox, run, { policy: { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 } });
       await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
@@ -76,7 +76,7 @@ export function describeLostLeases(engine: Engine): void {
         { timeout: 15_000, interval: 20 },
       );
 
-    test.skipIf(!isThorough)("succeeds when its first run does, although the second one fails", async () => {
+    test.skipIf(!isThorough)("succeeds if its first run does, even if the second one fails", async () => {
       const hold = Promise.withResolvers<Outcome>();
       const { inbox, runs, thaw } = await takenOver(() => hold.promise);
       await thaw();
@@ -87,7 +87,7 @@ export function describeLostLeases(engine: Engine): void {
       expect(runs).toHaveLength(1);
     });
 
-    test("succeeds when its first run does, although the second one has failed for good", async () => {
+    test("succeeds if its first run does, even after the second one has failed permanently", async () => {
       const { inbox, runs, thaw, logger } = await takenOver(() => failed({ retryable: false }));
       await waitForStatus(inbox, "held-a", "dead");
       const before = logger.lines.length;
@@ -99,7 +99,7 @@ export function describeLostLeases(engine: Engine): void {
     });
 
     test.skipIf(!isThorough)(
-      "succeeds at once when its first run does, although the second one waits for a retry",
+      "succeeds as soon as its first run does, even if the second one waits for a retry",
       async () => {
         const retryAt = new Date(Date.now() + 3_600_000);
         const { inbox, runs, thaw } = await takenOver(() => failed({ retryAt }));
@@ -110,12 +110,12 @@ export function describeLostLeases(engine: Engine): void {
       },
     );
 
-    test.skipIf(!isThorough)("is run once where there is no other receiver", async () => {
+    test.skipIf(!isThorough)("runs once if there is no other receiver", async () => {
       const { inbox, store } = await openInbox(engine, { leaseMs });
       const child = start(store, { LEASE_MS: `${leaseMs}` });
       await child.says("ready");
       await inbox.accept(incoming("held-a"));
-      await child.says("took");
+      await child.says("claimed");
       child.signal("SIGSTOP");
       const frozenAt = performance.now();
       await vi.waitFor(() => expect(performance.now() - frozenAt).toBeGreaterThan(2 * leaseMs), { timeout: 15_000 });
@@ -123,7 +123,7 @@ export function describeLostLeases(engine: Engine): void {
       child.signal("SIGUSR2");
       const stored = await waitForStatus(inbox, "held-a", "succeeded");
       expect(stored?.attempts).toMatchObject([{ number: 1, outcome: "succeeded" }]);
-      expect(child.lines.filter(({ msg }) => msg === "took")).toHaveLength(1);
+      expect(child.lines.filter(({ msg }) => msg === "claimed")).toHaveLength(1);
     });
   });
 }

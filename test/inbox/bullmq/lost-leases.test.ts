@@ -6,9 +6,9 @@ import { openers } from "../openers.ts";
 import { describeLostLeases } from "./lost-lease-contract.ts";
 
 const skipped = process.env.SLOW_TESTS !== "1";
-if (skipped) console.warn("Lost leases on PostgreSQL are not tried, which takes time. SLOW_TESTS=1 does it.");
+if (skipped) console.warn("Skipped: lost leases on PostgreSQL. Set SLOW_TESTS=1 to run them.");
 
-describe.skipIf(!hasRedis)("On Redis,", () => {
+describe.skipIf(!hasRedis)("Leases on Redis", () => {
   let server: RedisServer;
 
   beforeAll(async () => {
@@ -21,7 +21,7 @@ describe.skipIf(!hasRedis)("On Redis,", () => {
   describeCrashContract(redis);
 });
 
-describe.skipIf(skipped)("On PostgreSQL,", () => {
+describe.skipIf(skipped)("Leases on PostgreSQL", () => {
   let server: PostgresServer;
 
   beforeAll(async () => {

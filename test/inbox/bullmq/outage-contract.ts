@@ -6,13 +6,13 @@ import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 import { failed, incoming, succeeded, waitForStatus, work } from "../engine.ts";
 
-/** A server that keeps an inbox. */
+/** A server that can store inboxes. */
 export interface TestedServer {
   port: number;
   emptyDatabase(): Promise<string>;
 }
 
-/** What becomes of an inbox whose server is not there, or not as it should be. */
+/** Tests of an inbox whose server is unavailable, or does not respond. */
 export function describeServerTrouble(getServer: () => TestedServer): void {
   const open = async ({ url, deadlineMs = 5_000 }: { url: string; deadlineMs?: number }) => {
     const logger = createMemoryLogger();
@@ -21,8 +21,8 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
     return { inbox, logger };
   };
 
-  describe("A server that is not there", () => {
-    test("is an error at the start that names it, without its password", async () => {
+  describe("An unavailable server", () => {
+    test("is an error at the start, with its host and without its password", async () => {
       const url = Object.assign(new URL(await getServer().emptyDatabase()), { port: `${await freePort()}` });
       url.password = "Planted-5ecret";
       const opening = openByUrl({ url: url.href, log: createMemoryLogger, now: Date.now });
@@ -33,7 +33,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
       await expect(opening).rejects.not.toMatchObject({ message: expect.stringContaining("Planted") });
     });
 
-    test("refuses a delivery at once, and takes the next when it is back", async () => {
+    test("rejects a delivery immediately, and accepts the next when it is available again", async () => {
       const proxy = await startTcpProxy(getServer().port);
       const { inbox, logger } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()) });
       const runs = work(inbox, () => succeeded);
@@ -52,9 +52,9 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
   });
 
   test.each([
-    ["an endpoint is first heard of", ["another"]],
-    ["anything is first heard of", []],
-  ])("A server that is gone when %s takes its delivery when it is back", async (_when, endpoints) => {
+    ["the first delivery of an endpoint is sent", ["another"]],
+    ["the first delivery of an inbox is sent", []],
+  ])("A server that is unavailable when %s accepts it when it is available again", async (_when, endpoints) => {
     const proxy = await startTcpProxy(getServer().port);
     const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()) });
     for (const endpoint of endpoints) await inbox.accept(incoming("before", { endpoint }));
@@ -64,8 +64,8 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
     await vi.waitFor(() => inbox.accept(incoming("a")), { timeout: 10_000, interval: 50 });
   });
 
-  describe("An inbox that somebody only looks into", () => {
-    test("is not made where there is none", async () => {
+  describe("An inbox that must exist", () => {
+    test("is not created", async () => {
       const url = await getServer().emptyDatabase();
       const attempt = () => openByUrl({ url, log: createMemoryLogger, now: Date.now, mustExist: true });
       for (const _once of [1, 2]) {
@@ -76,18 +76,18 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
       }
       const { inbox } = await open({ url });
       await inbox.accept(incoming("a"));
-      const looking = await attempt();
-      expect(await looking.counts()).toMatchObject({ retrain: { queued: 1 } });
-      await looking.close(0);
+      const opened = await attempt();
+      expect(await opened.counts()).toMatchObject({ retrain: { queued: 1 } });
+      await opened.close(0);
     });
   });
 
-  describe("An inbox that closes", () => {
-    test.each(["freeze", "cut"] as const)("does not wait for a server that is gone: %s", async (trouble) => {
+  describe("A closing inbox", () => {
+    test.each(["freeze", "cut"] as const)("does not wait for an unavailable server: %s", async (trouble) => {
       const proxy = await startTcpProxy(getServer().port);
       const { inbox, logger } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()), deadlineMs: 300 });
       const started = Promise.withResolvers<void>();
-      work(inbox, (_task, signal) => {
+      work(inbox, (_claimed, signal) => {
         started.resolve();
         return new Promise((resolve) => signal.addEventListener("abort", () => resolve(failed())));
       });
@@ -104,8 +104,8 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
     });
   });
 
-  describe("A server that says nothing more", () => {
-    test("and then is gone does not end the process: the next delivery is taken when it is back", async () => {
+  describe("A server that stops responding", () => {
+    test("and then disconnects does not end the process", async () => {
       const proxy = await startTcpProxy(getServer().port);
       const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()), deadlineMs: 200 });
       const started = Promise.withResolvers<void>();
@@ -128,7 +128,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
       await vi.waitFor(() => inbox.accept(incoming("after")), { timeout: 10_000, interval: 50 });
     });
 
-    test("refuses a delivery when the time is over, and what it has taken all the same is not run twice", async () => {
+    test("rejects a delivery after a timeout, and does not run it twice if it was stored", async () => {
       const proxy = await startTcpProxy(getServer().port);
       const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()), deadlineMs: 200 });
       await inbox.accept(incoming("before"));

@@ -8,10 +8,10 @@ import { startTcpProxy } from "../../support/tcp-proxy.ts";
 import { incoming, succeeded, work } from "../engine.ts";
 
 const skipped = process.env.SLOW_TESTS !== "1";
-if (skipped) console.warn("A PostgreSQL with few connections is not tried, which takes time. SLOW_TESTS=1 does it.");
+if (skipped) console.warn("Skipped: PostgreSQL with few connections. Set SLOW_TESTS=1 to run it.");
 
-describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
-  /** One of them is kept for the test itself, and some are reserved for superusers, which this receiver is. */
+describe.skipIf(skipped)("A receiver on a PostgreSQL with few connections", () => {
+  /** One is for the test. Some are reserved for superusers, such as this receiver. */
   const maxConnections = 20;
   let server: PostgresServer;
 
@@ -27,7 +27,7 @@ describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
     return { inbox, logger };
   };
 
-  /** Takes connections until there are so few left. Returns what gives one back. */
+  /** Takes all connections but `leave`. Returns a function that closes some of them. */
   async function exhaust(url: string, { leave = 0 } = {}) {
     const clients: Client[] = [];
     const release = async (count = clients.length) => {
@@ -59,7 +59,7 @@ describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
     return rows[0].count;
   }
 
-  test("forty endpoints share at most ten, and each runs its deliveries", { timeout: 60_000 }, async () => {
+  test("runs 40 endpoints with at most 10 connections", { timeout: 60_000 }, async () => {
     const url = await server.emptyDatabase();
     const { inbox } = await open(url);
     const endpoints = Array.from({ length: 40 }, (_, index) => `endpoint-${index}`);
@@ -75,7 +75,7 @@ describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
     expect(await connectionsTo(url)).toBeLessThanOrEqual(10);
   });
 
-  test("closes one whose query took too long, and goes on with another", async () => {
+  test("replaces a connection whose query timed out", async () => {
     const connectionString = await server.emptyDatabase();
     const pool = new PostgresPool(new Pool({ connectionString, max: 1, query_timeout: 1_000 }), () => {});
     onTestFinished(() => pool.end());
@@ -83,7 +83,7 @@ describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
     expect(await pool.query("SELECT 1 AS one")).toMatchObject({ rows: [{ one: 1 }] });
   });
 
-  test("makes do with those that it has when a further one is refused, and asks for more after five seconds", async () => {
+  test("uses its open connections if a further one is rejected, and opens more after 5 s", async () => {
     const address = await server.emptyDatabase();
     const owner = new Client({ connectionString: address });
     await owner.connect();
@@ -96,7 +96,7 @@ describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
     const pool = new PostgresPool(new Pool({ connectionString, max: 10 }), (error) => errors.push(error));
     onTestFinished(() => pool.end());
     const readPid = () => pool.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
-    /** How many connections two queries at the same time use. */
+    /** How many connections two concurrent queries use. */
     const countUsed = async () => {
       const results = await Promise.all([readPid(), readPid()]);
       return new Set(results.map(({ rows }) => rows[0]?.pid)).size;
@@ -112,7 +112,7 @@ describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
     expect(errors).toHaveLength(1);
   });
 
-  test("wakes every endpoint at once again when the shared connection was lost", { timeout: 60_000 }, async () => {
+  test("is notified of deliveries again after the listening connection was lost", { timeout: 60_000 }, async () => {
     const url = await server.emptyDatabase();
     const { inbox } = await open(url);
     const endpoints = ["a", "b", "c"];
@@ -141,7 +141,7 @@ describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
     await vi.waitFor(async () => expect((await listeners()).rows).toHaveLength(1), { timeout: 15_000 });
   });
 
-  test("cannot start without any, and says how many it needs", async () => {
+  test("cannot start without a connection, with a hint how many it needs", async () => {
     const url = await server.emptyDatabase();
     await exhaust(url);
     await expect(open(url)).rejects.toMatchObject({
@@ -150,7 +150,7 @@ describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
     });
   });
 
-  test("cannot start with one, and says how many it needs", async () => {
+  test("cannot start with one connection, with a hint how many it needs", async () => {
     const url = await server.emptyDatabase();
     await exhaust(url, { leave: 1 });
     await expect(open(url)).rejects.toMatchObject({
@@ -162,26 +162,23 @@ describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
   test.each([
     ["the whole start", 200],
     ["a connection", 60_000],
-  ])(
-    "cannot start on a server that leaves it waiting until the time for %s is over, and says how many it needs",
-    async (_what, startMs) => {
-      const proxy = await startTcpProxy(server.port);
-      const url = proxy.urlOf(await server.emptyDatabase());
-      proxy.freeze();
-      await expect(open(url, { startMs })).rejects.toMatchObject({
-        code: "INBOX_UNUSABLE",
-        message: expect.stringMatching(/up to 10.*at least 2.*max_connections/),
-      });
-    },
-  );
+  ])("cannot start if %s times out, with a hint how many connections it needs", async (_what, startMs) => {
+    const proxy = await startTcpProxy(server.port);
+    const url = proxy.urlOf(await server.emptyDatabase());
+    proxy.freeze();
+    await expect(open(url, { startMs })).rejects.toMatchObject({
+      code: "INBOX_UNUSABLE",
+      message: expect.stringMatching(/up to 10.*at least 2.*max_connections/),
+    });
+  });
 
-  test("runs every endpoint with the few that are left", { timeout: 60_000 }, async () => {
+  test("runs all endpoints with the few connections that are left", { timeout: 60_000 }, async () => {
     const url = await server.emptyDatabase();
     await exhaust(url, { leave: 3 });
     const { inbox } = await open(url);
     const endpoints = Array.from({ length: 20 }, (_, index) => `endpoint-${index}`);
     for (const endpoint of endpoints) work(inbox, () => succeeded, { endpoint });
-    // With so few, an arrival may be refused while all workers start: it is sent again.
+    // With so few, a delivery may be rejected while all workers start.
     const send = (endpoint: string) =>
       vi.waitFor(() => inbox.accept(incoming("a", { endpoint })), { timeout: 30_000, interval: 50 });
     await Promise.all(endpoints.map(send));
@@ -194,7 +191,9 @@ describe.skipIf(skipped)("On a PostgreSQL with few connections", () => {
     );
   });
 
-  test("refuses deliveries while there are none, says why, and recovers", { timeout: 60_000 }, async () => {
+  test("rejects deliveries while there is no connection, logs the reason, and recovers", {
+    timeout: 60_000,
+  }, async () => {
     const address = await server.emptyDatabase();
     const database = new URL(address).pathname.slice(1);
     const owner = new Client({ connectionString: address });

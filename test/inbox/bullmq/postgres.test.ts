@@ -8,9 +8,9 @@ import { openers } from "../openers.ts";
 import { describeServerHealth } from "./health-contract.ts";
 import { describeServerTrouble } from "./outage-contract.ts";
 
-// Three servers are made for it, and what every inbox does is tried on Redis too, by way of the same library.
+// Slow: it starts three servers. Redis runs the same contracts with the same library.
 const skipped = process.env.SLOW_TESTS !== "1";
-if (skipped) console.warn("The inbox on PostgreSQL is not tried, which takes time. SLOW_TESTS=1 does it.");
+if (skipped) console.warn("Skipped: the inbox on PostgreSQL. Set SLOW_TESTS=1 to run it.");
 
 let server: PostgresServer;
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 const postgres = { name: "PostgreSQL", emptyStore: () => server.emptyDatabase(), open: openers.PostgreSQL };
 
-describe.skipIf(skipped)("On PostgreSQL,", () => {
+describe.skipIf(skipped)("PostgreSQL", () => {
   describeInboxContract(postgres);
   describeServerHealth(
     () => server,
@@ -37,7 +37,7 @@ describe.skipIf(skipped)("On PostgreSQL,", () => {
 });
 
 describe.skipIf(skipped)("A PostgreSQL that syncs each write", () => {
-  test("has nothing to warn of", async () => {
+  test("logs no warning", async () => {
     await using safe = await startPostgres({ isSafe: true });
     const { inbox, logger } = await openInbox({ ...postgres, emptyStore: () => safe.emptyDatabase() });
     await inbox.close(0);
@@ -45,8 +45,8 @@ describe.skipIf(skipped)("A PostgreSQL that syncs each write", () => {
   });
 });
 
-describe.skipIf(skipped)("A PostgreSQL that may lose what was acknowledged", () => {
-  test("is warned of at the start", async () => {
+describe.skipIf(skipped)("A PostgreSQL that may lose accepted deliveries", () => {
+  test("logs a warning at the start", async () => {
     await using safe = await startPostgres({ isSafe: true });
     const store = await safe.emptyDatabase();
     const client = new Client({ connectionString: store });
@@ -58,7 +58,7 @@ describe.skipIf(skipped)("A PostgreSQL that may lose what was acknowledged", () 
     await inbox.close(0);
   });
 
-  test("is an error at the start where the password is wrong, which is not shown", async () => {
+  test("rejects a wrong password at the start, without showing it", async () => {
     const url = Object.assign(new URL(await server.emptyDatabase()), { password: "Planted-5ecret" }).href;
     const opening = openInbox(postgres, { store: url });
     await expect(opening).rejects.toMatchObject({

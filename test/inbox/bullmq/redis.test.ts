@@ -13,7 +13,7 @@ import { describeServerTrouble } from "./outage-contract.ts";
 
 const redis = { name: "Redis", open: openers.Redis, emptyStore: () => "" };
 
-describe.skipIf(!hasRedis)("On a Redis that syncs each write", () => {
+describe.skipIf(!hasRedis)("A Redis that syncs each write", () => {
   let server: RedisServer;
 
   beforeAll(async () => {
@@ -28,7 +28,7 @@ describe.skipIf(!hasRedis)("On a Redis that syncs each write", () => {
   );
   describeInboxContract({ ...redis, emptyStore: () => server.emptyDatabase() });
 
-  test("an endpoint is found again after somebody has emptied it", async () => {
+  test("An inbox stores its endpoints again after the server was emptied", async () => {
     const store = await server.emptyDatabase();
     const { inbox } = await openInbox(redis, { store });
     await inbox.accept(incoming("before"));
@@ -41,7 +41,7 @@ describe.skipIf(!hasRedis)("On a Redis that syncs each write", () => {
     expect((await other.list()).deliveries.map(({ id }) => id)).toEqual(["after"]);
   });
 
-  test("there is nothing to warn of", async () => {
+  test("An inbox logs no warning", async () => {
     const { logger } = await openInbox({ ...redis, emptyStore: () => server.emptyDatabase() });
     expect(logger.lines).toEqual([]);
   });
@@ -55,7 +55,7 @@ describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
     return client;
   };
 
-  test("refuses deliveries, and takes and runs them again once it is a primary again", {
+  test("rejects deliveries, and accepts and runs them when it is a primary again", {
     timeout: 60_000,
   }, async () => {
     await using server = await startRedis();
@@ -88,11 +88,11 @@ describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
     await waitForStatus(inbox, "after", "succeeded");
     expect(runs.map(({ id }) => id)).toEqual(["before", "after"]);
     await vi.waitFor(async () => expect(await inbox.problems()).toEqual([]), { timeout: 15_000, interval: 50 });
-    // Before its server is gone, which it would wait for.
+    // Before the server stops, since the inbox would wait for it.
     await inbox.close(0);
   });
 
-  test("is left for the primary that takes its place at the same address", { timeout: 60_000 }, async () => {
+  test("is replaced by the primary at the same address", { timeout: 60_000 }, async () => {
     await using server = await startRedis();
     await using other = await startRedis();
     const proxy = await startTcpProxy(server.port);
@@ -101,7 +101,7 @@ describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
     await inbox.accept(incoming("before"));
     await waitForStatus(inbox, "before", "succeeded");
     const client = connect(server.port);
-    // As when a name leads to another machine from now on: open connections stay with the old one.
+    // As if a name pointed to another machine from now on: open connections stay with the old one.
     proxy.redirect(other.port);
     await client.replicaof("127.0.0.1", other.port);
     await vi.waitFor(() => inbox.accept(incoming("after")), { timeout: 15_000, interval: 50 });
@@ -111,7 +111,7 @@ describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
 });
 
 describe.skipIf(!hasRedis)("A Redis without an inbox", () => {
-  test("is refused where there must be one, and no connection to it stays open", async () => {
+  test("is an error if the inbox must exist, and leaves no connection", async () => {
     await using server = await startRedis();
     const client = new Redis({ port: server.port });
     onTestFinished(() => client.disconnect());
@@ -124,21 +124,21 @@ describe.skipIf(!hasRedis)("A Redis without an inbox", () => {
   });
 });
 
-describe("A Redis URL whose path is no number", () => {
-  test("is refused, in one line", async () => {
+describe("A Redis URL whose path is not a number", () => {
+  test("is rejected", async () => {
     const opening = openInbox({ ...redis, emptyStore: () => "" }, { store: "redis://127.0.0.1:1/db" });
     await expect(opening).rejects.toMatchObject({ code: "OPTION_INVALID", message: expect.stringContaining("number") });
   });
 });
 
-describe.skipIf(!hasRedis)("A Redis that may lose what was acknowledged", () => {
+describe.skipIf(!hasRedis)("A Redis that may lose accepted deliveries", () => {
   test.each([
-    ["keeps nothing", ["--appendonly", "no"], /does not save to its disk.*"appendonly yes" and "appendfsync always"/],
-    ["keeps snapshots", ["--appendonly", "no", "--save", "60 1"], /only saves snapshots.*"appendonly yes"/],
+    ["does not save", ["--appendonly", "no"], /does not save to its disk.*"appendonly yes" and "appendfsync always"/],
+    ["saves snapshots", ["--appendonly", "no", "--save", "60 1"], /only saves snapshots.*"appendonly yes"/],
     ["syncs each second", ["--appendfsync", "everysec"], /power failure.*"appendfsync always"/],
     ["may evict", ["--maxmemory-policy", "allkeys-lru"], /evict.*allkeys-lru.*"maxmemory-policy noeviction"/],
-    ["tells no settings", ["--rename-command", "CONFIG", ""], /settings of this Redis cannot be read/],
-  ])("is warned of at the start: one that %s", async (_what, settings, warning) => {
+    ["hides its settings", ["--rename-command", "CONFIG", ""], /settings of this Redis cannot be read/],
+  ])("logs a warning at the start: %s", async (_what, settings, warning) => {
     await using server = await startRedis(settings);
     const { inbox, logger } = await openInbox({ ...redis, emptyStore: () => server.emptyDatabase() });
     expect(logger.lines.filter(({ level }) => level === "warn")).toEqual([

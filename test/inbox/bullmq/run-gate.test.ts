@@ -10,31 +10,31 @@ afterEach(() => {
 
 const maxHoldMs = 1_000;
 
-/** A gate, and who got through it, in order. */
+/** A gate, and the names that it admitted, in order. */
 function createGate() {
   const gate = new RunGate(maxHoldMs);
   const closing = new AbortController();
   const admitted: string[] = [];
-  const note = (name: string) => (turn: RunPermit | undefined) => {
-    admitted.push(turn ? name : `not ${name}`);
-    return turn;
+  const record = (name: string) => (permit: RunPermit | undefined) => {
+    admitted.push(permit ? name : `not ${name}`);
+    return permit;
   };
   return {
     gate,
     admitted,
     closing,
-    enter: (name: string) => gate.enter(closing.signal).then(note(name)),
-    enterAlone: (name: string, onShared = () => {}) => gate.enterAlone(closing.signal, onShared).then(note(name)),
+    enter: (name: string) => gate.enter(closing.signal).then(record(name)),
+    enterAlone: (name: string, onShared = () => {}) => gate.enterAlone(closing.signal, onShared).then(record(name)),
   };
 }
 
-describe("The gate of a process", () => {
-  test("lets any number of deliveries in that are no suspects", () => {
+describe("The gate", () => {
+  test("admits any number of deliveries without suspects", () => {
     const { gate } = createGate();
     expect([gate.tryEnter(), gate.tryEnter(), gate.tryEnter()]).not.toContain(undefined);
   });
 
-  test("lets a suspect in once nothing else runs, and tells it that it is alone", async () => {
+  test("admits a suspect alone when nothing else runs", async () => {
     const { gate, admitted, enterAlone } = createGate();
     const other = gate.tryEnter();
     const suspect = enterAlone("suspect");
@@ -44,34 +44,34 @@ describe("The gate of a process", () => {
     expect(await suspect).toMatchObject({ isAlone: true });
   });
 
-  test("lets nothing in beside a suspect, nor while one waits", async () => {
+  test("holds back other deliveries while a suspect waits or runs", async () => {
     const { gate, admitted, enter, enterAlone } = createGate();
     const other = gate.tryEnter();
     const suspect = enterAlone("suspect");
     expect(gate.tryEnter()).toBeUndefined();
     const waiting = enter("waiting");
     other?.leave();
-    const turn = await suspect;
+    const permit = await suspect;
     expect(gate.tryEnter()).toBeUndefined();
     expect(admitted).toEqual(["suspect"]);
-    turn?.leave();
+    permit?.leave();
     await waiting;
     expect(gate.tryEnter()).toBeDefined();
   });
 
-  test("lets what has waited in between two suspects", async () => {
+  test("admits waiting deliveries between two suspects", async () => {
     const { admitted, enter, enterAlone } = createGate();
     const first = await enterAlone("first");
     const second = enterAlone("second");
     const others = [enter("a"), enter("b")];
     first?.leave();
-    const turns = await Promise.all(others);
+    const permits = await Promise.all(others);
     expect(admitted).toEqual(["first", "a", "b"]);
-    for (const turn of turns) turn?.leave();
+    for (const permit of permits) permit?.leave();
     expect(await second).toMatchObject({ isAlone: true });
   });
 
-  test("lets a suspect run beside others that do not end in time, and holds nobody back any longer", async () => {
+  test("admits a suspect beside deliveries that run for too long, and no longer holds back others", async () => {
     const { gate, enter, enterAlone } = createGate();
     gate.tryEnter();
     const suspect = enterAlone("suspect");
@@ -82,7 +82,7 @@ describe("The gate of a process", () => {
     expect(gate.tryEnter()).toBeDefined();
   });
 
-  test("lets others in beside a suspect that runs for too long, and says so", async () => {
+  test("admits others beside a suspect that runs for too long, and reports it", async () => {
     const { gate, enter, enterAlone } = createGate();
     const onShared = vi.fn();
     await enterAlone("suspect", onShared);
@@ -95,7 +95,7 @@ describe("The gate of a process", () => {
     expect(gate.tryEnter()).toBeDefined();
   });
 
-  test("never lets two suspects in at the same time", async () => {
+  test("never admits two suspects at the same time", async () => {
     const { admitted, enterAlone } = createGate();
     const first = await enterAlone("first");
     const second = enterAlone("second");
@@ -105,7 +105,7 @@ describe("The gate of a process", () => {
     expect(await second).toMatchObject({ isAlone: true });
   });
 
-  test("counts the time of a suspect from its own start", async () => {
+  test("measures the time of a suspect from its start", async () => {
     const { gate, enterAlone } = createGate();
     const other = gate.tryEnter();
     const suspect = enterAlone("suspect");
@@ -116,7 +116,7 @@ describe("The gate of a process", () => {
     expect(gate.tryEnter()).toBeUndefined();
   });
 
-  test("lets go of all that wait when the receiver closes, and of no timer later", async () => {
+  test("admits nothing after the receiver closes, and leaves no timer", async () => {
     const { gate, admitted, closing, enter, enterAlone } = createGate();
     const other = gate.tryEnter();
     const waiting = [enterAlone("first"), enterAlone("second"), enter("a")];
@@ -129,7 +129,7 @@ describe("The gate of a process", () => {
     expect(await enterAlone("late")).toBeUndefined();
   });
 
-  test("does not hand a turn to one that has gone", async () => {
+  test("does not admit a suspect that gave up", async () => {
     const { gate, enterAlone } = createGate();
     const other = gate.tryEnter();
     const gone = new AbortController();
@@ -141,7 +141,7 @@ describe("The gate of a process", () => {
     expect(await second).toMatchObject({ isAlone: true });
   });
 
-  test("leaves no timer and no listener behind once nobody is in it", async () => {
+  test("leaves no timer and no listener when it is empty", async () => {
     const { closing, gate, enterAlone } = createGate();
     const remove = vi.spyOn(closing.signal, "removeEventListener");
     const other = gate.tryEnter();

@@ -10,7 +10,7 @@ import { incoming, succeeded, waitForStatus, work } from "../engine.ts";
 
 const dayMs = 24 * 3_600_000;
 
-describe.skipIf(!hasRedis)("The registry of endpoints", () => {
+describe.skipIf(!hasRedis)("The stored endpoints", () => {
   let redis: RedisServer;
 
   beforeAll(async () => {
@@ -18,31 +18,31 @@ describe.skipIf(!hasRedis)("The registry of endpoints", () => {
     return () => redis[Symbol.asyncDispose]();
   }, 60_000);
 
-  async function openRegistry(url: string) {
+  async function openEndpoints(url: string) {
     const packages = await loadRedisPackages();
     const server = await connectRedis({ url, mustExist: false, startMs: 8_000, onError: () => {}, packages });
-    const registry = new StoredEndpoints(server);
+    const endpoints = new StoredEndpoints(server);
     onTestFinished(async () => {
-      await registry.close();
+      await endpoints.close();
       await server.close();
     });
-    return registry;
+    return endpoints;
   }
 
-  test("stores for all receivers how long deliveries and ids are kept, and each change", async () => {
+  test("store the retention of an endpoint for all receivers", async () => {
     const url = await redis.emptyDatabase();
-    const [registry, other] = [await openRegistry(url), await openRegistry(url)];
+    const [endpoints, other] = [await openEndpoints(url), await openEndpoints(url)];
     for (const retention of [
       { bodiesMs: 1, idsMs: 2 },
       { bodiesMs: 1, idsMs: 3 },
       { bodiesMs: 4, idsMs: 3 },
     ]) {
-      await registry.setRetention("retrain", retention);
+      await endpoints.setRetention("retrain", retention);
       expect((await other.read()).get("retrain")).toMatchObject(retention);
     }
   });
 
-  test("keeps the ids of an endpoint that no receiver serves any more for longer than its retries can take", async () => {
+  test("keep the IDs of an endpoint that is no longer served for longer than its retries can take", async () => {
     const url = await redis.emptyDatabase();
     const open = async (laterMs: number) => {
       const now = () => Date.now() + laterMs;
@@ -51,7 +51,7 @@ describe.skipIf(!hasRedis)("The registry of endpoints", () => {
       return inbox;
     };
     const inbox = await open(0);
-    // 12 days with the jitter, and a day on top.
+    // 12 days with the jitter, plus a day.
     work(inbox, () => succeeded, { policy: createRetryPolicy({ backoff: ["10d"] }), retentionMs: dayMs });
     await inbox.accept(incoming("a"));
     await waitForStatus(inbox, "a", "succeeded");

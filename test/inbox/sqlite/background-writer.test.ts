@@ -244,7 +244,7 @@ test("An inbox and its thread do not keep the process alive", async () => {
 test("A closed inbox leaves no timer", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout"] });
   const { inbox } = openInbox({ file: ":memory:", pollMs: 1_000 });
-  const runs = work(inbox, (_task, signal) => {
+  const runs = work(inbox, (_claimed, signal) => {
     return new Promise((resolve) => signal.addEventListener("abort", () => resolve(succeeded)));
   });
   await inbox.accept(incoming("a"));

@@ -3,7 +3,7 @@ import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { crashPolicy } from "../openers.ts";
 
-/* Runs deliveries of "retrain", and blocks its event loop for BLOCKED_MS in each of them. */
+/* Runs deliveries of "retrain". Each handler blocks the event loop for BLOCKED_MS. */
 const { STORE: store = "", BLOCKED_MS, LEASE_MS, MAX_BLOCKED_MS = "600000" } = process.env;
 const inbox = new SqliteInbox({
   file: join(store, "inbox.db"),

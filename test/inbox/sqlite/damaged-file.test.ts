@@ -14,7 +14,7 @@ import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbo
 
 const hourMs = 3_600_000;
 
-describe("A page of a large file that is damaged", () => {
+describe("A damaged page of a large file", () => {
   let folder = "";
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "hub-webhooks-inbox-"));
@@ -22,7 +22,7 @@ describe("A page of a large file that is damaged", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** A copy of the large file, in which another process was running a delivery of "retrain" when it crashed. */
+  /** A copy of the large file, in which a crashed process was running a delivery of "retrain". */
   function largeFile(): string {
     const file = inboxFile();
     copyFileSync(join(folder, "inbox.db"), file);
@@ -50,11 +50,11 @@ describe("A page of a large file that is damaged", () => {
     },
   ] as const;
 
-  test.each(places)("stops no other endpoint, no retry and no takeover: one $what", async ({ lost, ...place }) => {
+  test.each(places)("does not stop other endpoints, retries and recoveries: $what", async ({ lost, ...place }) => {
     const file = largeFile();
     const pages = pagesWith(file, place);
     expect(pages.length).toBeGreaterThan(0);
-    // The first of what waits is met by each poll. Of others, one of which no neighbor is written to for another endpoint.
+    // Each poll reads the first queued delivery. Of the others, one whose neighbors other endpoints do not write to.
     const at = place.name === "deliveries_queued" ? 0 : Math.floor(pages.length / 2);
     damage(file, pages.slice(at, at + 1));
     const clock = fastClock();
@@ -65,7 +65,7 @@ describe("A page of a large file that is damaged", () => {
     await inbox.accept(incoming("fails"));
     await waitForStatus(inbox, "good", "succeeded");
     expect((await waitForStatus(inbox, "fails", "succeeded"))?.attempts).toHaveLength(2);
-    // What is not on the page runs as well, behind what is.
+    // Deliveries after the damaged page run as well.
     await waitFor(() => expect(bad.length).toBeGreaterThanOrEqual(waiting - lost));
     await waitFor(async () =>
       expect(await inbox.problems()).toMatchObject([
@@ -81,7 +81,7 @@ describe("A page of a large file that is damaged", () => {
     ]);
   });
 
-  test("is no problem any more once another file was put in its place", async () => {
+  test("is no longer a problem after the file was replaced", async () => {
     const file = largeFile();
     damage(file, pagesWith(file, { name: "deliveries_queued", kind: "leaf", text: "bad" }).slice(0, 1));
     const { inbox } = openInbox({ file });
@@ -89,13 +89,13 @@ describe("A page of a large file that is damaged", () => {
     await waitFor(async () => expect(await inbox.problems()).toMatchObject([{ code: "INBOX_DAMAGED" }]));
     const another = inboxFile();
     await openInbox({ file: another }).inbox.close(0);
-    // It has indexes of its own.
+    // The new file has its own indexes.
     renameSync(another, file);
     await waitFor(async () => expect(await inbox.problems()).toEqual([]));
     await waitFor(async () => expect((await inbox.counts()).bad).toMatchObject({ succeeded: waiting }));
   });
 
-  test("aborts no handler whose delivery is on it, only one that another process has taken over", async () => {
+  test("does not abort handlers of deliveries on it, only of those that another process has taken over", async () => {
     const file = largeFile();
     const database = new DatabaseSync(file, { timeout: 5_000 });
     database.exec(`
@@ -113,7 +113,7 @@ describe("A page of a large file that is damaged", () => {
     const isCopied = () => database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0;
     await waitFor(() => expect(isCopied()).toBe(true));
     damage(file, pagesWith(file, { name: "deliveries", kind: "leaf", text: "body of bad-1," }));
-    // The inbox drops the pages that it has read before.
+    // Makes the inbox read its pages again.
     database.exec("UPDATE deliveries SET process_id = 'other' WHERE endpoint = 'bad' AND id = 'lost'");
     database.close();
     await waitFor(() => expect(signals.get("lost")?.reason).toMatchObject({ code: "LEASE_LOST" }));

@@ -12,14 +12,14 @@ import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { inboxFile } from "../inbox-file.ts";
 
 describe("The file of an inbox", () => {
-  test("is synced at each commit: what was answered with 202 outlives a power cut", () => {
+  test("is synced at each commit, so that deliveries survive a power failure", () => {
     const database = openInboxDatabase(inboxFile());
     expect(database.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
     expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
     database.close();
   });
 
-  test("is for its owner alone, and so is the folder that is made for it", () => {
+  test("is private, as is a folder that is created for it", () => {
     const folder = join(dirname(inboxFile()), ".hub-webhooks");
     const file = join(folder, "inbox.db");
     openInboxDatabase(file).close();
@@ -28,7 +28,7 @@ describe("The file of an inbox", () => {
     expect(readFileSync(join(folder, ".gitignore"), "utf8")).toBe("*\n");
   });
 
-  test("can be made by several processes at the same time", async () => {
+  test("can be created by several processes at the same time", async () => {
     const script = fileURLToPath(new URL("opening-process.ts", import.meta.url));
     for (let round = 0; round < 5; round += 1) {
       const file = inboxFile();
@@ -37,14 +37,14 @@ describe("The file of an inbox", () => {
       );
       await Promise.all(children.map(({ stdout }) => once(stdout, "data")));
       const ended = Promise.all(children.map((child) => once(child, "exit")));
-      const told = JSON.stringify({ file, at: Date.now() + 50 });
-      for (const { stdin } of children) stdin.write(told);
+      const request = JSON.stringify({ file, at: Date.now() + 50 });
+      for (const { stdin } of children) stdin.write(request);
       expect((await ended).map(([code]) => code)).toEqual([0, 0, 0]);
     }
   });
 
   test.each(migrations.map((_migration, index) => index).slice(1))(
-    "is brought from version %i to the present one, with what is in it",
+    "is migrated from version %i, with its deliveries",
     (version) => {
       const file = inboxFile();
       const old = new DatabaseSync(file);
@@ -63,7 +63,7 @@ describe("The file of an inbox", () => {
     },
   );
 
-  test("of a newer release is refused, and left as it is", () => {
+  test("of a newer release is rejected and not changed", () => {
     const file = inboxFile();
     openInboxDatabase(file).close();
     const newer = new DatabaseSync(file);
@@ -77,7 +77,7 @@ describe("The file of an inbox", () => {
     database.close();
   });
 
-  test("that is damaged is refused at the start, with what to do", () => {
+  test("that is damaged is rejected at the start, with a remedy", () => {
     const file = inboxFile();
     const database = openInboxDatabase(file);
     const add = database.prepare(
@@ -96,11 +96,11 @@ describe("The file of an inbox", () => {
   });
 });
 
-describe("A file that is no inbox", () => {
+describe("A file that is not an inbox", () => {
   test.each([
     ["a text", (file: string) => writeFileSync(file, "dear diary, ".repeat(500))],
     [
-      "a database of somebody else",
+      "a database of another program",
       (file: string) => {
         const database = new DatabaseSync(file);
         database.exec("CREATE TABLE notes (text TEXT); PRAGMA user_version = 1");
@@ -108,14 +108,14 @@ describe("A file that is no inbox", () => {
       },
     ],
     [
-      "a database of somebody else, without a version",
+      "a database of another program, without a version",
       (file: string) => {
         const database = new DatabaseSync(file);
         database.exec("CREATE TABLE notes (text TEXT)");
         database.close();
       },
     ],
-  ])("is refused and left as it is: %s", (_what, make) => {
+  ])("is rejected and not changed: %s", (_what, make) => {
     const file = inboxFile();
     make(file);
     const before = readFileSync(file);

@@ -4,7 +4,7 @@ import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { prepareStatements } from "../../../src/inbox/sqlite/statements.ts";
 import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
-/** Puts deliveries into a file, all at once. */
+/** Adds many deliveries to a file. */
 function fill(file: string, { count, columns }: { count: number; columns: string }): void {
   const database = new DatabaseSync(file);
   database.exec(`
@@ -15,26 +15,26 @@ function fill(file: string, { count, columns }: { count: number; columns: string
   database.close();
 }
 
-describe("What is asked of a large inbox", () => {
+describe("A statement on a large inbox", () => {
   const texts: Record<string, string> = {};
   const database = openInboxDatabase(":memory:");
   for (const [name, { sourceSQL }] of Object.entries(prepareStatements(database))) texts[name] = sourceSQL;
 
-  // A clock that was set back concerns all that wait; it is looked at once.
+  // A clock that was set back affects all queued deliveries, and is corrected once.
   const { correctClock: _correctClock, ...others } = texts;
 
-  test.each(Object.entries(others))("is found by an index, in its order: %s", (_name, text) => {
+  test.each(Object.entries(others))("uses an index, also to sort: %s", (_name, text) => {
     const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all();
     const steps = plan.map(({ detail }) => String(detail));
     expect(steps.filter((step) => /SCAN (?:deliveries|attempts)|TEMP B-TREE FOR ORDER/.test(step))).toEqual([]);
-    // The status alone is enough for what is running, of which there is never much.
+    // An index by status is enough for running deliveries, since there are few.
     const isOfRunning = text.includes("status = 'running'");
     expect(steps.filter((step) => /\(status=\?\)/.test(step)).length).toBeLessThanOrEqual(isOfRunning ? 1 : 0);
   });
 });
 
-describe("A prune of much", () => {
-  test("is done in steps, between which others write, and forgets all of it", async () => {
+describe("A prune of many deliveries", () => {
+  test("runs in steps with other writes in between, and removes all of them", async () => {
     const { inbox, file } = openInbox();
     fill(file, { count: 1_600, columns: "'succeeded', NULL, 1" });
     work(inbox, () => succeeded);
@@ -50,8 +50,8 @@ describe("A prune of much", () => {
   });
 });
 
-describe("A list of much", () => {
-  test("goes through all statuses of an endpoint, newest first", async () => {
+describe("A list of many deliveries", () => {
+  test("contains all statuses of an endpoint, newest first", async () => {
     const { inbox, file } = openInbox();
     fill(file, { count: 30, columns: "iif(number % 3, 'succeeded', 'dead'), NULL, 1" });
     await inbox.accept(incoming("waits"));

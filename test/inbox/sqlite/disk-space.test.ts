@@ -11,30 +11,30 @@ function openSpace(space: Space | undefined) {
   onTestFinished(() => database.close());
   const disk = { space };
   const room = new DiskSpace(database, () => disk.space);
-  const logBytes = () => Number(database.prepare("PRAGMA wal_autocheckpoint").get()?.wal_autocheckpoint) * 4_096;
+  const walBytes = () => Number(database.prepare("PRAGMA wal_autocheckpoint").get()?.wal_autocheckpoint) * 4_096;
   const limit = () => Number(database.prepare("PRAGMA journal_size_limit").get()?.journal_size_limit);
   room.refresh();
-  return { database, disk, room, logBytes, limit };
+  return { database, disk, room, walBytes, limit };
 }
 
-describe("The log of a database", () => {
+describe("The WAL", () => {
   test.each([
     ["40 MiB on a large disk", { free: 2 ** 40, total: 2 ** 41 }, 40 * mebibyte],
-    ["an eighth of what is free on a small one", { free: 8 * mebibyte, total: 8 * mebibyte }, mebibyte],
-    ["64 KiB where there is almost nothing", { free: 0, total: 8 * mebibyte }, 64 * 1_024],
-    ["40 MiB where nothing is known of the disk", undefined, 40 * mebibyte],
-    ["40 MiB where the disk reports no size", { free: 0, total: 0 }, 40 * mebibyte],
-  ])("may take %s", (_what, space, bytes) => {
-    const { logBytes, limit } = openSpace(space);
-    expect(logBytes()).toBe(bytes);
+    ["an eighth of the free space on a small one", { free: 8 * mebibyte, total: 8 * mebibyte }, mebibyte],
+    ["64 KiB without free space", { free: 0, total: 8 * mebibyte }, 64 * 1_024],
+    ["40 MiB if the space is unknown", undefined, 40 * mebibyte],
+    ["40 MiB if the disk reports no size", { free: 0, total: 0 }, 40 * mebibyte],
+  ])("is limited to %s", (_what, space, bytes) => {
+    const { walBytes, limit } = openSpace(space);
+    expect(walBytes()).toBe(bytes);
     expect(limit()).toBe(bytes);
   });
 
   test("is limited again when the disk fills up", () => {
-    const { disk, room, logBytes } = openSpace({ free: 800 * mebibyte, total: 1_000 * mebibyte });
+    const { disk, room, walBytes } = openSpace({ free: 800 * mebibyte, total: 1_000 * mebibyte });
     disk.space = { free: 80 * mebibyte, total: 1_000 * mebibyte };
     room.refresh();
-    expect(logBytes()).toBe(10 * mebibyte);
+    expect(walBytes()).toBe(10 * mebibyte);
   });
 });
 
@@ -52,14 +52,14 @@ describe("The space of a disk", () => {
     return { room, count: () => count };
   };
 
-  test("is read before each transaction where there is little", () => {
+  test("is read before each transaction if there is little", () => {
     const { room, count } = reads(200 * mebibyte);
     room.refreshIfNeeded();
     room.refreshIfNeeded();
     expect(count()).toBe(3);
   });
 
-  test("is read ten times a second where there is plenty", () => {
+  test("is read ten times a second if there is plenty", () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     onTestFinished(() => void vi.useRealTimers());
     const { room, count } = reads(900 * mebibyte);
@@ -74,7 +74,7 @@ describe("The space of a disk", () => {
 });
 
 describe("Room for a delivery", () => {
-  test("is what is free but for an eighth of the disk, 16 MiB at most", () => {
+  test("is the free space without a reserve of an eighth of the disk, at most 16 MiB", () => {
     const { room, disk } = openSpace({ free: 3 * mebibyte, total: 8 * mebibyte });
     expect([room.hasRoomFor(2 * mebibyte - 1), room.hasRoomFor(2 * mebibyte)]).toEqual([true, false]);
     disk.space = { free: 17 * mebibyte, total: 2 ** 40 };
@@ -82,20 +82,20 @@ describe("Room for a delivery", () => {
     expect([room.hasRoomFor(mebibyte - 1), room.hasRoomFor(mebibyte)]).toEqual([true, false]);
   });
 
-  test("is also what is unused within the file", () => {
+  test("includes unused pages of the file", () => {
     const { room, database } = openSpace({ free: 0, total: 8 * mebibyte });
     database.exec("CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(1000000)); DROP TABLE t");
     expect(room.hasRoomFor(900_000)).toBe(true);
     expect(room.hasRoomFor(1_100_000)).toBe(false);
   });
 
-  test("is unlimited where nothing is known of the disk", () => {
+  test("is unlimited if the space is unknown", () => {
     expect(openSpace(undefined).room.hasRoomFor(2 ** 40)).toBe(true);
     expect(spaceOf("/no/such/folder")).toBeUndefined();
   });
 });
 
-test("The log is emptied when an inbox is opened, whatever an earlier process has left in it", async () => {
+test("The WAL of an earlier process is emptied when an inbox is opened", async () => {
   const { inbox, file } = openInbox();
   const database = new DatabaseSync(file);
   database.exec("PRAGMA wal_autocheckpoint = 0");

@@ -1,8 +1,8 @@
-/** A monotonic clock that goes on by `stepMs` at each look, and stands still until that is set. */
+/** A monotonic clock that advances by `stepMs` each time it is read. */
 export function fastClock(stepMs = 0) {
   const clock = {
     stepMs,
-    /** How often it was looked at. */
+    /** How often it was read. */
     reads: 0,
     time: 0,
     now: () => {

@@ -21,12 +21,12 @@ describe("The file system of an inbox", () => {
     ["SMB", 0x517b],
     ["SMB", 0xfe534d42],
     ["CIFS", 0xff534d42],
-    // As a system of 32 bits tells it.
+    // As a 32-bit system returns it.
     ["CIFS", 0xff534d42 | 0],
     ["9p", 0x01021997],
     ["Ceph", 0x00c36400],
     ["Lustre", 0x0bd00bd0],
-  ])("is refused where it is %s (%i)", (name, kind) => {
+  ])("is rejected if it is %s (%i)", (name, kind) => {
     expect(found(kind)).toBe(onLinux ? name : undefined);
   });
 
@@ -39,7 +39,7 @@ describe("The file system of an inbox", () => {
     ["tmpfs", 0x01021994],
     ["overlayfs", 0x794c7630],
     ["one that nobody knows", 0x12345678],
-  ])("is fine where it is %s", (_name, kind) => {
+  ])("is accepted if it is %s", (_name, kind) => {
     expect(found(kind)).toBeUndefined();
   });
 
@@ -56,22 +56,22 @@ describe("The file system of an inbox", () => {
     ],
     ["over another mount", mount("/proc", "virtiofs") + mount("/proc", "fuse.sshfs"), "fuse.sshfs"],
     ["without a name", "", "FUSE"],
-  ])("is refused where it is FUSE: %s", (_where, mounted, name) => {
+  ])("is rejected if it is FUSE: %s", (_where, mounted, name) => {
     expect(found(fuse, mounted, "/proc/nothing.db")).toBe(onLinux ? name : undefined);
   });
 
-  test.each(["virtiofs", "fuseblk", "fuse.fuse-overlayfs"])("is fine where it is %s", (kind) => {
+  test.each(["virtiofs", "fuseblk", "fuse.fuse-overlayfs"])("is accepted if it is FUSE by the kernel: %s", (kind) => {
     expect(found(fuse, mounts + mount("/proc", kind), "/proc/nothing.db")).toBeUndefined();
   });
 
-  test("is found where the name of its mount has a space in it", () => {
+  test("is found if the mount point contains a space", () => {
     const folder = join(dirname(inboxFile()), "my bucket");
     mkdirSync(folder);
     const mounted = mounts + mount(folder.replace(" ", "\\040"), "virtiofs");
     expect(found(fuse, mounted, join(folder, "inbox.db"))).toBeUndefined();
   });
 
-  test("is that of the nearest folder that exists, where a link leads", () => {
+  test("is that of the nearest existing folder, behind symbolic links", () => {
     const file = inboxFile();
     const link = join(dirname(file), "link");
     symlinkSync("/proc", link);
@@ -81,15 +81,15 @@ describe("The file system of an inbox", () => {
     expect(asked).toEqual(onLinux ? ["/proc"] : []);
   });
 
-  test("is fine here", () => {
+  test("is accepted on this machine", () => {
     expect(findUnsafeFileSystem(inboxFile())).toBeUndefined();
   });
 });
 
-describe("A real mount of FUSE", () => {
+describe("A FUSE mount", () => {
   const log = createMemoryLogger();
 
-  test("is refused with the remedy named, and nothing is made on it", (context) => {
+  test("is rejected with a remedy, and no file is created on it", (context) => {
     const folder = mountFuse();
     if (folder === undefined) return context.skip("A FUSE file system needs bindfs and root.");
     const file = join(folder, "not", "there", "inbox.db");
@@ -102,7 +102,7 @@ describe("A real mount of FUSE", () => {
     expect(() => mkdirSync(join(folder, "not"))).not.toThrow();
   });
 
-  test("is used all the same where the URL says so, with a warning", async (context) => {
+  test("is used with a warning if the URL allows it", async (context) => {
     const folder = mountFuse();
     if (folder === undefined) return context.skip("A FUSE file system needs bindfs and root.");
     const logger = createMemoryLogger();

@@ -1,7 +1,22 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { GroupCommit } from "../../../src/inbox/sqlite/group-commit.ts";
-import { transactionsOf } from "./transactions.ts";
+import { GroupCommit, type TransactionTarget } from "../../../src/inbox/sqlite/group-commit.ts";
+import { inboxFile } from "../inbox-file.ts";
+
+/** The target of a `GroupCommit` on a database without an inbox. */
+function transactionsOf(database: DatabaseSync): TransactionTarget {
+  return {
+    get isTransaction() {
+      return database.isTransaction;
+    },
+    begin: () => database.exec("BEGIN IMMEDIATE"),
+    commit: () => database.exec("COMMIT"),
+    rollback: () => {
+      if (database.isTransaction) database.exec("ROLLBACK");
+    },
+    afterFailure: () => {},
+  };
+}
 
 function openDatabase() {
   const database = new DatabaseSync(":memory:");
@@ -15,7 +30,7 @@ function openDatabase() {
   return { database, insert, values };
 }
 
-test("Nothing is written behind an operation that has ended the transaction, and all of the group is refused", async () => {
+test("rejects the whole group if an operation ends the transaction", async () => {
   const { database, insert, values } = openDatabase();
   const commit = new GroupCommit(transactionsOf(database));
   const results = await Promise.allSettled([
@@ -34,7 +49,7 @@ test("Nothing is written behind an operation that has ended the transaction, and
   expect(commit.failure).toBeUndefined();
 });
 
-test("A transaction that cannot be committed is rolled back", async () => {
+test("rolls back a transaction that cannot be committed", async () => {
   const { database, insert, values } = openDatabase();
   let isBroken = true;
   const target = transactionsOf(database);
@@ -58,7 +73,7 @@ test("A transaction that cannot be committed is rolled back", async () => {
   expect(values()).toEqual([2]);
 });
 
-test("A write that meets a damaged page fails alone, although it spoils its transaction", async () => {
+test("rejects only the write to a damaged page, although it fails its transaction", async () => {
   const { database, insert, values } = openDatabase();
   const target = transactionsOf(database);
   let isSpoiled = false;
@@ -87,4 +102,55 @@ test("A write that meets a damaged page fails alone, although it spoils its tran
   ]);
   expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
   expect(values()).toEqual([1, 2]);
+});
+
+test("commits concurrent writes together, and rejects only the one that fails", async () => {
+  const database = new DatabaseSync(":memory:");
+  database.exec("CREATE TABLE t (a INTEGER PRIMARY KEY)");
+  const commit = new GroupCommit(transactionsOf(database));
+  const insert = database.prepare("INSERT INTO t VALUES (?)");
+  const wasInTransaction: boolean[] = [];
+  const write = (value: number) =>
+    commit.write(() => {
+      wasInTransaction.push(database.isTransaction);
+      return insert.run(value).changes;
+    });
+  const results = await Promise.allSettled([write(1), write(1), write(2)]);
+  expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  expect(wasInTransaction).toEqual([true, true, true]);
+  expect(database.prepare("SELECT a FROM t").all()).toEqual([{ a: 1 }, { a: 2 }]);
+  database.close();
+});
+
+test("rejects writes that do not fit on the disk, and stores none of them", async () => {
+  const file = inboxFile();
+  const database = new DatabaseSync(file);
+  database.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (a TEXT); PRAGMA max_page_count = 10");
+  const commit = new GroupCommit(transactionsOf(database));
+  const insert = database.prepare("INSERT INTO t VALUES (?)");
+  const results = await Promise.allSettled(
+    [1, 100_000].map((length) => commit.write(() => insert.run("x".repeat(length)))),
+  );
+  expect(results.some(({ status }) => status === "rejected")).toBe(true);
+  const kept = results.filter(({ status }) => status === "fulfilled").length;
+  expect(database.prepare("SELECT count(*) AS rows FROM t").get()).toEqual({ rows: kept });
+  database.exec("PRAGMA max_page_count = 10000");
+  await commit.write(() => insert.run("later"));
+  database.close();
+});
+
+test("rejects a write if the lock is not free before the deadline", async () => {
+  const file = inboxFile();
+  const mine = new DatabaseSync(file, { timeout: 0 });
+  mine.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (a)");
+  const other = new DatabaseSync(file);
+  other.exec("BEGIN IMMEDIATE");
+  const commit = new GroupCommit(transactionsOf(mine), { deadlineMs: 40 });
+  const insert = mine.prepare("INSERT INTO t VALUES (1)");
+  await expect(commit.write(() => insert.run())).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE", status: 503 });
+  other.exec("COMMIT");
+  await commit.write(() => insert.run());
+  expect(mine.prepare("SELECT count(*) AS rows FROM t").get()).toEqual({ rows: 1 });
+  mine.close();
+  other.close();
 });

@@ -6,12 +6,12 @@ import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { inboxFile } from "../inbox-file.ts";
 import { incoming } from "./open-inbox.ts";
 
-/** An inbox file with something in its log, and how to limit its size. */
+/** An inbox file with a filled WAL. Its size can be limited. */
 function openFile() {
   const path = inboxFile();
   const exec = vi.spyOn(DatabaseSync.prototype, "exec");
   const file = new InboxFile({ file: path, mustExist: false, log: createMemoryLogger });
-  // SQLite limits the size for one connection only.
+  // SQLite limits the size per connection.
   const connection = exec.mock.contexts.at(-1);
   exec.mockRestore();
   if (!(connection instanceof DatabaseSync)) throw new Error("The file has no connection.");
@@ -30,7 +30,7 @@ function openFile() {
   };
 }
 
-/** What an operation throws. */
+/** The error that an operation throws. */
 function errorOf(operation: () => void): unknown {
   try {
     operation();
@@ -40,9 +40,9 @@ function errorOf(operation: () => void): unknown {
   throw new Error("It has thrown nothing.");
 }
 
-test("A write that finds no space empties the log, and succeeds once there is space", () => {
+test("A write without free space empties the WAL, and succeeds when there is space", () => {
   const { file, add, limitPages, logBytes } = openFile();
-  // The file may not grow: SQLite fails as it does on a full disk.
+  // The file must not grow: SQLite fails as on a full disk.
   limitPages(1);
   const error = errorOf(() => add("a", 100_000));
   expect(error).toMatchObject({ errcode: 13 });
@@ -55,7 +55,7 @@ test("A write that finds no space empties the log, and succeeds once there is sp
   expect(file.table.reader.counts()).toMatchObject({ retrain: { queued: 2 } });
 });
 
-test("A write that fails for another reason leaves the log as it is", () => {
+test("A write that fails for another reason does not empty the WAL", () => {
   const { file, logBytes } = openFile();
   const before = logBytes();
   file.afterFailure(Object.assign(new Error("disk I/O error"), { errcode: 10 }));

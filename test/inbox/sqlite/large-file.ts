@@ -4,11 +4,10 @@ import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 
 const pageBytes = 4_096;
 
-/** How many deliveries of one endpoint wait in a large file. */
+/** The number of queued deliveries in a large file. */
 export const waiting = 2_400;
 
-/** Makes an inbox of more than 64 MB, which is not read through at its opening. One body has
- * several pages, that of "bad-7" for the endpoint "bad". */
+/** Creates an inbox of more than 64 MB, which is not checked when it is opened. The body of "bad-7" has several pages. */
 export function makeLargeFile(file: string, { endpoint = "bad" } = {}): void {
   const database = openInboxDatabase(file);
   const numbers = (count: number) =>
@@ -27,14 +26,14 @@ export function makeLargeFile(file: string, { endpoint = "bad" } = {}): void {
   database.close();
 }
 
-/** Overwrites pages of a file, as a broken disk does. */
+/** Overwrites pages of a file, like a broken disk. */
 export function damage(file: string, pages: readonly number[]): void {
   const descriptor = openSync(file, "r+");
   for (const page of pages) writeSync(descriptor, Buffer.alloc(pageBytes, 0xff), 0, pageBytes, (page - 1) * pageBytes);
   closeSync(descriptor);
 }
 
-/** The pages of a table or an index, of one kind, that hold a text, in the order of their keys. */
+/** The pages of a table or an index that contain a text, in the order of their keys. */
 export function pagesWith(
   file: string,
   { name, kind, text }: { name: string; kind: "leaf" | "overflow"; text: string },

@@ -10,11 +10,11 @@ import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbo
 
 const hourMs = 3_600_000;
 const key = { id: "a", endpoint: "retrain" };
-/** So that what was taken over is not run before the test is over. */
+/** The delivery does not run again during the test. */
 const waitsLong: RetryPolicy = { attempts: 3, waitAfter: () => hourMs, totalWaitMs: 2 * hourMs };
 const atOnce: RetryPolicy = { attempts: 3, waitAfter: () => 1, totalWaitMs: 2 };
 
-/** A delivery that is taken over from a process that shows no sign of life, and runs on there. */
+/** A delivery that another process has taken over, while its first run continues. */
 async function takenOver({
   policy,
   run = () => succeeded,
@@ -27,7 +27,7 @@ async function takenOver({
   const signals: AbortSignal[] = [];
   const runs = work(
     first.inbox,
-    (_task, signal) => {
+    (_claimed, signal) => {
       signals.push(signal);
       return release.promise;
     },
@@ -44,10 +44,10 @@ async function takenOver({
 const late = { level: "warn", deliveryId: "a", attempt: 1, msg: expect.stringContaining("The success counts") };
 const ignored = { level: "warn", deliveryId: "a", msg: expect.stringContaining("is ignored") };
 
-describe("A success that is reported after the delivery was taken over", () => {
-  test("counts while it waits to run again, and is logged once", async () => {
+describe("A success after another process has taken over the delivery", () => {
+  test("counts while the delivery waits for its next run, and is logged once", async () => {
     const { first, release, taken, signals } = await takenOver({ policy: waitsLong });
-    // Whether it has succeeded is for its handler to say.
+    // The handler may still succeed after the abort.
     await waitFor(() => expect(signals[0]?.reason).toMatchObject({ code: "LEASE_LOST" }));
     release.resolve(succeeded);
     const stored = await waitForStatus(first.inbox, "a", "succeeded");
@@ -56,7 +56,7 @@ describe("A success that is reported after the delivery was taken over", () => {
     expect(first.logger.lines).toMatchObject([late]);
   });
 
-  test("counts when its attempts are used up: it does not stay dead", async () => {
+  test("counts if the delivery is dead", async () => {
     const { first, release } = await takenOver({ policy: { ...atOnce, attempts: 1 } });
     await waitForStatus(first.inbox, "a", "dead");
     release.resolve(succeeded);
@@ -65,7 +65,7 @@ describe("A success that is reported after the delivery was taken over", () => {
     expect(await first.inbox.counts()).toMatchObject({ retrain: { succeeded: 1, dead: 0 } });
   });
 
-  test("counts while it runs elsewhere, whatever becomes of that run", async () => {
+  test("counts while the other process runs the delivery, with any result of that run", async () => {
     const other = Promise.withResolvers<Outcome>();
     const { first, second, release, taken } = await takenOver({ policy: atOnce, run: () => other.promise });
     await waitFor(() => expect(taken).toHaveLength(1));
@@ -76,7 +76,7 @@ describe("A success that is reported after the delivery was taken over", () => {
     expect(await first.inbox.get(key)).toMatchObject({ status: "succeeded" });
   });
 
-  test("changes nothing when it has succeeded elsewhere", async () => {
+  test("changes nothing if the other run has already succeeded", async () => {
     const { first, release } = await takenOver({ policy: atOnce });
     const stored = await waitForStatus(first.inbox, "a", "succeeded");
     release.resolve(succeeded);
@@ -87,14 +87,14 @@ describe("A success that is reported after the delivery was taken over", () => {
     });
   });
 
-  test("is not what a failure is: that is left to the other run", async () => {
+  test("counts, whereas a failure is ignored", async () => {
     const { first, release } = await takenOver({ policy: waitsLong });
     release.resolve(failed({ retryable: false }));
     await waitFor(() => expect(first.logger.lines).toMatchObject([ignored]));
     expect(await first.inbox.get(key)).toMatchObject({ status: "queued", attempts: [{ outcome: "abandoned" }] });
   });
 
-  test("leaves a replay that was asked for meanwhile", async () => {
+  test("does not cancel a replay that was requested since", async () => {
     const other = Promise.withResolvers<Outcome>();
     const { first, second, release, taken } = await takenOver({ policy: atOnce, run: () => other.promise });
     await waitFor(() => expect(taken).toHaveLength(1));
@@ -108,7 +108,7 @@ describe("A success that is reported after the delivery was taken over", () => {
 
 describe("A handler that blocks the event loop for longer than a lease", () => {
   test("keeps its delivery, and its success is stored", { timeout: 60_000 }, async () => {
-    // So long that a busy machine renews it in time.
+    // Long enough for a busy machine to renew it in time.
     const leaseMs = 3_000;
     const { inbox, file } = openInbox({ leaseMs });
     const child = startReceiverProcess(new URL("blocking-process.ts", import.meta.url), {
@@ -125,7 +125,7 @@ describe("A handler that blocks the event loop for longer than a lease", () => {
     expect(watching).toEqual([]);
   });
 
-  test("loses it when the process counts as hung", { timeout: 60_000 }, async () => {
+  test("loses its delivery if the process counts as hung", { timeout: 60_000 }, async () => {
     const leaseMs = 600;
     const { inbox, file } = openInbox({ leaseMs });
     const child = startReceiverProcess(new URL("blocking-process.ts", import.meta.url), {

@@ -9,7 +9,7 @@ import { inboxFile } from "../inbox-file.ts";
 import { failed, incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
 const unavailable = { code: "INBOX_UNAVAILABLE", status: 503 };
-/** So long that only a write meets the fault. */
+/** Long enough that only a write finds the fault. */
 const pollMs = 3_600_000;
 
 /** Opens an inbox that never polls: `pollMs` is only the delay of retries. */
@@ -41,22 +41,25 @@ function execute(file: string, statement: string): void {
   database.close();
 }
 
-/** The ids that a receiver finds after a restart. */
+/** The IDs of the deliveries after a restart. */
 async function idsAfterRestart(file: string): Promise<string[]> {
   return idsOf(openInbox({ file }).inbox);
 }
 
-describe("An inbox whose file is gone from its path", () => {
+describe("An inbox whose file was removed", () => {
   const faults: { what: string; lose: (file: string) => void }[] = [
-    { what: "with its folder", lose: (file) => rmSync(dirname(file), { recursive: true }) },
-    { what: "since its folder was moved", lose: (file) => renameSync(dirname(file), `${dirname(file)}-moved`) },
-    { what: "alone", lose: (file) => rmSync(file) },
-    { what: "with its log", lose: (file) => ["", "-wal"].map((suffix) => rmSync(`${file}${suffix}`)) },
-    { what: "or rather only its log", lose: (file) => rmSync(`${file}-wal`) },
-    { what: "or rather only the index of its log", lose: (file) => rmSync(`${file}-shm`) },
+    { what: "its folder was deleted", lose: (file) => rmSync(dirname(file), { recursive: true }) },
+    { what: "its folder was moved", lose: (file) => renameSync(dirname(file), `${dirname(file)}-moved`) },
+    { what: "only the file was deleted", lose: (file) => rmSync(file) },
+    {
+      what: "the file and the WAL were deleted",
+      lose: (file) => ["", "-wal"].map((suffix) => rmSync(`${file}${suffix}`)),
+    },
+    { what: "only the WAL was deleted", lose: (file) => rmSync(`${file}-wal`) },
+    { what: "only the index of the WAL was deleted", lose: (file) => rmSync(`${file}-shm`) },
   ];
 
-  test.each(faults)("refuses a delivery, then restores all that it had accepted: gone $what", async ({ lose }) => {
+  test.each(faults)("rejects one delivery, then restores all that it had accepted: $what", async ({ lose }) => {
     const file = fileInFolder();
     const { inbox, logger } = openInbox({ file, pollMs });
     const before = Array.from({ length: 20 }, (_, index) => `before-${index}`);
@@ -72,14 +75,14 @@ describe("An inbox whose file is gone from its path", () => {
     expect(await idsOf(inbox)).toEqual(expected);
     expect((statSync(file).mode & 0o777).toString(8)).toBe("600");
     expect((statSync(dirname(file)).mode & 0o777).toString(8)).toBe("700");
-    // A restart finds them without a word of the process that is still there.
+    // A second process finds them while the first is still running.
     expect(await idsAfterRestart(file)).toEqual(expected);
     await inbox.close(0);
     expect(await idsAfterRestart(file)).toEqual(expected);
     expect(readdirSync(dirname(file)).filter((name) => name.includes("restored"))).toEqual([]);
   });
 
-  test("is restored by the next poll, also when nothing arrives", async () => {
+  test("is restored by the next poll, without a delivery", async () => {
     const file = fileInFolder();
     const { inbox } = openInbox({ file });
     await inbox.accept(incoming("a"));
@@ -113,7 +116,7 @@ describe("An inbox whose file is gone from its path", () => {
     expect(logger.lines.filter(({ deliveryId }) => deliveryId === "a")).toMatchObject([{ level: "error" }]);
   });
 
-  test("shows at its path again that it is alive, while something runs", async () => {
+  test("sends heartbeats to the restored file while a delivery runs", async () => {
     const file = fileInFolder();
     const { inbox } = openInbox({ file, leaseMs: 300 });
     const runs = work(inbox, () => new Promise(() => {}));
@@ -125,7 +128,7 @@ describe("An inbox whose file is gone from its path", () => {
       database.close();
       return Number(found?.heartbeats ?? 0);
     };
-    // The thread works by then.
+    // The thread has started by then.
     await waitFor(() => expect(heartbeats()).toBeGreaterThan(5));
     rmSync(dirname(file), { recursive: true });
     await waitFor(() => expect(existsSync(file)).toBe(true));
@@ -134,7 +137,7 @@ describe("An inbox whose file is gone from its path", () => {
     await waitFor(() => expect(heartbeats()).toBeGreaterThan(before + 2));
   });
 
-  test("is tried again when its deliveries could not be brought into another inbox", async () => {
+  test("tries again if its deliveries cannot be copied into another inbox", async () => {
     const file = fileInFolder();
     const { inbox, logger } = openInbox({ file, pollMs: 50 });
     await inbox.accept(incoming("a"));
@@ -148,7 +151,7 @@ describe("An inbox whose file is gone from its path", () => {
     expect(await idsAfterRestart(file)).toEqual(["a"]);
   });
 
-  test("runs what it had taken when the file went, since that was refused", async () => {
+  test("runs deliveries whose claim failed because the file was removed", async () => {
     const file = fileInFolder();
     const { inbox } = openInbox({ file, pollMs: 50 });
     await inbox.accept(incoming("a"));
@@ -160,7 +163,7 @@ describe("An inbox whose file is gone from its path", () => {
     expect(runs).toMatchObject([{ attempt: 1 }]);
   });
 
-  test("brings its deliveries into the inbox that another process has made there meanwhile", async () => {
+  test("copies its deliveries into an inbox that another process has created at the path", async () => {
     const file = fileInFolder();
     const first = openInbox({ file, pollMs });
     const runs = work(first.inbox, () => succeeded);
@@ -170,7 +173,7 @@ describe("An inbox whose file is gone from its path", () => {
     rmSync(dirname(file), { recursive: true });
     const second = openInbox({ file });
     await acceptAll(second.inbox, ["new", "both"]);
-    // The worker may have met the fault before.
+    // The worker may have found the fault before.
     await first.inbox.accept(incoming("tried")).catch(() => {});
     await first.inbox.accept(incoming("later"));
     expect(await idsOf(second.inbox)).toEqual(["both", "done", "later", "new", "tried"]);
@@ -184,7 +187,7 @@ describe("An inbox whose file is gone from its path", () => {
     expect(await idsAfterRestart(file)).toContain("after");
   });
 
-  test("is brought by two receivers into an inbox that was moved to its place, with their log left there", async () => {
+  test("is copied by two receivers into an inbox that was moved to the path beside their WAL", async () => {
     const file = fileInFolder();
     const [first, second] = [openInbox({ file, pollMs }), openInbox({ file, pollMs })];
     await first.inbox.accept(incoming("a"));
@@ -206,7 +209,7 @@ describe("An inbox whose file is gone from its path", () => {
     expect(await idsAfterRestart(file)).toEqual(["a", "b", "c", ...ids]);
   });
 
-  test("is tried again later when a copy takes long and fails, since it blocks the event loop", async () => {
+  test("waits before it tries again if a copy took long and failed, since copying blocks the event loop", async () => {
     const clock = { now: 10_000 };
     const now = vi.spyOn(performance, "now").mockImplementation(() => clock.now);
     const { prepare } = DatabaseSync.prototype;
@@ -239,7 +242,7 @@ describe("An inbox whose file is gone from its path", () => {
     expect(await idsAfterRestart(file)).toEqual(expect.arrayContaining(["a", "f"]));
   });
 
-  test("closes the inbox that is there when its deliveries cannot be moved into it", async () => {
+  test("closes the inbox at the path if its deliveries cannot be copied into it", async () => {
     const file = fileInFolder();
     const { inbox } = openInbox({ file, pollMs });
     await inbox.accept(incoming("a"));
@@ -250,11 +253,11 @@ describe("An inbox whose file is gone from its path", () => {
     other.close();
     for (const id of ["b", "c"]) await expect(inbox.accept(incoming(id))).rejects.toMatchObject(unavailable);
     expect(await inbox.problems()).toMatchObject([{ message: expect.stringContaining("cannot be restored: refused") }]);
-    // Refused while any connection to the file is open.
+    // Fails while any connection to the file is open.
     expect(compactInboxFile(file).bytesAfter).toBeGreaterThan(0);
   });
 
-  test.each(faults)("is restored once where two receivers share it, and stays whole: gone $what", async ({ lose }) => {
+  test.each(faults)("is restored once if two receivers share it: $what", async ({ lose }) => {
     const file = fileInFolder();
     const [first, second] = [openInbox({ file, pollMs }), openInbox({ file, pollMs })];
     await first.inbox.accept(incoming("a"));
@@ -275,7 +278,7 @@ describe("An inbox whose file is gone from its path", () => {
     expect(await idsAfterRestart(file)).toEqual(expected);
   });
 
-  test.each(faults)("is restored when the inbox is closed, also when nothing arrived: gone $what", async ({ lose }) => {
+  test.each(faults)("is restored when the inbox closes: $what", async ({ lose }) => {
     const file = fileInFolder();
     const { inbox } = openInbox({ file, pollMs });
     await inbox.accept(incoming("a"));
@@ -285,7 +288,7 @@ describe("An inbox whose file is gone from its path", () => {
   });
 });
 
-describe("A file of another program in the place of an inbox", () => {
+describe("A file of another program at the path of an inbox", () => {
   test.each([
     ["a text", (file: string) => writeFileSync(file, "dear diary, ".repeat(500))],
     [
@@ -296,13 +299,13 @@ describe("A file of another program in the place of an inbox", () => {
         database.close();
       },
     ],
-  ])("is left as it is, and the inbox restored once it is moved away: %s", async (_what, make) => {
+  ])("is not changed, and the inbox is restored when it is moved away: %s", async (_what, make) => {
     const file = fileInFolder();
     const { inbox, logger } = openInbox({ file, pollMs: 50 });
     await inbox.accept(incoming("a"));
     const foreign = inboxFile();
     make(foreign);
-    // As `mv` does, with the log of the inbox left where it is.
+    // As `mv` does: the WAL of the inbox stays where it is.
     renameSync(foreign, file);
     const bytes = readFileSync(file);
     await expect(inbox.accept(incoming("b"))).rejects.toMatchObject(unavailable);
@@ -310,8 +313,8 @@ describe("A file of another program in the place of an inbox", () => {
       expect(await inbox.problems()).toMatchObject([{ code: "INBOX_FILE_REPLACED", severity: "unavailable" }]),
     );
     expect(readFileSync(file).equals(bytes)).toBe(true);
-    const complaints = logger.lines.filter(({ level }) => level === "error");
-    expect(complaints).toMatchObject([{ code: "INBOX_UNAVAILABLE" }, { code: "INBOX_FILE_REPLACED" }]);
+    const errors = logger.lines.filter(({ level }) => level === "error");
+    expect(errors).toMatchObject([{ code: "INBOX_UNAVAILABLE" }, { code: "INBOX_FILE_REPLACED" }]);
     mkdirSync(join(dirname(file), "elsewhere"));
     renameSync(file, join(dirname(file), "elsewhere", "notes"));
     await waitFor(async () => expect(await inbox.problems()).toEqual([]));
@@ -320,7 +323,7 @@ describe("A file of another program in the place of an inbox", () => {
     expect(readFileSync(join(dirname(file), "elsewhere", "notes")).equals(bytes)).toBe(true);
   });
 
-  test("is looked at again after 0.9 s, and not at each delivery", async () => {
+  test("is checked again after 0.9 s, not for each delivery", async () => {
     const clock = vi.spyOn(performance, "now").mockReturnValue(10_000);
     onTestFinished(() => void clock.mockRestore());
     const file = fileInFolder();

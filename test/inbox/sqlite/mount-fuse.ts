@@ -4,14 +4,14 @@ import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { inboxFile } from "../inbox-file.ts";
 
-/** A folder of FUSE that is gone after the test; `undefined`, with the reason, where none can be mounted. */
+/** Mounts a FUSE folder until the test is over. Returns `undefined`, and logs why, if that is impossible. */
 export function mountFuse(): string | undefined {
   const below = dirname(inboxFile());
   const at = join(dirname(inboxFile()), "mounted");
   mkdirSync(at);
   const { status, error, stderr } = spawnSync("bindfs", [below, at], { encoding: "utf8" });
   if (status !== 0) {
-    console.log(`no FUSE file system could be mounted, so it was not tried: ${error?.message ?? stderr}`);
+    console.log(`Skipped: a FUSE file system could not be mounted: ${error?.message ?? stderr}`);
     return undefined;
   }
   onTestFinished(() => void spawnSync("umount", ["-l", at]));

@@ -5,7 +5,7 @@ import { inboxFile } from "../inbox-file.ts";
 
 export { failed, incoming, succeeded, waitForStatus, work } from "../engine.ts";
 
-/** Opens an inbox that looks around every few milliseconds; it is closed when the test is over. */
+/** Opens an inbox with short intervals. It is closed when the test is over. */
 export function openInbox(options: Partial<SqliteInboxOptions> = {}) {
   const logger = createMemoryLogger();
   const file = options.file ?? inboxFile();

@@ -1,6 +1,6 @@
 import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 
-/** Says that it is ready, and makes an inbox where and when it is told: all that are told the same begin at once. */
+/* Prints "ready", reads a path and a time, and creates an inbox there at that time, together with other processes. */
 process.stdout.write("ready\n");
 process.stdin.setEncoding("utf8").once("data", (text: string) => {
   const { file, at }: { file: string; at: number } = JSON.parse(text);

@@ -10,7 +10,7 @@ afterEach(() => {
 });
 
 /** Lets no delivery be taken, of one endpoint or of any, until the returned function is called. */
-function refuseToTake(file: string, endpoint = "%"): () => void {
+function refuseClaims(file: string, endpoint = "%"): () => void {
   const database = new DatabaseSync(file, { timeout: 5_000 });
   database.exec(`
     CREATE TRIGGER refuse BEFORE UPDATE OF status ON deliveries
@@ -23,7 +23,7 @@ function refuseToTake(file: string, endpoint = "%"): () => void {
   };
 }
 
-test("A healthy inbox has no problems, and is not written to find that out", async () => {
+test("A healthy inbox has no problems, without a test write", async () => {
   const { inbox, file } = openInbox({ pollMs: 3_600_000 });
   await inbox.accept(incoming("a"));
   const database = new DatabaseSync(file, { readOnly: true });
@@ -34,7 +34,7 @@ test("A healthy inbox has no problems, and is not written to find that out", asy
   database.close();
 });
 
-test("An inbox that cannot be written is unavailable until it can", async () => {
+test("An inbox is unavailable while it cannot be written", async () => {
   const { inbox, file } = openInbox({ pollMs: 3_600_000 });
   const other = new DatabaseSync(file);
   other.exec("BEGIN IMMEDIATE");
@@ -49,7 +49,7 @@ test("An inbox that cannot be written is unavailable until it can", async () => 
   await waitFor(async () => expect(await inbox.problems()).toEqual([]));
 });
 
-test("An inbox whose space cannot be read is unavailable, and reports it", async () => {
+test("An inbox is unavailable if its free space cannot be read", async () => {
   const { inbox } = openInbox();
   const space = vi.spyOn(DiskSpace.prototype, "hasRoomFor").mockImplementation(() => {
     throw new Error("disk I/O error");
@@ -62,7 +62,7 @@ test("An inbox whose space cannot be read is unavailable, and reports it", async
   expect(await inbox.problems()).toEqual([]);
 });
 
-test("A write is tried once after one has failed, and no timer is left", async () => {
+test("The storage is checked once after a failed write, without leaving a timer", async () => {
   const { inbox, file } = openInbox({ pollMs: 3_600_000 });
   const other = new DatabaseSync(file, { timeout: 5_000 });
   other.exec("CREATE TRIGGER refuse BEFORE INSERT ON deliveries BEGIN SELECT RAISE(ROLLBACK, 'Not now.'); END");
@@ -80,10 +80,10 @@ test("A write is tried once after one has failed, and no timer is left", async (
   other.close();
 });
 
-test("A worker that can take nothing for ten seconds is stalled until it can, and logs it once", async () => {
+test("A worker that cannot claim deliveries for ten seconds is stalled, which is logged once", async () => {
   const clock = fastClock(1);
   const { inbox, file, logger } = openInbox({ monotonicNow: clock.now });
-  const allow = refuseToTake(file, "late");
+  const allow = refuseClaims(file, "late");
   work(inbox, () => succeeded);
   work(inbox, () => succeeded, { endpoint: "late" });
   await inbox.accept(incoming("b", { endpoint: "late" }));
@@ -102,9 +102,9 @@ test("A worker that can take nothing for ten seconds is stalled until it can, an
   expect(logger.lines).toHaveLength(1);
 });
 
-test("An inbox is unavailable when no worker can take anything", async () => {
+test("An inbox is unavailable if no worker can claim deliveries", async () => {
   const { inbox, file } = openInbox({ monotonicNow: fastClock(1_000).now });
-  const allow = refuseToTake(file);
+  const allow = refuseClaims(file);
   await inbox.accept(incoming("a"));
   work(inbox, () => succeeded);
   await waitFor(async () =>
@@ -115,9 +115,9 @@ test("An inbox is unavailable when no worker can take anything", async () => {
   await waitFor(async () => expect(await inbox.problems()).toEqual([]));
 });
 
-test("A worker whose delivery another process has taken shows that it can take some again", async () => {
+test("A stalled worker recovers even if no delivery is left", async () => {
   const { inbox, file } = openInbox({ monotonicNow: fastClock(1_000).now });
-  const allow = refuseToTake(file);
+  const allow = refuseClaims(file);
   await inbox.accept(incoming("a"));
   work(inbox, () => succeeded);
   await waitFor(async () => expect(await inbox.problems()).toMatchObject([{ code: "INBOX_STALLED" }]));

@@ -28,7 +28,7 @@ function fill(
   database.close();
 }
 
-describe("What finished at an endpoint that no receiver has any more", () => {
+describe("A finished delivery of an endpoint that is no longer served", () => {
   async function finish(retentionMs: number) {
     const clock = { now: Date.UTC(2026, 0, 1) };
     const { inbox, file } = openInbox({ now: () => clock.now });
@@ -43,7 +43,7 @@ describe("What finished at an endpoint that no receiver has any more", () => {
     return { clock, file };
   }
 
-  test.each([1, 60])("is forgotten after the %i days that were stored for it, and nothing that waits", async (days) => {
+  test.each([1, 60])("is removed after the stored retention of %i days; queued ones are kept", async (days) => {
     const { clock, file } = await finish(days * dayMs);
     const { inbox } = openInbox({ file, now: () => clock.now });
     work(inbox, () => succeeded, { endpoint: "other", retentionMs: 1 });
@@ -54,13 +54,13 @@ describe("What finished at an endpoint that no receiver has any more", () => {
     expect((await inbox.list()).deliveries).toMatchObject([{ id: "waits", status: "queued", body: '{"id":"waits"}' }]);
   });
 
-  test("is forgotten once, and counted by each who asks for it meanwhile", async () => {
+  test("is removed once, and counted by each concurrent call", async () => {
     const { inbox, file } = openInbox();
     fill(file, { count: 50, status: "succeeded" });
     expect(await Promise.all([inbox.prune(), inbox.prune()])).toEqual([50, 50]);
   });
 
-  test("is kept for 14 days where nothing was stored for it, as in a file of an older release", async () => {
+  test("is kept for 14 days without a stored retention, as in files of older releases", async () => {
     const { clock, file } = await finish(dayMs);
     const database = new DatabaseSync(file);
     database.exec("DELETE FROM endpoints");
@@ -73,11 +73,11 @@ describe("What finished at an endpoint that no receiver has any more", () => {
   });
 });
 
-describe("The id of a finished delivery", () => {
+describe("The ID of a finished delivery", () => {
   test.each([
     ["7 days", { totalWaitMs: dayMs }, 7],
     ["a day longer than all retries can take, where that is more", { totalWaitMs: 29 * dayMs }, 30],
-  ])("is kept for %s, also when no receiver has its endpoint any more", async (_what, { totalWaitMs }, days) => {
+  ])("is kept for %s, even if its endpoint is no longer served", async (_what, { totalWaitMs }, days) => {
     const clock = { now: Date.UTC(2026, 0, 1) };
     const { inbox, file } = openInbox({ now: () => clock.now });
     const policy = { attempts: 2, waitAfter: () => 1, totalWaitMs };
@@ -95,7 +95,7 @@ describe("The id of a finished delivery", () => {
   });
 });
 
-test("A process that crashed while it ran nothing leaves no row for longer than a day", async () => {
+test("The row of a process that ran nothing when it crashed is removed after a day", async () => {
   const { inbox, file } = openInbox();
   const database = new DatabaseSync(file);
   database.exec(
@@ -106,8 +106,8 @@ test("A process that crashed while it ran nothing leaves no row for longer than 
   database.close();
 });
 
-describe("Space that is not needed any more", () => {
-  test("is given back to the disk by a file that this release has made", async () => {
+describe("Unused space", () => {
+  test("is returned to the disk if this release created the file", async () => {
     const { inbox, file } = openInbox();
     fill(file, { count: 300, status: "succeeded", bodyBytes: 50_000 });
     expect(statSync(file).size).toBeGreaterThan(10_000_000);
@@ -116,7 +116,7 @@ describe("Space that is not needed any more", () => {
     expect(statSync(file).size).toBeLessThan(1_000_000);
   });
 
-  test("is given back while the inbox is open, by a thread that copies the log", async () => {
+  test("is returned while the inbox is open, by a thread that checkpoints the WAL", async () => {
     const { inbox, file } = openInbox();
     fill(file, { count: 1_000, status: "succeeded", bodyBytes: 50_000 });
     expect(await inbox.prune()).toBe(1_000);
@@ -124,8 +124,8 @@ describe("Space that is not needed any more", () => {
   });
 });
 
-describe("A prune of much", () => {
-  test("pauses after each step for longer than that took, so that others write", async () => {
+describe("A prune of many deliveries", () => {
+  test("pauses after each step for longer than the step took", async () => {
     const { inbox, file } = openInbox();
     fill(file, { count: 4_000, status: "succeeded" });
     const steps = vi.spyOn(DeliveryPruner.prototype, "prune");
@@ -140,7 +140,7 @@ describe("A prune of much", () => {
     expect(accepted).toBeGreaterThan(3 * steps.mock.calls.length);
   });
 
-  test("has the log copied after every eighth step, and goes on after that", async () => {
+  test("requests a checkpoint after every eighth step", async () => {
     const { inbox, file } = openInbox();
     fill(file, { count: 1, status: "succeeded" });
     let steps = 0;
@@ -166,8 +166,8 @@ describe("A prune of much", () => {
   });
 });
 
-describe("A large number of dead deliveries", () => {
-  test("is replayed in steps, between which others write, each once", async () => {
+describe("A replay of many dead deliveries", () => {
+  test("runs in steps with other writes in between, and replays each delivery once", async () => {
     const { inbox, file } = openInbox();
     fill(file, { count: 2_000, status: "dead" });
     let turns = 0;
@@ -186,7 +186,7 @@ describe("A large number of dead deliveries", () => {
     expect(await inbox.counts()).toMatchObject({ retrain: { queued: 2_001, dead: 0 } });
   });
 
-  test("goes on behind what a step has replayed, as long as there is more", () => {
+  test("continues after the last delivery of each step", () => {
     const file = inboxFile();
     const database = openInboxDatabase(file);
     fill(file, { count: 450, status: "dead" });

@@ -7,8 +7,8 @@ import type { LogLine } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed, incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
-describe("A delivery that is accepted", () => {
-  test("is in the file, byte for byte, before that is said", async () => {
+describe("An accepted delivery", () => {
+  test("is in the file, byte for byte, before it is acknowledged", async () => {
     const { inbox, file } = openInbox();
     const body = '{ "big": 12345678901234567890, "twice": 1, "twice": 2, "nul": "\\u0000", "ü": "\u{1f917}" }';
     expect(await inbox.accept(incoming("a", { body }))).toEqual({ duplicate: false });
@@ -19,7 +19,7 @@ describe("A delivery that is accepted", () => {
     other.close();
   });
 
-  test("needs room for the bytes of its body, of which a character may have several", async () => {
+  test("needs space for the bytes of its body, not for its characters", async () => {
     const { inbox } = openInbox();
     const room = vi.spyOn(InboxFile.prototype, "hasRoomFor").mockImplementation((bytes) => bytes <= 60);
     onTestFinished(() => room.mockRestore());
@@ -30,8 +30,8 @@ describe("A delivery that is accepted", () => {
   });
 });
 
-describe("The handler of a delivery", () => {
-  test("takes the next delivery when one is done, without waiting for a look around", async () => {
+describe("A worker", () => {
+  test("claims the next delivery when one ends, without waiting for a poll", async () => {
     const { inbox } = openInbox({ pollMs: 3_600_000 });
     for (const id of ["a", "b", "c"]) await inbox.accept(incoming(id));
     const runs = work(inbox, () => succeeded, { concurrency: 1 });
@@ -40,8 +40,8 @@ describe("The handler of a delivery", () => {
   });
 });
 
-describe("A replay", () => {
-  test("comes with the new body when what died and was forgotten is sent again", async () => {
+describe("A dead delivery", () => {
+  test("runs with its new body if it is received again after its body was removed", async () => {
     const clock = { now: Date.UTC(2026, 0, 1) };
     const { inbox, file } = openInbox({ now: () => clock.now });
     let works = false;
@@ -62,8 +62,8 @@ describe("A replay", () => {
   });
 });
 
-describe("A delivery that is taken again by the transaction that stores how it ended", () => {
-  test("runs once more, and not a second time beside that", async () => {
+describe("A delivery that is claimed again in the transaction that stores its end", () => {
+  test("runs again, exactly once", async () => {
     const clock = { reads: 0 };
     const now = () => {
       clock.reads += 1;
@@ -104,7 +104,7 @@ describe("A delivery that is taken again by the transaction that stores how it e
 });
 
 describe("Retention", () => {
-  test("forgets what is done, never what waits, and knows a duplicate for seven days", async () => {
+  test("removes finished deliveries, keeps queued ones, and recognizes duplicates for seven days", async () => {
     const clock = { now: Date.UTC(2026, 0, 1) };
     const { inbox } = openInbox({ now: () => clock.now });
     work(inbox, ({ id }) => (id === "waits" ? failed({ retryAt: new Date(clock.now + 1e12) }) : succeeded), {
@@ -129,7 +129,7 @@ describe("Retention", () => {
     expect((await inbox.counts()).retrain).toMatchObject({ queued: expect.any(Number), dead: 0 });
   });
 
-  test("begins soon after the opening, for a process that is restarted before an hour is over", async () => {
+  test("is applied soon after opening, for processes that restart more often than every hour", async () => {
     const clock = { now: Date.UTC(2026, 0, 1) };
     const first = openInbox({ now: () => clock.now });
     work(first.inbox, () => succeeded, { retentionMs: 3_600_000 });
@@ -144,7 +144,7 @@ describe("Retention", () => {
 });
 
 describe("A clock that is set back by an hour", () => {
-  test("leaves nothing stuck", async () => {
+  test("does not delay deliveries", async () => {
     const clock = { now: Date.UTC(2026, 0, 1, 12) };
     const { inbox } = openInbox({ now: () => clock.now });
     const runs = work(inbox, ({ attempt }) =>
@@ -162,7 +162,7 @@ describe("A clock that is set back by an hour", () => {
     await waitForStatus(inbox, "a", "succeeded");
   });
 
-  test("while no inbox was open leaves nothing stuck either", async () => {
+  test("while no inbox was open does not delay deliveries", async () => {
     const clock = { now: Date.UTC(2026, 0, 1, 12) };
     const first = openInbox({ now: () => clock.now });
     await first.inbox.accept(incoming("a"));
@@ -174,7 +174,7 @@ describe("A clock that is set back by an hour", () => {
   });
 });
 
-test("A handler that ends after its time to do so has nothing more to tell", async () => {
+test("The result of a handler that ends after the shutdown is ignored", async () => {
   const { inbox, logger } = openInbox();
   const end = Promise.withResolvers<void>();
   const runs = work(inbox, async () => {
@@ -190,7 +190,7 @@ test("A handler that ends after its time to do so has nothing more to tell", asy
   expect(logger.lines).toEqual([]);
 });
 
-test("A poll that fails is logged once, tried again, and does not end the process", async () => {
+test("A failed poll is logged once and tried again", async () => {
   let polls = 0;
   const now = () => {
     polls += 1;
@@ -217,7 +217,7 @@ test("A poll that fails is logged once, tried again, and does not end the proces
   await waitForStatus(inbox, "a", "succeeded");
 });
 
-test("A retry that is due early is not put off by one that is due later", async () => {
+test("A later retry does not delay an earlier one", async () => {
   const { inbox } = openInbox({ pollMs: 60_000 });
   const waitMs: Record<string, number> = { early: 300, late: 30_000 };
   const runs = work(inbox, ({ id, attempt }) =>
@@ -231,7 +231,7 @@ test("A retry that is due early is not put off by one that is due later", async 
   expect(runs.filter(({ id }) => id === "late")).toHaveLength(1);
 });
 
-test("A retry that is due earlier than another is not put off until that", async () => {
+test("A retry that is scheduled after a later one is not delayed", async () => {
   const { inbox } = openInbox({ pollMs: 60_000 });
   const waitMs: Record<string, number> = { early: 300, late: 30_000 };
   work(inbox, ({ id, attempt }) =>
@@ -246,7 +246,7 @@ test("A retry that is due earlier than another is not put off until that", async
   await waitForStatus(inbox, "early", "succeeded");
 });
 
-test("A retry after a retry is not put off until the next poll", async () => {
+test("A second retry does not wait for the next poll", async () => {
   const { inbox } = openInbox({ pollMs: 3_600_000 });
   // Not due yet when the worker looks for more after the end of an attempt.
   const policy = { attempts: 3, waitAfter: () => 300, totalWaitMs: 600 };
@@ -256,7 +256,7 @@ test("A retry after a retry is not put off until the next poll", async () => {
   expect(runs.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
 });
 
-describe("How an attempt ended", () => {
+describe("The end of an attempt", () => {
   /** Lets nothing be stored of an attempt until the returned function is called. */
   function loseAttempts(file: string): () => void {
     const database = new DatabaseSync(file, { timeout: 5_000 });
@@ -267,7 +267,7 @@ describe("How an attempt ended", () => {
     };
   }
 
-  test("is stored as soon as it can be, which is logged once", async () => {
+  test("is stored as soon as possible, and the failure is logged once", async () => {
     const { inbox, file, logger } = openInbox();
     const release = Promise.withResolvers<void>();
     const runs = work(inbox, async () => {
@@ -293,7 +293,7 @@ describe("How an attempt ended", () => {
     expect(complaints()).toHaveLength(1);
   });
 
-  test("is given up when the inbox closes: the delivery is run again", async () => {
+  test("is not stored if that fails during a shutdown, and the delivery runs again", async () => {
     const first = openInbox({ leaseMs: 300 });
     const runs = work(first.inbox, () => succeeded);
     const mend = loseAttempts(first.file);

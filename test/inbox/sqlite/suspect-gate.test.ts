@@ -4,7 +4,7 @@ import { SuspectGate } from "../../../src/inbox/sqlite/suspect-gate.ts";
 
 const firstHoldMs = 1_000;
 
-/** A gate whose clock, suspects and ordinary deliveries a test decides on. */
+/** A gate with a clock, suspects and other deliveries that the test controls. */
 function openGate() {
   const clock = { now: 0 };
   const suspects: { dueAt: number; id: string }[] = [];
@@ -32,7 +32,7 @@ function openGate() {
 }
 
 describe("A suspect", () => {
-  test("runs as soon as nothing else does, and keeps others from starting until it has ended", async () => {
+  test("runs when nothing else does, and holds back others until it ends", async () => {
     const { gate, suspects, running, woken } = openGate();
     suspects.push({ id: "s", dueAt: 0 });
     expect(gate.enter()).toBe(true);
@@ -57,11 +57,11 @@ describe("A suspect", () => {
     expect(running).toMatchObject([{ id: "s" }]);
   });
 
-  test("starts at last beside handlers that take long, while others have half of the time", () => {
+  test("finally starts beside long handlers, while others run half of the time", () => {
     const { gate, clock, suspects, running } = openGate();
     suspects.push({ id: "s", dueAt: 0 });
     const handlerMs = 600_000;
-    // Whenever it may, an ordinary delivery starts, and takes ten minutes.
+    // Other deliveries start whenever possible, and take ten minutes.
     gate.enter();
     const ends: number[] = [handlerMs];
     let openMs = 0;
@@ -82,7 +82,7 @@ describe("A suspect", () => {
     expect(openMs).toBeGreaterThan(clock.now * 0.3);
   });
 
-  test("runs beside a handler that takes hours, and nothing is held back for more than a minute at a time", () => {
+  test("runs beside a handler that takes hours, and holds back others for at most a minute at a time", () => {
     const { gate, clock, suspects, running } = openGate();
     suspects.push({ id: "s", dueAt: 0 });
     gate.enter();
@@ -101,7 +101,7 @@ describe("A suspect", () => {
     expect(gate.enter()).toBe(true);
   });
 
-  test("follows the one before it at once when nothing else waits", async () => {
+  test("starts immediately after another suspect if nothing else waits", async () => {
     const { gate, clock, suspects, running } = openGate();
     suspects.push({ id: "first", dueAt: 0 }, { id: "second", dueAt: 0 });
     gate.poll();
@@ -112,7 +112,7 @@ describe("A suspect", () => {
     expect(gate.enter()).toBe(false);
   });
 
-  test("lets ordinary deliveries go on for as long as the suspect before it took", async () => {
+  test("waits after another suspect for as long as that one ran, while other deliveries run", async () => {
     const { gate, clock, suspects, running } = openGate();
     suspects.push({ id: "first", dueAt: 0 });
     gate.poll();
@@ -133,7 +133,7 @@ describe("A suspect", () => {
     expect(running).toMatchObject([{ id: "first" }, { id: "second" }]);
   });
 
-  test("holds others back for no longer than at first, once the one before it is gone", () => {
+  test("holds back others for the initial time after an earlier suspect is gone", () => {
     const { gate, clock, suspects } = openGate();
     const lookAt = (now: number) => {
       clock.now = now;
@@ -141,7 +141,7 @@ describe("A suspect", () => {
     };
     suspects.push({ id: "first", dueAt: 0 });
     gate.enter();
-    // Others are held back for one second, and later for two.
+    // Others are held back for one second, then for two.
     for (const now of [0, 1_000, 2_000, 4_000]) lookAt(now);
     suspects.pop();
     lookAt(6_000);
@@ -152,7 +152,7 @@ describe("A suspect", () => {
     expect(gate.enter()).toBe(true);
   });
 
-  test("that cannot be taken is tried again at the next look only", async () => {
+  test("that cannot be claimed is tried again only at the next poll", async () => {
     const { gate, suspects, running, woken } = openGate();
     suspects.push({ id: "s", dueAt: 0 });
     gate.poll();
@@ -165,7 +165,7 @@ describe("A suspect", () => {
     expect(running).toHaveLength(2);
   });
 
-  test("does not start any more when the inbox closes", () => {
+  test("does not start after the inbox closes", () => {
     const { gate, suspects, running } = openGate();
     suspects.push({ id: "s", dueAt: 0 });
     gate.close();
@@ -174,7 +174,7 @@ describe("A suspect", () => {
     expect(gate.enter()).toBe(false);
   });
 
-  test("that is gone lets others start again", () => {
+  test("that is gone does not hold back others", () => {
     const { gate, suspects, woken } = openGate();
     suspects.push({ id: "s", dueAt: 0 });
     gate.enter();

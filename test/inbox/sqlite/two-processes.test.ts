@@ -1,12 +1,9 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test, vi } from "vitest";
 import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
-import { GroupCommit } from "../../../src/inbox/sqlite/group-commit.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { inboxFile } from "../inbox-file.ts";
 import { fastClock } from "./fast-clock.ts";
 import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
-import { transactionsOf } from "./transactions.ts";
 
 const hourMs = 3_600_000;
 
@@ -18,7 +15,7 @@ function processesIn(file: string) {
 }
 
 describe("Two inboxes on one file", () => {
-  test("work on each delivery once, whichever accepted it", async () => {
+  test("run each delivery once", async () => {
     const first = openInbox();
     const second = openInbox({ file: first.file });
     const slow = async () => {
@@ -39,14 +36,14 @@ describe("Two inboxes on one file", () => {
     ).toEqual(ids.sort());
   });
 
-  test("share what is known: a delivery that one has is a duplicate to the other", async () => {
+  test("recognize duplicates of each other", async () => {
     const first = openInbox();
     const second = openInbox({ file: first.file });
     await first.inbox.accept(incoming("a"));
     expect(await second.inbox.accept(incoming("a"))).toEqual({ duplicate: true });
   });
 
-  test("take over what runs in one that shows no sign of life for a lease, as one attempt more", async () => {
+  test("take over a delivery of a process without heartbeats, as a new attempt", async () => {
     const first = openInbox({ leaseMs: hourMs });
     const runs = work(first.inbox, () => new Promise(() => {}));
     await first.inbox.accept(incoming("a"));
@@ -72,7 +69,7 @@ describe("Two inboxes on one file", () => {
     expect(processesIn(first.file)).toEqual([]);
   });
 
-  test("leave no row of theirs behind when they are closed", async () => {
+  test("remove their row when they close", async () => {
     const { inbox, file } = openInbox();
     const release = Promise.withResolvers<void>();
     work(inbox, async () => {
@@ -87,7 +84,7 @@ describe("Two inboxes on one file", () => {
     expect(processesIn(file)).toEqual([]);
   });
 
-  test("take nothing over for a lease after nobody could write, since nobody could show that he is alive", async () => {
+  test("take over nothing for a lease after a time in which no process could write heartbeats", async () => {
     const first = openInbox({ leaseMs: hourMs });
     const runs = work(first.inbox, () => new Promise(() => {}));
     await first.inbox.accept(incoming("a"));
@@ -100,7 +97,7 @@ describe("Two inboxes on one file", () => {
     const taken = work(second.inbox, () => succeeded);
     await waitFor(() => expect(second.logger.lines).toMatchObject([{ level: "error" }]));
     clock.stepMs = 0;
-    // A poll that is under way is over by then.
+    // A poll that has started is finished by then.
     clock.reads = 0;
     await waitFor(() => expect(clock.reads).toBeGreaterThan(3));
     database.exec("DROP TRIGGER refuse");
@@ -113,7 +110,7 @@ describe("Two inboxes on one file", () => {
     await first.inbox.close(0);
   });
 
-  test("let die what has used up its attempts by crashing the process that runs it", async () => {
+  test("mark a delivery as dead whose crashes have used up its attempts", async () => {
     const policy = createRetryPolicy({ attempts: 1 });
     const first = openInbox({ leaseMs: hourMs });
     const runs = work(first.inbox, () => new Promise(() => {}), { policy });
@@ -128,8 +125,8 @@ describe("Two inboxes on one file", () => {
     await first.inbox.close(0);
   });
 
-  test("leave what runs for long to the one that runs it, which shows that it is alive", async () => {
-    // A beat every third of it; the other two thirds are for a machine that is busy.
+  test("do not take over a long delivery of a process that sends heartbeats", async () => {
+    // A heartbeat every third of it; the rest is for a busy machine.
     const first = openInbox({ leaseMs: 2_400 });
     const release = Promise.withResolvers<void>();
     const runs = work(first.inbox, async () => {
@@ -149,7 +146,7 @@ describe("Two inboxes on one file", () => {
     expect(taken).toEqual([]);
   });
 
-  test("leave a running delivery alone when the wall clock of one is set forward", async () => {
+  test("do not take over a delivery if the wall clock is set forward", async () => {
     const first = openInbox();
     const release = Promise.withResolvers<void>();
     const runs = work(first.inbox, async () => {
@@ -174,7 +171,7 @@ describe("Two inboxes on one file", () => {
     expect(taken).toEqual([]);
   });
 
-  test("take over in time, although the wall clock of one is set back meanwhile", async () => {
+  test("take over a delivery although the wall clock is set back", async () => {
     const first = openInbox({ leaseMs: hourMs });
     const runs = work(first.inbox, () => new Promise(() => {}));
     await first.inbox.accept(incoming("a"));
@@ -191,20 +188,20 @@ describe("Two inboxes on one file", () => {
   });
 });
 
-describe("A lock that somebody else holds", () => {
-  test("is waited for, without blocking the process", async () => {
+describe("The lock of another connection", () => {
+  test("delays a write without blocking the event loop", async () => {
     const { inbox, file } = openInbox();
     const other = new DatabaseSync(file);
     other.exec("BEGIN IMMEDIATE");
     const accepted = inbox.accept(incoming("a"));
-    // The write is tried in between, and the process goes on.
+    // The write is tried in between.
     for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     other.exec("COMMIT");
     other.close();
     expect(await accepted).toEqual({ duplicate: false });
   });
 
-  test("keeps nobody from opening the inbox", async () => {
+  test("does not prevent opening the inbox", async () => {
     const { file } = openInbox();
     const other = new DatabaseSync(file);
     other.exec("BEGIN IMMEDIATE");
@@ -212,58 +209,5 @@ describe("A lock that somebody else holds", () => {
     other.exec("COMMIT");
     other.close();
     expect(await second.inbox.accept(incoming("a"))).toEqual({ duplicate: false });
-  });
-
-  test("ends in a refusal after the deadline, and the next write is fine once it is gone", async () => {
-    const file = inboxFile();
-    const mine = new DatabaseSync(file, { timeout: 0 });
-    mine.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (a)");
-    const other = new DatabaseSync(file);
-    other.exec("BEGIN IMMEDIATE");
-    const commit = new GroupCommit(transactionsOf(mine), { deadlineMs: 40 });
-    const insert = mine.prepare("INSERT INTO t VALUES (1)");
-    await expect(commit.write(() => insert.run())).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE", status: 503 });
-    other.exec("COMMIT");
-    await commit.write(() => insert.run());
-    expect(mine.prepare("SELECT count(*) AS rows FROM t").get()).toEqual({ rows: 1 });
-    mine.close();
-    other.close();
-  });
-});
-
-describe("Writes that come together", () => {
-  test("are committed together, and one that fails fails alone", async () => {
-    const database = new DatabaseSync(":memory:");
-    database.exec("CREATE TABLE t (a INTEGER PRIMARY KEY)");
-    const commit = new GroupCommit(transactionsOf(database));
-    const insert = database.prepare("INSERT INTO t VALUES (?)");
-    const begun: boolean[] = [];
-    const write = (value: number) =>
-      commit.write(() => {
-        begun.push(database.isTransaction);
-        return insert.run(value).changes;
-      });
-    const results = await Promise.allSettled([write(1), write(1), write(2)]);
-    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
-    expect(begun).toEqual([true, true, true]);
-    expect(database.prepare("SELECT a FROM t").all()).toEqual([{ a: 1 }, { a: 2 }]);
-    database.close();
-  });
-
-  test("are all refused when there is no room on the disk, and none of them is there", async () => {
-    const file = inboxFile();
-    const database = new DatabaseSync(file);
-    database.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (a TEXT); PRAGMA max_page_count = 10");
-    const commit = new GroupCommit(transactionsOf(database));
-    const insert = database.prepare("INSERT INTO t VALUES (?)");
-    const results = await Promise.allSettled(
-      [1, 100_000].map((length) => commit.write(() => insert.run("x".repeat(length)))),
-    );
-    expect(results.some(({ status }) => status === "rejected")).toBe(true);
-    const kept = results.filter(({ status }) => status === "fulfilled").length;
-    expect(database.prepare("SELECT count(*) AS rows FROM t").get()).toEqual({ rows: kept });
-    database.exec("PRAGMA max_page_count = 10000");
-    await commit.write(() => insert.run("later"));
-    database.close();
   });
 });

@@ -4,15 +4,15 @@ import type { Logger, LogMethod } from "../../../src/core/logger.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { crashPolicy } from "../openers.ts";
 
-/* Runs deliveries of "retrain", each of which takes WAIT_MS, and lives until it has run EXIT_AFTER, or for good. */
+/* Runs deliveries of "retrain" for WAIT_MS each. Exits after the delivery EXIT_AFTER, if set. */
 const { STORE: store = "", WAIT_MS, LEASE_MS, EXIT_AFTER } = process.env;
 
-const say = (level: number, msg: string) => process.stdout.write(`${JSON.stringify({ level, msg })}\n`);
+const print = (level: number, msg: string) => process.stdout.write(`${JSON.stringify({ level, msg })}\n`);
 const silent: LogMethod = () => {};
 const log: Logger = {
   debug: silent,
   info: silent,
-  warn: (fields: object | string, message?: string) => say(40, message ?? String(fields)),
+  warn: (fields: object | string, message?: string) => print(40, message ?? String(fields)),
   error: silent,
   child: () => log,
 };
@@ -31,9 +31,9 @@ inbox.work({
   policy: crashPolicy,
   retentionMs: 60_000,
   run: async ({ id }) => {
-    say(30, "started");
+    print(30, "started");
     await wait(Number(WAIT_MS));
-    // What is left to do, such as the write of its end, keeps the process alive by itself.
+    // Storing the end of the attempt keeps the process alive.
     if (id === EXIT_AFTER) clearInterval(alive);
     return { status: "succeeded", result: undefined };
   },

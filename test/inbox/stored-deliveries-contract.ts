@@ -1,0 +1,241 @@
+import { describe, expect, test, vi } from "vitest";
+import type { StoredDelivery } from "../../src/inbox/inbox.ts";
+import { waitFor } from "../support/wait-for.ts";
+import { type Engine, failed, incoming, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
+
+/** The part of the contract of every inbox about deliveries that are already stored. */
+export function describeStoredDeliveries(engine: Engine): void {
+  describeReplaying(engine);
+  describeListing(engine);
+  describePruning(engine);
+}
+
+function describeReplaying(engine: Engine): void {
+  describe("a replay", () => {
+    test("runs a dead delivery again, with all its attempts", async () => {
+      const { inbox } = await openInbox(engine);
+      const runs = work(inbox, ({ attempt }) => (attempt < 6 ? failed() : succeeded));
+      await inbox.accept(incoming("a"));
+      await waitForStatus(inbox, "a", "dead");
+      await inbox.replay({ id: "a", endpoint: "retrain" });
+      expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toHaveLength(6);
+      expect(runs.map(({ isLastAttempt }) => isLastAttempt)).toEqual([false, false, true, false, false, true]);
+    });
+
+    test("runs a succeeded delivery again", async () => {
+      const { inbox } = await openInbox(engine);
+      const runs = work(inbox, () => succeeded);
+      await inbox.accept(incoming("a"));
+      await waitForStatus(inbox, "a", "succeeded");
+      await inbox.replay({ id: "a", endpoint: "retrain" });
+      await vi.waitFor(() => expect(runs).toHaveLength(2), { timeout: 10_000 });
+      await waitFor(async () => expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toHaveLength(2));
+    });
+
+    test("runs a delivery that waits for a retry immediately", async () => {
+      const { inbox } = await openInbox(engine);
+      const runs = work(inbox, ({ attempt }) =>
+        attempt === 1 ? failed({ retryAt: new Date(Date.now() + 1e9) }) : succeeded,
+      );
+      await inbox.accept(incoming("a"));
+      await waitFor(async () => expect((await waitForStatus(inbox, "a", "queued"))?.attempts).toHaveLength(1));
+      await inbox.replay({ id: "a", endpoint: "retrain" });
+      await waitForStatus(inbox, "a", "succeeded");
+      expect(runs).toHaveLength(2);
+    });
+
+    test("runs a running delivery again afterwards", async () => {
+      const { inbox } = await openInbox(engine);
+      const release = Promise.withResolvers<void>();
+      const runs = work(inbox, async () => {
+        await release.promise;
+        return succeeded;
+      });
+      await inbox.accept(incoming("a"));
+      await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 10_000 });
+      await inbox.replay({ id: "a", endpoint: "retrain" });
+      expect(runs).toHaveLength(1);
+      release.resolve();
+      await waitFor(async () => {
+        expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toMatchObject([{ number: 1 }, { number: 2 }]);
+      });
+      expect(runs).toHaveLength(2);
+    });
+
+    test("happens if a dead delivery is received again, with the new body", async () => {
+      const { inbox } = await openInbox(engine);
+      const runs = work(inbox, ({ attempt }) => (attempt < 6 ? failed() : succeeded));
+      await inbox.accept(incoming("a"));
+      await waitForStatus(inbox, "a", "dead");
+      expect(await inbox.accept(incoming("a", { body: "again" }))).toEqual({ duplicate: false });
+      expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toHaveLength(6);
+      expect(runs.map(({ body }) => body)).toEqual([...Array(3).fill('{"id":"a"}'), ...Array(3).fill("again")]);
+    });
+
+    test("runs all dead deliveries again, and returns their number", async () => {
+      const { inbox } = await openInbox(engine);
+      let works = false;
+      work(inbox, () => (works ? succeeded : failed({ retryable: false })));
+      const ids = ["a", "b", "c"];
+      for (const id of ids) await inbox.accept(incoming(id));
+      for (const id of ids) await waitForStatus(inbox, id, "dead");
+      works = true;
+      expect(await inbox.replayDead("retrain")).toBe(3);
+      for (const id of ids) await waitForStatus(inbox, id, "succeeded");
+      expect(await inbox.replayDead("retrain")).toBe(0);
+    });
+
+    test("of all dead deliveries gives them all their attempts again", async () => {
+      const { inbox } = await openInbox(engine);
+      const runs = work(inbox, () => failed(), { policy: { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 } });
+      await inbox.accept(incoming("a"));
+      await waitForStatus(inbox, "a", "dead");
+      expect(await inbox.replayDead("retrain")).toBe(1);
+      await vi.waitFor(() => expect(runs).toHaveLength(4), { timeout: 10_000 });
+      await waitForStatus(inbox, "a", "dead");
+      expect(runs.map(({ isLastAttempt }) => isLastAttempt)).toEqual([false, true, false, true]);
+    });
+
+    test("of all dead deliveries runs each once, even if it fails again meanwhile", async () => {
+      const { inbox } = await openInbox(engine);
+      const ids = Array.from({ length: 250 }, (_, index) => `d${index}`);
+      const runs = work(inbox, () => failed({ retryable: false }), { concurrency: 20 });
+      await Promise.all(ids.map((id) => inbox.accept(incoming(id))));
+      const areDead = async () => expect(await inbox.counts()).toMatchObject({ retrain: { dead: ids.length } });
+      await vi.waitFor(areDead, { timeout: 15_000, interval: 20 });
+      expect(await inbox.replayDead("retrain")).toBe(ids.length);
+      await vi.waitFor(areDead, { timeout: 15_000, interval: 20 });
+      expect(runs).toHaveLength(2 * ids.length);
+    });
+
+    test("rejects an unknown delivery", async () => {
+      const { inbox } = await openInbox(engine);
+      const unknown = { code: "DELIVERY_UNKNOWN", status: 404 };
+      await expect(inbox.replay({ id: "a", endpoint: "retrain" })).rejects.toMatchObject(unknown);
+      expect(await inbox.get({ id: "a", endpoint: "retrain" })).toBeUndefined();
+    });
+
+    test.each(["", "a:b", "#endpoints", "__proto__"])("rejects an unknown endpoint: %j", async (endpoint) => {
+      const { inbox } = await openInbox(engine);
+      await inbox.accept(incoming("a"));
+      for (const id of ["a", "retrain"]) {
+        expect(await inbox.get({ id, endpoint })).toBeUndefined();
+        await expect(inbox.replay({ id, endpoint })).rejects.toMatchObject({ code: "DELIVERY_UNKNOWN" });
+      }
+      expect(await inbox.replayDead(endpoint)).toBe(0);
+      expect(await inbox.list({ endpoint })).toEqual({ deliveries: [] });
+      expect(Object.keys(await inbox.counts())).toEqual(["retrain"]);
+    });
+  });
+}
+
+function describeListing(engine: Engine): void {
+  describe("a list", () => {
+    test("has pages, newest first, and can be filtered by endpoint and status", async () => {
+      const { inbox } = await openInbox(engine);
+      const receivedAt = (seconds: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, seconds));
+      for (let count = 0; count < 5; count += 1) {
+        await inbox.accept({ ...incoming(`r${count}`), receivedAt: receivedAt(count) });
+      }
+      await inbox.accept({ ...incoming("o", { endpoint: "other" }), receivedAt: receivedAt(9) });
+      const first = await inbox.list({ endpoint: "retrain", status: "queued", limit: 3 });
+      expect(first.deliveries.map(({ id }) => id)).toEqual(["r4", "r3", "r2"]);
+      const second = await inbox.list({ endpoint: "retrain", status: "queued", limit: 3, cursor: String(first.next) });
+      expect(second.deliveries.map(({ id }) => id)).toEqual(["r1", "r0"]);
+      expect(second.next).toBeUndefined();
+      expect((await inbox.list({ status: "dead" })).deliveries).toEqual([]);
+      expect((await inbox.list()).deliveries.map(({ id }) => id)).toEqual(["o", "r4", "r3", "r2", "r1", "r0"]);
+    });
+
+    test("contains each delivery once with small pages", async () => {
+      const { inbox } = await openInbox(engine);
+      const ids = Array.from({ length: 12 }, (_, index) => `d${index}`);
+      const never = new Date(Date.now() + 1e9);
+      work(inbox, ({ id }) =>
+        id < "d4" ? succeeded : id < "d7" ? failed({ retryable: false }) : failed({ retryAt: never }),
+      );
+      for (const [index, id] of ids.entries()) {
+        await inbox.accept(incoming(id, { endpoint: index % 3 === 0 ? "other" : "retrain" }));
+      }
+      await waitFor(async () => {
+        const { retrain } = await inbox.counts();
+        expect(retrain).toMatchObject({ running: 0 });
+        const { deliveries } = await inbox.list({ endpoint: "retrain" });
+        expect(deliveries.every(({ attempts }) => attempts.length === 1)).toBe(true);
+      });
+      const found: StoredDelivery[] = [];
+      for (let cursor: string | undefined; ; ) {
+        const page = await inbox.list({ limit: 2, ...(cursor && { cursor }) });
+        found.push(...page.deliveries);
+        cursor = page.next;
+        if (cursor === undefined) break;
+      }
+      expect(found.map(({ id }) => id).sort()).toEqual([...ids].sort());
+    });
+
+    test.each([{ limit: 0 }, { limit: 1_001 }, { limit: 1.5 }, { cursor: "x" }])(
+      "rejects the option %j",
+      async (options) => {
+        const { inbox } = await openInbox(engine);
+        await expect(inbox.list(options)).rejects.toMatchObject({ code: "OPTION_INVALID" });
+      },
+    );
+
+    test("of a new inbox is empty", async () => {
+      const { inbox } = await openInbox(engine);
+      expect(await inbox.list()).toEqual({ deliveries: [] });
+      expect(await inbox.counts()).toEqual({});
+    });
+  });
+}
+
+function describePruning(engine: Engine): void {
+  describe("a prune", () => {
+    test("removes finished deliveries, keeps queued ones, and still recognizes duplicates", async () => {
+      const { inbox } = await openInbox(engine);
+      const never = new Date(Date.now() + 1e9);
+      work(inbox, ({ id }) => (id === "waits" ? failed({ retryAt: never }) : succeeded), { retentionMs: 1 });
+      for (const id of ["a", "b", "waits"]) await inbox.accept(incoming(id));
+      for (const id of ["a", "b"]) await waitForStatus(inbox, id, "succeeded");
+      await waitFor(async () => expect((await waitForStatus(inbox, "waits", "queued"))?.attempts).toHaveLength(1));
+      await waitFor(async () => {
+        await inbox.prune();
+        expect((await inbox.list()).deliveries.map(({ id }) => id)).toEqual(["waits"]);
+      });
+      expect(await inbox.prune()).toBe(0);
+      expect((await inbox.get({ id: "a", endpoint: "retrain" }))?.body).toBeUndefined();
+      expect(await inbox.accept(incoming("a"))).toEqual({ duplicate: true });
+      const unknown = { code: "DELIVERY_UNKNOWN" };
+      await expect(inbox.replay({ id: "a", endpoint: "retrain" })).rejects.toMatchObject(unknown);
+    });
+
+    test("does not list deliveries without a body, on this page or a next one", async () => {
+      const { inbox } = await openInbox(engine);
+      work(inbox, () => succeeded, { retentionMs: 0 });
+      const ids = ["a", "b", "c", "d", "e"];
+      for (const id of ids) await inbox.accept(incoming(id));
+      for (const id of ids) await waitForStatus(inbox, id, "succeeded");
+      await waitFor(async () => {
+        await inbox.prune();
+        expect(await inbox.list({ limit: 2 })).toEqual({ deliveries: [] });
+      });
+      await inbox.accept(incoming("other", { endpoint: "other" }));
+      const { deliveries, next } = await inbox.list({ limit: 2 });
+      expect(deliveries).toMatchObject([{ id: "other" }]);
+      expect(next).toBeUndefined();
+    });
+
+    test("accepts a dead delivery again after it was removed", async () => {
+      const { inbox } = await openInbox(engine);
+      let works = false;
+      const runs = work(inbox, () => (works ? succeeded : failed({ retryable: false })), { retentionMs: 1 });
+      await inbox.accept(incoming("a"));
+      await waitForStatus(inbox, "a", "dead");
+      await waitFor(async () => expect(await inbox.prune()).toBe(1));
+      works = true;
+      expect(await inbox.accept(incoming("a", { body: "again" }))).toEqual({ duplicate: false });
+      await waitForStatus(inbox, "a", "succeeded");
+      expect(runs.map(({ body }) => body)).toEqual(['{"id":"a"}', "again"]);
+    });
+  });
+}
