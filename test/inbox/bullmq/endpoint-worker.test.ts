@@ -83,7 +83,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     return { start, add, runs, queue, client, onError, logger };
   }
 
-  /** The last row of the log of a delivery's job. */
+  /** The last row of the history of a delivery. */
   async function lastRow(queue: DeliveryQueue, id: string): Promise<unknown> {
     return JSON.parse((await queue.getJobLogs(jobIdOf(id))).logs.at(-1) ?? "null");
   }
@@ -157,7 +157,6 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     expect(runs[0]?.signal.aborted).toBe(false);
   });
 
-<<<<<<< HEAD
   test("reports how many deliveries it has claimed and whether it can run more, and returns their leases", async () => {
     const released = vi.fn();
     const hold = vi.spyOn(LeaseRenewer.prototype, "hold").mockReturnValue(released);
@@ -174,7 +173,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     await worker.close(0);
   });
 
-  test("closes although the server refuses to record the end of a run", async () => {
+  test("closes even if the end of a run cannot be recorded", async () => {
     const { start, add, runs } = await startWorker();
     const worker = start();
     await add("a");
@@ -186,7 +185,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     await closed;
   });
 
-  test("runs a delivery again, with all attempts, that was replayed while it ran", async () => {
+  test("runs a delivery that was replayed while running again, with all attempts", async () => {
     const { start, add, runs, queue } = await startWorker({ attempts: 1 });
     const worker = start();
     await add("a");
@@ -200,7 +199,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     await worker.close(0);
   });
 
-  test("keeps the gate closed, and records it, while a delivery runs alone that was running in a crash", async () => {
+  test("runs a suspect alone behind the gate, and records this", async () => {
     const gate = new RunGate();
     const { start, add, runs, queue, client } = await startWorker({ gate });
     const job = await add("a");
@@ -216,7 +215,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     await worker.close(0);
   });
 
-  test("records that a delivery has not run which waited for its turn until the worker closed", async () => {
+  test("records that a waiting delivery did not run before the worker closed", async () => {
     const gate = new RunGate();
     const { start, add, runs, queue, client } = await startWorker({ gate });
     const job = await add("a");
@@ -233,10 +232,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     other?.leave();
   });
 
-  test("has no timer left when its handlers have ended before the time is over", async () => {
-=======
   test("clears its timer if the handlers end in time", async () => {
->>>>>>> c657f30 (test(inbox): write titles as sentences, split the contract)
     const { start } = await startWorker();
     const worker = start();
     const clear = vi.spyOn(globalThis, "clearTimeout");
