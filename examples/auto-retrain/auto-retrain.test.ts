@@ -31,7 +31,7 @@ function pushTo(ref: string, sha: string | null = newSha) {
 }
 
 describe("auto-retrain", () => {
-  test("starts one job on the commit that was pushed to the main branch of a dataset", async () => {
+  test("starts one job for a commit on the main branch of a dataset", async () => {
     const [delivery] = await pushTo("refs/heads/main");
     await settled(server);
     expect(delivery?.status).toBe(202);
@@ -45,21 +45,21 @@ describe("auto-retrain", () => {
     ["a model", () => hub.push({ type: "model", name: "acme/net" })],
     ["new settings", () => hub.trigger({ repo: data, event: { scope: "repo.config", action: "update" } })],
     ["a new repository", () => hub.trigger({ repo: data, event: { scope: "repo", action: "create" } })],
-  ])("answers 200 to %s, and starts nothing", async (_what, happen) => {
+  ])("answers 200 to %s, and starts no job", async (_what, happen) => {
     const [delivery] = await happen();
     expect(delivery?.status).toBe(200);
     expect(delivery?.answer).toContain("ignored");
     expect(startJob).not.toHaveBeenCalled();
   });
 
-  test("starts nothing where the main branch was deleted", async () => {
+  test("starts no job if the main branch was deleted", async () => {
     const [delivery] = await pushTo("refs/heads/main", null);
     await settled(server);
     expect(delivery?.status).toBe(202);
     expect(startJob).not.toHaveBeenCalled();
   });
 
-  test("starts nothing more when the Hub sends a delivery again", async () => {
+  test("starts no second job for a repeated delivery", async () => {
     const [delivery] = await hub.push(data);
     await settled(server);
     await client.webhooks.replay(delivery?.webhookId ?? "", delivery?.logId ?? "");
@@ -69,7 +69,7 @@ describe("auto-retrain", () => {
     expect(startJob).toHaveBeenCalledOnce();
   });
 
-  test("starts one job when two webhooks tell of the same push", async () => {
+  test("starts one job when two webhooks deliver the same push", async () => {
     const second = await client.webhooks.create({ url, watched: [data], domains: ["repo"], secret });
     const deliveries = await hub.push(data);
     await settled(server);
@@ -78,7 +78,7 @@ describe("auto-retrain", () => {
     expect(startJob).toHaveBeenCalledOnce();
   });
 
-  test("tries again when the job could not be started", async () => {
+  test("retries a job that could not be started", async () => {
     startJob.mockRejectedValueOnce(new Error("no machine is free"));
     const [delivery] = await hub.push(data);
     await settled(server);
@@ -87,13 +87,13 @@ describe("auto-retrain", () => {
     expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["failed", "succeeded"]);
   });
 
-  test("starts one after the other", async () => {
+  test("starts one job at a time", async () => {
     const first = Promise.withResolvers<string>();
     startJob.mockReturnValueOnce(first.promise);
     await hub.push(data);
     await vi.waitFor(() => expect(startJob).toHaveBeenCalledOnce(), { interval: 2, timeout: 10_000 });
     await hub.push({ type: "dataset", name: "acme/more" });
-    // One more way there and back, in which the second would have begun.
+    // One more round trip, during which the second job would have started.
     await hub.push({ type: "model", name: "acme/net" });
     expect((await server.inbox.counts()).auto_retrain).toMatchObject({ running: 1, queued: 1 });
     first.resolve("job-1");

@@ -1,6 +1,6 @@
 import { type Backoff, WebhooksServer, type WebhooksServerOptions } from "hub-webhooks";
 
-/** What is trained on: a dataset as it is at a commit. */
+/** A training on one commit of a dataset. */
 export interface Training {
   dataset: string;
   revision: string;
@@ -15,7 +15,7 @@ export interface HubActions {
 /** Options of the server, with the calls that it makes. */
 export interface RetrainOptions extends WebhooksServerOptions {
   hub: HubActions;
-  /** How long to wait before a job that could not be started is tried again. Default `{ first: "10s" }`. */
+  /** The wait before the first retry of a job that could not be started. Default `{ first: "10s" }`. */
   backoff?: Backoff;
 }
 
@@ -24,7 +24,7 @@ const main = "refs/heads/main";
 /** Creates a server that starts one training job for each new state of a dataset's main branch. */
 export function createServer({ hub, backoff = { first: "10s" }, ...options }: RetrainOptions): WebhooksServer {
   const server = new WebhooksServer(options);
-  // The Hub's repetitions of a delivery end at the inbox; this knows the same push told by a second webhook.
+  // The inbox drops repeated deliveries. A second webhook for the same push has another delivery id.
   const latest = new Map<string, string>();
 
   server.webhook(
@@ -34,15 +34,16 @@ export function createServer({ hub, backoff = { first: "10s" }, ...options }: Re
       repo: "dataset:**",
       ref: main,
       background: true,
-      // One after the other.
+      // One job at a time.
       concurrency: 1,
       backoff,
     },
     async ({ repo, updatedRefs }, { log, signal }) => {
       const dataset = repo.name;
       const revision = updatedRefs.find(({ ref }) => ref === main)?.newSha;
-      if (!revision) return log.info({ dataset }, "The main branch was deleted: there is nothing to train on.");
-      if (latest.get(dataset) === revision) return log.info({ dataset, revision }, "A job has it already.");
+      if (!revision) return log.info({ dataset }, "The main branch was deleted: no training.");
+      if (latest.get(dataset) === revision)
+        return log.info({ dataset, revision }, "A job was already started for this commit.");
       const job = await hub.startJob({ dataset, revision }, signal);
       latest.set(dataset, revision);
       log.info({ dataset, revision, job }, "A training job was started.");
@@ -51,7 +52,7 @@ export function createServer({ hub, backoff = { first: "10s" }, ...options }: Re
   return server;
 }
 
-/** Used by `hub-webhooks dev`: prints what it would do. */
+/** For `hub-webhooks dev`: a dry run that prints the calls. */
 export default createServer({
   hub: {
     async startJob({ dataset, revision }) {

@@ -6,7 +6,7 @@ if (!token || !namespace) throw new Error("Set HF_TOKEN, and JOB_NAMESPACE to th
 const client = new HubClient({ token });
 
 const hub: HubActions = {
-  // hub-api.md specifies the body of a job, but not this path: it is the one of the Hub's own clients, and may change.
+  // The Hub's own clients use this path. hub-api.md does not specify it, so it may change.
   async startJob({ dataset, revision }, signal) {
     const body = JSON.stringify({
       dockerImage: "python:3.12",

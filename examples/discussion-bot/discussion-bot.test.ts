@@ -5,9 +5,9 @@ import { settled } from "hub-webhooks/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createServer, type HubActions, type TextModel } from "./server.ts";
 
-/** What the server says. */
-const told: unknown[] = [];
-const note = (...line: unknown[]) => void told.push(line.at(-1));
+/** The log messages of the server. */
+const logged: unknown[] = [];
+const note = (...line: unknown[]) => void logged.push(line.at(-1));
 const logger: Logger = { debug: note, info: note, warn: note, error: note, child: () => logger };
 
 const net = { type: "model", name: "acme/net" } as const;
@@ -16,8 +16,13 @@ const postComment = vi.fn<HubActions["postComment"]>();
 const model = vi.fn<TextModel>();
 const secret = "s3cret";
 const server = createServer({
-  ...{ hub: { postComment }, model, bot },
-  ...{ secret, logger, inbox: "sqlite::memory:", backoff: { first: 1 } },
+  hub: { postComment },
+  model,
+  bot,
+  secret,
+  logger,
+  inbox: "sqlite::memory:",
+  backoff: { first: 1 },
 });
 
 let hub: LocalHub;
@@ -28,13 +33,15 @@ beforeAll(async () => {
   client = new HubClient({ endpoint: hub.url, token: "hf_local" });
   const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
   await client.webhooks.create({
-    ...{ url: `${url}/webhooks/discussion_bot`, secret },
-    ...{ watched: [{ type: "org", name: "acme" }], domains: ["repo", "discussion"] },
+    url: `${url}/webhooks/discussion_bot`,
+    secret,
+    watched: [{ type: "org", name: "acme" }],
+    domains: ["repo", "discussion"],
   });
 });
 afterAll(() => Promise.all([hub.close(), server.close()]));
 beforeEach(() => {
-  told.length = 0;
+  logged.length = 0;
   postComment.mockReset().mockResolvedValue();
   model.mockReset().mockResolvedValue("With pleasure.");
 });
@@ -51,7 +58,7 @@ function say(content: string, { action = "create", ...fields }: { action?: strin
 }
 
 describe("discussion-bot", () => {
-  test("replies to a comment that mentions it, with what the model says", async () => {
+  test("posts the reply of the model to a comment that mentions it", async () => {
     const [delivery] = await say("@helper.bot which data is this from?");
     await settled(server);
     expect(delivery?.status).toBe(202);
@@ -71,7 +78,7 @@ describe("discussion-bot", () => {
   });
 
   test.each(["Thanks (@helper.bot).", "ask @helper.bot, or @other", "one line\n@helper.bot"])(
-    "sees the mention in %j",
+    "recognizes the mention in %j",
     async (content) => {
       await say(content);
       await settled(server);
@@ -99,27 +106,27 @@ describe("discussion-bot", () => {
     ["a longer name", () => say("@helper.bot-two and @helper.bot.three, hello")],
     ["another character in place of the dot", () => say("@helperxbot, hello")],
     ["an address", () => say("write to me@helper.bot")],
-  ])("says nothing to %s", async (_what, happen) => {
+  ])("does not reply to %s", async (_what, happen) => {
     const [delivery] = await happen();
     await settled(server);
     expect(delivery?.status).toBe(202);
     expect(model).not.toHaveBeenCalled();
     expect(postComment).not.toHaveBeenCalled();
-    expect(told).toContainEqual(expect.stringMatching(/^Nothing to reply to: .*(@helper\.bot|own words)\.$/));
+    expect(logged).toContainEqual(expect.stringMatching(/^Nothing to reply to: .*(@helper\.bot|own words)\.$/));
   });
 
   test.each([
     ["an edited comment", () => say("@helper.bot hello", { action: "update" })],
     ["a push", () => hub.push(net)],
     ["new settings", () => hub.trigger({ repo: net, event: { scope: "repo.config", action: "update" } })],
-  ])("ignores %s, with a 200", async (_what, happen) => {
+  ])("answers 200 to %s, and ignores it", async (_what, happen) => {
     const [delivery] = await happen();
     expect(delivery?.status).toBe(200);
     expect(delivery?.answer).toContain("ignored");
     expect(postComment).not.toHaveBeenCalled();
   });
 
-  test("replies once when the Hub sends a delivery again", async () => {
+  test("replies once to a repeated delivery", async () => {
     const [delivery] = await say("@helper.bot hello");
     await settled(server);
     await client.webhooks.replay(delivery?.webhookId ?? "", delivery?.logId ?? "");
@@ -132,7 +139,7 @@ describe("discussion-bot", () => {
   test.each([
     ["the model", model],
     ["the Hub", postComment],
-  ])("tries again when %s failed", async (_what, action) => {
+  ])("retries when %s has failed", async (_what, action) => {
     action.mockRejectedValueOnce(new Error("503"));
     const [delivery] = await say("@helper.bot hello");
     await settled(server);

@@ -26,24 +26,24 @@ export interface HubActions {
 export interface BotOptions extends WebhooksServerOptions {
   hub: HubActions;
   model: TextModel;
-  /** The account that the bot writes with: people mention its name, and a payload tells authors by their id. */
+  /** The account of the bot: comments mention its name, payloads identify it by its id. */
   bot: { name: string; id: string };
-  /** How long to wait before a reply that failed is tried again. Default `{ first: "5s" }`. */
+  /** The wait before the first retry of a failed reply. Default `{ first: "5s" }`. */
   backoff?: Backoff;
 }
 
 /** Creates a server that replies to comments in which the bot is mentioned. */
 export function createServer({ hub, model, bot, backoff = { first: "5s" }, ...options }: BotOptions): WebhooksServer {
   const server = new WebhooksServer(options);
-  // The name alone: neither @bot-two nor somebody@bot.example is meant.
+  // Only the exact name: not @bot-two and not an address such as me@bot.example.
   const mention = new RegExp(String.raw`(?<![\w@./])@${bot.name.replaceAll(".", "\\.")}(?![\w-]|\.\w)`, "i");
 
   server.webhook(
     "discussion_bot",
-    // A new discussion comes with its first comment; what follows has the scope discussion.comment, which is covered.
+    // A new discussion contains its first comment. Later comments have the scope discussion.comment, which is included.
     { scope: "discussion", action: "create", background: true, backoff },
     async ({ repo: { type, name }, discussion: { num, title }, comment }, { log, signal }) => {
-      // Its own words would call it again, without end.
+      // Replying to its own comments would cause an endless loop.
       const isOwn = comment?.author.id === bot.id;
       if (!comment || comment.hidden || isOwn || !mention.test(comment.content ?? "")) {
         return log.info(
@@ -59,13 +59,13 @@ export function createServer({ hub, model, bot, backoff = { first: "5s" }, ...op
   return server;
 }
 
-/** Used by `hub-webhooks dev`: prints what it would do. */
+/** For `hub-webhooks dev`: a dry run that prints the calls. */
 export default createServer({
   bot: { name: "my-bot", id: "000000000000000000000000" },
-  model: async ({ comment }) => `You wrote ${comment.length} characters, and I am no model yet.`,
+  model: async ({ comment }) => `You wrote ${comment.length} characters, but no model is configured.`,
   hub: {
     async postComment({ repo, num }, text) {
-      console.log(`Dry run: this would be said in discussion ${num} of ${repo.name}: ${text}`);
+      console.log(`Dry run: would post to discussion ${num} of ${repo.name}: ${text}`);
     },
   },
 });

@@ -3,10 +3,10 @@ import { HubClient } from "hub-webhooks/client";
 import { createServer, type HubActions, type TextModel } from "./server.ts";
 
 const { HF_TOKEN: token, MODEL_URL, MODEL_NAME, MODEL_TOKEN } = process.env;
-if (!token || !MODEL_NAME) throw new Error("Set HF_TOKEN, the bot's own, and MODEL_NAME to a model that can chat.");
+if (!token || !MODEL_NAME) throw new Error("Set HF_TOKEN to the bot's token, and MODEL_NAME to a chat model.");
 const client = new HubClient({ token });
 
-// hub-api.md specifies nothing of what is called here: these are the calls of the Hub's own clients, and may change.
+// The Hub's own clients use these paths. hub-api.md does not specify them, so they may change.
 const hub: HubActions = {
   async postComment({ repo, num }, text, signal) {
     const body = JSON.stringify({ comment: text });
@@ -16,12 +16,12 @@ const hub: HubActions = {
   },
 };
 
-// The bot's own token is for the Hub alone: another server of models gets the one that was made for it, or none.
+// The bot's token is only for the Hub. Another model server gets MODEL_TOKEN, or no token.
 const modelToken = MODEL_TOKEN || (MODEL_URL ? undefined : token);
 
 const model: TextModel = async ({ repo, title, comment }, signal) => {
   const messages = [
-    // What others wrote, the title too, stands in no message of the system: it is no instruction.
+    // Text of other users, including the title, is not an instruction: keep it out of the system message.
     { role: "system", content: "You answer comments in discussions of the Hugging Face Hub. Be brief and polite." },
     { role: "user", content: `In the discussion "${title}" about ${repo}:\n\n${comment}` },
   ];
@@ -32,7 +32,7 @@ const model: TextModel = async ({ repo, title, comment }, signal) => {
     signal,
   });
   if (!response.ok) {
-    const problem = `The model answers ${response.status}.`;
+    const problem = `The model server answered ${response.status}.`;
     throw response.status === 429 || response.status >= 500 ? new Error(problem) : new NonRetriableError(problem);
   }
   const answer: { choices: { message: { content: string } }[] } = await response.json();

@@ -1,10 +1,14 @@
-/** What a card of this type of repository is to say, and why. */
-const wanted = {
-  model: { license: "how it may be used", tags: "what to find it by", pipeline_tag: "which task it does" },
-  dataset: { license: "how it may be used", tags: "what to find it by", task_categories: "which tasks it is for" },
+/** The metadata keys that a card must have, with their purpose. */
+const requiredKeys = {
+  model: { license: "the terms of use", tags: "keywords for the search", pipeline_tag: "the task of the model" },
+  dataset: {
+    license: "the terms of use",
+    tags: "keywords for the search",
+    task_categories: "the tasks that it is for",
+  },
 };
 
-/** What a review found: markdown, the same for the same card. */
+/** The result of a review. The report is Markdown, and always the same for the same card. */
 export interface Review {
   isComplete: boolean;
   report: string;
@@ -13,13 +17,13 @@ export interface Review {
 /** Checks the front matter of a card, the README.md of a model or a dataset. */
 export function reviewCard(type: "model" | "dataset", card: string): Review {
   const given = filledKeys(card);
-  const missing = Object.entries(wanted[type]).filter(([key]) => !given.has(key));
+  const missing = Object.entries(requiredKeys[type]).filter(([key]) => !given.has(key));
   if (missing.length === 0) return { isComplete: true, report: "The metadata of the card is complete. Thank you!" };
   const lines = missing.map(([key, why]) => `- \`${key}\`: ${why}`);
   return { isComplete: false, report: ["The metadata of the card lacks:", "", ...lines].join("\n") };
 }
 
-/** The keys at the top level of the front matter that have a value. No whole YAML: enough to see what is there. */
+/** Returns the top-level keys of the front matter that have a value. Supports only the YAML that this needs. */
 function filledKeys(card: string): ReadonlySet<string> {
   const [, block = ""] = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(card) ?? [];
   const filled = new Set<string>();

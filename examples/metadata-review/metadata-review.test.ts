@@ -6,8 +6,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vit
 import { reviewCard } from "./card.ts";
 import { createServer, type HubActions } from "./server.ts";
 
-const told: unknown[] = [];
-const note = (...line: unknown[]) => void told.push(line.at(-1));
+const logged: unknown[] = [];
+const note = (...line: unknown[]) => void logged.push(line.at(-1));
 const logger: Logger = { debug: note, info: note, warn: note, error: note, child: () => logger };
 
 const data = { type: "dataset", name: "acme/data" } as const;
@@ -22,7 +22,10 @@ const postReport = vi.fn<HubActions["postReport"]>();
 const secret = "s3cret";
 const server = createServer({
   hub: { readCard, postReport, latestReport: async () => reports.at(-1) },
-  ...{ secret, logger, inbox: "sqlite::memory:", backoff: { first: 1 } },
+  secret,
+  logger,
+  inbox: "sqlite::memory:",
+  backoff: { first: 1 },
 });
 
 let hub: LocalHub;
@@ -33,13 +36,15 @@ beforeAll(async () => {
   client = new HubClient({ endpoint: hub.url, token: "hf_local" });
   const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
   await client.webhooks.create({
-    ...{ url: `${url}/webhooks/metadata_review`, secret },
-    ...{ watched: [{ type: "org", name: "acme" }], domains: ["repo", "discussion"] },
+    url: `${url}/webhooks/metadata_review`,
+    secret,
+    watched: [{ type: "org", name: "acme" }],
+    domains: ["repo", "discussion"],
   });
 });
 afterAll(() => Promise.all([hub.close(), server.close()]));
 beforeEach(() => {
-  told.length = 0;
+  logged.length = 0;
   card = "";
   reports = [];
   readCard.mockReset().mockImplementation(async () => card);
@@ -54,26 +59,26 @@ async function pushCard(text: string, repo: { type: "dataset" | "model"; name: s
 }
 
 describe("metadata-review", () => {
-  test("posts what the card lacks", async () => {
+  test("posts the missing metadata of a card", async () => {
     const delivery = await pushCard(withoutLicense);
     expect(delivery?.status).toBe(202);
     expect(postReport.mock.calls).toEqual([
-      [data, "The metadata of the card lacks:\n\n- `license`: how it may be used", expect.any(AbortSignal)],
+      [data, "The metadata of the card lacks:\n\n- `license`: the terms of use", expect.any(AbortSignal)],
     ]);
   });
 
-  test("posts nothing on a card that was complete from the first", async () => {
+  test("posts nothing about a card that was always complete", async () => {
     await pushCard(complete);
     expect(readCard).toHaveBeenCalledOnce();
     expect(reports).toEqual([]);
-    expect(told).toContain("Nothing to post: the card is complete.");
+    expect(logged).toContain("Nothing to post: the card is complete.");
   });
 
-  test("posts again only when what it finds has changed", async () => {
+  test("posts again only when the report has changed", async () => {
     await pushCard(withoutLicense);
     await pushCard(`${withoutLicense}More words.\n`);
     expect(reports).toHaveLength(1);
-    expect(told).toContain("Nothing to post: the latest report says it already.");
+    expect(logged).toContain("Nothing to post: the latest report says it already.");
     await pushCard(complete);
     await pushCard(complete);
     expect(reports).toHaveLength(2);
@@ -82,9 +87,9 @@ describe("metadata-review", () => {
     expect(reports).toHaveLength(3);
   });
 
-  test("reviews a model by its own task", async () => {
+  test("requires a task for a model", async () => {
     await pushCard(complete, { type: "model", name: "acme/net" });
-    expect(reports).toEqual(["The metadata of the card lacks:\n\n- `pipeline_tag`: which task it does"]);
+    expect(reports).toEqual(["The metadata of the card lacks:\n\n- `pipeline_tag`: the task of the model"]);
   });
 
   test.each([
@@ -97,14 +102,14 @@ describe("metadata-review", () => {
     ["a bucket", () => hub.push({ type: "bucket", name: "acme/files" })],
     ["new settings", () => hub.trigger({ repo: data, event: { scope: "repo.config", action: "update" } })],
     ["its own report", () => hub.trigger({ repo: data, event: { scope: "discussion.comment", action: "create" } })],
-  ])("ignores %s, with a 200", async (_what, happen) => {
+  ])("answers 200 to %s, and ignores it", async (_what, happen) => {
     const [delivery] = await happen();
     expect(delivery?.status).toBe(200);
     expect(delivery?.answer).toContain("ignored");
     expect(readCard).not.toHaveBeenCalled();
   });
 
-  test("does nothing more when the Hub sends a delivery again", async () => {
+  test("posts no second report for a repeated delivery", async () => {
     const delivery = await pushCard(withoutLicense);
     await client.webhooks.replay(delivery?.webhookId ?? "", delivery?.logId ?? "");
     await settled(server);
@@ -113,7 +118,7 @@ describe("metadata-review", () => {
     expect(readCard).toHaveBeenCalledOnce();
   });
 
-  test("tries again when the report could not be posted", async () => {
+  test("retries a report that could not be posted", async () => {
     postReport.mockRejectedValueOnce(new Error("the Hub answers 503"));
     const delivery = await pushCard(withoutLicense);
     expect(reports).toHaveLength(1);
@@ -131,9 +136,9 @@ describe("The review of a card", () => {
     expect(reviewCard("dataset", text)).toMatchObject({ isComplete: true });
   });
 
-  test.each(["", "null", "~", '""', "[]", "# to be said"])("takes a license of %j for none", (value) => {
+  test.each(["", "null", "~", '""', "[]", "# to be said"])("treats a license of %j as missing", (value) => {
     const { report } = reviewCard("dataset", complete.replace("mit", value));
-    expect(report).toBe("The metadata of the card lacks:\n\n- `license`: how it may be used");
+    expect(report).toBe("The metadata of the card lacks:\n\n- `license`: the terms of use");
   });
 
   test.each(["", "# Data\nlicense: mit", "text\n---\nlicense: mit\n---\n", "---\nlicense: mit\nno end"])(

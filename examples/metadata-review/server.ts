@@ -9,9 +9,9 @@ export interface Repo {
 
 /** The calls to the Hub: `start.ts` implements them, tests and the dry run replace them. */
 export interface HubActions {
-  /** The README.md as it is on main now; empty where there is none. */
+  /** Reads the current README.md of the main branch; empty if there is none. */
   readCard(repo: Repo, signal: AbortSignal): Promise<string>;
-  /** What was posted last, if anything. */
+  /** Reads the report that was posted last; `undefined` if there is none. */
   latestReport(repo: Repo, signal: AbortSignal): Promise<string | undefined>;
   postReport(repo: Repo, report: string, signal: AbortSignal): Promise<void>;
 }
@@ -19,11 +19,11 @@ export interface HubActions {
 /** Options of the server, with the calls that it makes. */
 export interface ReviewOptions extends WebhooksServerOptions {
   hub: HubActions;
-  /** How long to wait before a review that failed is tried again. Default `{ first: "10s" }`. */
+  /** The wait before the first retry of a failed review. Default `{ first: "10s" }`. */
   backoff?: Backoff;
 }
 
-/** Creates a server that reviews the card on each push to main, and posts what it finds where that has changed. */
+/** Creates a server that reviews the card on each push to main, and posts the report if it has changed. */
 export function createServer({ hub, backoff = { first: "10s" }, ...options }: ReviewOptions): WebhooksServer {
   const server = new WebhooksServer(options);
   server.webhook(
@@ -39,7 +39,7 @@ export function createServer({ hub, backoff = { first: "10s" }, ...options }: Re
     },
     async ({ repo: { type, name } }, { log, signal }) => {
       const repo: Repo = { type: type === "model" ? "model" : "dataset", name };
-      // Not the card of the push: a delivery that comes late must not report on what is past.
+      // The current card rather than that of the push: a late delivery must not report an outdated state.
       const { report, isComplete } = reviewCard(repo.type, await hub.readCard(repo, signal));
       const before = await hub.latestReport(repo, signal);
       if (report === before) return log.info({ repo: name }, "Nothing to post: the latest report says it already.");
@@ -51,11 +51,11 @@ export function createServer({ hub, backoff = { first: "10s" }, ...options }: Re
   return server;
 }
 
-/** Used by `hub-webhooks dev`: prints what it would do. */
+/** For `hub-webhooks dev`: a dry run that prints the calls. */
 export default createServer({
   hub: {
-    readCard: async () => "---\nlicense: mit\n---\n# A card that says too little",
+    readCard: async () => "---\nlicense: mit\n---\n# A card with little metadata",
     latestReport: async () => undefined,
-    postReport: async ({ name }, report) => console.log(`Dry run: this would be posted to ${name}:\n${report}`),
+    postReport: async ({ name }, report) => console.log(`Dry run: would post to ${name}:\n${report}`),
   },
 });

@@ -6,10 +6,10 @@ if (!token || !author) throw new Error("Set HF_TOKEN, and BOT_NAME to the name o
 const client = new HubClient({ token });
 const title = "Metadata review";
 
-// hub-api.md specifies nothing of what is called here: these are the calls of the Hub's own clients, and may change.
+// The Hub's own clients use these paths. hub-api.md does not specify them, so they may change.
 const discussions = "/api/{type}s/{name}/discussions";
 
-/** Finds the discussion that the reports stand in, on the first page of the bot's own. */
+/** Finds the discussion with the reports, on the first page of the bot's discussions. */
 async function findDiscussion(repo: Repo, signal: AbortSignal): Promise<number | undefined> {
   const path = `${discussions}?author=${encodeURIComponent(author ?? "")}`;
   const response = await client.fetch(path, { params: { ...repo }, signal });

@@ -5,9 +5,9 @@ import { settled } from "hub-webhooks/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createServer, type HubActions } from "./server.ts";
 
-/** What the server says. */
-const told: unknown[] = [];
-const note = (...line: unknown[]) => void told.push(line.at(-1));
+/** The log messages of the server. */
+const logged: unknown[] = [];
+const note = (...line: unknown[]) => void logged.push(line.at(-1));
 const logger: Logger = { debug: note, info: note, warn: note, error: note, child: () => logger };
 
 const data = { type: "dataset", name: "acme/data" } as const;
@@ -29,13 +29,15 @@ beforeAll(async () => {
   client = new HubClient({ endpoint: hub.url, token: "hf_local" });
   const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
   await client.webhooks.create({
-    ...{ url: `${url}/webhooks/private_to_public`, secret },
-    ...{ watched: [{ type: "org", name: "acme" }], domains: ["repo", "discussion"] },
+    url: `${url}/webhooks/private_to_public`,
+    secret,
+    watched: [{ type: "org", name: "acme" }],
+    domains: ["repo", "discussion"],
   });
 });
 afterAll(() => Promise.all([hub.close(), server.close()]));
 beforeEach(() => {
-  told.length = 0;
+  logged.length = 0;
   openDiscussion.mockReset().mockResolvedValue();
 });
 
@@ -44,23 +46,23 @@ function configure(updatedConfig: Record<string, unknown>, repo: { type: "datase
 }
 
 describe("private-to-public", () => {
-  test("posts a checklist when something private was made public", async () => {
+  test("posts a checklist when a private repository becomes public", async () => {
     const [delivery] = await configure({ private: false });
     await settled(server);
     expect(delivery?.status).toBe(202);
     expect(openDiscussion.mock.calls).toEqual([
       [
         data,
-        { title: "This repository is public now", text: expect.stringContaining("- [ ] Nobody's personal data") },
+        { title: "This repository is now public", text: expect.stringContaining("- [ ] It contains no personal data") },
         expect.anything(),
       ],
     ]);
   });
 
-  test("asks of a model what it was made from", async () => {
+  test("lists the licenses of the sources for a model", async () => {
     await configure({ private: false }, { type: "model", name: "acme/net" });
     await settled(server);
-    expect(openDiscussion.mock.calls[0]?.[1].text).toContain("- [ ] What it was made from");
+    expect(openDiscussion.mock.calls[0]?.[1].text).toContain("- [ ] The licenses of its sources");
   });
 
   test.each([
@@ -70,7 +72,7 @@ describe("private-to-public", () => {
   ])("posts nothing where a repository was %s", async (_what, updatedConfig) => {
     const [delivery] = await configure(updatedConfig);
     await settled(server);
-    expect(told).toContain("Nothing to do: it was not made public.");
+    expect(logged).toContain("Nothing to do: it was not made public.");
     expect(delivery?.status).toBe(202);
     expect(openDiscussion).not.toHaveBeenCalled();
   });
@@ -86,7 +88,7 @@ describe("private-to-public", () => {
     expect(openDiscussion).not.toHaveBeenCalled();
   });
 
-  test("posts nothing more when the Hub sends a delivery again", async () => {
+  test("posts no second checklist for a repeated delivery", async () => {
     const [delivery] = await configure({ private: false });
     await settled(server);
     await client.webhooks.replay(delivery?.webhookId ?? "", delivery?.logId ?? "");
@@ -96,7 +98,7 @@ describe("private-to-public", () => {
     expect(openDiscussion).toHaveBeenCalledOnce();
   });
 
-  test("tries again when the checklist could not be posted", async () => {
+  test("retries a checklist that could not be posted", async () => {
     openDiscussion.mockRejectedValueOnce(new Error("the Hub answers 503"));
     const [delivery] = await configure({ private: false });
     await settled(server);

@@ -14,32 +14,34 @@ export interface HubActions {
 /** Options of the server, with the calls that it makes. */
 export interface ChecklistOptions extends WebhooksServerOptions {
   hub: HubActions;
-  /** How long to wait before a discussion that could not be opened is tried again. Default `{ first: "10s" }`. */
+  /** The wait before the first retry of a discussion that could not be opened. Default `{ first: "10s" }`. */
   backoff?: Backoff;
 }
 
-const title = "This repository is public now";
+const title = "This repository is now public";
 
 function checklist({ type }: Repo): string {
   const items = [
-    "The card says what this is, who made it and how it may be used (`license`).",
-    "No token, password or internal address is in a file, nor in an earlier commit: the history is public as well.",
-    type === "dataset" ? "Nobody's personal data is in it." : "What it was made from may be passed on.",
-    "Discussions and pull requests of before may be read by everybody.",
+    "The card describes the content, its authors and its `license`.",
+    "No file contains a token, a password or an internal address. Check earlier commits too: the history is public.",
+    type === "dataset" ? "It contains no personal data." : "The licenses of its sources permit publication.",
+    "Existing discussions and pull requests can be read by everyone.",
   ];
-  return ["It was private until now. Please look through this list:", "", ...items.map((item) => `- [ ] ${item}`)].join(
-    "\n",
-  );
+  return [
+    "It was private until now. Please go through this checklist:",
+    "",
+    ...items.map((item) => `- [ ] ${item}`),
+  ].join("\n");
 }
 
-/** Creates a server that opens a discussion with a checklist wherever something private was made public. */
+/** Creates a server that opens a discussion with a checklist when a private repository becomes public. */
 export function createServer({ hub, backoff = { first: "10s" }, ...options }: ChecklistOptions): WebhooksServer {
   const server = new WebhooksServer(options);
   server.webhook(
     "private_to_public",
     { scope: "repo.config", repo: ["model:**", "dataset:**", "space:**"], background: true, backoff },
     async ({ repo: { type, name }, updatedConfig }, { log, signal }) => {
-      // Absent where the Hub does not report what changed: not the same as false.
+      // It is absent if the Hub does not report the change, which is not the same as false.
       if (updatedConfig.private !== false) return log.info({ type, name }, "Nothing to do: it was not made public.");
       await hub.openDiscussion({ type, name }, { title, text: checklist({ type, name }) }, signal);
       log.info({ type, name }, "The checklist was posted.");
@@ -48,7 +50,7 @@ export function createServer({ hub, backoff = { first: "10s" }, ...options }: Ch
   return server;
 }
 
-/** Used by `hub-webhooks dev`: prints what it would do. */
+/** For `hub-webhooks dev`: a dry run that prints the calls. */
 export default createServer({
   hub: {
     async openDiscussion({ type, name }, discussion) {

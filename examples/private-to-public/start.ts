@@ -2,11 +2,11 @@ import { HubClient } from "hub-webhooks/client";
 import { createServer, type HubActions } from "./server.ts";
 
 const { HF_TOKEN: token } = process.env;
-if (!token) throw new Error("Set HF_TOKEN to a token that may write discussions.");
+if (!token) throw new Error("Set HF_TOKEN to a token that can write discussions.");
 const client = new HubClient({ token });
 
 const hub: HubActions = {
-  // hub-api.md does not specify this call: it is the one of the Hub's own clients, and may change.
+  // The Hub's own clients use this path. hub-api.md does not specify it, so it may change.
   async openDiscussion({ type, name }, { title, text }, signal) {
     const body = JSON.stringify({ title, description: text, pullRequest: false });
     const path = "/api/{type}s/{name}/discussions";

@@ -24,13 +24,13 @@ describe("npm start", () => {
     const deliveries = output.match(/^ {2}→ POST \/webhooks\/.*$/gm) ?? [];
     expect(deliveries).toHaveLength(15);
     expect(deliveries.filter((line) => / {2}200 {2}\{.*\}$/.test(line))).toEqual(deliveries);
-    expect(output).toContain("Without the secret the receiver answers 401");
+    expect(output).toContain("Without the secret, the receiver answers 401");
   });
 
-  test("stays up with the pages of both, and ends with 0 when told to", async () => {
+  test("keeps running with the pages of both, and exits with 0 when stopped", async () => {
     const { child, ended, output } = startProgram(start, { cwd: root, env: environment });
-    await expect.poll(output, { timeout: 10_000 }).toContain("Both stay up");
-    const [, hub = "", receiver = ""] = /look at (http:\S+) and (http:\S+)$/m.exec(output()) ?? [];
+    await expect.poll(output, { timeout: 10_000 }).toContain("Press Ctrl+C to stop");
+    const [, hub = "", receiver = ""] = /Open (http:\S+) and (http:\S+)$/m.exec(output()) ?? [];
     for (const address of [hub, receiver]) {
       const page = await fetch(address);
       expect(page.status).toBe(200);

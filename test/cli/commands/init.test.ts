@@ -97,7 +97,7 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
       new RegExp(`^---\ntitle: ${await title()}\n[^]*?sdk: docker\n[^]*?\n---\n\n# ${await title()}\n`),
     );
     expect(readme.match(/^## .*/gm)).toEqual([
-      ...["## On your machine", "## Try it", "## For real", "## What to change", "## On the Hub"],
+      ...["## On your machine", "## Try it", "## Run it in production", "## Customize it", "## On the Hub"],
     ]);
     expect(readme).toContain("npm install\nnpm test\n```");
     expect(readme).toContain("```sh\nnpx hub-webhooks dev\n");
