@@ -68,16 +68,18 @@ export async function readWebhookOptions(options: WebhookOptions, shell: Shell):
   };
 }
 
-/** The given options that set the target of deliveries. */
-export function givenTargets({ url, job, jobSourceId }: WebhookOptions): readonly string[] {
-  const targets = { "--url": url, "--job-source-id": jobSourceId, "--job": job };
-  return Object.entries(targets).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+/** Returns the given options that set the destination of deliveries: a URL or a job. */
+export function givenDestinations({ url, job, jobSourceId }: WebhookOptions): readonly string[] {
+  const destinations = { "--url": url, "--job-source-id": jobSourceId, "--job": job };
+  return Object.entries(destinations).flatMap(([name, value]) => (value === undefined ? [] : [name]));
 }
 
 function checkWebhookOptions(options: WebhookOptions): void {
-  const targets = givenTargets(options);
-  if (targets.length > 1) {
-    throw usageError(`${targets.join(" and ")} cannot be used together. A webhook has one target: use one of them.`);
+  const destinations = givenDestinations(options);
+  if (destinations.length > 1) {
+    throw usageError(
+      `${destinations.join(" and ")} cannot be used together. A webhook has one destination: use one of them.`,
+    );
   }
   checkSecretOptions(options);
   if (options.job === "-" && options.secretStdin) {

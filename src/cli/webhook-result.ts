@@ -34,7 +34,7 @@ export function printWebhook(output: Output, webhook: Webhook): void {
 }
 
 /** Describes the URL or job that a webhook delivers to. */
-export function describeTarget({ url, job, jobSourceId }: Webhook): string {
+export function describeDestination({ url, job, jobSourceId }: Webhook): string {
   if (url !== undefined) return maskUrl(url);
   if (jobSourceId !== undefined) return `copy of job ${jobSourceId}`;
   if (job === undefined) return "";
@@ -56,7 +56,7 @@ function webhookResult(webhooks: readonly Webhook[], { json }: { json: unknown }
     rows: webhooks.map((webhook) => [
       webhook.id,
       stateOf(webhook),
-      describeTarget(webhook),
+      describeDestination(webhook),
       describeWatched(webhook),
       webhook.domains.join(","),
       isSecretSet(webhook) ? "set" : "not set",

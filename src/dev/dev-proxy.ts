@@ -21,7 +21,6 @@ import {
 } from "./proxy-request.ts";
 import { ReplayRecorder } from "./replay-recorder.ts";
 
-/** The options of {@link DevProxy.open}. */
 export interface DevProxyOptions extends ProxyOptions {
   /** The local port. Default 7860, or the next free port. */
   port: number | undefined;

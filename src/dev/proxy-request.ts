@@ -9,7 +9,7 @@ import type { ReachabilityCheck } from "../tunnel/reachability-check.ts";
 import type { ProxiedDelivery } from "./dev-event.ts";
 import type { ObservedDelivery, ReplayRecorder } from "./replay-recorder.ts";
 
-/** The options of {@link proxyRequest} that do not depend on the socket. */
+/** The options of the proxy that its two sockets share. */
 export interface ProxyOptions {
   /** Answered by the proxy itself, to check that the public address points here. */
   reachabilityCheck: ReachabilityCheck;
@@ -25,7 +25,7 @@ export interface ProxyOptions {
 
 const retryAfterSeconds = "1";
 
-/** What the requests of a socket share. */
+/** The state of one socket that its requests share. */
 export interface ProxyContext {
   agent: Agent;
   recorder: ReplayRecorder;

@@ -5,7 +5,6 @@ import type { SessionSecret } from "../server-file/messages.ts";
 import { ServerProcess, type ServerProcessOptions, type Serving } from "../server-file/server-process-handle.ts";
 import { SourceWatcher } from "./source-watcher.ts";
 
-/** The options of {@link ReloadingServer}. */
 export interface ReloadingServerOptions
   extends Pick<ServerProcessOptions, "path" | "launchResult" | "environment" | "onOutput"> {
   /** A secret besides those of the server, or instead of them. */
@@ -118,7 +117,8 @@ export class ReloadingServer {
     const started = ServerProcess.serve({
       path,
       launchResult: { ...launchResult, publicUrl: this.#publicUrl },
-      ...{ secret, inbox },
+      secret,
+      inbox,
       onLoading: (loaded) => this.#watcher.add(loaded),
       ...(environment && { environment }),
       ...(onOutput && { onOutput }),

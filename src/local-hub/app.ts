@@ -24,7 +24,6 @@ import { paperApi } from "./routes/papers.ts";
 import { settingsApi } from "./routes/settings.ts";
 import { webhookApi } from "./routes/webhooks.ts";
 
-/** What a {@link createHubApp} needs. */
 export interface HubAppOptions extends ControlRoutesOptions {
   runsJobs: boolean;
   allowsRemote: boolean;

@@ -9,9 +9,10 @@ import { type Listener, type ListenOptions, listen } from "../receiver/node/list
 import { createHubApp } from "./app.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
 import { HttpSender } from "./delivery/http-sender.ts";
-import type { HubDelivery, LogEntry } from "./delivery/hub-delivery.ts";
+import type { HubDelivery, HubDeliveryAttempt } from "./delivery/hub-delivery.ts";
 import { type HubEvent, parseEvent } from "./events/event-request.ts";
-import { type TriggerContext, triggerEvent } from "./events/trigger.ts";
+import { triggerEvent } from "./events/trigger.ts";
+import type { HubContext } from "./hub-context.ts";
 import { createId, createSha } from "./ids.ts";
 import { JobRunner } from "./jobs/job-runner.ts";
 import { AuditLog } from "./resources/audit-log.ts";
@@ -19,7 +20,7 @@ import type { ApiEnvironment } from "./routes/api.ts";
 import { seedStore } from "./seed/seed.ts";
 import { openStore, type Store } from "./store/store.ts";
 
-/** Options of {@link LocalHub.launch}. */
+/** The options of `LocalHub.launch`. */
 export interface LocalHubOptions {
   /** Default 0: any free port. */
   port?: number;
@@ -66,7 +67,7 @@ export class LocalHub {
 
   private constructor(parts: Parts) {
     this.#parts = parts;
-    this.url = parts.trigger.baseUrl;
+    this.url = parts.context.baseUrl;
     this.port = parts.listener.port;
   }
 
@@ -99,10 +100,10 @@ export class LocalHub {
     const dispatcher = new Dispatcher({ store, sender, jobs, limits, baseUrl, now, createId, log });
     seedStore(store, { now: now() });
     const auditLog = new AuditLog({ store: store.auditLog, createId, now });
-    const trigger = { store, dispatcher, auditLog, baseUrl, createId, createSha, now, log };
-    const hub = new LocalHub({ trigger, listener, sender, jobs });
+    const context = { store, dispatcher, auditLog, baseUrl, createId, createSha, now, log };
+    const hub = new LocalHub({ context, listener, sender, jobs });
     app = createHubApp({
-      ...trigger,
+      ...context,
       runsJobs: runJobs,
       allowsRemote: allowRemote,
       startedAt: new Date(now()),
@@ -138,8 +139,8 @@ export class LocalHub {
   }
 
   /** Returns the latest 100 attempts of a webhook, newest first. */
-  deliveries(webhookId: string): LogEntry[] {
-    return this.#context().store.deliveries.entries(webhookId);
+  deliveries(webhookId: string): HubDeliveryAttempt[] {
+    return this.#context().store.deliveries.attempts(webhookId);
   }
 
   /** Returns the jobs that webhooks have started, newest first. */
@@ -161,19 +162,19 @@ export class LocalHub {
     return this.#closed;
   }
 
-  /** Calls {@link close}. */
+  /** The same as {@link close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  #context(): TriggerContext {
-    if (this.#closed === undefined) return this.#parts.trigger;
+  #context(): HubContext {
+    if (this.#closed === undefined) return this.#parts.context;
     throw new WebhookError("This local Hub is closed. Launch another one with LocalHub.launch().", { code: "CLOSING" });
   }
 }
 
 interface Parts {
-  trigger: TriggerContext;
+  context: HubContext;
   listener: Listener;
   sender: HttpSender;
   jobs: JobRunner;
@@ -182,12 +183,12 @@ interface Parts {
 /** Time for open requests to finish during {@link LocalHub.close}. */
 const closeGraceMs = 5_000;
 
-async function close({ trigger, listener, sender, jobs }: Parts): Promise<void> {
+async function close({ context, listener, sender, jobs }: Parts): Promise<void> {
   const listenerClosed = listener.close(closeGraceMs);
-  await Promise.all([trigger.dispatcher.close(), jobs.close()]);
+  await Promise.all([context.dispatcher.close(), jobs.close()]);
   await listenerClosed;
   sender.close();
-  trigger.store.close();
+  context.store.close();
 }
 
 async function listenOn(

@@ -2,7 +2,6 @@ import type { HubPageInfo } from "./page/info.ts";
 import { summarizeWebhook } from "./resources/webhooks.ts";
 import type { Store } from "./store/store.ts";
 
-/** What {@link readPageInfo} needs. */
 export interface PageSource {
   store: Store;
   baseUrl: string;
@@ -11,8 +10,8 @@ export interface PageSource {
   startedAt: Date;
 }
 
-/** Log entries per webhook. */
-const maxEntries = 30;
+/** Attempts that the page shows per webhook. */
+const maxShownAttempts = 30;
 
 /** Reads the data of the page from the store, with secrets masked. */
 export function readPageInfo(source: PageSource, { theme }: { theme: string | undefined }): HubPageInfo {
@@ -25,7 +24,7 @@ export function readPageInfo(source: PageSource, { theme }: { theme: string | un
     ...((theme === "light" || theme === "dark") && { theme }),
     webhooks: store.webhooks.all().map((webhook) => ({
       ...summarizeWebhook(webhook),
-      log: store.deliveries.entries(webhook.id, { limit: maxEntries }),
+      log: store.deliveries.attempts(webhook.id, { limit: maxShownAttempts }),
     })),
   };
 }

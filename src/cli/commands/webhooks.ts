@@ -6,8 +6,8 @@ import { webhookDomains } from "../../payload/watch.ts";
 import type { Invocation } from "../invocation.ts";
 import { isConfirmed, requireConfirmable } from "../prompts.ts";
 import { examples, usageError } from "../usage.ts";
-import { addWebhookOptions, givenTargets, readWebhookOptions, type WebhookOptions } from "../webhook-options.ts";
-import { describeTarget, describeWatched, printWebhook, printWebhooks } from "../webhook-result.ts";
+import { addWebhookOptions, givenDestinations, readWebhookOptions, type WebhookOptions } from "../webhook-options.ts";
+import { describeDestination, describeWatched, printWebhook, printWebhooks } from "../webhook-result.ts";
 
 const idDescription = "webhook ID, as shown by list";
 const exampleId = "654bbbc16f2ec14d77f109cc";
@@ -65,8 +65,8 @@ function addCreate(program: Command, invocation: Invocation): void {
     )
     .action(async (options: WebhookOptions) => {
       const { watch = [] } = options;
-      if (givenTargets(options).length === 0) {
-        throw usageError("The webhook needs a target. Add --url, --job-source-id or --job.");
+      if (givenDestinations(options).length === 0) {
+        throw usageError("The webhook needs a destination. Add --url, --job-source-id or --job.");
       }
       if (watch.length === 0) {
         throw usageError("The webhook watches nothing. Add --watch type:name, such as --watch model:me/my-model.");
@@ -185,7 +185,7 @@ function addDelete(program: Command, invocation: Invocation): void {
       const hub = await invocation.connect();
       if (!invocation.isConfirmed) {
         const webhook = await hub.webhooks.get(id);
-        const question = `Permanently delete webhook ${webhook.id} (${describeWatched(webhook)} to ${describeTarget(webhook)})?`;
+        const question = `Permanently delete webhook ${webhook.id} (${describeWatched(webhook)} to ${describeDestination(webhook)})?`;
         if (!(await isConfirmed(invocation, question))) return;
       }
       await hub.webhooks.delete(id);

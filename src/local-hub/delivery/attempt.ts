@@ -3,9 +3,8 @@ import type { JobRunner } from "../jobs/job-runner.ts";
 import type { PendingDelivery } from "../store/delivery-store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import type { HttpSender } from "./http-sender.ts";
-import type { LogEntry } from "./hub-delivery.ts";
+import type { HubDeliveryAttempt } from "./hub-delivery.ts";
 
-/** What an attempt over HTTP needs. */
 export interface PostContext {
   sender: HttpSender;
   timeoutMs: number;
@@ -14,7 +13,6 @@ export interface PostContext {
   signal: AbortSignal;
 }
 
-/** What an attempt needs. */
 export interface AttemptContext extends PostContext {
   jobs: JobRunner;
   /** URL of the local Hub, without a trailing slash. */
@@ -33,14 +31,15 @@ export interface PostOptions extends Pick<AttemptOptions, "delivery"> {
   secret: string | undefined;
 }
 
-/** The result of an attempt: it succeeded if the `error` of its entry is `null`. */
+/** The result of an attempt. */
 export interface AttemptResult {
-  entry: LogEntry;
+  /** Its `error` is `null` if it succeeded. */
+  made: HubDeliveryAttempt;
   /** Whether another attempt could succeed. */
   retryable: boolean;
 }
 
-type SendResult = Pick<LogEntry, "url" | "status" | "response" | "error"> & {
+type SendResult = Pick<HubDeliveryAttempt, "url" | "status" | "response" | "error"> & {
   headers: Record<string, string>;
   retryable: boolean;
 };
@@ -67,7 +66,7 @@ async function recordAttempt(
   const { deliveryId, logId, attempt, body } = delivery;
   return {
     retryable,
-    entry: {
+    made: {
       logId,
       deliveryId,
       attempt,

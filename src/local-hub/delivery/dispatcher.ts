@@ -14,11 +14,11 @@ import {
   describeCanceled,
   describePending,
   type HubDelivery,
-  type LogEntry,
+  type HubDeliveryAttempt,
 } from "./hub-delivery.ts";
 import { WebhookQueues } from "./webhook-queues.ts";
 
-/** Attempts and limits of deliveries. */
+/** The limits of deliveries. */
 export interface DeliveryLimits {
   /** Attempts per delivery. */
   attempts: number;
@@ -32,7 +32,6 @@ export interface DeliveryLimits {
   triggersPerDay: number;
 }
 
-/** What a {@link Dispatcher} needs. */
 export interface DispatcherOptions {
   store: Store;
   sender: HttpSender;
@@ -55,7 +54,7 @@ interface Waiter {
   resolve: (delivery: HubDelivery) => void;
 }
 
-/** Delivers to URLs and jobs, retries failed deliveries, suspends failing webhooks and writes the delivery log. */
+/** Delivers to URLs and jobs, retries failed deliveries, suspends failing webhooks and records the attempts. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #queues = new WebhookQueues({ maxConcurrent: maxConcurrentAttempts });
@@ -98,13 +97,13 @@ export class Dispatcher {
     return new Promise((resolve) => this.#waiters.set(delivery.deliveryId, { delivery, resolve }));
   }
 
-  /** Sends a logged delivery again, once, to the current target of the webhook. */
-  async replay(webhook: StoredWebhook, { deliveryId, request }: LogEntry): Promise<LogEntry> {
+  /** Sends the delivery of an earlier attempt again, once, to the current URL or job of the webhook. */
+  async replay(webhook: StoredWebhook, { deliveryId, request }: HubDeliveryAttempt): Promise<HubDeliveryAttempt> {
     const { store, createId } = this.#options;
     const delivery = { deliveryId, logId: createId(), attempt: 1, body: request.body };
-    const { entry } = await attemptDelivery(this.#attemptContext(), { webhook, delivery });
-    if (store.webhooks.get(webhook.id)) this.#logAttempt(webhook.id, entry);
-    return entry;
+    const { made } = await attemptDelivery(this.#attemptContext(), { webhook, delivery });
+    if (store.webhooks.get(webhook.id)) this.#recordAttempt(webhook.id, made);
+    return made;
   }
 
   /** Cancels the pending deliveries of a webhook. */
@@ -171,25 +170,28 @@ export class Dispatcher {
     const pending = store.deliveries.getPending(deliveryId);
     const webhook = pending && store.webhooks.get(pending.webhookId);
     if (!pending || !webhook) return;
-    const { entry, retryable } = await attemptDelivery(this.#attemptContext(), { webhook, delivery: pending });
-    const succeeded = entry.error === null;
+    const { made, retryable } = await attemptDelivery(this.#attemptContext(), { webhook, delivery: pending });
+    const succeeded = made.error === null;
     // The next start sends a delivery again whose attempt was aborted by closing.
     if (this.#closing.signal.aborted && !succeeded) return;
     if (!store.deliveries.getPending(deliveryId)) {
-      // Canceled during the attempt. A deleted webhook has no log any more.
-      if (store.webhooks.get(webhook.id)) this.#logAttempt(webhook.id, entry);
+      // Canceled during the attempt. The attempts of a deleted webhook are deleted too.
+      if (store.webhooks.get(webhook.id)) this.#recordAttempt(webhook.id, made);
       return;
     }
     const next =
       succeeded || !retryable || pending.attempt >= limits.attempts
         ? undefined
         : {
-            ...{ deliveryId, webhookId: webhook.id, logId: createId(), body: pending.body },
+            deliveryId,
+            webhookId: webhook.id,
+            logId: createId(),
+            body: pending.body,
             attempt: pending.attempt + 1,
             dueAt: now() + exponentialBackoff(pending.attempt, { firstMs: limits.backoffMs }),
           };
-    const logged = store.transaction(() => {
-      const stored = this.#logAttempt(webhook.id, entry);
+    const recorded = store.transaction(() => {
+      const stored = this.#recordAttempt(webhook.id, made);
       if (next) store.deliveries.putPending(next);
       else {
         store.deliveries.deletePending(deliveryId);
@@ -198,17 +200,17 @@ export class Dispatcher {
       return stored;
     });
     if (next) this.#schedule({ deliveryId, webhookId: webhook.id, dueAt: next.dueAt });
-    else this.#settle(deliveryId, logged);
+    else this.#settle(deliveryId, recorded);
   }
 
   /** Resolves {@link waitUntilSettled} with the latest attempt, if there was one. */
-  #settle(deliveryId: string, latest?: LogEntry): void {
+  #settle(deliveryId: string, latest?: HubDeliveryAttempt): void {
     const waiter = this.#waiters.get(deliveryId);
     if (!waiter) return;
     this.#waiters.delete(deliveryId);
-    const entry = latest ?? this.#options.store.deliveries.latestEntry(deliveryId);
+    const attempt = latest ?? this.#options.store.deliveries.latestAttempt(deliveryId);
     const { delivery } = waiter;
-    waiter.resolve(entry ? describeAttempted(delivery.webhookId, entry) : describeCanceled(delivery));
+    waiter.resolve(attempt ? describeAttempted(delivery.webhookId, attempt) : describeCanceled(delivery));
   }
 
   /** Counts consecutive failed deliveries, and suspends the webhook at the limit. */
@@ -224,18 +226,18 @@ export class Dispatcher {
     this.cancel(webhookId);
   }
 
-  #logAttempt(webhookId: string, attempted: LogEntry): LogEntry {
+  #recordAttempt(webhookId: string, made: HubDeliveryAttempt): HubDeliveryAttempt {
     const { store, log } = this.#options;
-    const { deliveryId } = attempted;
+    const { deliveryId } = made;
     // Numbered only now: a replay may have run between an attempt and its retry.
-    const latest = store.deliveries.latestEntry(deliveryId)?.attempt ?? 0;
-    const entry = { ...attempted, attempt: Math.max(attempted.attempt, latest + 1) };
-    store.deliveries.addEntry(webhookId, entry);
-    const { status, attempt, durationMs, logId, error } = entry;
+    const latest = store.deliveries.latestAttempt(deliveryId)?.attempt ?? 0;
+    const numbered = { ...made, attempt: Math.max(made.attempt, latest + 1) };
+    store.deliveries.addAttempt(webhookId, numbered);
+    const { status, attempt, durationMs, logId, error } = numbered;
     const fields = { status, webhook: webhookId, attempt, ms: durationMs, deliveryId, logId };
     if (error === null) log.info(fields, "delivered");
     else log.warn({ ...fields, reason: error }, "delivery failed");
-    return entry;
+    return numbered;
   }
 
   #attemptContext(): AttemptContext {

@@ -45,12 +45,12 @@ export class HttpSender {
     this.#lookup = loopbackOnly(lookup);
   }
 
-  /** Sends one request. Does not follow redirects: the Hub does not either, and the target would receive the secret. */
+  /** Sends one request. Does not follow redirects: the Hub does not either, and the new location would receive the secret. */
   async send(request: HttpRequest): Promise<HttpResult> {
     const url = new URL(request.url);
     const host = url.hostname.replace(/^\[|\]$/g, "");
     // Node does not look up IP addresses, so the lookup cannot reject them.
-    if (!this.#allowRemote && isIP(host) && !isLoopbackAddress(host)) return { failure: remoteTarget(host) };
+    if (!this.#allowRemote && isIP(host) && !isLoopbackAddress(host)) return { failure: remoteHostFailure(host) };
     try {
       return await this.#send(url, request);
     } catch (error) {
@@ -102,12 +102,12 @@ export function loopbackOnly(lookupAny: Lookup = lookup): Lookup {
     lookupAny(hostname, options, (error, address, family) => {
       const addresses = typeof address === "string" ? [address] : address?.map((found) => found.address);
       const remoteAddress = error ? undefined : addresses.find((found) => !isLoopbackAddress(found));
-      callback(remoteAddress === undefined ? error : new Error(remoteTarget(hostname)), address, family);
+      callback(remoteAddress === undefined ? error : new Error(remoteHostFailure(hostname)), address, family);
     });
   };
 }
 
-function remoteTarget(host: string): string {
+function remoteHostFailure(host: string): string {
   return `"${host}" is not this machine. To deliver to it, start the local Hub with --allow-remote (LocalHub.launch({ allowRemote: true }))`;
 }
 

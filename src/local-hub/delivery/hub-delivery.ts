@@ -5,7 +5,7 @@ export interface HubDelivery {
   webhookId: string;
   /** The `Webhook-Id` header: the same on retries and replays. */
   deliveryId: string;
-  /** Log entry of the latest attempt; before the first attempt, the entry that it will create. */
+  /** Id of the latest attempt; before the first attempt, the id that it will have. */
   logId: string;
   /** Target URL with its secrets masked; for a job, the URL under which the local Hub lists it. */
   url: string;
@@ -21,8 +21,8 @@ export interface HubDelivery {
   error: string | null;
 }
 
-/** One attempt at a delivery, as the log of a webhook records it. */
-export interface LogEntry {
+/** One attempt at a delivery. The Hub calls its id `logId`. */
+export interface HubDeliveryAttempt {
   logId: string;
   /** The `Webhook-Id` header: the same on retries and replays. */
   deliveryId: string;
@@ -53,9 +53,9 @@ export function describePending(
   return { webhookId, deliveryId, logId, url, attempts: 0, status: null, durationMs: null, answer: null, error: null };
 }
 
-/** Describes a delivery by the log entry of its latest attempt. */
-export function describeAttempted(webhookId: string, entry: LogEntry): HubDelivery {
-  const { deliveryId, logId, url, attempt, status, durationMs, response, error } = entry;
+/** Describes a delivery by its latest attempt. */
+export function describeAttempted(webhookId: string, latest: HubDeliveryAttempt): HubDelivery {
+  const { deliveryId, logId, url, attempt, status, durationMs, response, error } = latest;
   const answer = response === null ? null : cutAt(response.body, maxAnswerCharacters);
   return { webhookId, deliveryId, logId, url, attempts: attempt, status, durationMs, answer, error };
 }

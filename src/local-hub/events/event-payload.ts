@@ -7,7 +7,6 @@ import { deriveId } from "../ids.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { ParsedEvent } from "./event-request.ts";
 
-/** What {@link resolveEvent} needs. */
 export interface ResolveOptions {
   event: ParsedEvent;
   /** The repository before the event. Default: a new one. */

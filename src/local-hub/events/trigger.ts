@@ -1,34 +1,17 @@
-import type { Logger } from "../../core/logger.ts";
 import type { RepoId } from "../../hub/schemas.ts";
 import { actions, isKnownScope } from "../../payload/schema.ts";
 import { coversScope } from "../../payload/scope.ts";
 import { canReadPrivate } from "../access.ts";
 import { getAccountKind, getOwner } from "../accounts.ts";
-import type { Dispatcher } from "../delivery/dispatcher.ts";
 import type { HubDelivery } from "../delivery/hub-delivery.ts";
-import { type AuditLog, repositoryAuditEntries } from "../resources/audit-log.ts";
+import type { HubContext } from "../hub-context.ts";
+import { repositoryAuditEntries } from "../resources/audit-log.ts";
 import { notifyWatchers, syncNotifications } from "../resources/notifications.ts";
 import { syncResourceGroups } from "../resources/resource-groups.ts";
 import { targetUrl, webhookState } from "../resources/webhooks.ts";
-import type { Store } from "../store/store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import { type ResolvedEvent, resolveEvent } from "./event-payload.ts";
 import type { ParsedEvent } from "./event-request.ts";
-
-/** What {@link triggerEvent} needs. */
-export interface TriggerContext {
-  store: Store;
-  dispatcher: Dispatcher;
-  auditLog: AuditLog;
-  /** URL of the local Hub, without a trailing slash. */
-  baseUrl: string;
-  createId: () => string;
-  /** Creates the id of a commit. */
-  createSha: () => string;
-  /** Milliseconds since the epoch. */
-  now: () => number;
-  log: Logger;
-}
 
 /**
  * Why a webhook that watches the repository does not fire: its `domains` exclude the event, the repository is `private`
@@ -36,8 +19,8 @@ export interface TriggerContext {
  */
 export type SkipReason = "domain" | "private" | "disabled" | "suspended";
 
-/** A webhook that watches the repository of an event but did not fire. */
-export interface SkippedWebhook {
+/** A webhook that watches the repository of an event, but did not fire. */
+export interface UnfiredWebhook {
   webhookId: string;
   /** Target URL with its secrets masked. */
   url: string;
@@ -48,7 +31,7 @@ export interface SkippedWebhook {
 /** The result of an event. */
 export interface TriggerResult {
   deliveries: HubDelivery[];
-  notFired: SkippedWebhook[];
+  notFired: UnfiredWebhook[];
   /** Names of the users who got a notification. */
   notified: string[];
 }
@@ -59,7 +42,7 @@ export interface TriggerPreview {
   payload: unknown;
   /** The webhooks that would fire. */
   webhooks: { webhookId: string; url: string }[];
-  notFired: SkippedWebhook[];
+  notFired: UnfiredWebhook[];
 }
 
 /**
@@ -67,7 +50,7 @@ export interface TriggerPreview {
  *
  * @throws `ARGUMENT_INVALID` if the event is nested too deeply, or its edits do not fit the payload.
  */
-export function triggerEvent(context: TriggerContext, event: ParsedEvent): TriggerResult {
+export function triggerEvent(context: HubContext, event: ParsedEvent): TriggerResult {
   const { store, dispatcher, auditLog, log } = context;
   const { type, name } = event.repo;
   const { scope, action } = event.event;
@@ -100,7 +83,7 @@ export function triggerEvent(context: TriggerContext, event: ParsedEvent): Trigg
  *
  * @throws `ARGUMENT_INVALID` as {@link triggerEvent} does.
  */
-export function previewEvent(context: TriggerContext, event: ParsedEvent): TriggerPreview {
+export function previewEvent(context: HubContext, event: ParsedEvent): TriggerPreview {
   const { createId, baseUrl, dispatcher } = context;
   const resolved = resolve(context, event);
   const { enabled, skipped } = selectWebhooks(context, { event, resolved });
@@ -113,16 +96,16 @@ export function previewEvent(context: TriggerContext, event: ParsedEvent): Trigg
   };
 }
 
-function resolve(context: TriggerContext, event: ParsedEvent): ResolvedEvent {
+function resolve(context: HubContext, event: ParsedEvent): ResolvedEvent {
   const { store, baseUrl, createId, createSha } = context;
   return resolveEvent({ event, repository: store.repositories.get(event.repo), baseUrl, createId, createSha });
 }
 
 /** Splits the webhooks that watch the repository, oldest first, into those to fire and those to skip. */
 function selectWebhooks(
-  { store, baseUrl }: TriggerContext,
+  { store, baseUrl }: HubContext,
   { event, resolved }: { event: ParsedEvent; resolved: ResolvedEvent },
-): { enabled: StoredWebhook[]; skipped: SkippedWebhook[] } {
+): { enabled: StoredWebhook[]; skipped: UnfiredWebhook[] } {
   const { type, name } = event.repo;
   const { before, after } = resolved;
   const isPrivate = (after ?? before).private;
@@ -132,7 +115,7 @@ function selectWebhooks(
     scope: event.event.scope,
   };
   const enabled: StoredWebhook[] = [];
-  const skipped: SkippedWebhook[] = [];
+  const skipped: UnfiredWebhook[] = [];
   for (const webhook of store.webhooks.all()) {
     if (!isWatching(webhook, repositoryEvent)) continue;
     const reason = findSkipReason(webhook, repositoryEvent);
@@ -142,7 +125,7 @@ function selectWebhooks(
   return { enabled, skipped };
 }
 
-function describeLimited({ baseUrl }: TriggerContext, webhooks: readonly StoredWebhook[]): SkippedWebhook[] {
+function describeLimited({ baseUrl }: HubContext, webhooks: readonly StoredWebhook[]): UnfiredWebhook[] {
   return webhooks.map((webhook) => ({
     webhookId: webhook.id,
     url: targetUrl(webhook, { baseUrl }),

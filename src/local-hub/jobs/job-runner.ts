@@ -4,7 +4,7 @@ import type { Job, JobStage } from "../../hub/jobs.ts";
 import { accountId } from "../accounts.ts";
 import type { JobStore } from "../store/job-store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
-import { runJobProcess } from "./run-command.ts";
+import { runCommand } from "./run-command.ts";
 
 /** Edits can remove fields that every payload has. The job still starts. */
 const editedPayload = z.object({
@@ -14,7 +14,6 @@ const editedPayload = z.object({
 /** Further jobs wait. */
 const maxConcurrentProcesses = 4;
 
-/** What a {@link JobRunner} needs. */
 export interface JobRunnerOptions {
   store: JobStore;
   /** Whether to run commands as local processes. Otherwise, jobs are only recorded. */
@@ -138,7 +137,7 @@ export class JobRunner {
     }
     for (let failures = 0; ; failures += 1) {
       if (!signal.aborted) setStage("RUNNING", null, failures);
-      const reason = await runJobProcess({
+      const reason = await runCommand({
         command,
         // The variables take precedence over secrets of the same name.
         environment: { ...job.environment, ...secrets, ...variables },

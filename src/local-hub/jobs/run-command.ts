@@ -11,8 +11,7 @@ const maxLineLength = 2_000;
 /** Not the whole environment, because that of a developer contains tokens. */
 const inheritedVariables = ["PATH", "HOME", "USER", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 
-/** What {@link runJobProcess} needs. */
-export interface JobProcessOptions {
+export interface CommandOptions {
   command: readonly string[];
   environment: Readonly<Record<string, string>>;
   /** `null` for no limit. */
@@ -41,7 +40,7 @@ function removeRunning(child: ChildProcess): void {
 }
 
 /** Runs the command of a job as a local process. Resolves with why it failed; `undefined` if it exited with 0. */
-export function runJobProcess(options: JobProcessOptions): Promise<string | undefined> {
+export function runCommand(options: CommandOptions): Promise<string | undefined> {
   const { signal, timeoutSeconds, onOutput } = options;
   return new Promise((resolve) => {
     if (signal.aborted) return resolve("canceled");
@@ -85,7 +84,7 @@ export function runJobProcess(options: JobProcessOptions): Promise<string | unde
   });
 }
 
-function start({ command: [program = "", ...values], environment }: JobProcessOptions): ChildProcess | string {
+function start({ command: [program = "", ...values], environment }: CommandOptions): ChildProcess | string {
   try {
     return spawn(program, values, {
       env: { ...inheritedEnvironment(), ...environment },

@@ -6,12 +6,12 @@ import { timeAgo } from "../../console/elapsed.ts";
 import { type EventSummary, summarizeEvent } from "../../console/event-summary.ts";
 import type { Markup } from "../../console/markup.ts";
 import { shorten } from "../../console/shorten.ts";
-import type { LogEntry } from "../delivery/hub-delivery.ts";
+import type { HubDeliveryAttempt } from "../delivery/hub-delivery.ts";
 
 /** What a row is made from. */
 export interface DeliveryRowOptions {
   webhookId: string;
-  entry: LogEntry;
+  entry: HubDeliveryAttempt;
   now: Date;
   /** Characters of a body that are shown. */
   longestBody: number;
@@ -111,7 +111,7 @@ function block(options: { id: string; title: string; what: string; body: string;
     </div>`;
 }
 
-function ids({ deliveryId, logId, at }: LogEntry, id: string): Markup {
+function ids({ deliveryId, logId, at }: HubDeliveryAttempt, id: string): Markup {
   return html`<dl class="ids">
       <div>
         <dt>Delivery id</dt>
@@ -125,11 +125,11 @@ function ids({ deliveryId, logId, at }: LogEntry, id: string): Markup {
     </dl>`;
 }
 
-function isSuccess({ status, error }: LogEntry): boolean {
+function isSuccess({ status, error }: HubDeliveryAttempt): boolean {
   return error === null && status !== null && status >= 200 && status < 300;
 }
 
-function statusOf({ status }: LogEntry): string {
+function statusOf({ status }: HubDeliveryAttempt): string {
   return status === null ? "no answer" : String(status);
 }
 

@@ -1,4 +1,4 @@
-import type { LogEntry } from "../delivery/hub-delivery.ts";
+import type { HubDeliveryAttempt } from "../delivery/hub-delivery.ts";
 import type { WebhookSummary } from "../resources/webhooks.ts";
 
 /** What the page of a local Hub shows. */
@@ -16,5 +16,5 @@ export interface HubPageInfo {
 /** A webhook, as the page shows it. */
 export interface HubPageWebhook extends WebhookSummary {
   /** Newest first. */
-  log: readonly LogEntry[];
+  log: readonly HubDeliveryAttempt[];
 }

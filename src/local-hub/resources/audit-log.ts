@@ -132,7 +132,6 @@ const maxExportedEvents = 100_000;
 /** Events that are in memory at a time. */
 const pageSize = 500;
 
-/** What {@link exportAuditLog} needs. */
 export interface AuditLogExportOptions {
   store: AuditLogStore;
   organization: string;

@@ -4,7 +4,6 @@ import type { Store } from "../store/store.ts";
 import { getAvatarUrl } from "./avatars.ts";
 import { listAccessibleGroups } from "./resource-groups.ts";
 
-/** What {@link getWhoami} needs. */
 export interface WhoamiSource {
   store: Store;
   baseUrl: string;

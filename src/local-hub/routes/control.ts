@@ -2,7 +2,8 @@ import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
 import { tokenUsers } from "../accounts.ts";
 import { eventRequest } from "../events/event-request.ts";
-import { previewEvent, type TriggerContext, triggerEvent } from "../events/trigger.ts";
+import { previewEvent, triggerEvent } from "../events/trigger.ts";
+import type { HubContext } from "../hub-context.ts";
 import { getSettings } from "../resources/settings.ts";
 import { summarizeWebhook } from "../resources/webhooks.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
@@ -10,7 +11,7 @@ import { type ApiEnvironment, createApiApp } from "./api.ts";
 import { replay } from "./webhooks.ts";
 
 /** What the control routes need. */
-export interface ControlRoutesOptions extends TriggerContext {
+export interface ControlRoutesOptions extends HubContext {
   /** Forgets everything. */
   reset: () => void;
 }
@@ -69,7 +70,7 @@ export function controlApi(options: ControlRoutesOptions): OpenAPIHono<ApiEnviro
   app.get("/webhooks", (context) => context.json(store.webhooks.all().map(summarizeWebhook)));
 
   app.get("/webhooks/:id/deliveries", (context) =>
-    context.json(store.deliveries.entries(webhook(context.req.param("id")).id)),
+    context.json(store.deliveries.attempts(webhook(context.req.param("id")).id)),
   );
 
   app.post("/webhooks/:id/replay/:logId", async (context) => {

@@ -147,7 +147,7 @@ export function webhookApi({ store, dispatcher, createId }: WebhookRoutesOptions
     dispatcher.cancel(id);
     store.transaction(() => {
       webhooks.delete(id);
-      deliveries.deleteEntries(id);
+      deliveries.deleteAttempts(id);
     });
     return context.json({}, 200);
   });
@@ -180,7 +180,7 @@ export async function replay(
   { store, dispatcher }: Pick<WebhookRoutesOptions, "store" | "dispatcher">,
   { webhook, logId }: { webhook: StoredWebhook; logId: string },
 ): Promise<number> {
-  const entry = store.deliveries.entry(webhook.id, logId);
+  const entry = store.deliveries.attempt(webhook.id, logId);
   if (!entry) throw new HTTPException(404, { message: `The log of webhook ${webhook.id} has no entry ${logId}.` });
   const { status } = await dispatcher.replay(webhook, entry);
   return status ?? 502;

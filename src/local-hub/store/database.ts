@@ -8,11 +8,12 @@ import { makePrivateFolder } from "../../core/private-folder.ts";
 /** "hwlh": distinguishes state files from databases of other programs. */
 const applicationId = 0x68776c68;
 /** Increase it when a table changes. Files with another version are rejected, never migrated. */
-const schemaVersion = 2;
+const schemaVersion = 3;
 
 /** One page of the smallest size. */
 const minDatabaseBytes = 512;
 
+/** `record` columns contain JSON; `sequence` orders the rows by the time of their insertion. */
 const schema = `
   CREATE TABLE webhooks (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -39,7 +40,7 @@ const schema = `
     due_at INTEGER NOT NULL,
     body TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
-  CREATE TABLE log (
+  CREATE TABLE attempts (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,
     log_id TEXT NOT NULL UNIQUE,
     delivery_id TEXT NOT NULL,
@@ -64,8 +65,8 @@ const schema = `
   ) STRICT;
   CREATE INDEX audit_log_of_organization ON audit_log (organization, sequence);
   CREATE INDEX pending_of_webhook ON pending (webhook_id);
-  CREATE INDEX log_of_webhook ON log (webhook_id, sequence);
-  CREATE INDEX log_of_delivery ON log (delivery_id);
+  CREATE INDEX attempts_of_webhook ON attempts (webhook_id, sequence);
+  CREATE INDEX attempts_of_delivery ON attempts (delivery_id);
   PRAGMA application_id = ${applicationId};
   PRAGMA user_version = ${schemaVersion};
 `;

@@ -1,15 +1,15 @@
 import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
-import type { LogEntry } from "../delivery/hub-delivery.ts";
+import type { HubDeliveryAttempt } from "../delivery/hub-delivery.ts";
 
-/** Log entries per webhook. Older ones are deleted. */
-const maxEntries = 100;
+/** Attempts that are kept per webhook. Older ones are deleted. */
+const maxKeptAttempts = 100;
 
 /** A delivery that waits for its first attempt or a retry. */
 export interface PendingDelivery {
   deliveryId: string;
   webhookId: string;
-  /** Id of the log entry of the next attempt. */
+  /** Id of the next attempt. */
   logId: string;
   /** Number of the next attempt, from 1. */
   attempt: number;
@@ -22,7 +22,7 @@ export interface PendingDelivery {
 /** A pending delivery without its payload. */
 export type ScheduledDelivery = Pick<PendingDelivery, "deliveryId" | "webhookId" | "dueAt">;
 
-const logRecord = z.object({
+const attemptRecord = z.object({
   attempt: z.number(),
   at: z.string(),
   durationMs: z.number(),
@@ -35,7 +35,7 @@ const logRecord = z.object({
   error: z.string().nullable(),
 });
 
-/** The pending deliveries and the delivery log. */
+/** The pending deliveries, and the attempts that were made. */
 export class DeliveryStore {
   readonly #database: DatabaseSync;
   readonly #statements: ReturnType<typeof prepareStatements>;
@@ -73,36 +73,36 @@ export class DeliveryStore {
     this.#statements.deletePending.run(deliveryId);
   }
 
-  /** Adds a log entry, and deletes the entries of the webhook beyond the limit. */
-  addEntry(webhookId: string, { logId, deliveryId, request, ...entry }: LogEntry): void {
-    const record = JSON.stringify({ ...entry, requestHeaders: request.headers });
-    this.#statements.addEntry.run(logId, deliveryId, webhookId, record, request.body);
-    this.#statements.deleteOldEntries.run(webhookId, webhookId, maxEntries);
+  /** Adds an attempt, and deletes the oldest attempts of the webhook beyond the limit. */
+  addAttempt(webhookId: string, { logId, deliveryId, request, ...attempt }: HubDeliveryAttempt): void {
+    const record = JSON.stringify({ ...attempt, requestHeaders: request.headers });
+    this.#statements.addAttempt.run(logId, deliveryId, webhookId, record, request.body);
+    this.#statements.deleteOldAttempts.run(webhookId, webhookId, maxKeptAttempts);
   }
 
-  /** Returns the log of a webhook, newest first. */
-  entries(webhookId: string, { limit = maxEntries }: { limit?: number } = {}): LogEntry[] {
-    return this.#statements.entries.all(webhookId, limit).map(toEntry);
+  /** Returns the attempts of a webhook, newest first. */
+  attempts(webhookId: string, { limit = maxKeptAttempts }: { limit?: number } = {}): HubDeliveryAttempt[] {
+    return this.#statements.attempts.all(webhookId, limit).map(toAttempt);
   }
 
-  entry(webhookId: string, logId: string): LogEntry | undefined {
-    const row = this.#statements.entry.get(logId, webhookId);
-    return row && toEntry(row);
+  attempt(webhookId: string, logId: string): HubDeliveryAttempt | undefined {
+    const row = this.#statements.attempt.get(logId, webhookId);
+    return row && toAttempt(row);
   }
 
   /** Returns the latest attempt of a delivery; `undefined` before the first one. */
-  latestEntry(deliveryId: string): LogEntry | undefined {
-    const row = this.#statements.latestEntry.get(deliveryId);
-    return row && toEntry(row);
+  latestAttempt(deliveryId: string): HubDeliveryAttempt | undefined {
+    const row = this.#statements.latestAttempt.get(deliveryId);
+    return row && toAttempt(row);
   }
 
-  /** Deletes the log of a webhook. */
-  deleteEntries(webhookId: string): void {
-    this.#database.prepare("DELETE FROM log WHERE webhook_id = ?").run(webhookId);
+  /** Deletes the attempts of a webhook. */
+  deleteAttempts(webhookId: string): void {
+    this.#database.prepare("DELETE FROM attempts WHERE webhook_id = ?").run(webhookId);
   }
 
   clear(): void {
-    this.#database.exec("DELETE FROM pending; DELETE FROM log");
+    this.#database.exec("DELETE FROM pending; DELETE FROM attempts");
   }
 }
 
@@ -115,16 +115,16 @@ function prepareStatements(database: DatabaseSync) {
     allScheduled: database.prepare("SELECT delivery_id, webhook_id, due_at FROM pending ORDER BY due_at"),
     pendingOf: database.prepare("SELECT delivery_id FROM pending WHERE webhook_id = ?"),
     deletePending: database.prepare("DELETE FROM pending WHERE delivery_id = ?"),
-    addEntry: database.prepare(
-      "INSERT INTO log (log_id, delivery_id, webhook_id, record, body) VALUES (?, ?, ?, ?, ?)",
+    addAttempt: database.prepare(
+      "INSERT INTO attempts (log_id, delivery_id, webhook_id, record, body) VALUES (?, ?, ?, ?, ?)",
     ),
-    deleteOldEntries: database.prepare(
-      `DELETE FROM log WHERE webhook_id = ? AND sequence <=
-        (SELECT sequence FROM log WHERE webhook_id = ? ORDER BY sequence DESC LIMIT 1 OFFSET ?)`,
+    deleteOldAttempts: database.prepare(
+      `DELETE FROM attempts WHERE webhook_id = ? AND sequence <=
+        (SELECT sequence FROM attempts WHERE webhook_id = ? ORDER BY sequence DESC LIMIT 1 OFFSET ?)`,
     ),
-    entries: database.prepare("SELECT * FROM log WHERE webhook_id = ? ORDER BY sequence DESC LIMIT ?"),
-    entry: database.prepare("SELECT * FROM log WHERE log_id = ? AND webhook_id = ?"),
-    latestEntry: database.prepare("SELECT * FROM log WHERE delivery_id = ? ORDER BY sequence DESC LIMIT 1"),
+    attempts: database.prepare("SELECT * FROM attempts WHERE webhook_id = ? ORDER BY sequence DESC LIMIT ?"),
+    attempt: database.prepare("SELECT * FROM attempts WHERE log_id = ? AND webhook_id = ?"),
+    latestAttempt: database.prepare("SELECT * FROM attempts WHERE delivery_id = ? ORDER BY sequence DESC LIMIT 1"),
   };
 }
 
@@ -141,8 +141,8 @@ function toPending(row: Row): PendingDelivery {
   };
 }
 
-function toEntry(row: Row): LogEntry {
-  const { requestHeaders, ...record } = logRecord.parse(JSON.parse(String(row.record)));
+function toAttempt(row: Row): HubDeliveryAttempt {
+  const { requestHeaders, ...record } = attemptRecord.parse(JSON.parse(String(row.record)));
   return {
     logId: String(row.log_id),
     deliveryId: String(row.delivery_id),

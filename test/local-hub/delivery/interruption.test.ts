@@ -118,16 +118,16 @@ describe("A delivery that waits for its next attempt", () => {
 });
 
 test("A delivery that is over leaves nothing to do when the local Hub closes", async () => {
-  const latestEntry = vi.spyOn(DeliveryStore.prototype, "latestEntry");
-  onTestFinished(() => void latestEntry.mockRestore());
+  const latestAttempt = vi.spyOn(DeliveryStore.prototype, "latestAttempt");
+  onTestFinished(() => void latestAttempt.mockRestore());
   const timers = watchTimers();
   const target = await openTarget(500, 200);
   const local = await openLocalHub({ backoff: 13, timeout: "19s", now: () => 0 });
   await local.create({ url: target.url });
   expect(await local.hub.push(data)).toMatchObject([{ status: 200, attempts: 2 }]);
   expect(timers.of(19_000)).toMatchObject([{ cleared: 1 }, { cleared: 1 }]);
-  latestEntry.mockClear();
+  latestAttempt.mockClear();
   await local.hub.close();
   expect(timers.of(13)).toMatchObject([{ cleared: 0 }]);
-  expect(latestEntry).not.toHaveBeenCalled();
+  expect(latestAttempt).not.toHaveBeenCalled();
 });

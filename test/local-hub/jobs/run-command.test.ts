@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { runJobProcess } from "../../../src/local-hub/jobs/run-command.ts";
+import { runCommand } from "../../../src/local-hub/jobs/run-command.ts";
 import { isRunning } from "../../support/program.ts";
 import { watchTimers } from "../../support/timers.ts";
 import { data, jobs, openFolder, openLocalHub, output, pushed, secret, waitForJobs } from "../support/hub.ts";
@@ -209,7 +209,7 @@ describe("The process of a job", () => {
     const controller = new AbortController();
     const { signal } = controller;
     const options = { command, environment: {}, timeoutSeconds: 777, signal, onOutput: () => controller.abort() };
-    expect(await runJobProcess(options)).toEqual(outcome);
+    expect(await runCommand(options)).toEqual(outcome);
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
     expect(timers.of(777_000)).toMatchObject([{ cleared: 1 }]);
     // Five seconds after it was asked to end, it would be killed.
@@ -219,7 +219,7 @@ describe("The process of a job", () => {
   test("is not started where it was canceled before", async () => {
     const options = { command: ["sh", "-c", "echo begun"], environment: {}, timeoutSeconds: null };
     const onOutput = () => expect.unreachable("It was started.");
-    expect(await runJobProcess({ ...options, signal: AbortSignal.abort(), onOutput })).toBe("canceled");
+    expect(await runCommand({ ...options, signal: AbortSignal.abort(), onOutput })).toBe("canceled");
   });
 });
 

@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
-import type { LogEntry } from "../../../src/local-hub/delivery/hub-delivery.ts";
+import type { HubDeliveryAttempt } from "../../../src/local-hub/delivery/hub-delivery.ts";
 import type { HubPageInfo, HubPageWebhook } from "../../../src/local-hub/page/info.ts";
 import { hubPage, hubPageAsset } from "../../../src/local-hub/page/page.ts";
 import { webhookPayload } from "../../../src/payload/samples.ts";
@@ -10,7 +10,7 @@ import { webhookPayload } from "../../../src/payload/samples.ts";
 export const now = new Date("2026-09-01T12:00:00.000Z");
 
 /** An attempt that was answered 200, with `changes` laid over it. */
-export function sampleEntry(changes: Partial<LogEntry> = {}): LogEntry {
+export function sampleEntry(changes: Partial<HubDeliveryAttempt> = {}): HubDeliveryAttempt {
   return {
     logId: "66d4a1f0c0ffee0000000001",
     deliveryId: "66d4a1f0decade0000000001",

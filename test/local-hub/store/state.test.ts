@@ -128,7 +128,7 @@ describe("A state file", () => {
     const state = stateFile();
     const rows = () => {
       const database = new DatabaseSync(state, { readOnly: true });
-      const tables = ["webhooks", "repositories", "jobs", "pending", "log", "records", "audit_log"];
+      const tables = ["webhooks", "repositories", "jobs", "pending", "attempts", "records", "audit_log"];
       const counts = tables.map((table) => {
         const row = database.prepare(`SELECT count(*) AS count FROM ${table}`).get();
         return [table, row?.count] as const;
@@ -140,14 +140,14 @@ describe("A state file", () => {
     const first = await openLocalHub(options);
     await first.hub.close();
     const empty = rows();
-    expect(empty).toMatchObject({ webhooks: 0, jobs: 0, pending: 0, log: 0 });
+    expect(empty).toMatchObject({ webhooks: 0, jobs: 0, pending: 0, attempts: 0 });
     const second = await openLocalHub(options);
     const { id } = await second.create({ url: "http://127.0.0.1:1/" });
     await second.create({ job: { flavor: "cpu-basic" } });
     await second.trigger(pushed, { wait: false });
     await waitFor(() => expect(second.hub.deliveries(id)).toHaveLength(1));
     await second.hub.close();
-    expect(rows()).toMatchObject({ webhooks: 2, jobs: 1, pending: 1, log: 2 });
+    expect(rows()).toMatchObject({ webhooks: 2, jobs: 1, pending: 1, attempts: 2 });
     const third = await openLocalHub(options);
     third.hub.reset();
     expect((await third.request("GET /api/settings/webhooks")).body).toEqual([]);

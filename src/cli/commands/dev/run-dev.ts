@@ -76,7 +76,9 @@ export async function runDev(run: DevRun): Promise<void> {
       output.print(
         lines
           .ready(session.state, {
-            ...{ file: run.file ?? relative(process.cwd(), file), seconds, hasKeys },
+            file: run.file ?? relative(process.cwd(), file),
+            seconds,
+            hasKeys,
             secret: session.secret,
           })
           .join("\n"),

@@ -4,11 +4,12 @@ import { HubError } from "../../../core/errors.ts";
 import { toShellWord } from "../../../core/escape.ts";
 import { isLoopbackHost } from "../../../core/loopback.ts";
 import { developmentTokens } from "../../../local-hub/accounts.ts";
+import type { HubDelivery } from "../../../local-hub/delivery/hub-delivery.ts";
 import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
-import type { SkippedWebhook } from "../../../local-hub/events/trigger.ts";
+import type { UnfiredWebhook } from "../../../local-hub/events/trigger.ts";
 import type { WebhookSummary } from "../../../local-hub/resources/webhooks.ts";
 import { triggerArguments } from "../../../local-hub/trigger-arguments.ts";
-import type { TriggerOutcome, TriggerPreview, TriggerTarget } from "./event-sender.ts";
+import type { EventSender, TriggerOutcome, TriggerPreview } from "./event-sender.ts";
 import { isSecretRejected } from "./results.ts";
 
 /** How long a local Hub may take for a simple answer. */
@@ -18,21 +19,22 @@ const timeoutMs = 10_000;
 const maxListed = 5;
 
 const reason = z.enum(["domain", "private", "disabled", "suspended", "used-up"]);
-const notFired = z.array(z.object({ webhookId: z.string(), url: z.string(), reason }));
+const notFired = z.array(z.object({ webhookId: z.string(), url: z.string(), reason })) satisfies z.ZodType<
+  UnfiredWebhook[]
+>;
+const delivery = z.object({
+  webhookId: z.string(),
+  deliveryId: z.string(),
+  logId: z.string(),
+  url: z.string(),
+  attempts: z.number(),
+  status: z.number().nullable(),
+  durationMs: z.number().nullable(),
+  answer: z.string().nullable(),
+  error: z.string().nullable(),
+}) satisfies z.ZodType<HubDelivery>;
 const outcome = z.object({
-  deliveries: z.array(
-    z.object({
-      webhookId: z.string(),
-      deliveryId: z.string(),
-      logId: z.string(),
-      url: z.string(),
-      attempts: z.number(),
-      status: z.number().nullable(),
-      durationMs: z.number().nullable(),
-      answer: z.string().nullable(),
-      error: z.string().nullable(),
-    }),
-  ),
+  deliveries: z.array(delivery),
   notFired,
   notified: z.array(z.string()),
 });
@@ -49,20 +51,20 @@ const webhookList = z.array(
     watched: z.array(z.object({ type: z.string(), name: z.string() })),
     domains: z.array(z.string()),
   }),
-);
+) satisfies z.ZodType<Pick<WebhookSummary, "id" | "owner" | "state" | "watched" | "domains">[]>;
 
-interface LocalHubTargetOptions {
+interface LocalHubSenderOptions {
   /** URL of the local Hub, without a trailing slash. */
-  endpoint: string;
+  hubUrl: string;
   event: ParsedEvent;
 }
 
-/** A local Hub, which delivers an event to all webhooks that watch its repository. */
-export class LocalHubTarget implements TriggerTarget {
-  readonly #options: LocalHubTargetOptions;
+/** Sends an event to a local Hub, which delivers it to all webhooks that watch the repository. */
+export class LocalHubSender implements EventSender {
+  readonly #options: LocalHubSenderOptions;
   readonly #webhooks: z.output<typeof webhookList>;
 
-  private constructor(options: LocalHubTargetOptions, webhooks: z.output<typeof webhookList>) {
+  private constructor(options: LocalHubSenderOptions, webhooks: z.output<typeof webhookList>) {
     this.#options = options;
     this.#webhooks = webhooks;
   }
@@ -73,13 +75,13 @@ export class LocalHubTarget implements TriggerTarget {
    * @throws `OPTION_INVALID` when the URL is not on this machine; `HUB_UNREACHABLE` when nothing listens there,
    * `HUB_RESPONSE_INVALID` when it is not a local Hub.
    */
-  static async connect(options: LocalHubTargetOptions): Promise<LocalHubTarget> {
-    const { endpoint } = options;
-    if (!isLoopbackHost(new URL(endpoint).hostname)) throw notLocal(endpoint);
+  static async connect(options: LocalHubSenderOptions): Promise<LocalHubSender> {
+    const { hubUrl } = options;
+    if (!isLoopbackHost(new URL(hubUrl).hostname)) throw notLocal(hubUrl);
     const signal = AbortSignal.timeout(timeoutMs);
-    const onNoResponse = () => notALocalHub(endpoint);
-    const webhooks = await request({ endpoint, path: "/_local/webhooks", schema: webhookList, signal, onNoResponse });
-    return new LocalHubTarget(options, webhooks);
+    const onNoResponse = () => notALocalHub(hubUrl);
+    const webhooks = await request({ hubUrl, path: "/_local/webhooks", schema: webhookList, signal, onNoResponse });
+    return new LocalHubSender(options, webhooks);
   }
 
   trigger(signal: AbortSignal): Promise<TriggerOutcome> {
@@ -92,18 +94,18 @@ export class LocalHubTarget implements TriggerTarget {
     return { payload, receivers: webhooks, notFired };
   }
 
-  explainNothingSent(notFired: readonly SkippedWebhook[]): readonly string[] {
-    const { endpoint, event } = this.#options;
+  explainNothingSent(notFired: readonly UnfiredWebhook[]): readonly string[] {
+    const { hubUrl, event } = this.#options;
     const what = `${event.repo.type}:${event.repo.name}, scope ${event.event.scope}`;
     if (this.#webhooks.length === 0) {
       return [
-        `The local Hub at ${endpoint} has no webhooks yet. To create one, run:`,
+        `The local Hub at ${hubUrl} has no webhooks yet. To create one, run:`,
         `  ${this.#command("create", ["--url", `http://127.0.0.1:${defaultPort}/webhooks/NAME`, "--watch", this.#repo])}`,
       ];
     }
     const explained = notFired.map((webhook) => this.#explain(webhook));
-    if (explained.length > 0) return [`No webhook at ${endpoint} fired for ${what}.`, ...explained];
-    return [`No enabled webhook at ${endpoint} watches ${what}.`, ...this.#describeWatched()];
+    if (explained.length > 0) return [`No webhook at ${hubUrl} fired for ${what}.`, ...explained];
+    return [`No enabled webhook at ${hubUrl} watches ${what}.`, ...this.#describeWatched()];
   }
 
   advise({ deliveries, notFired }: TriggerOutcome): readonly string[] {
@@ -138,10 +140,10 @@ export class LocalHubTarget implements TriggerTarget {
     schema: Schema;
     signal: AbortSignal;
   }): Promise<z.output<Schema>> {
-    const { endpoint, event } = this.#options;
-    const onNoResponse = () => hubStopped(endpoint);
+    const { hubUrl, event } = this.#options;
+    const onNoResponse = () => hubStopped(hubUrl);
     return request({
-      endpoint,
+      hubUrl,
       path: `/_local/events?${query}`,
       schema,
       signal,
@@ -150,7 +152,7 @@ export class LocalHubTarget implements TriggerTarget {
     });
   }
 
-  #explain({ webhookId, url, reason }: SkippedWebhook): string {
+  #explain({ webhookId, url, reason }: UnfiredWebhook): string {
     const subject = `Webhook ${webhookId} (${url})`;
     const webhook = this.#webhooks.find(({ id }) => id === webhookId);
     const enable = this.#command("enable", [webhookId], webhook?.owner);
@@ -188,21 +190,21 @@ export class LocalHubTarget implements TriggerTarget {
   #command(name: string, args: readonly string[], owner?: string): string {
     const known = developmentTokens.filter(({ tokenRole }) => tokenRole === "write");
     const token = (known.find(({ user }) => user === owner) ?? known[0])?.token ?? "hf_local";
-    const globals = ["--endpoint", this.#options.endpoint, "--token", token];
+    const globals = ["--endpoint", this.#options.hubUrl, "--token", token];
     return ["npx hub-webhooks", name, ...[...args, ...globals].map(toShellWord)].join(" ");
   }
 
   /** A command that fires this webhook. */
   #trigger({ watched, domains }: Pick<WebhookSummary, "watched" | "domains">): string {
-    const { endpoint } = this.#options;
+    const { hubUrl } = this.#options;
     const words = triggerArguments({ watched, scopes: domains });
-    const args = [...words, ...(endpoint === defaultLocalHubUrl ? [] : ["--endpoint", endpoint])];
+    const args = [...words, ...(hubUrl === defaultLocalHubUrl ? [] : ["--endpoint", hubUrl])];
     return `npx hub-webhooks trigger ${args.map(toShellWord).join(" ")}`;
   }
 }
 
 interface RequestOptions<Schema> {
-  endpoint: string;
+  hubUrl: string;
   path: string;
   schema: Schema;
   signal: AbortSignal;
@@ -221,15 +223,15 @@ const rejection = z.object({ error: z.string() });
  * when it rejects the request.
  */
 async function request<Schema extends z.ZodType>(options: RequestOptions<Schema>): Promise<z.output<Schema>> {
-  const { endpoint, path, schema, signal, onNoResponse, body } = options;
+  const { hubUrl, path, schema, signal, onNoResponse, body } = options;
   const post = body !== undefined && { method: "POST", headers: { "content-type": "application/json" }, body };
   let response: Response;
   let text: string;
   try {
-    response = await fetch(`${endpoint}${path}`, { ...post, redirect: "manual", signal });
+    response = await fetch(`${hubUrl}${path}`, { ...post, redirect: "manual", signal });
     text = await response.text();
   } catch (error) {
-    throw isConnectionRefused(error) ? nothingListens(endpoint) : onNoResponse();
+    throw isConnectionRefused(error) ? nothingListens(hubUrl) : onNoResponse();
   }
   const answer = readJson(text);
   const read = schema.safeParse(answer);
@@ -238,7 +240,7 @@ async function request<Schema extends z.ZodType>(options: RequestOptions<Schema>
   if (response.status === 400 && rejected.success) {
     throw new HubError(`The local Hub rejects this: ${rejected.data.error}`, { code: "ARGUMENT_INVALID" });
   }
-  throw notALocalHub(endpoint);
+  throw notALocalHub(hubUrl);
 }
 
 function readJson(text: string): unknown {
@@ -256,32 +258,32 @@ function isConnectionRefused(error: unknown): boolean {
   return ("code" in error && error.code === "ECONNREFUSED") || isConnectionRefused(error.cause);
 }
 
-function nothingListens(endpoint: string): HubError {
+function nothingListens(hubUrl: string): HubError {
   return new HubError(
-    `No local Hub is running at ${endpoint}. Start one with "npx hub-webhooks dev server.ts" or "npx hub-webhooks hub", or set its URL with --endpoint.`,
+    `No local Hub is running at ${hubUrl}. Start one with "npx hub-webhooks dev server.ts" or "npx hub-webhooks hub", or set its URL with --endpoint.`,
     { code: "HUB_UNREACHABLE" },
   );
 }
 
 /** The error for a local Hub that stopped after answering earlier. */
-function hubStopped(endpoint: string): HubError {
-  return new HubError(`The local Hub at ${endpoint} stopped before it answered. Check its output, and restart it.`, {
+function hubStopped(hubUrl: string): HubError {
+  return new HubError(`The local Hub at ${hubUrl} stopped before it answered. Check its output, and restart it.`, {
     code: "HUB_UNREACHABLE",
   });
 }
 
 /** The error for another program at that URL. */
-function notALocalHub(endpoint: string): HubError {
+function notALocalHub(hubUrl: string): HubError {
   return new HubError(
-    `The server at ${endpoint} is not a local Hub. Set the URL of a local Hub with --endpoint or HF_ENDPOINT, or send to a receiver directly with --url.`,
+    `The server at ${hubUrl} is not a local Hub. Set the URL of a local Hub with --endpoint or HF_ENDPOINT, or send to a receiver directly with --url.`,
     { code: "HUB_RESPONSE_INVALID" },
   );
 }
 
 /** The error for a URL that is not on this machine. */
-function notLocal(endpoint: string): HubError {
+function notLocal(hubUrl: string): HubError {
   return new HubError(
-    `Only a local Hub accepts test events, but ${endpoint} is not on this machine. Start one with "npx hub-webhooks dev server.ts" and add --endpoint ${defaultLocalHubUrl}, or send to a receiver directly with --url. On the real Hub, push a commit, or send a delivery again with "npx hub-webhooks replay".`,
+    `Only a local Hub accepts test events, but ${hubUrl} is not on this machine. Start one with "npx hub-webhooks dev server.ts" and add --endpoint ${defaultLocalHubUrl}, or send to a receiver directly with --url. On the real Hub, push a commit, or send a delivery again with "npx hub-webhooks replay".`,
     { code: "OPTION_INVALID", fields: ["endpoint"] },
   );
 }

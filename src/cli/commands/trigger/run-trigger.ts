@@ -6,7 +6,7 @@ import type { Invocation } from "../../invocation.ts";
 import type { Output } from "../../output.ts";
 import type { Shell } from "../../shell.ts";
 import { describeEvent } from "./event.ts";
-import { isWithoutEffect, type TriggerOutcome, type TriggerTarget } from "./event-sender.ts";
+import { type EventSender, isWithoutEffect, type TriggerOutcome } from "./event-sender.ts";
 import { readPayloadFile } from "./payload-file.ts";
 import { deliveriesResult, describeSummary, Progress, Tally } from "./results.ts";
 
@@ -35,32 +35,32 @@ export interface TriggerRun {
 
 /** Sends the event, or with `--dry-run` only shows it. */
 export async function runTrigger(run: TriggerRun): Promise<void> {
-  const target = await openTarget(run);
+  const sender = await openSender(run);
   try {
-    if (run.options.dryRun) await preview(target, run.invocation);
-    else await send(target, run);
+    if (run.options.dryRun) await preview(sender, run.invocation);
+    else await send(sender, run);
   } finally {
-    target.close();
+    sender.close();
   }
 }
 
-async function openTarget({ repo, options, edits, invocation }: TriggerRun): Promise<TriggerTarget> {
+async function openSender({ repo, options, edits, invocation }: TriggerRun): Promise<EventSender> {
   const { scope, action, url } = options;
   const { shell, output } = invocation;
   const file = options.file === undefined ? undefined : await readPayloadFile({ file: options.file, shell });
   const { event, warnings } = describeEvent({ repo, scope, action, file, edits }, { hasWebhooks: url === undefined });
   for (const warning of warnings) output.log(`warning: ${warning}`);
   if (url !== undefined) {
-    const { UrlTarget } = await import("./url-sender.ts");
-    return new UrlTarget({ url, event, secret: await findSecret({ ...options, url }, shell) });
+    const { UrlSender } = await import("./url-sender.ts");
+    return new UrlSender({ url, event, secret: await findSecret({ ...options, url }, shell) });
   }
-  const [{ LocalHubTarget }, { findEndpoint }] = await Promise.all([
+  const [{ LocalHubSender }, { findEndpoint }] = await Promise.all([
     import("./local-hub-sender.ts"),
     import("../../../hub/token.ts"),
   ]);
   // An empty variable counts as not set.
-  const endpoint = findEndpoint(invocation.hub.endpoint || shell.env.HF_ENDPOINT || defaultLocalHubUrl);
-  return LocalHubTarget.connect({ event, endpoint });
+  const hubUrl = findEndpoint(invocation.hub.endpoint || shell.env.HF_ENDPOINT || defaultLocalHubUrl);
+  return LocalHubSender.connect({ event, hubUrl });
 }
 
 async function findSecret(
@@ -73,9 +73,9 @@ async function findSecret(
   return readSecretFile(url) ?? (shell.env.WEBHOOK_SECRET || undefined);
 }
 
-async function preview(target: TriggerTarget, invocation: Invocation): Promise<void> {
+async function preview(sender: EventSender, invocation: Invocation): Promise<void> {
   const { output } = invocation;
-  const previewed = await target.preview();
+  const previewed = await sender.preview();
   const { payload, receivers, notFired } = previewed;
   if (output.format === "json") output.print(plainJson(previewed, 2));
   else if (output.format !== "quiet") output.print(plainJson(payload, 2));
@@ -83,14 +83,14 @@ async function preview(target: TriggerTarget, invocation: Invocation): Promise<v
     output.log(`Would be sent to ${url}${webhookId === undefined ? "" : ` (webhook ${webhookId})`}.`);
   }
   if (receivers.length > 0) {
-    for (const line of target.advise({ deliveries: [], notFired, notified: [] })) output.log(line);
+    for (const line of sender.advise({ deliveries: [], notFired, notified: [] })) output.log(line);
     return;
   }
-  logAsError(output, target.explainNothingSent(notFired));
+  logAsError(output, sender.explainNothingSent(notFired));
   invocation.exitCode = 1;
 }
 
-async function send(target: TriggerTarget, { options: { repeat, concurrency }, invocation }: TriggerRun) {
+async function send(sender: EventSender, { options: { repeat, concurrency }, invocation }: TriggerRun) {
   const { output, shell } = invocation;
   const stop = new AbortController();
   shell.untilStopped().then(() => stop.abort());
@@ -102,15 +102,15 @@ async function send(target: TriggerTarget, { options: { repeat, concurrency }, i
   let fired = 0;
   const startedAt = performance.now();
   const { error } = await repeatTrigger({
-    target,
+    sender,
     times: repeat,
     concurrency,
     signal: stop.signal,
     onOutcome: (outcome) => {
-      if (isWithoutEffect(outcome)) explanation = target.explainNothingSent(outcome.notFired);
+      if (isWithoutEffect(outcome)) explanation = sender.explainNothingSent(outcome.notFired);
       else fired += 1;
       for (const delivery of outcome.deliveries) tally.add(delivery);
-      for (const line of target.advise(outcome)) advice.add(line);
+      for (const line of sender.advise(outcome)) advice.add(line);
       for (const user of outcome.notified) notified.add(user);
       progress?.show({ done: fired, failed: tally.failures });
     },
@@ -134,13 +134,13 @@ async function send(target: TriggerTarget, { options: { repeat, concurrency }, i
  * an error that is not the receiver's, which is returned. Never rejects.
  */
 async function repeatTrigger({
-  target,
+  sender,
   times,
   concurrency,
   signal,
   onOutcome,
 }: {
-  target: TriggerTarget;
+  sender: EventSender;
   times: number;
   /** How many run at the same time. */
   concurrency: number;
@@ -158,7 +158,7 @@ async function repeatTrigger({
     while (started < times && !hasNoEffect && !stopped.aborted) {
       started += 1;
       try {
-        const outcome = await target.trigger(stopped);
+        const outcome = await sender.trigger(stopped);
         if (isWithoutEffect(outcome)) hasNoEffect = true;
         onOutcome(outcome);
       } catch (error) {

@@ -8,10 +8,10 @@ import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
 import { createId, createSha } from "../../../local-hub/ids.ts";
 import { usageError } from "../../usage.ts";
 import { hubUrl } from "./event.ts";
-import type { TriggerOutcome, TriggerPreview, TriggerTarget } from "./event-sender.ts";
+import type { EventSender, TriggerOutcome, TriggerPreview } from "./event-sender.ts";
 import { isSecretRejected } from "./results.ts";
 
-interface UrlTargetOptions {
+interface UrlSenderOptions {
   url: string;
   secret: string | undefined;
   event: ParsedEvent;
@@ -21,13 +21,13 @@ interface UrlTargetOptions {
 const timeoutMs = 30_000;
 
 /** Posts deliveries to a URL in the same way as the Hub: without retries, each with a new ID. */
-export class UrlTarget implements TriggerTarget {
-  readonly #options: UrlTargetOptions;
+export class UrlSender implements EventSender {
+  readonly #options: UrlSenderOptions;
   readonly #webhookId = createId();
   readonly #sender = new HttpSender({ allowRemote: true });
 
   /** @throws `ARGUMENT_INVALID` for an invalid URL or secret. */
-  constructor(options: UrlTargetOptions) {
+  constructor(options: UrlSenderOptions) {
     checkUrl(options.url);
     checkSecret(options.secret);
     this.#options = options;
@@ -37,10 +37,10 @@ export class UrlTarget implements TriggerTarget {
     const { url, secret } = this.#options;
     const delivery = { deliveryId: createId(), logId: createId(), attempt: 1, body: this.#body() };
     const context = { sender: this.#sender, timeoutMs, now: () => performance.timeOrigin + performance.now(), signal };
-    const { entry } = await postDelivery(context, { url, secret, delivery });
+    const { made } = await postDelivery(context, { url, secret, delivery });
     signal.throwIfAborted();
-    const { webhookId: _webhookId, logId: _logId, ...delivered } = describeAttempted(this.#webhookId, entry);
-    return { deliveries: [{ ...delivered, durationMs: Math.round(entry.durationMs) }], notFired: [], notified: [] };
+    const { webhookId: _webhookId, logId: _logId, ...delivered } = describeAttempted(this.#webhookId, made);
+    return { deliveries: [{ ...delivered, durationMs: Math.round(made.durationMs) }], notFired: [], notified: [] };
   }
 
   async preview(): Promise<TriggerPreview> {

@@ -1,0 +1,19 @@
+import type { Logger } from "../core/logger.ts";
+import type { Dispatcher } from "./delivery/dispatcher.ts";
+import type { AuditLog } from "./resources/audit-log.ts";
+import type { Store } from "./store/store.ts";
+
+/** The parts of a local Hub that its events and routes share. */
+export interface HubContext {
+  store: Store;
+  dispatcher: Dispatcher;
+  auditLog: AuditLog;
+  /** URL of the local Hub, without a trailing slash. */
+  baseUrl: string;
+  createId: () => string;
+  /** Creates the id of a commit. */
+  createSha: () => string;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  log: Logger;
+}
