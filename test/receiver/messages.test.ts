@@ -1,0 +1,143 @@
+import { beforeEach, expect, test, vi } from "vitest";
+import { RetryAfterError, WebhookError, WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
+import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+
+/*
+ * The wording of the receiver's errors: change a text, read the difference, and run vitest with `-u`. Other tests assert
+ * codes.
+ */
+
+const payload = webhookPayload("repo.content");
+
+beforeEach(() => {
+  for (const name of ["WEBHOOK_SECRET", "DASHBOARD_TOKEN", "INBOX_URL", "PORT", "HOST", "PUBLIC_URL", "TUNNEL"]) {
+    vi.stubEnv(name, undefined);
+  }
+});
+
+function createServer(options: WebhooksServerOptions = {}): WebhooksServer {
+  return new WebhooksServer({ secret: "s3cret", logger: createMemoryLogger(), ...options });
+}
+
+/** Runs what must fail, and returns the code and the message of its error. */
+async function errorOf(fail: () => unknown): Promise<string> {
+  try {
+    await fail();
+  } catch (error) {
+    if (!WebhookError.isInstance(error)) throw error;
+    return `${error.code}: ${error.message}`;
+  }
+  throw new Error("No error was thrown.");
+}
+
+async function errorsOf(cases: Readonly<Record<string, () => unknown>>): Promise<Record<string, string>> {
+  const errors: Record<string, string> = {};
+  for (const [name, fail] of Object.entries(cases)) errors[name] = await errorOf(fail);
+  return errors;
+}
+
+/** Passes options that the types forbid, as JavaScript can. */
+function untyped(options: object): WebhooksServerOptions {
+  return Object.assign({}, options);
+}
+
+test("Invalid options of the server", async () => {
+  const create = (options: object) => () => createServer(untyped(options));
+  expect(
+    await errorsOf({
+      "empty secret": create({ secret: "" }),
+      "secret that is not a string": create({ secret: 7 }),
+      "body limit": create({ bodyLimit: -1 }),
+      "base path": create({ basePath: "api" }),
+      app: create({ app: {} }),
+    }),
+  ).toMatchSnapshot();
+});
+
+test("Invalid endpoints", async () => {
+  const define = (name: string, options: object) => () =>
+    createServer().webhook(name, Object.assign({}, options), () => {});
+  const exists = createServer();
+  exists.webhook("retrain", () => {});
+  const started = createServer();
+  const background = createServer({ inbox: "sqlite::memory:" });
+  background.webhook("retrain", { background: true }, () => {});
+  expect(
+    await errorsOf({
+      "name missing": () => createServer().webhook(() => {}),
+      "name with invalid characters": define("re train", {}),
+      "existing endpoint": () => exists.webhook("retrain", () => {}),
+      "unknown option": define("retrain", { retrys: 3 }),
+      "attempts without background": define("retrain", { attempts: 3 }),
+      attempts: define("retrain", { background: true, attempts: 0 }),
+      concurrency: define("retrain", { background: true, concurrency: 0 }),
+      backoff: define("retrain", { background: true, backoff: { first: "soon" } }),
+      repository: define("retrain", { repo: "acme" }),
+      "middleware after the server": () => started.app.use(() => Promise.resolve()),
+      "app of another server": () => createServer({ app: started.app }),
+      "no endpoint to receive": () => createServer().receive(payload),
+      "unknown endpoint to receive": () => exists.receive(payload, { endpoint: "retrian" }),
+      "unknown delivery to replay": () => background.inbox.replay("d1"),
+    }),
+  ).toMatchSnapshot();
+});
+
+test("Invalid options of launch", async () => {
+  const launch = (options: object) => async () => {
+    await using server = createServer();
+    await server.launch({ host: "127.0.0.1", port: 0, ...options });
+  };
+  expect(
+    await errorsOf({
+      port: launch({ port: 65_536 }),
+      timeout: launch({ timeouts: { headers: "soon" } }),
+      "public URL": launch({ publicUrl: "nowhere" }),
+      "shutdown grace": launch({ shutdownGrace: -1 }),
+      host: launch({ host: "192.0.2.1", port: 7861 }),
+    }),
+  ).toMatchSnapshot();
+});
+
+test("Answers to deliveries", async () => {
+  const server = createServer({ bodyLimit: 20_000 });
+  server.webhook("retrain", () => {});
+  server.webhook("fails", () => {
+    throw new Error("no GPU");
+  });
+  server.webhook("slow", { timeout: 5 }, () => new Promise(() => {}));
+  server.webhook("bigint", () => ({ count: 1n }));
+  const answers: Record<string, string> = {};
+  const valid = { endpoint: "retrain", payload, secret: "s3cret" };
+  const requests: Record<string, Request> = {
+    "no secret": deliveryRequest({ ...valid, secret: undefined }),
+    "wrong secret": deliveryRequest({ ...valid, secret: "wrong" }),
+    "unknown endpoint": deliveryRequest({ ...valid, endpoint: "retrian" }),
+    "unknown path": new Request("http://localhost/nowhere"),
+    "another method": new Request(deliveryRequest(valid).url, { method: "PUT" }),
+    "another media type": changed({ headers: { "content-type": "text/plain" } }),
+    "compressed body": changed({ headers: { "content-encoding": "gzip" } }),
+    "body too large": changed({ body: JSON.stringify({ ...payload, extra: "x".repeat(30_000) }) }),
+    "body that is not JSON": changed({ body: "{" }),
+    "body nested too deep": changed({ body: "[".repeat(2_000) + "]".repeat(2_000) }),
+    "payload without fields": changed({ body: "{}" }),
+    "payload with invalid fields": changed({ body: JSON.stringify({ ...payload, event: { action: 1 }, repo: 2 }) }),
+    "handler that throws": deliveryRequest({ ...valid, endpoint: "fails" }),
+    "handler that times out": deliveryRequest({ ...valid, endpoint: "slow" }),
+    "result that is not JSON": deliveryRequest({ ...valid, endpoint: "bigint" }),
+  };
+  function changed({ headers, body }: { headers?: Record<string, string>; body?: string }): Request {
+    const request = deliveryRequest(valid);
+    for (const [name, value] of Object.entries(headers ?? {})) request.headers.set(name, value);
+    return new Request(request, { body: body ?? JSON.stringify(payload) });
+  }
+  for (const [name, request] of Object.entries(requests)) {
+    const response = await server.fetch(request);
+    answers[name] = `${response.status} ${await response.text()}`;
+  }
+  expect(answers).toMatchSnapshot();
+});
+
+test("An invalid time in RetryAfterError", async () => {
+  expect(await errorOf(() => new RetryAfterError(-1))).toMatchSnapshot();
+});
