@@ -9,7 +9,7 @@
  */
 import { readFileSync } from "node:fs";
 import { publishedOn } from "../src/hub/hub-changes.ts";
-import { hubDocument } from "../src/local-hub/routes/document.ts";
+import { openApiDocument } from "../src/local-hub/routes/openapi-document.ts";
 import { formatDifference, reportOn } from "./contract-diff/report.ts";
 import { asObject, type JsonObject } from "./contract-diff/schema-facts.ts";
 
@@ -17,7 +17,7 @@ const [path, ...rest] = process.argv.slice(2);
 if (path === undefined || rest.length > 0) fail("Give one file: npm run contract:diff -- PATH");
 const document = readDocument(path);
 // As JSON, which is what the other one is.
-const contract = asObject(JSON.parse(JSON.stringify(hubDocument({ serverUrl: "https://huggingface.co" }))));
+const contract = asObject(JSON.parse(JSON.stringify(openApiDocument({ serverUrl: "https://huggingface.co" }))));
 const { open, explained, others } = reportOn(contract, document);
 for (const difference of open) console.log(formatDifference(difference));
 console.error(

@@ -48,13 +48,13 @@ async function readSecret(shell: Shell): Promise<string> {
  */
 export async function readJob({ file, shell }: { file: string; shell: Shell }): Promise<WebhookJobRequest> {
   const job = await readJson({ option: "--job", file, shell });
-  const [{ webhookJobRequest }, { fieldProblems }, { acceptUnknown }] = await Promise.all([
+  const [{ webhookJobRequest }, { describeIssue, fieldProblems }, { acceptUnknown }] = await Promise.all([
     import("../hub/jobs.ts"),
-    import("../hub/arguments.ts"),
+    import("../hub/field-problems.ts"),
     import("../hub/lenient.ts"),
   ]);
   // Keeps fields and values that this version does not list: the client sends them with a warning.
-  const result = acceptUnknown(webhookJobRequest).safeParse(job);
+  const result = acceptUnknown(webhookJobRequest).safeParse(job, { error: describeIssue });
   if (result.success) return result.data;
   const problems = fieldProblems(result.error, { name: "job" })
     .slice(0, maxProblems)

@@ -1,12 +1,12 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { Operations } from "./operation.ts";
 import { objectId, openEnum, organizationRole, timestamp } from "./schemas.ts";
 
 const billing = {
-  email: z.string().nullable().optional(),
-  canPay: z.boolean().optional(),
-  billingMode: openEnum(["prepaid", "postpaid"]).optional(),
-  periodEnd: z.number().nullable().optional(),
+  email: z.optional(z.nullable(z.string())),
+  canPay: z.optional(z.boolean()),
+  billingMode: z.optional(openEnum(["prepaid", "postpaid"])),
+  periodEnd: z.optional(z.nullable(z.number())),
 };
 
 const organization = z.strictObject({
@@ -16,12 +16,12 @@ const organization = z.strictObject({
   fullname: z.string(),
   avatarUrl: z.string(),
   ...billing,
-  /** Left out for an organization without a paid plan. */
-  plan: openEnum(["team", "enterprise", "plus", "academia"]).optional(),
-  roleInOrg: organizationRole.optional(),
-  /** What keeps this token from the organization. */
-  securityRestrictions: z.array(openEnum(["mfa", "token-policy", "token-revoked", "sso", "ip"])).optional(),
-  resourceGroups: z.array(z.strictObject({ id: objectId, name: z.string(), role: organizationRole })).optional(),
+  /** Missing without a paid plan. */
+  plan: z.optional(openEnum(["team", "enterprise", "plus", "academia"])),
+  roleInOrg: z.optional(organizationRole),
+  /** The reasons why the token has no access to the organization. */
+  securityRestrictions: z.optional(z.array(openEnum(["mfa", "token-policy", "token-revoked", "sso", "ip"]))),
+  resourceGroups: z.optional(z.array(z.strictObject({ id: objectId, name: z.string(), role: organizationRole }))),
 });
 
 const entityTypes = [
@@ -40,23 +40,23 @@ const entityTypes = [
 const accessToken = z.strictObject({
   displayName: z.string(),
   role: openEnum(["read", "write", "god", "fineGrained"]),
-  fineGrained: z
-    .strictObject({
+  fineGrained: z.optional(
+    z.strictObject({
       scoped: z.array(
         z.strictObject({
-          entity: z.strictObject({ _id: objectId, name: z.string().optional(), type: openEnum(entityTypes) }),
+          entity: z.strictObject({ _id: objectId, name: z.optional(z.string()), type: openEnum(entityTypes) }),
           permissions: z.array(z.string()),
         }),
       ),
-      global: z.array(openEnum(["discussion.write", "post.write"])).optional(),
-      /** Whether it may read every public gated repository to which the user has access. */
-      canReadGatedRepos: z.boolean().optional(),
-    })
-    .optional(),
+      global: z.optional(z.array(openEnum(["discussion.write", "post.write"]))),
+      /** Whether the token can read all public gated repositories to which the user has access. */
+      canReadGatedRepos: z.optional(z.boolean()),
+    }),
+  ),
   createdAt: timestamp,
 });
 
-/** The user that a token belongs to, and what the token allows. */
+/** The user of a token, and the permissions of the token. */
 export const whoami = z.strictObject({
   type: z.literal("user"),
   id: z.string(),
@@ -65,22 +65,22 @@ export const whoami = z.strictObject({
   fullname: z.string(),
   avatarUrl: z.string(),
   ...billing,
-  emailVerified: z.boolean().optional(),
+  emailVerified: z.optional(z.boolean()),
   isPro: z.boolean(),
   orgs: z.array(organization),
   auth: z.strictObject({
     /** How the request was authenticated, such as `access_token`. */
     type: z.string(),
-    accessToken: accessToken.optional(),
-    expiresAt: timestamp.optional(),
-    resource: z.strictObject({ sub: z.string() }).optional(),
+    accessToken: z.optional(accessToken),
+    expiresAt: z.optional(timestamp),
+    resource: z.optional(z.strictObject({ sub: z.string() })),
   }),
 });
 
-/** The user that a token belongs to, and what the token allows. */
+/** The user of a token, and the permissions of the token. */
 export type Whoami = z.output<typeof whoami>;
 
-/** The operation on accounts. The specification lists none; the Hub publishes it since 2026-08-17 at the latest. */
+/** The operation on accounts. It is not in hub-api.md; the Hub has published it since 2026-08-17 at the latest. */
 export const accountOperations = {
   whoami: {
     method: "get",

@@ -10,7 +10,7 @@ import type { CallOptions } from "./operation.ts";
 import { HubOrganizations } from "./organizations/organizations.ts";
 import { HubPapers } from "./papers.ts";
 import { HubSettings } from "./settings.ts";
-import { findEndpoint, findToken } from "./token.ts";
+import { findHubUrl, findToken } from "./token.ts";
 import { Transport } from "./transport.ts";
 import { HubWebhooks } from "./webhooks/webhooks.ts";
 
@@ -72,19 +72,20 @@ export class HubClient {
 
   constructor(options: HubClientOptions = {}) {
     const { token, timeout = "30s", attempts = 4, logger } = options;
-    if (token !== undefined && typeof token !== "string") throw optionInvalid("token", "a text");
-    if (!(Number.isSafeInteger(attempts) && attempts >= 1)) throw optionInvalid("attempts", "a whole number from 1 on");
-    const endpoint = findEndpoint(options.endpoint);
+    if (token !== undefined && typeof token !== "string") throw optionInvalid("token", "a string");
+    if (!(Number.isSafeInteger(attempts) && attempts >= 1))
+      throw optionInvalid("attempts", "a whole number of at least 1");
+    const hubUrl = findHubUrl(options.endpoint);
     const transport = new Transport({
-      endpoint,
-      findToken: () => findToken({ option: token, endpoint }),
-      // The global one is called as such: called as a method of something else, browsers refuse it.
+      hubUrl,
+      findToken: () => findToken({ option: token, hubUrl }),
+      // Browsers reject `fetch` as a method of another object.
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
       timeoutMs: readTimeout(timeout),
       attempts,
       logger,
     });
-    this.endpoint = endpoint;
+    this.endpoint = hubUrl;
     this.#transport = transport;
     this.webhooks = new HubWebhooks(transport);
     this.notifications = new HubNotifications(transport);
@@ -116,13 +117,13 @@ export class HubClient {
    * not apply to it, only `signal` does, and a body that breaks off is not retried.
    *
    * @throws `HubError`: `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` and `HUB_TOKEN_INVALID` before the request is sent; other
-   * `HUB_…` codes after that, also for a redirect, since the token must not be sent elsewhere; the reason of the signal.
+   * `HUB_…` codes after that, including for redirects, which would send the token elsewhere; the reason of the signal.
    * @example
    * ```ts
    * const response = await hub.fetch("/api/datasets/{name}/discussions", {
    *   method: "POST",
    *   params: { name: "me/data" },
-   *   body: JSON.stringify({ title: "Hello", description: "A first word.", pullRequest: false }),
+   *   body: JSON.stringify({ title: "Hello", description: "My first discussion.", pullRequest: false }),
    * });
    * const { num }: { num: number } = await response.json();
    * ```

@@ -2,16 +2,16 @@ import { HubError, type WebhookErrorCode } from "../core/errors.ts";
 import { readOwnField } from "../core/read-field.ts";
 import type { Redact } from "./redaction.ts";
 import { isWebPage, readText } from "./response-body.ts";
-import { maxRetryAfterSeconds, readRetryAfterSeconds } from "./retry.ts";
+import { readRetryAfterSeconds } from "./retry.ts";
 
-/** Error responses of the Hub are much smaller. */
+/** Much larger than any error response of the Hub. */
 const maxErrorBytes = 65_536;
 
-/** What the message of the error contains. */
+/** Details for the message of the error. */
 export interface ErrorResponseContext {
-  /** What failed, such as `create a webhook`. */
+  /** The action that failed, such as `create a webhook`. */
   action: string;
-  endpoint: string;
+  hubUrl: string;
   redact: Redact;
   signal: AbortSignal;
   /** Milliseconds since the epoch. */
@@ -33,8 +33,8 @@ export async function readErrorResponse(response: Response, context: ErrorRespon
   const requestId = redact(headers.get("x-request-id") ?? "") || undefined;
   const retryAfterSeconds = readRetryAfterSeconds(headers, context.now);
 
-  const head = `Could not ${action}: the Hub answered with status ${status}${name && ` (${name})`}`;
-  const next = nextStep({ status, endpoint: context.endpoint, retryAfterSeconds, requestId, hasReason: reason !== "" });
+  const head = `Could not ${action}: the Hub returned status ${status}${name && ` (${name})`}`;
+  const next = nextStep({ status, hubUrl: context.hubUrl, retryAfterSeconds, requestId, hasReason: reason !== "" });
   return new HubError(`${reason ? `${head}: ${endSentence(reason)}` : `${head}.`} ${next}${context.retryWarning}`, {
     code: codeOf(status),
     status,
@@ -63,37 +63,36 @@ function codeOf(status: number): WebhookErrorCode {
 
 interface Situation {
   status: number;
-  endpoint: string;
+  hubUrl: string;
   retryAfterSeconds: number | undefined;
   requestId: string | undefined;
-  /** Whether the Hub has said why. */
+  /** Whether the response contains a reason. */
   hasReason: boolean;
 }
 
-function nextStep({ status, endpoint, retryAfterSeconds, requestId, hasReason }: Situation): string {
-  const tokens = `${endpoint}/settings/tokens`;
+function nextStep({ status, hubUrl, retryAfterSeconds, requestId, hasReason }: Situation): string {
+  const tokens = `${hubUrl}/settings/tokens`;
   if (isRetryable(status) && retryAfterSeconds !== undefined) {
-    const tooLong = retryAfterSeconds > maxRetryAfterSeconds ? ", which is too long to wait for here" : "";
-    return `It asks to wait for ${retryAfterSeconds} seconds${tooLong}: try again then.`;
+    return `Try again in ${retryAfterSeconds} seconds.`;
   }
-  if (status === 429) return "Try again in a while, and less often.";
+  if (status === 429) return "Try again later, and send fewer requests.";
   if (status >= 500) {
-    return `Try again later${requestId ? `; if it lasts, quote the request id ${requestId} to the Hub's support` : ""}.`;
+    return `Try again later${requestId ? `, or report the request ID ${requestId} to the support of the Hub` : ""}.`;
   }
-  if (status === 400 || status === 422) return "Correct what it names and call again.";
-  if (status === 401) return `Set HF_TOKEN or give one (--token, or "token" in code); create one at ${tokens}.`;
-  if (status === 403 && hasReason) return `If it is for the token, use one with write permission: see ${tokens}.`;
-  if (status === 403) return `It needs a token with write permission, of a user who may do this: see ${tokens}.`;
+  if (status === 400 || status === 422) return "Correct the request.";
+  if (status === 401) return `Set HF_TOKEN or pass a token (--token, or "token" in code). Create one at ${tokens}.`;
+  if (status === 403 && hasReason) return `If the token is the reason, use one with write permission: see ${tokens}.`;
+  if (status === 403) return `Use a token with write permission, of a user with the required role: see ${tokens}.`;
   if (status === 404) {
-    return `Check the name or the id, and that the Hub is the right one (HF_ENDPOINT, now ${endpoint}).`;
+    return `Check the name or the ID, and the URL of the Hub (HF_ENDPOINT, now ${hubUrl}).`;
   }
   if (status < 400) {
-    return `It sends us elsewhere, where no token must go: check the address of the Hub (HF_ENDPOINT, now ${endpoint}).`;
+    return `Redirects are not followed, to keep the token secret. Check the URL of the Hub (HF_ENDPOINT, now ${hubUrl}).`;
   }
-  return `Check the request and the address of the Hub (HF_ENDPOINT, now ${endpoint}).`;
+  return `Check the request and the URL of the Hub (HF_ENDPOINT, now ${hubUrl}).`;
 }
 
-/** What a JSON body gives as the reason; empty when it is no JSON or has none. */
+/** The reason in a JSON body; empty if there is none. */
 function reasonIn(body: string): string {
   try {
     return reasonOf(JSON.parse(body));
@@ -111,7 +110,7 @@ function reasonOf(parsed: unknown): string {
   return reasons.length > 0 ? reasons.join(": ") : joinTexts(readOwnField(parsed, "message"));
 }
 
-/** A text, a list of texts, an object with a message, or a list of those. */
+/** Joins a string, an object with a message, or a list of these. */
 function joinTexts(value: unknown): string {
   const items: unknown[] = Array.isArray(value) ? value.slice(0, 20) : [value];
   return items
@@ -120,7 +119,7 @@ function joinTexts(value: unknown): string {
     .join("; ");
 }
 
-/** Plain text as it is; of a web page its title; of JSON that gives no reason, nothing. */
+/** Returns plain text, or the title of a web page; empty for JSON. */
 function plainText(body: string): string {
   if (/^\s*[[{]/.test(body)) return "";
   if (!isWebPage(body)) return body;

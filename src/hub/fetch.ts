@@ -3,97 +3,103 @@ import type { CallOptions } from "./operation.ts";
 import { createRedact, secretsIn } from "./redaction.ts";
 import type { HubRequest } from "./request.ts";
 
-/** What `new Headers()` takes. Its usual name, `HeadersInit`, is in the types of the DOM and not in those of Node. */
+/** Like `HeadersInit`, which the types of Node do not have. */
 type HeadersSource = ConstructorParameters<typeof Headers>[0];
 
-/** What `hub.fetch` can be given: the part of what `fetch` takes that can be sent a second time. */
+/** Options of `hub.fetch`: those of `fetch` that allow a retry. */
 export interface HubFetchInit extends CallOptions {
   /** Default `GET`. */
   method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | undefined;
-  /** Headers beside the token's. A body without a `content-type` is sent as JSON. */
+  /** Headers, without `authorization`. The default `content-type` of a body is JSON. */
   headers?: HeadersSource;
   /**
-   * What stands in the path for each `{name}`, encoded here: nothing in it can end the path or begin a query. Slashes
-   * stay, as in the name of a repository. What comes from a payload belongs here.
+   * Replaces each `{name}` in the path with its encoded value, which cannot leave the path or start a query. Keeps slashes,
+   * as in the name of a repository. Pass values from payloads here.
    */
   params?: Readonly<Record<string, string | number>> | undefined;
   /** The body as text: `JSON.stringify(…)`. */
   body?: string | undefined;
 }
 
-/** What {@link prepareFetch} needs to know. */
+/** Options of {@link prepareFetch}. */
 export interface PrepareFetchOptions {
-  /** The Hub's base address, without a trailing slash. */
-  endpoint: string;
+  /** The base URL of the Hub, without a trailing slash. */
+  hubUrl: string;
   readToken: () => Promise<string>;
 }
 
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
 
-/** Whether doing it twice is the same as doing it once. */
+/** Whether a request can be repeated safely. */
 export function isIdempotent(method: string): boolean {
   return method !== "POST" && method !== "PATCH";
 }
 
 /**
- * Checks what a call without an operation is given, and makes its request.
+ * Validates the arguments of `hub.fetch` and creates the request.
  *
- * @throws `ARGUMENT_INVALID`; what `readToken` throws.
+ * @throws `ARGUMENT_INVALID`, and errors of `readToken`.
  */
 export async function prepareFetch(
   template: string,
-  { method = "GET", headers: given, params, body }: HubFetchInit,
-  { endpoint, readToken }: PrepareFetchOptions,
+  { method = "GET", headers: customHeaders, params, body }: HubFetchInit,
+  { hubUrl, readToken }: PrepareFetchOptions,
 ): Promise<HubRequest> {
   const path = fillParams(template, params);
-  const url = resolveUrl(path, endpoint);
+  const url = resolveUrl(path, hubUrl);
   if (!methods.has(method)) throw invalid("method", `expected one of ${[...methods].join(", ")}`);
-  if (body !== undefined && typeof body !== "string") throw invalid("body", "expected a text, as of JSON.stringify()");
-  if (body !== undefined && (method === "GET" || method === "HEAD")) throw invalid("body", `a ${method} has none`);
-  const headers = readHeaders(given);
+  if (body !== undefined && typeof body !== "string")
+    throw invalid("body", "expected a string, as from JSON.stringify()");
+  if (body !== undefined && (method === "GET" || method === "HEAD")) throw invalid("body", `not allowed for ${method}`);
+  const headers = readHeaders(customHeaders);
   if (body !== undefined && !headers.has("content-type")) headers.set("content-type", "application/json");
   const token = await readToken();
   headers.set("authorization", `Bearer ${token}`);
-  const redact = createRedact([token, ...secretHeaderValues(headers), ...secretsIn(path), ...secretsIn(parsed(body))]);
+  const redact = createRedact([
+    token,
+    ...secretHeaderValues(headers),
+    ...secretsIn(path),
+    ...secretsIn(parseBody(body)),
+  ]);
   return {
-    // Without the query, which may hold secrets and is not needed to recognize the call.
+    // Without the query, which may contain secrets.
     operation: redact(`${method} ${url.pathname}`),
     action: redact(`${method} ${url.pathname}`),
     url: url.href,
     init: { method, headers: Object.fromEntries(headers), ...(body !== undefined && { body }) },
     redact,
-    newer: [],
+    unknownParts: [],
   };
 }
 
 function fillParams(template: string, params: HubFetchInit["params"]): string {
   if (typeof template !== "string" || params === undefined) return template;
   return template.replaceAll(/\{(\w+)\}/g, (_braces, name: string) => {
-    if (!Object.hasOwn(params, name)) throw invalid(`params.${name}`, "expected what the path asks for");
+    if (!Object.hasOwn(params, name)) throw invalid(`params.${name}`, "required by the path");
     const segments = String(params[name]).split("/");
     if (segments.includes("")) throw invalid(`params.${name}`, "expected a name without empty parts");
     try {
       return segments.map(encodeURIComponent).join("/");
     } catch {
-      throw invalid(`params.${name}`, "expected whole characters");
+      throw invalid(`params.${name}`, "expected well-formed Unicode");
     }
   });
 }
 
-/** The token goes along: what a URL parser makes of the path must lie below the address of the Hub, and nowhere else. */
-function resolveUrl(path: string, endpoint: string): URL {
-  const base = new URL(endpoint);
+/** The request contains the token, so the parsed URL must be below the URL of the Hub. */
+function resolveUrl(path: string, hubUrl: string): URL {
+  const base = new URL(hubUrl);
   const [pathname = ""] = typeof path === "string" ? path.split("?") : [];
-  const url = /^\/(?!\/)[^#]*$/.test(path) ? URL.parse(`${endpoint}${path}`) : null;
-  // Whatever is left out, stepped over or encoded on the way makes a difference.
+  const url = /^\/(?!\/)[^#]*$/.test(path) ? URL.parse(`${hubUrl}${path}`) : null;
+  // Differs if the parser removed, resolved or encoded something.
   if (url?.origin === base.origin && url.pathname === `${base.pathname.replace(/\/$/, "")}${pathname}`) return url;
   throw invalid(
     "path",
-    'expected one that begins with a single "/" and goes on as an address does, with names put into it by params or encodeURIComponent() and without ".." and "#"',
+    'expected a path that starts with a single "/", without ".." and "#"; insert names with params or encodeURIComponent()',
   );
 }
 
-/** Of the connection and not of the call: `fetch` would fail as if the network did. */
+/** With these headers, `fetch` fails like a broken network. */
 const connectionHeaders = [
   "connection",
   "content-length",
@@ -106,9 +112,9 @@ const connectionHeaders = [
 
 function readHeaders(given: HeadersSource): Headers {
   const headers = copyHeaders(given);
-  if (headers.has("authorization")) throw invalid("headers", 'the token is sent by itself: leave out "authorization"');
+  if (headers.has("authorization")) throw invalid("headers", 'omit "authorization": the client sends the token');
   const [name] = connectionHeaders.filter((name) => headers.has(name));
-  if (name !== undefined) throw invalid("headers", `"${name}" is not for a call to set: leave it out`);
+  if (name !== undefined) throw invalid("headers", `omit "${name}": the runtime sets it`);
   return headers;
 }
 
@@ -116,20 +122,20 @@ function copyHeaders(given: HeadersSource): Headers {
   try {
     return new Headers(given);
   } catch {
-    // Without the reason, which quotes the value.
-    throw invalid("headers", "expected names and values that HTTP can carry");
+    // Without the message, which quotes the value.
+    throw invalid("headers", "expected valid names and values of HTTP headers");
   }
 }
 
 const ordinaryHeader = /^(?:(?:accept|content|if|user)-.*|accept|authorization|range)$/;
 
-/** What a header of the caller's own says may be a key; what is too short for one stands in ordinary words. */
+/** The values of custom headers, which may be keys. Shorter ones occur in ordinary words. */
 function secretHeaderValues(headers: Headers): string[] {
   return [...headers].flatMap(([name, value]) => (ordinaryHeader.test(name) || value.length < 8 ? [] : [value]));
 }
 
-/** A body as what it may have secrets in: the fields of JSON, or of a form. */
-function parsed(body: string | undefined): unknown {
+/** Parses a body as JSON or as a form, to find its secrets. */
+function parseBody(body: string | undefined): unknown {
   try {
     return JSON.parse(body ?? "null");
   } catch {

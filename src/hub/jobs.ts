@@ -1,11 +1,11 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { CallOptions, Operations } from "./operation.ts";
 import { objectIdInEitherCase, openEnum, requestEnum, timestamp } from "./schemas.ts";
 import type { Transport } from "./transport.ts";
 
 /*
- * A job has three shapes that look alike and are not: what a webhook is given (secret values go in, once), what a
- * webhook answers with (secrets by name), and the record of a job that ran.
+ * Three similar shapes: the job in a request for a webhook (with the values of secrets), the job in a webhook that the Hub
+ * returns (with the names of secrets), and the record of a job that was started.
  */
 
 /** The hardware that a job can request, as hub-api.md lists it. */
@@ -37,7 +37,7 @@ const specifiedFlavors = [
   "inf2x6",
 ] as const;
 
-/** The hardware that the Hub has added since hub-api.md was written: `hub-changes.ts` has the date. */
+/** Hardware that the Hub added after hub-api.md was written. */
 export const addedFlavors = ["rtx-pro-6000", "rtx-pro-6000x2", "rtx-pro-6000x4", "rtx-pro-6000x8"] as const;
 
 /** The hardware that a job can request. */
@@ -47,173 +47,155 @@ export const hardwareFlavors = [...specifiedFlavors, ...addedFlavors] as const;
 export const jobStages = ["COMPLETED", "CANCELED", "ERROR", "DELETED", "RUNNING", "SCHEDULING"] as const;
 
 const flavor = requestEnum(hardwareFlavors);
-const answeredFlavor = openEnum(hardwareFlavors);
+const returnedFlavor = openEnum(hardwareFlavors);
 const architectures = ["amd64", "arm64"] as const;
-const command = z.array(z.string().min(1)).min(1);
+const command = z.array(z.string().check(z.minLength(1))).check(z.minLength(1));
 
-interface StringMapOptions {
-  names: RegExp;
-  expectedNames: string;
-  values?: { pattern: RegExp; expected: string };
-  /** Bounds of names and values alike. */
-  maxLength?: number;
+/** An object without a field `__proto__`, which `z.record` would drop silently. */
+function objectWithoutProto<Value>(expectedNames: string) {
+  return z.custom<Record<string, Value>>(
+    (map) => typeof map !== "object" || map === null || !Object.hasOwn(map, "__proto__"),
+    { path: ["__proto__"], error: expectedNames },
+  );
 }
 
-/** A map of strings. Its schema in the document is written by hand, since the generator leaves the names out. */
-function stringMap({ names, expectedNames, values, maxLength }: StringMapOptions) {
-  const bound = maxLength === undefined ? {} : { maxLength };
-  const documented = {
-    type: "object" as const,
-    propertyNames: { pattern: names.source, ...bound, ...(names.test("__proto__") && { not: { const: "__proto__" } }) },
-    additionalProperties: { type: "string" as const, ...(values && { pattern: values.pattern.source }), ...bound },
-  };
-  const name = z.string().regex(names, expectedNames);
-  const value = values ? z.string().regex(values.pattern, values.expected) : z.string();
-  const map =
-    maxLength === undefined
-      ? z.record(name, value)
-      : z.record(name.max(maxLength, expectedNames), value.max(maxLength, values?.expected));
-  return z
-    .custom<Record<string, string>>(lacksPrototype, { path: ["__proto__"], error: expectedNames })
-    .pipe(map)
-    .meta(documented);
-}
+// The Hub requires at least one character after the first letter.
+const expectedVariable = "expected a letter, then letters, digits or _, two characters or more";
+const variableName = z.string().check(z.regex(/^[a-zA-Z][_a-zA-Z0-9]+$/, expectedVariable));
+const environment = z.pipe(objectWithoutProto<string>(expectedVariable), z.record(variableName, z.string()));
 
-/** A record skips this one name without a word: no JavaScript program could carry it safely. */
-function lacksPrototype(map: unknown): boolean {
-  return typeof map !== "object" || map === null || !Object.hasOwn(map, "__proto__");
-}
+const expectedSecret = "expected a letter, then letters, digits or _";
+const secretName = z.string().check(z.regex(/^[a-zA-Z][_a-zA-Z0-9]*$/, expectedSecret));
+const secrets = z.pipe(objectWithoutProto<string>(expectedSecret), z.record(secretName, z.string()));
+/** Secrets to set, by name; `null` removes one. */
+export const secretChanges = z.pipe(
+  objectWithoutProto<string | null>(expectedSecret),
+  z.record(secretName, z.nullable(z.string())),
+);
 
-const environment = stringMap({
-  // Two characters or more: the Hub asks for one after the first letter.
-  names: /^[a-zA-Z][_a-zA-Z0-9]+$/,
-  expectedNames: "expected a letter, then letters, digits or _, two characters or more",
-});
+const maxLabelLength = 100;
+const expectedLabel = "expected 1 to 100 letters, digits, dots, _ or -";
+const expectedLabelValue = "expected up to 100 letters, digits, dots, _ or -";
+// Excludes "__proto__" for the document of the local Hub.
+const labelName = z
+  .string()
+  .check(z.regex(/^(?!__proto__$)[a-zA-Z0-9._-]+$/, expectedLabel), z.maxLength(maxLabelLength, expectedLabel));
+const labelValue = z
+  .string()
+  .check(z.regex(/^[a-zA-Z0-9._-]*$/, expectedLabelValue), z.maxLength(maxLabelLength, expectedLabelValue));
+const labels = z.pipe(objectWithoutProto<string>(expectedLabel), z.record(labelName, labelValue));
 
-const secrets = stringMap({
-  names: /^[a-zA-Z][_a-zA-Z0-9]*$/,
-  expectedNames: "expected a letter, then letters, digits or _",
-});
+const timeoutSeconds = z.nullable(z.int().check(z.positive(), z.maximum(Number.MAX_SAFE_INTEGER)));
 
-const labels = stringMap({
-  names: /^[a-zA-Z0-9._-]+$/,
-  expectedNames: "expected 1 to 100 letters, digits, dots, _ or -",
-  values: { pattern: /^[a-zA-Z0-9._-]*$/, expected: "expected up to 100 letters, digits, dots, _ or -" },
-  maxLength: 100,
-});
-
-const timeoutSeconds = z.int().positive().max(Number.MAX_SAFE_INTEGER).nullable();
-
-const volume = z
+/** A bucket or a repository, mounted into a job. */
+export const volume = z
   .object({
     type: requestEnum(["bucket", "model", "dataset", "space"]),
     /** `<owner>/<name>` of the bucket or repository. */
-    source: z.string().regex(/^[^/]+\/[^/]+$/, 'expected "owner/name"'),
-    mountPath: z.string().regex(/^\/.*/, 'expected a path that begins with "/"'),
-    /** Of a repository; `main` when left out. A bucket has none. */
-    revision: z.string().optional(),
-    /** Left out: a repository is read-only, a bucket is writable. */
-    readOnly: z.boolean().optional(),
+    source: z.string().check(z.regex(/^[^/]+\/[^/]+$/, 'expected "owner/name"')),
+    mountPath: z.string().check(z.regex(/^\/.*/, 'expected a path that begins with "/"')),
+    /** The revision of a repository. Default `main`. Not for buckets. */
+    revision: z.optional(z.string()),
+    /** Default: repositories are read-only, buckets are writable. */
+    readOnly: z.optional(z.boolean()),
     /** A folder inside the bucket or repository. */
-    path: z.string().optional(),
+    path: z.optional(z.string()),
   })
-  .refine(({ type, revision }) => type !== "bucket" || revision === undefined, {
-    path: ["revision"],
-    error: "a bucket has no revisions",
-  })
-  .meta({ not: { properties: { type: { const: "bucket" } }, required: ["revision"] } });
+  .check(
+    z.refine(({ type, revision }) => type !== "bucket" || revision === undefined, {
+      path: ["revision"],
+      error: "a bucket has no revisions",
+    }),
+  );
 
-const port = z.int().min(1).max(65_535);
+const port = z.int().check(z.minimum(1), z.maximum(65_535));
 
 /** Ports of a job that are reachable from outside. */
 const expose = z.object({
-  ports: z.array(port).max(20),
-  /** Those of `ports` that need no token. The others need one that may read the namespace of the job. */
-  portsPublic: z.array(port).max(20).optional(),
+  ports: z.array(port).check(z.maxLength(20)),
+  /** The ports that need no token. All others need a token with read access to the namespace of the job. */
+  portsPublic: z.optional(z.array(port).check(z.maxLength(20))),
 });
 
-/** The job of a webhook, as create and update accept it. */
+/** The job in a request to create or update a webhook. */
 export const webhookJobRequest = z.object({
   flavor,
-  spaceId: z.string().optional(),
-  dockerImage: z.string().optional(),
-  arguments: z.array(z.string()).optional(),
-  command: command.optional(),
-  environment: environment.default({}).meta({ default: {} }),
-  /** Values go in and never come back: a webhook answers with their names. */
-  secrets: secrets.optional(),
-  arch: requestEnum(architectures).optional(),
-  timeoutSeconds: timeoutSeconds.default(null),
-  /** How often the job is started at most: 3 allows two retries. */
-  attempts: z.int().min(1).max(Number.MAX_SAFE_INTEGER).default(1),
-  labels: labels.optional(),
-  volumes: z.array(volume).min(1).optional(),
-  expose: expose.optional(),
-  /** `enabled` makes the container reachable by SSH, for the owner of the job alone. */
-  ssh: z.object({ enabled: z.boolean().default(false) }).optional(),
+  spaceId: z.optional(z.string()),
+  dockerImage: z.optional(z.string()),
+  arguments: z.optional(z.array(z.string())),
+  command: z.optional(command),
+  environment: z._default(environment, {}),
+  /** Values by name. The Hub returns only the names. */
+  secrets: z.optional(secrets),
+  arch: z.optional(requestEnum(architectures)),
+  timeoutSeconds: z._default(timeoutSeconds, null),
+  /** The maximum number of starts: 3 allows two retries. */
+  attempts: z._default(z.int().check(z.minimum(1), z.maximum(Number.MAX_SAFE_INTEGER)), 1),
+  labels: z.optional(labels),
+  volumes: z.optional(z.array(volume).check(z.minLength(1))),
+  expose: z.optional(expose),
+  /** `enabled` gives the owner of the job SSH access to the container. */
+  ssh: z.optional(z.object({ enabled: z._default(z.boolean(), false) })),
   /** The resource group that the job belongs to. */
-  resourceGroupId: objectIdInEitherCase.optional(),
+  resourceGroupId: z.optional(objectIdInEitherCase),
 });
 
-/** The job of a webhook, as a webhook answers with it. */
-export const webhookJob = z
-  .strictObject({
-    dockerImage: z.string().optional(),
-    spaceId: z.string().optional(),
-    environment: environment.default({}).meta({ default: {} }),
-    arguments: z.array(z.string()).optional(),
-    command: command.optional(),
-    flavor: answeredFlavor,
-    timeoutSeconds: timeoutSeconds.default(null),
-    labels: labels.optional(),
-    /** Names only. */
-    secrets: z.array(z.string()).optional(),
-  })
-  // Always there in an answer, where a default would make them optional.
-  .meta({ required: ["environment", "flavor", "timeoutSeconds"] });
+/** The job in a webhook that the Hub returns. */
+export const webhookJob = z.strictObject({
+  dockerImage: z.optional(z.string()),
+  spaceId: z.optional(z.string()),
+  environment: z._default(environment, {}),
+  arguments: z.optional(z.array(z.string())),
+  command: z.optional(command),
+  flavor: returnedFlavor,
+  timeoutSeconds: z._default(timeoutSeconds, null),
+  labels: z.optional(labels),
+  /** The names of the secrets. */
+  secrets: z.optional(z.array(z.string())),
+});
 
 const account = z.strictObject({ id: z.string(), name: z.string() });
 
-/** A job that was started, or is to be. */
+/** A job that is scheduled, running or finished. */
 export const job = z.strictObject({
   id: z.string(),
   createdAt: timestamp,
   owner: account,
-  spaceId: z.string().optional(),
-  dockerImage: z.string().optional(),
+  spaceId: z.optional(z.string()),
+  dockerImage: z.optional(z.string()),
   /** In seconds. */
-  timeout: z.number().optional(),
+  timeout: z.optional(z.number()),
   environment: z.record(z.string(), z.string()),
-  /** Each name with `null`: values are hidden. */
-  secrets: z.record(z.string(), z.null()).optional(),
-  command: z.array(z.string()).optional(),
-  arguments: z.array(z.string()).optional(),
-  arch: openEnum(architectures).optional(),
-  flavor: answeredFlavor,
+  /** The names of the secrets, each with the value `null`. */
+  secrets: z.optional(z.record(z.string(), z.null())),
+  command: z.optional(z.array(z.string())),
+  arguments: z.optional(z.array(z.string())),
+  arch: z.optional(openEnum(architectures)),
+  flavor: returnedFlavor,
   status: z.strictObject({
     stage: z.enum(jobStages),
-    message: z.string().nullable(),
-    /** `NO_CREDITS`, `NO_SUBSCRIPTION` or another text. */
-    cancelReason: z.string().optional(),
-    failureCount: z.number().optional(),
+    message: z.nullable(z.string()),
+    /** Such as `NO_CREDITS` or `NO_SUBSCRIPTION`. */
+    cancelReason: z.optional(z.string()),
+    failureCount: z.optional(z.number()),
   }),
   createdBy: account,
-  tags: z.array(z.string()).optional(),
-  retry: z.number().optional(),
-  volumes: z
-    .array(
+  tags: z.optional(z.array(z.string())),
+  retry: z.optional(z.number()),
+  volumes: z.optional(
+    z.array(
       z.strictObject({
         type: z.string(),
         source: z.string(),
         mountPath: z.string(),
-        revision: z.string().optional(),
-        readOnly: z.boolean().optional(),
-        path: z.string().optional(),
+        revision: z.optional(z.string()),
+        readOnly: z.optional(z.boolean()),
+        path: z.optional(z.string()),
       }),
-    )
-    .optional(),
-  expose: z.strictObject(expose.shape).optional(),
-  resourceGroupId: z.string().optional(),
+    ),
+  ),
+  expose: z.optional(z.strictObject(expose.shape)),
+  resourceGroupId: z.optional(z.string()),
 });
 
 /** Hardware that a job can request, with its price. */
@@ -224,22 +206,22 @@ export const jobHardware = z.strictObject({
   cpu: z.string(),
   ram: z.string(),
   ephemeralStorage: z.string(),
-  accelerator: z
-    .strictObject({
+  accelerator: z.nullable(
+    z.strictObject({
       type: openEnum(["gpu", "neuron"]),
       model: z.string(),
       quantity: z.string(),
       vram: z.string(),
       manufacturer: openEnum(["Nvidia", "AWS"]),
-    })
-    .nullable(),
+    }),
+  ),
   unitCostMicroUSD: z.number(),
   unitCostUSD: z.number(),
-  /** What the cost is for, such as `minute`. */
+  /** The unit of the price, such as `minute`. */
   unitLabel: z.string(),
 });
 
-/** The operation on jobs. The specification lists none; the Hub publishes it since 2026-08-17 at the latest. */
+/** The operation on jobs. It is not in hub-api.md; the Hub has published it since 2026-08-17 at the latest. */
 export const jobOperations = {
   hardware: {
     method: "get",
@@ -252,13 +234,16 @@ export const jobOperations = {
 
 /** Hardware that a job can request, with its price. */
 export type JobHardware = z.output<typeof jobHardware>;
-/** The job of a webhook, as it is given: secrets by name and value. */
+/** The job in a request to create or update a webhook, with the values of its secrets. */
 export type WebhookJobRequest = z.input<typeof webhookJobRequest>;
-/** The job of a webhook, as it is answered: secrets by name; the Hub does not return `arch`, `attempts`, `volumes`, `expose`, `ssh` and `resourceGroupId`. */
+/**
+ * The job in a webhook that the Hub returns, with the names of its secrets. The Hub does not return `arch`, `attempts`,
+ * `volumes`, `expose`, `ssh` and `resourceGroupId`.
+ */
 export type WebhookJob = z.output<typeof webhookJob>;
-/** A job that was started, or is to be. */
+/** A job that is scheduled, running or finished. */
 export type Job = z.output<typeof job>;
-/** Where a job is on its way. */
+/** The stage of a job. */
 export type JobStage = (typeof jobStages)[number];
 
 /** Jobs on the Hub's infrastructure: `hub.jobs`. */

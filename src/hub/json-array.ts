@@ -1,18 +1,18 @@
-/** Thrown where a text is no JSON array, or one of its elements is longer than allowed. */
+/** A text is not a JSON array, or an element is too long. */
 export class JsonArrayError extends Error {}
 
 /**
- * Takes a JSON array as it arrives, in pieces cut anywhere, and gives the text of each element once it is whole. It
- * finds the ends of elements only: that what stands between them is JSON is for `JSON.parse` to say.
+ * Splits the text of a JSON array into its elements. The text arrives in pieces that can end anywhere. Only finds the ends
+ * of elements; pass each element to `JSON.parse`.
  */
 export class JsonArraySplitter {
   readonly #maxElementChars: number;
   #state: "before" | "inside" | "after" = "before";
-  /** What has arrived of the element in hand. */
-  #begun = "";
-  /** Brackets and braces that are open in it. */
+  /** The start of the current element. */
+  #partial = "";
+  /** The number of open brackets and braces in the current element. */
   #depth = 0;
-  #inText = false;
+  #inString = false;
   #escaped = false;
   #hasElements = false;
 
@@ -22,7 +22,7 @@ export class JsonArraySplitter {
   }
 
   /**
-   * The elements that this piece completes.
+   * Adds a piece, and returns the elements that it completes.
    *
    * @throws JsonArrayError
    */
@@ -35,45 +35,45 @@ export class JsonArraySplitter {
         from = index + 1;
         this.#outside(character);
       } else if (this.#endsElement(character)) {
-        this.#complete(this.#begun + piece.slice(from, index), { isLast: character === "]", elements });
-        this.#begun = "";
+        this.#complete(this.#partial + piece.slice(from, index), { isLast: character === "]", elements });
+        this.#partial = "";
         from = index + 1;
       }
     }
-    if (this.#state === "inside") this.#begun += piece.slice(from);
-    if (this.#begun.length > this.#maxElementChars) throw new JsonArrayError("one of its elements has no end");
+    if (this.#state === "inside") this.#partial += piece.slice(from);
+    if (this.#partial.length > this.#maxElementChars) throw new JsonArrayError("an element is too long");
     return elements;
   }
 
-  /** Whether it has begun and not ended yet. */
+  /** Whether the array has started and not ended. */
   get isOpen(): boolean {
     return this.#state === "inside";
   }
 
   /**
-   * To be called after the last piece.
+   * Call this after the last piece.
    *
    * @throws JsonArrayError
    */
   end(): void {
-    if (this.#state !== "after") throw new JsonArrayError("it is cut off");
+    if (this.#state !== "after") throw new JsonArrayError("it is incomplete");
   }
 
   #outside(character: string): void {
     if (/\s/.test(character)) return;
-    if (this.#state === "after" || character !== "[") throw new JsonArrayError("it is no array");
+    if (this.#state === "after" || character !== "[") throw new JsonArrayError("it does not start with [");
     this.#state = "inside";
   }
 
-  /** Whether the element in hand ends before this character, which is then a comma or the array's own bracket. */
+  /** Whether the current element ends before this character: a comma, or the bracket that ends the array. */
   #endsElement(character: string): boolean {
-    if (this.#inText) {
+    if (this.#inString) {
       if (this.#escaped) this.#escaped = false;
       else if (character === "\\") this.#escaped = true;
-      else if (character === '"') this.#inText = false;
+      else if (character === '"') this.#inString = false;
       return false;
     }
-    if (character === '"') this.#inText = true;
+    if (character === '"') this.#inString = true;
     else if (character === "[" || character === "{") this.#depth += 1;
     else if (this.#depth === 0) return character === "," || character === "]";
     else if (character === "]" || character === "}") this.#depth -= 1;
@@ -84,7 +84,7 @@ export class JsonArraySplitter {
     const isEmpty = element.trim() === "";
     if (isLast) this.#state = "after";
     if (isLast && isEmpty && !this.#hasElements) return;
-    if (isEmpty) throw new JsonArrayError("one of its elements is missing");
+    if (isEmpty) throw new JsonArrayError("an element is missing");
     this.#hasElements = true;
     elements.push(element);
   }

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { discussionStatuses, repoTypes } from "../payload/schema.ts";
 import { argumentInvalid } from "./arguments.ts";
 import type { CallOptions, Operations } from "./operation.ts";
@@ -7,21 +7,21 @@ import type { RepoId, SearchOf } from "./schemas.ts";
 import { flag, objectId, openEnum, repoId, timestamp, undocumentedBody, wholeNumber } from "./schemas.ts";
 import type { Transport } from "./transport.ts";
 
-/** The states of a discussion, as a notification tells them. */
+/** The status of a discussion in a notification. */
 export const discussionStatus = openEnum(discussionStatuses);
 
-/** An answer may hold a newer type of repository than a request can name. */
-const answeredRepoId: z.ZodType<RepoId, RepoId> = repoId;
+/** Typed as open: responses can have repository types that requests cannot name. */
+const returnedRepoId: z.ZodMiniType<RepoId, RepoId> = repoId;
 
 const participating = z.array(z.strictObject({ _id: objectId, avatar: z.string(), user: z.string() }));
 
 const common = {
   updatedAt: timestamp,
   read: z.boolean(),
-  discussionEventId: z.string().optional(),
+  discussionEventId: z.optional(z.string()),
 };
 
-/** A notification; `type` tells which of the four it is. */
+/** A notification. Its fields depend on `type`. */
 export const notification = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("paper"),
@@ -32,7 +32,7 @@ export const notification = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("repo"),
     ...common,
-    repo: answeredRepoId,
+    repo: returnedRepoId,
     discussion: z.strictObject({
       num: z.number(),
       title: z.string(),
@@ -62,7 +62,7 @@ export const notification = z.discriminatedUnion("type", [
       title: z.string(),
       canonical: z.boolean(),
       participating,
-      authorName: z.string().optional(),
+      authorName: z.optional(z.string()),
     }),
   }),
 ]);
@@ -70,41 +70,43 @@ export const notification = z.discriminatedUnion("type", [
 /** A page of notifications. */
 export const notificationPage = z.strictObject({
   notifications: z.array(notification),
-  /** How many match the search, are unread, and are there at all. */
+  /** The numbers of notifications that match the search, are unread, and exist. */
   count: z.strictObject({ view: z.number(), unread: z.number(), all: z.number() }),
-  /** How many of those that match stand before the first one here. */
+  /** The number of matching notifications before this page. */
   start: z.number(),
 });
 
-/** Which notifications; every field narrows it (hub-api.md, Notification search parameters). */
+/** A search: each field narrows the result (hub-api.md, Notification search parameters). */
 const search = z.object({
   p: wholeNumber({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, fallback: 0 }),
-  readStatus: openEnum(["all", "unread"]).default("all"),
-  repoType: openEnum(repoTypes).optional(),
-  repoName: z.string().optional(),
-  postAuthor: z.string().optional(),
-  paperId: z.string().optional(),
-  articleId: z.string().optional(),
-  mention: openEnum(["all", "participating", "mentions"]).default("all"),
-  lastUpdate: timestamp.optional(),
+  readStatus: z._default(openEnum(["all", "unread"]), "all"),
+  repoType: z.optional(openEnum(repoTypes)),
+  repoName: z.optional(z.string()),
+  postAuthor: z.optional(z.string()),
+  paperId: z.optional(z.string()),
+  articleId: z.optional(z.string()),
+  mention: z._default(openEnum(["all", "participating", "mentions"]), "all"),
+  lastUpdate: z.optional(timestamp),
 });
 
-const searchAndApply = search.extend({ applyToAll: flag() });
+const searchAndApply = z.extend(search, { applyToAll: flag() });
 
-/** The notifications to delete, by the ids of their discussions. */
-export const notificationDeletion = z.object({ discussionIds: z.array(objectId).min(1).readonly().optional() });
+/** Notifications to delete, by the IDs of their discussions. */
+export const notificationDeletion = z.object({
+  discussionIds: z.optional(z.readonly(z.array(objectId).check(z.minLength(1)))),
+});
 
-/** The discussions to mark, and as what. */
+/** Notifications to mark as read or unread, by the IDs of their discussions. */
 export const notificationMark = z.object({
-  discussionIds: z.array(z.string()).readonly().default([]),
-  read: z.boolean().default(true),
+  discussionIds: z._default(z.readonly(z.array(z.string())), []),
+  read: z._default(z.boolean(), true),
 });
 
-/** A notification; `type` tells which of the four it is. */
+/** A notification. Its fields depend on `type`. */
 export type Notification = z.output<typeof notification>;
-/** A page of notifications: `count` and `start` say where it stands among all. */
+/** A page of notifications, with the number of matches before it (`start`) and in total (`count`). */
 export type NotificationPage = z.output<typeof notificationPage>;
-/** Which notifications: every field narrows it, `p` is the page, from 0 on. */
+/** A search for notifications: `p` is the page, from 0; each other field narrows the result. */
 export type NotificationSearch = SearchOf<typeof search>;
 
 /** The operations on notifications (hub-api.md, Notifications). */
@@ -138,11 +140,11 @@ export const notificationOperations = {
 /** Selects notifications. */
 export interface NotificationSelection extends NotificationSearch {
   /**
-   * The ids of their discussions: `discussion.id`, `paperDiscussion.id`, `post.id` or `blog.id` of a notification. To
-   * delete, each is of 24 lower-case hexadecimal digits, and there is at least one.
+   * The IDs of their discussions: `discussion.id`, `paperDiscussion.id`, `post.id` or `blog.id` of a notification. To
+   * delete, pass at least one ID of 24 lower-case hexadecimal digits.
    */
   discussionIds?: readonly string[] | undefined;
-  /** All that the other fields find, on every page, whatever `discussionIds` says. Default `false`. */
+  /** Selects all matches of the other fields, on every page, and ignores `discussionIds`. Default `false`. */
   applyToAll?: boolean | undefined;
 }
 
@@ -208,7 +210,7 @@ export class HubNotifications {
   }
 }
 
-/** Whether it finds the same the second time, and not what has come in between. */
+/** Whether a retry selects the same notifications, and none that arrived since. */
 function isBounded({ applyToAll, lastUpdate }: NotificationSelection): boolean {
   return applyToAll !== true || lastUpdate !== undefined;
 }

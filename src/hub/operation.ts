@@ -1,4 +1,4 @@
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type { SearchOf } from "./schemas.ts";
 
 /** Options of every call. */
@@ -11,30 +11,30 @@ type Json<Schema> = { readonly content: { readonly "application/json": { readonl
 
 /** An operation of the Hub's API. */
 export interface Operation {
-  readonly method: string;
+  readonly method: "get" | "post" | "put" | "patch" | "delete";
   readonly path: string;
   readonly operationId: string;
   /** In the imperative: error messages contain it. */
   readonly summary: string;
   readonly request?: {
-    readonly params?: z.ZodType<Record<string, string>>;
-    readonly query?: z.ZodObject<z.ZodRawShape, z.core.$ZodObjectConfig>;
-    readonly body?: Json<z.ZodType> & { readonly required: boolean };
+    readonly params?: z.ZodMiniType<Record<string, string>>;
+    readonly query?: z.ZodMiniObject;
+    readonly body?: Json<z.ZodMiniType> & { readonly required: boolean };
   };
-  readonly response: z.ZodType;
+  readonly response: z.ZodMiniType;
 }
 
-type ParamsOf<Route> = Route extends { request: { params: infer Schema extends z.ZodType } }
+type ParamsOf<Called> = Called extends { request: { params: infer Schema extends z.ZodMiniType } }
   ? { params: z.input<Schema> }
   : { params?: undefined };
 
 /** The decoded types: in a URL, every parameter is a string. */
-type QueryOf<Route> = Route extends { request: { query: infer Schema extends z.ZodType } }
+type QueryOf<Called> = Called extends { request: { query: infer Schema extends z.ZodMiniType } }
   ? { query?: SearchOf<Schema> | undefined }
   : { query?: undefined };
 
-type BodyOf<Route> = Route extends {
-  request: { body: Json<infer Schema extends z.ZodType> & { required: infer Required } };
+type BodyOf<Called> = Called extends {
+  request: { body: Json<infer Schema extends z.ZodMiniType> & { required: infer Required } };
 }
   ? Required extends true
     ? { body: z.input<Schema> }
@@ -42,15 +42,15 @@ type BodyOf<Route> = Route extends {
   : { body?: undefined };
 
 /** The path parameters, the query and the body of an operation. */
-export type InputOf<Route extends Operation> = ParamsOf<Route> & QueryOf<Route> & BodyOf<Route>;
+export type InputOf<Called extends Operation> = ParamsOf<Called> & QueryOf<Called> & BodyOf<Called>;
 
 /** The response of an operation. */
-export type ResponseOf<Route extends Operation> = z.output<Route["response"]>;
+export type ResponseOf<Called extends Operation> = z.output<Called["response"]>;
 
 /** The operations of one resource. */
 export type Operations = Readonly<Record<string, Operation>>;
 
 /** A required JSON body, for `request.body`. */
-export function jsonBody<Schema extends z.ZodType>(schema: Schema) {
+export function jsonBody<Schema extends z.ZodMiniType>(schema: Schema) {
   return { content: { "application/json": { schema } }, required: true } as const;
 }

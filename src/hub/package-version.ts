@@ -1,2 +1,2 @@
-/** The name and the version of this package, as package.json states them: not every runtime can read that file. */
+/** The name and version of this package. Not read from package.json, which some runtimes cannot do. */
 export const packageVersion = "hub-webhooks 0.1.0";

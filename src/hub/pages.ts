@@ -32,17 +32,17 @@ export class Pages<Item> implements AsyncIterable<Item> {
   }
 }
 
-/** A link and its parameters, of which what is quoted may hold anything. */
+/** A link and its parameters. Quoted values can contain any character. */
 const links = /<([^<>]*)>((?:\s*;\s*[\w*-]+\s*=\s*(?:"[^"]*"|[^\s;,"]+))*)/g;
 const parameter = /;\s*([\w*-]+)\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/g;
 
-/** The query of the next page, as a `Link` header names it (RFC 8288); `undefined` after the last one. */
+/** Returns the query of the next page from a `Link` header (RFC 8288); `undefined` for the last page. */
 export function nextQuery(link: string | null): URLSearchParams | undefined {
   for (const [, target = "", parameters = ""] of (link ?? "").matchAll(links)) {
     const [, , quoted, plain = ""] =
       [...parameters.matchAll(parameter)].find(([, name]) => /^rel$/i.test(name ?? "")) ?? [];
     if (!(quoted ?? plain).toLowerCase().split(/\s+/).includes("next")) continue;
-    // Of the address only the query is taken: the token goes nowhere but to the Hub that was asked.
+    // Only the query, so that the token is never sent to another host.
     return URL.parse(target, "http://hub.invalid")?.searchParams;
   }
   return undefined;

@@ -1,24 +1,25 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { CallOptions, Operations } from "./operation.ts";
 import { jsonBody } from "./operation.ts";
 import { objectIdInEitherCase } from "./schemas.ts";
 import type { Transport } from "./transport.ts";
 
-/** Which paper is claimed, as which of its authors, and for whom. */
+/** A claim to be an author of a paper. */
 export const paperClaim = z.object({
   /** The identifier of the preprint, such as `2401.12345`. */
-  paperId: z.string().min(1),
-  /** The author entry that is claimed. The Hub of 2026-08-17 requires it. */
-  claimAuthorId: objectIdInEitherCase.optional(),
-  targetUserId: objectIdInEitherCase.optional(),
+  paperId: z.string().check(z.minLength(1)),
+  /** The claimed author entry. Required since 2026-08-17. */
+  claimAuthorId: z.optional(objectIdInEitherCase),
+  /** The user who is the author. Default: you. */
+  targetUserId: z.optional(objectIdInEitherCase),
 });
 
-/** What became of a claim. */
+/** The result of a claim. */
 export const paperClaimResult = z.strictObject({ ok: z.boolean(), claimedPaperId: z.string() });
 
-/** Which paper is claimed, as which of its authors, and for whom. */
+/** A claim to be an author of a paper. */
 export type PaperClaim = z.input<typeof paperClaim>;
-/** What became of a claim. */
+/** The result of a claim. */
 export type PaperClaimResult = z.output<typeof paperClaimResult>;
 
 /** The operations on papers (hub-api.md, Papers). */

@@ -2,23 +2,23 @@ import { redacted } from "../core/log-redaction.ts";
 import { secretForms } from "../core/secret-matcher.ts";
 import { secretsInUrl } from "../core/urls.ts";
 
-/** Shorter secrets occur inside ordinary words, where the gaps would reveal them. */
+/** Shorter secrets occur in ordinary words: replacing them would reveal them. */
 const minRedactedChars = 4;
-/** Longer texts of the Hub are truncated. */
+/** Longer texts are truncated. */
 const maxShownChars = 500;
 
 /** Fields and query parameters whose values must not appear in errors. */
 const secretName = /^(?:secrets?|token|password)$/i;
 
 /**
- * Makes a text of the Hub or of `fetch` safe to show: removes secrets, line breaks and control characters, and truncates
- * it.
+ * Makes a text from the Hub or from `fetch` safe to print: removes secrets, line breaks and control characters, and
+ * truncates it.
  */
 export type Redact = (text: string) => string;
 
 /** Creates a {@link Redact} for these secrets, in every encoding in which a response may repeat them. */
 export function createRedact(secrets: readonly string[]): Redact {
-  // Longest first: one may be a part of another.
+  // Longest first, since a secret can contain another one.
   const ordered = [...new Set(secrets.flatMap(secretForms).map(toOneLine))]
     .filter((form) => form !== "")
     .sort((left, right) => right.length - left.length);
@@ -32,13 +32,13 @@ export function createRedact(secrets: readonly string[]): Redact {
     }
     return rest;
   }
-  // In this order: control characters may be put between the letters of a secret, and the end of a text may cut it in two.
+  // In this order: control characters can hide a secret, and truncation can cut one in two.
   return (text) => shorten(redactSecrets(toOneLine(text)));
 }
 
 function toOneLine(text: string): string {
   return text
-    .replace(/\u001b\[[0-?]*[ -/]*[@-~]/g, "") // Escape codes whole, with the letters they end in.
+    .replace(/\u001b\[[0-?]*[ -/]*[@-~]/g, "") // Whole escape sequences.
     .replace(/\s+/g, " ")
     .replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, "")
     .trim();
@@ -49,8 +49,8 @@ function shorten(text: string): string {
 }
 
 /**
- * The secrets of a request's body: the texts in fields such as `secret` and `secrets`, and those that a URL carries in
- * its query (`?secret=`) or as its password.
+ * Finds the secrets in a request body: the values of fields such as `secret` and `secrets`, and the secrets in URLs (the
+ * password and query parameters such as `?secret=`).
  */
 export function secretsIn(value: unknown, isSecret = false): string[] {
   if (typeof value === "string") return isSecret ? [value] : secretsInUrl(value);
@@ -58,12 +58,12 @@ export function secretsIn(value: unknown, isSecret = false): string[] {
   return Object.entries(value).flatMap(([name, part]) => secretsIn(part, isSecret || secretName.test(name)));
 }
 
-/** Copies the message and code of a `fetch` error. The original may contain the headers of the request. */
+/** Copies the message and code of a `fetch` error. The original may contain the headers of the request, with the token. */
 export function sanitizeError(error: unknown, redact: Redact): Error {
   const chain = [error, error instanceof Error ? error.cause : undefined].filter((part) => part instanceof Error);
   const message = chain.map((part) => part.message || codeOf(part)).filter((part) => part !== "");
   const code = chain.map(codeOf).find((part) => part !== "");
-  const copy = new Error(redact(message.join(": ")) || "no reason given");
+  const copy = new Error(redact(message.join(": ")) || "unknown reason");
   return code ? Object.assign(copy, { code: redact(code) }) : copy;
 }
 

@@ -1,5 +1,6 @@
-import * as z from "zod";
-import { argumentInvalid, checkArgument, fieldProblems } from "./arguments.ts";
+import * as z from "zod/mini";
+import { argumentInvalid, checkArgument } from "./arguments.ts";
+import { describeIssue, fieldProblems } from "./field-problems.ts";
 import { acceptUnknown } from "./lenient.ts";
 import type { Operation } from "./operation.ts";
 import { createRedact, type Redact, secretsIn } from "./redaction.ts";
@@ -7,54 +8,55 @@ import { findUnknownParts, type UnknownPart } from "./unknown-parts.ts";
 
 /** A request that is ready to be sent, any number of times. */
 export interface HubRequest {
-  /** Its name for programs, such as `createWebhook`. */
+  /** The operation ID, such as `createWebhook`, for logs. */
   operation: string;
-  /** What it does, as it follows "Could not". */
+  /** What the request does, to follow "Could not": `create a webhook`. */
   action: string;
   url: string;
   init: { method: string; headers: Record<string, string>; body?: string };
   redact: Redact;
-  /** What the caller gave and this release does not list. */
-  newer: readonly UnknownPart[];
+  /** Fields and values of the arguments that this release does not list. */
+  unknownParts: readonly UnknownPart[];
 }
 
-/** An input whose types nobody has to believe. */
+/** The arguments of an operation, before validation. */
 export interface OperationInput {
   params?: unknown;
   query?: Record<string, unknown> | undefined;
   body?: unknown;
 }
 
-/** What {@link prepareRequest} makes a request from. */
+/** Options of {@link prepareRequest}. */
 export interface PrepareOptions {
-  /** The Hub's base address, without a trailing slash. */
-  endpoint: string;
+  /** The base URL of the Hub, without a trailing slash. */
+  hubUrl: string;
   input: OperationInput;
-  /** Whether the body is made of what the Hub itself has said, which is not for us to judge. */
+  /** Skips the validation of the body, for values that the Hub itself returned. */
   bodyIsChecked: boolean;
-  /** A whole query that the Hub itself has named, in place of the one of the input. */
+  /** A query from the Hub, such as that of the next page. Replaces the query of the input. */
   query: URLSearchParams | undefined;
   readToken: () => Promise<string>;
 }
 
 /**
- * Checks what an operation is given and makes its request.
+ * Validates the arguments of an operation and creates the request.
  *
- * @throws `ARGUMENT_INVALID`; what `readToken` throws.
+ * @throws `ARGUMENT_INVALID`, and errors of `readToken`.
  */
-export async function prepareRequest(route: Operation, options: PrepareOptions): Promise<HubRequest> {
-  const { endpoint, input, bodyIsChecked, readToken } = options;
-  const path = pathOf(route, input.params);
-  const query = options.query ?? queryOf(route, input.query);
-  const body = bodyIsChecked ? input.body : bodyOf(route, input.body);
-  const newer = options.query || !route.request?.query ? [] : findUnknownParts(route.request.query, input.query);
+export async function prepareRequest(operation: Operation, options: PrepareOptions): Promise<HubRequest> {
+  const { hubUrl, input, bodyIsChecked, readToken } = options;
+  const path = pathOf(operation, input.params);
+  const query = options.query ?? queryOf(operation, input.query);
+  const body = bodyIsChecked ? input.body : bodyOf(operation, input.body);
+  const unknownQuery =
+    options.query || !operation.request?.query ? [] : findUnknownParts(operation.request.query, input.query);
   const token = await readToken();
   return {
-    operation: route.operationId,
-    action: actionOf(route),
-    url: `${endpoint}${path}${query.size > 0 ? `?${query}` : ""}`,
+    operation: operation.operationId,
+    action: actionOf(operation),
+    url: `${hubUrl}${path}${query.size > 0 ? `?${query}` : ""}`,
     init: {
-      method: route.method.toUpperCase(),
+      method: operation.method.toUpperCase(),
       headers: {
         accept: "application/json",
         authorization: `Bearer ${token}`,
@@ -63,39 +65,37 @@ export async function prepareRequest(route: Operation, options: PrepareOptions):
       ...(body !== undefined && { body: JSON.stringify(body) }),
     },
     redact: createRedact([token, ...secretsIn(body)]),
-    newer: bodyIsChecked ? newer : [...newer, ...unknownBodyParts(route, input.body)],
+    unknownParts: bodyIsChecked ? unknownQuery : [...unknownQuery, ...unknownBodyParts(operation, input.body)],
   };
 }
 
-/** What an operation does, as it follows "Could not": `list your webhooks`. */
+/** What an operation does, to follow "Could not": `list your webhooks`. */
 export function actionOf({ summary }: Operation): string {
   return `${summary.slice(0, 1).toLowerCase()}${summary.slice(1)}`;
 }
 
-/** Puts the parts into the path: each stays one part of it, whatever its characters. */
+/** Inserts the parameters into the path. Each stays a single path segment, whatever its characters. */
 function pathOf({ path, request }: Operation, value: unknown): string {
   if (!request?.params) return path;
   const params = checkArgument(request.params, { name: "params", value });
   const unusable = Object.entries(params).filter(
-    // URL parsers take the dots for a step up the path.
+    // URL parsers resolve dot segments.
     ([, part]) => part === "" || part === "." || part === ".." || !part.isWellFormed(),
   );
   if (unusable.length > 0) {
-    throw argumentInvalid(
-      unusable.map(([field]) => ({ field, problem: "expected an id or a name, as the Hub gives it" })),
-    );
+    throw argumentInvalid(unusable.map(([field]) => ({ field, problem: "expected an ID or a name from the Hub" })));
   }
   return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ""));
 }
 
-/** The query as texts. What is left out stays out: its default is the Hub's to fill in. */
+/** Encodes the query. Omitted parameters stay out, since the Hub has the defaults. */
 function queryOf({ request }: Operation, value: Record<string, unknown> | undefined): URLSearchParams {
   const query = new URLSearchParams();
   if (!request?.query || value === undefined) return query;
-  const { data, error } = z.safeEncode(acceptUnknown(request.query.partial()), value);
+  const { data, error } = z.safeEncode(acceptUnknown(z.partial(request.query)), value, { error: describeIssue });
   if (error) throw argumentInvalid(fieldProblems(error, { name: "search" }));
   for (const [name, part] of Object.entries(data)) {
-    // A parameter that this release does not list has no codec that would have written it as a string.
+    // Unknown parameters have no codec that encodes them.
     if (["string", "number", "boolean"].includes(typeof part)) query.set(name, String(part));
   }
   return query;

@@ -6,7 +6,7 @@ export type BodyText = { text: string } | { tooLong: true };
 /**
  * Reads the body of a response, up to `limit` bytes.
  *
- * @throws the reason of the signal as soon as it is aborted, and what the connection breaks off with.
+ * @throws the reason of the signal as soon as it is aborted, and errors of the connection.
  */
 export async function readText(
   response: Response,
@@ -31,7 +31,7 @@ export async function readText(
 }
 
 /**
- * Waits for a promise, but not once the signal is aborted: a `fetch` of the user's own may not listen to it.
+ * Waits for a promise until the signal is aborted, since a custom `fetch` may ignore the signal.
  *
  * @throws the reason of the signal.
  */
@@ -47,12 +47,12 @@ export async function untilAborted<Value>(promise: Promise<Value>, signal: Abort
   }
 }
 
-/** Whether a text is HTML, as a proxy, a captive portal or a wrong address sends. */
+/** Whether a text is HTML, as from a proxy, a captive portal or a wrong URL. */
 export function isWebPage(text: string): boolean {
   return /^\s*<(?:!doctype|html|head|body|\?xml|!--)/i.test(text);
 }
 
-/** In UTF-16 code units. Elements of lists of the Hub are much shorter. */
+/** In UTF-16 code units. Much longer than any element of a list of the Hub. */
 const maxElementChars = 10_000_000;
 
 /** Options of {@link readArrayElements}. */
@@ -66,11 +66,10 @@ export interface ElementOptions {
 export class ResponseStalledError extends Error {}
 
 /**
- * The elements of a JSON array that is the body of an answer, each as soon as it has arrived. Whoever stops early ends
- * the answer.
+ * Yields the elements of a JSON array in a response as they arrive. Leaving the loop cancels the response.
  *
- * @throws JsonArrayError where the body is no JSON array; ResponseStalledError; the reason of the signal; another error
- * where the connection breaks off, or the answer ends too early.
+ * @throws `JsonArrayError` if the body is not a JSON array, `ResponseStalledError`, the reason of the signal, and errors of
+ * the connection, also if the response is incomplete.
  */
 export async function* readArrayElements(
   response: Response,
@@ -85,7 +84,7 @@ export async function* readArrayElements(
       for (const element of splitter.push(value ? decoder.decode(value, { stream: true }) : decoder.decode())) {
         yield parse(element);
       }
-      if (done && splitter.isOpen) throw new Error("the answer is cut off");
+      if (done && splitter.isOpen) throw new Error("the response is incomplete");
       if (done) return splitter.end();
     }
   } finally {
@@ -97,10 +96,10 @@ async function readPart(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   { timeoutMs, signal }: ElementOptions,
 ): Promise<{ done: boolean; value?: Uint8Array | undefined }> {
-  const silence = new AbortController();
-  const timer = setTimeout(() => silence.abort(new ResponseStalledError()), timeoutMs);
+  const stalled = new AbortController();
+  const timer = setTimeout(() => stalled.abort(new ResponseStalledError()), timeoutMs);
   try {
-    return await untilAborted(reader.read(), signal ? AbortSignal.any([signal, silence.signal]) : silence.signal);
+    return await untilAborted(reader.read(), signal ? AbortSignal.any([signal, stalled.signal]) : stalled.signal);
   } finally {
     clearTimeout(timer);
   }
@@ -110,7 +109,7 @@ function parse(element: string): unknown {
   try {
     return JSON.parse(element);
   } catch {
-    // Without the parser's message: it quotes the answer.
-    throw new JsonArrayError("one of its elements is no JSON");
+    // Without the message of the parser, which quotes the response.
+    throw new JsonArrayError("an element is not JSON");
   }
 }

@@ -1,6 +1,5 @@
 import { exponentialBackoff } from "../core/backoff.ts";
 
-/** Unless the Hub asks for a longer wait. */
 const backoff = { firstMs: 500, maxMs: 20_000 };
 /** A longer `Retry-After` fails the call instead of blocking the caller. */
 export const maxRetryAfterSeconds = 60;
@@ -10,8 +9,8 @@ export const maxRetryAfterSeconds = 60;
  * `RateLimit: "api";r=0;t=55` (nothing remains, reset in 55 seconds). Returns `undefined` if there is neither.
  */
 export function readRetryAfterSeconds(headers: Headers, now: number): number | undefined {
-  const asked = [retryAfter(headers.get("retry-after"), now), ...exhaustedLimits(headers.get("ratelimit"))];
-  const known = asked.filter((seconds) => seconds !== undefined);
+  const requested = [retryAfter(headers.get("retry-after"), now), ...exhaustedLimits(headers.get("ratelimit"))];
+  const known = requested.filter((seconds) => seconds !== undefined);
   return known.length === 0 ? undefined : Math.max(...known);
 }
 
@@ -38,18 +37,18 @@ function exhaustedLimits(value: string | null): number[] {
 export function retryDelayMs({
   attempt,
   random,
-  asked = 0,
+  requestedSeconds = 0,
 }: {
   attempt: number;
   random: number;
-  asked: number | undefined;
+  requestedSeconds: number | undefined;
 }): number {
-  return Math.max(asked * 1000, Math.floor(random * exponentialBackoff(attempt, backoff)));
+  return Math.max(requestedSeconds * 1000, Math.floor(random * exponentialBackoff(attempt, backoff)));
 }
 
 const connectFailureCodes = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
 
-/** Whether `fetch` failed before it was connected, so that the Hub received nothing. */
+/** Whether `fetch` failed before it connected, so the Hub received nothing. */
 export function isConnectFailure(error: unknown): boolean {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   if (typeof cause !== "object" || cause === null) return false;

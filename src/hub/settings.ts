@@ -1,12 +1,12 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { CallOptions, Operations } from "./operation.ts";
 import { jsonBody } from "./operation.ts";
 import { requestEnum, timestamp, undocumentedBody } from "./schemas.ts";
 import type { Transport } from "./transport.ts";
 
-const isOn = z.boolean().optional();
+const isOn = z.optional(z.boolean());
 
-/** What a user is notified of. What is left out stays as it is. */
+/** Notification settings of a user. Omitted settings keep their values. */
 export const notificationSettings = z.object({
   announcements: isOn,
   arxiv_paper_activity: isOn,
@@ -33,50 +33,45 @@ export const notificationSettings = z.object({
   locked_out: isOn,
   job_status: isOn,
   repo_release: isOn,
-  product_updates_after: timestamp.optional(),
+  product_updates_after: z.optional(timestamp),
 });
 
-/** What changes in a user's notification settings. */
+/** A change of notification settings. */
 export const notificationSettingsChange = z
   .object({
     notifications: notificationSettings,
-    /** The Hub asks for it where `launch_prepaid_credits` is enabled. */
-    prepaidAmount: z.string().max(24).optional(),
+    /** Required to enable `launch_prepaid_credits`. */
+    prepaidAmount: z.optional(z.string().check(z.maxLength(24))),
   })
-  .refine((change) => change.notifications.launch_prepaid_credits !== true || change.prepaidAmount !== undefined, {
-    path: ["prepaidAmount"],
-    error: 'enabling "launch_prepaid_credits" needs an amount',
-  })
-  .meta({
-    anyOf: [
-      { required: ["prepaidAmount"] },
-      {
-        properties: {
-          notifications: { properties: { launch_prepaid_credits: { not: { const: true } } } },
-        },
-      },
-    ],
-  });
+  .check(
+    z.refine((change) => change.notifications.launch_prepaid_credits !== true || change.prepaidAmount !== undefined, {
+      path: ["prepaidAmount"],
+      error: 'enabling "launch_prepaid_credits" needs an amount',
+    }),
+  );
 
-/** Something whose discussions a user wants to hear of. */
+/** A user, organization or repository, to be notified of its discussions. */
 export const watchItem = z.object({ id: z.string(), type: requestEnum(["org", "user", "repo"]) });
 
-/** What a user begins to watch, and what no longer. */
-export const watchChange = z.object({ add: z.array(watchItem).default([]), delete: z.array(watchItem).default([]) });
+/** Items to start and to stop watching. */
+export const watchChange = z.object({
+  add: z._default(z.array(watchItem), []),
+  delete: z._default(z.array(watchItem), []),
+});
 
-/** What a user's own tools of the Hub's MCP server are. */
+/** A user's tools of the Hub's MCP server. */
 export const mcpSettings = z.strictObject({
   builtInTools: z.array(z.string()),
   spaceTools: z.array(z.strictObject({ _id: z.string(), name: z.string(), emoji: z.string(), subdomain: z.string() })),
 });
 
-/** What changes in your notification settings: 25 switches and a date, and an amount that one switch asks for. */
+/** A change of your notification settings. Omitted settings keep their values. */
 export type NotificationSettingsChange = z.input<typeof notificationSettingsChange>;
-/** Something whose discussions you want to hear of, by its id. */
+/** A user, organization or repository by its ID, to be notified of its discussions. */
 export type WatchItem = z.input<typeof watchItem>;
-/** What you begin to watch, and what no longer. */
+/** Items to start and to stop watching. An item in both lists is deleted. */
 export type WatchChange = z.input<typeof watchChange>;
-/** The tools that the Hub's MCP server offers you. */
+/** Your tools of the Hub's MCP server. */
 export type McpSettings = z.output<typeof mcpSettings>;
 
 /** The operations on a user's settings (hub-api.md, Settings). */

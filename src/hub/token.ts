@@ -2,66 +2,61 @@ import { readEnvironment } from "../core/environment.ts";
 import { HubError } from "../core/errors.ts";
 import { readBaseUrl } from "../core/urls.ts";
 
-const defaultEndpoint = "https://huggingface.co";
+const defaultHubUrl = "https://huggingface.co";
 
 /**
- * Finds the Hub's base address, without a trailing slash: the option, `HF_ENDPOINT`, or `https://huggingface.co`.
+ * Returns the base URL of the Hub, without a trailing slash: the option, `HF_ENDPOINT`, or `https://huggingface.co`.
  *
- * @throws `OPTION_INVALID` when it is no http(s) address, or carries credentials, a query or a fragment.
+ * @throws `OPTION_INVALID` if it is not an http(s) URL, or has credentials, a query or a fragment.
  */
-export function findEndpoint(option: string | undefined): string {
-  const address = option || (readEnvironment("HF_ENDPOINT") ?? defaultEndpoint);
-  const read = typeof address === "string" ? readBaseUrl(address) : undefined;
+export function findHubUrl(option: string | undefined): string {
+  const url = option || (readEnvironment("HF_ENDPOINT") ?? defaultHubUrl);
+  const read = typeof url === "string" ? readBaseUrl(url) : undefined;
   if (read !== undefined) return read;
   throw new HubError(
-    `The address of the Hub (option "endpoint" or HF_ENDPOINT) is not usable: give an http or https address without user name, password, query and fragment, such as ${defaultEndpoint}.`,
+    `The URL of the Hub (option "endpoint" or HF_ENDPOINT) is invalid. Use an http or https URL without credentials, query and fragment, such as ${defaultHubUrl}.`,
     { code: "OPTION_INVALID", fields: ["endpoint"] },
   );
 }
 
 /**
- * Finds the access token: the option, `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN`, else the file that `hf auth login` writes
- * (`HF_TOKEN_PATH`, by default `token` in `HF_HOME`). An empty one counts as not set.
+ * Returns the access token: the option, `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN`, or the content of the file that `hf auth
+ * login` writes (`HF_TOKEN_PATH`, by default `token` in `HF_HOME`). Skips empty values.
  *
- * @throws `HUB_TOKEN_MISSING` when there is none, `HUB_TOKEN_INVALID` when HTTP cannot carry it.
+ * @throws `HUB_TOKEN_MISSING` if there is none, `HUB_TOKEN_INVALID` if an HTTP header cannot contain it.
  */
-export async function findToken({
-  option,
-  endpoint,
-}: {
-  option: string | undefined;
-  endpoint: string;
-}): Promise<string> {
+export async function findToken({ option, hubUrl }: { option: string | undefined; hubUrl: string }): Promise<string> {
   const source = sources(option).find(({ text }) => text.trim() !== "") ?? (await readTokenFile());
   const token = source?.text.trim() ?? "";
   if (source === undefined || token === "") {
     throw new HubError(
-      `No access token for the Hub was found. Set HF_TOKEN, or pass one (--token, or "token" in code). Create one at ${endpoint}/settings/tokens.`,
+      `No access token for the Hub was found. Set HF_TOKEN or pass a token (--token, or "token" in code). Create one at ${hubUrl}/settings/tokens.`,
       { code: "HUB_TOKEN_MISSING" },
     );
   }
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new HubError(
-    `The token in ${source.name} holds white space or a character that HTTP cannot carry: give the token alone, on one line. Create one at ${endpoint}/settings/tokens.`,
+    `The token in ${source.name} contains white space or characters that are invalid in HTTP headers. Provide only the token, on one line. Create one at ${hubUrl}/settings/tokens.`,
     { code: "HUB_TOKEN_INVALID" },
   );
 }
 
-/** Where a token may come from, and what stands there. */
-interface Source {
+interface TokenSource {
+  /** For error messages. */
   name: string;
+  /** The content, which may be empty. */
   text: string;
 }
 
-function sources(option: string | undefined): Source[] {
+function sources(option: string | undefined): TokenSource[] {
   return [
     { name: 'the option "token"', text: option ?? "" },
     ...["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"].map((name) => ({ name, text: readEnvironment(name) ?? "" })),
   ];
 }
 
-async function readTokenFile(): Promise<Source | undefined> {
-  // Asked for at run time: an import of Node's modules would keep bundlers from building for other runtimes.
+async function readTokenFile(): Promise<TokenSource | undefined> {
+  // Not imported, since bundlers for other runtimes fail on Node's modules.
   const node = typeof process === "undefined" ? undefined : process;
   const files = node?.getBuiltinModule?.("node:fs/promises");
   const paths = node?.getBuiltinModule?.("node:path");
@@ -75,7 +70,7 @@ async function readTokenFile(): Promise<Source | undefined> {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     throw new HubError(
-      `The file of the token, ${path}, cannot be read (${String(code)}): make it readable, set HF_TOKEN or give one (--token, or "token" in code).`,
+      `Could not read the token file "${path}" (${String(code)}). Make it readable, set HF_TOKEN or pass a token (--token, or "token" in code).`,
       { code: "HUB_TOKEN_MISSING" },
     );
   }

@@ -1,8 +1,9 @@
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import { HubError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { readErrorResponse } from "./error-response.ts";
 import { type HubFetchInit, isIdempotent, prepareFetch } from "./fetch.ts";
+import { describeIssue } from "./field-problems.ts";
 import { JsonArrayError } from "./json-array.ts";
 import { lenient } from "./lenient.ts";
 import type { CallOptions, InputOf, Operation, ResponseOf } from "./operation.ts";
@@ -16,7 +17,7 @@ import { undocumentedBody } from "./schemas.ts";
 import type { UnknownPart } from "./unknown-parts.ts";
 import { UnknownPartWarnings } from "./unknown-parts.ts";
 
-/** Lists of the Hub are much smaller. */
+/** Much larger than any list of the Hub. */
 const maxResponseBytes = 50_000_000;
 
 /** Options of {@link Transport.call}. */
@@ -30,38 +31,37 @@ export interface OperationOptions extends CallOptions {
 /** Settings of {@link Transport}. */
 export interface TransportSettings {
   /** The base URL of the Hub, without a trailing slash. */
-  endpoint: string;
+  hubUrl: string;
   findToken: () => Promise<string>;
   fetch: typeof fetch;
-  /** Milliseconds for one attempt; of an answer that is streamed, for each part of it. */
+  /** The timeout of one attempt, or of each part of a streamed response. */
   timeoutMs: number;
   /** The maximum number of attempts, including the first. */
   attempts: number;
-  /** Where warnings go. Default: `process.emitWarning`, where there is none `console.warn`. */
+  /** Logs warnings. Default: `process.emitWarning`, and `console.warn` in runtimes without it. */
   logger?: Logger | undefined;
   wait?: typeof wait;
-  /** From 0 up to 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   random?: () => number;
   /** Milliseconds since the epoch. */
   now?: () => number;
 }
 
-/** A request, and whether it may be sent again after it may have arrived. */
 interface PreparedRequest extends HubRequest {
+  /** Whether the request can be repeated if the Hub may have processed it. */
   idempotent: boolean;
 }
 
-/** An answer of an operation, and what is known of it. */
 interface ResponseContext {
   prepared: PreparedRequest;
-  route: Operation;
+  operation: Operation;
   signal: AbortSignal;
 }
 
-/** How one attempt ended. `maybeProcessed` tells whether the Hub may have done what it was asked. */
+/** The result of one attempt. `maybeProcessed` is whether the Hub may have processed the failed request. */
 type Attempt<Answer> = { answer: Answer } | { failure: HubError; maybeProcessed: boolean };
 
-/** Reads an answer that is a success; the signal is that of the attempt. */
+/** Reads a successful response. The signal is that of the attempt. */
 type Read<Answer> = (response: Response, signal: AbortSignal) => Promise<Answer>;
 
 /** Calls operations over HTTP: validates requests, retries failures and parses responses. */
@@ -76,44 +76,46 @@ export class Transport {
   }
 
   /**
-   * @throws `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` and `HUB_TOKEN_INVALID` before anything is sent, the `HUB_…` codes after;
-   * the reason of the signal when it is aborted.
+   * Calls an operation.
+   *
+   * @throws `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` and `HUB_TOKEN_INVALID` before the request is sent; other `HUB_…` codes
+   * after that; the reason of the signal.
    */
-  async call<Route extends Operation>(
-    route: Route,
-    input: InputOf<Route>,
+  async call<Called extends Operation>(
+    operation: Called,
+    input: InputOf<Called>,
     options: OperationOptions = {},
-  ): Promise<ResponseOf<Route>> {
+  ): Promise<ResponseOf<Called>> {
     options.signal?.throwIfAborted();
-    const prepared = await this.#prepare(route, { input, options });
-    const schema = lenient<Route["response"]>(route.response);
+    const prepared = await this.#prepare(operation, { input, options });
+    const schema = lenient<Called["response"]>(operation.response);
     const answer = await this.#repeat(prepared, options.signal, (response, signal) =>
-      this.#readJson(response, { prepared, route, signal }),
+      this.#readJson(response, { prepared, operation, signal }),
     );
     return this.#check(prepared, { schema, answer });
   }
 
   /**
-   * The pages of a list, one after another: the next is asked for where the `Link` of the last one leads.
+   * Yields the pages of a list. Follows the `Link` headers of the responses.
    *
-   * @throws as {@link call} does.
+   * @throws like {@link call}.
    */
-  async *pages<Route extends Operation>(
-    route: Route,
-    input: InputOf<Route>,
+  async *pages<Called extends Operation>(
+    operation: Called,
+    input: InputOf<Called>,
     options: CallOptions = {},
-  ): AsyncGenerator<ResponseOf<Route>, void, undefined> {
-    const schema = lenient<Route["response"]>(route.response);
-    const asked = new Set<string>();
+  ): AsyncGenerator<ResponseOf<Called>, void, undefined> {
+    const schema = lenient<Called["response"]>(operation.response);
+    const requested = new Set<string>();
     let query: URLSearchParams | undefined;
     do {
       options.signal?.throwIfAborted();
-      const prepared = await this.#prepare(route, { input, options, query });
-      // It would go round for ever.
-      if (asked.has(prepared.url)) throw this.#answerInvalid(prepared, "in pages that lead back to one another");
-      asked.add(prepared.url);
+      const prepared = await this.#prepare(operation, { input, options, query });
+      if (requested.has(prepared.url))
+        throw this.#responseInvalid(prepared, "pages that link to each other in a cycle");
+      requested.add(prepared.url);
       const { answer, next } = await this.#repeat(prepared, options.signal, async (response, signal) => ({
-        answer: await this.#readJson(response, { prepared, route, signal }),
+        answer: await this.#readJson(response, { prepared, operation, signal }),
         next: nextQuery(response.headers.get("link")),
       }));
       yield this.#check(prepared, { schema, answer });
@@ -123,33 +125,32 @@ export class Transport {
   }
 
   /**
-   * The elements of a list that comes in one long answer, each as soon as it has arrived: the whole is never in memory.
-   * What goes wrong after the answer has begun is not repeated.
+   * Yields the elements of a JSON array as they arrive, without holding the whole response in memory. Does not retry after
+   * the response has started.
    *
-   * @throws as {@link call} does.
+   * @throws like {@link call}.
    */
-  async *stream<Item extends z.ZodType>(
-    route: Operation,
+  async *stream<Item extends z.ZodMiniType>(
+    operation: Operation,
     { item, ...input }: OperationInput & { item: Item },
     options: CallOptions = {},
   ): AsyncGenerator<z.output<Item>, void, undefined> {
     options.signal?.throwIfAborted();
-    const prepared = await this.#prepare(route, { input, options });
-    const response = await this.#repeat(prepared, options.signal, async (begun) => begun);
+    const prepared = await this.#prepare(operation, { input, options });
+    const response = await this.#repeat(prepared, options.signal, async (started) => started);
     const schema = lenient<Item>(item);
     const { timeoutMs } = this.#settings;
     const elements = readArrayElements(response, { timeoutMs, signal: options.signal });
     try {
       for await (const answer of elements) {
         yield this.#check(prepared, { schema, answer });
-        // Many may have arrived at once.
         options.signal?.throwIfAborted();
       }
     } catch (error) {
       options.signal?.throwIfAborted();
       if (HubError.isInstance(error)) throw error;
       if (error instanceof JsonArrayError) {
-        throw this.#answerInvalid(prepared, `with what is no list (${error.message})`);
+        throw this.#responseInvalid(prepared, `a response that is not a JSON array (${error.message})`);
       }
       if (error instanceof ResponseStalledError) throw this.#timedOut(prepared);
       throw this.#unreachable(prepared, error, true);
@@ -157,46 +158,46 @@ export class Transport {
   }
 
   /**
-   * A call that no operation describes: the answer as it comes, its body not read yet.
+   * Sends a request without an operation, and returns the response without reading its body.
    *
-   * @throws as {@link call} does.
+   * @throws like {@link call}.
    */
   async fetch(path: string, init: HubFetchInit = {}): Promise<Response> {
     init.signal?.throwIfAborted();
     const request = await prepareFetch(path, init, {
-      endpoint: this.#settings.endpoint,
+      hubUrl: this.#settings.hubUrl,
       readToken: () => this.#readToken(),
     });
     const prepared = { ...request, idempotent: isIdempotent(request.init.method) };
-    return this.#repeat(prepared, init.signal, async (begun) => begun);
+    return this.#repeat(prepared, init.signal, async (started) => started);
   }
 
-  /** Warns of parts of what the caller gave that this release does not list; its secrets are redacted. */
-  warn(parts: readonly UnknownPart[], route: Operation, given: unknown): void {
-    const redact = createRedact(secretsIn(given));
-    this.#warnings.warn(parts, { operation: route.operationId, action: actionOf(route), redact });
+  /** Logs warnings for unknown parts of an argument, without its secrets. */
+  warn(parts: readonly UnknownPart[], operation: Operation, argument: unknown): void {
+    const redact = createRedact(secretsIn(argument));
+    this.#warnings.warn(parts, { operation: operation.operationId, action: actionOf(operation), redact });
   }
 
   async #prepare(
-    route: Operation,
+    operation: Operation,
     {
       input,
       options,
       query,
     }: { input: OperationInput; options: OperationOptions; query?: URLSearchParams | undefined },
   ): Promise<PreparedRequest> {
-    const request = await prepareRequest(route, {
-      endpoint: this.#settings.endpoint,
+    const request = await prepareRequest(operation, {
+      hubUrl: this.#settings.hubUrl,
       input,
       bodyIsChecked: options.bodyIsChecked ?? false,
       query,
       readToken: () => this.#readToken(),
     });
-    this.#warnings.warn(request.newer, request);
-    return { ...request, idempotent: options.idempotent ?? route.method !== "post" };
+    this.#warnings.warn(request.unknownParts, request);
+    return { ...request, idempotent: options.idempotent ?? operation.method !== "post" };
   }
 
-  /** Looked up once; after a failure again, since it may have been set in between. */
+  /** Finds the token once, and again after a failure. */
   #readToken(): Promise<string> {
     this.#token ??= this.#settings.findToken().catch((error: unknown) => {
       this.#token = undefined;
@@ -217,20 +218,20 @@ export class Transport {
       if ("answer" in outcome) return outcome.answer;
       signal?.throwIfAborted();
       const { failure } = outcome;
-      // What an earlier attempt has deleted, whose answer was lost, is not there any more.
+      // An earlier attempt deleted it, and its response was lost.
       if (failure.status === 404 && maybeProcessed && prepared.init.method === "DELETE") {
         return read(new Response(null), new AbortController().signal);
       }
       maybeProcessed ||= outcome.maybeProcessed;
 
-      const asked = failure.retryAfterSeconds;
-      const isRetriable = failure.retryable && attempt < attempts && (asked ?? 0) <= maxRetryAfterSeconds;
+      const requestedSeconds = failure.retryAfterSeconds;
+      const isRetriable = failure.retryable && attempt < attempts && (requestedSeconds ?? 0) <= maxRetryAfterSeconds;
       if (!isRetriable || (outcome.maybeProcessed && !prepared.idempotent)) throw failure;
-      await wait(retryDelayMs({ attempt, random: random(), asked }), signal);
+      await wait(retryDelayMs({ attempt, random: random(), requestedSeconds }), signal);
     }
   }
 
-  /** @throws `HUB_RESPONSE_INVALID`. The caller checks its own signal afterwards. */
+  /** @throws `HUB_RESPONSE_INVALID`. The caller must check its own signal. */
   async #attempt<Answer>(
     prepared: PreparedRequest,
     { callerSignal, read }: { callerSignal: AbortSignal | undefined; read: Read<Answer> },
@@ -254,79 +255,79 @@ export class Transport {
     prepared: PreparedRequest,
     { signal, read }: { signal: AbortSignal; read: Read<Answer> },
   ): Promise<Attempt<Answer>> {
-    const { fetch, endpoint, now } = this.#settings;
+    const { fetch, hubUrl, now } = this.#settings;
     const { action, url, init, redact } = prepared;
-    // A redirect would take the token along, or the request without its body.
+    // Following a redirect would send the token elsewhere, or drop the body.
     const response = await untilAborted(fetch(url, { ...init, redirect: "manual", signal }), signal);
     if (!response.ok) {
       const warning = response.status >= 500 ? retryWarning(prepared) : "";
-      const context = { action, endpoint, redact, signal, now: now(), retryWarning: warning };
+      const context = { action, hubUrl, redact, signal, now: now(), retryWarning: warning };
       const failure = await readErrorResponse(response, context);
       return { failure, maybeProcessed: response.status !== 429 };
     }
     return { answer: await read(response, signal) };
   }
 
-  async #readJson(response: Response, { prepared, route, signal }: ResponseContext): Promise<unknown> {
+  async #readJson(response: Response, { prepared, operation, signal }: ResponseContext): Promise<unknown> {
     const body = await readText(response, { limit: maxResponseBytes, signal });
-    if ("tooLong" in body) throw this.#answerInvalid(prepared, "at a length that no answer of the Hub has");
-    return this.#parse(body.text, { prepared, route });
+    if ("tooLong" in body) throw this.#responseInvalid(prepared, `a response of more than ${maxResponseBytes} bytes`);
+    return this.#parse(body.text, { prepared, operation });
   }
 
   #check<Answer>(
     prepared: PreparedRequest,
-    { schema, answer }: { schema: z.ZodType<Answer>; answer: unknown },
+    { schema, answer }: { schema: z.ZodMiniType<Answer>; answer: unknown },
   ): Answer {
-    const result = schema.safeParse(answer);
+    const result = schema.safeParse(answer, { error: describeIssue });
     if (result.success) return result.data;
     const problem = result.error.issues[0];
     const field = prepared.redact(problem?.path.join(".") ?? "");
-    throw this.#answerInvalid(prepared, `in another shape than expected (${field || "answer"}: ${problem?.message})`);
+    throw this.#responseInvalid(prepared, `an unexpected response (${field || "response"}: ${problem?.message})`);
   }
 
-  #parse(text: string, { prepared, route }: Omit<ResponseContext, "signal">): unknown {
-    if (text === "") return {}; // As after a deletion.
+  #parse(text: string, { prepared, operation }: Omit<ResponseContext, "signal">): unknown {
+    if (text === "") return {}; // Some deletions have no body.
     try {
       return JSON.parse(text);
     } catch {
-      // Nobody knows what is to stand there, only that it is no page of another site.
-      if (route.response === undocumentedBody && !isWebPage(text)) return {};
-      // Without the parser's message: it quotes the answer.
-      throw this.#answerInvalid(
+      // Any body is fine, except a page of another site.
+      if (operation.response === undocumentedBody && !isWebPage(text)) return {};
+      // Without the message of the parser, which quotes the response.
+      throw this.#responseInvalid(
         prepared,
-        `with ${isWebPage(text) ? "a web page (HTML)" : "something else"} instead of JSON`,
+        `${isWebPage(text) ? "a web page (HTML)" : "another format"} instead of JSON`,
       );
     }
   }
 
-  #answerInvalid(prepared: PreparedRequest, how: string): HubError {
-    const { endpoint } = this.#settings;
+  #responseInvalid(prepared: PreparedRequest, received: string): HubError {
+    const { hubUrl } = this.#settings;
     return new HubError(
-      `Could not ${prepared.action}: the Hub answered ${how}. Its API may have changed since ${packageVersion}: update the package. Otherwise check the address of the Hub (HF_ENDPOINT, now ${endpoint}).${retryWarning(prepared)}`,
+      `Could not ${prepared.action}: the Hub returned ${received}. Update the package if the API has changed since ${packageVersion}. Otherwise, check the URL of the Hub (HF_ENDPOINT, now ${hubUrl}).${retryWarning(prepared)}`,
       { code: "HUB_RESPONSE_INVALID" },
     );
   }
 
   #timedOut(prepared: PreparedRequest): HubError {
-    const { timeoutMs, endpoint } = this.#settings;
+    const { timeoutMs, hubUrl } = this.#settings;
     return new HubError(
-      `Could not ${prepared.action}: the Hub did not answer within ${timeoutMs} ms. Check the connection to ${endpoint}, raise "timeout" or try again later.${retryWarning(prepared)}`,
+      `Could not ${prepared.action}: the Hub did not respond within ${timeoutMs} ms. Check the connection to ${hubUrl}, increase "timeout" or try again later.${retryWarning(prepared)}`,
       { code: "HUB_TIMED_OUT", retryable: true },
     );
   }
 
   #unreachable(prepared: PreparedRequest, error: unknown, maybeProcessed: boolean): HubError {
-    const { endpoint } = this.#settings;
+    const { hubUrl } = this.#settings;
     const warning = maybeProcessed ? retryWarning(prepared) : "";
     const cause = sanitizeError(error, prepared.redact);
     return new HubError(
-      `Could not ${prepared.action}: the Hub cannot be reached (${cause.message}). Check the connection and the address (HF_ENDPOINT, now ${endpoint}).${warning}`,
+      `Could not ${prepared.action}: the Hub is not reachable (${cause.message}). Check the connection and the URL of the Hub (HF_ENDPOINT, now ${hubUrl}).${warning}`,
       { code: "HUB_UNREACHABLE", retryable: true, cause },
     );
   }
 }
 
-/** For calls that must not run twice: the Hub may have processed the request before it failed. */
+/** A warning for requests that must not be repeated. */
 function retryWarning({ idempotent }: PreparedRequest): string {
-  return idempotent ? "" : " The Hub may have carried it out all the same: check before you try again.";
+  return idempotent ? "" : " The Hub may have processed the request: check before you try again.";
 }

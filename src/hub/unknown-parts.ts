@@ -1,22 +1,22 @@
 import * as core from "zod/v4/core";
 import type { Logger } from "../core/logger.ts";
 import { suggest } from "../core/option-error.ts";
-import { fieldName } from "./arguments.ts";
-import { isWrapper } from "./lenient.ts";
+import { fieldName } from "./field-problems.ts";
+import { findVariant, isWrapper } from "./lenient.ts";
 import { packageVersion } from "./package-version.ts";
 import type { Redact } from "./redaction.ts";
 
-/** A field or a value of a request that this release does not list. */
+/** A field or an enum value of a request that this release does not list. */
 export interface UnknownPart {
-  /** Where it is, as in `watched[0].type`. */
+  /** The field in JavaScript notation: `watched[0].type`. */
   field: string;
-  /** The value that is not listed; `undefined` where the field itself is not. */
+  /** The unknown value; `undefined` if the field itself is unknown. */
   value: string | undefined;
-  /** What was meant, if it is a typing error; may be empty. */
+  /** A suggestion to append to a message, or an empty string. */
   hint: string;
 }
 
-/** The fields and enum values of a request that the schema does not list. */
+/** Finds the fields and enum values of a request that its schema does not list. */
 export function findUnknownParts(
   schema: core.$ZodType,
   value: unknown,
@@ -36,14 +36,14 @@ export function findUnknownParts(
   return [];
 }
 
-type Place = { value: unknown; path: readonly PropertyKey[] };
+type Located = { value: unknown; path: readonly PropertyKey[] };
 
-function unknownValue(known: readonly core.util.Literal[], { value, path }: Place): UnknownPart[] {
+function unknownValue(known: readonly core.util.Literal[], { value, path }: Located): UnknownPart[] {
   if (typeof value !== "string" || known.includes(value)) return [];
   return [{ field: fieldName(path), value, hint: suggest(value, known.map(String)) }];
 }
 
-function unknownFields(shape: core.$ZodShape, { value, path }: Place): UnknownPart[] {
+function unknownFields(shape: core.$ZodShape, { value, path }: Located): UnknownPart[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, part]) => {
     const field = Object.hasOwn(shape, name) ? shape[name] : undefined;
@@ -55,25 +55,23 @@ function unknownFields(shape: core.$ZodShape, { value, path }: Place): UnknownPa
 
 function unknownVariant(
   { discriminator, options }: core.$ZodDiscriminatedUnionDef,
-  { value, path }: Place,
+  { value, path }: Located,
 ): UnknownPart[] {
-  const name: unknown = typeof value === "object" && value !== null ? Reflect.get(value, discriminator) : undefined;
-  const variant = options.find((option) =>
-    [...(option._zod.propValues?.[discriminator] ?? [])].some((known) => known === name),
-  );
+  const variant = findVariant({ discriminator, options }, value);
   if (variant) return findUnknownParts(variant, value, path);
+  const name: unknown = typeof value === "object" && value !== null ? Reflect.get(value, discriminator) : undefined;
   return name === undefined ? [] : [{ field: fieldName([...path, discriminator]), value: String(name), hint: "" }];
 }
 
-/** How many different warnings are remembered: a program may take its values from elsewhere. */
-const maxRemembered = 1_000;
+/** The maximum number of different warnings: values can come from outside the program. */
+const maxWarnings = 1_000;
 
-/** Warns of fields and values that were sent although this release does not list them: once each. */
+/** Logs a warning for each unknown field or value that is sent: once per client. */
 export class UnknownPartWarnings {
   readonly #logger: Logger | undefined;
-  readonly #given = new Set<string>();
+  readonly #warned = new Set<string>();
 
-  /** Without a logger it warns by `process.emitWarning`, where there is none by `console.warn`. */
+  /** Without a logger, warnings go to `process.emitWarning`, or to `console.warn` in runtimes without it. */
   constructor(logger: Logger | undefined) {
     this.#logger = logger;
   }
@@ -85,12 +83,12 @@ export class UnknownPartWarnings {
     for (const part of parts) {
       const field = redact(part.field);
       const value = part.value === undefined ? undefined : redact(part.value.slice(0, 100));
-      // The same value at another place of a list is the same warning.
+      // Warn once for all items of a list.
       const key = JSON.stringify([field.replace(/\[\d+\]/g, "[]"), value]);
-      if (this.#given.has(key) || this.#given.size >= maxRemembered) continue;
-      this.#given.add(key);
+      if (this.#warned.has(key) || this.#warned.size >= maxWarnings) continue;
+      this.#warned.add(key);
       const what = value === undefined ? `Unknown field "${field}"` : `Unknown value "${value}" of "${field}"`;
-      const message = `${what}, sent as given to ${action}: it may be newer than ${packageVersion}.${part.hint}`;
+      const message = `${what}, sent unchanged to ${action}. The Hub may have added it after ${packageVersion}.${part.hint}`;
       const code = value === undefined ? "UNKNOWN_FIELD" : "UNKNOWN_VALUE";
       if (this.#logger) this.#logger.warn({ code, operation, field, ...(value !== undefined && { value }) }, message);
       else emit(message, code);

@@ -8,11 +8,11 @@ import { hubPage, hubPageAsset } from "./page/page.ts";
 import { readPageInfo } from "./read-page-info.ts";
 import { avatarResponse } from "./resources/avatars.ts";
 import { accountApi } from "./routes/account.ts";
-import { type ApiEnvironment, authenticate, refusal } from "./routes/api.ts";
+import { type ApiEnvironment, authenticate, errorAnswer } from "./routes/api.ts";
 import { type ControlRoutesOptions, controlApi } from "./routes/control.ts";
-import { hubDocument } from "./routes/document.ts";
 import { jobApi } from "./routes/jobs.ts";
 import { notificationApi } from "./routes/notifications.ts";
+import { openApiDocument } from "./routes/openapi-document.ts";
 import { auditLogApi } from "./routes/organizations/audit-log.ts";
 import { avatarApi } from "./routes/organizations/avatar.ts";
 import { memberApi } from "./routes/organizations/members.ts";
@@ -30,20 +30,14 @@ export interface HubAppOptions extends ControlRoutesOptions {
   startedAt: Date;
 }
 
-/** Longer than this is no request that the API knows. */
+/** Larger than any valid request. */
 const maxBodyBytes = 10 * 1024 * 1024;
 
-/** What Hono's own checks say, with the next step. */
-const messages: Readonly<Record<string, string>> = {
-  "Unsupported Media Type": "Send the body as content-type: application/json.",
-  "Malformed JSON in request body": "The body is not JSON: check its quotes, commas and brackets.",
-};
-
-/** For a handler that calls what `hub.fetch` reaches on the real Hub. */
+/** For handlers that use `hub.fetch` with other paths of the Hub. */
 const unsupportedCallHint =
-  "A local Hub serves what hub-api.md lists and nothing else: where a handler calls more, give it a stand-in here, and in a test new HubClient({ fetch }).";
+  "The local Hub serves only the operations in hub-api.md. To test a handler that calls others, pass a fake: new HubClient({ fetch }).";
 
-/** Everything that a local Hub answers: the API of the contract, the control of it, its document and its page. */
+/** The HTTP server of the local Hub: the Hub's API, the control API, the OpenAPI document and the page. */
 export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
   const { baseUrl, createId, log } = options;
   const app = new Hono<ApiEnvironment>();
@@ -53,10 +47,10 @@ export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
     context.res.headers.set("x-request-id", createId());
   });
   app.use(async (context, next) => {
-    // A page of any site can have its own name point here (DNS rebinding), and would then be of the same origin.
+    // Against DNS rebinding: any site can point its host name to this machine, and has the same origin then.
     const host = URL.parse(`http://${context.req.header("host")}`)?.hostname ?? "";
     if (!isLoopbackHost(host)) {
-      throw new HTTPException(403, { message: `Ask for the local Hub by its own address, ${baseUrl}.` });
+      throw new HTTPException(403, { message: `Use the URL of the local Hub: ${baseUrl}.` });
     }
     await next();
   });
@@ -64,7 +58,7 @@ export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
     bodyLimit({
       maxSize: maxBodyBytes,
       onError: () => {
-        throw new HTTPException(413, { message: `The body is longer than ${maxBodyBytes} bytes.` });
+        throw new HTTPException(413, { message: `The body is larger than ${maxBodyBytes} bytes.` });
       },
     }),
   );
@@ -85,9 +79,9 @@ export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
   app.route("/", webhookApi(options));
   app.route("/_local", controlApi(options));
 
-  app.get("/openapi.json", (context) => context.json(hubDocument({ serverUrl: baseUrl })));
+  app.get("/openapi.json", (context) => context.json(openApiDocument({ serverUrl: baseUrl })));
   app.get("/", (context) => hubPage(readPageInfo(options, { theme: context.req.query("__theme") })));
-  // Where an error of the client says that tokens are to be found.
+  // The errors of the client link to this page.
   app.get("/settings/tokens", (context) =>
     context.text(
       developmentTokens
@@ -100,20 +94,20 @@ export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
 
   app.notFound((context) => {
     const { method, path } = context.req;
-    return refusal({
+    return errorAnswer({
       status: 404,
       message: `There is no ${method} ${path} here. ${path.startsWith("/api/") ? unsupportedCallHint : ""}`.trim(),
     });
   });
   app.onError((error) => {
     if (WebhookError.isInstance(error) && error.code === "ARGUMENT_INVALID") {
-      return refusal({ status: 400, message: error.message });
+      return errorAnswer({ status: 400, message: error.message });
     }
     if (error instanceof HTTPException) {
-      return refusal({ status: error.status, message: messages[error.message] ?? error.message });
+      return errorAnswer({ status: error.status, message: error.message });
     }
     log.error({ err: error }, "A request failed.");
-    return refusal({ status: 500, message: "The local Hub failed: its log says why." });
+    return errorAnswer({ status: 500, message: "The local Hub failed. See its log." });
   });
   return app;
 }

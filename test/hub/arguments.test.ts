@@ -1,23 +1,23 @@
-import { z } from "@hono/zod-openapi";
 import { describe, expect, test } from "vitest";
-import { fieldProblems } from "../../src/hub/arguments.ts";
+import * as z from "zod";
+import { describeIssue, fieldProblems } from "../../src/hub/field-problems.ts";
+import { memberOperations } from "../../src/hub/organizations/members.ts";
 import { timestamp, wholeNumber } from "../../src/hub/schemas.ts";
-import { memberRoutes } from "../../src/local-hub/routes/organizations/members.ts";
 
 /** What is told of a value. */
-function told(schema: z.ZodType, value: unknown) {
-  const { error } = schema.safeParse(value);
+function told(schema: z.core.$ZodType, value: unknown) {
+  const { error } = z.safeParse(schema, value, { error: describeIssue });
   return error && fieldProblems(error, { name: "body" }).map(({ field, problem }) => `${field}: ${problem}`);
 }
 
 const query = z.strictObject({ p: wholeNumber({ minimum: 0, maximum: 9, fallback: 0 }), name: z.string().optional() });
 
 describe("What is wrong with a field", () => {
-  test.each<[what: string, schema: z.ZodType, value: unknown, told: string[]]>([
+  test.each<[what: string, schema: z.core.$ZodType, value: unknown, told: string[]]>([
     ["that is empty", z.object({ name: z.string().min(1) }), { name: "" }, ["name: it is empty"]],
     ["that has no items", z.object({ names: z.array(z.string()).min(1) }), { names: [] }, ["names: give at least one"]],
     ["that is missing", z.object({ name: z.string() }), {}, ["name: it is missing"]],
-    ["that there is not", z.strictObject({}), { "a b": 1 }, ['["a b"]: there is no such field']],
+    ["that there is not", z.strictObject({}), { "a b": 1 }, ['["a b"]: unknown field']],
     ["of another type", z.object({ on: z.boolean() }), { on: "yes" }, ["on: expected boolean, received string"]],
     ["of an enumeration", z.object({ a: z.enum(["x", "y"]) }), { a: "z" }, ['a: expected "x" or "y"']],
     ["of a query that is there twice", query, { name: ["a", "b"] }, ["name: give it once"]],
@@ -31,9 +31,9 @@ describe("What is wrong with a field", () => {
     ],
     [
       "that is half an address",
-      memberRoutes.list.request.query,
+      memberOperations.list.request.query,
       { email: "ada@" },
-      ["email: expected a whole e-mail address"],
+      ["email: expected a complete e-mail address"],
     ],
     ["that is the whole of it", z.object({}), [], ["body: expected object, received array"]],
   ])("%s is told in plain words", (_what, schema, value, expected) => {

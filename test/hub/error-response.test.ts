@@ -17,17 +17,17 @@ async function messageOf(answer: ScriptedAnswer): Promise<string> {
 
 describe("A status", () => {
   test.each<[number, HubError["code"], boolean, RegExp]>([
-    [400, "HUB_REQUEST_INVALID", false, /Correct what it names/],
-    [422, "HUB_REQUEST_INVALID", false, /Correct what it names/],
+    [400, "HUB_REQUEST_INVALID", false, /Correct the request/],
+    [422, "HUB_REQUEST_INVALID", false, /Correct the request/],
     [
       401,
       "HUB_UNAUTHORIZED",
       false,
-      /Set HF_TOKEN or give one \(--token, or "token" in code\); create one at http:\/\/127\S+\/settings\/tokens\.$/,
+      /Set HF_TOKEN or pass a token \(--token, or "token" in code\)\. Create one at http:\/\/127\S+\/settings\/tokens\.$/,
     ],
     [403, "HUB_FORBIDDEN", false, /token with write permission/],
-    [404, "HUB_NOT_FOUND", false, /Check the name or the id/],
-    [429, "HUB_RATE_LIMITED", true, /Try again in a while/],
+    [404, "HUB_NOT_FOUND", false, /Check the name or the ID/],
+    [429, "HUB_RATE_LIMITED", true, /Try again later, and send fewer/],
     [402, "HUB_REFUSED", false, /Check the request/],
     [409, "HUB_REFUSED", false, /Check the request/],
     [418, "HUB_REFUSED", false, /Check the request/],
@@ -84,27 +84,27 @@ describe("The Hub's reason is told", () => {
       "status 404: long. ",
     ],
   ])("from %s", async (_shape, answer, told) => {
-    expect(await messageOf(answer)).toContain(`Could not list your webhooks: the Hub answered with ${told}`);
+    expect(await messageOf(answer)).toContain(`Could not list your webhooks: the Hub returned ${told}`);
   });
 
   test("with a mark of its own at the end, which gets no stop behind it", async () => {
     expect(await messageOf({ status: 400, json: { error: 'Did you mean "org.create"?' } })).toContain(
-      'with status 400: Did you mean "org.create"? Correct what it names',
+      'returned status 400: Did you mean "org.create"? Correct the request',
     );
   });
 
   test("with the token as the remedy of a 403 only where that may be one", async () => {
     const reason = { error: "This needs the plan Enterprise" };
     expect(await messageOf({ status: 403, json: reason })).toContain(
-      "Enterprise. If it is for the token, use one with write",
+      "Enterprise. If the token is the reason, use one with write",
     );
-    expect(await messageOf({ status: 403 })).toContain("status 403. It needs a token with write permission");
+    expect(await messageOf({ status: 403 })).toContain("status 403. Use a token with write permission");
   });
 
   test("with the id of the request", async () => {
     const headers = { "x-request-id": "Root=1-65b2f0a1" };
     expect(await refusal({ status: 400, headers })).toMatchObject({ requestId: "Root=1-65b2f0a1" });
-    expect(await messageOf({ status: 500, headers })).toContain("quote the request id Root=1-65b2f0a1");
+    expect(await messageOf({ status: 500, headers })).toContain("report the request ID Root=1-65b2f0a1");
     expect(await refusal({ status: 400 })).toMatchObject({ requestId: undefined });
   });
 

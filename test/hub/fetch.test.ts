@@ -152,7 +152,7 @@ describe("What goes wrong with hub.fetch is a HubError", () => {
     const error = await rejectionOf(connect(hub.url).fetch(`${path}?q=1`, post));
     expect(error).toMatchObject({ name: "HubError", status, code, retryable });
     expect(error).toMatchObject({
-      message: expect.stringContaining(`Could not POST ${path}: the Hub answered with status ${status}`),
+      message: expect.stringContaining(`Could not POST ${path}: the Hub returned status ${status}`),
     });
     expect(error).toMatchObject({ message: expect.stringContaining("not today") });
   });

@@ -3,9 +3,9 @@ import { operationsOf, partsOf } from "../../scripts/contract-diff/compare.ts";
 import { endsWithField } from "../../scripts/contract-diff/explain.ts";
 import type { Fact, JsonObject } from "../../scripts/contract-diff/schema-facts.ts";
 import { type ChangedPart, contractRules, hubChanges, publishedOn } from "../../src/hub/hub-changes.ts";
-import { hubDocument } from "../../src/local-hub/routes/document.ts";
+import { openApiDocument } from "../../src/local-hub/routes/openapi-document.ts";
 
-const contract: JsonObject = JSON.parse(JSON.stringify(hubDocument({ serverUrl: "http://localhost" })));
+const contract: JsonObject = JSON.parse(JSON.stringify(openApiDocument({ serverUrl: "http://localhost" })));
 const operations = new Map([...operationsOf(contract).values()].map((operation) => [operation.operationId, operation]));
 
 const rows = [

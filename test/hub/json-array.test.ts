@@ -47,7 +47,7 @@ describe("A JSON array that arrives in pieces", () => {
   });
 
   test.each(["", " ", "[", "[1", "[1,", '["', '["]', '["\\"]', "[{]", "[[1]", '[{"a":1}'])(
-    "is refused when it is cut off: %j",
+    "throws if the text is incomplete: %j",
     (text) => {
       expect(() => split([text])).toThrow(JsonArrayError);
     },

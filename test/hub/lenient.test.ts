@@ -1,5 +1,5 @@
-import { z } from "@hono/zod-openapi";
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import { lenient } from "../../src/hub/lenient.ts";
 import { jobWebhook, sourceWebhook, urlWebhook } from "./answers.ts";
 import { connect, openHub, rejectionOf } from "./scripted-hub.ts";
@@ -108,9 +108,9 @@ describe("An answer that no client could use is HUB_RESPONSE_INVALID", () => {
 
   test.each<[string, { text: string }, RegExp]>([
     ["a web page", { text: "<!doctype html><title>Sign in</title>" }, /a web page \(HTML\) instead of JSON/],
-    ["half of the JSON", { text: '[{"id":' }, /something else instead of JSON/],
-    ["a bare webhook where it should be wrapped", { text: JSON.stringify(urlWebhook) }, /another shape/],
-    ["nothing", { text: "" }, /another shape/],
+    ["half of the JSON", { text: '[{"id":' }, /another format instead of JSON/],
+    ["a bare webhook where it should be wrapped", { text: JSON.stringify(urlWebhook) }, /an unexpected response/],
+    ["nothing", { text: "" }, /an unexpected response/],
   ])("%s: it says to check HF_ENDPOINT", async (_what, answer, reason) => {
     const hub = await openHub(answer);
     const error = await rejectionOf(connect(hub.url).webhooks.get("w1"));
@@ -137,7 +137,7 @@ describe("An answer that no client could use is HUB_RESPONSE_INVALID", () => {
     });
     expect(await rejectionOf(connect(hub.url).webhooks.list())).toMatchObject({
       code: "HUB_RESPONSE_INVALID",
-      message: expect.stringContaining("at a length"),
+      message: expect.stringContaining("a response of more than"),
     });
     await closed.promise;
   });

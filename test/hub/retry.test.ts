@@ -235,7 +235,7 @@ describe("The wait", () => {
       status,
       retryable: true,
       retryAfterSeconds: seconds,
-      message: expect.stringContaining(`asks to wait for ${seconds} seconds, which is too long`),
+      message: expect.stringContaining(`Try again in ${seconds} seconds.`),
     });
     expect([hub.calls.length, waits]).toEqual([1, []]);
   });
@@ -245,7 +245,7 @@ describe("The wait", () => {
     expect(await rejectionOf(connect(hub.url).webhooks.list())).toMatchObject({
       code: "HUB_RATE_LIMITED",
       retryAfterSeconds: 7,
-      message: expect.stringContaining("asks to wait for 7 seconds: try again then"),
+      message: expect.stringContaining("Try again in 7 seconds."),
     });
     expect(hub.calls).toHaveLength(4);
   });

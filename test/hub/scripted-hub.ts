@@ -82,10 +82,10 @@ export interface Connected {
 }
 
 /** The areas of a client that waits for nothing, and tells how long it would have waited. */
-export function connect(endpoint: string, settings: Partial<TransportSettings> = {}): Connected {
+export function connect(hubUrl: string, settings: Partial<TransportSettings> = {}): Connected {
   const waits: number[] = [];
   const transport = new Transport({
-    endpoint,
+    hubUrl,
     findToken: async () => token,
     fetch,
     timeoutMs: 10_000,

@@ -120,7 +120,7 @@ describe("Without a token nothing is sent", () => {
       name: "HubError",
       code: "HUB_TOKEN_MISSING",
       message: expect.stringMatching(
-        /Set HF_TOKEN, or pass one \(--token, or "token" in code\).*Create one at http:\S+\/settings\/tokens/,
+        /Set HF_TOKEN or pass a token \(--token, or "token" in code\).*Create one at http:\S+\/settings\/tokens/,
       ),
     });
   });
@@ -129,7 +129,7 @@ describe("Without a token nothing is sent", () => {
     vi.stubEnv("HF_TOKEN_PATH", home);
     expect(await refusal()).toMatchObject({
       code: "HUB_TOKEN_MISSING",
-      message: expect.stringMatching(/cannot be read \(EISDIR\)/),
+      message: expect.stringMatching(/Could not read the token file .* \(EISDIR\)/),
     });
   });
 });
@@ -155,7 +155,7 @@ describe("A token that HTTP cannot carry is refused and not shown", () => {
   });
 });
 
-describe("The address of the Hub", () => {
+describe("The URL of the Hub", () => {
   test.each([
     [undefined, "https://huggingface.co"],
     ["", "https://huggingface.co"],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { developmentTokens } from "../../src/local-hub/accounts.ts";
-import { operations } from "../../src/local-hub/routes/document.ts";
+import { routes } from "../../src/local-hub/routes/openapi-document.ts";
 import { openLocalHub, restart, secret, stateFile } from "./support/hub.ts";
 import { organizationRequests, ownRequests } from "./support/sample-requests.ts";
 
@@ -9,11 +9,11 @@ const unknownId = "0123456789abcdef01234567";
 const organizations = ["free-org", "team-org", "enterprise-org", "acme"];
 
 test("Each of the 27 operations is asked for here", () => {
-  expect(operations).toHaveLength(27);
+  expect(routes).toHaveLength(27);
   expect(requests.map(({ operationId }) => operationId).sort()).toEqual(
-    operations.map(({ operationId }) => operationId).sort(),
+    routes.map(({ operationId }) => operationId).sort(),
   );
-  for (const { operationId, method, path } of operations) {
+  for (const { operationId, method, path } of routes) {
     const request = requests.find((candidate) => candidate.operationId === operationId);
     const [verb = "", target = ""] = request?.line("acme").split(" ") ?? [];
     expect(verb.toLowerCase()).toBe(method);
@@ -63,7 +63,10 @@ describe("With a token of the role read, whatever writes is refused", () => {
     const hub = await openLocalHub();
     for (const name of ["acme", "nobody", unknownId]) {
       const answer = await hub.request(line(name), { token: "hf_read", body });
-      expect(answer).toMatchObject({ status: 403, body: { error: "This token may only read: hf_local may write." } });
+      expect(answer).toMatchObject({
+        status: 403,
+        body: { error: "This token has read access only. Use hf_local to write." },
+      });
     }
   });
 

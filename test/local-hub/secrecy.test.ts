@@ -55,7 +55,7 @@ describe("A secret", () => {
     for (const { status, body } of answers) {
       expect(status).toBe(400);
       // The name of a field that there is none of is told: it is what to correct.
-      expect(holdsSecret(JSON.stringify(body).replaceAll(`${secret}: there is no such field`, ""), secret)).toBe(
+      expect(holdsSecret(JSON.stringify(body).replaceAll(`${secret}: unknown field`, ""), secret)).toBe(
         JSON.stringify(body).includes(`[\\"${secret}\\"]`),
       );
     }

@@ -1,9 +1,9 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { Operations } from "../operation.ts";
 import type { Open, SearchOf } from "../schemas.ts";
 import { objectId, openEnum, organizationName, timestamp } from "../schemas.ts";
 
-/** The types of an event of the audit log, as hub-api.md lists them. */
+/** The types of audit log events in hub-api.md. */
 export const specifiedAuditLogTypes = [
   "billing.update_payment_method",
   "billing.create_customer",
@@ -91,7 +91,7 @@ export const specifiedAuditLogTypes = [
   "oauth.token",
 ] as const;
 
-/** The types that the Hub has added since hub-api.md was written: `hub-changes.ts` has the date. */
+/** The types that the Hub added after hub-api.md was written. */
 export const addedAuditLogTypes = [
   "collection.update_resource_group",
   "org.settings.regions",
@@ -130,50 +130,50 @@ export const addedAuditLogTypes = [
   "org.service_account.token.update",
 ] as const;
 
-/** The types of an event of the audit log. */
+/** All types of audit log events. */
 export const auditLogTypes = [...specifiedAuditLogTypes, ...addedAuditLogTypes] as const;
 
-/** Something that somebody did in an organization. */
+/** An event in the audit log of an organization. */
 export const auditLogEvent = z.strictObject({
   _id: objectId,
   createdAt: timestamp,
   type: openEnum(auditLogTypes),
-  /** Whatever belongs to the event. */
-  data: z.unknown().optional(),
+  /** Details that depend on the type. */
+  data: z.optional(z.unknown()),
   message: z.string(),
-  ip: z.string().optional(),
-  location: z
-    .strictObject({ formatted: z.string(), country: z.string().optional(), city: z.string().optional() })
-    .optional(),
-  userAgent: z.string().optional(),
+  ip: z.optional(z.string()),
+  location: z.optional(
+    z.strictObject({ formatted: z.string(), country: z.optional(z.string()), city: z.optional(z.string()) }),
+  ),
+  userAgent: z.optional(z.string()),
   author: z.strictObject({
     _id: objectId,
     user: z.string(),
     avatarUrl: z.string(),
     type: openEnum(["user", "system"]),
-    deleted: z.boolean().optional(),
+    deleted: z.optional(z.boolean()),
   }),
-  token: z
-    .strictObject({
-      type: z.literal("access_token").optional(),
-      id: z.string().optional(),
+  token: z.optional(
+    z.strictObject({
+      type: z.optional(z.literal("access_token")),
+      id: z.optional(z.string()),
       deleted: z.boolean(),
-      role: openEnum(["read", "write", "fineGrained"]).optional(),
-      last4: z.string().optional(),
-    })
-    .optional(),
-  oauth: z.strictObject({ clientId: z.string(), name: z.string().optional() }).optional(),
+      role: z.optional(openEnum(["read", "write", "fineGrained"])),
+      last4: z.optional(z.string()),
+    }),
+  ),
+  oauth: z.optional(z.strictObject({ clientId: z.string(), name: z.optional(z.string()) })),
 });
 
-const search = z.object({ q: z.string().optional() });
+const search = z.object({ q: z.optional(z.string()) });
 
-/** Something that somebody did in an organization. */
+/** An event in the audit log of an organization. */
 export type AuditLogEvent = z.output<typeof auditLogEvent>;
-/** A type of an event of the audit log that hub-api.md lists. */
+/** A type of audit log event in hub-api.md. */
 export type SpecifiedAuditLogType = (typeof specifiedAuditLogTypes)[number];
-/** The type of an event of the audit log. */
+/** The type of an audit log event. */
 export type AuditLogType = Open<(typeof auditLogTypes)[number]>;
-/** Which events: `q` holds terms such as `author:ada ip:192.0.2.1 type:org.add_user`. */
+/** A search for events: `q` contains terms such as `author:ada ip:192.0.2.1 type:org.add_user`. */
 export type AuditLogSearch = SearchOf<typeof search>;
 
 /** The operation on the audit log of an organization (hub-api.md, Organizations). */

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { Operations } from "../operation.ts";
 import { jsonBody } from "../operation.ts";
 import type { SearchOf } from "../schemas.ts";
@@ -17,38 +17,38 @@ export const organizationMember = z.strictObject({
   avatarUrl: z.string(),
   fullname: z.string(),
   isPro: z.boolean(),
-  /** The user's name. */
+  /** The user name. */
   user: z.string(),
   type: z.literal("user"),
-  isFollowing: z.boolean().optional(),
-  role: organizationRole.optional(),
-  resourceGroups: z
-    .array(z.strictObject({ name: z.string(), id: z.string(), numUsers: z.number(), role: organizationRole }))
-    .optional(),
-  twoFaEnabled: z.boolean().optional(),
-  /** Only an admin of an organization with a Team or Enterprise plan is told. */
-  verifiedEmail: z.string().nullable().optional(),
-  isExternalCollaborator: z.boolean().optional(),
+  isFollowing: z.optional(z.boolean()),
+  role: z.optional(organizationRole),
+  resourceGroups: z.optional(
+    z.array(z.strictObject({ name: z.string(), id: z.string(), numUsers: z.number(), role: organizationRole })),
+  ),
+  twoFaEnabled: z.optional(z.boolean()),
+  /** Only for admins of organizations with a Team or Enterprise plan. */
+  verifiedEmail: z.optional(z.nullable(z.string())),
+  isExternalCollaborator: z.optional(z.boolean()),
 });
 
-/** What a member may do from now on, in the organization and in some of its resource groups. */
+/** The new role of a member in the organization and in some of its resource groups. */
 export const memberRoleChange = z.object({
   role: organizationRole,
-  resourceGroups: z.array(z.object({ id: objectIdInEitherCase, role: organizationRole })).optional(),
+  resourceGroups: z.optional(z.array(z.object({ id: objectIdInEitherCase, role: organizationRole }))),
 });
 
 const search = z.object({
-  search: z.string().optional(),
-  email: z.email("expected a whole e-mail address").optional(),
-  cursor: z.string().optional(),
+  search: z.optional(z.string()),
+  email: z.optional(z.email("expected a complete e-mail address")),
+  cursor: z.optional(z.string()),
   limit: wholeNumber({ minimum: 10, maximum: 10_000, fallback: 500 }),
 });
 
 /** A member of an organization. */
 export type OrganizationMember = z.output<typeof organizationMember>;
-/** Which members; `limit` is how many come in one page, `cursor` where to go on. */
+/** A search for members. `limit` is the page size, `cursor` the start of a page. */
 export type MemberSearch = SearchOf<typeof search>;
-/** What a member may do from now on, in the organization and in some of its resource groups. */
+/** The new role of a member in the organization and in some of its resource groups. */
 export type MemberRoleChange = z.input<typeof memberRoleChange>;
 
 /** The operations on the members of an organization (hub-api.md, Organizations). */
@@ -66,7 +66,7 @@ export const memberOperations = {
     path: "/api/organizations/{name}/members/{username}/role",
     operationId: "setMemberRole",
     summary: "Change the role of a member",
-    request: { params: organizationName.extend({ username: z.string() }), body: jsonBody(memberRoleChange) },
+    request: { params: z.extend(organizationName, { username: z.string() }), body: jsonBody(memberRoleChange) },
     response: undocumentedBody,
   },
 } as const satisfies Operations;

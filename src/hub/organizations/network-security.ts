@@ -1,59 +1,64 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { repoTypes } from "../../payload/schema.ts";
 import { argumentInvalid, checkArgument } from "../arguments.ts";
 import { type CallOptions, jsonBody, type Operations } from "../operation.ts";
 import { openEnum, organizationName, requestEnum } from "../schemas.ts";
 import type { Transport } from "../transport.ts";
 
-/** `pending`: it is asked for, and not granted yet. */
+/** `pending`: requested, but not granted yet. */
 const isOnOrPending = z.union([z.boolean(), z.literal("pending")]);
 
 const contentResources = ["*", ...repoTypes] as const;
-const scope = z.string().min(1);
+const scope = z.string().check(z.minLength(1));
 
-/** Who may reach an organization, and what its members may reach. */
+/** Which networks can access an organization, and which content its members can access. */
 export const networkSecurity = z.strictObject({
   enforceAuth: isOnOrPending,
   enforceIpRestriction: z.boolean(),
   highRateLimits: isOnOrPending,
   ipRanges: z.array(z.string()),
-  blockedContents: z.array(z.strictObject({ resource: openEnum(contentResources), scope })).optional(),
-  allowedContents: z.array(z.strictObject({ resource: openEnum(contentResources), scope })).optional(),
-  keepReposMetadataVisible: z.boolean().optional(),
-  /** Before 2026-05-04, in place of `blockedContents`. */
-  blockedUrls: z.array(z.string()).optional(),
-  /** Before 2026-05-04, in place of `allowedContents`. */
-  allowedUrls: z.array(z.string()).optional(),
+  blockedContents: z.optional(z.array(z.strictObject({ resource: openEnum(contentResources), scope }))),
+  allowedContents: z.optional(z.array(z.strictObject({ resource: openEnum(contentResources), scope }))),
+  keepReposMetadataVisible: z.optional(z.boolean()),
+  /** The name of `blockedContents` before 2026-05-04. */
+  blockedUrls: z.optional(z.array(z.string())),
+  /** The name of `allowedContents` before 2026-05-04. */
+  allowedUrls: z.optional(z.array(z.string())),
 });
 
 const expectedRange = "expected an IPv4 or IPv6 range such as 192.0.2.0/24 or 2001:db8::/32";
 const { cidrv4, cidrv6, ipv4 } = z.regexes;
 const group = "(?:[0-9a-fA-F]{1,4}:)";
 const groups = [`${group}{6}`, `::${group}{0,5}`, ...[1, 2, 3, 4, 5].map((n) => `${group}{${n}}:${group}{0,${5 - n}}`)];
-/** An IPv6 range may end in an IPv4 address, as `::ffff:192.0.2.0/120` does: the pattern of zod knows none of these. */
+/** IPv6 ranges that end in an IPv4 address, such as `::ffff:192.0.2.0/120`, which zod does not accept. */
 const cidrv6EndingInIpv4 = `^(?:${groups.join("|")})${ipv4.source.slice(1, -1)}/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9])$`;
-const ipRange = z.string().regex(new RegExp(`${cidrv4.source}|${cidrv6.source}|${cidrv6EndingInIpv4}`), expectedRange);
+const ipRange = z
+  .string()
+  .check(z.regex(new RegExp(`${cidrv4.source}|${cidrv6.source}|${cidrv6EndingInIpv4}`), expectedRange));
 
 const content = z.object({ resource: requestEnum(contentResources), scope });
 
-/** What changes of it; what is left out stays as it is. */
+/** A change of network security. Omitted fields keep their values. */
 export const networkSecurityChange = z.object({
-  enforceAuth: z.boolean().optional(),
-  enforceIpRestriction: z.boolean().optional(),
-  highRateLimits: z.boolean().optional(),
-  ipRanges: z.array(ipRange).optional(),
-  blockedContents: z.array(content).optional(),
-  allowedContents: z.array(content).optional(),
-  keepReposMetadataVisible: z.boolean().optional(),
-  /** Before 2026-05-04, in place of `blockedContents`. */
-  blockedUrls: z.array(z.string()).optional(),
-  /** Before 2026-05-04, in place of `allowedContents`. */
-  allowedUrls: z.array(z.string()).optional(),
+  enforceAuth: z.optional(z.boolean()),
+  enforceIpRestriction: z.optional(z.boolean()),
+  highRateLimits: z.optional(z.boolean()),
+  ipRanges: z.optional(z.array(ipRange)),
+  blockedContents: z.optional(z.array(content)),
+  allowedContents: z.optional(z.array(content)),
+  keepReposMetadataVisible: z.optional(z.boolean()),
+  /** The name of `blockedContents` before 2026-05-04. */
+  blockedUrls: z.optional(z.array(z.string())),
+  /** The name of `allowedContents` before 2026-05-04. */
+  allowedUrls: z.optional(z.array(z.string())),
 });
 
-/** Who may reach an organization, and what it may reach. `pending`: it is asked for, and not granted yet. */
+/**
+ * Which networks can access an organization, and which content its members can access. `pending` means requested, but not
+ * granted yet.
+ */
 export type NetworkSecurity = z.output<typeof networkSecurity>;
-/** What changes of an organization's network security; what is left out stays as it is. */
+/** A change of network security. Omitted fields keep their values. */
 export type NetworkSecurityChange = z.input<typeof networkSecurityChange>;
 
 const path = "/api/organizations/{name}/settings/network-security";
@@ -124,5 +129,5 @@ const renamedLists = [
 function checkListNames(given: readonly (typeof renamedLists)[number][], current: NetworkSecurity): void {
   const ignored = given.filter(({ field, other }) => current[field] === undefined && current[other] !== undefined);
   if (ignored.length === 0) return;
-  throw argumentInvalid(ignored.map(({ field, other }) => ({ field, problem: `this Hub has "${other}" instead` })));
+  throw argumentInvalid(ignored.map(({ field, other }) => ({ field, problem: `use "${other}" on this Hub` })));
 }

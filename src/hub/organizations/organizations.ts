@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { HubError } from "../../core/errors.ts";
 import type { CallOptions, Operations } from "../operation.ts";
 import { jsonBody } from "../operation.ts";
@@ -12,19 +12,19 @@ import { memberOperations } from "./members.ts";
 import { HubNetworkSecurity } from "./network-security.ts";
 import { HubResourceGroups } from "./resource-groups.ts";
 
-/** The token that loses its access, as it was issued. The Hub accepts this until 2026-08-12. */
+/** The token to revoke, by its value. The Hub accepted this until 2026-08-12. */
 export const tokenRevocation = z.object({
-  token: z.string().regex(/^hf_/, 'expected a whole token, which begins with "hf_"'),
+  token: z.string().check(z.regex(/^hf_/, 'expected a complete token, which starts with "hf_"')),
 });
 
-/** Which token loses its access: by its id, or before 2026-08-12 by its raw value. */
+/** The token to revoke: by its ID, or by its value before 2026-08-12. */
 export type RevokedToken =
   | {
-      /** As the token settings of the organization and its audit log show it. */
+      /** The ID in the token settings and in the audit log of the organization. */
       tokenId: string;
     }
   | {
-      /** The raw token, for a Hub from before 2026-08-12. It appears in no error and no log. */
+      /** The token, for a Hub from before 2026-08-12. Errors and logs never contain it. */
       token: string;
     };
 
@@ -43,21 +43,21 @@ export const tokenOperations = {
     path: "/api/organizations/{name}/settings/tokens/{tokenId}/revoke",
     operationId: "revokeOrganizationTokenById",
     summary: "Revoke the access of a token to the organization",
-    request: { params: organizationName.extend({ tokenId: z.string() }) },
+    request: { params: z.extend(organizationName, { tokenId: z.string() }) },
     response: undocumentedBody,
   },
 } as const satisfies Operations;
 
-/** Where the picture of an organization is. */
+/** The URL of the avatar of an organization. */
 export const organizationAvatar = z.strictObject({ avatarUrl: z.url() });
 
-/** The operation on the picture of an organization (hub-api.md, Organizations). */
+/** The operation on the avatar of an organization (hub-api.md, Organizations). */
 export const avatarOperations = {
   get: {
     method: "get",
     path: "/api/organizations/{name}/avatar",
     operationId: "getOrganizationAvatar",
-    summary: "Find the avatar of an organization",
+    summary: "Read the avatar of an organization",
     request: { params: organizationName },
     response: organizationAvatar,
   },
@@ -65,7 +65,7 @@ export const avatarOperations = {
 
 const isSupported = z.boolean();
 
-/** What the SCIM interface of an organization can do. What else the answer holds is not shown, nor is what `sort` does. */
+/** The SCIM configuration of an organization. hub-api.md documents neither `sort` nor the remaining fields. */
 export const scimConfig = z.looseObject({
   schemas: z.array(z.string()),
   documentationUri: z.string(),
@@ -76,7 +76,7 @@ export const scimConfig = z.looseObject({
   sort: z.looseObject({}),
 });
 
-/** What the SCIM interface of an organization can do. */
+/** The SCIM configuration of an organization. */
 export type ScimConfig = z.output<typeof scimConfig>;
 
 /** The operation on SCIM (hub-api.md, Organizations). */
@@ -185,7 +185,7 @@ export class HubOrganizations {
 
 function addTokenIdHint(error: HubError): HubError {
   return new HubError(
-    `${error.message} Since 2026-08-12 the Hub revokes a token by its id: pass { tokenId } from the token settings of the organization.`,
+    `${error.message} Since 2026-08-12, the Hub revokes tokens by ID: pass { tokenId } from the token settings of the organization.`,
     { code: error.code, ...(error.status !== undefined && { status: error.status }), requestId: error.requestId },
   );
 }

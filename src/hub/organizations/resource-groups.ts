@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { repoTypes } from "../../payload/schema.ts";
 import type { CallOptions, Operations } from "../operation.ts";
 import { jsonBody } from "../operation.ts";
@@ -6,56 +6,56 @@ import { objectId, openEnum, organizationName, organizationRole, repoId, request
 import type { Transport } from "../transport.ts";
 
 const scopes = ["all", "read_plus"] as const;
-const isAutomatic = { enabled: z.literal(true), role: organizationRole };
-const isManual = { enabled: z.literal(false) };
+const enabledAutoJoin = { enabled: z.literal(true), role: organizationRole };
+const disabledAutoJoin = { enabled: z.literal(false) };
 const expectedAutoJoin = 'expected { "enabled": true, "role": … } or { "enabled": false }';
 
-/** Whether new members of the organization join, in which role, and which of them. */
+/** Whether new members of the organization join the group, and with which role. */
 export const autoJoin = z.discriminatedUnion(
   "enabled",
-  [z.object({ ...isAutomatic, scope: requestEnum(scopes).optional() }), z.object(isManual)],
+  [z.object({ ...enabledAutoJoin, scope: z.optional(requestEnum(scopes)) }), z.object(disabledAutoJoin)],
   expectedAutoJoin,
 );
 
-const answeredAutoJoin = z.discriminatedUnion(
+const returnedAutoJoin = z.discriminatedUnion(
   "enabled",
-  [z.strictObject({ ...isAutomatic, scope: openEnum(scopes).optional() }), z.strictObject(isManual)],
+  [z.strictObject({ ...enabledAutoJoin, scope: z.optional(openEnum(scopes)) }), z.strictObject(disabledAutoJoin)],
   expectedAutoJoin,
 );
 
-const addedBy = z.string().optional();
-const titled = { id: objectId, slug: z.string(), title: z.string(), private: z.boolean(), addedBy };
-const named = { id: z.string(), name: z.string().optional(), addedBy };
+const addedBy = z.optional(z.string());
+const titledResource = { id: objectId, slug: z.string(), title: z.string(), private: z.boolean(), addedBy };
+const namedResource = { id: z.string(), name: z.optional(z.string()), addedBy };
 const repository = z.strictObject({ type: z.enum(repoTypes), name: z.string(), private: z.boolean(), addedBy });
 
-/** Something that belongs to a resource group. */
+/** A resource of a resource group. */
 export const resource = z.discriminatedUnion("type", [
   repository,
-  z.strictObject({ type: z.literal("collection"), ...titled }),
-  z.strictObject({ type: z.literal("blog"), ...titled }),
-  z.strictObject({ type: z.literal("job"), ...named }),
-  z.strictObject({ type: z.literal("scheduled-job"), ...named }),
+  z.strictObject({ type: z.literal("collection"), ...titledResource }),
+  z.strictObject({ type: z.literal("blog"), ...titledResource }),
+  z.strictObject({ type: z.literal("job"), ...namedResource }),
+  z.strictObject({ type: z.literal("scheduled-job"), ...namedResource }),
 ]);
 
-/** The published document states no unit. */
-const spendLimit = z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional();
+/** The Hub documents no unit. */
+const spendLimit = z.optional(z.int().check(z.minimum(0), z.maximum(Number.MAX_SAFE_INTEGER)));
 
-/** Resources of an organization, and who may do what with them. */
+/** A group of resources of an organization, with its own members and roles. */
 export const resourceGroup = z
   .strictObject({
     id: objectId,
     name: z.string(),
-    description: z.string().nullable().optional(),
-    autoJoin: answeredAutoJoin.optional(),
-    spendLimits: z
-      .strictObject({
+    description: z.optional(z.nullable(z.string())),
+    autoJoin: z.optional(returnedAutoJoin),
+    spendLimits: z.optional(
+      z.strictObject({
         total: spendLimit,
         inferenceProviders: spendLimit,
         spaces: spendLimit,
         jobs: spendLimit,
         endpoints: spendLimit,
-      })
-      .optional(),
+      }),
+    ),
     users: z.array(
       z.strictObject({
         type: z.literal("user"),
@@ -67,31 +67,32 @@ export const resourceGroup = z
         addedBy,
       }),
     ),
-    resources: z.array(resource).optional(),
-    /** Before 2026-07-01, in place of `resources`. */
-    repos: z.array(repository).optional(),
+    resources: z.optional(z.array(resource)),
+    /** The name of `resources` before 2026-07-01. */
+    repos: z.optional(z.array(repository)),
   })
-  .refine(({ resources, repos }) => resources !== undefined || repos !== undefined, {
-    path: ["resources"],
-    error: "it is missing",
-  })
-  .meta({ anyOf: [{ required: ["resources"] }, { required: ["repos"] }] });
+  .check(
+    z.refine(({ resources, repos }) => resources !== undefined || repos !== undefined, {
+      path: ["resources"],
+      error: "it is missing",
+    }),
+  );
 
 /** A resource group to create. */
 export const resourceGroupRequest = z.object({
-  name: z.string().min(1).max(200),
-  description: z.string().max(500).optional(),
-  /** By the name of the user. */
-  users: z.array(z.object({ user: z.string(), role: organizationRole })).default([]),
-  repos: z.array(repoId).default([]),
-  autoJoin: autoJoin.optional(),
+  name: z.string().check(z.minLength(1), z.maxLength(200)),
+  description: z.optional(z.string().check(z.maxLength(500))),
+  /** The members, by user name. */
+  users: z._default(z.array(z.object({ user: z.string(), role: organizationRole })), []),
+  repos: z._default(z.array(repoId), []),
+  autoJoin: z.optional(autoJoin),
 });
 
-/** Something that belongs to a resource group; `type` tells what it is. A newer Hub may return further types. */
+/** A resource of a resource group. Its fields depend on `type`; the Hub may add types. */
 export type Resource = z.output<typeof resource>;
-/** A resource group as the Hub returns it: with `resources`, or before 2026-07-01 with `repos`. */
+/** A resource group as the Hub returns it: with `resources`, or with `repos` before 2026-07-01. */
 export type ReturnedResourceGroup = z.output<typeof resourceGroup>;
-/** Resources of an organization, and who may do what with them. */
+/** A group of resources of an organization, with its own members and roles. */
 export type ResourceGroup = Omit<ReturnedResourceGroup, "resources"> & {
   /** Repositories, collections, blog articles and jobs. */
   resources: Resource[];
@@ -155,7 +156,7 @@ export class HubResourceGroups {
   }
 }
 
-/** Before 2026-07-01 the Hub returned the repositories of a group as `repos`, and nothing else of it. */
+/** Before 2026-07-01, the Hub returned only repositories, as `repos`. */
 function withResources(group: ReturnedResourceGroup): ResourceGroup {
   return { ...group, resources: group.resources ?? group.repos ?? [] };
 }

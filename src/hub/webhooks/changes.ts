@@ -1,8 +1,8 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { HubError } from "../../core/errors.ts";
 import { argumentInvalid, checkArgument } from "../arguments.ts";
 import type { WebhookJob, WebhookJobRequest } from "../jobs.ts";
-import { webhookJob, webhookJobRequest } from "../jobs.ts";
+import { secretChanges, webhookJob, webhookJobRequest } from "../jobs.ts";
 import { lenient } from "../lenient.ts";
 import { createRedact } from "../redaction.ts";
 import type { UnknownPart } from "../unknown-parts.ts";
@@ -12,69 +12,73 @@ import { webhookUpdate } from "./schemas.ts";
 
 const field = webhookUpdate.shape;
 const jobField = webhookJobRequest.shape;
-const secretMap = jobField.secrets.unwrap().out;
 
-/** Every field of a job may be left out, to be kept, and all but its hardware may be taken away with `null`. */
+/** All fields are optional. `null` removes a field; the hardware cannot be removed. */
 const jobChanges = z.object({
-  flavor: jobField.flavor.optional(),
-  spaceId: jobField.spaceId.nullable(),
-  dockerImage: jobField.dockerImage.nullable(),
-  arguments: jobField.arguments.nullable(),
-  command: jobField.command.nullable(),
-  environment: jobField.environment.unwrap().nullish(),
-  secrets: z.record(secretMap.keyType, secretMap.valueType.nullable()).nullish(),
-  arch: jobField.arch.nullable(),
-  timeoutSeconds: jobField.timeoutSeconds.unwrap().nullish(),
-  attempts: jobField.attempts.unwrap().nullish(),
-  labels: jobField.labels.nullable(),
-  volumes: jobField.volumes.nullable(),
-  expose: jobField.expose.nullable(),
-  ssh: jobField.ssh.nullable(),
-  resourceGroupId: jobField.resourceGroupId.nullable(),
-} satisfies Record<keyof typeof jobField, z.ZodType>);
+  flavor: z.optional(jobField.flavor),
+  spaceId: z.nullable(jobField.spaceId),
+  dockerImage: z.nullable(jobField.dockerImage),
+  arguments: z.nullable(jobField.arguments),
+  command: z.nullable(jobField.command),
+  environment: z.nullish(jobField.environment.def.innerType),
+  secrets: z.nullish(secretChanges),
+  arch: z.nullable(jobField.arch),
+  timeoutSeconds: z.nullish(jobField.timeoutSeconds.def.innerType),
+  attempts: z.nullish(jobField.attempts.def.innerType),
+  labels: z.nullable(jobField.labels),
+  volumes: z.nullable(jobField.volumes),
+  expose: z.nullable(jobField.expose),
+  ssh: z.nullable(jobField.ssh),
+  resourceGroupId: z.nullable(jobField.resourceGroupId),
+} satisfies Record<keyof typeof jobField, z.ZodMiniType>);
 
 const webhookChanges = z
   .object({
-    watched: field.watched.optional(),
-    domains: field.domains.optional(),
+    watched: z.optional(field.watched),
+    domains: z.optional(field.domains),
     url: field.url,
-    job: jobChanges.optional(),
+    job: z.optional(jobChanges),
     jobSourceId: field.jobSourceId,
-    secret: field.secret.nullable(),
-  } satisfies Record<keyof typeof field, z.ZodType>)
-  .refine(({ url, job, jobSourceId }) => [url, job, jobSourceId].filter((target) => target !== undefined).length < 2, {
-    path: ["url"],
-    error: 'give at most one of "url", "job" and "jobSourceId"',
-  });
+    secret: z.nullable(field.secret),
+  } satisfies Record<keyof typeof field, z.ZodMiniType>)
+  .check(
+    z.refine(
+      ({ url, job, jobSourceId }) => [url, job, jobSourceId].filter((target) => target !== undefined).length < 2,
+      {
+        path: ["url"],
+        error: 'give at most one of "url", "job" and "jobSourceId"',
+      },
+    ),
+  );
 
 /**
- * What is to change of a webhook. What is left out stays as it is, except that another target (`url`, `job` or
- * `jobSourceId`) takes the place of the one before. `secret: null` removes the secret.
+ * Changes of a webhook. Omitted fields keep their values, except that a new target (`url`, `job` or `jobSourceId`) replaces
+ * the current one. `secret: null` removes the secret.
  *
- * The fields of `job` are laid over those of the job that the webhook has; `null` removes one. A webhook without a job
- * of its own takes a whole one.
+ * The fields of `job` are merged into the current job; `null` removes a field. If the webhook has no job of its own, pass
+ * a complete one.
  */
 export type WebhookChanges = z.input<typeof webhookChanges>;
 type JobChanges = z.input<typeof jobChanges>;
 
 /**
- * Checks what is to change; `newer` is what of it this release does not list.
+ * Validates changes, and finds the fields and values in them that this release does not list.
  *
- * @throws `ARGUMENT_INVALID`, naming the fields; also when nothing at all is to change.
+ * @throws `ARGUMENT_INVALID` with the invalid fields, or if there are no changes.
  */
-export function checkChanges(changes: unknown): { checked: WebhookChanges; newer: UnknownPart[] } {
+export function checkChanges(changes: unknown): { checked: WebhookChanges; unknownParts: UnknownPart[] } {
   const checked = checkArgument(webhookChanges, { name: "changes", value: changes });
   if (Object.values(checked).some((value) => value !== undefined)) {
-    return { checked, newer: findUnknownParts(webhookChanges, changes) };
+    return { checked, unknownParts: findUnknownParts(webhookChanges, changes) };
   }
   throw argumentInvalid([{ field: "changes", problem: "give at least one" }]);
 }
 
 /**
- * Lays changes over a webhook as it was read: the body with which to write it back whole.
+ * Merges changes into a webhook that the Hub returned, and returns the body of the update.
  *
- * @throws `VALUE_UNREADABLE`, naming each field that a read does not return, for it would be lost; `ARGUMENT_INVALID`
- * when a new job is incomplete.
+ * @throws `VALUE_UNREADABLE` with the fields that the Hub does not return, since the update would remove them;
+ * `ARGUMENT_INVALID` if a new job is incomplete.
  */
 export function mergeChanges(webhook: Webhook, changes: WebhookChanges): WebhookUpdate {
   const job = keptJob(webhook, changes);
@@ -93,12 +97,12 @@ export function mergeChanges(webhook: Webhook, changes: WebhookChanges): Webhook
     watched: changes.watched ?? webhook.watched.map(({ type, name }) => ({ type, name })),
     domains: changes.domains ?? webhook.domains,
     ...(job ? { job: changedJob(job, changes.job ?? {}) } : target),
-    // Empty, and not left out: a Hub that returns no secrets may keep the one that an update does not mention.
+    // An empty secret, since the Hub may keep the current one if the update has none.
     ...(secret !== undefined && { secret: secret ?? "" }),
   };
 }
 
-/** The job that stays the webhook's target; one that is shown beside the job it was copied from is not. */
+/** The job, if it stays the target. With `jobSourceId`, the returned job is only a copy of the target. */
 function keptJob(webhook: Webhook, { url, jobSourceId }: WebhookChanges): WebhookJob | undefined {
   const given = [url, jobSourceId, webhook.url, webhook.jobSourceId];
   return given.every((target) => target === undefined) ? webhook.job : undefined;
@@ -119,7 +123,7 @@ function newJob(changes: JobChanges): { job: WebhookJobRequest } {
   return checkArgument(z.object({ job: webhookJobRequest }), { name: "job", value: { job } });
 }
 
-/** `null` falls back to what a new job has; what the Hub itself has said is not judged. */
+/** `null` resets a field to its default. Validation is lenient, since most fields come from the Hub. */
 function changedJob({ secrets: _names, ...kept }: WebhookJob, changes: JobChanges): WebhookJobRequest {
   const known = Object.entries(kept).filter(([name]) => Object.hasOwn(jobField, name));
   const given = Object.entries(withoutNullSecrets(changes)).filter(([, value]) => value !== undefined);
@@ -131,7 +135,7 @@ function withoutNullSecrets({ secrets, ...changes }: JobChanges): JobChanges {
   return given.length === 0 ? changes : { ...changes, secrets: Object.fromEntries(given) };
 }
 
-/** What is given for a job and never answered: `arch`, `attempts`, `volumes`, `expose`, `ssh`, `resourceGroupId`. */
+/** The fields that the Hub does not return: `arch`, `attempts`, `volumes`, `expose`, `ssh`, `resourceGroupId`. */
 const writeOnlyFields = Object.keys(jobField).filter((name) => !Object.hasOwn(webhookJob.shape, name));
 
 function unreadableOf(job: WebhookJob, changes: JobChanges): string[] {
@@ -148,14 +152,14 @@ function unreadableOf(job: WebhookJob, changes: JobChanges): string[] {
 }
 
 function valueUnreadable(fields: readonly string[]): HubError {
-  const shown = createRedact([])(fields.join(", ")); // The names of secrets are the Hub's words.
+  const shown = createRedact([])(fields.join(", ")); // It contains names of secrets, which the Hub returned.
   return new HubError(
-    `Nothing was written: the Hub does not tell ${shown} of this webhook, and an update without would remove it. Give each in the changes, with its value or, where there is to be none, null.`,
+    `Nothing was changed: the Hub does not return ${shown} of this webhook, so the update would remove them. Pass each with its value, or null to remove it.`,
     { code: "VALUE_UNREADABLE", fields },
   );
 }
 
-/** Whether a webhook has a secret that a read does not tell: it tells by `hasSecret` that there is one, or masks it. */
+/** Whether a webhook has a secret that the Hub does not return: it returns `hasSecret`, or a masked secret. */
 export function hasHiddenSecret(webhook: Webhook): boolean {
   if (webhook.secret !== undefined) return /^[*•]+$|[*•]{3}/.test(webhook.secret);
   return webhook.hasSecret === true;

@@ -59,8 +59,8 @@ export class HubWebhooks {
    * ```
    */
   async update(webhookId: string, changes: WebhookChanges, options?: CallOptions): Promise<Webhook> {
-    const { checked, newer } = checkChanges(changes);
-    this.#transport.warn(newer, webhookOperations.update, changes);
+    const { checked, unknownParts } = checkChanges(changes);
+    this.#transport.warn(unknownParts, webhookOperations.update, changes);
     const body = mergeChanges(await this.get(webhookId, options), checked);
     const { webhook } = await this.#transport.call(
       webhookOperations.update,
@@ -75,7 +75,7 @@ export class HubWebhooks {
     return this.#setState({ webhookId, action: "enable" }, options);
   }
 
-  /** Disables a webhook: it stays, and delivers nothing. */
+  /** Disables a webhook: the Hub keeps it, but sends no deliveries. */
   disable(webhookId: string, options?: CallOptions): Promise<Webhook> {
     return this.#setState({ webhookId, action: "disable" }, options);
   }

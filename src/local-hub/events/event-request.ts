@@ -1,37 +1,43 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { WebhookError } from "../../core/errors.ts";
-import { fieldProblems } from "../../hub/arguments.ts";
+import { describeIssue, fieldProblems } from "../../hub/field-problems.ts";
 import { repoId } from "../../hub/schemas.ts";
 import { isEditPath } from "../../payload/edit.ts";
 
 const edit = z
   .strictObject({
-    path: z.string().max(1_000).refine(isEditPath, 'expected keys separated by dots, such as "repo.private"'),
-    value: z.unknown().optional(),
-    remove: z.literal(true).optional(),
+    path: z
+      .string()
+      .check(z.maxLength(1_000), z.refine(isEditPath, 'expected keys separated by dots, such as "repo.private"')),
+    value: z.optional(z.unknown()),
+    remove: z.optional(z.literal(true)),
   })
-  .refine((given) => "value" in given !== (given.remove === true), 'give either a "value" or "remove": true');
+  .check(z.refine((given) => "value" in given !== (given.remove === true), 'give either a "value" or "remove": true'));
 
 /** An event to trigger: the repository, the event, and any further field of the payload. */
 export const eventRequest = z
   .looseObject({
-    repo: z.looseObject({ ...repoId.shape, private: z.boolean().optional() }),
+    repo: z.looseObject({ ...repoId.shape, private: z.optional(z.boolean()) }),
     event: z.looseObject({
       scope: z
         .string()
-        .regex(/^(repo|discussion)(\.[\w-]+)*$/, 'expected a scope such as "repo.content" or "discussion.comment"'),
-      action: z.string().min(1),
+        .check(
+          z.regex(/^(repo|discussion)(\.[\w-]+)*$/, 'expected a scope such as "repo.content" or "discussion.comment"'),
+        ),
+      action: z.string().check(z.minLength(1)),
     }),
-    movedTo: z.looseObject({ name: repoId.shape.name }).optional(),
-    discussion: z.looseObject({ num: z.number().optional() }).optional(),
-    updatedConfig: z.looseObject({ private: z.boolean().optional() }).optional(),
-    updatedRefs: z.array(z.looseObject({ ref: z.string(), newSha: z.string().nullable() })).optional(),
-    edits: z.array(edit).max(1_000).optional(),
+    movedTo: z.optional(z.looseObject({ name: repoId.shape.name })),
+    discussion: z.optional(z.looseObject({ num: z.optional(z.number()) })),
+    updatedConfig: z.optional(z.looseObject({ private: z.optional(z.boolean()) })),
+    updatedRefs: z.optional(z.array(z.looseObject({ ref: z.string(), newSha: z.nullable(z.string()) }))),
+    edits: z.optional(z.array(edit).check(z.maxLength(1_000))),
   })
-  .refine(({ event, movedTo }) => event.scope !== "repo" || event.action !== "move" || movedTo !== undefined, {
-    path: ["movedTo"],
-    error: 'required for a move: { "name": "owner/name" }',
-  });
+  .check(
+    z.refine(({ event, movedTo }) => event.scope !== "repo" || event.action !== "move" || movedTo !== undefined, {
+      path: ["movedTo"],
+      error: 'required for a move: { "name": "owner/name" }',
+    }),
+  );
 
 /**
  * An event on a repository: its `repo {type, name}`, its `event {scope, action}`, and any further field of the payload.
@@ -49,7 +55,7 @@ export type ParsedEvent = z.output<typeof eventRequest>;
  * @throws `ARGUMENT_INVALID`, naming the invalid fields.
  */
 export function parseEvent(event: unknown): ParsedEvent {
-  const parsed = eventRequest.safeParse(event);
+  const parsed = eventRequest.safeParse(event, { error: describeIssue });
   if (parsed.success) return parsed.data;
   const problems = fieldProblems(parsed.error, { name: "event" });
   const list = problems.map(({ field, problem }) => `${field}: ${problem}`).join("; ");

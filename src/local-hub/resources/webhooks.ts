@@ -1,5 +1,5 @@
 import { maskUrl } from "../../core/urls.ts";
-import { suspendedAfterFailure } from "../../hub/webhooks/schemas.ts";
+import { suspendedAfterFailure, type Webhook } from "../../hub/webhooks/schemas.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 
 /** A webhook with its secrets masked, for pages, logs and the control API. */
@@ -46,4 +46,51 @@ function describeTarget({ definition: { url, job, jobSourceId } }: StoredWebhook
   if (url !== undefined) return { kind: "url", url: maskUrl(url) };
   if (job) return { kind: "job", description: [...(job.command ?? []), ...(job.arguments ?? [])].join(" ") };
   return { kind: "jobSource", id: jobSourceId ?? "" };
+}
+type WebhookDefinition = StoredWebhook["definition"];
+
+/** Returns an update with the target of the current definition, if the update has none. */
+export function keepTarget(update: WebhookDefinition, current: WebhookDefinition): WebhookDefinition {
+  const hasTarget = update.url !== undefined || update.job !== undefined || update.jobSourceId !== undefined;
+  if (hasTarget) return update;
+  const { url, job, jobSourceId } = current;
+  return {
+    ...update,
+    ...(url !== undefined && { url }),
+    ...(job && { job }),
+    ...(jobSourceId !== undefined && { jobSourceId }),
+  };
+}
+
+/** Removes an empty secret, which is the same as none. */
+export function withoutEmptySecret({ secret, ...definition }: WebhookDefinition): WebhookDefinition {
+  return secret ? { ...definition, secret } : definition;
+}
+
+/** Converts a webhook to its API representation. */
+export function toReturnedWebhook({ id, definition, disabled, lastTriggerAt }: StoredWebhook): Webhook {
+  const { job, ...fields } = definition;
+  return {
+    id,
+    ...fields,
+    ...(job && { job: toReturnedJob(job) }),
+    disabled,
+    ...(lastTriggerAt !== undefined && { lastTriggerAt: new Date(lastTriggerAt).toISOString() }),
+  };
+}
+
+/** The API returns the names of secrets without their values, and not all fields of a job. */
+function toReturnedJob(job: NonNullable<WebhookDefinition["job"]>): NonNullable<Webhook["job"]> {
+  const { dockerImage, spaceId, environment, arguments: args, command, flavor, timeoutSeconds, labels, secrets } = job;
+  return {
+    environment,
+    flavor,
+    timeoutSeconds,
+    ...(dockerImage !== undefined && { dockerImage }),
+    ...(spaceId !== undefined && { spaceId }),
+    ...(args && { arguments: args }),
+    ...(command && { command }),
+    ...(labels && { labels }),
+    ...(secrets && { secrets: Object.keys(secrets) }),
+  };
 }

@@ -1,18 +1,16 @@
-import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
-import { fieldProblems } from "../../hub/arguments.ts";
 import { type Caller, developmentTokens, findCaller } from "../accounts.ts";
 
-/** What a route of the API is told of a request. */
+/** The variables of a request to the API. */
 export interface ApiEnvironment {
   Variables: { caller: Caller };
 }
 
 const knownTokens = developmentTokens.map(({ token }) => token).join(", ");
 
-/** How many invalid fields a refusal names. */
-const problemsNamed = 5;
+/** The maximum number of invalid fields in a message. */
+const maxListedProblems = 5;
 
 const errorCodes: Readonly<Record<number, string>> = {
   400: "BadRequest",
@@ -23,59 +21,48 @@ const errorCodes: Readonly<Record<number, string>> = {
   415: "UnsupportedMediaType",
 };
 
-/** An app for routes of the contract: a request that breaks it is refused with 400 and the fields that are wrong. */
-export function createApiApp(): OpenAPIHono<ApiEnvironment> {
-  return new OpenAPIHono<ApiEnvironment>({
-    defaultHook: (result) => {
-      if (result.success) return;
-      const problems = fieldProblems(result.error, { name: result.target === "json" ? "body" : result.target });
-      throw invalid(problems.map(({ field, problem }) => `${field}: ${problem}`));
-    },
-  });
-}
-
-/** The refusal of a request with these problems, each with its field. */
+/** Creates the error for an invalid request. Each problem starts with its field. */
 export function invalid(problems: readonly string[]): HTTPException {
-  return new HTTPException(400, { message: problems.slice(0, problemsNamed).join("; ") });
+  return new HTTPException(400, { message: problems.slice(0, maxListedProblems).join("; ") });
 }
 
-/** How something came in, for an audit log. */
+/** The details of a request for the audit log. */
 export function requestOf(context: Context<ApiEnvironment>): { caller: Caller; userAgent: string | undefined } {
   return { caller: context.var.caller, userAgent: context.req.header("user-agent") };
 }
 
 /**
- * Finds out who a request comes from, by its bearer token, and lets a token of role read do nothing but read.
+ * Authenticates a request by its bearer token. A token with the role `read` can only read.
  *
- * @throws HTTPException 401, 403.
+ * @throws `HTTPException` 401 and 403.
  */
 export async function authenticate(context: Context<ApiEnvironment>, next: () => Promise<void>): Promise<void> {
   const [, token] = /^Bearer +(\S+) *$/i.exec(context.req.header("authorization") ?? "") ?? [];
   if (token === undefined) {
     throw new HTTPException(401, {
-      message: `Send "Authorization: Bearer TOKEN" with a token that a local Hub knows: ${knownTokens}.`,
+      message: `Send "Authorization: Bearer TOKEN" with a token of the local Hub: ${knownTokens}.`,
     });
   }
   const caller = findCaller(token);
   if (!caller) {
-    throw new HTTPException(401, { message: `This token is unknown here: a local Hub knows ${knownTokens}.` });
+    throw new HTTPException(401, { message: `Unknown token. Valid tokens of the local Hub: ${knownTokens}.` });
   }
   if (caller.tokenRole === "read" && context.req.method !== "GET" && context.req.method !== "HEAD") {
-    throw new HTTPException(403, { message: "This token may only read: hf_local may write." });
+    throw new HTTPException(403, { message: "This token has read access only. Use hf_local to write." });
   }
   context.set("caller", caller);
   await next();
 }
 
-/** A refusal as the Hub words one: `{error}`, with the same in headers. */
-export function refusal({ status, message }: { status: number; message: string }): Response {
+/** Creates an error response in the format of the Hub: `{error}`, with the same message in headers. */
+export function errorAnswer({ status, message }: { status: number; message: string }): Response {
   return Response.json(
     { error: message },
     {
       status,
       headers: {
         "x-error-code": errorCodes[status] ?? "InternalError",
-        // A header holds printable ASCII only, and clients refuse long ones.
+        // Headers can contain only printable ASCII, and clients reject long ones.
         "x-error-message": message.slice(0, 4_000).replace(/[^ -~]/g, "?"),
         ...(status === 401 && { "www-authenticate": "Bearer" }),
       },

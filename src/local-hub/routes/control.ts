@@ -1,5 +1,8 @@
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
+import * as z from "zod/mini";
+import { jsonBody, type Operation } from "../../hub/operation.ts";
+import { flag } from "../../hub/schemas.ts";
 import { tokenUsers } from "../accounts.ts";
 import { eventRequest } from "../events/event-request.ts";
 import { previewEvent, triggerEvent } from "../events/trigger.ts";
@@ -7,36 +10,32 @@ import type { HubContext } from "../hub-context.ts";
 import { getSettings } from "../resources/settings.ts";
 import { summarizeWebhook } from "../resources/webhooks.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
-import { type ApiEnvironment, createApiApp } from "./api.ts";
+import type { ApiEnvironment } from "./api.ts";
+import { serveRoute } from "./route.ts";
 import { replay } from "./webhooks.ts";
 
-/** What the control routes need. */
 export interface ControlRoutesOptions extends HubContext {
-  /** Forgets everything. */
+  /** Deletes all data. */
   reset: () => void;
 }
 
-const json = (schema: z.ZodType) => ({ 200: { description: "Done.", content: { "application/json": { schema } } } });
-
-const yesOrNo = z.enum(["true", "false"]).default("false");
-
-const events = createRoute({
+const triggerOperation = {
   method: "post",
   path: "/events",
-  request: {
-    query: z.object({ wait: yesOrNo, dryRun: yesOrNo }),
-    body: { required: true, content: { "application/json": { schema: eventRequest } } },
-  },
-  responses: json(z.unknown()),
-});
+  operationId: "triggerEvent",
+  summary: "Trigger an event",
+  request: { query: z.object({ wait: flag(), dryRun: flag() }), body: jsonBody(eventRequest) },
+  response: z.unknown(),
+} as const satisfies Operation;
 
 /**
- * What the real Hub has no API for: letting things happen, and looking into the logs. Without a token, for whoever is on
- * this machine: so a POST that is not JSON is refused with 403, because a page of another site could send one unasked.
+ * The API that controls the local Hub: it triggers events and returns logs, without a token. Web pages of other sites must
+ * not have access: requests with another origin are answered with 403, and so are POST requests that are not JSON, which
+ * browsers send without asking the server.
  */
-export function controlApi(options: ControlRoutesOptions): OpenAPIHono<ApiEnvironment> {
+export function controlApi(options: ControlRoutesOptions): Hono<ApiEnvironment> {
   const { store, dispatcher, reset } = options;
-  const app = createApiApp();
+  const app = new Hono<ApiEnvironment>();
 
   const webhook = (id: string): StoredWebhook => {
     const found = store.webhooks.get(id);
@@ -52,19 +51,16 @@ export function controlApi(options: ControlRoutesOptions): OpenAPIHono<ApiEnviro
     }
     const origin = context.req.header("origin");
     if (origin !== undefined && origin !== new URL(context.req.url).origin) {
-      throw new HTTPException(403, { message: "Control requests of other sites are refused." });
+      throw new HTTPException(403, { message: "Control requests from other sites are not allowed." });
     }
     await next();
   });
 
-  app.openapi(events, async (context) => {
-    const event = context.req.valid("json");
-    const { wait, dryRun } = context.req.valid("query");
-    if (dryRun === "true") return context.json(previewEvent(options, event), 200);
+  serveRoute(app, triggerOperation, async ({ query: { wait, dryRun }, body: event }) => {
+    if (dryRun) return previewEvent(options, event);
     const { deliveries: fired, ...further } = triggerEvent(options, event);
-    const deliveries =
-      wait === "true" ? await Promise.all(fired.map((delivery) => dispatcher.waitUntilSettled(delivery))) : fired;
-    return context.json({ deliveries, ...further }, 200);
+    const deliveries = wait ? await Promise.all(fired.map((delivery) => dispatcher.waitUntilSettled(delivery))) : fired;
+    return { deliveries, ...further };
   });
 
   app.get("/webhooks", (context) => context.json(store.webhooks.all().map(summarizeWebhook)));

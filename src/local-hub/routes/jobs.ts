@@ -1,22 +1,20 @@
-import type { OpenAPIHono } from "@hono/zod-openapi";
-import { createRoute } from "@hono/zod-openapi";
+import { Hono } from "hono";
 import { jobOperations } from "../../hub/jobs.ts";
 import { hardware } from "../jobs/hardware.ts";
-import { type ApiEnvironment, createApiApp } from "./api.ts";
-import { describeRoute, errorResponses, jsonResponse } from "./openapi.ts";
+import type { ApiEnvironment } from "./api.ts";
+import { describeRoute, serveRoute } from "./route.ts";
 
-/** The routes of the operations, as the document describes them. */
 export const jobRoutes = {
-  hardware: createRoute({
-    ...describeRoute(jobOperations.hardware),
-    tags: ["jobs"],
-    responses: { 200: jsonResponse("The hardware.", jobOperations.hardware.response), ...errorResponses.unauthorized },
+  hardware: describeRoute(jobOperations.hardware, {
+    tag: "jobs",
+    success: { description: "The hardware." },
+    errors: [],
   }),
 } as const;
 
-/** The operation on jobs. A job itself is started by a webhook, never by a request. */
-export function jobApi(): OpenAPIHono<ApiEnvironment> {
-  const app = createApiApp();
-  app.openapi(jobRoutes.hardware, (context) => context.json([...hardware], 200));
+/** Serves the hardware for jobs. Only webhooks start jobs. */
+export function jobApi(): Hono<ApiEnvironment> {
+  const app = new Hono<ApiEnvironment>();
+  serveRoute(app, jobRoutes.hardware, () => [...hardware]);
   return app;
 }

@@ -1,77 +1,56 @@
-import type { OpenAPIHono } from "@hono/zod-openapi";
-import { createRoute } from "@hono/zod-openapi";
+import { Hono } from "hono";
 import { notificationOperations } from "../../hub/notifications.ts";
 import { deleteNotifications, listNotifications, markNotifications } from "../resources/notifications.ts";
 import type { Store } from "../store/store.ts";
-import { type ApiEnvironment, createApiApp } from "./api.ts";
-import { describeRoute, errorResponses, jsonResponse } from "./openapi.ts";
+import type { ApiEnvironment } from "./api.ts";
+import { describeRoute, serveRoute } from "./route.ts";
 
-const tags = ["notifications"];
-
-/** The routes of the operations, as the document describes them. */
 export const notificationRoutes = {
-  list: createRoute({
-    ...describeRoute(notificationOperations.list),
-    tags,
-    responses: {
-      200: jsonResponse("A page of them, the latest first.", notificationOperations.list.response),
-      ...errorResponses.invalid,
-      ...errorResponses.unauthorized,
-    },
+  list: describeRoute(notificationOperations.list, {
+    tag: "notifications",
+    success: { description: "A page of notifications, the newest first." },
+    errors: ["invalid"],
   }),
-  delete: createRoute({
-    ...describeRoute(notificationOperations.delete),
-    tags,
-    responses: {
-      200: jsonResponse("They are gone.", notificationOperations.delete.response),
-      ...errorResponses.invalid,
-      ...errorResponses.unauthorized,
-      ...errorResponses.forbidden,
-      ...errorResponses.body,
-    },
+  delete: describeRoute(notificationOperations.delete, {
+    tag: "notifications",
+    success: { description: "The notifications were deleted." },
+    errors: ["invalid", "forbidden"],
   }),
-  markAsRead: createRoute({
-    ...describeRoute(notificationOperations.markAsRead),
-    tags,
-    responses: {
-      200: jsonResponse("They are marked.", notificationOperations.markAsRead.response),
-      ...errorResponses.invalid,
-      ...errorResponses.unauthorized,
-      ...errorResponses.forbidden,
-      ...errorResponses.body,
-    },
+  markAsRead: describeRoute(notificationOperations.markAsRead, {
+    tag: "notifications",
+    success: { description: "The notifications were marked." },
+    errors: ["invalid", "forbidden"],
   }),
 } as const;
 
-/** What the routes of notifications need. */
 export interface NotificationRoutesOptions {
   store: Store;
-  /** Where the local Hub is, without a trailing slash. */
+  /** The base URL of the local Hub, without a trailing slash. */
   baseUrl: string;
 }
 
-/** The operations on notifications (hub-api.md, Notifications). Everybody sees and changes their own only. */
-export function notificationApi({ store, baseUrl }: NotificationRoutesOptions): OpenAPIHono<ApiEnvironment> {
-  const app = createApiApp();
+/** Serves the operations on notifications (hub-api.md, Notifications). Users have access to their own only. */
+export function notificationApi({ store, baseUrl }: NotificationRoutesOptions): Hono<ApiEnvironment> {
+  const app = new Hono<ApiEnvironment>();
 
-  app.openapi(notificationRoutes.list, (context) => {
+  serveRoute(app, notificationRoutes.list, ({ query }, context) => {
     const { user } = context.var.caller;
-    return context.json(listNotifications({ store, user, baseUrl }, context.req.valid("query")), 200);
+    return listNotifications({ store, user, baseUrl }, query);
   });
 
-  app.openapi(notificationRoutes.delete, (context) => {
+  serveRoute(app, notificationRoutes.delete, ({ query, body }, context) => {
     const { user } = context.var.caller;
-    const { applyToAll, ...search } = context.req.valid("query");
-    const { discussionIds = [] } = context.req.valid("json");
+    const { applyToAll, ...search } = query;
+    const { discussionIds = [] } = body;
     deleteNotifications({ store, user }, { discussionIds, applyToAll, search });
-    return context.json({}, 200);
+    return {};
   });
 
-  app.openapi(notificationRoutes.markAsRead, (context) => {
+  serveRoute(app, notificationRoutes.markAsRead, ({ query, body }, context) => {
     const { user } = context.var.caller;
-    const { applyToAll, ...search } = context.req.valid("query");
-    markNotifications({ store, user }, { ...context.req.valid("json"), applyToAll, search });
-    return context.json({}, 200);
+    const { applyToAll, ...search } = query;
+    markNotifications({ store, user }, { ...body, applyToAll, search });
+    return {};
   });
 
   return app;

@@ -1,56 +1,42 @@
-import type { OpenAPIHono } from "@hono/zod-openapi";
-import { createRoute } from "@hono/zod-openapi";
+import { Hono } from "hono";
 import { settingsOperations } from "../../hub/settings.ts";
 import { mcpTools, updateNotificationSettings, updateWatchSettings } from "../resources/settings.ts";
 import type { Store } from "../store/store.ts";
-import { type ApiEnvironment, createApiApp } from "./api.ts";
-import { describeRoute, errorResponses, jsonResponse } from "./openapi.ts";
+import type { ApiEnvironment } from "./api.ts";
+import { describeRoute, serveRoute } from "./route.ts";
 
-/** The routes of the operations, as the document describes them. */
 export const settingsRoutes = {
-  mcp: createRoute({
-    ...describeRoute(settingsOperations.mcp),
-    tags: ["mcp"],
-    responses: { 200: jsonResponse("The tools.", settingsOperations.mcp.response), ...errorResponses.unauthorized },
+  mcp: describeRoute(settingsOperations.mcp, {
+    tag: "mcp",
+    success: { description: "The tools." },
+    errors: [],
   }),
-  updateNotifications: createRoute({
-    ...describeRoute(settingsOperations.updateNotifications),
-    tags: ["notifications"],
-    responses: {
-      200: jsonResponse("It is changed.", settingsOperations.updateNotifications.response),
-      ...errorResponses.invalid,
-      ...errorResponses.unauthorized,
-      ...errorResponses.forbidden,
-      ...errorResponses.body,
-    },
+  updateNotifications: describeRoute(settingsOperations.updateNotifications, {
+    tag: "notifications",
+    success: { description: "The settings were changed." },
+    errors: ["invalid", "forbidden"],
   }),
-  updateWatch: createRoute({
-    ...describeRoute(settingsOperations.updateWatch),
-    tags: ["notifications"],
-    responses: {
-      200: jsonResponse("It is changed.", settingsOperations.updateWatch.response),
-      ...errorResponses.invalid,
-      ...errorResponses.unauthorized,
-      ...errorResponses.forbidden,
-      ...errorResponses.body,
-    },
+  updateWatch: describeRoute(settingsOperations.updateWatch, {
+    tag: "notifications",
+    success: { description: "The settings were changed." },
+    errors: ["invalid", "forbidden"],
   }),
 } as const;
 
-/** The operations on a user's settings (hub-api.md, Settings). */
-export function settingsApi({ store }: { store: Store }): OpenAPIHono<ApiEnvironment> {
-  const app = createApiApp();
+/** Serves the operations on the settings of a user (hub-api.md, Settings). */
+export function settingsApi({ store }: { store: Store }): Hono<ApiEnvironment> {
+  const app = new Hono<ApiEnvironment>();
 
-  app.openapi(settingsRoutes.mcp, (context) => context.json(mcpTools, 200));
+  serveRoute(app, settingsRoutes.mcp, () => mcpTools);
 
-  app.openapi(settingsRoutes.updateNotifications, (context) => {
-    updateNotificationSettings({ store, user: context.var.caller.user }, context.req.valid("json"));
-    return context.json({}, 200);
+  serveRoute(app, settingsRoutes.updateNotifications, ({ body }, context) => {
+    updateNotificationSettings({ store, user: context.var.caller.user }, body);
+    return {};
   });
 
-  app.openapi(settingsRoutes.updateWatch, (context) => {
-    updateWatchSettings({ store, user: context.var.caller.user }, context.req.valid("json"));
-    return context.json({}, 200);
+  serveRoute(app, settingsRoutes.updateWatch, ({ body }, context) => {
+    updateWatchSettings({ store, user: context.var.caller.user }, body);
+    return {};
   });
 
   return app;

@@ -74,7 +74,7 @@ export const storedMember = z.object({
 export const storedResourceGroup = z.object({
   name: z.string(),
   description: z.string().optional(),
-  autoJoin: autoJoin.optional(),
+  autoJoin: z.optional(autoJoin),
   /** Milliseconds since the epoch. */
   createdAt: time,
   users: z.array(z.object({ user: userName, role: organizationRole, addedBy: userName.optional() })),
@@ -124,7 +124,7 @@ export interface KeyedRecord<Record> extends RecordKey {
 }
 
 /** Records of one kind, each with an owner and an id. */
-class RecordStore<Schema extends z.ZodType> {
+class RecordStore<Schema extends z.core.$ZodType> {
   readonly #database: DatabaseSync;
   readonly #kind: string;
   readonly #schema: Schema;
@@ -139,7 +139,7 @@ class RecordStore<Schema extends z.ZodType> {
     const row = this.#database
       .prepare("SELECT record FROM records WHERE kind = ? AND owner = ? AND id = ?")
       .get(this.#kind, owner, id);
-    return row && this.#schema.parse(JSON.parse(String(row.record)));
+    return row && z.parse(this.#schema, JSON.parse(String(row.record)));
   }
 
   /** Returns the records of an owner, ordered by id. */
@@ -150,7 +150,7 @@ class RecordStore<Schema extends z.ZodType> {
     return rows.map(({ id, record }) => ({
       owner,
       id: String(id),
-      record: this.#schema.parse(JSON.parse(String(record))),
+      record: z.parse(this.#schema, JSON.parse(String(record))),
     }));
   }
 

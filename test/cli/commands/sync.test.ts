@@ -201,7 +201,7 @@ describe("hub-webhooks sync", () => {
     const { exitCode, stdout, stderr } = await runCommand([...argv, project.testHub.hub.url, "--token", "hf_read"]);
     expect(exitCode).toBe(1);
     expect(stdout).toContain(":\n= 1 unchanged\n");
-    expect(stderr).toMatch(/^error: retrain: Could not update its webhook\. .*may only read.*\nRun sync again.*\n$/);
+    expect(stderr).toMatch(/^error: retrain: Could not update its webhook\. .*read access only.*\nRun sync again.*\n$/);
   });
 
   test("never shows a secret", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { reportOn } from "../../../scripts/contract-diff/report.ts";
 import { HubClient } from "../../../src/client.ts";
 import { deriveTokenId } from "../../../src/local-hub/accounts.ts";
-import { hubDocument } from "../../../src/local-hub/routes/document.ts";
+import { openApiDocument } from "../../../src/local-hub/routes/openapi-document.ts";
 import { LocalHub } from "../../../src/local-hub.ts";
 import { openTarget } from "../../local-hub/support/target.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
@@ -29,7 +29,7 @@ test("There is a call for each published operation of the contract, and for no o
 });
 
 test("The contract differs from the published operations in what is recorded, and in nothing else", () => {
-  const contract = JSON.parse(JSON.stringify(hubDocument({ serverUrl: "http://localhost" })));
+  const contract = JSON.parse(JSON.stringify(openApiDocument({ serverUrl: "http://localhost" })));
   const { open, explained } = reportOn(contract, { ...publishedDocument() });
   expect(open).toEqual([]);
   expect(explained).toBeGreaterThan(50);

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
-import * as z from "zod";
-
+import * as z from "zod/mini";
 /** What one sentence of hub-api.md lets through at a place of a body, and what it does not. */
 export interface Bound {
   /** The sentence, in our words. */
@@ -98,7 +97,7 @@ export interface BoundTable {
   /** A valid body, in which each value is placed. */
   body: JsonObject;
   bounds: Bound[];
-  schema: z.ZodType;
+  schema: z.ZodMiniType;
   /** The name of the schema in the document. */
   component: string;
   /** What is there once it is read, where it is left out. */

@@ -1,10 +1,10 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
-import { hubDocument } from "../../../src/local-hub/routes/document.ts";
+import { openApiDocument } from "../../../src/local-hub/routes/openapi-document.ts";
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 formats.default(ajv);
-ajv.addSchema({ $id: "hub:document", ...hubDocument({ serverUrl: "http://localhost:5050" }) });
+ajv.addSchema({ $id: "hub:document", ...openApiDocument({ serverUrl: "http://localhost:5050" }) });
 
 const compiled = new Map<string, ValidateFunction>();
 

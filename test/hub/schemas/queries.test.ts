@@ -1,18 +1,18 @@
 import { describe, expect, test } from "vitest";
-import * as z from "zod";
-import { hubDocument, operations } from "../../../src/local-hub/routes/document.ts";
+import * as z from "zod/mini";
+import { openApiDocument, routes } from "../../../src/local-hub/routes/openapi-document.ts";
 import { namedFields } from "./bounds.ts";
 import { documentSchema } from "./document-schemas.ts";
 import { type QueryTable, queryTables } from "./query-bounds.ts";
 
 const parameterNames = z.array(z.object({ name: z.string(), in: z.string() }));
-const { paths } = hubDocument({ serverUrl: "http://localhost:5050" });
+const { paths } = openApiDocument({ serverUrl: "http://localhost:5050" });
 
 /** The schema that a query is read with. */
-function querySchema({ method, path }: QueryTable): z.ZodObject {
-  for (const operation of operations) {
+function querySchema({ method, path }: QueryTable): z.ZodMiniObject {
+  for (const operation of routes) {
     if (operation.method !== method || operation.path !== path) continue;
-    if ("request" in operation && "query" in operation.request) return operation.request.query;
+    if (operation.request?.query) return operation.request.query;
   }
   throw new Error(`There is no query of ${method} ${path}.`);
 }
@@ -60,11 +60,11 @@ describe.each(named)("The query of $title", ({ table }) => {
     const texts = table.parameters.map(({ name, accepted }) => [name, accepted[0]?.text]);
     const values = table.parameters.map(({ name, accepted }) => [name, accepted[0]?.value]);
     expect(schema.parse(Object.fromEntries(texts))).toEqual(Object.fromEntries(values));
-    expect(z.encode(schema.partial(), Object.fromEntries(values))).toEqual(Object.fromEntries(texts));
+    expect(z.encode(z.partial(schema), Object.fromEntries(values))).toEqual(Object.fromEntries(texts));
   });
 
   test("is written with nothing that the caller leaves out", () => {
-    expect(z.encode(schema.partial(), {})).toEqual({});
+    expect(z.encode(z.partial(schema), {})).toEqual({});
   });
 });
 
@@ -75,7 +75,7 @@ describe.each(rows)("In the query of $title, $name", ({ table, name, parameter }
   test("is read as what it stands for, and written as the same text", () => {
     for (const { text, value } of parameter.accepted) {
       expect(schema.parse({ [name]: text }), text).toEqual({ ...table.defaults, [name]: value });
-      expect(z.encode(schema.partial(), { [name]: value }), text).toEqual({ [name]: text });
+      expect(z.encode(z.partial(schema), { [name]: value }), text).toEqual({ [name]: text });
       expect(isValid?.(value), text).toBe(true);
     }
   });
@@ -96,15 +96,13 @@ describe.each(rows)("In the query of $title, $name", ({ table, name, parameter }
 
   test("is refused by its name where the caller of the client gives something else", () => {
     for (const value of parameter.refusedValues) {
-      const { error } = z.safeEncode(schema.partial(), { [name]: value });
+      const { error } = z.safeEncode(z.partial(schema), { [name]: value });
       expect(error && namedFields(error), String(value)).toEqual([name]);
     }
   });
 });
 
 test("Every query is here", () => {
-  const known = operations
-    .filter((operation) => "request" in operation && "query" in operation.request)
-    .map(({ method, path }) => `${method} ${path}`);
+  const known = routes.filter(({ request }) => request?.query).map(({ method, path }) => `${method} ${path}`);
   expect(queryTables.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(known.sort());
 });

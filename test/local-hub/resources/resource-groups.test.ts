@@ -181,7 +181,7 @@ describe("A new resource group", () => {
     );
     expect(await refused(hub, { name: "New", users: [ada] }, "enterprise-org")).toContain("users[0].user: ");
     const twice = await refused(hub, { name: "New", users: [ada, { ...ada, role: "write" }] });
-    expect(twice).toContain("users[1].user: this user is there twice");
+    expect(twice).toContain("users[1].user: this user is listed twice");
   });
 
   test("takes repositories of the organization that there are, each once", async () => {
@@ -191,15 +191,15 @@ describe("A new resource group", () => {
     const repos = [fresh, { type: "dataset", name: fresh.name }, mine, fresh];
     const text = await refused(hub, { name: "New", repos });
     expect(text).not.toContain("repos[0]");
-    expect(text).toContain("repos[1].name: there is no dataset of this name");
+    expect(text).toContain("repos[1].name: this dataset does not exist");
     expect(text).toContain("repos[2].name: this model does not belong to acme");
-    expect(text).toContain("repos[3].name: this model is there twice");
+    expect(text).toContain("repos[3].name: this model is listed twice");
   });
 
   test("takes no repository that is in another group, and says in which", async () => {
     const hub = await openLocalHub();
     expect(await refused(hub, { name: "New", repos: [reviews] })).toContain(
-      "repos[0].name: this dataset is in the resource group Reviews",
+      "repos[0].name: this dataset is already in the resource group Reviews",
     );
   });
 

@@ -6,10 +6,10 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { formatDifference, reportOn } from "../../../scripts/contract-diff/report.ts";
 import type { JsonObject } from "../../../scripts/contract-diff/schema-facts.ts";
-import { hubDocument } from "../../../src/local-hub/routes/document.ts";
+import { openApiDocument } from "../../../src/local-hub/routes/openapi-document.ts";
 import { publishedDocument } from "../../hub/published/operations.ts";
 
-const contract: JsonObject = JSON.parse(JSON.stringify(hubDocument({ serverUrl: "http://localhost" })));
+const contract: JsonObject = JSON.parse(JSON.stringify(openApiDocument({ serverUrl: "http://localhost" })));
 
 /** The published document, as JSON, with something changed. */
 function published(change: (text: string) => string = (text) => text): JsonObject {

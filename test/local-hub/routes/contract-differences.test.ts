@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { memberRoutes } from "../../../src/local-hub/routes/organizations/members.ts";
+import { memberOperations } from "../../../src/hub/organizations/members.ts";
 import type { JsonObject } from "../../hub/schemas/bounds.ts";
 import { documentSchema } from "../../hub/schemas/document-schemas.ts";
 import { answerTables, requestTables } from "../../hub/schemas/request-tables.ts";
@@ -42,7 +42,7 @@ describe("Our schemas and an independent validator differ on", () => {
   test("an e-mail address with a character that hardly any has", () => {
     const email = "ada!x@acme.example";
     const path = "/paths/~1api~1organizations~1{name}~1members/get/parameters/2/schema";
-    expect(memberRoutes.list.request.query.safeParse({ email }).success).toBe(false);
+    expect(memberOperations.list.request.query.safeParse({ email }).success).toBe(false);
     expect(documentSchema(path)(email)).toBe(true);
   });
 });

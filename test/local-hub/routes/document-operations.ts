@@ -1,5 +1,3 @@
-import { expect } from "vitest";
-
 /** What the document is to say of an operation, written from hub-api.md. */
 export interface DocumentedOperation {
   method: "get" | "post" | "put" | "patch" | "delete";
@@ -218,11 +216,11 @@ const organizationOperations: DocumentedOperation[] = [
     tag: "orgs",
     parameters: [
       inPath("name"),
-      inQuery("redirect", { type: "string", description: expect.any(String) }),
+      inQuery("redirect", { type: "string" }),
       {
         in: "header",
         name: "sec-fetch-dest",
-        schema: { type: "string", description: expect.stringContaining("image") },
+        schema: { type: "string" },
       },
     ],
     answer: component("OrganizationAvatar"),

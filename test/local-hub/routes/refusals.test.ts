@@ -317,9 +317,9 @@ function says(field: string) {
   return expect.stringMatching(new RegExp(`^${escaped}: .+`));
 }
 
-test("A path that hub-api.md does not list is 404, with what a handler that calls it can do instead", async () => {
+test("Unknown paths answer 404, with a hint for handlers that call them", async () => {
   const hub = await openLocalHub();
   const called = refused(await hub.request("POST /api/datasets/me/data/discussions", { body: {} }), notFound);
-  expect(called).toMatch(/^There is no POST \/api\/datasets.*hub-api\.md.*stand-in.*new HubClient\(\{ fetch \}\)/);
+  expect(called).toMatch(/^There is no POST \/api\/datasets.*hub-api\.md.*new HubClient\(\{ fetch \}\)/);
   expect(refused(await hub.request("GET /nothing"), notFound)).toBe("There is no GET /nothing here.");
 });

@@ -7,7 +7,7 @@ import { type Job, job } from "../../../src/hub/jobs.ts";
 import { type AuditLogEvent, type AuditLogType, auditLogEvent } from "../../../src/hub/organizations/audit-log.ts";
 import { undocumentedBody } from "../../../src/hub/schemas.ts";
 import { type Webhook, webhook } from "../../../src/hub/webhooks/schemas.ts";
-import { operations } from "../../../src/local-hub/routes/document.ts";
+import { openApiDocument, routes } from "../../../src/local-hub/routes/openapi-document.ts";
 import { type HubEvent, LocalHub, type LocalHubOptions } from "../../../src/local-hub.ts";
 import { createMemoryLogger, type MemoryLogger } from "../../support/memory-logger.ts";
 
@@ -164,19 +164,21 @@ export class TestHub {
   }
 }
 
+const document = openApiDocument({ serverUrl: "http://localhost" });
 const refused = z.strictObject({ error: z.string().min(1) });
 
 /** Checks each response against the schema of its operation. */
 function checkAnswer(line: string, { status, body, text }: Answer): void {
   const [method = "", target = ""] = line.split(" ");
   const path = target.replace(/\?.*$/, "");
-  const operation = operations.find(
+  const operation = routes.find(
     (known) =>
       known.method === method.toLowerCase() && new RegExp(`^${known.path.replace(/\{\w+\}/g, "[^/]+")}$`).test(path),
   );
   if (!operation || status === 302) return;
-  expect(Object.keys(operation.responses), `${line}: ${text}`).toContain(String(status));
-  const { schema } = operation.responses[200].content["application/json"];
+  const { responses } = document.paths[operation.path]?.[operation.method] ?? { responses: {} };
+  expect(Object.keys(responses), `${line}: ${text}`).toContain(String(status));
+  const schema = operation.response;
   const expected = status !== 200 ? refused : schema === undocumentedBody ? z.strictObject({}) : schema;
   expect(expected.safeParse(body).error, `${line}: ${text.slice(0, 500)}`).toBeUndefined();
 }
@@ -226,7 +228,7 @@ export async function restart(before: TestHub, options: TestHubOptions): Promise
 
 /** Returns the jobs of a local Hub, newest first. */
 export async function jobs(hub: TestHub): Promise<Job[]> {
-  return job.array().parse((await hub.request("GET /_local/jobs", { token: null })).body);
+  return z.array(job).parse((await hub.request("GET /_local/jobs", { token: null })).body);
 }
 
 /** Waits until every job has ended, and returns them, newest first. */

@@ -54,12 +54,12 @@ async function openSender({ repo, options, edits, invocation }: TriggerRun): Pro
     const { UrlSender } = await import("./url-sender.ts");
     return new UrlSender({ url, event, secret: await findSecret({ ...options, url }, shell) });
   }
-  const [{ LocalHubSender }, { findEndpoint }] = await Promise.all([
+  const [{ LocalHubSender }, { findHubUrl }] = await Promise.all([
     import("./local-hub-sender.ts"),
     import("../../../hub/token.ts"),
   ]);
   // An empty variable counts as not set.
-  const hubUrl = findEndpoint(invocation.hub.endpoint || shell.env.HF_ENDPOINT || defaultLocalHubUrl);
+  const hubUrl = findHubUrl(invocation.hub.endpoint || shell.env.HF_ENDPOINT || defaultLocalHubUrl);
   return LocalHubSender.connect({ event, hubUrl });
 }
 

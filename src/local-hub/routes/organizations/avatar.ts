@@ -1,57 +1,49 @@
-import type { OpenAPIHono } from "@hono/zod-openapi";
-import { createRoute, z } from "@hono/zod-openapi";
+import { Hono } from "hono";
+import * as z from "zod/mini";
 import { avatarOperations } from "../../../hub/organizations/organizations.ts";
 import { authorize } from "../../access.ts";
 import { getAvatarUrl } from "../../resources/avatars.ts";
 import type { Store } from "../../store/store.ts";
-import { type ApiEnvironment, createApiApp } from "../api.ts";
-import { describeRoute, errorResponses, jsonResponse } from "../openapi.ts";
+import type { ApiEnvironment } from "../api.ts";
+import { describeRoute, serveRoute } from "../route.ts";
 
-/** The routes of the operations, as the document describes them. */
+const redirectQuery = z.object({ redirect: z.optional(z.string()) });
+
 export const avatarRoutes = {
-  get: createRoute({
-    ...describeRoute(avatarOperations.get),
-    request: {
-      ...avatarOperations.get.request,
-      query: z.object({
-        redirect: z.string().optional().openapi({ description: "Redirects to the picture, whatever its value." }),
-      }),
-      headers: z.object({
-        "sec-fetch-dest": z.string().optional().openapi({ description: "`image` redirects to the picture." }),
-      }),
-    },
-    tags: ["orgs"],
-    responses: {
-      200: jsonResponse("Where it is.", avatarOperations.get.response),
-      302: {
-        description: "To the picture.",
-        headers: { Location: { description: "Where it is.", schema: { type: "string" } } },
+  get: describeRoute(
+    { ...avatarOperations.get, request: { ...avatarOperations.get.request, query: redirectQuery } },
+    {
+      tag: "orgs",
+      parameters: {
+        redirect: { in: "query", description: "Redirects to the avatar, with any value." },
+        "sec-fetch-dest": { in: "header", description: "`image` redirects to the avatar." },
       },
-      ...errorResponses.invalid,
-      ...errorResponses.unauthorized,
-      ...errorResponses.forbidden,
-      ...errorResponses.notFound,
+      success: { description: "The URL of the avatar." },
+      redirect: {
+        description: "A redirect to the avatar.",
+        headers: { Location: { description: "The URL of the avatar." } },
+      },
+      errors: ["invalid", "forbidden", "notFound"],
     },
-  }),
-} as const;
+  ),
+};
 
-/** What the route of avatars needs. */
 export interface AvatarRoutesOptions {
   store: Store;
   baseUrl: string;
 }
 
-/** The operation on the picture of an organization (hub-api.md, Organizations). */
-export function avatarApi({ store, baseUrl }: AvatarRoutesOptions): OpenAPIHono<ApiEnvironment> {
-  const app = createApiApp();
+/** Serves the avatar of an organization (hub-api.md, Organizations). */
+export function avatarApi({ store, baseUrl }: AvatarRoutesOptions): Hono<ApiEnvironment> {
+  const app = new Hono<ApiEnvironment>();
 
-  app.openapi(avatarRoutes.get, (context) => {
-    const organization = context.req.valid("param").name;
+  serveRoute(app, avatarRoutes.get, ({ params, query }, context) => {
+    const organization = params.name;
     authorize({ store, caller: context.var.caller, organization }, { role: "anyone" });
     const avatarUrl = getAvatarUrl(organization, { baseUrl });
-    const isForImage = context.req.valid("header")["sec-fetch-dest"] === "image";
-    if (isForImage || context.req.valid("query").redirect !== undefined) return context.redirect(avatarUrl, 302);
-    return context.json({ avatarUrl }, 200);
+    const isForImage = context.req.header("sec-fetch-dest") === "image";
+    if (isForImage || query.redirect !== undefined) return context.redirect(avatarUrl, 302);
+    return { avatarUrl };
   });
 
   return app;

@@ -1,5 +1,4 @@
-import type { OpenAPIHono } from "@hono/zod-openapi";
-import { createRoute } from "@hono/zod-openapi";
+import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { MemberRoleChange, OrganizationMember } from "../../../hub/organizations/members.ts";
 import { memberOperations } from "../../../hub/organizations/members.ts";
@@ -10,70 +9,53 @@ import { getAvatarUrl } from "../../resources/avatars.ts";
 import { type KeyedResourceGroup, listAccessibleGroups } from "../../resources/resource-groups.ts";
 import type { KeyedRecord, StoredMember } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
-import { type ApiEnvironment, createApiApp, requestOf } from "../api.ts";
-import { describeRoute, errorResponses, jsonResponse } from "../openapi.ts";
+import { type ApiEnvironment, requestOf } from "../api.ts";
+import { describeRoute, serveRoute } from "../route.ts";
 
-/** The routes of the operations, as the document describes them. */
 export const memberRoutes = {
-  list: createRoute({
-    ...describeRoute(memberOperations.list),
-    tags: ["orgs"],
-    responses: {
-      200: {
-        headers: {
-          Link: { description: 'The address of the next page, as rel="next".', schema: { type: "string" } },
-        },
-        ...jsonResponse("A page of them.", memberOperations.list.response),
-      },
-      ...errorResponses.invalid,
-      ...errorResponses.unauthorized,
-      ...errorResponses.forbidden,
-      ...errorResponses.notFound,
+  list: describeRoute(memberOperations.list, {
+    tag: "orgs",
+    success: {
+      description: "A page of members.",
+      headers: { Link: { description: 'The URL of the next page, with rel="next".' } },
     },
+    errors: ["invalid", "forbidden", "notFound"],
   }),
-  setRole: createRoute({
-    ...describeRoute(memberOperations.setRole),
-    description: "Needs a paid plan.",
-    tags: ["orgs"],
-    responses: {
-      200: jsonResponse("It is changed.", memberOperations.setRole.response),
-      ...errorResponses.invalid,
-      ...errorResponses.unauthorized,
-      ...errorResponses.forbidden,
-      ...errorResponses.notFound,
-      ...errorResponses.body,
-    },
+  setRole: describeRoute(memberOperations.setRole, {
+    tag: "orgs",
+    description: "Requires a paid plan.",
+    success: { description: "The role was changed." },
+    errors: ["invalid", "forbidden", "notFound"],
   }),
 } as const;
 
-/** What the routes of members need. */
 export interface MemberRoutesOptions {
   store: Store;
   auditLog: AuditLog;
   baseUrl: string;
 }
 
-/** The operations on the members of an organization (hub-api.md, Organizations). */
-export function memberApi({ store, auditLog, baseUrl }: MemberRoutesOptions): OpenAPIHono<ApiEnvironment> {
-  const app = createApiApp();
+/** Serves the operations on the members of an organization (hub-api.md, Organizations). */
+export function memberApi({ store, auditLog, baseUrl }: MemberRoutesOptions): Hono<ApiEnvironment> {
+  const app = new Hono<ApiEnvironment>();
 
-  app.openapi(memberRoutes.list, (context) => {
-    const organization = context.req.valid("param").name;
-    const { search, email, cursor, limit } = context.req.valid("query");
+  serveRoute(app, memberRoutes.list, ({ params, query }, context) => {
+    const organization = params.name;
+    const { search, email, cursor, limit } = query;
     const access = authorize({ store, caller: context.var.caller, organization }, { role: "anyone" });
     if (email !== undefined && !seesEmails(access)) {
       throw new HTTPException(403, {
-        message: `Only an admin of an organization with the plan Team or more may look for members by "email": use "search".`,
+        message: `Only admins of organizations with a Team or Enterprise plan can search by "email". Use "search".`,
       });
     }
     const after = cursor === undefined ? "" : readCursor(cursor);
     const found = store.members
       .of(organization)
-      .filter((member) => member.id > after && fits(member, { search, email }));
+      .filter((member) => member.id > after && matches(member, { search, email }));
     const page = found.slice(0, limit);
     const last = page.at(-1);
     if (last && found.length > page.length) {
-      // Of the address that was asked: to a client another name of this machine is another Hub.
+      // With the host of the request, since clients do not follow links to another host.
       const next = new URL(context.req.url);
       next.searchParams.set("cursor", writeCursor(last.id));
       context.header("link", `<${next.href}>; rel="next"`);
@@ -82,13 +64,15 @@ export function memberApi({ store, auditLog, baseUrl }: MemberRoutesOptions): Op
     const groupsOf = groupsByUser(
       listAccessibleGroups(store, { organization, user: context.var.caller.user, isAdmin }),
     );
-    const answer = page.map((member) => toAnswer(member, { access, baseUrl, groups: groupsOf.get(member.id) ?? [] }));
-    return context.json(answer, 200);
+    const answer = page.map((member) =>
+      toReturnedMember(member, { access, baseUrl, groups: groupsOf.get(member.id) ?? [] }),
+    );
+    return answer;
   });
 
-  app.openapi(memberRoutes.setRole, (context) => {
-    const { name: organization, username: user } = context.req.valid("param");
-    const { role, resourceGroups = [] } = context.req.valid("json");
+  serveRoute(app, memberRoutes.setRole, ({ params, body }, context) => {
+    const { name: organization, username: user } = params;
+    const { role, resourceGroups = [] } = body;
     const { caller } = context.var;
     authorize({ store, caller, organization }, { role: "admin", plan: "team", write: true });
     const member = store.members.get({ owner: organization, id: user });
@@ -120,13 +104,13 @@ export function memberApi({ store, auditLog, baseUrl }: MemberRoutesOptions): Op
         record(groupEvent(group, { user, before, role: groupRole }));
       }
     });
-    return context.json({}, 200);
+    return {};
   });
 
   return app;
 }
 
-/** Whether the e-mail addresses of members are shown to the caller. */
+/** Whether the caller has access to the e-mail addresses of members. */
 function seesEmails({ isAdmin, plan }: OrganizationAccess): boolean {
   return isAdmin && hasPlan(plan, "team");
 }
@@ -139,10 +123,10 @@ function writeCursor(user: string): string {
 function readCursor(cursor: string): string {
   const user = Buffer.from(cursor, "base64url").toString();
   if (user !== "" && writeCursor(user) === cursor) return user;
-  throw new HTTPException(400, { message: `cursor: expected one of a "Link" header: begin again without it` });
+  throw new HTTPException(400, { message: `cursor: expected a cursor from a "Link" header. Start again without it` });
 }
 
-function fits(
+function matches(
   { owner, id, record }: KeyedRecord<StoredMember>,
   { search = "", email }: { search: string | undefined; email: string | undefined },
 ): boolean {
@@ -151,7 +135,7 @@ function fits(
   return email === undefined || emailOf({ organization: owner, user: id, member: record }) === email.toLowerCase();
 }
 
-/** What the organization's single sign-on says is the e-mail address of a member; others do not sign in with it. */
+/** The e-mail address of single sign-on, which external collaborators do not use. */
 function emailOf(options: { organization: string; user: string; member: StoredMember }): string | null {
   const { organization, user, member } = options;
   return member.isExternalCollaborator ? null : `${user}@${organization}.example`.toLowerCase();
@@ -172,7 +156,7 @@ function groupsByUser(groups: readonly KeyedResourceGroup[]): ReadonlyMap<string
   return byUser;
 }
 
-function toAnswer(
+function toReturnedMember(
   { owner, id: user, record: member }: KeyedRecord<StoredMember>,
   { access, baseUrl, groups }: { access: OrganizationAccess; baseUrl: string; groups: MemberGroup[] },
 ): OrganizationMember {
@@ -181,7 +165,7 @@ function toAnswer(
     _id,
     avatarUrl: getAvatarUrl(user, { baseUrl }),
     fullname: formatFullName(user),
-    // By the id, which is made from the name: one user in four, always the same ones.
+    // Derived from the ID: one user in four, and always the same ones.
     isPro: _id.charAt(0) < "4",
     user,
     type: "user",
@@ -191,7 +175,7 @@ function toAnswer(
       resourceGroups: groups,
       isExternalCollaborator: member.isExternalCollaborator,
     }),
-    // All but one in sixteen.
+    // Derived from the ID: 15 users in 16.
     ...(access.isAdmin && { twoFaEnabled: _id.charAt(1) !== "0" }),
     ...(seesEmails(access) && { verifiedEmail: emailOf({ organization: owner, user, member }) }),
   };
@@ -201,11 +185,11 @@ function checkIsNotLastAdmin(store: Store, { organization, user }: { organizatio
   const isAnother = ({ id, record }: KeyedRecord<StoredMember>) => id !== user && record.role === "admin";
   if (store.members.of(organization).some(isAnother)) return;
   throw new HTTPException(400, {
-    message: `role: ${user} is the last admin of ${organization}: make somebody else one before`,
+    message: `role: ${user} is the last admin of ${organization}: make another member an admin first`,
   });
 }
 
-/** The groups in which the role is to change, each with the new one; of a group that is named twice, the last. */
+/** The groups to change, with the new roles. If a group is listed twice, the last role applies. */
 function groupsOfChange(
   store: Store,
   { organization, changes }: { organization: string; changes: NonNullable<MemberRoleChange["resourceGroups"]> },
@@ -229,7 +213,7 @@ interface GroupUser {
   addedBy: string;
 }
 
-/** The group with the user in the new role. */
+/** Returns the group with the new role of the user. */
 function withUser(group: KeyedResourceGroup, { user, role, addedBy }: GroupUser): KeyedResourceGroup {
   const { users } = group.record;
   const isIn = users.some((inGroup) => inGroup.user === user);

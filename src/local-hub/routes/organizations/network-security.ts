@@ -1,43 +1,28 @@
 import { isDeepStrictEqual } from "node:util";
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { Hono } from "hono";
+import * as z from "zod/mini";
 import { jsonBody } from "../../../hub/operation.ts";
 import { networkSecurityChange, networkSecurityOperations } from "../../../hub/organizations/network-security.ts";
 import { authorize } from "../../access.ts";
 import type { AuditLog } from "../../resources/audit-log.ts";
 import { getNetworkSecurity } from "../../resources/network-security.ts";
 import type { Store } from "../../store/store.ts";
-import { type ApiEnvironment, createApiApp, requestOf } from "../api.ts";
-import { describeRoute, errorResponses, jsonResponse } from "../openapi.ts";
+import { type ApiEnvironment, requestOf } from "../api.ts";
+import { describeRoute, serveRoute } from "../route.ts";
 
-const settings = jsonResponse("The settings.", networkSecurityOperations.get.response);
-
-/** The routes of the operations, as the document describes them. */
 export const networkSecurityRoutes = {
-  get: createRoute({
-    ...describeRoute(networkSecurityOperations.get),
-    tags: ["orgs"],
-    responses: {
-      200: settings,
-      ...errorResponses.unauthorized,
-      ...errorResponses.forbidden,
-      ...errorResponses.notFound,
-    },
+  get: describeRoute(networkSecurityOperations.get, {
+    tag: "orgs",
+    success: { description: "The settings." },
+    errors: ["forbidden", "notFound"],
   }),
-  update: createRoute({
-    ...describeRoute(networkSecurityOperations.update),
-    tags: ["orgs"],
-    responses: {
-      200: settings,
-      ...errorResponses.invalid,
-      ...errorResponses.unauthorized,
-      ...errorResponses.forbidden,
-      ...errorResponses.notFound,
-      ...errorResponses.body,
-    },
+  update: describeRoute(networkSecurityOperations.update, {
+    tag: "orgs",
+    success: { description: "The settings." },
+    errors: ["invalid", "forbidden", "notFound"],
   }),
 } as const;
 
-/** What the routes of network security need. */
 export interface NetworkSecurityRoutesOptions {
   store: Store;
   auditLog: AuditLog;
@@ -45,31 +30,31 @@ export interface NetworkSecurityRoutesOptions {
 
 const { ipRanges, ...fields } = networkSecurityChange.shape;
 
-/** hub-api.md requires an item where the list is given, the Hub of today does not. */
-const updateRoute = createRoute({
-  ...networkSecurityRoutes.update,
+/** hub-api.md requires at least one range, unlike the Hub of today. */
+const updateOperation = {
+  ...networkSecurityOperations.update,
   request: {
-    ...networkSecurityRoutes.update.request,
-    body: jsonBody(z.object({ ...fields, ipRanges: ipRanges.unwrap().min(1).optional() })),
+    ...networkSecurityOperations.update.request,
+    body: jsonBody(z.object({ ...fields, ipRanges: z.optional(ipRanges.def.innerType.check(z.minLength(1))) })),
   },
-});
+};
 
-/** The operations on the network security of an organization (hub-api.md, Organizations). Nothing is enforced here. */
-export function networkSecurityApi({ store, auditLog }: NetworkSecurityRoutesOptions): OpenAPIHono<ApiEnvironment> {
-  const app = createApiApp();
+/** Serves the network security of an organization (hub-api.md, Organizations). The local Hub does not enforce it. */
+export function networkSecurityApi({ store, auditLog }: NetworkSecurityRoutesOptions): Hono<ApiEnvironment> {
+  const app = new Hono<ApiEnvironment>();
 
-  app.openapi(networkSecurityRoutes.get, (context) => {
-    const organization = context.req.valid("param").name;
+  serveRoute(app, networkSecurityRoutes.get, ({ params }, context) => {
+    const organization = params.name;
     authorize({ store, caller: context.var.caller, organization }, { role: "admin" });
-    return context.json(getNetworkSecurity(store, organization), 200);
+    return getNetworkSecurity(store, organization);
   });
 
-  app.openapi(updateRoute, (context) => {
-    const organization = context.req.valid("param").name;
+  serveRoute(app, updateOperation, ({ params, body }, context) => {
+    const organization = params.name;
     const { caller } = context.var;
     authorize({ store, caller, organization }, { role: "admin", write: true });
     const before = getNetworkSecurity(store, organization);
-    const after = { ...before, ...context.req.valid("json") };
+    const after = { ...before, ...body };
     const changed = Object.entries(after).filter(
       ([field, value]) => !isDeepStrictEqual(value, Reflect.get(before, field)),
     );
@@ -86,7 +71,7 @@ export function networkSecurityApi({ store, auditLog }: NetworkSecurityRoutesOpt
         });
       });
     }
-    return context.json(after, 200);
+    return after;
   });
 
   return app;

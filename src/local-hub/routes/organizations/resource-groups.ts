@@ -1,5 +1,5 @@
-import type { OpenAPIHono, z } from "@hono/zod-openapi";
-import { createRoute } from "@hono/zod-openapi";
+import { Hono } from "hono";
+import type * as z from "zod/mini";
 import type { resourceGroupRequest } from "../../../hub/organizations/resource-groups.ts";
 import { resourceGroupOperations } from "../../../hub/organizations/resource-groups.ts";
 import { authorize } from "../../access.ts";
@@ -13,81 +13,64 @@ import {
   toResourceGroup,
 } from "../../resources/resource-groups.ts";
 import type { Store } from "../../store/store.ts";
-import { type ApiEnvironment, createApiApp, invalid, requestOf } from "../api.ts";
-import { describeRoute, errorResponses, jsonResponse } from "../openapi.ts";
+import { type ApiEnvironment, invalid, requestOf } from "../api.ts";
+import { describeRoute, serveRoute } from "../route.ts";
 
-/** The routes of the operations, as the document describes them. */
 export const resourceGroupRoutes = {
-  list: createRoute({
-    ...describeRoute(resourceGroupOperations.list),
+  list: describeRoute(resourceGroupOperations.list, {
+    tag: "resource-groups",
     description: "Enterprise only.",
-    tags: ["resource-groups"],
-    responses: {
-      200: jsonResponse("The groups.", resourceGroupOperations.list.response),
-      ...errorResponses.unauthorized,
-      ...errorResponses.forbidden,
-      ...errorResponses.notFound,
-    },
+    success: { description: "The resource groups." },
+    errors: ["forbidden", "notFound"],
   }),
-  create: createRoute({
-    ...describeRoute(resourceGroupOperations.create),
+  create: describeRoute(resourceGroupOperations.create, {
+    tag: "resource-groups",
     description: "Enterprise only.",
-    tags: ["resource-groups"],
-    responses: {
-      200: jsonResponse("The new group.", resourceGroupOperations.create.response),
-      ...errorResponses.invalid,
-      ...errorResponses.unauthorized,
-      ...errorResponses.forbidden,
-      ...errorResponses.notFound,
-      ...errorResponses.body,
-    },
+    success: { description: "The new resource group." },
+    errors: ["invalid", "forbidden", "notFound"],
   }),
 } as const;
 
-/** What the routes of resource groups need. */
 export interface ResourceGroupRoutesOptions {
   store: Store;
   auditLog: AuditLog;
-  /** Where the local Hub is, without a trailing slash. */
+  /** The base URL of the local Hub, without a trailing slash. */
   baseUrl: string;
   createId: () => string;
   /** Milliseconds since the epoch. */
   now: () => number;
 }
 
-/** The operations on the resource groups of an organization (hub-api.md, Organizations). */
-export function resourceGroupApi(options: ResourceGroupRoutesOptions): OpenAPIHono<ApiEnvironment> {
+/** Serves the operations on the resource groups of an organization (hub-api.md, Organizations). */
+export function resourceGroupApi(options: ResourceGroupRoutesOptions): Hono<ApiEnvironment> {
   const { store, auditLog, baseUrl, createId, now } = options;
-  const app = createApiApp();
+  const app = new Hono<ApiEnvironment>();
 
-  app.openapi(resourceGroupRoutes.list, (context) => {
-    const { name } = context.req.valid("param");
+  serveRoute(app, resourceGroupRoutes.list, ({ params }, context) => {
+    const { name } = params;
     const { caller } = context.var;
     const access = authorize({ store, caller, organization: name }, { role: "member", plan: "enterprise" });
     const groups = listAccessibleGroups(store, { ...access, user: caller.user });
-    return context.json(
-      groups.map((group) => toResourceGroup(group, { store, baseUrl })),
-      200,
-    );
+    return groups.map((group) => toResourceGroup(group, { store, baseUrl }));
   });
 
-  app.openapi(resourceGroupRoutes.create, (context) => {
-    const { name } = context.req.valid("param");
+  serveRoute(app, resourceGroupRoutes.create, ({ params, body }, context) => {
+    const { name } = params;
     const { caller } = context.var;
     const { organization } = authorize(
       { store, caller, organization: name },
       { role: "admin", plan: "enterprise", write: true },
     );
-    const { users, repos, ...same } = context.req.valid("json");
-    const others = listResourceGroups(store, organization);
-    const problems = problemsOf({ ...same, users, repos }, { store, organization, others });
+    const { users, repos, ...fields } = body;
+    const groups = listResourceGroups(store, organization);
+    const problems = problemsOf({ ...fields, users, repos }, { store, organization, groups });
     if (problems.length > 0) throw invalid(problems);
 
     const addedBy = caller.user;
     const record = {
-      ...same,
-      // Two of one millisecond have an order as well.
-      createdAt: Math.max(now(), (others.at(-1)?.record.createdAt ?? Number.NEGATIVE_INFINITY) + 1),
+      ...fields,
+      // Unique, so that groups of the same millisecond have an order.
+      createdAt: Math.max(now(), (groups.at(-1)?.record.createdAt ?? Number.NEGATIVE_INFINITY) + 1),
       users: users.map((user) => ({ ...user, addedBy })),
       repos: repos.map((repo) => ({ ...repo, addedBy })),
     };
@@ -115,35 +98,34 @@ export function resourceGroupApi(options: ResourceGroupRoutesOptions): OpenAPIHo
         });
       }
     });
-    return context.json(toResourceGroup(group, { store, baseUrl }), 200);
+    return toResourceGroup(group, { store, baseUrl });
   });
 
   return app;
 }
 
-interface Surroundings {
+interface ExistingGroups {
   store: Store;
   organization: string;
-  /** The groups that there are already. */
-  others: readonly KeyedResourceGroup[];
+  groups: readonly KeyedResourceGroup[];
 }
 
-/** What is wrong with a request that has the right form, each with its field. */
+/** Finds the conflicts of a valid request with existing data. Each problem starts with its field. */
 function problemsOf(
   { name, users, repos }: z.output<typeof resourceGroupRequest>,
-  { store, organization, others }: Surroundings,
+  { store, organization, groups }: ExistingGroups,
 ): string[] {
   const problems: string[] = [];
-  if (others.some(({ record }) => record.name === name)) {
-    problems.push(`name: ${organization} has a resource group of this name: choose another`);
+  if (groups.some(({ record }) => record.name === name)) {
+    problems.push(`name: ${organization} already has a resource group with this name. Choose another name`);
   }
 
   const seenUsers = new Set<string>();
   for (const [index, { user }] of users.entries()) {
     const field = `users[${index}].user`;
-    if (seenUsers.has(user)) problems.push(`${field}: this user is there twice: leave one out`);
+    if (seenUsers.has(user)) problems.push(`${field}: this user is listed twice. Remove one`);
     else if (!store.members.get({ owner: organization, id: user })) {
-      problems.push(`${field}: this is no member of ${organization}`);
+      problems.push(`${field}: this user is not a member of ${organization}`);
     }
     seenUsers.add(user);
   }
@@ -152,15 +134,13 @@ function problemsOf(
   for (const [index, repo] of repos.entries()) {
     const field = `repos[${index}].name`;
     const key = `${repo.type}:${repo.name}`;
-    const group = others.find((other) => hasRepository(other, repo));
-    if (seenRepos.has(key)) problems.push(`${field}: this ${repo.type} is there twice: leave one out`);
+    const group = groups.find((other) => hasRepository(other, repo));
+    if (seenRepos.has(key)) problems.push(`${field}: this ${repo.type} is listed twice. Remove one`);
     else if (getOwner(repo) !== organization)
       problems.push(`${field}: this ${repo.type} does not belong to ${organization}`);
-    else if (!store.repositories.get(repo)) problems.push(`${field}: there is no ${repo.type} of this name`);
+    else if (!store.repositories.get(repo)) problems.push(`${field}: this ${repo.type} does not exist`);
     else if (group) {
-      problems.push(
-        `${field}: this ${repo.type} is in the resource group ${group.record.name}, and can be in one only`,
-      );
+      problems.push(`${field}: this ${repo.type} is already in the resource group ${group.record.name}`);
     }
     seenRepos.add(key);
   }

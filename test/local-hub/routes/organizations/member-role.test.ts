@@ -157,14 +157,14 @@ describe("Changing the role of a member", () => {
 });
 
 describe("An organization", () => {
-  test("keeps its last admin, and says why", async () => {
+  test("answers 400 to a change that would remove the last admin", async () => {
     const hub = await openLocalHub();
     const { status, body } = await hub.request("PUT /api/organizations/team-org/members/local-user/role", {
       body: { role: "write" },
     });
     expect({ status, body }).toEqual({
       status: 400,
-      body: { error: "role: local-user is the last admin of team-org: make somebody else one before" },
+      body: { error: "role: local-user is the last admin of team-org: make another member an admin first" },
     });
     const same = await hub.request("PUT /api/organizations/team-org/members/local-user/role", {
       body: { role: "admin" },

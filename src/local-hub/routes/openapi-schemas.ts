@@ -1,0 +1,141 @@
+import * as z from "zod/mini";
+import * as core from "zod/v4/core";
+import { whoami } from "../../hub/account.ts";
+import { jobHardware, volume, webhookJob, webhookJobRequest } from "../../hub/jobs.ts";
+import { notification, notificationDeletion, notificationMark, notificationPage } from "../../hub/notifications.ts";
+import { auditLogEvent } from "../../hub/organizations/audit-log.ts";
+import { memberRoleChange, organizationMember } from "../../hub/organizations/members.ts";
+import { networkSecurity, networkSecurityChange } from "../../hub/organizations/network-security.ts";
+import { organizationAvatar, scimConfig, tokenRevocation } from "../../hub/organizations/organizations.ts";
+import { resourceGroup, resourceGroupRequest } from "../../hub/organizations/resource-groups.ts";
+import { paperClaim, paperClaimResult } from "../../hub/papers.ts";
+import { repoId, timestamp } from "../../hub/schemas.ts";
+import { mcpSettings, notificationSettingsChange, watchChange, watchItem } from "../../hub/settings.ts";
+import { targetUrl, webhook, webhookRequest, webhookUpdate } from "../../hub/webhooks/schemas.ts";
+
+/** A JSON Schema, as an OpenAPI 3.1 document contains it. */
+export type JsonSchema = core.JSONSchema.BaseSchema;
+
+/** The body of every error response. */
+export const errorBody = z.object({ error: z.string() });
+
+/** The schemas that the document lists under `components`, by name. */
+const components = {
+  Error: errorBody,
+  Webhook: webhook,
+  WebhookRequest: webhookRequest,
+  WebhookUpdate: webhookUpdate,
+  WebhookJobRequest: webhookJobRequest,
+  WebhookJob: webhookJob,
+  JobHardware: jobHardware,
+  Notification: notification,
+  NotificationPage: notificationPage,
+  NotificationDeletion: notificationDeletion,
+  NotificationMark: notificationMark,
+  PaperClaim: paperClaim,
+  PaperClaimResult: paperClaimResult,
+  NotificationSettingsChange: notificationSettingsChange,
+  WatchItem: watchItem,
+  WatchChange: watchChange,
+  McpSettings: mcpSettings,
+  Whoami: whoami,
+  NetworkSecurity: networkSecurity,
+  NetworkSecurityChange: networkSecurityChange,
+  OrganizationAvatar: organizationAvatar,
+  ScimServiceProviderConfig: scimConfig,
+  TokenRevocation: tokenRevocation,
+  OrganizationMember: organizationMember,
+  MemberRoleChange: memberRoleChange,
+  ResourceGroup: resourceGroup,
+  ResourceGroupRequest: resourceGroupRequest,
+  AuditLogEvent: auditLogEvent,
+  RepoId: repoId,
+};
+
+/** Rules that zod cannot convert, since they are functions or regular expressions of its own. */
+const rules = new Map<core.$ZodType, JsonSchema>([
+  [timestamp, { pattern: "^\\S+Z$" }],
+  [targetUrl, { format: "uri" }],
+  [volume, { not: { properties: { type: { const: "bucket" } }, required: ["revision"] } }],
+  // The Hub always returns these fields, although the client accepts jobs without them.
+  [webhookJob, { required: ["environment", "flavor", "timeoutSeconds"] }],
+  [webhookRequest, { oneOf: [{ required: ["url"] }, { required: ["job"] }, { required: ["jobSourceId"] }] }],
+  [
+    webhookUpdate,
+    {
+      not: {
+        anyOf: [
+          { required: ["url", "job"] },
+          { required: ["url", "jobSourceId"] },
+          { required: ["job", "jobSourceId"] },
+        ],
+      },
+    },
+  ],
+  [resourceGroup, { anyOf: [{ required: ["resources"] }, { required: ["repos"] }] }],
+  [
+    notificationSettingsChange,
+    {
+      anyOf: [
+        { required: ["prepaidAmount"] },
+        { properties: { notifications: { properties: { launch_prepaid_credits: { not: { const: true } } } } } },
+      ],
+    },
+  ],
+]);
+
+const names = z.registry<{ id: string }>();
+for (const [id, schema] of Object.entries(components)) names.add(schema, { id });
+
+/**
+ * Converts a schema to JSON Schema. Components become references. Queries are described by their decoded types, since a
+ * parameter in a URL has no other type than string.
+ */
+export function toJsonSchema(schema: core.$ZodType): JsonSchema {
+  const id = names.get(schema)?.id;
+  if (id !== undefined) return { $ref: componentPath(id) };
+  const { $schema, $defs, ...converted } = convert(schema);
+  const references: JsonSchema = JSON.parse(
+    JSON.stringify(converted).replaceAll('"$ref":"#/$defs/', `"$ref":"${componentPath("")}`),
+  );
+  return references;
+}
+
+/** Converts the fields of an object schema, by name. */
+export function propertySchemas(schema: core.$ZodType): Record<string, JsonSchema> {
+  const entries = Object.entries(toJsonSchema(schema).properties ?? {});
+  return Object.fromEntries(entries.map(([name, property]) => [name, typeof property === "boolean" ? {} : property]));
+}
+
+/** Converts all components, by name. */
+export function componentSchemas(): Record<string, JsonSchema> {
+  const { schemas } = z.toJSONSchema(names, { uri: componentPath, metadata: names, override: applyRules });
+  return Object.fromEntries(Object.entries(schemas).map(([id, { $schema, $id, ...schema }]) => [id, schema] as const));
+}
+
+function convert(schema: core.$ZodType): JsonSchema {
+  return z.toJSONSchema(schema, { metadata: names, override: applyRules });
+}
+
+function componentPath(id: string): string {
+  return `#/components/schemas/${id}`;
+}
+
+/**
+ * zod describes the output of a schema: fields with defaults are required, and objects have no further fields. This
+ * describes the input, with the decoded types of the output.
+ */
+function applyRules({ zodSchema, jsonSchema }: { zodSchema: core.$ZodType; jsonSchema: JsonSchema }): void {
+  if (zodSchema instanceof core.$ZodObject) {
+    const { shape, catchall } = zodSchema._zod.def;
+    const required = Object.keys(shape).filter((name) => shape[name]?._zod.optin === undefined);
+    if (required.length > 0) jsonSchema.required = required;
+    else delete jsonSchema.required;
+    if (!catchall) delete jsonSchema.additionalProperties;
+  }
+  // The pattern of zod is only an approximation of `format: email`.
+  if (zodSchema instanceof core.$ZodEmail) delete jsonSchema.pattern;
+  // In JSON Schema, `readOnly` has another meaning.
+  if (zodSchema instanceof core.$ZodReadonly) delete jsonSchema.readOnly;
+  Object.assign(jsonSchema, rules.get(zodSchema));
+}

@@ -1,0 +1,118 @@
+import type { Context, Hono } from "hono";
+import { HTTPException } from "hono/http-exception";
+import * as z from "zod/mini";
+import { describeIssue, fieldProblems } from "../../hub/field-problems.ts";
+import type { Operation } from "../../hub/operation.ts";
+import type { ApiEnvironment } from "./api.ts";
+import { invalid } from "./api.ts";
+
+/** An operation, as the local Hub documents and serves it. */
+export type Route<Served extends Operation = Operation> = Served & RouteDetails;
+
+/** The parts of a route that only the document contains. */
+export interface RouteDetails {
+  tag: string;
+  description?: string;
+  /** Headers that the operation reads, and descriptions of query parameters. */
+  parameters?: Readonly<Record<string, { in: "query" | "header"; description: string }>>;
+  /** The response with status 200. */
+  success: { description: string; headers?: ResponseHeaders };
+  /** The response with status 302, if the operation can redirect. */
+  redirect?: { description: string; headers: ResponseHeaders };
+  /** The possible errors, apart from those of the token (401) and of the body (413 and 415). */
+  errors: readonly RouteError[];
+}
+
+/** 400, 403 and 404. */
+export type RouteError = "invalid" | "forbidden" | "notFound";
+
+/** Descriptions of response headers, by name. */
+export type ResponseHeaders = Readonly<Record<string, { description: string }>>;
+
+/** Describes how the local Hub serves an operation. */
+export function describeRoute<const Served extends Operation>(operation: Served, details: RouteDetails): Route<Served> {
+  return { ...operation, ...details };
+}
+
+type Parsed<Schema> = Schema extends z.ZodMiniType ? z.output<Schema> : undefined;
+type RequestOf<Served extends Operation> = Served extends { request: infer Request } ? Request : object;
+type ParamsOf<Request> = Request extends { params: infer Schema } ? Parsed<Schema> : undefined;
+type QueryOf<Request> = Request extends { query: infer Schema } ? Parsed<Schema> : undefined;
+type BodyOf<Request> = Request extends { body: { content: { "application/json": { schema: infer Schema } } } }
+  ? Parsed<Schema>
+  : undefined;
+
+/** A valid request. */
+export interface RouteRequest<Served extends Operation> {
+  params: ParamsOf<RequestOf<Served>>;
+  query: QueryOf<RequestOf<Served>>;
+  body: BodyOf<RequestOf<Served>>;
+}
+
+/** Returns the JSON of a successful response, or a whole response. */
+export type RouteHandler<Served extends Operation> = (
+  request: RouteRequest<Served>,
+  context: Context<ApiEnvironment>,
+) => z.output<Served["response"]> | Response | Promise<z.output<Served["response"]> | Response>;
+
+/**
+ * Serves a route. Invalid requests are answered with 400 and the invalid fields, bodies in other formats than JSON with
+ * 415.
+ */
+export function serveRoute<Served extends Operation>(
+  app: Hono<ApiEnvironment>,
+  route: Served,
+  handler: RouteHandler<Served>,
+): void {
+  app.on(route.method, route.path.replace(/\{(\w+)\}/g, ":$1"), async (context) => {
+    const answer = await handler(await readRequest(route, context), context);
+    return answer instanceof Response ? answer : context.json(answer);
+  });
+}
+
+async function readRequest<Served extends Operation>(
+  { request }: Served,
+  context: Context<ApiEnvironment>,
+): Promise<RouteRequest<Served>>;
+async function readRequest({ request = {} }: Operation, context: Context<ApiEnvironment>) {
+  const { params, query, body } = request;
+  return {
+    query: query && parse(query, readQuery(context), "query"),
+    params: params && parse(params, context.req.param(), "param"),
+    body: body && (await readBody(body, context)),
+  };
+}
+
+function parse(schema: z.ZodMiniType, value: unknown, name: string): unknown {
+  const { data, error } = z.safeParse(schema, value, { error: describeIssue });
+  if (!error) return data;
+  throw invalid(fieldProblems(error, { name }).map(({ field, problem }) => `${field}: ${problem}`));
+}
+
+/** The query as an object; repeated parameters are arrays. */
+function readQuery(context: Context<ApiEnvironment>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(context.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
+  );
+}
+
+type OperationBody = NonNullable<NonNullable<Operation["request"]>["body"]>;
+
+async function readBody({ content, required }: OperationBody, context: Context<ApiEnvironment>): Promise<unknown> {
+  const { schema } = content["application/json"];
+  const text = await context.req.text();
+  const contentType = context.req.header("content-type");
+  if (contentType === undefined && text === "") return required ? parse(schema, {}, "body") : {};
+  if (!/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(contentType ?? "")) {
+    throw new HTTPException(415, { message: "Send the body as content-type: application/json." });
+  }
+  return parse(schema, parseJson(text), "body");
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new HTTPException(400, { message: "The body is not JSON: check its quotes, commas and brackets." });
+  }
+}
