@@ -8,7 +8,7 @@ export type DeliveryKey = Pick<Delivery, "id" | "endpoint">;
 /** A delivery to store, which has no attempt yet. */
 export type IncomingDelivery = Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt">;
 
-/** A delivery that the inbox has claimed for an attempt, and that no other process runs meanwhile. */
+/** A delivery that this process has claimed for an attempt: no other process runs it at the same time. */
 export interface ClaimedDelivery extends IncomingDelivery, Pick<Delivery, "attempt"> {
   /** Whether the delivery is dead if this attempt fails. */
   readonly isLastAttempt: boolean;

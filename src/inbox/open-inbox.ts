@@ -4,7 +4,6 @@ import { optionError } from "../core/option-error.ts";
 import type { Inbox } from "./inbox.ts";
 import type { CompactedInbox } from "./sqlite/compact-inbox.ts";
 
-/** The options of {@link openInbox}. */
 export interface OpenInboxOptions {
   /**
    * `sqlite:PATH` or `sqlite::memory:`. Default `sqlite:./.hub-webhooks/inbox.db`. Append `?unsafe-file-system=allow` to allow

@@ -27,7 +27,6 @@ import { RunGate } from "./run-gate.ts";
 import { StallDetector } from "./stall-detector.ts";
 import { StoredEndpoints } from "./stored-endpoints.ts";
 
-/** The options of a {@link BullmqInbox}. */
 export interface BullmqInboxOptions {
   server: QueueServer;
   /** The URL of the server. */

@@ -33,7 +33,6 @@ import { bodyOf, type DeliveryJob, jobDataSchema } from "./stored-job.ts";
 /** The errors that a processor throws to leave a job in place, to delay it, or to mark it as dead. */
 export type BullmqErrors = Pick<Bullmq, "WaitingError" | "DelayedError" | "UnrecoverableError">;
 
-/** The options of an {@link EndpointWorker}. */
 export interface EndpointWorkerOptions {
   queue: QueueOptions;
   server: QueueServer;

@@ -6,7 +6,6 @@ import { loadPostgresPackages, loadRedisPackages } from "./optional-packages.ts"
 import { connectPostgres } from "./postgres.ts";
 import { connectRedis } from "./redis.ts";
 
-/** The options of {@link openBullmqInbox}. */
 export interface OpenBullmqOptions
   extends Pick<BullmqInboxOptions, "maxQueued" | "leaseMs" | "deadlineMs" | "readMs" | "maxBlockedMs" | "stalledMs"> {
   /** `redis:`, `rediss:`, `postgres:` or `postgresql:`. */

@@ -1,7 +1,7 @@
 import type { DeliveryAttempt } from "../inbox.ts";
 import type { Statements } from "./statements.ts";
 
-/** An attempt in SQLite always has its times. */
+/** An attempt with its times: SQLite always stores them. */
 export type TimedAttempt = DeliveryAttempt & { startedAt: Date; durationMs: number };
 
 /** The finished attempts of deliveries, which are identified by their sequence. */

@@ -15,7 +15,6 @@ export interface BackgroundWriterData {
   shared: Int32Array<SharedArrayBuffer>;
 }
 
-/** The options of a {@link BackgroundWriter}. */
 export interface BackgroundWriterOptions {
   /** `undefined` if the inbox is in memory: it needs no thread. */
   file: string | undefined;

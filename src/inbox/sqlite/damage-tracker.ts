@@ -5,7 +5,6 @@ import { isDamage } from "./database.ts";
 /** The minimum time between two log lines about the same damage, in milliseconds. */
 const logEveryMs = 10 * 60_000;
 
-/** The options of a {@link DamageTracker}. */
 export interface DamageTrackerOptions {
   file: string;
   log: () => Logger;

@@ -11,16 +11,15 @@ import { DeliveryTable } from "./delivery-table.ts";
 import { DiskSpace, spaceOf } from "./disk-space.ts";
 
 /**
- * The wait after a failed restoration: `retryFactor` times as long as it took, since copying a large file blocks the event loop;
- * from `minRetryMs` to `maxRetryMs`.
+ * The wait after a failed restoration: `retryFactor` times its duration, from `minRetryMs` to `maxRetryMs`. Copying a large file
+ * blocks the event loop.
  */
 const minRetryMs = 900;
 const maxRetryMs = 60_000;
 const retryFactor = 10;
 
-/** The options of an {@link InboxFile}. */
 export interface InboxFileOptions {
-  /** `:memory:` keeps nothing beyond the process. */
+  /** `:memory:` for an inbox that is lost when the process exits. */
   file: string;
   mustExist: boolean;
   log: () => Logger;
@@ -55,7 +54,7 @@ export class InboxFile {
     this.#space = this.#adopt(this.#database);
   }
 
-  /** Absolute; `undefined` if in memory. */
+  /** The absolute path; `undefined` if the inbox is in memory. */
   get path(): string | undefined {
     return this.#path;
   }
@@ -233,7 +232,7 @@ export class InboxFile {
 
   /** Copies all deliveries into an inbox that another process created at the path. @throws if that file is not an inbox. */
   #copyInto(path: string): void {
-    // Otherwise SQLite would use our WAL for the other file.
+    // Otherwise SQLite would use the WAL of this inbox for the other file.
     this.#removeOwn(["-wal", "-shm"]);
     const target = openInboxDatabase(path);
     try {

@@ -8,11 +8,10 @@ import { HeartbeatMonitor } from "./heartbeat-monitor.ts";
 import type { RecoveredDelivery, RunningRow } from "./lease-table.ts";
 import type { QueueWorker } from "./queue-worker.ts";
 
-/** The options of a {@link LeaseRecovery}. */
 export interface LeaseRecoveryOptions {
   /** The ID of this process. */
   processId: string;
-  /** By endpoint. */
+  /** The workers of this process, by endpoint. */
   workers: ReadonlyMap<string, QueueWorker>;
   /** The table of the current file. */
   table: () => DeliveryTable;

@@ -2,13 +2,13 @@
  * The current tables. Times are milliseconds since the epoch.
  *
  * deliveries                One row per delivery.
- *   sequence                Its order of arrival, and the cursor of lists.
+ *   sequence                The order in which deliveries were stored, and the cursor of lists.
  *   endpoint, id            Identify the delivery.
  *   status                  `queued`, `running`, `succeeded` or `dead`.
  *   body                    NULL after the retention: the row is kept to recognize duplicates.
  *   received_at
  *   attempts                The number of attempts so far, which is also the number of the running one.
- *   uncounted_attempts      Those of `attempts` that do not count: before a replay, interrupted by a shutdown, or crashed beside
+ *   uncounted_attempts      The attempts that do not count: before a replay, interrupted by a shutdown, or crashed beside
  *                           other deliveries.
  *   replay_requested        1 if the delivery was replayed while running: it is queued again when the attempt ends.
  *   due_at                  When a queued delivery may run.

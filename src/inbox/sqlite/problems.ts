@@ -62,7 +62,7 @@ function findStall({ workers }: ProblemSources): InboxProblem | undefined {
   return {
     code: "INBOX_STALLED",
     severity: stalled.length === workers.length ? "unavailable" : "degraded",
-    message: `Deliveries of ${names} could not be claimed for more than ${stalledAfterMs / 1_000} s. See the log of the receiver for the reason.`,
+    message: `Deliveries of ${names} could not be claimed for more than ${stalledAfterMs / 1_000} s. See the log of the receiver for the error.`,
   };
 }
 

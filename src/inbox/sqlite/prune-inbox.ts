@@ -4,7 +4,6 @@ import type { DamageTracker } from "./damage-tracker.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
-/** The options of {@link pruneInbox}. */
 export interface PruneOptions {
   /** The table of the current file. */
   table: () => DeliveryTable;
@@ -23,7 +22,7 @@ export interface PruneOptions {
 const processRetentionMs = 24 * 3_600_000;
 
 /**
- * The pause after a step: `pauseFactor` times as long as the step took, at most `maxPauseMs`. Pruning is not urgent, and commits
+ * The pause after a step: `pauseFactor` times the duration of the step, at most `maxPauseMs`. Pruning is not urgent, and commits
  * wait for the disk during a checkpoint.
  */
 const pauseFactor = 3;

@@ -9,7 +9,6 @@ import type { AttemptEnd, DeliveryTable, LeasedDelivery, RecordResult } from "./
 import type { GroupCommit } from "./group-commit.ts";
 import type { SuspectGate } from "./suspect-gate.ts";
 
-/** The options of a {@link QueueWorker}. */
 export interface QueueWorkerOptions {
   queue: QueueOptions;
   /** The table of the current file. */

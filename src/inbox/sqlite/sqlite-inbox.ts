@@ -26,7 +26,6 @@ import { pruneInbox } from "./prune-inbox.ts";
 import { QueueWorker } from "./queue-worker.ts";
 import { type Suspect, SuspectGate } from "./suspect-gate.ts";
 
-/** The options of a {@link SqliteInbox}. */
 export interface SqliteInboxOptions {
   /** `:memory:` for an inbox that is lost when the process exits. */
   file: string;

@@ -8,7 +8,6 @@ export interface Suspect {
   run: () => Promise<boolean>;
 }
 
-/** The options of a {@link SuspectGate}. */
 export interface SuspectGateOptions {
   /** Milliseconds since the epoch. */
   now: () => number;
@@ -26,8 +25,8 @@ export interface SuspectGateOptions {
  * Runs a suspect only while no other delivery runs in this process: if it crashes the process again, it is the cause.
  *
  * A due suspect waits until nothing runs. In a busy process, the gate alternates between holding back new deliveries and
- * letting them through, each time for twice as long, up to a minute. If handlers take longer than that, the suspect runs
- * beside them, and a crash does not identify the cause. After a suspect that ran alone, the others run for as long as it took.
+ * admitting them, each time for twice as long, up to a minute. If handlers take longer than that, the suspect runs
+ * beside them, and a crash does not identify the cause. After a suspect that ran alone, the others run for as long as it ran.
  */
 export class SuspectGate {
   readonly #options: SuspectGateOptions;
