@@ -2,10 +2,10 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { suggest } from "../core/option-error.ts";
 import type { WebhookRequest } from "../hub/webhooks/schemas.ts";
 import {
-  type KnownWatched,
   parseDomain,
   parseWatch,
   type Watched,
+  type WatchedItem,
   type WebhookDomain,
   watchedTypes,
   webhookDomains,
@@ -96,7 +96,7 @@ function checkWebhookOptions(options: WebhookOptions): void {
  * collectWatched("dataset:me/data", undefined); // [{ type: "dataset", name: "me/data" }]
  * ```
  */
-export function collectWatched(text: string, previous: readonly KnownWatched[] | undefined): readonly KnownWatched[] {
+export function collectWatched(text: string, previous: readonly WatchedItem[] | undefined): readonly WatchedItem[] {
   const watched = parseWatch(text);
   if ("type" in watched) return [...(previous ?? []), watched];
   rejectWebhookId(text, "--watch");

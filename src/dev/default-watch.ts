@@ -1,5 +1,5 @@
 import { getAccountKind, localUser } from "../local-hub/accounts.ts";
-import { type KnownWatched, parseWatch } from "../payload/watch.ts";
+import { parseWatch, type WatchedItem } from "../payload/watch.ts";
 import type { EndpointDetails } from "../receiver/server-control.ts";
 
 /**
@@ -12,8 +12,8 @@ import type { EndpointDetails } from "../receiver/server-control.ts";
  * // [{ type: "dataset", name: "me/data" }, { type: "org", name: "acme" }]
  * ```
  */
-export function defaultWatch({ repos }: Pick<EndpointDetails, "repos">): readonly KnownWatched[] {
-  const watch = repos.flatMap((repo): readonly KnownWatched[] => {
+export function defaultWatch({ repos }: Pick<EndpointDetails, "repos">): readonly WatchedItem[] {
+  const watch = repos.flatMap((repo): readonly WatchedItem[] => {
     const [, type = "", owner = "", name = ""] = /^([^:]+):([^/]+)\/(.+)$/.exec(repo) ?? [];
     if (owner === "" || owner.includes("*")) return [];
     if (`${type}${name}`.includes("*")) return [{ type: getAccountKind(owner) ?? "user", name: owner }];

@@ -1,6 +1,6 @@
 import { maskUrl } from "../core/urls.ts";
 import { triggerArguments } from "../local-hub/trigger-arguments.ts";
-import type { KnownWatched } from "../payload/watch.ts";
+import type { WatchedItem } from "../payload/watch.ts";
 import { dashboardPath } from "../receiver/dashboard/serve.ts";
 import { webhooksPath } from "../receiver/delivery-request.ts";
 import type { EndpointDetails } from "../receiver/server-control.ts";
@@ -51,7 +51,7 @@ function describeEndpoint(
 export function effectiveWatch(
   endpoint: Pick<EndpointDetails, "watch" | "repos">,
   { isReal, watch }: StateSource["config"],
-): readonly KnownWatched[] {
+): readonly WatchedItem[] {
   if (endpoint.watch.length > 0) return endpoint.watch;
   if (watch) return watch;
   return isReal ? [] : defaultWatch(endpoint);

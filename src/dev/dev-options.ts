@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { defaultPort } from "../core/defaults.ts";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { optionError } from "../core/option-error.ts";
-import { type KnownWatched, parseWatch, type Watch } from "../payload/watch.ts";
+import { parseWatch, type Watch, type WatchedItem } from "../payload/watch.ts";
 import { findServerFile } from "../server-file/find-server-file.ts";
 import type { SessionSecret } from "../server-file/messages.ts";
 import type { OpenTunnelOptions } from "../tunnel/tunnel.ts";
@@ -70,7 +70,7 @@ export interface DevConfig {
   /** URL of the inbox; `undefined` for {@link devInboxUrl}. */
   inbox: string | undefined;
   /** What to watch for endpoints without `watch`; `undefined` for the default. */
-  watch: readonly KnownWatched[] | undefined;
+  watch: readonly WatchedItem[] | undefined;
   repairIntervalMs: number;
 }
 
@@ -113,7 +113,7 @@ export function resolveDevOptions(options: StartDevOptions): DevConfig {
   };
 }
 
-function readWatch(watch: string): KnownWatched {
+function readWatch(watch: string): WatchedItem {
   const parsed = parseWatch(watch);
   if ("problem" in parsed) throw optionError(`Option "watch": ${parsed.problem}`);
   return parsed;

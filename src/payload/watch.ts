@@ -23,8 +23,8 @@ export interface Watched<Type extends string = WatchedType | (string & {})> {
   name: string;
 }
 
-/** A {@link Watched} of a type that this release lists. */
-export type KnownWatched = Watched<WatchedType>;
+/** A parsed {@link Watch}: a {@link Watched} of a type that this release lists. */
+export type WatchedItem = Watched<WatchedType>;
 
 /**
  * Parses `type:name`. Returns a problem to show to the user if it is invalid.
@@ -35,7 +35,7 @@ export type KnownWatched = Watched<WatchedType>;
  * parseWatch("datset:me/data"); // { problem: 'Unknown type "datset". Did you mean "dataset"? …' }
  * ```
  */
-export function parseWatch(text: string): KnownWatched | { problem: string } {
+export function parseWatch(text: string): WatchedItem | { problem: string } {
   const colon = text.indexOf(":");
   if (colon === -1) return { problem: 'Use type:name, as in "model:me/my-model" or "org:my-org".' };
   const type = text.slice(0, colon);

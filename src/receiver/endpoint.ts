@@ -11,7 +11,7 @@ import { createFilter, type Filter, type FilterOptions, lintFilter } from "../pa
 import { parsePayload, payloadInvalid } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
 import type { PayloadOf } from "../payload/scope.ts";
-import type { KnownWatched, Watch, WebhookDomain } from "../payload/watch.ts";
+import type { Watch, WatchedItem, WebhookDomain } from "../payload/watch.ts";
 import { EndpointActivity } from "./activity.ts";
 import { parseJson } from "./json-body.ts";
 import { readDomainsOption, readWatchOption } from "./watch-options.ts";
@@ -102,7 +102,7 @@ export interface Endpoint {
   /** Its filter for repositories, as written; empty: all of them. */
   readonly repos: readonly string[];
   /** What its webhook watches; empty: not declared. */
-  readonly watch: readonly KnownWatched[];
+  readonly watch: readonly WatchedItem[];
   /** The domains that its webhook subscribes to. */
   readonly domains: readonly WebhookDomain[];
   /** Whether the body must be JSON. */

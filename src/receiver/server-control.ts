@@ -1,5 +1,5 @@
 import type { Outcome } from "../payload/delivery.ts";
-import type { KnownWatched, WebhookDomain } from "../payload/watch.ts";
+import type { WatchedItem, WebhookDomain } from "../payload/watch.ts";
 
 /**
  * The property by which the tools of this package (`dev`, `sync`, `register`, jobs) describe and control a server. A
@@ -11,7 +11,7 @@ export const serverControl: unique symbol = Symbol.for("hub-webhooks.serverContr
 export interface EndpointDetails {
   readonly name: string;
   /** The items that its webhook watches; empty: not declared. */
-  readonly watch: readonly KnownWatched[];
+  readonly watch: readonly WatchedItem[];
   /** The domains that its webhook subscribes to. */
   readonly domains: readonly WebhookDomain[];
   /** Its filter for repositories, as written. */

@@ -1,13 +1,13 @@
 import { optionError, suggest } from "../core/option-error.ts";
 import { coversScope } from "../payload/scope.ts";
-import { type KnownWatched, parseDomain, parseWatch, type WebhookDomain, webhookDomains } from "../payload/watch.ts";
+import { parseDomain, parseWatch, type WatchedItem, type WebhookDomain, webhookDomains } from "../payload/watch.ts";
 
 /**
  * Reads the option `watch` of an endpoint, without duplicates.
  *
  * @throws `OPTION_INVALID`
  */
-export function readWatchOption(option: string | readonly string[] | undefined): readonly KnownWatched[] {
+export function readWatchOption(option: string | readonly string[] | undefined): readonly WatchedItem[] {
   if (option === undefined) return [];
   const watch = textsOf(option).map((text) => {
     const watched = parseWatch(text);

@@ -6,6 +6,6 @@ test("The wait doubles with each failed attempt, up to a maximum", () => {
   expect(waits).toEqual([500, 1_000, 2_000, 3_000, 3_000]);
 });
 
-test("The wait of a very late attempt is still the maximum", () => {
+test("The wait after a very late attempt is the maximum", () => {
   expect(exponentialBackoff(5_000, { firstMs: 500, maxMs: 3_000 })).toBe(3_000);
 });

@@ -6,7 +6,7 @@ import { isNonRetriable, retryTimeOf } from "../../src/receiver/handler-errors.t
 import { hostileValues } from "../support/hostile-values.ts";
 
 describe("The description of a thrown value", () => {
-  test("holds name, message, code, stack and causes of an error", () => {
+  test("contains the name, message, code, stack and causes of an error", () => {
     const cause = Object.assign(new TypeError("no socket"), { code: "ECONNREFUSED" });
     expect(describeError(new WebhookError("No Hub.", { code: "HUB_UNREACHABLE", cause }))).toEqual({
       name: "WebhookError",
@@ -39,14 +39,14 @@ describe("The description of a thrown value", () => {
     expect(describeError(thrown)).toEqual(described);
   });
 
-  test("ends where causes go in a circle", () => {
+  test("ends if the causes form a cycle", () => {
     const error: Error & { cause?: unknown } = new Error("round");
     error.cause = error;
     expect(JSON.stringify(describeError(error)).match(/"message":"round"/g)).toHaveLength(6);
   });
 });
 
-test("A thrown error stays the same, and what is none becomes one with its description", () => {
+test("toError() returns a thrown error unchanged, and wraps any other value", () => {
   const error = new TypeError("no GPU");
   expect(toError(error)).toBe(error);
   expect(toError("no GPU")).toEqual(new Error("no GPU"));
@@ -69,7 +69,7 @@ describe.each(Object.entries(hostileValues()))("%s", (_what, thrown) => {
     }
   });
 
-  test("is neither permanent nor an error of this package, and asks for no time", () => {
+  test("is retriable, not an error of this package, and requests no retry time", () => {
     expect([WebhookError.isInstance(thrown), HubError.isInstance(thrown)]).toEqual([false, false]);
     expect([isNonRetriable(thrown), retryTimeOf(thrown)]).toEqual([false, undefined]);
   });

@@ -8,7 +8,7 @@ async function loadAnotherCopy(): Promise<typeof import("../../src/core/errors.t
 }
 
 describe("A WebhookError", () => {
-  test("is an error with a code, and nothing that was not given", () => {
+  test("is an error with a code, without options that were not given", () => {
     const error = new WebhookError("There is nothing at this path.", { code: "NOT_FOUND" });
     expect(error).toBeInstanceOf(Error);
     expect([error.name, error.message, error.code]).toEqual([
@@ -21,7 +21,7 @@ describe("A WebhookError", () => {
     expect(error.stack).toContain("errors.test.ts");
   });
 
-  test("keeps what it was given", () => {
+  test("keeps the options", () => {
     const cause = new Error("EADDRINUSE");
     const error = new WebhookError("failed", {
       code: "CLOSING",
@@ -34,14 +34,14 @@ describe("A WebhookError", () => {
     expect(error.cause).toBe(cause);
   });
 
-  test("keeps a cause that is falsy, but for undefined", () => {
+  test("keeps a falsy cause except undefined", () => {
     expect(new WebhookError("failed", { code: "INTERNAL", cause: 0 }).cause).toBe(0);
     expect(new WebhookError("failed", { code: "INTERNAL", cause: null }).cause).toBeNull();
   });
 });
 
 describe("WebhookError.isInstance", () => {
-  test("recognises the errors of this package and of its other copies", async () => {
+  test("recognizes errors of any copy of this package", async () => {
     const copy = await loadAnotherCopy();
     expect(copy.WebhookError).not.toBe(WebhookError);
     const theirs = new copy.WebhookError("failed", { code: "INTERNAL" });
@@ -51,7 +51,7 @@ describe("WebhookError.isInstance", () => {
     expect([WebhookError.isInstance(ours), copy.WebhookError.isInstance(theirs)]).toEqual([true, true]);
   });
 
-  test("recognises those of a class that extends it", () => {
+  test("recognizes errors of a subclass", () => {
     class BotError extends WebhookError {}
     expect(WebhookError.isInstance(new BotError("failed", { code: "INTERNAL" }))).toBe(true);
   });

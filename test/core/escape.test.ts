@@ -17,12 +17,12 @@ test.each([
   expect(escapeHidden(text)).toBe(shown);
 });
 
-test("Leaves what can be seen as it is", () => {
+test("Keeps visible characters", () => {
   const text = "Ünï 日本 عربي 👩‍🔬\n\tline\r\n";
   expect(escapeHidden(text)).toBe(text);
 });
 
-test("Leaves the meaning of a JSON as it is", () => {
+test("Keeps the meaning of JSON", () => {
   const value = { name: "\u202e\u200b\u{e0041}" };
   expect(JSON.parse(escapeHidden(JSON.stringify(value)))).toEqual(value);
 });
@@ -32,7 +32,7 @@ const every = Array.from({ length: 0xe0100 }, (_, code) => code)
   .map((code) => String.fromCodePoint(code));
 const deceptive = every.filter((character) => `${character}.`.match(deceptiveCharacters) !== null).join(".");
 
-describe("No character that deceives the eye", () => {
+describe("Deceptive characters", () => {
   test.each([
     ["a line of the log on a terminal", (text: string) => formatForTerminal(JSON.stringify({ level: 30, msg: text }))],
     ["a line of a command", plainText],
@@ -44,13 +44,13 @@ describe("No character that deceives the eye", () => {
     expect(show(deceptive).replace(/\u001b\[\d+m/g, "")).not.toMatch(deceptiveCharacters);
   });
 
-  test("is left out of this: those of each kind are among them", () => {
+  test("of each kind are escaped", () => {
     const kinds = "\u0000\u001b\u007f\u009b\u061c\u200e\u200b\u2028\u202e\u2066\ufeff\u{e0041}";
     for (const character of kinds) expect(deceptive).toContain(character);
   });
 });
 
-test("What needs no quotes gets none", () => {
+test("A word without special characters is not quoted", () => {
   expect(toShellWord("http://127.0.0.1:5050")).toBe("http://127.0.0.1:5050");
 });
 

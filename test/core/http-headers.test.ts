@@ -3,7 +3,7 @@ import { wantsHtml } from "../../src/core/http-headers.ts";
 
 const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
-describe("A request wants a page", () => {
+describe("wantsHtml()", () => {
   test.each([
     ["of a browser", { method: "GET", accept }, true],
     ["of a browser that only asks for the headers", { method: "HEAD", accept }, true],

@@ -57,22 +57,22 @@ describe("A redacted text", () => {
     },
   );
 
-  test("has no token of the Hub, whether or not it is known", () => {
+  test("contains no token of the Hub, even an unknown one", () => {
     expect(redactionOf().text(`Bearer ${hubToken}, and hf_local`)).toBe("Bearer [redacted], and hf_local");
   });
 
-  test("has nothing left of a secret of which another one is a part", () => {
+  test("contains no part of a secret that contains another secret", () => {
     expect(redactionOf("Planted-5ecret", "Planted-5ecret-of-before").text("=Planted-5ecret-of-before=")).toBe(
       "=[redacted]=",
     );
   });
 
-  test("has nothing left of secrets that overlap", () => {
+  test("contains no part of overlapping secrets", () => {
     expect(redactionOf("Planted-5ecret", "5ecret-of-others").text("=Planted-5ecret-of-others=")).toBe("=[redacted]=");
     expect(redactionOf("Planted-5ecret").text("Planted-5ecretPlanted-5ecret")).toBe("[redacted][redacted]");
   });
 
-  test("is what a search for each secret by itself makes of it", () => {
+  test("is the same as with a separate search for each secret", () => {
     const secretText = fc.string({ unit: fc.constantFrom("a", "b", "c"), minLength: 8, maxLength: 10 });
     const text = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 60 });
     fc.assert(
@@ -94,12 +94,12 @@ describe("A redacted text", () => {
     );
   });
 
-  test("keeps secrets of less than eight characters, which stand inside ordinary words", () => {
+  test("keeps secrets of fewer than eight characters", () => {
     expect(redactionOf("ignored", "", "a").text("delivery ignored")).toBe("delivery ignored");
     expect(redactionOf("ignoring").text("delivery ignoring")).toBe("delivery [redacted]");
   });
 
-  test("has none of a thousand secrets that came after others", () => {
+  test("contains none of the latest thousand secrets", () => {
     const redaction = redactionOf("Planted-of-the-first");
     const later = Array.from({ length: 1_000 }, (_, index) => `Planted-${index}-of-later`);
     for (const one of later) redaction.add([one]);
@@ -108,42 +108,42 @@ describe("A redacted text", () => {
 });
 
 describe("A redacted log line", () => {
-  test("is the same text where it holds no secret", () => {
+  test("is unchanged without a secret", () => {
     const line = '{"level":30, "msg":"delivery succeeded"}\n';
     expect(redactionOf(secret).line(line)).toBe(line);
   });
 
-  test("has no secret in any text, and ends as before", () => {
+  test("contains no secret in any string, and keeps its line break", () => {
     const line = `${JSON.stringify({ level: 50, msg: secret, err: { stack: `at ${secret}`, list: [secret] } })}\n`;
     expect(redactionOf(secret).line(line)).toBe(
       '{"level":50,"msg":"[redacted]","err":{"stack":"at [redacted]","list":["[redacted]"]}}\n',
     );
   });
 
-  test("stays JSON where a secret of digits is a part of its time", () => {
+  test("stays valid JSON if a secret of digits is part of its time", () => {
     const line = JSON.stringify({ time: 1_764_000_123_456, msg: "code 17640001" });
     expect(redactionOf("17640001").line(line)).toBe('{"time":1764000123456,"msg":"code [redacted]"}');
   });
 
-  test("that is no JSON is redacted all the same", () => {
+  test("is redacted even if it is not JSON", () => {
     expect(redactionOf(secret).line(`> ${secret}`)).toBe("> [redacted]");
   });
 });
 
 describe("A redacted value", () => {
-  test("is the same object where it holds no secret", () => {
+  test("is the same object without a secret", () => {
     const fields = { endpoint: "retrain", err: new Error("no", { cause: { list: [1] } }) };
     expect(redactionOf(secret).value(fields)).toBe(fields);
   });
 
-  test.each(Object.entries(errorsWithSecret(secret)))("has no secret that is in %s", (_where, thrown) => {
+  test.each(Object.entries(errorsWithSecret(secret)))("contains no secret of %s", (_where, thrown) => {
     const fields = { endpoint: "retrain", err: thrown };
     expect(holdsSecret(redactionOf(secret).value(fields), secret)).toBe(false);
     // What was given is the handler's, which may go on with it.
     expect(fields.err).toBe(thrown);
   });
 
-  test("keeps an error an error, of its class, and with what else it says", () => {
+  test("keeps the class and the other fields of an error", () => {
     class ApiError extends Error {
       override readonly name = "ApiError";
       readonly status = 401;
@@ -157,7 +157,7 @@ describe("A redacted value", () => {
     expect(Object.keys(Object(redactionOf(secret).value(error))).sort()).toEqual(["name", "status"]);
   });
 
-  test("keeps what refers to itself", () => {
+  test("keeps cyclic references", () => {
     const looped: { self?: object; secret: string } = { secret };
     looped.self = looped;
     const copy = redactionOf(secret).value(looped);

@@ -34,7 +34,7 @@ function createFailing(spared: (given: readonly unknown[]) => boolean = () => fa
 }
 
 describe("A safe logger", () => {
-  test("passes every level, its fields and its children on as they are", () => {
+  test("passes on levels, fields and children unchanged", () => {
     const memory = createMemoryLogger();
     const logger = createSafeLogger(memory);
     const err = new Error("kept as it is");
@@ -61,7 +61,7 @@ describe("A safe logger", () => {
     expect(JSON.parse(String(onConsole.mock.calls[0]?.[0]))).toMatchObject({ msg: "failed", endpoint: "retrain" });
   });
 
-  test("writes fields that resist inspection as a note, also where all of them do", () => {
+  test("replaces fields that cannot be inspected with a placeholder", () => {
     const { lines, logger } = createPino();
     const { "a revoked proxy": revoked } = hostileValues();
     if (typeof revoked !== "object" || revoked === null) throw new Error("A proxy is an object.");
@@ -73,13 +73,13 @@ describe("A safe logger", () => {
     ]);
   });
 
-  test("drops the fields where the logger refuses any", () => {
+  test("drops the fields if the logger throws for any field", () => {
     const { logger, written } = createFailing(([first]) => typeof first === "string");
     logger.info({ endpoint: "retrain" }, "done");
     expect(written).toEqual([["done"]]);
   });
 
-  test("survives a logger that always throws, and reports that once on the console, without its words", () => {
+  test("reports a logger that always throws once on the console, without its message", () => {
     const onConsole = vi.spyOn(console, "error").mockImplementation(() => {});
     const { logger } = createFailing();
     for (const level of levels) logger[level]({ endpoint: "retrain" }, "lost");
@@ -89,7 +89,7 @@ describe("A safe logger", () => {
     ]);
   });
 
-  test("reports lost lines once for all children, of which each request has its own", () => {
+  test("reports lost lines once for all children", () => {
     const onConsole = vi.spyOn(console, "error").mockImplementation(() => {});
     const write = () => {
       throw new RangeError("planted-detail");
@@ -101,7 +101,7 @@ describe("A safe logger", () => {
     expect(onConsole).toHaveBeenCalledOnce();
   });
 
-  test("makes a child with plain bindings where pino refuses what it was given", () => {
+  test("creates a child with plain bindings if pino rejects the given ones", () => {
     const { lines, logger } = createPino();
     const job = Object.defineProperty({}, "id", { get: raise, enumerable: true });
     logger.child({ job, endpoint: "retrain" }).info("done");
@@ -134,7 +134,7 @@ test.each(["debug", "info", "warn", "error"] as const)("No secret reaches a logg
   ]);
 });
 
-test("Fields without a secret reach a logger as they are", () => {
+test("Fields without a secret are passed on unchanged", () => {
   const { lines, logger } = createLogger();
   const err = new Error("no");
   logger.error({ err }, "failed");

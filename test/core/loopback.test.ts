@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { isLoopbackAddress, isLoopbackHost } from "../../src/core/loopback.ts";
 
-describe("An address of this machine alone", () => {
+describe("isLoopbackAddress()", () => {
   test.each(["127.0.0.1", "127.0.0.0", "127.1.2.3", "127.255.255.255", "::1", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1"])(
     "is %s",
     (address) => expect(isLoopbackAddress(address)).toBe(true),
@@ -26,7 +26,7 @@ describe("An address of this machine alone", () => {
   ])("is not %s", (address) => expect(isLoopbackAddress(address)).toBe(false));
 });
 
-describe("A host that is this machine and nobody else", () => {
+describe("isLoopbackHost()", () => {
   test.each(["localhost", "LOCALHOST", "foo.localhost", "a.b.localhost", "127.0.0.1", "127.0.0.9", "[::1]", "::1"])(
     "is %s",
     (host) => expect(isLoopbackHost(host)).toBe(true),

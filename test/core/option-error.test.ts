@@ -13,7 +13,7 @@ describe("A suggestion", () => {
     expect(suggest(word, ["model", "org"])).toBe(suggestion);
   });
 
-  test("is the nearest of those known", () => {
+  test("is the most similar valid word", () => {
     expect(suggest("spaces", ["place", "space", "spade"])).toBe(' Did you mean "space"?');
   });
 });
@@ -32,7 +32,7 @@ describe("The error of a wrong option", () => {
     expect(optionError(problem)).toMatchObject({ code: "OPTION_INVALID", message });
   });
 
-  test("does not fail for a value that has no JSON", () => {
+  test("supports a value that JSON cannot represent", () => {
     const value: { self?: unknown } = {};
     value.self = value;
     expect(optionError({ option: "body", value, expected: "a text" }).message).toContain("is an object");

@@ -33,27 +33,27 @@ const refused = (message: string) =>
   expect.objectContaining({ code: "FOLDER_UNUSABLE", message: expect.stringContaining(message) });
 
 describe("The private folder", () => {
-  test.each([0o770, 0o775, 0o720, 0o702, 0o777, 0o1777])("is refused with the remedy where its mode is %o", (mode) => {
+  test.each([0o770, 0o775, 0o720, 0o702, 0o777, 0o1777])("is rejected with a fix if its mode is %o", (mode) => {
     const folder = folderWith(mode);
     expect(() => makePrivateFolder(folder, "FOLDER_UNUSABLE")).toThrow(refused(`chmod go-w "${folder}"`));
     chmodSync(folder, mode & ~0o022);
     makePrivateFolder(folder, "FOLDER_UNUSABLE");
   });
 
-  test.each([0o700, 0o755, 0o750, 0o500])("is taken as it is where its mode is %o", (mode) => {
+  test.each([0o700, 0o755, 0o750, 0o500])("is accepted if its mode is %o", (mode) => {
     const folder = folderWith(mode);
     makePrivateFolder(folder, "FOLDER_UNUSABLE");
     expect(statSync(folder).mode & 0o777).toBe(mode);
   });
 
-  test("is refused where it is a symbolic link, also one that leads nowhere", () => {
+  test("is rejected if it is a symbolic link, even a dangling one", () => {
     const folder = linkedFolder();
     expect(() => makePrivateFolder(folder, "FOLDER_UNUSABLE")).toThrow(refused("symbolic link"));
     rmSync(join(folder, "..", "elsewhere"), { recursive: true });
     expect(() => makePrivateFolder(folder, "FOLDER_UNUSABLE")).toThrow(refused("symbolic link"));
   });
 
-  test("of another name is the user's own choice", () => {
+  test("is accepted with any mode if it has another name", () => {
     const parent = openParent();
     chmodSync(parent, 0o1777);
     makePrivateFolder(parent, "FOLDER_UNUSABLE");
@@ -61,7 +61,7 @@ describe("The private folder", () => {
     expect(existsSync(join(parent, "data", ".gitignore"))).toBe(false);
   });
 
-  test("that is missing below one that others may write is made for its owner alone", () => {
+  test("is created with mode 0700 below a folder that others may write to", () => {
     const parent = openParent();
     chmodSync(parent, 0o1777);
     makePrivateFolder(join(parent, ".hub-webhooks"), "FOLDER_UNUSABLE");

@@ -19,7 +19,7 @@ describe("Plain text", () => {
 });
 
 describe("Plain JSON", () => {
-  test("holds no character that a terminal obeys, and says the same", () => {
+  test("contains no control characters, and keeps its meaning", () => {
     const value = { name: "\u001b[31m\u009b2J\u202ename\u007f" };
     const text = plainJson(value);
     expect(text).toMatch(/^[\x20-\x7e]*$/);

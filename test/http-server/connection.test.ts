@@ -14,7 +14,7 @@ async function openSocket(url: string): Promise<RawSocket> {
 }
 
 describe("Open connections", () => {
-  test("are counted, and forgotten when they end", async () => {
+  test("are counted until they end", async () => {
     const { listener, url } = await openListener();
     const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(url)));
     await expect.poll(() => listener.connectionCount).toBe(20);
@@ -25,7 +25,7 @@ describe("Open connections", () => {
     await expect.poll(() => listener.connectionCount).toBe(0);
   });
 
-  test("are at most maxConnections: further ones are closed, and reported once", async () => {
+  test("are limited by maxConnections: further ones are closed, and reported once", async () => {
     const { listener, log, url } = await openListener({ limits: { maxConnections: 2 } });
     const open = [await openSocket(url), await openSocket(url)];
     await expect.poll(() => listener.connectionCount).toBe(2);
@@ -45,7 +45,7 @@ describe("Requests on one connection", () => {
   /** No idle connection is closed while the test runs. */
   const timeouts = { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 60_000 };
 
-  test("are at most maxRequestsPerSocket: the last answer says that it closes", async () => {
+  test("are limited by maxRequestsPerSocket: the last answer closes the connection", async () => {
     const { url } = await openListener({ limits: { maxRequestsPerSocket: 2 }, timeouts });
     const socket = await openSocket(url);
     const answers = [await socket.send(page).answer(), await socket.send(page).answer()];
@@ -56,7 +56,7 @@ describe("Requests on one connection", () => {
     await socket.ended;
   });
 
-  test("are not run beyond maxRequestsPerSocket where they are pipelined", async () => {
+  test("are limited by maxRequestsPerSocket if they are pipelined", async () => {
     const { delivered, url } = await openListener({ limits: { maxRequestsPerSocket: 2 }, timeouts });
     const socket = await openSocket(url);
     const request = requestBytes({ path: "/webhooks/x", headers, body: "{}" });
@@ -66,7 +66,7 @@ describe("Requests on one connection", () => {
     expect(delivered).toHaveLength(2);
   });
 
-  test("have no limit where it is Infinity", async () => {
+  test("have no limit with Infinity", async () => {
     const { url } = await openListener({ limits: { maxRequestsPerSocket: Number.POSITIVE_INFINITY } });
     const socket = await openSocket(url);
     for (let count = 0; count < 20; count += 1) expect((await socket.send(page).answer()).status).toBe(200);
@@ -98,7 +98,7 @@ describe("Requests on one connection", () => {
     await expect.poll(() => listener.connectionCount).toBe(0);
   });
 
-  test("are read no further where too many wait for their answers", async () => {
+  test("are no longer read if too many wait for their answers", async () => {
     let asked = 0;
     const { url } = await openListener({
       fetch: () => {
@@ -126,7 +126,7 @@ describe("An answer", () => {
     return socket;
   }
 
-  test("that is not read in time ends its connection", async () => {
+  test("that is not read in time closes its connection", async () => {
     const { listener, log, url } = await openListener({
       fetch: () => new Response(large),
       limits: { writeTimeoutMs: 100 },
@@ -138,7 +138,7 @@ describe("An answer", () => {
     await expect.poll(() => listener.connectionCount).toBe(0);
   });
 
-  test("that takes its time to be made is waited for", async () => {
+  test("may take longer than the write timeout", async () => {
     const made = Promise.withResolvers<Response>();
     const { listener, url } = await openListener({ fetch: () => made.promise, limits: { writeTimeoutMs: 20 } });
     const socket = await openSocket(url);

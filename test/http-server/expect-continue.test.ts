@@ -37,7 +37,7 @@ describe.each([
   ["short", ""],
   ["long", "?"],
 ])("On the %s way, a request with Expect: 100-continue", (_way, query) => {
-  test("is told to go on where its body is wanted", async () => {
+  test("gets 100 Continue if its body is read", async () => {
     const socket = await announce(`/webhooks/own${query}`);
     expect((await socket.answer({ toHead: true })).status).toBe(100);
     expect((await socket.send(body).answer()).text).toBe('{"done":true}');
@@ -67,13 +67,13 @@ describe.each([
 });
 
 describe("A route of your own", () => {
-  test("that reads the body has the client told to go on", async () => {
+  test("that reads the body sends 100 Continue", async () => {
     const socket = await announce("/upload");
     expect((await socket.answer({ toHead: true })).status).toBe(100);
     expect((await socket.send(body).answer()).text).toBe(JSON.stringify({ length: body.length }));
   });
 
-  test("that does not read it answers at once", async () => {
+  test("that does not read it answers immediately", async () => {
     const socket = await announce("/ignored");
     expect((await socket.answer()).text).toBe('{"ignored":true}');
     await socket.ended;

@@ -36,7 +36,7 @@ describe.each([
   ["short", delivery, answered.content],
   ["long", page, '{"way":"long"}'],
 ])("On the %s way, a client", (_way, request, text) => {
-  test("that ends its side after the request still gets its answer, and then the end", async () => {
+  test("that ends its side after the request gets its answer, and then the end", async () => {
     const { listener, finish, socket, started } = await openWaiting();
     socket.send(request).finish();
     const signal = await started.promise;
@@ -47,7 +47,7 @@ describe.each([
     await expect.poll(() => listener.connectionCount).toBe(0);
   });
 
-  test("that ends its side and waits long is sent 100 Continue before its answer", async () => {
+  test("that ends its side and waits long gets 100 Continue before its answer", async () => {
     const { finish, socket, started } = await openWaiting();
     socket.send(request).finish();
     const signal = await started.promise;
@@ -58,7 +58,7 @@ describe.each([
     expect(signal.aborted).toBe(false);
   });
 
-  test("that hangs up aborts the request", async () => {
+  test("that disconnects aborts the request", async () => {
     const { listener, socket, started } = await openWaiting();
     socket.send(request);
     const signal = await started.promise;
@@ -68,10 +68,10 @@ describe.each([
   });
 });
 
-describe("The question whether a client still listens", () => {
+describe("The probe of a half-closed client", () => {
   afterEach(() => void vi.useRealTimers());
 
-  test("is asked after a second, and no longer once the connection has ended", async () => {
+  test("is sent after a second, until the connection has ended", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     const { socket, started } = await openWaiting({ probeMs: 1_000 });
     socket.send(delivery);

@@ -31,7 +31,7 @@ async function openRefused(bodyLength: number) {
   return { listener, socket };
 }
 
-test("A connection whose refused body still arrives is kept, and reads what follows to its end", async () => {
+test("A connection is kept and read to the end of a body that is still arriving after the response", async () => {
   const { socket } = await openRefused(1_000);
   socket.send("x".repeat(1_000));
   await expect.poll(() => vi.getTimerCount()).toBe(0);
@@ -39,7 +39,7 @@ test("A connection whose refused body still arrives is kept, and reads what foll
   expect((await socket.send(requestBytes({ path: "/webhooks/x", headers, body })).answer()).text).toBe("600000");
 });
 
-test("A connection whose refused body goes on beyond 256 KiB is read no further, and closed", async () => {
+test("A connection is closed if more than 256 KiB of a body arrive after the response", async () => {
   const ended = vi.spyOn(Socket.prototype, "end");
   onTestFinished(() => ended.mockRestore());
   const { socket } = await openRefused(10_000_000);
@@ -48,7 +48,7 @@ test("A connection whose refused body goes on beyond 256 KiB is read no further,
   expect(ended.mock.contexts.map((socket) => socket instanceof Socket && socket.isPaused())).toEqual([true]);
 });
 
-test("A connection whose refused body does not arrive is closed after half a second", async () => {
+test("A connection is closed half a second after the response if the body does not arrive", async () => {
   const { listener, socket } = await openRefused(1_000);
   vi.advanceTimersByTime(499);
   expect(listener.connectionCount).toBe(1);

@@ -38,7 +38,7 @@ describe.each([
     socket.close();
   });
 
-  test.each(["chunked", "Chunked"])("with Transfer-Encoding: %s is taken", async (coding) => {
+  test.each(["chunked", "Chunked"])("with Transfer-Encoding: %s is accepted", async (coding) => {
     const { ask } = await openListener();
     expect((await ask({ path, headers: { ...host, "Transfer-Encoding": coding }, body: chunk("") })).status).toBe(200);
   });

@@ -43,11 +43,11 @@ describe("An edit", () => {
     expect(rest).toEqual({ ...payload, ...changed });
   });
 
-  test("of a whole field leaves no trace of it", () => {
+  test("removes a whole field", () => {
     expect(Object.keys(edited({ path: "repo", remove: true }))).toEqual(["event", "updatedRefs"]);
   });
 
-  test("sees what those before it have done", () => {
+  test("applies to the result of the edits before it", () => {
     const { repo } = edited(
       { path: "repo", value: {} },
       { path: "repo.a", value: 1 },
@@ -57,7 +57,7 @@ describe("An edit", () => {
     expect(repo).toEqual({ b: 2 });
   });
 
-  test("changes nothing of the payload that it was given", () => {
+  test("does not change the given payload", () => {
     const before = structuredClone(payload);
     edited({ path: "repo.tags.0", value: "z" }, { path: "updatedRefs.0.ref", remove: true });
     expect(payload).toEqual(before);

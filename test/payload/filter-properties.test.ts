@@ -21,12 +21,12 @@ const updating = (ref: string) => webhookPayload("repo.content", { updatedRefs: 
 const named = (name: string) => webhookPayload("repo", { repo: { name } });
 
 describe("For any characters, a glob", () => {
-  test("without stars takes itself", () => {
+  test("without stars matches itself", () => {
     fc.assert(fc.property(withoutStars, (ref) => takes({ ref }, updating(ref))));
     fc.assert(fc.property(withoutStars, (name) => takes({ repo: `dataset:${name}` }, named(name))));
   });
 
-  test("without stars takes nothing but itself", () => {
+  test("without stars matches nothing else", () => {
     fc.assert(fc.property(withoutStars, text, (ref, other) => takes({ ref }, updating(other)) === (ref === other)));
     const nearly = withoutStars.chain((ref) =>
       fc.tuple(character, fc.nat(ref.length)).map(([extra, at]) => ({
@@ -37,12 +37,12 @@ describe("For any characters, a glob", () => {
     fc.assert(fc.property(nearly, ({ ref, longer }) => !takes({ ref }, updating(longer))));
   });
 
-  test("of two stars takes any name", () => {
+  test("of two stars matches any name", () => {
     fc.assert(fc.property(text, (name) => takes({ repo: "dataset:**" }, named(name))));
     fc.assert(fc.property(text, (name) => takes({ repo: "*:**" }, named(name))));
   });
 
-  test("of one star never crosses a slash, and nothing else stops it", () => {
+  test("of one star matches everything except a slash", () => {
     fc.assert(fc.property(text, (name) => takes({ repo: "dataset:*" }, named(name)) === !name.includes("/")));
     fc.assert(
       fc.property(
@@ -53,7 +53,7 @@ describe("For any characters, a glob", () => {
     );
   });
 
-  test("takes whatever stands in place of its stars", () => {
+  test("matches any text in place of its stars", () => {
     fc.assert(
       fc.property(withoutStars, withoutStars, withoutSlashes, text, (beginning, end, segment, path) => {
         expect(takes({ ref: `${beginning}*${end}` }, updating(beginning + segment + end))).toBe(true);
@@ -87,7 +87,7 @@ const repos = several<RepoPattern>("dataset:**", "*:acme/*", "model:*/clouds", "
 const refs = several("refs/heads/main", "refs/heads/*", "refs/pr/*", "**", "main");
 
 describe("For any payload, a filter", () => {
-  test("with a list takes it where a filter with one of the values does", () => {
+  test("with a list matches if a filter with one of the values does", () => {
     fc.assert(
       fc.property(payload, scopes, actions, repos, refs, (value, scope, action, repo, ref) => {
         expect(takes({ scope }, value)).toBe(scope.some((one) => takes({ scope: one }, value)));
@@ -99,7 +99,7 @@ describe("For any payload, a filter", () => {
     );
   });
 
-  test("with several fields takes it where a filter with each one of them does", () => {
+  test("with several fields matches if a filter with each of them does", () => {
     fc.assert(
       fc.property(payload, scopes, actions, repos, refs, (value, scope, action, repo, ref) => {
         const each = [{ scope }, { action }, { repo }, { ref }];

@@ -16,20 +16,20 @@ const named = (type: string, name: string) => webhookPayload("repo", { repo: { t
 const updating = (...refs: string[]) =>
   webhookPayload("repo.content", { updatedRefs: refs.map((ref) => ({ ref, oldSha: null, newSha: "5" })) });
 
-describe("No option at all", () => {
-  test("makes no filter", () => {
+describe("A filter without options", () => {
+  test("is undefined", () => {
     expect(createFilter({})).toBeUndefined();
   });
 });
 
 describe("The scope of a filter", () => {
-  test("takes its own and every narrower one", () => {
+  test("matches the same and every narrower scope", () => {
     expect(reason({ scope: "repo" }, dataset)).toBeUndefined();
     expect(reason({ scope: "repo.content" }, dataset)).toBeUndefined();
     expect(reason({ scope: "repo" }, parsePayload(readFixture("config-dois-unknown")))).toBeUndefined();
   });
 
-  test("leaves others out, and says which came", () => {
+  test("does not match other scopes, and returns the reason", () => {
     expect(reason({ scope: "discussion" }, dataset)).toBe("scope repo.content is not discussion");
     expect(reason({ scope: "repo.content" }, webhookPayload("repo"))).toBe("scope repo is not repo.content");
   });
@@ -42,13 +42,13 @@ describe("The scope of a filter", () => {
     );
   });
 
-  test("may be one that nobody knows yet", () => {
+  test("may be unknown to this release", () => {
     const payload = parsePayload(readFixture("config-dois-unknown"));
     expect(reason({ scope: "repo.config.dois" }, payload)).toBeUndefined();
     expect(reason({ scope: "repo.config.dois" }, dataset)).toBe("scope repo.content is not repo.config.dois");
   });
 
-  test("leaves out a narrower one without what the wanted one promises its handler", () => {
+  test("does not match a narrower scope without the fields of the wanted one", () => {
     const payload = parsePayload(readFixture("config-dois-unknown"));
     expect(reason({ scope: "repo.config" }, payload)).toBe("scope repo.config.dois lacks fields of repo.config");
     expect(reason({ scope: ["repo.config", "repo"] }, payload)).toBeUndefined();
@@ -56,7 +56,7 @@ describe("The scope of a filter", () => {
 });
 
 describe("The action of a filter", () => {
-  test("is compared as it is", () => {
+  test("is compared exactly", () => {
     expect(reason({ action: "update" }, dataset)).toBeUndefined();
     expect(reason({ action: "delete" }, dataset)).toBe("action update is not delete");
   });
@@ -66,7 +66,7 @@ describe("The action of a filter", () => {
     expect(reason({ action: ["create", "move"] }, dataset)).toBe("action update is not create or move");
   });
 
-  test("takes a narrower scope that is not known for an update", () => {
+  test("counts an unknown narrower scope as an update", () => {
     const payload = parsePayload(readFixture("config-dois-unknown"));
     expect(payload.event.action).toBe("create");
     expect(reason({ action: "update" }, payload)).toBeUndefined();
@@ -145,7 +145,7 @@ describe("The ref of a filter", () => {
     expect(reason({ ref }, updating(updated))).toBe(`no updated ref is ${ref}`);
   });
 
-  test("needs one of the updated refs to match, not all", () => {
+  test("matches if at least one of the updated refs does", () => {
     expect(reason({ ref: "refs/heads/main" }, updating("refs/pr/1", "refs/heads/main"))).toBeUndefined();
     expect(reason({ ref: "refs/heads/main" }, updating())).toBe("no updated ref is refs/heads/main");
   });
@@ -156,7 +156,7 @@ describe("The ref of a filter", () => {
     expect(reason({ ref }, updating("refs/convert/parquet"))).toBe("no updated ref is refs/heads/main or refs/pr/*");
   });
 
-  test("takes none that is longer than any ref, so that no sender can keep a glob with several stars busy", () => {
+  test("does not match refs of more than 512 characters, which would be slow with several stars", () => {
     const [longest, longer] = [512, 513].map((length) => "refs/heads/".padEnd(length, "-"));
     const ref = "refs/heads/*-*";
     expect(reason({ ref }, updating(longest ?? ""))).toBeUndefined();
@@ -164,7 +164,7 @@ describe("The ref of a filter", () => {
     expect(reason({ ref }, updating(`refs/heads/${"-".repeat(9_000_000)}/`))).toBe("no updated ref is refs/heads/*-*");
   });
 
-  test("takes none of a payload that has no refs", () => {
+  test("does not match a payload without refs", () => {
     expect(reason({ ref: "**" }, webhookPayload("repo"))).toBe("no updated ref is **");
     expect(reason({ ref: "**" }, parsePayload(readFixture("content-update-bucket")))).toBe("no updated ref is **");
   });
@@ -192,7 +192,7 @@ describe("Several fields of a filter", () => {
   });
 });
 
-describe("Options that make no sense", () => {
+describe("Invalid options", () => {
   test.each([
     ["scope", { scope: "" }],
     ["scope", { scope: [] }],
@@ -216,13 +216,13 @@ describe("Options that make no sense", () => {
     [":", 'as in "dataset:me/data"'],
   ];
 
-  test.each(unusable)("are refused at once: the repository %j, which has no type or no name", (repo, hint) => {
+  test.each(unusable)("are rejected: the repository %j without a type or a name", (repo, hint) => {
     expect(() => createFilter({ repo })).toThrow(
       expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining(hint) }),
     );
   });
 
-  test("are refused at once: a repository without a colon", () => {
+  test("are rejected: a repository without a colon", () => {
     // @ts-expect-error The type says so already, to whoever has types.
     expect(() => createFilter({ repo: "acme/data" })).toThrow(
       expect.objectContaining({
@@ -232,7 +232,7 @@ describe("Options that make no sense", () => {
     );
   });
 
-  test("are refused where one of several is wrong", () => {
+  test("are rejected if one of several values is invalid", () => {
     expect(() => createFilter({ repo: ["dataset:acme/data", ":"] })).toThrow(
       expect.objectContaining({ code: "OPTION_INVALID" }),
     );

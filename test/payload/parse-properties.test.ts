@@ -37,7 +37,7 @@ const objectPaths = (value: unknown) => [
 ];
 
 describe("For any JSON value, parsePayload", () => {
-  test("returns that very value or throws a PAYLOAD_INVALID, of a bearable length", () => {
+  test("returns the same value or throws a short PAYLOAD_INVALID", () => {
     fc.assert(
       fc.property(anything, (value) => {
         try {
@@ -52,7 +52,7 @@ describe("For any JSON value, parsePayload", () => {
     );
   });
 
-  test("leaves it unchanged", () => {
+  test("does not change it", () => {
     fc.assert(
       fc.property(anything, (value) => {
         const before = JSON.stringify(value);
@@ -64,7 +64,7 @@ describe("For any JSON value, parsePayload", () => {
     );
   });
 
-  test("comes to the same end when it is asked again", () => {
+  test("has the same result when it is called again", () => {
     const endOf = (value: unknown) => {
       try {
         return parsePayload(value);
@@ -81,7 +81,7 @@ describe("For any JSON value, parsePayload", () => {
 });
 
 describe("For any delivery of the Hub, parsePayload", () => {
-  test("takes it with whatever further fields, anywhere in it", () => {
+  test("accepts further fields anywhere in it", () => {
     const extended = fixture.chain((value) =>
       fc
         .tuple(fc.constantFrom(...objectPaths(value)), unknownField, fc.jsonValue())

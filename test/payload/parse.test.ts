@@ -13,8 +13,8 @@ function refusal(value: unknown): string | undefined {
   }
 }
 
-describe("A delivery as the Hub sends it", () => {
-  test.each(fixtureNames)("is taken as it is: %s", (name) => {
+describe("A payload of the Hub", () => {
+  test.each(fixtureNames)("is returned unchanged: %s", (name) => {
     const value = readFixture(name);
     expect(parsePayload(value)).toBe(value);
     expect(value).toEqual(readFixture(name));
@@ -68,12 +68,12 @@ const furtherRequired: Readonly<Record<string, readonly string[]>> = {
   "comment-create": [...requiredOfDiscussions, "comment", ...requiredOfComments],
 };
 
-describe("A payload without a field that handlers rely on", () => {
+describe("A payload without a required field", () => {
   const cases = fixtureNames.flatMap((name) =>
     [...requiredOfAll, ...(furtherRequired[name] ?? [])].map((path) => [name, path] as const),
   );
 
-  test.each(cases)("is refused by its path: %s without %s", (name, path) => {
+  test.each(cases)("is rejected with the path: %s without %s", (name, path) => {
     const broken = changedAt(readFixture(name), path.split("."), undefined);
     expect(refusal(broken)).toMatch(new RegExp(`^Invalid payload: ${path.replaceAll(".", "\\.")}: [^;]+\\.$`));
   });
@@ -101,7 +101,7 @@ describe("A payload without a field that handlers rely on", () => {
   });
 });
 
-describe("A payload of something new", () => {
+describe("A payload with unknown values", () => {
   test.each([
     ["scope", "event.scope", "repo.seals"],
     ["scope of no known family", "event.scope", "organisation"],
@@ -121,12 +121,12 @@ describe("A payload of something new", () => {
     expect(parsePayload(payload)).toBe(payload);
   });
 
-  test("need not have what its broader scope promises: nobody knows what it does", () => {
+  test("does not need the fields of its broader scope", () => {
     expect(refusal(readFixture("config-dois-unknown"))).toBeUndefined();
     expect(valueAt(readFixture("config-dois-unknown"), ["updatedConfig"])).toBeUndefined();
   });
 
-  test("need not list refs or files where the repository type is not a known one", () => {
+  test("does not need refs or files if the repository type is unknown", () => {
     const kernel = changedAt(readFixture("content-update-kernel"), ["updatedBuilds"], undefined);
     expect(refusal(kernel)).toBeUndefined();
     expect(refusal(changedAt(kernel, ["updatedRefs"], "none"))).toMatch(/^Invalid payload: updatedRefs: /);
@@ -135,7 +135,7 @@ describe("A payload of something new", () => {
   });
 });
 
-describe("A refusal", () => {
+describe("The error of an invalid payload", () => {
   test.each([
     ["nothing", undefined],
     ["null", null],
@@ -146,22 +146,22 @@ describe("A refusal", () => {
     expect(refusal(value)).toMatch(/^Invalid payload: payload: /);
   });
 
-  test("of an empty object names the three things that every payload has", () => {
+  test("lists the three required fields for an empty object", () => {
     expect(refusal({})).toMatch(/^Invalid payload: event: [^;]+; repo: [^;]+; webhook: [^;(]+\.$/);
   });
 
-  test("names the first three problems and counts the others", () => {
+  test("lists the first three problems and counts the others", () => {
     expect(refusal({ event: {}, repo: {}, webhook: {} })).toMatch(
       /^Invalid payload: event\.action: [^;]+; event\.scope: [^;]+; repo\.type: [^;]+ \(and 7 more\)\.$/,
     );
   });
 
-  test("never tells what stands at the place that is wrong", () => {
+  test("does not contain the invalid value", () => {
     const planted = changedAt(readFixture("comment-create"), ["comment", "hidden"], "planted-value");
     expect(refusal(planted)).not.toContain("planted");
   });
 
-  test("of a name as long as a novel is short, and so are its paths", () => {
+  test("is short for a very long name or path", () => {
     const long = changedAt(readFixture("repo-create-dataset"), ["repo", "name"], "n".repeat(1_000_000));
     const message = refusal(long);
     expect(message).toMatch(/^Invalid payload: repo\.name: /);
@@ -180,7 +180,7 @@ describe("A refusal", () => {
     expect(refusal(changedAt(readFixture(name), path.split("."), "n".repeat(513)))).toContain(`${path}: `);
   });
 
-  test("of a hundred thousand broken items looks at the first few only", () => {
+  test("stops after the first few of a hundred thousand invalid items", () => {
     let looked = 0;
     const broken = () => ({
       get ref() {
@@ -196,14 +196,14 @@ describe("A refusal", () => {
     expect(looked).toBeLessThan(10);
   });
 
-  test("names three broken items, and looks for no fourth", () => {
+  test("lists three invalid items at most", () => {
     const broken = Array.from({ length: 10 }, () => ({ ref: 5, oldSha: null, newSha: null }));
     expect(refusal(changedAt(readFixture("content-ref-created"), ["updatedRefs"], broken))).toMatch(
       /^Invalid payload: updatedRefs\.0\.ref: [^;]+; updatedRefs\.1\.ref: [^;]+; updatedRefs\.2\.ref: [^;(]+\.$/,
     );
   });
 
-  test("finds the broken item behind many whole ones", () => {
+  test("finds an invalid item after many valid ones", () => {
     const whole = Array.from({ length: 20 }, () => ({ ref: "refs/heads/main", oldSha: null, newSha: null }));
     const value = changedAt(readFixture("content-ref-created"), ["updatedRefs"], [...whole, { ref: "refs/pr/1" }]);
     expect(refusal(value)).toMatch(/^Invalid payload: updatedRefs\.20\.oldSha: .+; updatedRefs\.20\.newSha: .+\.$/);

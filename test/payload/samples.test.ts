@@ -7,7 +7,7 @@ import { pathsIn, readFixture } from "../support/payloads.ts";
 const everySample = scopes.flatMap((scope) => repoTypes.map((type) => [scope, type] as const));
 
 describe("A sample", () => {
-  test.each(everySample)("is a payload of its scope and type: %s of a %s", (scope, type) => {
+  test.each(everySample)("is a valid payload: %s of a %s", (scope, type) => {
     const sample = webhookPayload(scope, { repo: { type } });
     expect(parsePayload(sample)).toBe(sample);
     expect([sample.event.scope, sample.repo.type, isScope(sample, scope)]).toEqual([scope, type, true]);
@@ -38,7 +38,7 @@ describe("A sample", () => {
     expect(sample.comment?.url.web).toBe(`${web}/discussions/7#${sample.comment?.id}`);
   });
 
-  test("has a commit on the scopes of the repository family only, and never of a bucket", () => {
+  test("has a commit on `repo` scopes, and never of a bucket", () => {
     const withCommit = everySample.filter(
       ([scope, type]) => "headSha" in webhookPayload(scope, { repo: { type } }).repo,
     );
@@ -47,13 +47,13 @@ describe("A sample", () => {
     );
   });
 
-  test("of a Space has a subdomain that follows the name", () => {
+  test("of a Space has a subdomain derived from the name", () => {
     const subdomain = (type: string) =>
       webhookPayload("repo", { repo: { type, name: "Acme/Rain_bot-99" } }).repo.subdomain;
     expect(["space", "dataset"].map(subdomain)).toEqual(["acme-rain-bot-99", undefined]);
   });
 
-  test("of changed content lists files of a bucket, and refs of all others", () => {
+  test("of changed content lists the files of a bucket, and the refs of other repositories", () => {
     const listed = repoTypes.map((type) => {
       const { updatedFiles, updatedRefs } = webhookPayload("repo.content", { repo: { type: String(type) } });
       return [type, updatedFiles?.length, updatedRefs?.length];
@@ -61,7 +61,7 @@ describe("A sample", () => {
     expect(listed).toEqual(repoTypes.map((type) => (type === "bucket" ? [type, 1, undefined] : [type, undefined, 1])));
   });
 
-  test("is a new one each time", () => {
+  test("is a new object each time", () => {
     expect(webhookPayload("repo.content")).not.toBe(webhookPayload("repo.content"));
     webhookPayload("repo.content").updatedRefs.length = 0;
     expect(webhookPayload("repo.content").updatedRefs).toHaveLength(1);
@@ -69,7 +69,7 @@ describe("A sample", () => {
 });
 
 describe("A sample without changes", () => {
-  test("is what happens most, to a public dataset", () => {
+  test("is of a public dataset", () => {
     expect(scopes.map((scope) => [scope, webhookPayload(scope).event.action])).toEqual([
       ["repo", "update"],
       ["repo.content", "update"],
@@ -81,15 +81,15 @@ describe("A sample without changes", () => {
     expect(webhookPayload("repo.config").updatedConfig).toEqual({ private: false });
   });
 
-  test("of a comment is one that everybody sees, on an open pull request", () => {
+  test("of a comment is visible, on an open pull request", () => {
     const { discussion, comment } = webhookPayload("discussion.comment");
     expect(discussion).toMatchObject({ status: "open", isPullRequest: true, changes: { base: "refs/heads/main" } });
     expect(comment).toMatchObject({ hidden: false, content: expect.stringMatching(/\w/) });
   });
 });
 
-describe("Changes laid over a sample", () => {
-  test("replace what they name and leave the rest", () => {
+describe("Changes of a sample", () => {
+  test("replace the given fields and keep the others", () => {
     const plain = webhookPayload("repo.config");
     const changed = webhookPayload("repo.config", { event: { action: "delete" }, updatedConfig: { private: true } });
     expect(changed).toEqual({
@@ -99,7 +99,7 @@ describe("Changes laid over a sample", () => {
     });
   });
 
-  test("go before what follows from the name", () => {
+  test("override values that are derived from the name", () => {
     const changes = { repo: { name: "acme/net", url: { web: "https://hub.example/acme/net" } } };
     expect(webhookPayload("repo", changes).repo.url).toEqual({
       web: "https://hub.example/acme/net",
@@ -118,17 +118,17 @@ describe("Changes laid over a sample", () => {
     expect(webhookPayload("repo", { event: { action: "move" }, movedTo }).movedTo).toEqual(movedTo);
   });
 
-  test("take away what they set to undefined", () => {
+  test("remove fields that are undefined", () => {
     expect(webhookPayload("discussion", { comment: undefined })).not.toHaveProperty("comment");
     expect(webhookPayload("repo", { repo: { headSha: undefined } }).repo).not.toHaveProperty("headSha");
   });
 
-  test("become no prototype, whatever their fields are called", () => {
+  test("do not set a prototype", () => {
     const { repo } = webhookPayload("repo", JSON.parse('{"repo":{"__proto__":{"private":true,"planted":true}}}'));
     expect([Object.getPrototypeOf(repo), Reflect.get(repo, "planted")]).toEqual([Object.prototype, undefined]);
   });
 
-  test("are not changed themselves", () => {
+  test("are not modified", () => {
     const changes = { repo: { name: "acme/net" } };
     webhookPayload("repo", changes);
     expect(changes).toEqual({ repo: { name: "acme/net" } });
@@ -136,7 +136,7 @@ describe("Changes laid over a sample", () => {
 });
 
 describe("deliveryRequest", () => {
-  test("makes the request that the Hub would send", async () => {
+  test("creates the request that the Hub sends", async () => {
     const payload = webhookPayload("repo");
     const request = deliveryRequest({ endpoint: "acme/retrain", payload, secret: "s3cret", id: "d-1" });
     expect([request.method, request.url]).toEqual(["POST", "http://localhost/webhooks/acme/retrain"]);
@@ -148,7 +148,7 @@ describe("deliveryRequest", () => {
     expect(await request.json()).toEqual(payload);
   });
 
-  test("sends no secret where none is given, and a new id each time", () => {
+  test("has no secret by default, and a new id each time", () => {
     const first = deliveryRequest({ endpoint: "retrain", payload: 1 });
     const second = deliveryRequest({ endpoint: "retrain", payload: 1 });
     expect(first.headers.has("x-webhook-secret")).toBe(false);
@@ -156,7 +156,7 @@ describe("deliveryRequest", () => {
     expect(second.headers.get("webhook-id")).not.toBe(first.headers.get("webhook-id"));
   });
 
-  test("may be sent to a receiver elsewhere", () => {
+  test("can have another base URL", () => {
     const request = deliveryRequest({ endpoint: "retrain", payload: 1, baseUrl: "https://acme-bot.hf.space" });
     expect(request.url).toBe("https://acme-bot.hf.space/webhooks/retrain");
   });

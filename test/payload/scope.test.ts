@@ -19,18 +19,18 @@ describe("A scope covers", () => {
     expect(scopes.filter((scope) => coversScope(wanted, scope))).toEqual(covered);
   });
 
-  test("narrower ones that nobody knows yet", () => {
+  test("unknown narrower scopes", () => {
     expect(coversScope("repo", "repo.config.dois")).toBe(true);
     expect(coversScope("repo.config", "repo.config.dois")).toBe(true);
     expect(coversScope("repo.content", "repo.config.dois")).toBe(false);
   });
 
-  test("none that only begins with the same letters", () => {
+  test("no scope that only starts with the same letters", () => {
     expect(coversScope("repo", "repository")).toBe(false);
     expect(coversScope("repo.config", "repo.configuration.x")).toBe(false);
   });
 
-  test("none that is broader", () => {
+  test("no broader scope", () => {
     expect(coversScope("repo.content", "repo")).toBe(false);
   });
 });
@@ -58,28 +58,28 @@ describe("For any scopes, coversScope", () => {
     );
   });
 
-  test("holds in one direction only, for two that differ", () => {
+  test("is antisymmetric", () => {
     fc.assert(
       fc.property(scope, scope, (one, other) => one === other || !(coversScope(one, other) && coversScope(other, one))),
     );
   });
 
-  test("agrees with whether one begins the other, once both end in a dot", () => {
+  test("is the prefix relation of the scopes with a trailing dot", () => {
     fc.assert(fc.property(scope, scope, (one, other) => coversScope(one, other) === `${other}.`.startsWith(`${one}.`)));
   });
 });
 
-describe("The action to act upon", () => {
-  test.each(scopes)("is the payload's own where its scope is known: %s", (scope) => {
+describe("actionOf()", () => {
+  test.each(scopes)("is the action of the payload for the known scope %s", (scope) => {
     expect(actionOf(webhookPayload(scope, { event: { action: "create" } }))).toBe("create");
   });
 
-  test("is an update of the broader scope where a narrower one is not known", () => {
+  test("is an update for an unknown narrower scope", () => {
     const payload = parsePayload(readFixture("config-dois-unknown"));
     expect([payload.event.action, actionOf(payload)]).toEqual(["create", "update"]);
   });
 
-  test("is the payload's own where the scope belongs to no known family", () => {
+  test("is the action of the payload for an unknown top-level scope", () => {
     const payload = parsePayload(changedAt(readFixture("repo-delete-model"), ["event", "scope"], "organisation"));
     expect(actionOf(payload)).toBe("delete");
   });
@@ -88,11 +88,11 @@ describe("The action to act upon", () => {
 describe("isScope", () => {
   const everyPair = scopes.flatMap((scope) => scopes.map((wanted) => [scope, wanted] as const));
 
-  test.each(everyPair)("tells of a %s whether it is %s or narrower", (scope, wanted) => {
+  test.each(everyPair)("recognizes for a %s payload whether it is %s or narrower", (scope, wanted) => {
     expect(isScope(webhookPayload(scope), wanted)).toBe(coversScope(wanted, scope));
   });
 
-  test("takes a narrower scope that is not known where it has what the broader one promises", () => {
+  test("accepts an unknown narrower scope with the fields of the broader one", () => {
     const payload = parsePayload(
       changedAt(readFixture("config-update-private"), ["event", "scope"], "repo.config.dois"),
     );
@@ -100,13 +100,13 @@ describe("isScope", () => {
     expect(isScope(payload, "repo")).toBe(true);
   });
 
-  test("does not take it where it lacks that: the handler would rely on it", () => {
+  test("does not accept it without these fields", () => {
     const payload = parsePayload(readFixture("config-dois-unknown"));
     expect(isScope(payload, "repo.config")).toBe(false);
     expect(isScope(payload, "repo")).toBe(true);
   });
 
-  test("holds an unknown scope of content against its repository type", () => {
+  test("validates an unknown content scope by its repository type", () => {
     const narrower = (name: string) =>
       parsePayload(changedAt(readFixture(name), ["event", "scope"], "repo.content.lfs"));
     const wanted: KnownScope = "repo.content";
@@ -116,7 +116,7 @@ describe("isScope", () => {
     expect(isScope(narrower("repo-create-dataset"), wanted)).toBe(false);
   });
 
-  test("gives a hidden comment's content as absent", () => {
+  test("has no content for a hidden comment", () => {
     const payload = parsePayload(readFixture("comment-update-hidden"));
     expect(isScope(payload, commentsScope) && "content" in payload.comment).toBe(false);
     expect(isScope(payload, commentsScope) && payload.comment.hidden).toBe(true);

@@ -2,16 +2,16 @@ import { describe, expect, test } from "vitest";
 import { repoTypes } from "../../src/payload/schema.ts";
 import { parseDomain, parseWatch, watchedTypes } from "../../src/payload/watch.ts";
 
-describe("What can be watched", () => {
-  test("is a repository of every type, and a user or an organization", () => {
+describe("parseWatch()", () => {
+  test("accepts repositories of every type, users and organizations", () => {
     expect(watchedTypes).toEqual([...repoTypes, "user", "org"]);
   });
 
-  test.each(watchedTypes)("is written as type:name, for the type %s", (type) => {
+  test.each(watchedTypes)("parses type:name for the type %s", (type) => {
     expect(parseWatch(`${type}:acme`)).toEqual({ type, name: "acme" });
   });
 
-  test("may have colons and slashes in the name of a repository", () => {
+  test("accepts colons and slashes in the name of a repository", () => {
     expect(parseWatch("model:me/a:b")).toEqual({ type: "model", name: "me/a:b" });
   });
 

@@ -7,7 +7,7 @@ import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { waitFor } from "../support/wait-for.ts";
 
-test("The acceptance of a delivery is logged before its handler runs, also where the inbox hands it out earlier", async () => {
+test("Logs that a delivery is accepted before its handler runs, even if the inbox runs it earlier", async () => {
   const logger = createMemoryLogger();
   const stored: Inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: () => logger });
   let queue: QueueOptions | undefined;

@@ -17,8 +17,8 @@ function begin() {
   return { clock, activity: new Activity(() => clock.now), endpoint: new EndpointActivity() };
 }
 
-describe("The hours of the activity", () => {
-  test("count each outcome in the hour of the clock in which it came, oldest first", () => {
+describe("Activity.hours()", () => {
+  test("counts each outcome in its hour of the clock, oldest first", () => {
     const { clock, activity, endpoint } = begin();
     activity.ended(endpoint, "succeeded");
     activity.ended(endpoint, "ignored");
@@ -32,7 +32,7 @@ describe("The hours of the activity", () => {
     ]);
   });
 
-  test("begin with the start, have no gaps, and are never more than 24", () => {
+  test("starts at the start of the server, has no gaps, and returns at most 24 hours", () => {
     const { clock, activity, endpoint } = begin();
     activity.ended(endpoint, "succeeded");
     clock.now += 3 * hour;
@@ -44,7 +44,7 @@ describe("The hours of the activity", () => {
     expect(activity.hours()[0]?.startedAt).toEqual(new Date("2026-09-01T13:00Z"));
   });
 
-  test("forget the same hour of the day before, all of it", () => {
+  test("drops the counts of the same hour of the day before", () => {
     const { clock, activity, endpoint } = begin();
     activity.ended(endpoint, "failed");
     clock.now += 24 * hour;
@@ -52,7 +52,7 @@ describe("The hours of the activity", () => {
     expect(activity.hours().at(-1)).toMatchObject({ succeeded: 1, failed: 0 });
   });
 
-  test("survive a clock that is set back, before the start even, and forward again", () => {
+  test("works when the clock is set back, even before the start, and forward again", () => {
     const { clock, activity, endpoint } = begin();
     activity.ended(endpoint, "succeeded");
     clock.now -= 2 * hour;
@@ -63,31 +63,31 @@ describe("The hours of the activity", () => {
   });
 });
 
-describe("The time that handlers take", () => {
-  test("is not known before the first run", () => {
+describe("Activity.handlerTime()", () => {
+  test("returns undefined before the first run", () => {
     expect(begin().activity.handlerTime()).toBeUndefined();
   });
 
-  test("is told by the run in the middle, and by the one that 19 of 20 do not exceed", () => {
+  test("returns the median and the 95th percentile", () => {
     const { activity } = begin();
     for (let milliseconds = 100; milliseconds >= 1; milliseconds -= 1) activity.ran("retrain", milliseconds);
     expect(activity.handlerTime()).toEqual({ p50: 50, p95: 95, runs: 100 });
   });
 
-  test("of a single run is that run's", () => {
+  test("returns the duration of a single run", () => {
     const { activity } = begin();
     activity.ran("retrain", 7);
     expect(activity.handlerTime()).toEqual({ p50: 7, p95: 7, runs: 1 });
   });
 
-  test("is that of the latest 1,024 runs", () => {
+  test("uses the latest 1,024 runs", () => {
     const { activity } = begin();
     for (let run = 0; run < 1_024; run += 1) activity.ran("retrain", 1_000);
     for (let run = 0; run < 1_000; run += 1) activity.ran("retrain", 1);
     expect(activity.handlerTime()).toEqual({ p50: 1, p95: 1, runs: 1_024 });
   });
 
-  test("is told to whoever observes the runs", () => {
+  test("passes each duration to the observer", () => {
     const { activity } = begin();
     const observe = vi.fn();
     activity.observeRuns(observe);
@@ -96,8 +96,8 @@ describe("The time that handlers take", () => {
   });
 });
 
-describe("The last day of an endpoint", () => {
-  test("is what arrived in this hour of the clock and the 23 before it", () => {
+describe("Activity.lastDay()", () => {
+  test("counts the deliveries of this hour of the clock and the 23 before it", () => {
     const { clock, activity, endpoint } = begin();
     expect(activity.lastDay(endpoint)).toBe(0);
     activity.arrived(endpoint, clock.now);
@@ -109,7 +109,7 @@ describe("The last day of an endpoint", () => {
     expect(endpoint.deliveries).toBe(2);
   });
 
-  test("leaves out what lies in the future once the clock is set back, until it is reached again", () => {
+  test("leaves out future hours after the clock is set back", () => {
     const { clock, activity, endpoint } = begin();
     activity.arrived(endpoint, clock.now);
     clock.now -= 2 * hour;
@@ -120,7 +120,7 @@ describe("The last day of an endpoint", () => {
     expect(activity.lastDay(endpoint)).toBe(2);
   });
 
-  test("is not shared with another endpoint", () => {
+  test("counts each endpoint separately", () => {
     const { clock, activity, endpoint } = begin();
     activity.arrived(endpoint, clock.now);
     expect(activity.lastDay(new EndpointActivity())).toBe(0);
@@ -164,8 +164,8 @@ function serve(options: EndpointOptions, handler: (attempt: number, signal: Abor
 
 const nothing = { succeeded: 0, ignored: 0, retrying: 0, failed: 0 };
 
-describe("Of an endpoint that answers with its outcome, the landing page is told", () => {
-  test("a success, and how long it took", async () => {
+describe("The landing page shows, for an inline endpoint,", () => {
+  test("a success and its duration", async () => {
     const { told, send } = serve({}, () => "done");
     await send();
     const { counted, endpoint, activity } = await told();
@@ -185,7 +185,7 @@ describe("Of an endpoint that answers with its outcome, the landing page is told
     expect(await told()).toMatchObject({ counted: { ...nothing, failed: 1 }, endpoint: { lastDay: 1 } });
   });
 
-  test("what its filter ignored, which took no time", async () => {
+  test("an ignored delivery without a duration", async () => {
     const { told, send } = serve({ scope: "discussion" }, () => "done");
     await send();
     const { counted, endpoint, activity } = await told();
@@ -194,13 +194,13 @@ describe("Of an endpoint that answers with its outcome, the landing page is told
     expect(activity).not.toHaveProperty("handlerTime");
   });
 
-  test("nothing of what was refused", async () => {
+  test("no refused requests", async () => {
     const { told, send } = serve({}, () => "done");
     expect((await send("1", "wrong")).status).toBe(403);
     expect(await told()).toMatchObject({ counted: nothing, endpoint: { deliveries: 0, lastDay: 0 } });
   });
 
-  test("one delivery where it came again while it was in work", async () => {
+  test("a duplicate of a running delivery once", async () => {
     const work = Promise.withResolvers<string>();
     const { told, send } = serve({}, () => work.promise);
     const answers = [send("same"), send("same")];
@@ -213,13 +213,13 @@ describe("Of an endpoint that answers with its outcome, the landing page is told
   });
 });
 
-describe("Of a background endpoint, the landing page is told", () => {
+describe("The landing page shows, for a background endpoint,", () => {
   beforeEach(() => {
     vi.stubEnv("INBOX_URL", `sqlite:${inboxFile()}`);
     return () => vi.unstubAllEnvs();
   });
 
-  test("its arrival at once, and its attempts as they end", async () => {
+  test("a delivery when it is received, and each attempt when it ends", async () => {
     const failing = Promise.withResolvers<void>();
     const { told, send, logger } = serve({ background: true, backoff: { first: 1 } }, async (attempt) => {
       await failing.promise;
@@ -233,7 +233,7 @@ describe("Of a background endpoint, the landing page is told", () => {
     expect(logger.lines.filter(({ level }) => level === "error")).toEqual([]);
   });
 
-  test("its death, and the log says so as an error", async () => {
+  test("a dead delivery, which is logged as an error", async () => {
     const { told, send, logger } = serve({ background: true, attempts: 2, backoff: { first: 1 } }, () => {
       throw new Error("no GPU");
     });
@@ -255,7 +255,7 @@ describe("Of a background endpoint, the landing page is told", () => {
     await waitFor(async () => expect((await told()).counted).toEqual({ ...nothing, failed: 1 }));
   });
 
-  test("that it is tried again where the handler answers with an error", async () => {
+  test("a retry after the handler returns an error response", async () => {
     const { told, send } = serve(
       { background: true, backoff: { first: "1h" } },
       () => new Response("", { status: 503 }),
@@ -266,7 +266,7 @@ describe("Of a background endpoint, the landing page is told", () => {
     expect((await told()).endpoint.last?.outcome).toBe("retrying");
   });
 
-  test("a death where the delivery does not fit its schema any more", async () => {
+  test("a dead delivery that no longer matches the schema", async () => {
     let checks = 0;
     const schema: StandardSchemaV1 = {
       "~standard": {
@@ -283,7 +283,7 @@ describe("Of a background endpoint, the landing page is told", () => {
     );
   });
 
-  test("nothing twice where it comes again", async () => {
+  test("a duplicate once", async () => {
     const { told, send } = serve({ background: true }, () => "done");
     await send("a");
     await waitFor(async () => expect((await told()).counted.succeeded).toBe(1));
@@ -291,7 +291,7 @@ describe("Of a background endpoint, the landing page is told", () => {
     expect(await told()).toMatchObject({ counted: { succeeded: 1 }, endpoint: { deliveries: 1, lastDay: 1 } });
   });
 
-  test("no failure where the server was closed in the middle of it", async () => {
+  test("no failure for an attempt that the shutdown interrupted", async () => {
     const begun = Promise.withResolvers<void>();
     const { server, told, send, logger } = serve({ background: true, attempts: 1 }, (_attempt, signal) => {
       begun.resolve();
@@ -306,7 +306,7 @@ describe("Of a background endpoint, the landing page is told", () => {
     );
   });
 
-  test("how many deliveries are queued and running, once the inbox is open", async () => {
+  test("the number of queued and running deliveries once the inbox is open", async () => {
     const work = Promise.withResolvers<void>();
     const { server, told, send } = serve({ background: true, concurrency: 1 }, () => work.promise);
     expect((await told()).activity).not.toHaveProperty("queue");
@@ -316,7 +316,7 @@ describe("Of a background endpoint, the landing page is told", () => {
     work.resolve();
   });
 
-  test("of the queue only what waits for itself, of an inbox that others share", async () => {
+  test("only its own deliveries of a shared inbox", async () => {
     const file = inboxFile();
     vi.stubEnv("INBOX_URL", `sqlite:${file}`);
     const { server, told } = serve({ background: true }, () => "done");

@@ -7,8 +7,8 @@ import { describeOverBothTransports } from "../support/transport.ts";
 
 const payload = webhookPayload("repo");
 
-describeOverBothTransports("A Response that a handler returns", (send) => {
-  test("of a HEAD request has no body, and no length that promises one", async () => {
+describeOverBothTransports("The Response of a handler", (send) => {
+  test("has no body and no length from a HEAD request", async () => {
     const upstream = createServer((_request, response) => response.setHeader("content-length", "1234").end());
     await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
     const address = upstream.address();
@@ -23,7 +23,7 @@ describeOverBothTransports("A Response that a handler returns", (send) => {
     }
   });
 
-  test("of another status than 2xx has failed, as the Hub sees it", async () => {
+  test("counts as a failure if its status is not 2xx", async () => {
     const logger = createMemoryLogger();
     const server = new WebhooksServer({ logger });
     server.webhook("busy", () => new Response("later", { status: 503 }));
@@ -33,8 +33,8 @@ describeOverBothTransports("A Response that a handler returns", (send) => {
   });
 });
 
-describe("A Response whose body never ends", () => {
-  test("is given up at the time limit, and its source is told", async () => {
+describe("A Response with an endless body", () => {
+  test("is cancelled at the timeout", async () => {
     const cancelled = Promise.withResolvers<unknown>();
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     server.webhook("endless", { timeout: 30 }, () => {

@@ -61,7 +61,7 @@ describeOverBothTransports("A background endpoint", (send) => {
     );
   });
 
-  test("answers 200 to what its filter does not want, and keeps nothing of it", async () => {
+  test("answers 200 to a delivery that its filter ignores, and does not store it", async () => {
     const { server } = openServer();
     server.webhook("retrain", { background: true, scope: "discussion" }, () => {});
     const response = await send(server, deliveryRequest({ endpoint: "retrain", payload, secret }));
@@ -69,7 +69,7 @@ describeOverBothTransports("A background endpoint", (send) => {
     expect(existsSync(file) && (await server.inbox.list()).deliveries).toEqual(existsSync(file) ? [] : false);
   });
 
-  test("keeps nothing without the secret, and nothing that is no payload", async () => {
+  test("stores no delivery without the secret or with an invalid payload", async () => {
     const { server } = openServer();
     server.webhook("retrain", { background: true }, () => {});
     const strange = await send(server, deliveryRequest({ endpoint: "retrain", payload, secret: "wrong" }));
@@ -80,7 +80,7 @@ describeOverBothTransports("A background endpoint", (send) => {
 });
 
 describe("A background endpoint", () => {
-  test("answers a duplicate as one, and does not run it again", async () => {
+  test("answers a duplicate with `duplicate: true`, and does not run it again", async () => {
     const { server } = openServer();
     const handler = vi.fn();
     server.webhook("retrain", { background: true }, handler);
@@ -92,7 +92,7 @@ describe("A background endpoint", () => {
     expect(handler).toHaveBeenCalledTimes(1);
   });
 
-  test("tries again what fails, until it succeeds", async () => {
+  test("retries a failed delivery until it succeeds", async () => {
     const { server, logger } = openServer();
     server.webhook("retrain", { background: true, backoff: { first: 1 } }, (_payload, { delivery }) => {
       if (delivery.attempt < 3) throw new Error(`not yet ${delivery.attempt}`);
@@ -106,7 +106,7 @@ describe("A background endpoint", () => {
     expect(retried).toEqual([1, 2].map((attempt) => expect.objectContaining(line(attempt))));
   });
 
-  test("does not try again after a NonRetriableError, and waits as long as a RetryAfterError asks for", async () => {
+  test("does not retry after a NonRetriableError, and waits as long as a RetryAfterError requests", async () => {
     const { server } = openServer();
     server.webhook("never", { background: true }, () => {
       throw new NonRetriableError("There is no such model.");
@@ -144,7 +144,7 @@ describe("A background endpoint", () => {
     );
   });
 
-  test("waits no longer than a tool that runs it allows", async () => {
+  test("limits the wait before a retry with limitRetryWaits()", async () => {
     const { server } = openServer();
     server.webhook("retrain", { background: true, backoff: ["1h"] }, (_payload, { delivery }) => {
       if (delivery.attempt === 1) throw new Error("not yet");
@@ -154,7 +154,7 @@ describe("A background endpoint", () => {
     expect((await reached(server, "succeeded"))?.attempts).toHaveLength(2);
   });
 
-  test.each([503, 404, 302])("takes an answer that is no success for a failure: %s", async (status) => {
+  test.each([503, 404, 302])("retries after the handler returns status %s", async (status) => {
     const { server } = openServer();
     server.webhook("retrain", { background: true, attempts: 1 }, () => new Response("busy", { status }));
     await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret }));
@@ -163,7 +163,7 @@ describe("A background endpoint", () => {
     ]);
   });
 
-  test("goes on after a restart with what was not done, and its signal says when to stop", async () => {
+  test("resumes unfinished deliveries after a restart, and aborts their signal at the shutdown", async () => {
     const first = openServer();
     const stopped = Promise.withResolvers<unknown>();
     const begun = Promise.withResolvers<void>();
@@ -200,7 +200,7 @@ describe("A background endpoint", () => {
     expect(await server.inbox.prune()).toBe(0);
   });
 
-  test("is not worked on by a server that could not listen", async () => {
+  test("does not run on a server that could not listen", async () => {
     const blocker = openServer().server;
     const { port } = await blocker.launch({ port: 0, host: "127.0.0.1" });
     const { server } = openServer();
@@ -216,7 +216,7 @@ describe("A background endpoint", () => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  test("can be added while the server runs", async () => {
+  test("can be registered while the server runs", async () => {
     const { server } = openServer();
     server.webhook("first", { background: true }, () => {});
     await server.ready();
@@ -226,7 +226,7 @@ describe("A background endpoint", () => {
     await waitFor(() => expect(handler).toHaveBeenCalledTimes(1));
   });
 
-  test("is 503, never a 2xx, where the inbox cannot be opened", async () => {
+  test("answers 503 when the inbox cannot be opened", async () => {
     vi.stubEnv("INBOX_URL", `sqlite:${dirname(file)}`);
     const { server } = openServer();
     const handler = vi.fn();
@@ -237,7 +237,7 @@ describe("A background endpoint", () => {
     await expect(server.ready()).rejects.toMatchObject({ code: "INBOX_UNUSABLE" });
   });
 
-  test("is kept by an inbox that can be opened by then, though it could not be before", async () => {
+  test("is stored once the inbox can be opened", async () => {
     vi.stubEnv("INBOX_URL", `sqlite:${dirname(file)}`);
     const { server } = openServer();
     server.webhook("retrain", { background: true }, () => {});
@@ -261,7 +261,7 @@ describe("A background endpoint", () => {
     },
   );
 
-  test("says loudly that an inbox in memory loses what it has acknowledged", async () => {
+  test("warns that an inbox in memory loses accepted deliveries", async () => {
     vi.stubEnv("INBOX_URL", "sqlite::memory:");
     const { server, logger } = openServer();
     server.webhook("retrain", { background: true }, () => {});
@@ -290,7 +290,7 @@ describe("A background endpoint", () => {
   });
 });
 
-describe("A delivery of an endpoint that is gone", () => {
+describe("A stored delivery of a removed endpoint", () => {
   test.each([
     ["is", () => {}],
     ["that answers at once from now on is", (server: WebhooksServer) => void server.webhook("renamed", () => {})],
@@ -315,7 +315,7 @@ describe("A delivery of an endpoint that is gone", () => {
   });
 });
 
-describe("A delivery that the filter does not want any more when it is its turn", () => {
+describe("A stored delivery that the filter no longer matches", () => {
   test("is not run", async () => {
     const first = openServer();
     first.server.webhook("retrain", { background: true, backoff: { first: 1 } }, () => new Promise(() => {}));
@@ -333,7 +333,7 @@ describe("A delivery that the filter does not want any more when it is its turn"
 });
 
 describe("A server without a background endpoint", () => {
-  test("makes no file", async () => {
+  test("creates no inbox file", async () => {
     const { server } = openServer();
     server.webhook("inline", () => {});
     await server.ready();

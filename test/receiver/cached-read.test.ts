@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
 import { CachedRead } from "../../src/receiver/cached-read.ts";
 
-describe("A throttled read", () => {
-  test("leaves no timer once the value is there", async () => {
+describe("A cached read", () => {
+  test("leaves no timer after the value is read", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const read = new CachedRead({ now: Date.now, timeoutMs: 1_000, fallback: "fallback" });
@@ -13,7 +13,7 @@ describe("A throttled read", () => {
     }
   });
 
-  test("reads another source at once, though the first one has not answered", async () => {
+  test("reads another source immediately, even while the first read is pending", async () => {
     const read = new CachedRead({ now: () => 0, timeoutMs: 1, fallback: "fallback" });
     expect(await read.get({}, () => new Promise<string>(() => {}))).toBe("fallback");
     const source = {};

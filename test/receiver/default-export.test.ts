@@ -9,15 +9,15 @@ const isServedByBun = (exported: WebhooksServer) =>
   typeof exported.fetch === "function" && typeof Reflect.get(exported, "stop") !== "function";
 const isServedByDeno = (exported: WebhooksServer) => Object.hasOwn(exported, "fetch");
 
-describe("A server that is a default export", () => {
-  test("is served by the runtime as long as it was not launched", async () => {
+describe("A server as the default export", () => {
+  test("is served by the runtime if it is not launched", async () => {
     const server = createServer();
     await server.ready();
     expect([isServedByBun(server), isServedByDeno(server)]).toEqual([true, true]);
     await server.close();
   });
 
-  test("is not served by the runtime from the call of launch() on, even without await", async () => {
+  test("is not served by the runtime after launch() is called, even without await", async () => {
     await using server = createServer();
     const launching = server.launch({ port: 0 });
     expect([isServedByBun(server), isServedByDeno(server)]).toEqual([false, false]);
@@ -33,7 +33,7 @@ describe("A server that is a default export", () => {
     expect(Object.keys(server)).toEqual(keys.filter((key) => key !== "fetch"));
   });
 
-  test("closes where the runtime stops it", async () => {
+  test("closes when the runtime calls stop()", async () => {
     const server = createServer();
     const { url } = await server.launch({ port: 0 });
     await Reflect.apply(Reflect.get(server, "stop"), server, []);

@@ -15,8 +15,8 @@ function createLogged() {
 const delivery = (endpoint: string, payload: unknown = webhookPayload("repo.content")) =>
   deliveryRequest({ endpoint, payload, secret: "s3cret", id: "d-1" });
 
-describeOverBothTransports("The one log line of a delivery", (send) => {
-  test("that succeeded says which, of what, how it ended and how long it took", async () => {
+describeOverBothTransports("The log line of a delivery", (send) => {
+  test("that succeeded contains its id, repository, scope, outcome and duration", async () => {
     const { server, linesOf } = createLogged();
     server.webhook("retrain", () => "done");
     await send(server, delivery("retrain"));
@@ -36,7 +36,7 @@ describeOverBothTransports("The one log line of a delivery", (send) => {
     ]);
   });
 
-  test("that was ignored says why", async () => {
+  test("that was ignored contains the reason", async () => {
     const { server, linesOf } = createLogged();
     server.webhook("retrain", { scope: "discussion" }, () => "done");
     await send(server, delivery("retrain"));
@@ -52,7 +52,7 @@ describeOverBothTransports("The one log line of a delivery", (send) => {
     ]);
   });
 
-  test("whose handler failed is an error with its code and what was thrown", async () => {
+  test("whose handler failed is an error with the code and the thrown value", async () => {
     const { server, linesOf } = createLogged();
     const thrown = new Error("no GPU is free");
     server.webhook("retrain", () => {
@@ -72,7 +72,7 @@ describeOverBothTransports("The one log line of a delivery", (send) => {
     ]);
   });
 
-  test("of a schema of its own knows nothing of a repository", async () => {
+  test("of an endpoint with its own schema has no repository", async () => {
     const { server, linesOf } = createLogged();
     server.webhook("inbox", { schema: null }, () => "done");
     await send(server, delivery("inbox", { repo: { type: "dataset", name: "not/checked" } }));
@@ -104,7 +104,7 @@ function unknownValues({ lines }: MemoryLogger): unknown[] {
 }
 
 describe("A log", () => {
-  test("holds neither the right secret nor a wrong one, nor the payload", async () => {
+  test("contains no valid secret, no wrong secret and no payload", async () => {
     const { server, logger } = createLogged();
     server.webhook("retrain", () => {
       throw new Error("failed");
@@ -114,7 +114,7 @@ describe("A log", () => {
     expect(logger.text()).not.toMatch(/s3cret|planted/);
   });
 
-  test("names each new scope, action, repository type and version once", async () => {
+  test("reports each unknown scope, action, repository type and version once", async () => {
     const { server, logger } = createLogged();
     server.webhook("retrain", () => "done");
     const payload = {
@@ -145,14 +145,14 @@ describe("A log", () => {
     expect(unknownValues(logger)).toEqual([name]);
   });
 
-  test("says nothing of the names that are known", async () => {
+  test("reports no known names", async () => {
     const { server, logger } = createLogged();
     server.webhook("retrain", () => "done");
     await server.fetch(delivery("retrain"));
     expect(unknownValues(logger)).toEqual([]);
   });
 
-  test("is not flooded by a sender who makes up ever new names", async () => {
+  test("reports at most 100 unknown names", async () => {
     const { server, logger } = createLogged();
     server.webhook("retrain", () => "done");
     for (let number = 0; number < 150; number += 1) {

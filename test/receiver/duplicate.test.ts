@@ -30,7 +30,7 @@ function countArrivals(expected: number) {
   };
 }
 
-describeOverBothTransports("A delivery that arrives while its first arrival is in work", (send) => {
+describeOverBothTransports("A delivery that arrives again while it is running", (send) => {
   const again = () => deliveryRequest({ endpoint: "train", payload: {}, id: "d-1" });
 
   async function arriveTwice(end: (work: PromiseWithResolvers<unknown>) => void) {
@@ -49,7 +49,7 @@ describeOverBothTransports("A delivery that arrives while its first arrival is i
     return { responses, handler, server, logger };
   }
 
-  test("is not run again, and answered with 202 once the run has succeeded", async () => {
+  test("is not run again, and is answered with 202 after the run succeeds", async () => {
     const { responses, handler, logger } = await arriveTwice((work) => work.resolve({ trained: true }));
     expect(responses.map(({ status }) => status)).toEqual([200, 202]);
     expect(await Promise.all(responses.map((response) => response.json()))).toEqual([
@@ -66,7 +66,7 @@ describeOverBothTransports("A delivery that arrives while its first arrival is i
     );
   });
 
-  test("can be read by both senders where the handler answers with an error of its own", async () => {
+  test("is answered with the error response of the handler to both senders", async () => {
     const refusal = new Response("no GPU is free", { status: 409 });
     const { responses } = await arriveTwice((work) => work.resolve(refusal));
     expect(responses.map(({ status }) => status)).toEqual([409, 409]);
@@ -87,14 +87,14 @@ describeOverBothTransports("A delivery that arrives while its first arrival is i
     expect(handler).toHaveBeenCalledOnce();
   });
 
-  test("is run once more when the first has ended", async () => {
+  test("is run again if the first run has ended", async () => {
     const { handler, server } = await arriveTwice((work) => work.resolve("trained"));
     expect((await send(server, again())).status).toBe(200);
     expect(handler).toHaveBeenCalledTimes(2);
   });
 });
 
-describeOverBothTransports("Two deliveries in work at once", (send) => {
+describeOverBothTransports("Two deliveries at the same time", (send) => {
   async function runs(first: { endpoint: string; id: string }, second: { endpoint: string; id: string }) {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const arrivals = countArrivals(2);
@@ -109,11 +109,11 @@ describeOverBothTransports("Two deliveries in work at once", (send) => {
     return handler.mock.calls.length;
   }
 
-  test("are both run where their ids differ", async () => {
+  test("are both run if their ids differ", async () => {
     expect(await runs({ endpoint: "train", id: "d-1" }, { endpoint: "train", id: "d-2" })).toBe(2);
   });
 
-  test("are both run where they are for different endpoints, though the id is the same", async () => {
+  test("are both run if they have the same id and different endpoints", async () => {
     expect(await runs({ endpoint: "train", id: "d-1" }, { endpoint: "test", id: "d-1" })).toBe(2);
   });
 });

@@ -42,12 +42,12 @@ describeOverBothTransports("An endpoint with `schema: null`", (send) => {
     expect([response.status, await response.json()]).toEqual([200, { payload: null, body }]);
   });
 
-  test("takes a request that has no body at all", async () => {
+  test("accepts a request without a body", async () => {
     const response = await send(echo(), post(null));
     expect([response.status, await response.json()]).toEqual([200, { payload: null, body: "" }]);
   });
 
-  test("still wants UTF-8, no more than the limit, and the secret", async () => {
+  test("requires UTF-8, the body limit and the secret", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger(), secret: "s3cret", bodyLimit: 10 });
     const handler = vi.fn();
     server.webhook("inbox", { schema: null }, handler);
@@ -59,10 +59,10 @@ describeOverBothTransports("An endpoint with `schema: null`", (send) => {
   });
 });
 
-describeOverBothTransports("An endpoint with a schema of its own", (send) => {
+describeOverBothTransports("An endpoint with its own schema", (send) => {
   const json = { "content-type": "application/json" };
 
-  test("takes what fits a zod schema, and hands over its output", async () => {
+  test("passes the output of a zod schema to the handler", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const schema = z.object({
       at: z.iso.date().transform((date) => Number(date.slice(0, 4))),
@@ -73,7 +73,7 @@ describeOverBothTransports("An endpoint with a schema of its own", (send) => {
     expect([response.status, await response.json()]).toEqual([200, [2026, "none"]]);
   });
 
-  test("refuses with 422 what does not fit, naming the path", async () => {
+  test("answers 422 with the path that does not match the schema", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const handler = vi.fn();
     server.webhook("inbox", { schema: z.object({ list: z.array(z.object({ size: z.number() })) }) }, handler);
@@ -85,7 +85,7 @@ describeOverBothTransports("An endpoint with a schema of its own", (send) => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  test("takes a Standard Schema that no library made", async () => {
+  test("accepts a hand-written Standard Schema", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     server.webhook("inbox", { schema: halved }, ({ half }) => half);
     const fits = await send(server, post("42", json));
@@ -97,7 +97,7 @@ describeOverBothTransports("An endpoint with a schema of its own", (send) => {
     ]);
   });
 
-  test("waits for a schema that is asynchronous", async () => {
+  test("waits for an asynchronous schema", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const schema = z.string().refine(async (name) => name !== "taken", "already taken");
     server.webhook("inbox", { schema }, (name) => name);
@@ -110,7 +110,7 @@ describeOverBothTransports("An endpoint with a schema of its own", (send) => {
     ]);
   });
 
-  test("answers 500 where the schema itself throws, and keeps the reason for the log", async () => {
+  test("answers 500 when the schema throws, and logs the reason", async () => {
     const logger = createMemoryLogger();
     const server = new WebhooksServer({ logger });
     const schema = z.unknown().transform(() => {
@@ -127,7 +127,7 @@ describeOverBothTransports("An endpoint with a schema of its own", (send) => {
     );
   });
 
-  test("wants JSON like any other", async () => {
+  test("requires JSON", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     server.webhook("inbox", { schema: z.unknown() }, () => "taken");
     expect((await send(server, post("{}", { "content-type": "text/plain" }))).status).toBe(415);
@@ -146,11 +146,11 @@ describeOverBothTransports("An endpoint with a schema and a filter", (send) => {
     return { status: response.status, body: await response.json() };
   }
 
-  test("hands over the schema's output where both are content", async () => {
+  test("passes the schema's output to the handler if both match", async () => {
     expect(await answer(webhookPayload("repo"))).toEqual({ status: 200, body: { repo: { name: "acme/data" } } });
   });
 
-  test("ignores what the filter does not want, whatever the schema says of it", async () => {
+  test("ignores a delivery that the filter does not match, without validating it", async () => {
     const payload = webhookPayload("repo", { repo: { name: "other/net" } });
     expect(await answer(payload)).toEqual({
       status: 200,
@@ -158,21 +158,21 @@ describeOverBothTransports("An endpoint with a schema and a filter", (send) => {
     });
   });
 
-  test("refuses what is no payload of the Hub, though it fits the schema", async () => {
+  test("answers 422 to a body that matches the schema but is not a payload of the Hub", async () => {
     expect(await answer({ repo: { name: "acme/data" } })).toMatchObject({
       status: 422,
       body: { code: "PAYLOAD_INVALID" },
     });
   });
 
-  test("refuses what does not fit the schema, though the filter wants it", async () => {
+  test("answers 422 to a payload that matches the filter but not the schema", async () => {
     const payload = webhookPayload("repo", { repo: { name: "acme/other" } });
     expect(await answer(payload)).toMatchObject({ status: 422, body: { error: expect.stringContaining("repo.name") } });
   });
 });
 
 describe("An endpoint's schema", () => {
-  test("is not asked when the filter ignores the delivery", async () => {
+  test("is not called if the filter ignores the delivery", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const validate = vi.fn(halved["~standard"].validate);
     const schema = { "~standard": { ...halved["~standard"], validate } };

@@ -69,7 +69,7 @@ describe("An endpoint's name", () => {
     expect(() => server.webhook(name, () => {})).toThrow(expect.objectContaining({ code: "ENDPOINT_EXISTS" }));
   });
 
-  test("may be written with slashes around it in a decorator, too", () => {
+  test("may start and end with a slash in a decorator, too", () => {
     const server = createServer();
     class Bot {
       @server.webhook("/retrain/")
@@ -79,7 +79,7 @@ describe("An endpoint's name", () => {
     expect(server.endpointNames).toEqual(["retrain"]);
   });
 
-  test("must be there: a function without one needs it explicitly", () => {
+  test("is required for a function without a name", () => {
     const server = createServer();
     expect(() => server.webhook(() => {})).toThrow(
       expect.objectContaining({
@@ -95,7 +95,7 @@ describe("An endpoint's name", () => {
     );
   });
 
-  test("must not be taken, and the first stays", async () => {
+  test("must be unique: the first endpoint stays registered", async () => {
     const server = createServer();
     server.webhook("retrain", () => "first");
     expect(() => server.webhook("retrain", () => "second")).toThrow(
@@ -104,7 +104,7 @@ describe("An endpoint's name", () => {
     expect(await answerOf(server, "retrain")).toBe("first");
   });
 
-  test("of a method with a symbol for a name must be given", () => {
+  test("is required for a method whose key is a symbol", () => {
     const server = createServer();
     const secretly = Symbol("secretly");
     class Bot {
@@ -124,7 +124,7 @@ describe("An endpoint's options", () => {
     ["a time limit that no timer can keep", { timeout: "25d" }, '"timeout"'],
   ];
 
-  test.each(nonsense)("are refused at registration where they are %s", (_what, options, named) => {
+  test.each(nonsense)("are rejected at registration: %s", (_what, options, named) => {
     const server = createServer();
     expect(() => server.webhook("retrain", options, () => {})).toThrow(
       expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining(named) }),

@@ -60,20 +60,20 @@ describe.each(Object.entries(ways))("A browser, %s,", (_way, open) => {
   });
 });
 
-test("A page leads to the start page below the prefix under which the server is mounted", async () => {
+test("An error page links to the landing page below the prefix of the mount", async () => {
   const parent = new Hono().route("/hub", openServer().app);
   const page = await parent.request("/hub/webhooks/nowhere", { headers: { accept } });
   expect(await page.text()).toContain('href="/hub/"');
 });
 
-test("What the user's own app answers is left as it is", async () => {
+test("Responses of the user's app are not changed", async () => {
   const app = new Hono();
   app.notFound((context) => context.json({ mine: true }, 404));
   const response = await openServer({ app }).fetch(new Request("http://localhost/nowhere", { headers: { accept } }));
   expect(await response.json()).toEqual({ mine: true });
 });
 
-test("A delivery is answered with JSON, whatever it accepts", async () => {
+test("A delivery is answered with JSON, even if it accepts HTML", async () => {
   const request = new Request("http://localhost/webhooks/retrain", { method: "POST", body: "{", headers: { accept } });
   const response = await openServer().fetch(request);
   expect(response.headers.get("content-type")).toBe("application/json");

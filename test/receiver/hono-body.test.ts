@@ -83,7 +83,7 @@ describe.each([
   ["in memory", sendInMemory],
   ["over a socket", sendOverSocket],
 ])("A body in chunks, %s", (_transport, send) => {
-  test("is put together again", async () => {
+  test("is joined", async () => {
     const chunks = ['{"a":', "[1,", "2]", "}"].map(encode);
     expect(await send(createEcho().server, { path: "/webhooks/json", chunks })).toEqual({
       status: 200,
@@ -91,7 +91,7 @@ describe.each([
     });
   });
 
-  test("may be split inside its characters", async () => {
+  test("may be split inside a character", async () => {
     const text = "h\u00e9llo \u2603 \u{1f917} \u{1d11e}";
     const { server } = createEcho();
     expect(await send(server, { path: "/webhooks/any", chunks: bytewise(text) })).toEqual({
@@ -100,7 +100,7 @@ describe.each([
     });
   });
 
-  test("may be empty where any body will do, and is no JSON where that is wanted", async () => {
+  test("may be empty with `schema: null`, and is invalid JSON otherwise", async () => {
     expect(await send(createEcho().server, { path: "/webhooks/any", chunks: [] })).toEqual({
       status: 200,
       body: { text: "" },
@@ -128,7 +128,7 @@ describe.each([
     expect(handled).not.toHaveBeenCalled();
   });
 
-  test("keeps a byte order mark, which JSON does not allow", async () => {
+  test("keeps a byte order mark, which is invalid JSON", async () => {
     expect(await send(createEcho().server, { path: "/webhooks/any", chunks: [encode("\ufeff{}")] })).toEqual({
       status: 200,
       body: { text: "\ufeff{}" },
@@ -139,7 +139,7 @@ describe.each([
     });
   });
 
-  test("may be as large as the limit, in bytes, and not one more", async () => {
+  test("may be as large as the limit in bytes, and not one byte larger", async () => {
     const { server, handled } = createEcho({ bodyLimit: 12 });
     const four = encode("\u2603x");
     expect(await send(server, { path: "/webhooks/any", chunks: [four, four, four] })).toMatchObject({ status: 200 });
@@ -202,8 +202,8 @@ describe.each([
   });
 });
 
-describe("The length that a request claims", () => {
-  test("is enough to refuse it, before its body is read", async () => {
+describe("The Content-Length of a request", () => {
+  test("is checked before the body is read", async () => {
     const { server } = createEcho({ bodyLimit: 100 });
     const pull = vi.fn();
     const body = new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 });
@@ -212,7 +212,7 @@ describe("The length that a request claims", () => {
     expect(pull).not.toHaveBeenCalled();
   });
 
-  test("is enough over a socket too, where the body never comes", async () => {
+  test("is checked over a socket before the body arrives", async () => {
     const { server } = createEcho({ bodyLimit: 100 });
     await using launched = server;
     const { url } = await launched.launch({ port: 0, host: "127.0.0.1" });
@@ -224,7 +224,7 @@ describe("The length that a request claims", () => {
     expect(status).toBe(413);
   });
 
-  test("is not believed where it is too small", async () => {
+  test("is not trusted if it is too small", async () => {
     const { server } = createEcho({ bodyLimit: 100 });
     const response = await server.fetch(
       streamedRequest("/webhooks/any", { "content-length": "5" }, streamed([encode("x".repeat(101))])),
@@ -233,8 +233,8 @@ describe("The length that a request claims", () => {
   });
 });
 
-describe("A body without end", () => {
-  test("is read no further than the limit, and let go", async () => {
+describe("An endless body", () => {
+  test("is read up to the limit, then cancelled", async () => {
     const { server } = createEcho({ bodyLimit: 10_000 });
     let pulls = 0;
     const cancelled = vi.fn();
@@ -254,8 +254,8 @@ describe("A body without end", () => {
   });
 });
 
-describe("A body that breaks off", () => {
-  test("is refused with 400, and the handler is not run", async () => {
+describe("A truncated body", () => {
+  test("is answered with 400, and the handler is not run", async () => {
     const { server, handled } = createEcho();
     const broken = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -322,8 +322,8 @@ test("A request whose body exceeds the limit is paused, and no further chunk is 
   expect([incoming.isPaused(), incoming.listenerCount("data")]).toEqual([true, 0]);
 });
 
-describe("The limit of a body", () => {
-  test("is 10 MiB unless told otherwise", async () => {
+describe("The option bodyLimit", () => {
+  test("is 10 MiB by default", async () => {
     const { server } = createEcho();
     const length = 10 * 1024 * 1024;
     const post = (claimed: number) =>
@@ -332,7 +332,7 @@ describe("The limit of a body", () => {
     expect((await post(length + 1)).status).toBe(413);
   });
 
-  test("may be a single byte", async () => {
+  test("may be one byte", async () => {
     const { server } = createEcho({ bodyLimit: 1 });
     const post = (text: string) => server.fetch(streamedRequest("/webhooks/any", {}, streamed([encode(text)])));
     expect((await post("1")).status).toBe(200);

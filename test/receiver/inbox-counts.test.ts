@@ -20,11 +20,11 @@ const delivery = { id: "a", endpoint: "retrain", body: "{}", receivedAt: new Dat
 const queuedOnce = { retrain: { queued: 1, running: 0, succeeded: 0, dead: 0 } };
 
 describe("The counts of an inbox", () => {
-  test("are none while it is not open", async () => {
+  test("are undefined while it is not open", async () => {
     expect(await new InboxCountsReader({ inbox: () => undefined, now: Date.now }).read()).toBeUndefined();
   });
 
-  test("are asked for once a second at most, however many look", async () => {
+  test("are read at most once a second", async () => {
     const { inbox, ask, clock, counts } = openCounted();
     expect(await Promise.all([counts.read(), counts.read()])).toEqual([{}, {}]);
     await inbox.accept(delivery);
@@ -36,7 +36,7 @@ describe("The counts of an inbox", () => {
     expect(ask).toHaveBeenCalledTimes(2);
   });
 
-  test("are asked for anew after the clock was set back", async () => {
+  test("are read again after the clock is set back", async () => {
     const { inbox, clock, counts } = openCounted();
     await counts.read();
     await inbox.accept(delivery);
@@ -44,7 +44,7 @@ describe("The counts of an inbox", () => {
     expect(await counts.read()).toEqual(queuedOnce);
   });
 
-  test("are unknown where the inbox fails, or could not be opened", async () => {
+  test("are unknown if the inbox fails or cannot be opened", async () => {
     const { ask, counts } = openCounted();
     ask.mockRejectedValue(new Error("the database is down"));
     expect(await counts.read()).toBe("unknown");
@@ -52,7 +52,7 @@ describe("The counts of an inbox", () => {
     expect(await unopened.read()).toBe("unknown");
   });
 
-  test("are unknown while the inbox does not answer, which is not asked again meanwhile", async () => {
+  test("are unknown while a read is pending, and are not read again meanwhile", async () => {
     const { ask, clock, counts } = openCounted({ timeoutMs: 5 });
     const frozen = Promise.withResolvers<typeof queuedOnce>();
     ask.mockReturnValue(frozen.promise);

@@ -30,8 +30,8 @@ function inNewFolder(): string {
   return folder;
 }
 
-describe("The inbox of a server that is given none", () => {
-  test.each(["VITEST", "NODE_TEST_CONTEXT", "NODE_ENV"])("is in memory in a test run: %s", async (name) => {
+describe("The default inbox of a server", () => {
+  test.each(["VITEST", "NODE_TEST_CONTEXT", "NODE_ENV"])("is in memory under a test runner: %s", async (name) => {
     const folder = inNewFolder();
     for (const other of ["VITEST", "NODE_TEST_CONTEXT", "NODE_ENV", "INBOX_URL"]) vi.stubEnv(other, undefined);
     vi.stubEnv(name, "test");
@@ -43,7 +43,7 @@ describe("The inbox of a server that is given none", () => {
     expect(logger.lines).toContainEqual({ level: "info", msg: expect.stringMatching(/in memory.*INBOX_URL/) });
   });
 
-  test("retries soon in a test run, whatever the default waits are", async () => {
+  test("retries within milliseconds under a test runner", async () => {
     vi.stubEnv("INBOX_URL", undefined);
     const server = new WebhooksServer({ secret: false, logger: createMemoryLogger() });
     onTestFinished(() => server.close());
@@ -57,7 +57,7 @@ describe("The inbox of a server that is given none", () => {
     expect(attempts).toEqual([1, 2, 3, 4]);
   });
 
-  test("is a file in the working folder otherwise", async () => {
+  test("is a file in the working directory otherwise", async () => {
     const folder = inNewFolder();
     for (const name of ["VITEST", "NODE_TEST_CONTEXT", "INBOX_URL"]) vi.stubEnv(name, undefined);
     vi.stubEnv("NODE_ENV", "production");
@@ -66,7 +66,7 @@ describe("The inbox of a server that is given none", () => {
     expect(existsSync(join(folder, ".hub-webhooks", "inbox.db"))).toBe(true);
   });
 
-  test("is what INBOX_URL names, also in a test run", async () => {
+  test("is the one in INBOX_URL, also under a test runner", async () => {
     const file = inboxFile();
     vi.stubEnv("INBOX_URL", `sqlite:${file}`);
     const logger = createMemoryLogger();
@@ -76,8 +76,8 @@ describe("The inbox of a server that is given none", () => {
   });
 });
 
-describe("The inbox that a server is given", () => {
-  test("as a URL goes before INBOX_URL", async () => {
+describe("The option inbox", () => {
+  test("overrides INBOX_URL as a URL", async () => {
     const [given, other] = [inboxFile(), inboxFile()];
     vi.stubEnv("INBOX_URL", `sqlite:${other}`);
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -86,7 +86,7 @@ describe("The inbox that a server is given", () => {
     expect([existsSync(given), existsSync(other)]).toEqual([true, false]);
   });
 
-  test("as an inbox of one's own is worked on, and closed with the server", async () => {
+  test("runs the deliveries of your own inbox, and closes it with the server", async () => {
     const file = inboxFile();
     const inbox = new SqliteInbox({ file, now: Date.now, log: createMemoryLogger });
     const server = openServer(inbox);
@@ -96,7 +96,7 @@ describe("The inbox that a server is given", () => {
     await expect(inbox.accept({ id: "a", endpoint: "retrain", body: "", receivedAt: new Date() })).rejects.toThrow();
   });
 
-  test("as a URL of another kind is refused at the start", async () => {
+  test("rejects an unsupported URL at the start", async () => {
     await expect(openServer("mongodb://somewhere").ready()).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 });

@@ -58,7 +58,7 @@ describe("GET /metrics", () => {
     expect((await server.request("/metrics", { headers: asOwner })).status).toBe(status);
   });
 
-  test("cannot be switched on by half: the start fails, and not the import of the package", async () => {
+  test("fails at the start if METRICS is invalid, and not at the import", async () => {
     vi.stubEnv("METRICS", "perhaps");
     onTestFinished(() => {
       vi.unstubAllEnvs();
@@ -68,7 +68,7 @@ describe("GET /metrics", () => {
     await expect(server.ready()).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 
-  test("is a logged error while the metrics cannot be opened, and works as soon as they can", async () => {
+  test("answers with a logged error until prom-client can be loaded", async () => {
     vi.resetModules();
     const { WebhookError } = await import("../../src/core/errors.ts");
     const missing = new WebhookError("prom-client is not installed.", { code: "OPTION_INVALID", status: 503 });
@@ -89,7 +89,7 @@ describe("GET /metrics", () => {
     expect(await (await server.request("/metrics", { headers: asOwner })).text()).toBe("hub_webhooks_up 1\n");
   });
 
-  test("is 500 after an unexpected error, with its stack in the log alone", async () => {
+  test("answers 500 to an unexpected error, whose stack is only logged", async () => {
     const { server, logger } = openServer({ metrics: true });
     const { Registry } = await import("prom-client");
     const metrics = vi.spyOn(Registry.prototype, "metrics").mockRejectedValue(new TypeError("planted"));
@@ -99,7 +99,7 @@ describe("GET /metrics", () => {
     expect(logger.lines.filter(({ level }) => level === "error")).toMatchObject([{ err: { message: "planted" } }]);
   });
 
-  test("is for the owner alone", async () => {
+  test("is only for the owner", async () => {
     const { server, logger } = openServer();
     const stranger = await server.request("/metrics");
     expect([stranger.status, stranger.headers.has("www-authenticate")]).toEqual([401, true]);
@@ -111,7 +111,7 @@ describe("GET /metrics", () => {
     ]);
   });
 
-  test("is told over a socket, in the format of Prometheus, and kept by nobody", async () => {
+  test("has the format of Prometheus and must not be cached", async () => {
     const { server } = openServer();
     const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
     const response = await fetch(`${url}/metrics`, { headers: asOwner });
@@ -122,7 +122,7 @@ describe("GET /metrics", () => {
     expect(all.has("nodejs_eventloop_lag_seconds")).toBe(true);
   });
 
-  test("counts deliveries by endpoint and outcome, from zero on", async () => {
+  test("counts deliveries by endpoint and outcome, starting with zeros", async () => {
     const { server, send, scrape } = openServer();
     server.webhook("retrain", () => "done");
     server.webhook("failing", () => {
@@ -151,7 +151,7 @@ describe("GET /metrics", () => {
     }
   });
 
-  test("measures how long handlers ran, from the start on", async () => {
+  test("measures the duration of handlers from the start", async () => {
     const { server, send, scrape } = openServer();
     server.webhook("retrain", () => {
       const begun = performance.now();
@@ -168,7 +168,7 @@ describe("GET /metrics", () => {
     expect(sum).toBeLessThan(60);
   });
 
-  test("tells what the inbox holds for the endpoints of this server, once it is open", async () => {
+  test("counts the deliveries in the open inbox for the endpoints of this server", async () => {
     vi.stubEnv("INBOX_URL", `sqlite:${inboxFile()}`);
     onTestFinished(() => {
       vi.unstubAllEnvs();
@@ -191,7 +191,7 @@ describe("GET /metrics", () => {
     work.resolve();
   });
 
-  test("says that the inbox is down, and all the rest", async () => {
+  test("reports an unavailable inbox along with the other metrics", async () => {
     vi.stubEnv("INBOX_URL", `sqlite:${inboxFile()}`);
     onTestFinished(() => {
       vi.unstubAllEnvs();
@@ -210,7 +210,7 @@ describe("GET /metrics", () => {
     expect(all.get('hub_webhooks_received_total{endpoint="retrain"}')).toBe(0);
   });
 
-  test("has series for endpoints alone: no delivery, repository or path of a stranger makes one", async () => {
+  test("has series only for endpoints, so that senders cannot create any", async () => {
     const { server, send, scrape } = openServer();
     server.webhook("retrain", () => "done");
     await server.ready();
@@ -228,7 +228,7 @@ describe("GET /metrics", () => {
     expect(after).toEqual(before);
   });
 
-  test("is each server's own, in one process", async () => {
+  test("is separate for each server in one process", async () => {
     const one = openServer();
     const other = openServer();
     one.server.webhook("one", () => "done");
@@ -263,7 +263,7 @@ describe("The package prom-client", () => {
     const isLoaded = () => Object.keys(createRequire(import.meta.url).cache).some((path) => path.includes("prom-client"));
   `;
 
-  test("is not loaded where nobody wants metrics, and at the start where somebody does", async () => {
+  test("is loaded at the start if metrics are enabled, else never", async () => {
     const [off, on] = await Promise.all(
       ["{}", "{ metrics: true }"].map((options) =>
         run(`${serverFor(options)}
@@ -275,7 +275,7 @@ describe("The package prom-client", () => {
     expect(on).toEqual({ isLoaded: true, status: 200 });
   });
 
-  test("is asked for by name where it is missing: at the start, and by an answer where nothing was started", async () => {
+  test("is named in the error at the start, or in the response if the server was not started", async () => {
     const told = await run(`
       import { registerHooks } from "node:module";
       registerHooks({

@@ -39,7 +39,7 @@ describeOverBothTransports("With a base path", (send) => {
     expect(page).toContain("/api/webhooks/");
   });
 
-  test("every link and asset of the landing page is found", async () => {
+  test("every link and asset of the landing page exists", async () => {
     const server = createServer({ basePath: "/team/hub" });
     const page = await (await server.request("/team/hub")).text();
     const addresses = [...page.matchAll(/(?:href|src)="([^"#:]+)"/g)].map(([, address = ""]) => address);
@@ -50,14 +50,14 @@ describeOverBothTransports("With a base path", (send) => {
     }
   });
 
-  test("a route of one's own may begin with the same letters", async () => {
+  test("your own route may start with the same letters", async () => {
     const server = createServer({ basePath: "/api" });
     server.app.get("/apis/:name", (context) => context.text(context.req.param("name")));
     expect(await (await send(server, new Request("http://localhost/apis/x"))).text()).toBe("x");
     expect(await (await send(server, new Request("http://localhost/api/apis/x"))).text()).toBe("x");
   });
 
-  test("middleware sees the paths without it, whichever way they come", async () => {
+  test("middleware receives paths without it, with and without the prefix in the URL", async () => {
     const app = new Hono();
     const seen = vi.fn();
     app.use("/webhooks/*", async ({ req }, next) => {
@@ -122,7 +122,7 @@ describe("A base path", () => {
   });
 });
 
-describe("The address that the landing page shows", () => {
+describe("The URL on the landing page", () => {
   const forwarded = {
     "x-forwarded-proto": "https",
     "x-forwarded-host": "bot.example.com",
@@ -143,7 +143,7 @@ describe("The address that the landing page shows", () => {
     return { baseUrl, basePath };
   }
 
-  test("is that of the request, without a trusted proxy", async () => {
+  test("is that of the request by default", async () => {
     expect(await shown({}, forwarded)).toEqual({ baseUrl: "http://127.0.0.1:7860", basePath: "" });
     expect(await shown({ basePath: "/hub" }, forwarded)).toEqual({
       baseUrl: "http://127.0.0.1:7860/hub",
@@ -151,14 +151,14 @@ describe("The address that the landing page shows", () => {
     });
   });
 
-  test("is that of the proxy, with a trusted one", async () => {
+  test("is that of the proxy with trustProxy", async () => {
     expect(await shown({ trustProxy: true }, forwarded)).toEqual({
       baseUrl: "https://bot.example.com/hub",
       basePath: "/hub",
     });
   });
 
-  test("has the configured base path, whatever a trusted proxy sends", async () => {
+  test("has the configured base path, even if a trusted proxy sends another one", async () => {
     expect(await shown({ trustProxy: true, basePath: "/team" }, forwarded)).toMatchObject({ basePath: "/team" });
     expect(await shown({ trustProxy: true, basePath: "/" }, forwarded)).toMatchObject({ basePath: "" });
   });

@@ -125,7 +125,7 @@ describe.each(Object.entries(mounts))("Mounted by %s", (_name, { prefix, options
     expect([response.status, await response.json()]).toEqual([200, { length }]);
   });
 
-  test("what is refused is refused as elsewhere", async () => {
+  test("a bad request has the same error response as elsewhere", async () => {
     const send = await open(createReceiver({ ...options, bodyLimit: 100 }).server);
     const answered = [];
     for (const [path, init] of [
@@ -145,7 +145,7 @@ describe.each(Object.entries(mounts))("Mounted by %s", (_name, { prefix, options
     ]);
   });
 
-  test("the landing page shows URLs that deliver, and links and assets that are found", async () => {
+  test("the landing page shows working URLs, links and assets", async () => {
     const send = await open(createReceiver(options).server);
     const response = await send(`http://localhost${prefix}`);
     const page = await response.text();
@@ -162,7 +162,7 @@ describe.each(Object.entries(mounts))("Mounted by %s", (_name, { prefix, options
     }
   });
 
-  test("the dashboard has links and assets that are found, and replays", async () => {
+  test("the dashboard has working links and assets, and replays deliveries", async () => {
     const { server } = createReceiver(options);
     const send = await open(server);
     await send(`http://localhost${prefix}/webhooks/background`, {
@@ -189,7 +189,7 @@ describe.each(Object.entries(mounts))("Mounted by %s", (_name, { prefix, options
   });
 });
 
-test("Behind a mount that removes a prefix unannounced, the landing page's links are found below its slash", async () => {
+test("Behind a mount that removes an unknown prefix, the links of the landing page are relative to its slash", async () => {
   const { server } = createReceiver();
   const send = await overSocket(express().use("/hub", getRequestListener(server.fetch)));
   const page = await (await send("http://localhost/hub/")).text();
@@ -223,7 +223,7 @@ describe("A body that was read before the receiver", () => {
     );
   });
 
-  test("by express.json() and sent in chunks is refused", async () => {
+  test("by express.json() and sent in chunks is answered with 500", async () => {
     const { server } = createReceiver();
     const send = await overSocket(express().use(express.json()).use("/hub", getRequestListener(server.fetch)));
     const { headers } = delivery();
@@ -232,14 +232,14 @@ describe("A body that was read before the receiver", () => {
     expect(await answerOf(await send("http://localhost/hub/webhooks/acme/echo", init))).toEqual(consumed);
   });
 
-  test("by express.json() behind the receiver is nobody's concern", async () => {
+  test("by express.json() after the receiver has no effect", async () => {
     const { server } = createReceiver();
     const app = express().use("/hub", getRequestListener(server.fetch)).use(express.json());
     const send = await overSocket(app);
     expect((await send("http://localhost/hub/webhooks/acme/echo", delivery())).status).toBe(200);
   });
 
-  test("and is empty is an empty body", async () => {
+  test("and is empty counts as an empty body", async () => {
     const { server } = createReceiver();
     const send = await overSocket(express().use(express.json()).use("/hub", getRequestListener(server.fetch)));
     const url = "http://localhost/hub/webhooks/acme/echo";
@@ -247,7 +247,7 @@ describe("A body that was read before the receiver", () => {
     expect(answer).toEqual({ status: 200, body: { length: 0 } });
   });
 
-  test("as a Request is refused, read or only locked", async () => {
+  test("as a Request is answered with 500, read or only locked", async () => {
     const { server } = createReceiver();
     const request = () => new Request("http://localhost/webhooks/acme/echo", delivery());
     const read = request();
@@ -259,7 +259,7 @@ describe("A body that was read before the receiver", () => {
     for (const given of [read, locked, iterated]) expect(await answerOf(await server.fetch(given))).toEqual(consumed);
   });
 
-  test("does not keep a request without the secret from its 401", async () => {
+  test("does not change the 401 to a request without the secret", async () => {
     const { server } = createReceiver();
     const send = await overSocket(express().use(express.json()).use("/hub", getRequestListener(server.fetch)));
     const { body } = delivery();
@@ -294,14 +294,14 @@ describe("A parent app", () => {
     expect(await response.json()).toEqual({ length: 5_000_000 });
   });
 
-  test("leads to endpoints that are registered after the mount", async () => {
+  test("routes to endpoints that are registered after the mount", async () => {
     const { server } = createReceiver();
     const parent = new Hono().route("/hub", server.app);
     server.webhook("later", { schema: null }, () => "later");
     expect(await (await parent.request("/hub/webhooks/later", delivery())).json()).toBe("later");
   });
 
-  test("has the startup report logged at the first delivery", async () => {
+  test("logs the startup report at the first delivery", async () => {
     const { server, logger } = createReceiver();
     const parent = new Hono().route("/hub", server.app);
     await parent.request("/hub/webhooks/acme/echo", delivery());

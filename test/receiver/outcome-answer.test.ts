@@ -48,7 +48,7 @@ async function serve(answer: (response: ServerResponse) => void) {
 const circular: { self?: unknown } = {};
 circular.self = circular;
 
-describeOverBothTransports("What a handler returns", (send) => {
+describeOverBothTransports("The result of a handler", (send) => {
   test.each([
     ["an object", { trained: true }, '{"trained":true}'],
     ["a list", [1, "two"], '[1,"two"]'],
@@ -77,7 +77,7 @@ describeOverBothTransports("What a handler returns", (send) => {
     expect([response.status, response.headers.get("content-type"), await response.text()]).toEqual([200, null, ""]);
   });
 
-  test("is answered as it is where it is a Response", async () => {
+  test("is sent unchanged if it is a Response", async () => {
     const { server, request } = createReturning(
       new Response("<done/>", { status: 201, headers: { "content-type": "application/xml", "x-job": "7" } }),
     );
@@ -100,13 +100,13 @@ describeOverBothTransports("What a handler returns", (send) => {
     expect([response.status, await response.text()]).toEqual(answered);
   });
 
-  test("may be a Response whose body comes bit by bit", async () => {
+  test("may be a Response with a streamed body", async () => {
     const { server, request } = createReturning(new Response(streamOf("train", "ed"), { status: 202 }));
     const response = await send(server, request);
     expect([response.status, await response.text()]).toEqual([202, "trained"]);
   });
 
-  test("is a failure where the body of a Response breaks off: half of it is no success", async () => {
+  test("is a failure if the body of the Response fails", async () => {
     const thrown = new Error("no GPU is free");
     const { server, logger, request } = createReturning(new Response(streamOf("train", thrown)));
     const response = await send(server, request);
@@ -114,7 +114,7 @@ describeOverBothTransports("What a handler returns", (send) => {
     expect(logger.lines).toContainEqual(expect.objectContaining({ outcome: "failed", status: 500, err: thrown }));
   });
 
-  test("is a failure where the body of a Response was read already", async () => {
+  test("is a failure if the body of the Response was already read", async () => {
     const used = new Response("used");
     await used.text();
     const { server, request } = createReturning(used);
@@ -122,13 +122,13 @@ describeOverBothTransports("What a handler returns", (send) => {
     expect([response.status, await response.json()]).toMatchObject([500, { code: "HANDLER_FAILED" }]);
   });
 
-  test("is a failure where it is a Response that stands for an error of the network", async () => {
+  test("is a failure if it is Response.error()", async () => {
     const { server, request } = createReturning(Response.error());
     const response = await send(server, request);
     expect([response.status, await response.json()]).toMatchObject([500, { code: expect.any(String) }]);
   });
 
-  test("is given up at the time limit where the body of a Response does not end, which is cancelled", async () => {
+  test("is cancelled at the timeout if the body of the Response does not end", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const cancel = vi.fn();
     server.webhook("answer", { timeout: 10 }, () => new Response(new ReadableStream({ cancel })));
@@ -159,7 +159,7 @@ describeOverBothTransports("What a handler returns", (send) => {
     },
   );
 
-  test("keeps its packing where the handler has packed it itself", async () => {
+  test("keeps its Content-Encoding if the handler has compressed it", async () => {
     const headers = { "content-encoding": "gzip" };
     const { server, request } = createReturning(new Response(gzipSync("trained"), { headers }));
     const { status, headers: answered } = await send(server, request);
@@ -192,7 +192,7 @@ describeOverBothTransports("What a handler returns", (send) => {
 });
 
 describe("A failure", () => {
-  test("is answered without what was thrown, its message or its stack", async () => {
+  test("is answered without the message and the stack of the thrown error", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     server.webhook("answer", () => {
       throw new Error("planted-message");

@@ -38,7 +38,7 @@ describe("With a token, the owner", () => {
     expect([response.status, await response.text()]).toEqual([200, "for the owner"]);
   });
 
-  test("is asked for it by the browser, also on this machine", async () => {
+  test("is prompted for it by the browser, also on this machine", async () => {
     const app = ownersApp({ token });
     const response = await app.request("/", { headers: { host: "localhost" } }, from("127.0.0.1"));
     expect(response.status).toBe(401);
@@ -75,7 +75,7 @@ describe("With a token, the owner", () => {
     },
   );
 
-  test("finds the token in DASHBOARD_TOKEN, of the process or of a worker", async () => {
+  test("is checked against DASHBOARD_TOKEN of the process or of a worker", async () => {
     vi.stubEnv("DASHBOARD_TOKEN", "of the process");
     onTestFinished(() => void vi.unstubAllEnvs());
     const app = ownersApp();
@@ -86,7 +86,7 @@ describe("With a token, the owner", () => {
     expect(await statusOf("of the process", { DASHBOARD_TOKEN: "of the worker" })).toBe(401);
   });
 
-  test("is let in while a stranger who guesses is told to wait, and the stranger is heard again a minute later", async () => {
+  test("can sign in while a guessing client gets 429 for a minute", async () => {
     let now = 1_000_000;
     const app = ownersApp({ token, now: () => now });
     const guess = async () => app.request("/", { headers: basic("guess") });
@@ -103,12 +103,12 @@ describe("With a token, the owner", () => {
 
 describe("Without a token, the owner", () => {
   const hosts = ["localhost", "localhost:7860", "LOCALHOST:1", "127.0.0.1:7860", "127.8.9.1", "[::1]:7860"];
-  test.each(hosts)("is who asks this machine for %s", async (host) => {
+  test.each(hosts)("is a client that requests %s from this machine", async (host) => {
     const response = await ownersApp().request("/", { headers: { host } }, from("::1"));
     expect(response.status).toBe(200);
   });
 
-  test.each(["127.0.0.1", "127.4.5.6", "::1", "::ffff:127.0.0.1"])("sits at %s", async (address) => {
+  test.each(["127.0.0.1", "127.4.5.6", "::1", "::ffff:127.0.0.1"])("may have the address %s", async (address) => {
     const response = await ownersApp({ token: "" }).request("/", { headers: { host: "localhost" } }, from(address));
     expect(response.status).toBe(200);
   });
@@ -136,7 +136,7 @@ describe("Without a token, the owner", () => {
     expect(await response.json()).toMatchObject({ error: expect.stringContaining("Set DASHBOARD_TOKEN") });
   });
 
-  test("is nobody in a Space, where everybody comes through its proxy", async () => {
+  test("cannot be recognized in a Space, where every request comes through a proxy", async () => {
     vi.stubEnv("SPACE_ID", "acme/bot");
     vi.stubEnv("SPACE_HOST", "acme-bot.hf.space");
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -174,7 +174,7 @@ describe("Without a token, the owner", () => {
     expect((await app.request("/", { headers }, from("127.0.0.1"))).status).toBe(status);
   });
 
-  test("is told from others on a real socket", async () => {
+  test("is recognized over a real socket", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const owner = new OwnerCheck({ token: undefined, now: Date.now, refusalLog: createMemoryLogger() });
     server.app.get("/mine", (context) => owner.refuse(context) ?? context.text("for the owner"));

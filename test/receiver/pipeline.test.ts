@@ -16,7 +16,7 @@ async function seen(response: Response) {
 }
 
 describeOverBothTransports("A delivery", (send) => {
-  test("reaches the endpoint that its path names, and no other", async () => {
+  test("runs the endpoint in its path, and no other", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const other = vi.fn();
     server.webhook("acme/retrain", (payload) => ({ repo: payload.repo.name }));
@@ -52,7 +52,7 @@ describeOverBothTransports("A delivery", (send) => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  test.each(["GET", "PUT", "PATCH", "DELETE", "OPTIONS"])("sent with %s is refused with 405", async (method) => {
+  test.each(["GET", "PUT", "PATCH", "DELETE", "OPTIONS"])("sent with %s is answered with 405", async (method) => {
     const server = new WebhooksServer({ logger: createMemoryLogger(), secret: "s3cret" });
     const handler = vi.fn();
     server.webhook("retrain", handler);
@@ -65,14 +65,14 @@ describeOverBothTransports("A delivery", (send) => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  test("asked for with HEAD is refused with 405 and no body", async () => {
+  test("sent with HEAD is answered with 405 and no body", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     server.webhook("retrain", () => {});
     const response = await send(server, new Request("http://localhost/webhooks/retrain", { method: "HEAD" }));
     expect([response.status, response.headers.get("allow"), await response.text()]).toEqual([405, "POST", ""]);
   });
 
-  test("without the secret is refused with 401, with a wrong one with 403", async () => {
+  test("without the secret is answered with 401, with a wrong one with 403", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger(), secret: "s3cret" });
     const handler = vi.fn();
     server.webhook("retrain", handler);
@@ -141,7 +141,7 @@ describeOverBothTransports("A delivery", (send) => {
     expect((await send(server, post(path, headers, "no JSON and too long"))).status).toBe(status);
   });
 
-  test("that is not JSON is refused with 400", async () => {
+  test("that is not JSON is answered with 400", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const handler = vi.fn();
     server.webhook("retrain", handler);
@@ -152,7 +152,7 @@ describeOverBothTransports("A delivery", (send) => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  test("of the wrong shape is refused with 422, the first paths that are wrong and not what stands there", async () => {
+  test("with an invalid payload is answered with 422 and the first invalid paths without their values", async () => {
     const logger = createMemoryLogger();
     const server = new WebhooksServer({ logger });
     const handler = vi.fn();
@@ -165,7 +165,7 @@ describeOverBothTransports("A delivery", (send) => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  test("that the filter does not want is answered with 200 and the reason", async () => {
+  test("that the filter ignores is answered with 200 and the reason", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const handler = vi.fn();
     server.webhook("retrain", { repo: "model:acme/*" }, handler);
@@ -177,7 +177,7 @@ describeOverBothTransports("A delivery", (send) => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  test("with a scope, an action, a repository type and a version that nobody knows yet is handled all the same", async () => {
+  test("with an unknown scope, action, repository type and version is handled", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     server.webhook("retrain", (payload) => payload);
     const payload = {
@@ -190,7 +190,7 @@ describeOverBothTransports("A delivery", (send) => {
     expect(await seen(response)).toEqual({ status: 200, body: payload });
   });
 
-  test("keeps its body as it came for the handler: spaces, big integers and doubled keys", async () => {
+  test("passes its body unchanged to the handler: spaces, big integers and duplicate keys", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     server.webhook("retrain", (_payload, { delivery }) => ({ body: delivery.body }));
     const body = JSON.stringify(webhookPayload("repo"), null, 3).replace(
@@ -240,7 +240,7 @@ describeOverBothTransports("The id of a delivery", (send) => {
     expect(await idOf(headers)).toBe("made-here");
   });
 
-  test("is another one each time, where it is made here", async () => {
+  test("is generated and unique without a Webhook-Id", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     server.webhook("retrain", (_payload, { delivery }) => delivery.id);
     const first = await (await send(server, post("/webhooks/retrain"))).json();
@@ -250,8 +250,8 @@ describeOverBothTransports("The id of a delivery", (send) => {
   });
 });
 
-describeOverBothTransports("What a handler is told of a delivery", (send) => {
-  test("is its endpoint, its arrival by the injected clock and that it is the first attempt", async () => {
+describeOverBothTransports("The context of a handler", (send) => {
+  test("has the endpoint, the time of the injected clock and the first attempt", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger(), now: () => Date.UTC(2026, 8, 1) });
     server.webhook("retrain", (payload, { delivery }) => ({ ...delivery, samePayload: delivery.payload === payload }));
     const request = deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo"), id: "d-1" });
@@ -266,14 +266,14 @@ describeOverBothTransports("What a handler is told of a delivery", (send) => {
     });
   });
 
-  test("is the request, for its other headers", async () => {
+  test("has the request with its headers", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     server.webhook("retrain", (_payload, { request }) => request?.headers.get("x-forwarded-for") ?? null);
     const response = await send(server, post("/webhooks/retrain", { ...json, "x-forwarded-for": "192.0.2.7" }));
     expect(await response.json()).toBe("192.0.2.7");
   });
 
-  test("is the request without what proves that it came from the Hub, so that it may be logged", async () => {
+  test("has the request without its secret, so that it can be logged", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger(), secret: "s3cret", secretInQuery: true });
     server.webhook("retrain", (_payload, { request }) => [
       request?.method,

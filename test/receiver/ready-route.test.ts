@@ -42,7 +42,7 @@ async function ready(server: WebhooksServer, headers: Record<string, string> = {
 describeOverBothTransports("GET /ready", (send) => {
   const get = (server: WebhooksServer, init?: RequestInit) => send(server, new Request("http://localhost/ready", init));
 
-  test("is 200 where no endpoint works in the background", async () => {
+  test("is 200 without background endpoints", async () => {
     const response = await get(openServer({ background: false }));
     expect([response.status, await response.json()]).toEqual([200, { status: "ok" }]);
     expect(response.headers.get("cache-control")).toBe("no-store");
@@ -55,7 +55,7 @@ describeOverBothTransports("GET /ready", (send) => {
     expect([response.status, await response.json()]).toEqual([200, { status: "ok" }]);
   });
 
-  test("answers HEAD with the status alone", async () => {
+  test("answers HEAD without a body", async () => {
     const { server, problems } = openTroubled();
     problems.mockResolvedValue([unavailable]);
     await server.ready();
@@ -65,7 +65,7 @@ describeOverBothTransports("GET /ready", (send) => {
 });
 
 describe("GET /ready", () => {
-  test("is 503 until the inbox is open, and opens none itself", async () => {
+  test("is 503 until the inbox is open, and does not open it", async () => {
     const server = openServer();
     expect(await ready(server)).toEqual({ status: 503, body: { status: "unavailable" } });
     expect(await ready(server, asOwner)).toMatchObject({
@@ -113,7 +113,7 @@ describe("GET /ready", () => {
     ]);
   });
 
-  test("is 503 while the inbox fails to report, without what its driver says", async () => {
+  test("is 503 while the inbox fails to report, without the message of its driver", async () => {
     const { server, problems } = openTroubled();
     problems.mockRejectedValue(new Error("connect to postgres://me:hunter2@host"));
     await server.ready();
@@ -132,7 +132,7 @@ describe("GET /ready", () => {
     });
   });
 
-  test("is 503 after 3 s without an answer, and asks no second time meanwhile", async () => {
+  test("is 503 after 3 s without an answer, and starts no second check meanwhile", async () => {
     const { server, clock, problems } = openTroubled();
     const frozen = Promise.withResolvers<readonly InboxProblem[]>();
     problems.mockReturnValue(frozen.promise);
@@ -156,7 +156,7 @@ describe("GET /ready", () => {
     expect(await ready(server)).toMatchObject({ status: 200 });
   });
 
-  test("asks the inbox once a second at most, however many ask", async () => {
+  test("checks the inbox at most once a second", async () => {
     const { server, clock, problems } = openTroubled();
     await server.ready();
     await Promise.all(Array.from({ length: 20 }, () => ready(server)));
@@ -171,7 +171,7 @@ describe("GET /ready", () => {
     expect(problems).toHaveBeenCalledTimes(3);
   });
 
-  test.each([true, false])("is 503 from close() on, with a background endpoint: %s", async (background) => {
+  test.each([true, false])("is 503 after close(), with a background endpoint: %s", async (background) => {
     const server = openServer({ background });
     await server.ready();
     const closing = server.close();
@@ -182,7 +182,7 @@ describe("GET /ready", () => {
     expect(await ready(server)).toMatchObject({ status: 200 });
   });
 
-  test("is 200 again once the server is launched again after close()", async () => {
+  test("is 200 again after the server is relaunched", async () => {
     const server = openServer({ background: false });
     const options = { port: 0, host: "127.0.0.1", ownsProcess: false };
     await server.launch(options);

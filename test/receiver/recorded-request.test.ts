@@ -27,14 +27,14 @@ async function openServer() {
   return { server, handler, clock, send };
 }
 
-test("A recorded request runs an endpoint again that answers with its outcome", async () => {
+test("A repeated request runs an inline endpoint again", async () => {
   const { server, handler, send } = await openServer();
   expect([await send("inline", "one"), await send("inline", "one")]).toEqual([false, false]);
   expect(handler).toHaveBeenCalledTimes(2);
   await server.close();
 });
 
-test("A recorded request is a duplicate in the background for 7 days, unless its id is another", async () => {
+test("A repeated request is a duplicate for a background endpoint for 7 days, unless its id differs", async () => {
   const { server, handler, clock, send } = await openServer();
   expect(await send("kept", "one")).toBe(false);
   await waitFor(async () => expect(await server.inbox.get("one")).toMatchObject({ status: "succeeded" }));

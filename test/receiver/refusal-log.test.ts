@@ -30,8 +30,8 @@ const counted = (count: number) => ({
   msg: `${count} further deliveries refused: Invalid webhook secret.`,
 });
 
-describe("The log of refusals", () => {
-  test("has a line for each of ten in a second", () => {
+describe("The refusal log", () => {
+  test("logs the first ten lines in a second", () => {
     const { lines, refuse, pass } = createLog();
     refuse(10);
     pass(5_000);
@@ -39,7 +39,7 @@ describe("The log of refusals", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("has one line with the count of those above ten, within a second", () => {
+  test("logs the count of further lines once within a second", () => {
     const { lines, refuse, pass } = createLog();
     refuse(147);
     expect(lines).toHaveLength(10);
@@ -48,7 +48,7 @@ describe("The log of refusals", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("drops no count while refusals go on", () => {
+  test("loses no count while refused requests continue", () => {
     const { lines, refuse, pass } = createLog();
     for (let step = 0; step < 50; step += 1) {
       refuse(20);
@@ -60,7 +60,7 @@ describe("The log of refusals", () => {
     expect(lines.length).toBeLessThanOrEqual(6 * 11);
   });
 
-  test("counts what was refused before the clock was set, back or forward", () => {
+  test("logs the pending count after the clock is set back or forward", () => {
     const { lines, clock, refuse } = createLog();
     for (const shift of [-3_600_000, 3_600_000]) {
       refuse(12);
@@ -71,7 +71,7 @@ describe("The log of refusals", () => {
     expect(lines.at(-1)).toEqual(one);
   });
 
-  test("keeps refusals for different reasons apart", () => {
+  test("counts different codes separately", () => {
     const { lines, log, refuse } = createLog();
     refuse(12);
     refuse(1, { code: "PAYLOAD_INVALID", status: 422 });
@@ -81,7 +81,7 @@ describe("The log of refusals", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("passes everything else on", () => {
+  test("passes on the other levels", () => {
     const { lines, log } = createLog();
     for (let logged = 0; logged < 12; logged += 1) log.error({ status: 500 }, "failed");
     log.info("ready");
@@ -98,8 +98,8 @@ describe("The log of refusals", () => {
   });
 });
 
-describe("A server that refuses many deliveries", () => {
-  test("logs ten of them and, when it closes, how many more there were", async () => {
+describe("A server with many refused requests", () => {
+  test("logs ten of them, and the count of the others when it closes", async () => {
     vi.useRealTimers();
     const logger = createMemoryLogger();
     const server = new WebhooksServer({ secret: "s3cret", logger, now: () => 1_000_000 });

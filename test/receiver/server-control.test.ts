@@ -14,8 +14,8 @@ function detailsOf(options: EndpointOptions): EndpointDetails | undefined {
   return server[serverControl].describe().endpoints[0];
 }
 
-describe("What tools are told of a server", () => {
-  test("is each endpoint, in the order of registration", () => {
+describe("The control of a server", () => {
+  test("describes the endpoints in the order of their registration", () => {
     const server = createServer();
     server.webhook(
       "second",
@@ -40,19 +40,19 @@ describe("What tools are told of a server", () => {
     ]);
   });
 
-  test("is found by another copy of the package, under a name for the whole process", () => {
+  test("is found by another copy of the package, by its registered symbol", () => {
     const method = Symbol.for("hub-webhooks.serverControl");
     expect(method in createServer()).toBe(true);
     expect(isControllableServer(createServer())).toBe(true);
     expect([{}, null, "server", { [method]: 1 }].some(isControllableServer)).toBe(false);
   });
 
-  test("is the first of its secrets", () => {
+  test("describes the first of several secrets", () => {
     expect(createServer({ secret: ["new", "old"] })[serverControl].describe().secret).toBe("new");
     expect(createServer({ secret: false })[serverControl].describe().secret).toBeUndefined();
   });
 
-  test("is the secret of the environment, where no other is given", () => {
+  test("describes the secret of the environment by default", () => {
     vi.stubEnv("WEBHOOK_SECRET", undefined);
     vi.stubEnv("WEBHOOK_SECRET_PREVIOUS", "former");
     expect(createServer()[serverControl].describe().secret).toBe("former");
@@ -61,7 +61,7 @@ describe("What tools are told of a server", () => {
     vi.unstubAllEnvs();
   });
 
-  test("comes with a way to ask for another secret from now on", async () => {
+  test("replaces the secrets with useSecret()", async () => {
     const server = createServer({ secret: "before" });
     server.webhook("retrain", () => {});
     server[serverControl].useSecret("after", { isOnly: true });
@@ -71,7 +71,7 @@ describe("What tools are told of a server", () => {
     expect(server[serverControl].describe().secret).toBe("after");
   });
 
-  test("and with one to ask for another besides those that are configured", async () => {
+  test("adds a secret to the configured ones with useSecret()", async () => {
     const server = createServer({ secret: ["first", "second"] });
     server.webhook("retrain", () => {});
     server[serverControl].useSecret("session", { isOnly: false });
@@ -81,8 +81,8 @@ describe("What tools are told of a server", () => {
   });
 });
 
-describe("What an endpoint's webhook watches", () => {
-  test("is one thing or several, each once", () => {
+describe("The watch and domains of an endpoint", () => {
+  test("accept one item or several, without duplicates", () => {
     expect(detailsOf({ watch: "org:acme" })?.watch).toEqual([{ type: "org", name: "acme" }]);
     expect(detailsOf({ watch: ["user:me", "bucket:me/b", "user:me"] })?.watch).toEqual([
       { type: "user", name: "me" },
@@ -102,13 +102,13 @@ describe("What an endpoint's webhook watches", () => {
     expect(detailsOf({ scope })?.domains).toEqual(domains);
   });
 
-  test("is of both domains where the scopes are of both, or one of them is of neither", () => {
+  test("default to both domains if the scopes are of both, or one is unknown", () => {
     expect(detailsOf({ scope: ["discussion", "repo.config"] })?.domains).toEqual(["repo", "discussion"]);
     expect(detailsOf({ scope: ["discussion", "paper"] })?.domains).toEqual(["repo", "discussion"]);
     expect(detailsOf({ scope: ["repo", "repo.content"] })?.domains).toEqual(["repo"]);
   });
 
-  test("is of the domains that are given, in whatever order, and discussions are taken for discussion", () => {
+  test("accept domains in any order, also `discussions`", () => {
     expect(detailsOf({ domains: "discussion" })?.domains).toEqual(["discussion"]);
     expect(detailsOf({ domains: ["discussion", "repo"] })?.domains).toEqual(["repo", "discussion"]);
     expect(detailsOf({ domains: ["repo", "repo"], scope: "repo" })?.domains).toEqual(["repo"]);

@@ -15,7 +15,7 @@ function spyOnConsole(level: "debug" | "info" | "warn" | "error") {
   return () => written.mock.calls.map(([line]) => JSON.parse(String(line)));
 }
 
-describe("The console's logger", () => {
+describe("The console logger", () => {
   test.each(["debug", "info", "warn", "error"] as const)(
     "writes %s to the method of that name, as one line of JSON",
     (level) => {
@@ -48,13 +48,13 @@ describe("The console's logger", () => {
     expect(heard).toEqual(written);
   });
 
-  test("writes what deceives the eye as JSON escapes it", () => {
+  test("escapes deceptive characters as JSON does", () => {
     const written = vi.spyOn(console, "info").mockImplementation(() => {});
     createConsoleLogger().info({ repo: "me/\u009b2J\u202e" }, "delivery ignored");
     expect(written.mock.calls[0]?.[0]).toContain(String.raw`me/\u009b2J\u202e`);
   });
 
-  test("takes a message alone, or fields alone", () => {
+  test("accepts a message alone, or fields alone", () => {
     const lines = spyOnConsole("info");
     createConsoleLogger().info("ready");
     createConsoleLogger().info({ step: 1 });
@@ -64,7 +64,7 @@ describe("The console's logger", () => {
     ]);
   });
 
-  test("gives its children what it was given itself, and theirs beside it", () => {
+  test("adds the bindings of the parent and the child", () => {
     const lines = spyOnConsole("warn");
     const parent = createConsoleLogger().child({ endpoint: "retrain" });
     parent.child({ deliveryId: "d-1" }).child({ step: 2 }).warn({ step: 3 }, "slow");
@@ -75,7 +75,7 @@ describe("The console's logger", () => {
     ]);
   });
 
-  test("tells an error's name, message and stack, wherever it stands", () => {
+  test("writes the name, message and stack of an error in any field", () => {
     const lines = spyOnConsole("error");
     const err = new TypeError("no GPU");
     createConsoleLogger().error({ err, causes: [err] }, "failed");

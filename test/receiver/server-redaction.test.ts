@@ -29,8 +29,8 @@ function createServer(options: WebhooksServerOptions = {}) {
   return { server, logged };
 }
 
-describe("What a server redacts", () => {
-  test("is nothing where it has no secret", async () => {
+describe("A server redacts", () => {
+  test("nothing without a secret", async () => {
     expect(await createServer().logged()).toBe(`It is ${planted}.`);
   });
 
@@ -43,29 +43,29 @@ describe("What a server redacts", () => {
     expect(await createServer(options).logged(secret)).toBe("It is [redacted].");
   });
 
-  test.each(names)("is %s of the environment, also where it is not what is asked for", async (name) => {
+  test.each(names)("%s of the environment, even if an option overrides it", async (name) => {
     vi.stubEnv(name, planted);
     expect(await createServer({ secret: "s3cret" }).logged("s3cret")).toBe("It is [redacted].");
   });
 
-  test("is the password in INBOX_URL", async () => {
+  test("the password in INBOX_URL", async () => {
     vi.stubEnv("INBOX_URL", `postgres://me:${planted}@localhost/db`);
     expect(await createServer().logged()).toBe("It is [redacted].");
   });
 
-  test("is a variable that was set after the server was made, once it is started", async () => {
+  test("a variable that was set between creation and start", async () => {
     const { server, logged } = createServer();
     vi.stubEnv("HF_TOKEN", planted);
     await server.ready();
     expect(await logged()).toBe("It is [redacted].");
   });
 
-  test.each(names)("is the binding %s of a worker", async (name) => {
+  test.each(names)("the binding %s of a worker", async (name) => {
     const { logged } = createServer({ secret: "s3cret" });
     expect(await logged("s3cret", { [name]: planted })).toBe("It is [redacted].");
   });
 
-  test("is a secret that a tool makes for its session", async () => {
+  test("a session secret of a tool", async () => {
     const { server, logged } = createServer();
     server[serverControl].useSecret(planted, { isOnly: true });
     expect(await logged(planted)).toBe("It is [redacted].");
@@ -92,7 +92,7 @@ describe("A secret that is too short to be redacted", () => {
     expect(logger.text()).not.toContain(short);
   });
 
-  test("is no secret of eight characters, and none that is not set", async () => {
+  test("does not include secrets of eight characters or unset ones", async () => {
     const logger = createMemoryLogger();
     const server = new WebhooksServer({ secret: "12345678", logger });
     await server.fetch(new Request("http://localhost/health"), { HF_TOKEN: "" });
@@ -100,8 +100,8 @@ describe("A secret that is too short to be redacted", () => {
   });
 });
 
-describe("The console of a server that was not started", () => {
-  test("gets no secret", async () => {
+describe("The console logger of a server that is not started", () => {
+  test("redacts secrets", async () => {
     const written = vi.spyOn(console, "info").mockImplementation(() => {});
     const server = new WebhooksServer({ secret: planted });
     server.webhook("retrain", (_payload, { log }) => log.info({ key: planted }, "It is logged."));

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { WebhooksServer } from "../../src/index.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 
-describe("A filter that nothing would pass", () => {
+describe("A filter that never matches", () => {
   test.each([
     ["scope", { scope: "repo.contents" }],
     ["action", { action: ["create", "updated"] }],
@@ -21,7 +21,7 @@ describe("A filter that nothing would pass", () => {
     },
   );
 
-  test("is warned about at once where it is added later", async () => {
+  test("is reported immediately if it is added later", async () => {
     const logger = createMemoryLogger();
     const server = new WebhooksServer({ logger, secret: "s3cret-of-ours" });
     await server.ready();
@@ -29,7 +29,7 @@ describe("A filter that nothing would pass", () => {
     expect(logger.text()).toContain("refs/heads/main");
   });
 
-  test("is not what globs and known values are", async () => {
+  test("is not reported for globs and known values", async () => {
     const logger = createMemoryLogger();
     const server = new WebhooksServer({ logger, secret: "s3cret-of-ours" });
     const options = { scope: "repo.content", action: "update", repo: "*:acme/**", ref: ["refs/pr/*", "**"] } as const;
@@ -39,14 +39,14 @@ describe("A filter that nothing would pass", () => {
   });
 });
 
-describe("A time limit that the Hub does not wait for", () => {
-  test.each(["31s", "1h"] as const)("is warned about where the answer waits for the handler: %s", async (timeout) => {
+describe("A timeout longer than that of the Hub", () => {
+  test.each(["31s", "1h"] as const)("is reported for an inline endpoint: %s", async (timeout) => {
     expect(await warningsOf((server) => server.webhook("retrain", { timeout }, () => "done"))).toEqual([
       expect.stringMatching(/^Option "timeout" is \d+ s, but the Hub gives up after 30 s.* background: true/),
     ]);
   });
 
-  test("is none in the background, nor up to the 30 seconds of the Hub", async () => {
+  test("is not reported in the background or up to 30 s", async () => {
     expect(
       await warningsOf((server) => {
         server.webhook("later", { timeout: "1h", background: true }, () => {});
@@ -76,7 +76,7 @@ describe("A call of webhook without a handler", () => {
     ]);
   });
 
-  test("is warned about where it comes after the start, and a decorator is not", async () => {
+  test("is reported if it comes after the start, and a decorator is not", async () => {
     const warnings = await warningsOf(
       () => {},
       async (server) => {
@@ -92,7 +92,7 @@ describe("A call of webhook without a handler", () => {
     expect(warnings).toEqual([expect.stringMatching(/^webhook\("forgotten", { scope }\) has no handler/)]);
   });
 
-  test("is none where a class has the decorator, instantiated or not", async () => {
+  test("is not reported for the decorator of a class, instantiated or not", async () => {
     expect(
       await warningsOf((server) => {
         class Bot {

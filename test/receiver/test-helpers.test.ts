@@ -20,7 +20,7 @@ async function deliver(endpoint: string, id: string): Promise<void> {
 }
 
 describe("settled(server)", () => {
-  test("resolves once every delivery has succeeded or is dead, its repetitions included", async () => {
+  test("resolves when every delivery has succeeded or is dead, retries included", async () => {
     const retrain = vi.fn(async () => {}).mockRejectedValueOnce(new Error("no GPU is free"));
     server.webhook("retrain", background, retrain);
     server.webhook("review", background, async () => {
@@ -34,12 +34,12 @@ describe("settled(server)", () => {
     expect(await server.inbox.get("second")).toMatchObject({ status: "dead" });
   });
 
-  test("resolves at once where nothing has come in", async () => {
+  test("resolves immediately without deliveries", async () => {
     server.webhook("retrain", background, () => {});
     expect(await settled(server, { timeout: 1 })).toBeUndefined();
   });
 
-  test("rejects after its time with what still waits, running or queued", async () => {
+  test("rejects after the timeout with the queued and running deliveries", async () => {
     const end = Promise.withResolvers<void>();
     server.webhook("retrain", { ...background, concurrency: 1 }, () => end.promise);
     server.webhook("review", background, () => {});
@@ -55,7 +55,7 @@ describe("settled(server)", () => {
     await settled(server, { endpoint: "retrain" });
   });
 
-  test("waits for what runs, also where nothing is queued any more", async () => {
+  test("waits for running deliveries, even if none is queued", async () => {
     const end = Promise.withResolvers<void>();
     server.webhook("retrain", background, () => end.promise);
     await deliver("retrain", "first");
@@ -66,7 +66,7 @@ describe("settled(server)", () => {
     end.resolve();
   });
 
-  test("rejects where there is no such endpoint, which nothing would ever wait for", async () => {
+  test("rejects an unknown endpoint", async () => {
     server.webhook("retrain", background, () => {});
     await expect(settled(server, { endpoint: "retrian" })).rejects.toMatchObject({
       code: "ENDPOINT_UNKNOWN",

@@ -76,7 +76,7 @@ async function addressOf(script: Script): Promise<string> {
 }
 
 describe("webhookEndpoint", () => {
-  test("launches a server at the end of the script, which answers until SIGTERM ends it with 0", async () => {
+  test("launches a server at the end of the script, and exits with 0 on SIGTERM", async () => {
     const script = await runScript(
       "launched",
       [
@@ -99,7 +99,7 @@ describe("webhookEndpoint", () => {
     expect(script.output()).not.toContain("s3cret");
   });
 
-  test("launches nothing where no endpoint was registered: the script ends as it would anyway", async () => {
+  test("launches nothing without a registered endpoint", async () => {
     const script = await runScript("unused", ["console.log(typeof webhookEndpoint);"]);
     expect(await script.ended).toEqual([0, null]);
     expect(script.output()).toBe("function");
@@ -117,13 +117,13 @@ describe("webhookEndpoint", () => {
     expect(script.output()).not.toContain("Ready");
   });
 
-  test("launches nothing where the script ends itself", async () => {
+  test("launches nothing if the script exits", async () => {
     const script = await runScript("ended", ["webhookEndpoint(function on_change() {});", "process.exit(3);"]);
     expect(await script.ended).toEqual([3, null]);
     expect(script.output()).toBe("");
   });
 
-  test("says in one line why it cannot listen, and ends with 1", async () => {
+  test("logs in one line why it cannot listen, and exits with 1", async () => {
     const script = await runScript("refused", ["webhookEndpoint(function on_change() {});"], { PORT: "seven" });
     expect(await script.ended).toEqual([1, null]);
     const lines = script

@@ -30,7 +30,7 @@ describe("webhook with a handler", () => {
     expect(server.endpointNames).toEqual(["on_change"]);
   });
 
-  test("prefers the explicit name to the function's own", async () => {
+  test("prefers the explicit name to the name of the function", async () => {
     const server = createServer();
     server.webhook("acme/retrain", function on_change() {
       return "done";
@@ -39,7 +39,7 @@ describe("webhook with a handler", () => {
     expect(await answerOf(server, "acme/retrain")).toBe("done");
   });
 
-  test("heeds the options", async () => {
+  test("applies the options", async () => {
     const server = createServer();
     server.webhook("retrain", { repo: "model:*/*" }, () => "done");
     expect(await answerOf(server, "retrain", model)).toBe("done");
@@ -54,7 +54,7 @@ describe("webhook with a handler", () => {
     expect(server.webhook("filtered", { scope: "repo" }, handler)).toBe(handler);
   });
 
-  test.each([undefined, null, "handler", {}])("refuses %j in the place of the handler", (handler) => {
+  test.each([undefined, null, "handler", {}])("rejects %j as a handler", (handler) => {
     const server = createServer();
     expect(() => Reflect.apply(server.webhook, undefined, ["retrain", { scope: "repo" }, handler])).toThrow(
       expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining('webhook("retrain"') }),
@@ -62,14 +62,14 @@ describe("webhook with a handler", () => {
     expect(server.endpointNames).toEqual([]);
   });
 
-  test("may be taken off the server and passed on", async () => {
+  test("works detached from the server", async () => {
     const server = createServer();
     const { webhook } = server;
     webhook("retrain", () => "done");
     expect(await answerOf(server, "retrain")).toBe("done");
   });
 
-  test("takes further endpoints when the server has answered already", async () => {
+  test("registers endpoints after the server has answered a request", async () => {
     const server = createServer();
     server.webhook("first", () => 1);
     expect(await answerOf(server, "first")).toBe(1);
@@ -77,7 +77,7 @@ describe("webhook with a handler", () => {
     expect(await answerOf(server, "second")).toBe(2);
   });
 
-  test("takes further endpoints after the launch, and logs where they are", async () => {
+  test("registers endpoints after the launch, and logs their URLs", async () => {
     const logger = createMemoryLogger();
     await using server = new WebhooksServer({ logger });
     const { url, publicUrl } = await server.launch({ port: 0, host: "127.0.0.1" });
@@ -94,7 +94,7 @@ describe("webhook with a handler", () => {
 });
 
 describe("webhook as a decorator", () => {
-  test("registers a method when the first instance is made, with `this` bound", async () => {
+  test("registers a method with the first instance, with `this` bound", async () => {
     const server = createServer();
     class Bot {
       readonly greeting: string;
@@ -112,7 +112,7 @@ describe("webhook as a decorator", () => {
     expect(await answerOf(server, "on_change")).toBe("hello acme/data");
   });
 
-  test("leaves the method as it is", () => {
+  test("does not change the method", () => {
     const server = createServer();
     class Bot {
       @server.webhook("named")
@@ -124,7 +124,7 @@ describe("webhook as a decorator", () => {
     expect(bot.on_change()).toBe(bot);
   });
 
-  test("registers a static method with its class, with `this` bound to that", async () => {
+  test("registers a static method with its class, with `this` bound to the class", async () => {
     const server = createServer();
     class Bot {
       readonly greeting = "hello";
@@ -137,7 +137,7 @@ describe("webhook as a decorator", () => {
     expect(await answerOf(server, "on_change")).toBe(new Bot().greeting);
   });
 
-  test("takes a name, options, or both", async () => {
+  test("accepts a name, options, or both", async () => {
     const server = createServer();
     class Bot {
       @server.webhook("acme/retrain")
@@ -162,7 +162,7 @@ describe("webhook as a decorator", () => {
     expect(await answerOf(server, "both", dataset)).toHaveProperty("ignored");
   });
 
-  test("hands over the context too", async () => {
+  test("passes the context, too", async () => {
     const server = createServer();
     class Bot {
       @server.webhook()
@@ -174,7 +174,7 @@ describe("webhook as a decorator", () => {
     expect(await answerOf(server, "on_change")).toBe("on_change");
   });
 
-  test("refuses a second instance: both cannot be the endpoint", () => {
+  test("rejects a second instance of the class", () => {
     const server = createServer();
     class Bot {
       @server.webhook()
@@ -186,7 +186,7 @@ describe("webhook as a decorator", () => {
     );
   });
 
-  test("works without its brackets too, with `this` bound", async () => {
+  test("works without parentheses, with `this` bound", async () => {
     const server = createServer();
     class Bot {
       readonly greeting = "hello";
@@ -199,7 +199,7 @@ describe("webhook as a decorator", () => {
     expect(await answerOf(server, "on_change")).toBe("hello");
   });
 
-  test("refuses to be called as the old decorators are, with the setting to change", () => {
+  test("rejects legacy decorators, with the setting to change", () => {
     const server = createServer();
     const legacyCall = [{}, "on_change", { value: () => {}, writable: true }];
     expect(() => Reflect.apply(server.webhook(), undefined, legacyCall)).toThrow(
@@ -211,7 +211,7 @@ describe("webhook as a decorator", () => {
     expect(server.endpointNames).toEqual([]);
   });
 
-  test.each(["field", "getter", "setter", "accessor", "class"])("refuses a %s", (kind) => {
+  test.each(["field", "getter", "setter", "accessor", "class"])("rejects a %s", (kind) => {
     const server = createServer();
     const addInitializer = vi.fn();
     const call = [() => {}, { kind, name: "on_change", addInitializer }];

@@ -10,14 +10,14 @@ const payload = webhookPayload("repo");
 const get = (path: string) => new Request(`http://localhost${path}`);
 
 describe("request", () => {
-  test("sends a request without a socket, by path, URL or as a whole", async () => {
+  test("sends a path, a URL or a Request without a socket", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     expect(await (await server.request("/health")).json()).toEqual({ status: "ok" });
     expect(await (await server.request("https://acme.example/health")).json()).toEqual({ status: "ok" });
     expect(await (await server.request(get("/health"))).json()).toEqual({ status: "ok" });
   });
 
-  test("takes method, headers and body as fetch does", async () => {
+  test("accepts method, headers and body like fetch", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger(), secret: "s3cret" });
     server.webhook("retrain", ({ repo }) => repo.name);
     const headers = { "content-type": "application/json", "x-webhook-secret": "s3cret" };
@@ -34,7 +34,7 @@ describe("receive", () => {
     expect(await server.receive(payload)).toEqual({ status: "succeeded", result: ["acme/data", undefined] });
   });
 
-  test("delivers to the endpoint that is named, under the id that is given", async () => {
+  test("delivers to the given endpoint with the given id", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger(), createId: () => "made-here" });
     server.webhook("other", () => "other");
     server.webhook("retrain", (_payload, { delivery }) => [delivery.endpoint, delivery.id]);
@@ -44,7 +44,7 @@ describe("receive", () => {
     expect(await server.receive(payload, { endpoint: "retrain" })).toMatchObject({ result: ["retrain", "made-here"] });
   });
 
-  test("tells how it ended: a filter that did not want it, a handler that failed", async () => {
+  test("returns the outcome of an ignored and of a failed delivery", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const thrown = new Error("no GPU is free");
     server.webhook("retrain", { action: "update" }, () => {
@@ -60,7 +60,7 @@ describe("receive", () => {
     });
   });
 
-  test("hands over what JSON makes of the payload, as if it had come in", async () => {
+  test("passes the payload as it would be after JSON", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     server.webhook("retrain", (received) => received);
     const sent = { ...payload, at: new Date(0), left: undefined };
@@ -68,7 +68,7 @@ describe("receive", () => {
     expect(outcome).toEqual({ status: "succeeded", result: { ...payload, at: "1970-01-01T00:00:00.000Z" } });
   });
 
-  test("delivers nothing at all where any body will do", async () => {
+  test("delivers an empty body for an undefined payload", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     server.webhook("any", { schema: null }, (_payload, { delivery }) => delivery.body);
     expect(await server.receive(undefined)).toEqual({ status: "succeeded", result: "" });
@@ -103,7 +103,7 @@ describe("receive", () => {
     await expect(server.receive(payload, options)).rejects.toMatchObject(expected);
   });
 
-  test("rejects what is no payload, with the paths that are wrong", async () => {
+  test("rejects an invalid payload with the invalid paths", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const handler = vi.fn();
     server.webhook("retrain", handler);
@@ -113,13 +113,13 @@ describe("receive", () => {
 });
 
 describeOverBothTransports("The other paths of a server", (send) => {
-  test("say at /health that it is well, without a secret", async () => {
+  test("include GET /health, which needs no secret", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger(), secret: "s3cret" });
     const response = await send(server, get("/health"));
     expect([response.status, await response.json()]).toEqual([200, { status: "ok" }]);
   });
 
-  test("may be one's own", async () => {
+  test("may be your own routes", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     server.app.get("/models/:name", (context) => context.json({ name: context.req.param("name") }));
     server.app.route(
@@ -143,7 +143,7 @@ describeOverBothTransports("The other paths of a server", (send) => {
     },
   );
 
-  test("are answered with 500 where a route of one's own throws, which the log alone is told", async () => {
+  test("are answered with 500 if your own route throws, and the error is only logged", async () => {
     const logger = createMemoryLogger();
     const server = new WebhooksServer({ logger });
     const thrown = new Error("planted-message");
@@ -172,7 +172,7 @@ describeOverBothTransports("The landing page", (send) => {
   }
   const page = (text: string) => ({ status: 200, type: "text/html; charset=UTF-8", text });
 
-  test("lists the routes unless told otherwise", async () => {
+  test("lists the endpoints by default", async () => {
     expect(await landing()).toEqual({
       status: 200,
       type: "text/html; charset=utf-8",
@@ -180,7 +180,7 @@ describeOverBothTransports("The landing page", (send) => {
     });
   });
 
-  test("may be a text of HTML", async () => {
+  test("may be HTML", async () => {
     expect(await landing("<h1>Mine</h1>")).toEqual(page("<h1>Mine</h1>"));
   });
 
@@ -197,11 +197,11 @@ describeOverBothTransports("The landing page", (send) => {
     ["an asynchronous function", async ({ endpoints }) => `<h1>${endpoints.map(({ name }) => name)}</h1>`],
     ["a function that uses Hono's html", ({ endpoints }) => html`<h1>${endpoints.map(({ name }) => name)}</h1>`],
   ];
-  test.each(functions)("may be %s of what there is to tell", async (_what, landingPage) => {
+  test.each(functions)("may be %s of the landing info", async (_what, landingPage) => {
     expect(await landing(landingPage)).toEqual(page("<h1>retrain</h1>"));
   });
 
-  test("may be a function that answers with a Response", async () => {
+  test("may be a function that returns a Response", async () => {
     expect(await landing(() => new Response("mine", { status: 203 }))).toMatchObject({ status: 203, text: "mine" });
     expect(await landing(async () => Response.json({ mine: true }))).toMatchObject({
       status: 200,
@@ -209,16 +209,16 @@ describeOverBothTransports("The landing page", (send) => {
     });
   });
 
-  test("may be none", async () => {
+  test("can be disabled", async () => {
     expect(await landing(false)).toMatchObject({ status: 404, type: "application/json" });
   });
 
-  test("leaves its assets out where it is not the built-in one", async () => {
+  test("has no assets if it is not the built-in page", async () => {
     expect(await landing("<h1>Mine</h1>", "/_landing/styles.css")).toMatchObject({ status: 404 });
     expect(await landing(undefined, "/_landing/unknown.css")).toMatchObject({ status: 404 });
   });
 
-  test("that fails is answered with 500, and the rest of the server goes on", async () => {
+  test("that fails is answered with 500, and the server keeps running", async () => {
     const failing = () => {
       throw new Error("planted-message");
     };
@@ -228,7 +228,7 @@ describeOverBothTransports("The landing page", (send) => {
   });
 });
 
-describe("What there is to tell on the landing page", () => {
+describe("The landing info", () => {
   async function told({ secret = "", path = "/" } = {}) {
     const infos: unknown[] = [];
     const server = new WebhooksServer({
@@ -248,7 +248,7 @@ describe("What there is to tell on the landing page", () => {
     return { server, infos, deliver };
   }
 
-  test("is the endpoints with their addresses, and what this server is", async () => {
+  test("contains the endpoints with their URLs, and the server", async () => {
     const { infos } = await told();
     expect(infos).toEqual([
       {
@@ -274,7 +274,7 @@ describe("What there is to tell on the landing page", () => {
     ]);
   });
 
-  test("is how the last delivery ended, and how many there were", async () => {
+  test("contains the outcome of the last delivery, and the count", async () => {
     const { server, infos, deliver } = await told();
     const at = "2026-09-01T00:00:00.000Z";
     const outcomes = [];
@@ -296,7 +296,7 @@ describe("What there is to tell on the landing page", () => {
     ]);
   });
 
-  test("is that there is a secret, and nowhere which", async () => {
+  test("contains whether a secret is set, and not the secret", async () => {
     const { infos } = await told({ secret: "s3cret" });
     expect(infos).toMatchObject([{ secretIsSet: true }]);
     expect(JSON.stringify(infos)).not.toContain("s3cret");

@@ -23,7 +23,7 @@ describe.concurrent("A server's file", () => {
     expect(await endpointsOf({ "server.ts": withBody(body) })).toEqual(["retrain"]);
   });
 
-  test("has standard decorators also where a tsconfig.json asks for the old ones", async () => {
+  test("has standard decorators, even if tsconfig.json sets legacy ones", async () => {
     const body = 'class Bot {\n  @server.webhook("retrain")\n  retrain(): void {}\n}\nnew Bot();';
     const tsconfig = JSON.stringify({ compilerOptions: { experimentalDecorators: true } });
     expect(await endpointsOf({ "server.ts": withBody(body), "tsconfig.json": tsconfig })).toEqual(["retrain"]);
@@ -55,7 +55,7 @@ describe.concurrent("A server's file", () => {
     expect(await endpointsOf({ "server.ts": withBody(body ?? "") })).toEqual(["first"]);
   });
 
-  test("is TSX, or imports some", async () => {
+  test("is TSX, or imports TSX", async () => {
     const files = {
       "server.ts": withBody('import { element } from "./view.tsx";\nserver.webhook(element.type, () => {});'),
       "view.tsx": "/** @jsxImportSource ./made */\nexport const element = <retrain />;",
@@ -67,7 +67,7 @@ describe.concurrent("A server's file", () => {
     expect(await endpointsOf({ ...files, "view.tsx": view })).toEqual(["retrain"]);
   });
 
-  test("means ./x.ts by ./x.js, and ./x.mts by ./x.mjs", async () => {
+  test("imports ./x.ts as ./x.js, and ./x.mts as ./x.mjs", async () => {
     const files = {
       "server.ts": withBody(
         'import { first } from "./lib/first.js";\nimport { second } from "./second.mjs";\nserver.webhook(first, () => {});\nserver.webhook(second, () => {});',
@@ -97,7 +97,7 @@ describe.concurrent("A server's file", () => {
     expect(output).toEqual([]);
   });
 
-  test("is CommonJS where it is written so", async () => {
+  test("is CommonJS if its syntax is", async () => {
     const source = `
       const { WebhooksServer } = require("hub-webhooks");
       const server = new WebhooksServer();
@@ -111,13 +111,13 @@ describe.concurrent("A server's file", () => {
     expect(await endpointsOf({ "server.mjs": withBody('server.webhook("retrain", () => {});') })).toEqual(["retrain"]);
   });
 
-  test("waits at its top level", async () => {
+  test("has a top-level await", async () => {
     const body =
       'const name = await new Promise<string>((resolve) => setImmediate(() => resolve("late")));\nserver.webhook(name, () => {});';
     expect(await endpointsOf({ "server.ts": withBody(body) })).toEqual(["late"]);
   });
 
-  test("imports JSON, and what it says is passed line by line", async () => {
+  test("imports JSON, and its output is passed on line by line", async () => {
     const body = `
       import names from "./names.json" with { type: "json" };
       server.webhook(names.first, () => {});
@@ -136,7 +136,7 @@ describe.concurrent("A server's file", () => {
     expect(output.filter(({ stream }) => stream === "stderr").map(({ text }) => text)).toEqual(["three é"]);
   });
 
-  test("may print megabytes, none of which is lost", async () => {
+  test("prints megabytes without a loss", async () => {
     const body = `
       server.webhook("retrain", () => {});
       const line = "x".repeat(9_999);
@@ -147,7 +147,7 @@ describe.concurrent("A server's file", () => {
     expect(output.filter(({ stream, text }) => stream === "stderr" && text.length === 9_999)).toHaveLength(100);
   });
 
-  test("may send messages of its own", async () => {
+  test("sends its own messages", async () => {
     const body = `
       server.webhook("retrain", () => {});
       process.on("message", () => {});

@@ -53,7 +53,7 @@ async function ask(request: RawRequest) {
   }
 }
 
-describe("A delivery that takes the short way", () => {
+describe("A direct delivery", () => {
   test.each([
     ["is handled", "acme/echo", {}],
     ["with a Response of the handler's own", "own", {}],
@@ -79,7 +79,7 @@ describe("A delivery that takes the short way", () => {
     expect(JSON.stringify(short).replaceAll("?", "")).toBe(JSON.stringify(long).replaceAll("?", ""));
   });
 
-  test("shows its handler the request: address and headers, without the secret", async () => {
+  test("passes the request with its URL and headers, without the secret", async () => {
     const { text } = await ask({ path: "/webhooks/acme/echo", headers: { ...headers, "X-Twice": ["a", "b"] }, body });
     expect(JSON.parse(text)).toEqual({
       repo: "acme/data",
@@ -96,7 +96,7 @@ describe("A delivery that takes the short way", () => {
   });
 });
 
-describe("What does not look like a delivery of the Hub is routed", () => {
+describe("A request that does not look like a delivery of the Hub is routed by Hono", () => {
   test.each([
     ["a path that has to be decoded", { path: "/webhooks/%6fwn" }, 201],
     ["an absolute address", { path: "http://receiver.example/webhooks/own" }, 201],

@@ -20,13 +20,13 @@ test.each([
   expect(readTunnelSetting()).toEqual(setting);
 });
 
-test("no TUNNEL asks for none", () => {
+test("There is no tunnel without TUNNEL", () => {
   vi.stubEnv("TUNNEL", undefined);
 
   expect(readTunnelSetting()).toBe(false);
 });
 
-test.each(["yes", "cloudflare", "https://me:planted@hooks.example.com"])("TUNNEL=%s is refused", (value) => {
+test.each(["yes", "cloudflare", "https://me:planted@hooks.example.com"])("TUNNEL=%s is rejected", (value) => {
   vi.stubEnv("TUNNEL", value);
 
   expect(() => readTunnelSetting()).toThrow(/^Invalid TUNNEL. Set it to 1, localtunnel, cloudflared or ngrok/);

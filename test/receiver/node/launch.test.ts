@@ -47,7 +47,7 @@ async function takePort() {
 }
 
 describe("A launched server", () => {
-  test("answers at the address that launch gives", async () => {
+  test("answers at the URL that launch() returns", async () => {
     const { server } = createReceiver();
     await using launched = server;
     const { port, url, publicUrl } = await launched.launch(anyPort);
@@ -56,7 +56,7 @@ describe("A launched server", () => {
     expect(await (await deliverTo(url)).json()).toBe("done");
   });
 
-  test("says at which addresses it takes deliveries, and that the Hub does not reach those of this machine", async () => {
+  test("logs the URLs of its endpoints, and that the Hub cannot reach local ones", async () => {
     const { server, readyLines } = createReceiver();
     server.webhook("acme/test", () => "done");
     await using launched = server;
@@ -70,7 +70,7 @@ describe("A launched server", () => {
     ]);
   });
 
-  test("says where to register its addresses, where the Hub does reach them", async () => {
+  test("logs where to register public URLs", async () => {
     const { server, readyLines } = createReceiver();
     await using launched = server;
     await launched.launch({ ...anyPort, publicUrl: "https://bot.example.com" });
@@ -84,7 +84,7 @@ describe("A launched server", () => {
     ]);
   });
 
-  test("is not called ready while it has no endpoint", async () => {
+  test("does not log that it is ready without an endpoint", async () => {
     const logger = createMemoryLogger();
     await using server = new WebhooksServer({ logger, secret: "s3cret" });
     const { url } = await server.launch(anyPort);
@@ -92,7 +92,7 @@ describe("A launched server", () => {
     expect(logger.text()).not.toContain("Ready");
   });
 
-  test("is launched once, however often it is asked, at once or later", async () => {
+  test("launches once for several calls, concurrent or later", async () => {
     const { server, readyLines } = createReceiver();
     await using launched = server;
     const [first, second] = await Promise.all([launched.launch(anyPort), launched.launch({ ...anyPort, port: 1 })]);
@@ -101,7 +101,7 @@ describe("A launched server", () => {
     expect(readyLines()).toHaveLength(1);
   });
 
-  test("can be closed twice, at once or one after the other, and before it was ever launched", async () => {
+  test("can be closed twice, concurrently or in sequence, and before a launch", async () => {
     const { server } = createReceiver();
     await server.close();
     const { url } = await server.launch(anyPort);
@@ -110,7 +110,7 @@ describe("A launched server", () => {
     await expect(deliverTo(url)).rejects.toThrow();
   });
 
-  test("can be launched again after it was closed", async () => {
+  test("can be launched again after it is closed", async () => {
     const { server, readyLines } = createReceiver();
     const { url: former } = await server.launch(anyPort);
     await server.close();
@@ -121,7 +121,7 @@ describe("A launched server", () => {
     if (url !== former) await expect(deliverTo(former)).rejects.toThrow();
   });
 
-  test("is closed while it is being launched, too", async () => {
+  test("can be closed while it is launching", async () => {
     const { server } = createReceiver();
     const launching = server.launch(anyPort);
     await server.close();
@@ -139,7 +139,7 @@ describe("A launched server", () => {
     await expect(deliverTo(url)).rejects.toThrow();
   });
 
-  test("finishes what is in work before it is closed", async () => {
+  test("finishes requests in progress before it closes", async () => {
     const { server } = createReceiver();
     const work = Promise.withResolvers<string>();
     const began = Promise.withResolvers<void>();
@@ -156,7 +156,7 @@ describe("A launched server", () => {
     await closed;
   });
 
-  test("gives up on what is in work when the time for that is over", async () => {
+  test("aborts requests in progress after shutdownGrace", async () => {
     const { server } = createReceiver();
     const began = Promise.withResolvers<void>();
     server.webhook("endless", () => {
@@ -171,7 +171,7 @@ describe("A launched server", () => {
     await broken;
   });
 
-  test("leaves the process alone where it does not own it", async () => {
+  test("does not handle signals with handleSignals: false", async () => {
     const { server } = createReceiver();
     const listeners = () => ["SIGTERM", "SIGINT", "unhandledRejection"].map((event) => process.listenerCount(event));
     const before = listeners();
@@ -199,7 +199,7 @@ describe("A launched server", () => {
 });
 
 describe("ready", () => {
-  test("prepares the server once, however often it is asked", async () => {
+  test("prepares the server once for several calls", async () => {
     const { server, logger } = createReceiver();
     await Promise.all([server.ready(), server.ready()]);
     await server.ready();
@@ -209,8 +209,8 @@ describe("ready", () => {
   });
 });
 
-describe("Where a server listens", () => {
-  test("is the machine itself and nobody else, on the port of a Space", async () => {
+describe("The host and port of a server", () => {
+  test("default to this machine and the port of a Space", async () => {
     const { server } = createReceiver();
     await using launched = server;
     // Another program may use the port: then the error has its address.
@@ -220,7 +220,7 @@ describe("Where a server listens", () => {
     expect(listening).toEqual(listening instanceof Error ? inUse : address);
   });
 
-  test("is what HOST and PORT say", async () => {
+  test("are those in HOST and PORT", async () => {
     vi.stubEnv("HOST", "localhost");
     vi.stubEnv("PORT", "0");
     const { server } = createReceiver();
@@ -231,7 +231,7 @@ describe("Where a server listens", () => {
     expect((await deliverTo(url)).status).toBe(200);
   });
 
-  test("is what the options say, before HOST and PORT", async () => {
+  test("are those in the options, which override HOST and PORT", async () => {
     vi.stubEnv("HOST", "192.0.2.1");
     vi.stubEnv("PORT", "nonsense");
     const { server } = createReceiver();
@@ -239,7 +239,7 @@ describe("Where a server listens", () => {
     expect((await launched.launch({ ...anyPort, host: "127.0.0.1" })).url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   });
 
-  test("is reached at this machine's own address where it is every one", async () => {
+  test("are shown as localhost for a wildcard address", async () => {
     const { server } = createReceiver();
     await using launched = server;
     const { url } = await launched.launch({ ...anyPort, host: "0.0.0.0" });
@@ -261,7 +261,7 @@ describe("Where a server listens", () => {
     },
   );
 
-  test.each([-1, 65_536, 78.5, Number.NaN])("is not what the option says where that is no port: %d", async (port) => {
+  test.each([-1, 65_536, 78.5, Number.NaN])("reject the invalid port %d", async (port) => {
     const { server } = createReceiver();
     await expect(server.launch({ port })).rejects.toMatchObject({
       code: "OPTION_INVALID",
@@ -290,7 +290,7 @@ describe("Where a server listens", () => {
 });
 
 describe("A launched server", () => {
-  test("keeps to maxConnections", async () => {
+  test("applies maxConnections", async () => {
     const { server } = createReceiver();
     await using launched = server;
     const { url } = await launched.launch({ ...anyPort, maxConnections: 1 });
@@ -303,7 +303,7 @@ describe("A launched server", () => {
     expect((await first.send(page).answer()).status).toBe(200);
   });
 
-  test("keeps to maxRequestsPerSocket", async () => {
+  test("applies maxRequestsPerSocket", async () => {
     const { server } = createReceiver();
     await using launched = server;
     const { url } = await launched.launch({ ...anyPort, maxRequestsPerSocket: 1 });
@@ -318,7 +318,7 @@ describe("A launched server", () => {
 });
 
 describe("A server that cannot listen", () => {
-  test("says that the port is taken, and can be launched elsewhere then", async () => {
+  test("reports that the port is in use, and can be launched on another one", async () => {
     await using taken = await takePort();
     const { server } = createReceiver();
     await expect(server.launch({ port: taken.port, host: "127.0.0.1" })).rejects.toMatchObject({
@@ -330,7 +330,7 @@ describe("A server that cannot listen", () => {
     expect((await deliverTo((await launched.launch(anyPort)).url)).status).toBe(200);
   });
 
-  test("says so where the address is not this machine's", async () => {
+  test("reports a host that is not of this machine", async () => {
     const { server } = createReceiver();
     await expect(server.launch({ ...anyPort, host: "192.0.2.1" })).rejects.toMatchObject({
       code: "LISTEN_FAILED",
@@ -338,7 +338,7 @@ describe("A server that cannot listen", () => {
     });
   });
 
-  test("can be closed without a word", async () => {
+  test("can be closed without a log line", async () => {
     await using taken = await takePort();
     const { server } = createReceiver();
     await Promise.all([
@@ -351,7 +351,7 @@ describe("A server that cannot listen", () => {
 });
 
 describe("A server in a Space", () => {
-  test("listens on every address, and gives the Space's as its own", async () => {
+  test("listens on every address, and returns the URL of the Space", async () => {
     vi.stubEnv("SPACE_ID", "acme/rain-bot");
     vi.stubEnv("SPACE_HOST", "acme-rain-bot.hf.space");
     const { server, readyLines } = createReceiver();
@@ -383,7 +383,7 @@ describe("A server in a Space", () => {
     else expect(told).not.toContainEqual(warning);
   });
 
-  test("is told nothing of Spaces elsewhere", async () => {
+  test("does not log advice for Spaces elsewhere", async () => {
     const logger = createMemoryLogger();
     await using server = new WebhooksServer({ secret: "s3cret", logger });
     await server.launch(anyPort);
@@ -403,8 +403,8 @@ describe("A server in a Space", () => {
   });
 });
 
-describe("A launch that failed over a setting", () => {
-  test("works once the setting is mended", async () => {
+describe("A launch that failed because of a setting", () => {
+  test("succeeds after the setting is fixed", async () => {
     vi.stubEnv("LOG_LEVEL", "loud");
     await using server = new WebhooksServer({ secret: "s3cret" });
     const options = { port: 0, host: "127.0.0.1" };

@@ -7,7 +7,7 @@ import { chunk, type RawRequest, RawSocket, requestBytes } from "../../support/r
 import { answered, openListener as open } from "./open-listener.ts";
 
 describe("A listener", () => {
-  test("that is closed leaves no timer behind", async () => {
+  test("leaves no timer after it is closed", async () => {
     const { listener, url } = await open();
     const socket = await RawSocket.open(url);
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout"] });
@@ -22,7 +22,7 @@ describe("A listener", () => {
     }
   });
 
-  test("logs connections that cannot be accepted, and goes on", async () => {
+  test("logs connections that cannot be accepted, and keeps listening", async () => {
     const listening = vi.spyOn(Server.prototype, "listen");
     const { ask, log } = await open();
     const [server] = listening.mock.contexts;
@@ -37,8 +37,8 @@ describe("A listener", () => {
   });
 });
 
-describe("The short way", () => {
-  test("is taken by what looks like a delivery of the Hub", async () => {
+describe("The direct path", () => {
+  test("is used for requests that look like deliveries of the Hub", async () => {
     const { ask, delivered } = await open();
     expect((await ask({ body: "{}" })).text).toBe(answered.content);
     expect(delivered.map(({ endpointName, method, url }) => [endpointName, method, url])).toEqual([
@@ -58,14 +58,14 @@ describe("The short way", () => {
     expect(delivered).toEqual([]);
   });
 
-  test.each(["localhost:99999", "a b"])("is not taken by a host that is none: %s", async (host) => {
+  test.each(["localhost:99999", "a b"])("is not used with the invalid host %s", async (host) => {
     const { ask, delivered, log } = await open();
     expect((await ask({ headers: { Host: host } })).status).toBe(400);
     expect(delivered).toEqual([]);
     expect(log.lines).toMatchObject([{ level: "warn", status: 400, reason: expect.stringMatching(/./) }]);
   });
 
-  test("is left where there is no such endpoint", async () => {
+  test("is not used for an unknown endpoint", async () => {
     const { ask } = await open({ deliver: () => undefined });
     expect((await ask()).text).toBe('{"way":"long"}');
   });
@@ -80,7 +80,7 @@ describe("The short way", () => {
     expect(log.lines).toMatchObject([{ level: "error", msg: "A delivery could not be answered." }]);
   });
 
-  test("answers 500 also where the logger fails", async () => {
+  test("answers 500 even if the logger throws", async () => {
     const broken = () => {
       throw new Error("The disk is full.");
     };
@@ -103,7 +103,7 @@ describe("The short way", () => {
     return { socket, closed, delivered };
   }
 
-  test("ends with the socket: whoever still has a connection is told to come back", async () => {
+  test("answers 503 on open connections while the listener closes", async () => {
     const { socket, closed, delivered } = await closeWith(
       requestBytes({ path: "/webhooks/retrain", headers: host, body: "{}" }),
     );
@@ -127,7 +127,7 @@ describe("The short way", () => {
   });
 });
 
-describe("A body on the short way", () => {
+describe("A body on the direct path", () => {
   /** A listener that notes each body that it has read, or the code of what kept it from reading. */
   async function openReading() {
     const read: unknown[] = [];
@@ -164,14 +164,14 @@ describe("A body on the short way", () => {
     }
   });
 
-  test("is read whole of each of two requests in one packet", async () => {
+  test("is complete for each of two requests in one packet", async () => {
     const { read, socket } = await openReading();
     socket.send(Buffer.concat([bytes, requestBytes({ path: "/webhooks/x", headers, body: "second" })]));
     expect([await socket.answer(), await socket.answer()].map(({ status }) => status)).toEqual([200, 200]);
     expect(read).toEqual(['{"Grüße":"🪝"}', "second"]);
   });
 
-  test("is answered in its turn, also where the request before it takes longer", async () => {
+  test("is answered in order, even if the request before it takes longer", async () => {
     const slow = Promise.withResolvers<void>();
     const { url } = await open({
       deliver: async (request) => {
@@ -187,7 +187,7 @@ describe("A body on the short way", () => {
     expect([(await socket.answer()).text, (await socket.answer()).text]).toEqual(["slow", "fast"]);
   });
 
-  test("is read to its end also where Node was told to take a length beside chunks", async () => {
+  test("is complete even if Node accepts a length in addition to chunks", async () => {
     const program = `
       import { listen } from ${JSON.stringify(new URL("../../../src/receiver/node/listen.ts", import.meta.url).href)};
       const { port } = await listen({
@@ -217,7 +217,7 @@ describe("A body on the short way", () => {
     expect(read).toEqual([""]);
   });
 
-  test("that breaks in the packet of its headers is refused to whoever reads it, who tells it", async () => {
+  test("that is malformed in the packet of its headers is reported by its reader", async () => {
     const { log, read, socket } = await openReading();
     socket.send(Buffer.concat([inChunks, Buffer.from("no length\r\n")]));
     expect((await socket.answer()).status).toBe(400);
@@ -226,7 +226,7 @@ describe("A body on the short way", () => {
   });
 });
 
-test("A listener that closes with requests still in progress reports that it was not complete", async () => {
+test("A listener that closes with requests in progress reports that it was not complete", async () => {
   const started = Promise.withResolvers<void>();
   const { listener, url } = await open({
     deliver: () => {
@@ -242,7 +242,7 @@ test("A listener that closes with requests still in progress reports that it was
   await socket.ended;
 });
 
-test("A client that goes on sending after it was refused gets the answer and an end, no reset", async () => {
+test("A client that keeps sending after an early response gets the response and an end, no reset", async () => {
   const { url } = await open({ deliver: async () => ({ status: 413, content: "{}" }) });
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   const chunks: Buffer[] = [];
@@ -256,7 +256,7 @@ test("A client that goes on sending after it was refused gets the answer and an 
   socket.destroy();
 });
 
-test("A client that was refused, keeps its connection and sends nothing more is hung up on soon", async () => {
+test("A client that sends nothing after an early response is disconnected soon", async () => {
   // None of these is what ends it.
   const timeouts = { headersMs: 60_000, requestMs: 60_000, keepAliveMs: 60_000 };
   const { url } = await open({ timeouts, deliver: async () => ({ status: 413, content: "{}" }) });

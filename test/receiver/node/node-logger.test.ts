@@ -18,7 +18,7 @@ function enabledLevels() {
 }
 
 describe("The logger of a launched server", () => {
-  test("leaves out what is only for debugging", () => {
+  test("leaves out debug lines by default", () => {
     expect(enabledLevels()).toEqual(["info", "warn", "error"]);
   });
 
@@ -32,7 +32,7 @@ describe("The logger of a launched server", () => {
     expect(enabledLevels()).toEqual(enabled);
   });
 
-  test("writes what deceives the eye as JSON escapes it, where it writes to no terminal", () => {
+  test("escapes deceptive characters as JSON does, unless it writes to a terminal", () => {
     const file = new URL("../../../src/receiver/node/node-logger.ts", import.meta.url);
     const repo = "dataset:me/\u009b2J\u202e\u001bÜ";
     // ASCII, and so the one that a look at the length does not find.
@@ -50,7 +50,7 @@ describe("The logger of a launched server", () => {
     ]);
   });
 
-  test.each(["verbose", "20"])("refuses a LOG_LEVEL that is none, with those that are: %s", (level) => {
+  test.each(["verbose", "20"])("rejects the LOG_LEVEL %s, with the valid ones", (level) => {
     vi.stubEnv("LOG_LEVEL", level);
     expect(() => createNodeLogger()).toThrow(
       expect.objectContaining({

@@ -47,7 +47,7 @@ function deliver(baseUrl: string, secret?: string): Promise<Response> {
 }
 
 describe("A server launched with a tunnel", () => {
-  test("takes deliveries through its public address, and tells where to register it", async () => {
+  test("receives deliveries at its public URL, and logs where to register it", async () => {
     await using host = await startLocaltunnelServer();
     await using server = serverWithSecret("s3cret-of-ours");
     const { publicUrl, url } = await launchThrough(server, host);
@@ -60,7 +60,7 @@ describe("A server launched with a tunnel", () => {
     });
   });
 
-  test("shows nothing but webhooks to the outside", async () => {
+  test("serves only webhooks to the outside", async () => {
     await using host = await startLocaltunnelServer();
     await using server = serverWithSecret("s3cret-of-ours");
     const { publicUrl, url } = await launchThrough(server, host);
@@ -70,7 +70,7 @@ describe("A server launched with a tunnel", () => {
     expect((await fetch(`${url}/private`)).status).toBe(200);
   });
 
-  test("has a secret of its own for the session where none is set, which is printed and not logged", async () => {
+  test("creates a session secret if none is set, which is printed and not logged", async () => {
     vi.stubEnv("WEBHOOK_SECRET", undefined);
     const printed = vi.spyOn(process.stdout, "write").mockReturnValue(true);
     await using host = await startLocaltunnelServer();
@@ -83,7 +83,7 @@ describe("A server launched with a tunnel", () => {
     expect(logger.text()).not.toContain("open to everyone");
   });
 
-  test("leaves the idle connections of the tunnel alone, however long they wait", async () => {
+  test("keeps idle connections of the tunnel open", async () => {
     await using host = await startLocaltunnelServer();
     await using server = serverWithSecret("s3cret-of-ours");
     const { publicUrl } = await server.launch({
@@ -106,7 +106,7 @@ describe("A server launched with a tunnel", () => {
     expect((await deliver(publicUrl, "s3cret-of-ours")).status).toBe(200);
   });
 
-  test("opens it where TUNNEL is 1", async () => {
+  test("opens a tunnel if TUNNEL is 1", async () => {
     await using host = await startLocaltunnelServer();
     vi.stubEnv("TUNNEL", "1");
     vi.stubEnv("LOCALTUNNEL_HOST", host.url);
@@ -115,7 +115,7 @@ describe("A server launched with a tunnel", () => {
     expect((await deliver(publicUrl, "s3cret-of-ours")).status).toBe(200);
   });
 
-  test("leaves its port to the next try where the tunnel cannot be opened", async () => {
+  test("frees its port if the tunnel cannot be opened", async () => {
     await using host = await startLocaltunnelServer({ mode: "forbidden" });
     await using server = serverWithSecret("s3cret-of-ours");
     const own = { port: await freePort(), host: "127.0.0.1" };
@@ -124,7 +124,7 @@ describe("A server launched with a tunnel", () => {
     expect((await server.launch({ ...own, tunnel: false })).port).toBe(own.port);
   });
 
-  test("prints no secret where the tunnel cannot be opened, and asks for none then", async () => {
+  test("prints and requires no secret if the tunnel cannot be opened", async () => {
     vi.stubEnv("WEBHOOK_SECRET", undefined);
     const printed = vi.spyOn(process.stdout, "write").mockReturnValue(true);
     await using host = await startLocaltunnelServer({ mode: "forbidden" });
@@ -138,7 +138,7 @@ describe("A server launched with a tunnel", () => {
     expect((await deliver(url)).status).toBe(200);
   });
 
-  test("rejects where the tunnel cannot be opened, and listens no more", async () => {
+  test("rejects and stops listening if the tunnel cannot be opened", async () => {
     await using host = await startLocaltunnelServer({ mode: "forbidden" });
     await using server = serverWithSecret("s3cret-of-ours");
     const listen = vi.spyOn(Server.prototype, "listen");
@@ -149,7 +149,7 @@ describe("A server launched with a tunnel", () => {
     expect((await deliver(url, "s3cret-of-ours")).status).toBe(200);
   });
 
-  test("says loudly that the tunnel was lost, lives on, and says when it is back", async () => {
+  test("logs that the tunnel is lost, keeps running, and logs when it is back", async () => {
     await using host = await startLocaltunnelServer();
     await using server = serverWithSecret("s3cret-of-ours");
     const launched = await launchThrough(server, host);
@@ -167,7 +167,7 @@ describe("A server launched with a tunnel", () => {
     expect(said("warn")).toEqual([]);
   });
 
-  test("says loudly that the address is another one now, and leads there", async () => {
+  test("logs that the address has changed, and serves the new one", async () => {
     shortenWaits();
     await using host = await startLocaltunnelServer();
     await using server = serverWithSecret("s3cret-of-ours");
@@ -188,7 +188,7 @@ describe("A server launched with a tunnel", () => {
     expect((await deliver(launched.publicUrl, "s3cret-of-ours")).status).toBe(200);
   });
 
-  test("logs the address before with each change of it", async () => {
+  test("logs the previous address with each change", async () => {
     shortenWaits();
     await using host = await startLocaltunnelServer();
     await using server = serverWithSecret("s3cret-of-ours");
@@ -208,7 +208,7 @@ describe("A server launched with a tunnel", () => {
     ]);
   });
 
-  test("says it when the name that was wished for is somebody else's", async () => {
+  test("logs that the requested name is taken", async () => {
     await using host = await startLocaltunnelServer({ answer: { id: "another-bot" } });
     await using server = serverWithSecret("s3cret-of-ours");
     const tunnel = { host: host.url, subdomain: "my-bot" };
@@ -216,7 +216,7 @@ describe("A server launched with a tunnel", () => {
     await vi.waitFor(() => expect(said("warn")).toEqual([expect.stringMatching(/^The name my-bot is taken/)]), 15_000);
   });
 
-  test("leaves no timer of its 72 hours behind when it is closed", async () => {
+  test("leaves no timer after it is closed", async () => {
     await using host = await startLocaltunnelServer();
     const set = vi.spyOn(globalThis, "setTimeout");
     const cleared = vi.spyOn(globalThis, "clearTimeout");
@@ -231,7 +231,7 @@ describe("A server launched with a tunnel", () => {
     cleared.mockRestore();
   });
 
-  test("is not open before a request through its address has come back", async () => {
+  test("opens after a request through its address has arrived", async () => {
     const overdue = new AbortController();
     const { deadline } = systemClock;
     vi.spyOn(systemClock, "deadline").mockImplementation((milliseconds) =>
@@ -253,7 +253,7 @@ describe("A server launched with a tunnel", () => {
     });
   });
 
-  test("watches a public URL of one's own, which leads to the server itself", async () => {
+  test("monitors your own public URL, which points to the server itself", async () => {
     await using proxy = await startLocalServer((_request, response) => response.end("proxy"));
     const publicUrl = `http://127.0.0.1:${proxy.port}`;
     await using server = serverWithSecret("s3cret-of-ours");
@@ -288,7 +288,7 @@ describe("A server launched with a tunnel", () => {
     expect(proxyAnswer.count).toBe(before);
   });
 
-  test("refuses a TUNNEL that is none before it listens", async () => {
+  test("rejects an invalid TUNNEL before it listens", async () => {
     vi.stubEnv("TUNNEL", "yes");
     await using server = serverWithSecret("s3cret-of-ours");
     await expect(server.launch({ port: 0, host: "127.0.0.1" })).rejects.toMatchObject({
@@ -296,7 +296,7 @@ describe("A server launched with a tunnel", () => {
     });
   });
 
-  test("closes it with the server", async () => {
+  test("closes the tunnel with the server", async () => {
     await using host = await startLocaltunnelServer();
     const server = serverWithSecret("s3cret-of-ours");
     await launchThrough(server, host);
@@ -305,7 +305,7 @@ describe("A server launched with a tunnel", () => {
     await vi.waitFor(() => expect(host.connections).toBe(0), 15_000);
   });
 
-  test("closes it after 72 hours, having said when at the start", async () => {
+  test("closes the tunnel after 72 hours, and logs the time at the start", async () => {
     await using host = await startLocaltunnelServer();
     await using server = serverWithSecret("s3cret-of-ours");
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });

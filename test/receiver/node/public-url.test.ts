@@ -18,8 +18,8 @@ function createReceiver() {
   return { server, logger, launch };
 }
 
-describe("The public address that is given at the launch", () => {
-  test("is told in the log and on the landing page, without a slash at its end", async () => {
+describe("The public URL of a launch", () => {
+  test("is in the log and on the landing page, without a trailing slash", async () => {
     const { server, logger, launch } = createReceiver();
     await using launched = server;
     const { url, publicUrl } = await launch({ publicUrl: "https://bot.example.com/behind/" });
@@ -29,7 +29,7 @@ describe("The public address that is given at the launch", () => {
     expect(await (await fetch(url)).text()).toContain("https://bot.example.com/behind/webhooks/retrain");
   });
 
-  test("is that of PUBLIC_URL where no option says another one, and goes before that of the Space", async () => {
+  test("is that of PUBLIC_URL by default, which overrides that of the Space", async () => {
     vi.stubEnv("PUBLIC_URL", "https://bot.example.com");
     vi.stubEnv("SPACE_ID", "acme/rain-bot");
     vi.stubEnv("SPACE_HOST", "acme-rain-bot.hf.space");
@@ -43,7 +43,7 @@ describe("The public address that is given at the launch", () => {
     );
   });
 
-  test("may change, where it is a function", async () => {
+  test("may change if it is a function", async () => {
     const { server, launch } = createReceiver();
     await using _server = server;
     let address = "https://quiet-owl-12.loca.lt";
@@ -71,8 +71,8 @@ describe("The public address that is given at the launch", () => {
   });
 });
 
-describe("A launch that is not announced", () => {
-  test("says nothing of where it is and whether it has a secret", async () => {
+describe("A launch with announce: false", () => {
+  test("does not log the URLs and whether a secret is set", async () => {
     const quiet = createReceiver();
     await using _quiet = quiet.server;
     await quiet.launch({ announce: false });
@@ -83,7 +83,7 @@ describe("A launch that is not announced", () => {
     expect(loud.logger.text()).toContain("Ready");
   });
 
-  test("says what looks like a mistake", async () => {
+  test("logs warnings", async () => {
     const logger = createMemoryLogger();
     await using server = new WebhooksServer({ logger, secret: "two lines\n" });
     server.webhook("retrain", () => "done");

@@ -89,7 +89,7 @@ describe.each([
     expect(logger.lines.filter(({ level }) => level === "error")).toEqual([]);
   });
 
-  test.each([204, 205, 304])("without a body and with a length leaves the connection usable: %i", async (status) => {
+  test.each([204, 205, 304])("without a body and with a length keeps the connection usable: %i", async (status) => {
     respond = () => new Response(null, { status, headers: { "content-length": "0", trailer: "x-check" } });
     const socket = await RawSocket.open(url);
     const request = requestBytes({ path, headers, body });
@@ -100,7 +100,7 @@ describe.each([
     socket.close();
   });
 
-  test("of fetch, compressed and in chunks there, is passed on as what it was unpacked to", async () => {
+  test("of fetch is sent uncompressed, with its own framing", async () => {
     const packed = gzipSync("done");
     await withUpstream(
       { headers: { "content-encoding": "gzip", connection: "close" }, body: packed },
@@ -115,7 +115,7 @@ describe.each([
     );
   });
 
-  test("with a header that HTTP cannot carry is answered 500, with one line in the log", async () => {
+  test("with a header that HTTP cannot carry is answered with 500, with one log line", async () => {
     respond = () => new Response("done", { headers: { "x-own": "planted\u0001" } });
     const { first, second } = await askTwice(path).catch(async () => {
       const socket = await RawSocket.open(url);

@@ -16,11 +16,11 @@ function shown(line: Record<string, unknown>): string {
 }
 
 describe("A line on a terminal", () => {
-  test("is time, level, message and fields, without process and host", () => {
+  test("has time, level, message and fields, without process and host", () => {
     expect(shown({ msg: "delivery succeeded", status: 200 })).toBe("12:00:05 info  delivery succeeded status=200\n");
   });
 
-  test("gives the fields of a delivery in the order in which they are read, then all others", () => {
+  test("has the fields of a delivery in a fixed order, then all others", () => {
     const fields = {
       zebra: 1,
       ms: 3.2,
@@ -47,7 +47,7 @@ describe("A line on a terminal", () => {
     expect(shown({ level, msg: "done" })).toBe(`12:00:05 ${label} done\n`);
   });
 
-  test("is coloured by its level where the terminal has colours", () => {
+  test("has a color for its level if the terminal supports colors", () => {
     const coloured = (level: number) => formatForTerminal(JSON.stringify({ level, time: noon, msg: "done" }));
     expect([coloured(50), coloured(30)].join("")).not.toContain("\u001b");
     vi.stubEnv("FORCE_COLOR", "1");
@@ -55,13 +55,13 @@ describe("A line on a terminal", () => {
     expect(coloured(30)).toContain("\u001b[32minfo \u001b[39m");
   });
 
-  test("puts lists below, one item a line", () => {
+  test("has lists below, one item per line", () => {
     expect(shown({ msg: "ready", endpoints: ["POST /a", "POST /b"], port: 7860 })).toBe(
       "12:00:05 info  ready port=7860\n    POST /a\n    POST /b\n",
     );
   });
 
-  test("puts an error's stack below, indented", () => {
+  test("has the stack of an error below, indented", () => {
     const err = { type: "Error", message: "no GPU", stack: "Error: no GPU\n    at train (bot.ts:3:1)" };
     expect(shown({ level: 50, msg: "failed", err })).toBe(
       "12:00:05 error failed\n    Error: no GPU\n        at train (bot.ts:3:1)\n",
@@ -76,11 +76,11 @@ describe("A line on a terminal", () => {
     expect(shown({ level: 50, msg: "failed", err })).toBe(`12:00:05 error failed\n${below}`);
   });
 
-  test("gives objects as JSON, and a message that is missing as nothing", () => {
+  test("has objects as JSON, and an empty text for a missing message", () => {
     expect(shown({ nested: { a: [1] } })).toBe('12:00:05 info   nested={"a":[1]}\n');
   });
 
-  test("may be no object at all", () => {
+  test("may be a value other than an object", () => {
     expect(formatForTerminal('"only a text"')).toContain("only a text");
   });
 });
@@ -122,7 +122,7 @@ describe.each(tricks)("On a terminal, %s", (_what, trick) => {
   });
 });
 
-describe("A line end that a stranger puts", () => {
+describe("A line break that a sender puts", () => {
   const forged = "x\n12:00:06 info  delivery succeeded";
 
   test.each([

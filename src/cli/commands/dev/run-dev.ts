@@ -6,7 +6,7 @@ import { plainJson } from "../../../core/terminal-text.ts";
 import type { DevEvent } from "../../../dev/dev-event.ts";
 import type { StartDevOptions } from "../../../dev/dev-options.ts";
 import { type DevSession, startDev } from "../../../dev/dev-session.ts";
-import type { KnownWatched } from "../../../payload/watch.ts";
+import type { WatchedItem } from "../../../payload/watch.ts";
 import { findServerFile } from "../../../server-file/find-server-file.ts";
 import type { ProviderName } from "../../../tunnel/tunnel.ts";
 import type { Invocation } from "../../invocation.ts";
@@ -25,7 +25,7 @@ export interface DevCommandOptions {
   tunnelHost?: string;
   subdomain?: string;
   publicUrl?: string;
-  watch?: readonly KnownWatched[];
+  watch?: readonly WatchedItem[];
   state?: string;
   inbox?: string;
   create?: boolean;
