@@ -104,16 +104,12 @@ function checkHealth(database: DatabaseSync, file: string): void {
 }
 
 function migrate(database: DatabaseSync): void {
+  // If it fails, closing the database rolls the transaction back.
   database.exec("BEGIN IMMEDIATE");
-  try {
-    // Another process may have migrated it already.
-    const version = readPragma(database, "user_version");
-    for (const migration of migrations.slice(version)) database.exec(migration);
-    database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${schemaVersion}; COMMIT`);
-  } catch (error) {
-    if (database.isTransaction) database.exec("ROLLBACK");
-    throw error;
-  }
+  // Another process may have migrated it already.
+  const version = readPragma(database, "user_version");
+  for (const migration of migrations.slice(version)) database.exec(migration);
+  database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${schemaVersion}; COMMIT`);
 }
 
 function inboxMissing(file: string): WebhookError {

@@ -48,8 +48,6 @@ export function addTailDeliveries(deliveries: Command, { invocation, access }: D
       const stop = new AbortController();
       const onStop = () => stop.abort();
       shell.untilStopped().then(onStop);
-      // The reader has closed the pipe, as `| head -1` does.
-      shell.stdout.once("error", onStop);
       await access.use(async (inbox) => {
         const follower = new DeliveryFollower({ inbox, endpoint });
         const printer = new DeliveryPrinter(output);
@@ -65,7 +63,6 @@ export function addTailDeliveries(deliveries: Command, { invocation, access }: D
           if (shell.stdout.writableNeedDrain) await once(shell.stdout, "drain", { signal: stop.signal }).catch(onStop);
         }
       });
-      shell.stdout.off("error", onStop);
     });
 }
 
