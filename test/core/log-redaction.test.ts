@@ -104,6 +104,8 @@ describe("A redacted text", () => {
     const later = Array.from({ length: 1_000 }, (_, index) => `Planted-${index}-of-later`);
     for (const one of later) redaction.add([one]);
     expect(later.map((one) => redaction.text(one)).filter((text) => text !== "[redacted]")).toEqual([]);
+    // The oldest is dropped, so that memory stays bounded.
+    expect(redaction.text("Planted-of-the-first")).toBe("Planted-of-the-first");
   });
 });
 

@@ -309,8 +309,10 @@ describe("The dev proxy", () => {
   });
 
   test("returns 502 and reports a response that Node cannot send", async () => {
+    const closed = Promise.withResolvers<void>();
     const server = createTcpServer((socket) => {
-      socket.on("error", () => {}).once("data", () => socket.end("HTTP/1.1 200 \x01\r\nContent-Length: 0\r\n\r\n"));
+      socket.on("error", () => {}).on("close", () => closed.resolve());
+      socket.once("data", () => socket.write("HTTP/1.1 200 \x01\r\nContent-Length: 1\r\n\r\n"));
     }).listen(0, "127.0.0.1");
     await once(server, "listening");
     onTestFinished(() => void server.close());
@@ -324,6 +326,7 @@ describe("The dev proxy", () => {
     ]);
     expect(deliveries).toMatchObject([{ endpoint: "retrain", status: 502 }]);
     expect(problems).toEqual([expect.stringContaining("A request could not be forwarded")]);
+    await closed.promise;
   });
 
   test.each([
@@ -509,6 +512,22 @@ describe("The latest delivery", () => {
       "webhook-id": replayed?.deliveryId,
     });
     expect(JSON.stringify(replayed)).not.toContain(secret);
+  });
+
+  test("is sent again without reading the response to its end", async () => {
+    const canceled = vi.spyOn(ReadableStream.prototype, "cancel");
+    onTestFinished(() => canceled.mockRestore());
+    let isEndless = false;
+    const { proxy } = await openProxyTo((incoming, outgoing) => {
+      incoming.resume();
+      if (!isEndless) return void outgoing.end("{}");
+      outgoing.write("endless");
+    });
+    await post(proxy.url);
+    isEndless = true;
+    canceled.mockClear();
+    expect(await proxy.replay()).toMatchObject({ status: 200 });
+    expect(canceled).toHaveBeenCalledOnce();
   });
 
   test.for([401, 403, 404, 405, 429])("is not recorded if the response was %i", async (refusal) => {

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import { JsonArrayError } from "../../src/hub/json-array.ts";
 import { ResponseStalledError, readArrayElements } from "../../src/hub/response-body.ts";
 import { watchTimers } from "../support/timers.ts";
 import { allOf, rejectionOf } from "./scripted-hub.ts";
@@ -37,6 +38,12 @@ describe("The elements of an answer", () => {
     controller.abort("enough");
     expect(await rejection).toBe("enough");
     expect(cancel).toHaveBeenCalled();
+  });
+
+  test("are given up at one that is not JSON, which is not quoted", async () => {
+    const rejected = await rejectionOf(allOf(readArrayElements(answer([bytes("[1,planted]")]), patient)));
+    expect(rejected).toBeInstanceOf(JsonArrayError);
+    expect(String(rejected)).not.toContain("planted");
   });
 
   test("are given up when nothing more comes for too long", async () => {

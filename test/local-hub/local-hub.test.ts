@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
-import { createServer } from "node:net";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { createServer, Server } from "node:net";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { LocalHub, type LocalHubOptions } from "../../src/local-hub.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
 import { data, openLocalHub } from "./support/hub.ts";
@@ -98,6 +98,16 @@ describe("A local Hub that cannot be started", () => {
       code: "PORT_IN_USE",
       message: expect.stringMatching(new RegExp(`${port} .*another port`)),
     });
+  });
+
+  test("for another reason than a taken port reports that reason", async () => {
+    const denied = Object.assign(new Error("listen EACCES"), { code: "EACCES" });
+    const listen = vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server) {
+      queueMicrotask(() => this.emit("error", denied));
+      return this;
+    });
+    onTestFinished(() => listen.mockRestore());
+    await expect(LocalHub.launch({ port: 0 })).rejects.toMatchObject({ code: "LISTEN_FAILED" });
   });
 
   test.each<[option: string, options: LocalHubOptions]>([

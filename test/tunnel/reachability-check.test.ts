@@ -1,10 +1,14 @@
 import type { RequestListener } from "node:http";
-import { describe, expect, test } from "vitest";
-import { answerReachabilityCheck, createReachabilityCheck } from "../../src/tunnel/reachability-check.ts";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import {
+  answerReachabilityCheck,
+  checkPublicUrl,
+  createReachabilityCheck,
+} from "../../src/tunnel/reachability-check.ts";
 import { openCheckedTunnel } from "../../src/tunnel/tunnel.ts";
 import { freePort } from "../support/free-port.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { startCheckedServer } from "./local-server.ts";
+import { startCheckedServer, startLocalServer } from "./local-server.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { runningProcesses } from "./tunnel-processes.ts";
 
@@ -28,6 +32,17 @@ test("answers a reachability check as plain text, and only at its path", async (
     answerReachabilityCheck(reachabilityCheck, new Request(`http://127.0.0.1${reachabilityCheck.path}/`)),
   ).toBeUndefined();
   expect(answerReachabilityCheck(reachabilityCheck, new Request("http://127.0.0.1/"))).toBeUndefined();
+});
+
+test("closes the connection of a response with an unexpected status without reading it", async () => {
+  const canceled = vi.spyOn(ReadableStream.prototype, "cancel");
+  onTestFinished(() => canceled.mockRestore());
+  await using local = await startLocalServer((_request, response) => void response.writeHead(503).write("endless"));
+  const reachabilityCheck = createReachabilityCheck();
+  const { signal } = new AbortController();
+  const checked = { reachabilityCheck, signal, clock: createManualClock() };
+  expect(await checkPublicUrl(`http://127.0.0.1:${local.port}`, checked)).toContain("returned status 503");
+  expect(canceled).toHaveBeenCalledOnce();
 });
 
 describe("opening with a reachability check", () => {

@@ -125,6 +125,35 @@ describe("a tunnel whose server crashes", () => {
   });
 });
 
+test("a tunnel that gets another name is closed, and its name requested again, before that name is accepted", async () => {
+  const clock = createManualClock();
+  await using local = await startLocalServer((_request, response) => response.end());
+  const url = `http://127.0.0.1:${local.port}`;
+  const closed: string[] = [];
+  const lost = new AbortController();
+  const connectionOf = (name: string, signal = new AbortController().signal) => {
+    return { url, name, lost: signal, close: async () => void closed.push(name) };
+  };
+  const connections = [connectionOf("first", lost.signal), connectionOf("second"), connectionOf("third")];
+  const requested: (string | undefined)[] = [];
+  const plan = resolveTunnelConfig({ port: local.port, publicUrl: url });
+  const open = async ({ subdomain }: { subdomain: string | undefined }) => {
+    requested.push(subdomain);
+    return connections.shift() ?? Promise.reject(new Error("It was opened too many times."));
+  };
+  await using tunnel = await ReconnectingTunnel.open({ ...plan, open }, { clock, signal: undefined });
+  const heard = recordEvents(tunnel);
+
+  lost.abort(plan.failure("The tunnel is lost."));
+  await clock.pass(1_000);
+  await expect.poll(() => closed).toEqual(["first", "second"]);
+  await clock.pass(2_000);
+  await expect.poll(() => heard.at(-1)).toBe("up");
+
+  expect(requested).toEqual([undefined, "first", "first"]);
+  expect(closed).not.toContain("third");
+});
+
 test("a tunnel whose worker is killed reconnects at the same URL", async () => {
   await using here = await openTestTunnel();
   const { clock, tunnel, heard } = here;

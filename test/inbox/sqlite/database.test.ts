@@ -4,7 +4,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { migrations } from "../../../src/inbox/sqlite/migrations.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
@@ -119,9 +119,12 @@ describe("A file that is not an inbox", () => {
     const file = inboxFile();
     make(file);
     const before = readFileSync(file);
+    const closed = vi.spyOn(DatabaseSync.prototype, "close");
+    onTestFinished(() => closed.mockRestore());
     expect(() => new SqliteInbox({ file, now: Date.now, log: createMemoryLogger })).toThrow(
       expect.objectContaining({ code: "INBOX_UNUSABLE", message: expect.stringContaining("INBOX_URL") }),
     );
     expect(readFileSync(file).equals(before)).toBe(true);
+    expect(closed).toHaveBeenCalledOnce();
   });
 });

@@ -77,6 +77,7 @@ test("rejects only the write to a damaged page, although it fails its transactio
   const { database, insert, values } = openDatabase();
   const target = transactionsOf(database);
   let isSpoiled = false;
+  let transactions = 0;
   const damaged = () => {
     isSpoiled = true;
     throw Object.assign(new Error("database disk image is malformed"), { errcode: 11 });
@@ -87,6 +88,7 @@ test("rejects only the write to a damaged page, although it fails its transactio
       return target.isTransaction;
     },
     begin: () => {
+      transactions += 1;
       isSpoiled = false;
       target.begin();
     },
@@ -102,6 +104,10 @@ test("rejects only the write to a damaged page, although it fails its transactio
   ]);
   expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
   expect(values()).toEqual([1, 2]);
+  // Later writes share a transaction again.
+  const before = transactions;
+  await Promise.all([commit.write(() => insert.run(3)), commit.write(() => insert.run(4))]);
+  expect(transactions - before).toBe(1);
 });
 
 test("commits concurrent writes together, and rejects only the one that fails", async () => {

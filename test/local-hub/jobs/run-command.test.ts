@@ -21,6 +21,7 @@ describe("A job that is run", () => {
     vi.stubEnv("HF_TOKEN", "hf_of_the_developer");
     vi.stubEnv("AWS_SECRET_ACCESS_KEY", "of the developer");
     onTestFinished(() => void vi.unstubAllEnvs());
+    const exitListeners = process.listenerCount("exit");
     const file = join(openFolder(), "environment.json");
     const script = "fs.writeFileSync(process.argv[1], JSON.stringify(process.env))";
     const { hub, delivery, made } = await run(
@@ -32,6 +33,7 @@ describe("A job that is run", () => {
       { secret },
     );
     expect(made?.status).toEqual({ stage: "COMPLETED", message: null, failureCount: 0 });
+    expect(process.listenerCount("exit")).toBe(exitListeners);
     const environment: Record<string, string> = JSON.parse(await readFile(file, "utf8"));
     const ours = ["PATH", "HOME", "USER", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR", "__CF_USER_TEXT_ENCODING"];
     const given = Object.fromEntries(Object.entries(environment).filter(([name]) => !ours.includes(name)));

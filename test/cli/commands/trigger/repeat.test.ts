@@ -177,6 +177,7 @@ describe("The bar", () => {
     progress.show({ done: 4, failed: 2 });
     expect(read()).toContain("4 of 4");
     progress.clear();
+    progress.clear();
     expect(read()).toBe("\r\u001b[K");
   });
 
