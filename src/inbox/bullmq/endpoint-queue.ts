@@ -33,7 +33,7 @@ const statusOfState: Readonly<Record<string, DeliveryStatus>> = {
 
 /** The retry policy of the worker limits the attempts, not BullMQ. */
 const unlimitedAttempts = 1_000_000;
-/** How often a delivery is read again if it changes meanwhile. */
+/** How often a delivery is read again if it changes during the read. */
 const maxReads = 5;
 /** Sizes of steps, small so that incoming deliveries do not wait for them. */
 const removeBatch = 200;
@@ -95,7 +95,7 @@ export class EndpointQueue {
       timestamp: delivery.receivedAt.getTime(),
       attempts: unlimitedAttempts,
       backoff: { type: "custom" },
-      // The log of the job contains the errors.
+      // The history contains the errors.
       stackTraceLimit: 0,
     });
     return false;
@@ -171,7 +171,7 @@ export class EndpointQueue {
 
   /** Replays all dead deliveries. Returns their number. */
   async replayDead(): Promise<number> {
-    // All IDs are read first: deliveries that fail again meanwhile stay dead.
+    // All IDs are read first: those that fail again during the replay stay dead.
     const ids = await this.#queue.getRanges(["failed"], 0, -1);
     let count = 0;
     for (let from = 0; from < ids.length; from += replayBatch) {
@@ -241,7 +241,7 @@ export class EndpointQueue {
     }
   }
 
-  /** Removes the body and the log of a succeeded delivery, if it still has a body. */
+  /** Removes the body and the history of a succeeded delivery, if it still has a body. */
   async #empty(id: string): Promise<{ isEmptied: boolean; finishedOn: number | undefined }> {
     const job = await this.#queue.getJob(id);
     const isEmptied = job !== undefined && bodyOf(job.data) !== undefined;

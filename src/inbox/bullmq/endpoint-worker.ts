@@ -201,7 +201,7 @@ export class EndpointWorker {
     if (run.hasLostLease || !(await this.#hasLease(job, token, run))) return this.#recordLate(job, run);
     const next = this.#nextAttempt(claimed, run.outcome);
     const rows = await this.#record(job, attemptRow({ start, attempt: run.attempt, counts: true, dueAt: next?.dueAt }));
-    // The log has one row, unless a replay or an earlier start has added others.
+    // The history has one row, unless a replay or an earlier start has added others.
     const history = rows > 1 ? await this.#history(job) : [];
     if (wasReplayed(history, job)) {
       // The delivery has all its attempts again, whatever the result of this one.
@@ -212,7 +212,7 @@ export class EndpointWorker {
     throw next ?? new bullmqErrors.UnrecoverableError(run.outcome.error.code);
   }
 
-  /** Adds the end of a run to the log of its job; tries again if that fails, since a missing end would count as a crash. */
+  /** Adds the end of a run to the history; tries again if that fails, since a missing end would count as a crash. */
   async #record(job: DeliveryJob, row: string): Promise<number> {
     const { onError } = this.#options;
     const { signal } = this.#closing;
