@@ -1,27 +1,26 @@
 /**
- * Compares the contract of the client and the local Hub with an OpenAPI document that the Hub has published, and lists
- * every difference that `src/hub/hub-changes.ts` does not explain: operations, parameters, and the fields,
- * types, values and bounds of requests and answers. Refusals, headers and descriptions are not compared.
+ * Compares the schemas of the client and the local Hub with an OpenAPI document of the Hub. Lists the differences that
+ * `contract-diff/hub-changes.ts` does not explain: operations, parameters, and the fields, types, values and bounds of
+ * requests and responses. Does not compare error responses, headers and descriptions.
  *
  *     npm run contract:diff -- PATH
  *
- * Exit code 0: none. 1: differences. 2: wrong usage, or no such document.
+ * Exit code 0: no differences. 1: differences. 2: wrong usage or an unreadable document.
  */
 import { readFileSync } from "node:fs";
-import { publishedOn } from "../src/hub/hub-changes.ts";
 import { openApiDocument } from "../src/local-hub/routes/openapi-document.ts";
+import { publishedOn } from "./contract-diff/hub-changes.ts";
 import { formatDifference, reportOn } from "./contract-diff/report.ts";
 import { asObject, type JsonObject } from "./contract-diff/schema-facts.ts";
 
 const [path, ...rest] = process.argv.slice(2);
-if (path === undefined || rest.length > 0) fail("Give one file: npm run contract:diff -- PATH");
+if (path === undefined || rest.length > 0) fail("Pass one file: npm run contract:diff -- PATH");
 const document = readDocument(path);
-// As JSON, which is what the other one is.
 const contract = asObject(JSON.parse(JSON.stringify(openApiDocument({ serverUrl: "https://huggingface.co" }))));
 const { open, explained, others } = reportOn(contract, document);
 for (const difference of open) console.log(formatDifference(difference));
 console.error(
-  `${open.length} unexplained differences; ${explained} are explained by hub-changes.ts (compared on ${publishedOn}). ${others} operations of the document are outside of the contract.`,
+  `${open.length} unexplained differences; ${explained} are explained by hub-changes.ts (compared on ${publishedOn}). ${others} other operations of the document are not compared.`,
 );
 process.exitCode = open.length === 0 ? 0 : 1;
 

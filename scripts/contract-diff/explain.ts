@@ -1,5 +1,5 @@
-import { type ChangedPart, contractRules, hubChanges } from "../../src/hub/hub-changes.ts";
 import type { Difference } from "./compare.ts";
+import { type ChangedPart, contractRules, hubChanges } from "./hub-changes.ts";
 
 const parts: readonly ChangedPart[] = [...hubChanges, ...contractRules].flatMap((row) => row.parts);
 

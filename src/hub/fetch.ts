@@ -1,7 +1,7 @@
 import { argumentInvalid } from "./arguments.ts";
 import type { CallOptions } from "./operation.ts";
-import { createRedact, secretsIn } from "./redaction.ts";
 import type { HubRequest } from "./request.ts";
+import { createRedact, secretsIn } from "./request-secrets.ts";
 
 /** Like `HeadersInit`, which the types of Node do not have. */
 type HeadersSource = ConstructorParameters<typeof Headers>[0];

@@ -3,7 +3,7 @@ import { argumentInvalid, checkArgument } from "./arguments.ts";
 import { describeIssue, fieldProblems } from "./field-problems.ts";
 import { acceptUnknown } from "./lenient.ts";
 import type { Operation } from "./operation.ts";
-import { createRedact, type Redact, secretsIn } from "./redaction.ts";
+import { createRedact, type Redact, secretsIn } from "./request-secrets.ts";
 import { findUnknownParts, type UnknownPart } from "./unknown-parts.ts";
 
 /** A request that is ready to be sent, any number of times. */

@@ -4,7 +4,7 @@ import { suggest } from "../core/option-error.ts";
 import { fieldName } from "./field-problems.ts";
 import { findVariant, isWrapper } from "./lenient.ts";
 import { packageVersion } from "./package-version.ts";
-import type { Redact } from "./redaction.ts";
+import type { Redact } from "./request-secrets.ts";
 
 /** A field or an enum value of a request that this release does not list. */
 export interface UnknownPart {

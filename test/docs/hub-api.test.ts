@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
-import { hubChanges } from "../../src/hub/hub-changes.ts";
+import { hubChanges } from "../../scripts/contract-diff/hub-changes.ts";
 import { auditLogTypes } from "../../src/hub/organizations/audit-log.ts";
 import { openApiDocument, routes } from "../../src/local-hub/routes/openapi-document.ts";
 import { LocalHub } from "../../src/local-hub.ts";

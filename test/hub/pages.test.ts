@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { nextQuery } from "../../src/hub/pages.ts";
+import { nextQuery } from "../../src/hub/link-header.ts";
 import { allOf, connect, openHub, rejectionOf, type ScriptedAnswer } from "./scripted-hub.ts";
 
 /** A page of members, with the address of the next one where there is one. */

@@ -27,14 +27,15 @@ export const networkSecurity = z.strictObject({
 });
 
 const expectedRange = "expected an IPv4 or IPv6 range such as 192.0.2.0/24 or 2001:db8::/32";
-const { cidrv4, cidrv6, ipv4 } = z.regexes;
 const group = "(?:[0-9a-fA-F]{1,4}:)";
 const groups = [`${group}{6}`, `::${group}{0,5}`, ...[1, 2, 3, 4, 5].map((n) => `${group}{${n}}:${group}{0,${5 - n}}`)];
 /** IPv6 ranges that end in an IPv4 address, such as `::ffff:192.0.2.0/120`, which zod does not accept. */
-const cidrv6EndingInIpv4 = `^(?:${groups.join("|")})${ipv4.source.slice(1, -1)}/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9])$`;
+const cidrv6EndingInIpv4 = `^(?:${groups.join("|")})${z.regexes.ipv4.source.slice(1, -1)}/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9])$`;
 const ipRange = z
   .string()
-  .check(z.regex(new RegExp(`${cidrv4.source}|${cidrv6.source}|${cidrv6EndingInIpv4}`), expectedRange));
+  .check(
+    z.regex(new RegExp(`${z.regexes.cidrv4.source}|${z.regexes.cidrv6.source}|${cidrv6EndingInIpv4}`), expectedRange),
+  );
 
 const content = z.object({ resource: requestEnum(contentResources), scope });
 

@@ -4,7 +4,7 @@ import { argumentInvalid, checkArgument } from "../arguments.ts";
 import type { WebhookJob, WebhookJobRequest } from "../jobs.ts";
 import { secretChanges, webhookJob, webhookJobRequest } from "../jobs.ts";
 import { lenient } from "../lenient.ts";
-import { createRedact } from "../redaction.ts";
+import { createRedact } from "../request-secrets.ts";
 import type { UnknownPart } from "../unknown-parts.ts";
 import { findUnknownParts } from "../unknown-parts.ts";
 import type { Webhook, WebhookUpdate } from "./schemas.ts";

@@ -4,16 +4,16 @@ import { parseDomain, webhookDomains } from "../../payload/watch.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import type { ApiEnvironment } from "./api.ts";
 
-/** What Python's client sends for a webhook, as far as it differs from what the API takes. */
-const sentWebhook = z.looseObject({
+/** The fields of a webhook that the Python client sends in another form than hub-api.md requires. */
+const requestedWebhook = z.looseObject({
   watched: z.array(z.unknown()).optional(),
   domains: z.array(z.unknown()).optional(),
 });
 
 /**
- * Completes the webhooks that Python's client sends (`hf webhooks`, `HfApi`): it leaves out `domains`, says
- * `discussions`, and updates with an empty `watched`. The Hub's API forbids all three, so every other client gets 400;
- * whether the Hub itself makes an exception is not published. The answer carries a warning, which that client prints.
+ * Corrects the requests of the Python client (`hf webhooks`, `HfApi`), which omits `domains`, sends the domain
+ * `discussions`, and updates webhooks with an empty `watched`. hub-api.md allows none of these, so other clients get 400.
+ * The response has a warning, which the Python client prints.
  */
 export function completeForPythonClient(
   find: (webhookId: string) => StoredWebhook | undefined,
@@ -22,7 +22,7 @@ export function completeForPythonClient(
     const isPythonClient = /\bhf_hub\//.test(context.req.header("user-agent") ?? "");
     if (context.req.method !== "POST" || !isPythonClient) return next();
     const text = await context.req.raw.clone().text();
-    const sent = sentWebhook.safeParse(parseJson(text));
+    const sent = requestedWebhook.safeParse(parseJson(text));
     if (!sent.success) return next();
 
     const before = find(context.req.param("webhookId") ?? "")?.definition;
@@ -33,25 +33,25 @@ export function completeForPythonClient(
     if (context.res.ok) {
       context.res.headers.set(
         "x-hf-warning",
-        `webhooks; The Hub's published API forbids this request: ${notes.join("; ")}.`,
+        `webhooks; The published API of the Hub does not allow this request: ${notes.join("; ")}.`,
       );
     }
   };
 }
 
-function complete(sent: z.output<typeof sentWebhook>, before: StoredWebhook["definition"] | undefined) {
+function complete(sent: z.output<typeof requestedWebhook>, before: StoredWebhook["definition"] | undefined) {
   const body = { ...sent };
   const notes: string[] = [];
   if (before && sent.watched?.length === 0) {
     body.watched = before.watched;
-    notes.push('"watched" is empty, and the local Hub kept what there was (give --watch)');
+    notes.push('"watched" is empty, so the local Hub kept the current value (pass --watch)');
   }
   if (sent.domains === undefined) {
     body.domains = [...(before?.domains ?? webhookDomains)];
-    notes.push(`"domains" is missing, and the local Hub took ${body.domains.join(" and ")} (give --domain)`);
+    notes.push(`"domains" is missing, so the local Hub used ${body.domains.join(" and ")} (pass --domain)`);
   } else if (sent.domains.includes("discussions")) {
     body.domains = sent.domains.map((domain) => parseDomain(String(domain)) ?? domain);
-    notes.push('"discussions" is no domain, and the local Hub took discussion');
+    notes.push('"discussions" is not a domain, so the local Hub used "discussion"');
   }
   return { body, notes };
 }

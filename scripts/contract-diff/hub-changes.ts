@@ -1,28 +1,27 @@
-import { addedFlavors } from "./jobs.ts";
-import { addedAuditLogTypes } from "./organizations/audit-log.ts";
+import { addedFlavors } from "../../src/hub/jobs.ts";
+import { addedAuditLogTypes } from "../../src/hub/organizations/audit-log.ts";
 
 /*
- * How the Hub of today differs from hub-api.md, which describes the Hub of late April 2026, and where this contract
- * differs from both. The contract holds both shapes. `npm run contract:diff` explains by this table what a document that
- * the Hub publishes says differently; a test checks the contract and docs/hub-api.md against it.
+ * The differences between the Hub of today, hub-api.md (the Hub of late April 2026) and the schemas in src/hub, which
+ * accept both. `npm run contract:diff` explains differences from a document of the Hub with these tables. Tests compare
+ * them with the schemas and with docs/hub-api.md.
  */
 
-/** The date of the published document that this table was compared with. */
+/** The date of the published document that these tables were compared with. */
 export const publishedOn = "2026-08-17";
 
 /** A part of an operation. */
 interface Place {
-  /** By operation id. */
+  /** Operation IDs. */
   operations: readonly string[];
   in: "request" | "answer" | `query.${string}` | "operation";
-  /** The field, as in `job.flavor`: the end of its place in the request or answer. Empty for the whole. */
+  /** The end of the path of the field, as in `job.flavor`. Empty for the whole operation. */
   field: string;
 }
 
 /**
- * What became of a part. `added`: the contract has it, and hub-api.md does not. `removed`: hub-api.md and the contract
- * have it, and the Hub of today does not. `passed through`: the Hub returns it, and the contract does not list it.
- * `differs`: both have it with other bounds.
+ * How a part changed. `added`: in the schemas, but not in hub-api.md. `removed`: in hub-api.md and the schemas, but not on
+ * the Hub of today. `passed through`: returned by the Hub, but not in the schemas. `differs`: other types, values or bounds.
  */
 export type ChangedPart = Place &
   (
@@ -31,9 +30,9 @@ export type ChangedPart = Place &
     | { change: "differs"; kinds: readonly ("types" | "values" | "required" | "rules")[] }
   );
 
-/** One change, with what the client and the local Hub make of it. */
+/** A change of the Hub, and how the client and the local Hub handle it. */
 export interface HubChange {
-  /** The day of the change. `publishedOn` where only the document tells: then it is that day or earlier. */
+  /** The day of the change, or {@link publishedOn} if the change happened on that day or earlier. */
   since: string;
   what: string;
   client: string;
@@ -48,7 +47,7 @@ const networkSecurity = ["getNetworkSecurity", "updateNetworkSecurity"];
 const roleRequests = ["createResourceGroup", "setMemberRole"];
 const roleAnswers = [...groups, "listOrganizationMembers", "whoami"];
 
-/** What the Hub has changed since hub-api.md was written, the oldest first. */
+/** The changes of the Hub after hub-api.md was written, oldest first. */
 export const hubChanges: readonly HubChange[] = [
   {
     since: "2026-05-04",
@@ -222,13 +221,13 @@ export const hubChanges: readonly HubChange[] = [
   },
 ];
 
-/** A rule in which the contract differs from the published document and the Hub has not changed. */
+/** A difference between the schemas and the published document that is not a change of the Hub. */
 export interface ContractRule {
   why: string;
   parts: readonly ChangedPart[];
 }
 
-/** Where the contract is stricter or looser than the published document, and why. */
+/** The rules that are stricter or looser in the schemas than in the published document. */
 export const contractRules: readonly ContractRule[] = [
   {
     why: "Deliveries are posted over http or https, and a URL must be one that HTTP can carry.",

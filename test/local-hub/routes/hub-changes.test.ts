@@ -1,9 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { operationsOf, partsOf } from "../../scripts/contract-diff/compare.ts";
-import { endsWithField } from "../../scripts/contract-diff/explain.ts";
-import type { Fact, JsonObject } from "../../scripts/contract-diff/schema-facts.ts";
-import { type ChangedPart, contractRules, hubChanges, publishedOn } from "../../src/hub/hub-changes.ts";
-import { openApiDocument } from "../../src/local-hub/routes/openapi-document.ts";
+import { operationsOf, partsOf } from "../../../scripts/contract-diff/compare.ts";
+import { endsWithField } from "../../../scripts/contract-diff/explain.ts";
+import {
+  type ChangedPart,
+  contractRules,
+  hubChanges,
+  publishedOn,
+} from "../../../scripts/contract-diff/hub-changes.ts";
+import type { Fact, JsonObject } from "../../../scripts/contract-diff/schema-facts.ts";
+import { openApiDocument } from "../../../src/local-hub/routes/openapi-document.ts";
 
 const contract: JsonObject = JSON.parse(JSON.stringify(openApiDocument({ serverUrl: "http://localhost" })));
 const operations = new Map([...operationsOf(contract).values()].map((operation) => [operation.operationId, operation]));
