@@ -80,7 +80,7 @@ describe("The page of the Hub's API", () => {
     expect(refusals).toEqual(statuses);
   });
 
-  test.each(documented)("ticks $operation for a test that is there, and for the local Hub's answer", async (row) => {
+  test.each(documented)("marks $operation as tested and answered by the local Hub only if it is", async (row) => {
     const [, file] = /^✓ `(.+)`$/.exec(row.tick) ?? [];
     expect(existsSync(new URL(`../local-hub/${file}.test.ts`, import.meta.url)), file).toBe(true);
     const { operationId } = operationOf(row.operation);
@@ -94,12 +94,12 @@ describe("The page of the Hub's API", () => {
     expect((await hub.request(line, request?.body && { body: request.body })).status).toBe(200);
   });
 
-  test("has a row for each change of the Hub that is recorded, in the same words", () => {
+  test("has a row with the same text for each recorded change of the Hub", () => {
     const changed = rows(section("## What the Hub has changed")).filter(([since = ""]) => /^\d/.test(since));
     expect(changed).toEqual(hubChanges.map(({ since, what, client, localHub }) => [since, what, client, localHub]));
   });
 
-  test("names every type of the audit log", () => {
+  test("lists every type of audit log event", () => {
     const named = rows(section("### Audit log")).flatMap(([, types = ""]) => [...types.matchAll(/`(\w+\.[\w.]+)`/g)]);
     expect(named.map(([, type]) => type).sort()).toEqual([...auditLogTypes].sort());
   });

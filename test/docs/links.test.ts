@@ -66,16 +66,16 @@ function brokenLinks(page: string): string[] {
     .map(({ target }) => target);
 }
 
-test.each(pages)("Every link of %s leads somewhere", (page) => {
+test.each(pages)("Every link of %s has a target", (page) => {
   expect(brokenLinks(page)).toEqual([]);
 });
 
-test.each(pages.filter(isPacked))("Every link of %s leads to something that is packed with it", (page) => {
+test.each(pages.filter(isPacked))("Every link of %s has a target inside the package", (page) => {
   const missing = linksOf(page).filter(({ file }) => !isPacked(file));
   expect(missing.map(({ target }) => target)).toEqual([]);
 });
 
-test("There are pages to look at", () => {
+test("Pages with links are found", () => {
   expect(pages).toContain("README.md");
   expect(pages.length).toBeGreaterThan(15);
   expect(

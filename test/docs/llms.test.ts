@@ -9,7 +9,7 @@ const lines = sections.flatMap((section) => section.split("\n").slice(1)).filter
 const links = lines.map((line) => /^- \[[^\]]+\]\(([^)]+)\): \S.*\.$/.exec(line)?.[1]);
 
 describe("llms.txt", () => {
-  test("is a title, a summary, what to know, and sections of links with a sentence each", () => {
+  test("has a title, a summary, notes, and sections of links with a sentence each", () => {
     expect(head).toMatch(/^# hub-webhooks\n\n> [^\n]+\n\n/);
     expect(sections.length).toBeGreaterThan(2);
     expect(lines.filter((_line, index) => links[index] === undefined)).toEqual([]);
@@ -20,7 +20,7 @@ describe("llms.txt", () => {
     expect(listed.sort()).toEqual(globSync("docs/**/*.md", { cwd: root }).sort());
   });
 
-  test("lists nothing that is not there, or not in the package", () => {
+  test("lists only files that exist and are in the package", () => {
     const { files }: { files: string[] } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
     const packed = ["README.md", ...files.flatMap((pattern) => globSync(pattern, { cwd: root }))];
     for (const link of links) {
@@ -30,7 +30,7 @@ describe("llms.txt", () => {
     expect(packed).toContain("llms.txt");
   });
 
-  test("calls each page what it calls itself", () => {
+  test("uses the title of each page", () => {
     for (const [, title, link] of text.matchAll(/^- \[([^\]]+)\]\((docs\/[^)]+)\)/gm)) {
       expect(readFileSync(join(root, link ?? ""), "utf8")).toMatch(new RegExp(`^# ${title}$`, "m"));
     }

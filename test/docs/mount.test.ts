@@ -72,7 +72,7 @@ const post = (url: string) => {
 };
 
 describe("The programs on the page about mounts", () => {
-  test("are those that are run here", () => {
+  test("are all tested here", () => {
     const files = programs.map(({ file }) => file);
     expect(files).toEqual([...prefixes.map(([file]) => file)]);
   });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 const root = new URL("../../", import.meta.url);
 const page = readFileSync(new URL("docs/security.md", root), "utf8");
 
-/** Of each promise the tests that are said to hold it: files, and the ids of rows in them. */
+/** The promises of the page with their tests: files, and ids of rows in them. */
 const promises = page
   .slice(page.indexOf("| promise | held by |"))
   .split("\n\n")[0]
@@ -13,7 +13,7 @@ const promises = page
   .map((row) => row.split("|").map((cell) => cell.trim()))
   .map(([, promise = "", held = ""]) => ({ promise, held: held.split(";") }));
 
-test.each(promises ?? [])("A test holds: $promise", ({ held }) => {
+test.each(promises ?? [])("The named tests exist for: $promise", ({ held }) => {
   for (const named of held) {
     const file = /`([^`]+)`/.exec(named)?.[1] ?? "no file";
     expect(existsSync(new URL(file, root)), file).toBe(true);
@@ -22,6 +22,6 @@ test.each(promises ?? [])("A test holds: $promise", ({ held }) => {
   }
 });
 
-test("Every promise is looked at", () => {
+test("The table of promises is found", () => {
   expect(promises?.length).toBeGreaterThan(15);
 });

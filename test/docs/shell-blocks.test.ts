@@ -54,13 +54,13 @@ function inlineCode(page: string): string[] {
 }
 
 describe("The shell blocks of the docs", () => {
-  test("are there, and so is the help that they are held to", () => {
+  test("are found, and so is the help of the commands", () => {
     expect(shellBlocks.length).toBeGreaterThan(30);
     expect([...known.keys()]).toEqual(expect.arrayContaining(["", "create", "dev", "deliveries list"]));
     expect(shellBlocks.flatMap(({ text }) => callsIn(text)).length).toBeGreaterThan(40);
   });
 
-  test("say that they are sh or bash, without a prompt before their commands", () => {
+  test("have the language sh or bash, and no prompt before their commands", () => {
     const command = /^(?:[A-Z_]+=\S* )*(?:\$|npx|npm|node|git|curl|docker|hub-webhooks|export|cd) /m;
     const others = blocks.filter(
       ({ language, text }) => /^(|shell|console|zsh|text)$/.test(language) && command.test(text),
@@ -69,13 +69,13 @@ describe("The shell blocks of the docs", () => {
     expect(places(shellBlocks.filter(({ text }) => /^\$ /m.test(text)))).toEqual([]);
   });
 
-  test("that are not run are marked with one of the reasons for it", () => {
+  test("have a mark with a known reason if they are not run", () => {
     const marked = blocks.filter(({ mark }) => mark?.name === "not run");
     expect(places(marked.filter(({ mark }) => !reasonsNotToRun.includes(mark?.value ?? "")))).toEqual([]);
     expect(places(marked.filter(({ language }) => !shellLanguages.includes(language)))).toEqual([]);
   });
 
-  test("and all marks stand right before the block that they speak of", () => {
+  test("directly follow their marks", () => {
     for (const page of pages) {
       const marks = readPage(page).match(/^ *<!-- *(?:not run|file|output)\b.*?-->/gm) ?? [];
       const found = readBlocks(page).flatMap(({ mark }) => (mark === undefined ? [] : [mark.name]));
@@ -83,11 +83,11 @@ describe("The shell blocks of the docs", () => {
     }
   });
 
-  test("end each command that they begin", () => {
+  test("contain complete commands", () => {
     for (const block of shellBlocks) expect(commandsOf(block), block.place).not.toEqual([]);
   });
 
-  test("name scripts that package.json has, where npm is to run one", () => {
+  test("run only npm scripts that package.json has", () => {
     const missing = shellBlocks.flatMap(({ place, text }) => {
       const own = join(root, dirname(place), "package.json");
       const scripts = { ...scriptsOf(join(root, "package.json")), ...(existsSync(own) && scriptsOf(own)) };
@@ -99,21 +99,21 @@ describe("The shell blocks of the docs", () => {
   });
 });
 
-describe("What the docs say of the command line", () => {
-  test("in shell blocks is there: each command, and each option of it", () => {
+describe("Command lines in the docs", () => {
+  test("use existing commands and options in shell blocks", () => {
     const unknown = shellBlocks.flatMap(({ place, text }) =>
       callsIn(text).flatMap((call) => unknownIn(call).map((what) => `${place}: ${what}`)),
     );
     expect(unknown).toEqual([]);
   });
 
-  test.each(pages)("within the sentences of %s is there", (page) => {
+  test.each(pages)("use existing commands in the text of %s", (page) => {
     const unknown = inlineCode(page).flatMap((code) => callsIn(code).flatMap(unknownIn));
     expect(unknown).toEqual([]);
   });
 
   const ofTheDocs = pages.filter((page) => page.startsWith("docs/"));
-  test.each(ofTheDocs)("is an option of some command, where an option stands alone in %s", (page) => {
+  test.each(ofTheDocs)("use existing options in the text of %s", (page) => {
     const all = new Set([...known.values()].flatMap((options) => [...options]));
     const alone = inlineCode(page).flatMap((code) => /^(--[a-z][a-z-]*)/.exec(code)?.[1] ?? []);
     expect(alone.filter((option) => !all.has(option) && !optionsOfNpm.includes(option))).toEqual([]);

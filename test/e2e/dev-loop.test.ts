@@ -67,7 +67,9 @@ describe.skipIf(!canMakeTerminal)(
 
     const answered = (word: string) => ({ status: 200, answer: JSON.stringify({ word }) });
 
-    test("nothing is lost, whatever happens, and nothing is left behind", { timeout: 90_000 }, async () => {
+    test("loses no delivery through restarts and reconnects, and leaves nothing behind", {
+      timeout: 90_000,
+    }, async () => {
       // Somebody's own webhook, which stays as it is.
       const own = await client.webhooks.create({
         url: "http://127.0.0.1:9/mine",

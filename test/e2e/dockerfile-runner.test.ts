@@ -22,7 +22,7 @@ describe("The runner of Dockerfiles refuses", () => {
   });
 });
 
-test("A .dockerignore decides by its last rule that fits", () => {
+test("The last matching rule of a .dockerignore applies", () => {
   const ignore = parseDockerIgnore("*\n!src\n!package.json\nsrc/**/*.test.ts\n");
   const paths = [".env", "package.json", "src/index.ts", "src/server/launch.test.ts", "node_modules/hono/package.json"];
   expect(paths.filter((path) => !ignore.ignores(path))).toEqual(["package.json", "src/index.ts"]);
@@ -69,7 +69,7 @@ describe.skipIf(skipReason)("The runner of Dockerfiles", () => {
   });
   afterAll(() => rm(context, { recursive: true, force: true }));
 
-  test("takes every step, starts the server as its user and stops it", async () => {
+  test("runs every step, starts the server as its user and stops it", async () => {
     const image = await buildImage({ dockerfile: join(context, "Dockerfile"), context });
     try {
       expect(await readdir(join(image.root, "srv"), { recursive: true })).toEqual([
@@ -92,7 +92,7 @@ describe.skipIf(skipReason)("The runner of Dockerfiles", () => {
     }
   });
 
-  test("tells why a step failed, and leaves nothing behind", async () => {
+  test("reports why a step failed, and leaves nothing behind", async () => {
     const temporary = await mkdtemp(join(tmpdir(), "temporary-"));
     vi.stubEnv("TMPDIR", temporary);
     const dockerfile = join(context, "Broken");

@@ -59,7 +59,7 @@ describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, contex
     await rm(folder, { recursive: true, force: true });
   });
 
-  test("runs as user 1000, who may write beside the server", async () => {
+  test("runs as user 1000, which can write to the folder of the server", async () => {
     const status = await readFile(`/proc/${container.pid}/status`, "utf8");
     expect(status).toMatch(/^Uid:\t1000\t1000\t/m);
     expect((await stat(join(image.root, image.workdir))).uid).toBe(1000);
@@ -67,7 +67,7 @@ describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, contex
     expect(await stat(join(image.root, image.workdir, ".hub-webhooks"))).toMatchObject({ uid: 1000, gid: 1000 });
   });
 
-  test("leaves the development dependencies out", async () => {
+  test("installs no development dependencies", async () => {
     const installed = await readdir(join(image.root, image.workdir, "node_modules"), { recursive: true });
     expect(installed).toContain("hono/package.json");
     for (const name of await developmentDependencies(contextFolder)) {
@@ -75,13 +75,13 @@ describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, contex
     }
   });
 
-  test("is healthy", async () => {
+  test("passes its health check", async () => {
     const health = await fetch(`${url}/health`);
     expect(health.status).toBe(200);
     expect(await health.json()).toEqual({ status: "ok" });
   });
 
-  test("answers a delivery with the secret, and no other", async () => {
+  test("accepts a delivery with the secret, and refuses one without it", async () => {
     const payload = webhookPayload("repo.content");
     const answered = await fetch(deliveryRequest({ endpoint, payload, secret, baseUrl: url }));
     expect(answered.status).toBe(200);
@@ -90,7 +90,7 @@ describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, contex
     expect(refused.status).toBe(401);
   });
 
-  test("ends with 0 on SIGTERM", async () => {
+  test("exits with 0 on SIGTERM", async () => {
     expect(await container.stop("SIGTERM"), container.output()).toBe(0);
   });
 });

@@ -15,7 +15,7 @@ const skipped = process.env.SLOW_TESTS !== "1";
 if (skipped)
   console.warn("hub-webhooks init is not tried: it installs packages, which takes time. SLOW_TESTS=1 does it.");
 
-describe.skipIf(skipped)("hub-webhooks init, of the packed package in an empty folder", () => {
+describe.skipIf(skipped)("hub-webhooks init from the packed package, in an empty folder", () => {
   let folder: string;
   let tarball: string;
   /** A project that is done with: the next that asks for the same packages takes over what it has installed. */
@@ -33,7 +33,7 @@ describe.skipIf(skipped)("hub-webhooks init, of the packed package in an empty f
   }, installTimeout);
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  describe.each(templateNames)("--template %s, makes a project that", (template) => {
+  describe.each(templateNames)("--template %s creates a project that", (template) => {
     let project: string;
     const run = (command: readonly string[]) => runProgram(command, { cwd: project, env: environment });
 
@@ -53,7 +53,7 @@ describe.skipIf(skipped)("hub-webhooks init, of the packed package in an empty f
       installed = project;
     });
 
-    test("has right types", async () => {
+    test("type-checks", async () => {
       const { code, output } = await run(["npm", "run", "types"]);
       expect(code, output).toBe(0);
     });
@@ -64,7 +64,7 @@ describe.skipIf(skipped)("hub-webhooks init, of the packed package in an empty f
       expect(output).toContain("3 passed");
     });
 
-    test("starts, answers a delivery with the secret and no other, and ends with 0 on SIGTERM", async () => {
+    test("starts, accepts only deliveries with the secret, and exits with 0 on SIGTERM", async () => {
       const { scripts } = JSON.parse(await readFile(join(project, "package.json"), "utf8"));
       const port = await freePort();
       const baseUrl = `http://127.0.0.1:${port}`;
@@ -108,7 +108,7 @@ describe.skipIf(skipped)("hub-webhooks init, of the packed package in an empty f
       expect(code, output).toBe(0);
     });
 
-    test("is left as it is by a second init", async () => {
+    test("a second init does not change", async () => {
       const files = await readdir(project);
       const again = await run(["npx", "--no", "--", "hub-webhooks", "init", ".", "--template", template]);
       expect(again.code).toBe(1);
@@ -117,7 +117,7 @@ describe.skipIf(skipped)("hub-webhooks init, of the packed package in an empty f
     });
   });
 
-  describe("--example, makes a project that", () => {
+  describe("--example creates a project that", () => {
     let hub: AnsweringHub;
 
     beforeAll(async () => {
@@ -125,7 +125,7 @@ describe.skipIf(skipped)("hub-webhooks init, of the packed package in an empty f
     });
     afterAll(() => hub.close());
 
-    describe.each(exampleNames)("begins with %s,", (example) => {
+    describe.each(exampleNames)("contains example %s and", (example) => {
       let project: string;
       const run = (command: readonly string[]) => runProgram(command, { cwd: project, env: environment });
 
@@ -145,7 +145,7 @@ describe.skipIf(skipped)("hub-webhooks init, of the packed package in an empty f
         installed = project;
       }, installTimeout);
 
-      test("has right types", async () => {
+      test("type-checks", async () => {
         const { code, output } = await run(["npm", "run", "types"]);
         expect(code, output).toBe(0);
       });
@@ -156,14 +156,14 @@ describe.skipIf(skipped)("hub-webhooks init, of the packed package in an empty f
         expect(output).toContain(`${example}.test.ts`);
       });
 
-      test("has every file that its README leads to", async () => {
+      test("has every file that its README links to", async () => {
         const readme = await readFile(join(project, "README.md"), "utf8");
         const links = [...readme.matchAll(/\]\((?!https:)([^)]+)\)/g)].map(([, path = ""]) => path);
         expect(links.length).toBeGreaterThan(0);
         for (const path of links) expect(await readFile(join(project, path), "utf8"), path).not.toBe("");
       });
 
-      test("starts with the variables that init names, and ends with 0 on SIGTERM", async () => {
+      test("starts with the variables that init lists, and exits with 0 on SIGTERM", async () => {
         const port = await freePort();
         const needed = Object.fromEntries(
           Object.keys(projectExamples[example].environment).map((name) => [name, "acme"]),

@@ -30,7 +30,7 @@ describe.skipIf(skipped)("The packed package, installed in an empty folder", () 
   }, installTimeout);
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test("has types that every example compiles against", async () => {
+  test("has types with which every example compiles", async () => {
     const settings = {
       compilerOptions: {
         target: "es2024",
@@ -81,13 +81,13 @@ describe.skipIf(skipped)("The packed package, installed in an empty folder", () 
     expect(code, output).toBe(0);
   });
 
-  test("answers what the hello example sends", async () => {
+  test("answers the delivery of the hello example", async () => {
     const command = [process.execPath, "examples/hello/start.ts", "--once"];
     const { code, output } = await runProgram(command, { cwd: folder, env: { ...environment, PORT: "0" } });
     expect(code, output).toBe(0);
   });
 
-  test("brings the command hub-webhooks", async () => {
+  test("installs the command hub-webhooks", async () => {
     const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
     const { code, output } = await runProgram(["npx", "--no", "--", "hub-webhooks", "--version"], {
       cwd: folder,

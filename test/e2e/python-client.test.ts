@@ -44,7 +44,7 @@ async function examplesOf(...command: string[]): Promise<string[][]> {
   return [...text.matchAll(/^ {2}\$ hf (.+)$/gm)].map(([, line = ""]) => line.split(/\s+/));
 }
 
-describe.runIf(isThere)("Python's client, against the local Hub,", { timeout }, () => {
+describe.runIf(isThere)("The Python client with the local Hub", { timeout }, () => {
   let hub: LocalHub;
   beforeAll(async () => {
     hub = await LocalHub.launch({ attempts: 1 });
@@ -53,7 +53,7 @@ describe.runIf(isThere)("Python's client, against the local Hub,", { timeout }, 
 
   const ask = (...args: string[]) => run(args, { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" });
 
-  test("knows whose the token is", async () => {
+  test("reads the account of the token", async () => {
     for (const example of await examplesOf("auth", "whoami")) {
       const { code, stdout, stderr } = await ask(...example);
       expect(code, `${example.join(" ")}: ${stderr}`).toBe(0);
@@ -70,7 +70,7 @@ describe.runIf(isThere)("Python's client, against the local Hub,", { timeout }, 
     }
   });
 
-  test("does with webhooks what the examples of its help do", async () => {
+  test("runs the webhook examples of its help", async () => {
     const commands = ["create", "list", "info", "update", "disable", "enable", "delete"];
     const examples = (await Promise.all(commands.map((command) => examplesOf("webhooks", command)))).flat();
     expect(examples.length).toBeGreaterThanOrEqual(13);
@@ -85,7 +85,7 @@ describe.runIf(isThere)("Python's client, against the local Hub,", { timeout }, 
     }
   });
 
-  test("changes of a webhook what its update names, and nothing else but the secret", async () => {
+  test("updates only the given fields of a webhook, and the secret", async () => {
     const id = await createdId();
     await ask("webhooks", "update", id, "--watch", "model:gpt2", "--domain", "repo");
     expect(await infoOf(id)).toMatchObject({

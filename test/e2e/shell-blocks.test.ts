@@ -116,7 +116,7 @@ describe.skipIf(skipped)("The commands of", () => {
     return own;
   }
 
-  test.each(followed)("%s do what it says", { timeout: 240_000 }, async (page) => {
+  test.each(followed)("%s have the documented results", { timeout: 240_000 }, async (page) => {
     const steps = stepsOf(page);
     const own = await makeFolder(page);
     // The pages name the usual ones.

@@ -9,7 +9,7 @@ const start = [process.execPath, "examples/hello/start.ts"];
 const environment = { PATH: process.env.PATH, PORT: "0" };
 
 describe("npm start", () => {
-  test("shows the way of an event of every documented scope and ends with 0", async () => {
+  test("sends an event of every documented scope and exits with 0", async () => {
     const { code, output } = await runProgram([...start, "--once"], { cwd: root, env: environment });
     expect(code, output).toBe(0);
     expect(output).toContain("with 5 webhooks");
@@ -40,7 +40,7 @@ describe("npm start", () => {
     expect((await ended).code).toBe(0);
   });
 
-  test("says in one line that the port is taken, and ends with 1", async () => {
+  test("reports a port in use on one line, and exits with 1", async () => {
     const port = await freePort();
     const squatter = createServer().listen(port, "127.0.0.1");
     await once(squatter, "listening");

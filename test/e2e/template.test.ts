@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runProgram } from "../support/program.ts";
 import { root } from "../support/project-folder.ts";
 
-describe("templates/space, copied somewhere else", () => {
+describe("A copy of templates/space", () => {
   let folder: string;
   const programs = join(root, "node_modules", ".bin");
   // Of the tests around it, the template's own must not notice anything.
@@ -22,7 +22,7 @@ describe("templates/space, copied somewhere else", () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test("has right types", async () => {
+  test("type-checks", async () => {
     expect(await runProgram(["npm", "run", "types"], { cwd: folder, env: environment })).toMatchObject({ code: 0 });
   });
 
@@ -45,7 +45,7 @@ test.each(templates)(
   },
 );
 
-test("The package holds every file of the templates", async () => {
+test("The package contains every file of the templates", async () => {
   const { output } = await runProgram(["npm", "pack", "--dry-run"], { cwd: root });
   for (const template of templates) {
     const files = await readdir(join(root, "templates", template), { recursive: true });

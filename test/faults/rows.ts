@@ -25,62 +25,66 @@ export const rows = [
   { id: "H17", file: "protocol", what: "a client that ends its side after the request gets its answer" },
   { id: "S1", file: "secret", what: "no secret is answered 401 before the body is read" },
   { id: "S2", file: "secret", what: "a wrong secret is answered 403, and all its characters are compared" },
-  { id: "S3", file: "secret", what: "a receiver without a secret is open, and says at its start how to close it" },
+  { id: "S3", file: "secret", what: "a receiver without a secret is open, and logs at its start how to set one" },
   { id: "S4", file: "secret", what: "two secrets are valid while one replaces the other" },
-  { id: "S5", file: "secret", what: "a secret in the URL counts only where that is switched on, and is in no log" },
-  { id: "S6", file: "secret", what: "guessing is answered 429, and never what carries a valid secret" },
-  { id: "S7", file: "other-site", what: "what the page of another site can post is answered 415" },
+  { id: "S5", file: "secret", what: "a secret in the URL is used only with secretInQuery, and is in no log" },
+  { id: "S6", file: "secret", what: "guessing is answered 429, but a valid secret never is" },
+  { id: "S7", file: "other-site", what: "a post from the page of another site is answered 415" },
   { id: "S8", file: "secret-kept", what: "the secret is in no log, page or error" },
-  { id: "S9", file: "secret", what: "an empty secret, or one that is no text, ends the start; false opens the server" },
+  {
+    id: "S9",
+    file: "secret",
+    what: "an empty secret, or one that is not a string, is an error at the start; false opens the server",
+  },
   {
     id: "S10",
     file: "secret-kept",
     what: "a secret in what a handler throws is redacted: in the log, the inbox, the dashboard and the command line",
   },
-  { id: "P1", file: "body", what: "a body that is no JSON, or no UTF-8, is answered 400" },
+  { id: "P1", file: "body", what: "a body that is not JSON or not UTF-8 is answered 400" },
   { id: "P2", file: "body", what: "a body that is too large is answered 413, and not read to its end" },
   { id: "P3", file: "body", what: "a body in any encoding is answered 415, and never inflated" },
   { id: "P4", file: "body", what: "a body of thousands of levels is answered 400" },
   { id: "P5", file: "payload", what: "of 100,000 invalid items, only the first few are validated and named" },
   { id: "P6", file: "payload", what: "a key __proto__ changes no prototype" },
   { id: "P7", file: "payload", what: "big integers and repeated keys are accepted, and the text kept byte by byte" },
-  { id: "P8", file: "payload", what: "scopes, actions, types, versions and fields to come are accepted" },
-  { id: "P9", file: "payload", what: "a payload that lacks what it must have is answered 422, and runs no handler" },
-  { id: "R1", file: "handler", what: "what a handler throws is answered 500, and its message stays inside" },
+  { id: "P8", file: "payload", what: "unknown scopes, actions, types, versions and fields are accepted" },
+  { id: "P9", file: "payload", what: "a payload without required fields is answered 422, and runs no handler" },
+  { id: "R1", file: "handler", what: "a handler that throws is answered 500, without its message" },
   { id: "R2", file: "handler", what: "a handler that returns nothing is answered 200" },
   {
     id: "R3",
     file: "handler",
-    what: "a handler that never settles is cut off: 504, in the background another attempt",
+    what: "a handler that never settles times out: 504, or another attempt in the background",
   },
-  { id: "R4", file: "handler", what: "a client that hangs up aborts the signal of the handler" },
-  { id: "R5", file: "inbox", what: "a delivery that always fails is dead after its attempts, and others go on" },
-  { id: "R6", file: "handler", what: "a promise rejected after the answer is logged, and the server lives on" },
+  { id: "R4", file: "handler", what: "a client that disconnects aborts the signal of the handler" },
+  { id: "R5", file: "inbox", what: "a delivery that always fails is dead after its attempts, and others still run" },
+  { id: "R6", file: "handler", what: "a promise rejected after the answer is logged, and the server keeps running" },
   {
     id: "R7",
     file: "handler",
-    what: "a thrown value that cannot be inspected is a failure like any other, and is logged",
+    what: "a thrown value that cannot be inspected is a normal failure, and is logged",
   },
-  { id: "I1", file: "inbox-crash", what: "30 kills around the write lose nothing, and a sync stands before each 202" },
-  { id: "I2", file: "inbox-crash", what: "what a killed process worked on is run again once its lease ends" },
+  { id: "I1", file: "inbox-crash", what: "30 kills around the write lose nothing, and each 202 follows a sync" },
+  { id: "I2", file: "inbox-crash", what: "a delivery of a killed process runs again when its lease expires" },
   { id: "I3", file: "inbox-sqlite", what: "a full or read-only disk is answered 503, and recovered from" },
-  { id: "I4", file: "inbox", what: "a store that does not answer is told with 503 within 5 seconds" },
+  { id: "I4", file: "inbox", what: "a store that does not answer leads to 503 within 5 s" },
   { id: "I5", file: "inbox", what: "a redelivery after a lost answer is a duplicate" },
-  { id: "I6", file: "inbox", what: "the same delivery twenty times at once is one run" },
-  { id: "I7", file: "inbox", what: "a backlog at its cap is answered 503, and nothing of it dropped" },
+  { id: "I6", file: "inbox", what: "the same delivery sent twenty times concurrently runs once" },
+  { id: "I7", file: "inbox", what: "a full backlog is answered 503, and nothing is dropped" },
   {
     id: "I8",
     file: "inbox",
-    what: "what is done is forgotten in time, what waits never, and a duplicate known for longer",
+    what: "finished deliveries expire, waiting ones never do, and duplicates are detected for longer",
   },
-  { id: "I9", file: "inbox", what: "a replay of what is running is one more attempt, and noted" },
+  { id: "I9", file: "inbox", what: "a replay of a running delivery is one more attempt" },
   {
     id: "I10",
     file: "inbox",
-    what: "a clock set back by an hour, or forward by a day, gives nothing up early and leaves nothing stuck",
+    what: "a clock set back by an hour, or forward by a day, ends no attempt early and blocks no delivery",
   },
-  { id: "I11", file: "inbox-crash", what: "two receivers on one store work on each delivery one at a time" },
-  { id: "I12", file: "inbox-sqlite", what: "a file on a network's disk or FUSE is refused, with the remedy" },
+  { id: "I11", file: "inbox-crash", what: "two receivers on one store never run a delivery concurrently" },
+  { id: "I12", file: "inbox-sqlite", what: "a file on a network disk or FUSE is refused, with the fix" },
   { id: "I13", file: "inbox-recovery", what: "a handler that blocks the event loop for long keeps its success" },
   { id: "I14", file: "inbox-sqlite", what: "an inbox deleted, moved or replaced is answered 503, and restored" },
   {
@@ -92,36 +96,36 @@ export const rows = [
   { id: "I17", file: "inbox-sqlite", what: "a damaged page of a large file stops no other endpoint" },
   { id: "I18", file: "inbox-servers", what: "a Redis that is a replica for a while is recovered from" },
   { id: "I19", file: "inbox-recovery", what: "a delivery that crashes the process dies, and those beside it succeed" },
-  { id: "I20", file: "inbox-recovery", what: "payloads of an endpoint that was removed are forgotten in time" },
+  { id: "I20", file: "inbox-recovery", what: "payloads of a removed endpoint expire" },
   {
     id: "I21",
     file: "inbox-recovery",
     what: "a replay of 10,000 deliveries blocks the event loop for less than 50 ms",
   },
-  { id: "X1", file: "process", what: "SIGTERM under load: no more is taken, what is in work is finished, exit code 0" },
-  { id: "X2", file: "process", what: "a second SIGTERM ends at once, and the next start goes on" },
-  { id: "X3", file: "process", what: "an address that cannot be had is one clear line and exit code 1" },
-  { id: "T1", file: "tunnel", what: "a tunnel's server that is down, silent or wrong is an error within 15 seconds" },
-  { id: "T2", file: "tunnel", what: "a tunnel that is lost or renamed is said loudly, and its webhooks are led there" },
-  { id: "T3", file: "tunnel", what: "an error of a tunnel that nobody listens to ends no process" },
-  { id: "T4", file: "hub", what: "a Hub that refuses, limits, fails or is slow is asked again within bounds" },
-  { id: "T5", file: "hub", what: "a webhook that the Hub has suspended is found, and the remedy named" },
-  { id: "T6", file: "registration", what: "what a killed session left on the Hub is gone at the next start" },
-  { id: "L1", file: "local-hub", what: "a target that hangs or never ends is left after 30 seconds or 64 kB" },
+  { id: "X1", file: "process", what: "SIGTERM under load: new requests are refused, running ones finish, exit code 0" },
+  { id: "X2", file: "process", what: "a second SIGTERM exits immediately, and the next start continues" },
+  { id: "X3", file: "process", what: "an address that cannot be used is one clear line and exit code 1" },
+  { id: "T1", file: "tunnel", what: "a tunnel server that is down, silent or wrong is an error within 15 s" },
+  { id: "T2", file: "tunnel", what: "a lost or renamed tunnel is logged, and its webhooks are updated" },
+  { id: "T3", file: "tunnel", what: "an error of a tunnel without a listener ends no process" },
+  { id: "T4", file: "hub", what: "requests to a Hub that refuses, limits, fails or is slow are retried within limits" },
+  { id: "T5", file: "hub", what: "a suspended webhook is found and reported with the fix" },
+  { id: "T6", file: "registration", what: "webhooks of a killed session are deleted at the next start" },
+  { id: "L1", file: "local-hub", what: "a target that hangs or never ends is abandoned after 30 s or 64 kB" },
   { id: "L2", file: "local-hub", what: "a redirect is not followed" },
-  { id: "L3", file: "local-hub", what: "nobody but this machine is delivered to, unless that is allowed" },
-  { id: "L4", file: "local-hub", what: "another Host, or a request that is no JSON, is answered 403" },
+  { id: "L3", file: "local-hub", what: "only this machine receives deliveries, unless others are allowed" },
+  { id: "L4", file: "local-hub", what: "another Host, or a request that is not JSON, is answered 403" },
   {
     id: "U1",
     file: "pages",
-    what: "what a payload brings is text on every page, under a policy without inline scripts",
+    what: "values of a payload are text on every page, under a policy without inline scripts",
   },
   { id: "U2", file: "terminal", what: "escape codes of a payload never reach the terminal" },
-  { id: "U3", file: "pages", what: "a replay that another site asks for is answered 403" },
-  { id: "U4", file: "pages", what: "repositories, filters and payloads are shown to the owner alone" },
+  { id: "U3", file: "pages", what: "a replay requested by another site is answered 403" },
+  { id: "U4", file: "pages", what: "only the owner sees repositories, filters and payloads" },
 ] as const;
 
-/** What became of the deliveries that an inbox had acknowledged in a test. */
+/** Counts of the acknowledged deliveries of a test by outcome. */
 export interface NotedAccount {
   acknowledged: number;
   succeeded: number;
@@ -132,8 +136,8 @@ export interface NotedAccount {
 
 declare module "vitest" {
   interface TaskMeta {
-    /** Whether what is tried ran in another process than its test. */
-    handleSignals?: boolean;
+    /** Whether the receiver ran in its own process. */
+    inOwnProcess?: boolean;
     accounts?: NotedAccount[];
     /** Why the fault cannot be caused on this machine. */
     skipReason?: string;
@@ -146,12 +150,12 @@ function runningTest() {
   return test;
 }
 
-/** Notes that what the running test tries has a process of its own. */
+/** Records that the receiver of the running test has its own process. */
 export function inOwnProcess(): void {
-  runningTest().meta.handleSignals = true;
+  runningTest().meta.inOwnProcess = true;
 }
 
-/** Notes what became of what was acknowledged in the running test. */
+/** Records the outcomes of the acknowledged deliveries of the running test. */
 export function noteAccount({ acknowledged, succeeded, dead, queued, lost }: NotedAccount): void {
   const { meta } = runningTest();
   meta.accounts = [...(meta.accounts ?? []), { acknowledged, succeeded, dead, queued, lost }];
@@ -165,7 +169,7 @@ export function skipFault(what: string, reason: string): never {
   return context.skip(reason);
 }
 
-/** Looks, when the tests of a file are over, whether each of its rows was tried: one that no test tries fails the run. */
+/** Fails if a row of the file has no test. */
 export function countRows(file: (typeof rows)[number]["file"] | "signals"): void {
   let tests: readonly RunnerTask[] = [];
   beforeEach(({ task }) => {
@@ -178,7 +182,7 @@ export function countRows(file: (typeof rows)[number]["file"] | "signals"): void
     const untried = rows.filter(
       (row) => row.file === file && !tests.some(({ name }) => name.startsWith(`${row.id}: `)),
     );
-    if (untried.length > 0) throw new Error(`No test tries ${untried.map(({ id }) => id).join(", ")}.`);
+    if (untried.length > 0) throw new Error(`No test for rows: ${untried.map(({ id }) => id).join(", ")}.`);
   });
 }
 

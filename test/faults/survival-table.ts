@@ -1,48 +1,48 @@
 import type { Reporter, TestCase, TestModule } from "vitest/node";
 import { type NotedAccount, rows } from "./rows.ts";
 
-/** Prints, when all tests are over, what became of each row, and fails the run when one has not survived. */
+/** Prints the result of each row after the run. Fails the run if a row failed or was skipped. */
 export default class SurvivalTable implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
-    const judged = rows.map(({ id, what }) => judge({ id, what }, tests));
-    const survived = judged.filter(({ end }) => end === "survived");
-    const lost = judged.reduce((sum, { account }) => sum + (account?.lost ?? 0), 0);
-    const strays = tests.filter(({ name }) => !rows.some(({ id }) => name.startsWith(`${id}: `)));
-    const reasons = new Set(judged.flatMap(({ skipReasons }) => skipReasons));
+    const results = rows.map(({ id, what }) => resultOf({ id, what }, tests));
+    const survived = results.filter(({ end }) => end === "survived");
+    const lost = results.reduce((sum, { account }) => sum + (account?.lost ?? 0), 0);
+    const testsWithoutRow = tests.filter(({ name }) => !rows.some(({ id }) => name.startsWith(`${id}: `)));
+    const reasons = new Set(results.flatMap(({ skipReasons }) => skipReasons));
 
     const head = ["row", "what", "tests", "process", "end", "acknowledged", "succeeded", "dead", "queued", "lost"];
-    print([head, ...judged.map(cellsOf)]);
+    print([head, ...results.map(cellsOf)]);
     for (const reason of reasons) console.log(`skipped: ${reason}`);
-    for (const { name } of strays) console.log(`of no row: ${name}`);
-    console.log("process: own, of the built package alone; test, that of the file of tests; both, some of each.");
+    for (const { name } of testsWithoutRow) console.log(`test without a row: ${name}`);
+    console.log("process: own = its own process; test = the process of the tests; both = some of each.");
     console.log(`${survived.length} of ${rows.length} survived, ${lost} acknowledged deliveries lost`);
-    if (survived.length < rows.length || lost > 0 || strays.length > 0) process.exitCode = 1;
+    if (survived.length < rows.length || lost > 0 || testsWithoutRow.length > 0) process.exitCode = 1;
   }
 }
 
-interface Judged {
+interface RowResult {
   id: string;
   what: string;
   tests: number;
   process: "own" | "test" | "both" | "";
-  end: "survived" | "DID NOT SURVIVE" | "SKIPPED";
+  end: "survived" | "FAILED" | "SKIPPED";
   account: NotedAccount | undefined;
   skipReasons: readonly string[];
 }
 
-function judge({ id, what }: { id: string; what: string }, all: readonly TestCase[]): Judged {
+function resultOf({ id, what }: { id: string; what: string }, all: readonly TestCase[]): RowResult {
   const tests = all.filter(({ name }) => name.startsWith(`${id}: `));
   const tried = tests.filter((test) => test.result().state !== "skipped");
   const failed = tests.some((test) => test.result().state === "failed");
   const accounts = tests.flatMap((test) => test.meta().accounts ?? []);
-  const own = tried.filter((test) => test.meta().handleSignals).length;
+  const own = tried.filter((test) => test.meta().inOwnProcess).length;
   return {
     id,
     what,
     tests: tried.length,
     process: own === 0 ? (tried.length === 0 ? "" : "test") : own === tried.length ? "own" : "both",
-    end: failed ? "DID NOT SURVIVE" : tried.length === 0 ? "SKIPPED" : "survived",
+    end: failed ? "FAILED" : tried.length === 0 ? "SKIPPED" : "survived",
     account: accounts.length === 0 ? undefined : accounts.reduce(sum),
     skipReasons: tests.flatMap((test) => test.meta().skipReason ?? []),
   };
@@ -58,7 +58,7 @@ function sum(left: NotedAccount, right: NotedAccount): NotedAccount {
   };
 }
 
-function cellsOf({ id, what, tests, process, end, account }: Judged): string[] {
+function cellsOf({ id, what, tests, process, end, account }: RowResult): string[] {
   const figures = account && [account.acknowledged, account.succeeded, account.dead, account.queued, account.lost];
   return [id, what, String(tests), process, end, ...(figures ?? []).map(String)];
 }
