@@ -1,19 +1,22 @@
 import type { Hono } from "hono";
 import type { Logger } from "../core/logger.ts";
+import { toResponse } from "../http-server/answer.ts";
 import type { Outcome } from "../payload/delivery.ts";
 import { Activity } from "./activity.ts";
 import { BackgroundWork } from "./background-work.ts";
-import { addBuiltInRoutes } from "./built-in-routes.ts";
+import { serveDashboard } from "./dashboard/serve.ts";
 import { RoutedRequest, webhooksPath } from "./delivery-request.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { EndpointRegistry } from "./endpoint-registry.ts";
 import { checkedBodyLimit } from "./hono-body.ts";
 import { InboxCountsReader } from "./inbox-counts.ts";
+import { serveLandingPage } from "./landing/serve.ts";
 import { launchInterceptor } from "./launch-interceptor.ts";
 import type { LaunchedServer, LaunchOptions } from "./launch-options.ts";
 import { MetricsRoute } from "./metrics-route.ts";
 import { OwnerCheck } from "./owner-check.ts";
 import { DeliveryPipeline } from "./pipeline.ts";
+import { ReadyRoute } from "./ready-route.ts";
 import { RefusalLog } from "./refusal-log.ts";
 import { serveDefaultExport, stopServingDefaultExport } from "./runtime.ts";
 import { SecretCheck } from "./secret-check.ts";
@@ -94,13 +97,28 @@ export class WebhooksServer {
       expectMethod: (call) => this.#report.expectMethod(call),
     });
     this.#activity = new Activity(this.#now);
-    this.#secretCheck = this.#createSecretCheck();
-    this.#ownerCheck = this.#createOwnerCheck();
+    this.#secretCheck = new SecretCheck({
+      secret: options.secret,
+      secretInQuery: options.secretInQuery ?? false,
+      now: this.#now,
+      onSecret: (secret) => this.#redaction.add([secret]),
+    });
+    this.#ownerCheck = new OwnerCheck({
+      token: options.dashboardToken,
+      now: this.#now,
+      refusalLog: this.#refusalLog,
+      isPublic: () => this.#lifecycle.isPublic,
+    });
     this.#background = this.#createBackgroundWork();
     this.#inboxCounts = new InboxCountsReader({ inbox: () => this.#background.opened, now: this.#now });
     this.#pipeline = this.#createPipeline();
     this.#metrics = this.#createMetricsRoute();
-    this.#report = this.#createStartupReport();
+    this.#report = new StartupReport({
+      endpoints: this.#endpoints.byName,
+      secretCheck: this.#secretCheck,
+      redaction: this.#redaction,
+      log: this.#log,
+    });
     this.#lifecycle = this.#createLifecycle();
     this.#serverApp.add((app) => this.#addRoutes(app));
     serveDefaultExport(this, this.#fetch);
@@ -232,21 +250,6 @@ export class WebhooksServer {
     }
   }
 
-  #createSecretCheck(): SecretCheck {
-    const { secret, secretInQuery = false } = this.#options;
-    const onSecret = (added: string) => this.#redaction.add([added]);
-    return new SecretCheck({ secret, secretInQuery, now: this.#now, onSecret });
-  }
-
-  #createOwnerCheck(): OwnerCheck {
-    return new OwnerCheck({
-      token: this.#options.dashboardToken,
-      now: this.#now,
-      refusalLog: this.#refusalLog,
-      isPublic: () => this.#lifecycle.isPublic,
-    });
-  }
-
   #createBackgroundWork(): BackgroundWork {
     return new BackgroundWork({
       endpoints: this.#endpoints,
@@ -282,15 +285,6 @@ export class WebhooksServer {
     });
   }
 
-  #createStartupReport(): StartupReport {
-    return new StartupReport({
-      endpoints: this.#endpoints.byName,
-      secretCheck: this.#secretCheck,
-      redaction: this.#redaction,
-      log: this.#log,
-    });
-  }
-
   #createLifecycle(): ServerLifecycle {
     return new ServerLifecycle({
       background: this.#background,
@@ -313,26 +307,38 @@ export class WebhooksServer {
   }
 
   #addRoutes(app: Hono): void {
-    addBuiltInRoutes(app, {
-      answer: (context) => {
-        // A parent app calls this route without `fetch`.
-        this.#report.log(context.env);
-        return this.#pipeline.handle(new RoutedRequest(context));
-      },
-      landingPage: this.#options.landingPage,
-      mountPoint: this.#serverApp.mountPoint,
-      endpoints: this.#endpoints,
-      background: this.#background,
-      inbox: this.inbox,
-      inboxCounts: this.#inboxCounts,
-      activity: this.#activity,
-      metrics: this.#metrics,
-      secretCheck: this.#secretCheck,
+    const background = () => this.#endpoints.background;
+    const shared = { mountPoint: this.#serverApp.mountPoint, now: this.#now };
+    app.all(`${webhooksPath}*`, async (context) => {
+      // A parent app calls this route without `fetch`.
+      this.#report.log(context.env);
+      return toResponse(await this.#pipeline.handle(new RoutedRequest(context)));
+    });
+    app.get("/health", (context) => context.json({ status: "ok" }));
+    new ReadyRoute({
+      needsInbox: () => background().length > 0,
+      inbox: () => this.#background.opened,
+      isClosed: () => this.#lifecycle.isClosed,
       ownerCheck: this.#ownerCheck,
-      lifecycle: this.#lifecycle,
+      now: this.#now,
+    }).mount(app);
+    this.#metrics.mount(app);
+    serveDashboard(app, {
+      ...shared,
+      ownerCheck: this.#ownerCheck,
+      inbox: this.inbox,
+      endpointNames: () => background().map(({ name }) => name),
       log: this.#log,
       refusalLog: this.#refusalLog,
-      now: this.#now,
+    });
+    serveLandingPage(app, {
+      ...shared,
+      page: this.#options.landingPage,
+      endpoints: this.#endpoints.byName,
+      secretIsSet: (bindings) => this.#secretCheck.isSet(bindings),
+      activity: this.#activity,
+      inbox: this.#inboxCounts,
+      launchedServer: () => this.#lifecycle.launchedServer,
     });
   }
 }
