@@ -12,7 +12,7 @@ function told(schema: z.core.$ZodType, value: unknown) {
 
 const query = z.strictObject({ p: wholeNumber({ minimum: 0, maximum: 9, fallback: 0 }), name: z.string().optional() });
 
-describe("What is wrong with a field", () => {
+describe("fieldProblems", () => {
   test.each<[what: string, schema: z.core.$ZodType, value: unknown, told: string[]]>([
     ["that is empty", z.object({ name: z.string().min(1) }), { name: "" }, ["name: it is empty"]],
     ["that has no items", z.object({ names: z.array(z.string()).min(1) }), { names: [] }, ["names: give at least one"]],
@@ -36,7 +36,7 @@ describe("What is wrong with a field", () => {
       ["email: expected a complete e-mail address"],
     ],
     ["that is the whole of it", z.object({}), [], ["body: expected object, received array"]],
-  ])("%s is told in plain words", (_what, schema, value, expected) => {
+  ])("describes a field %s", (_what, schema, value, expected) => {
     expect(told(schema, value)).toEqual(expected);
   });
 });

@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 
 describe("A HubClient", () => {
-  test("calls the Hub with the token that it was given", async () => {
+  test("calls the Hub with the given token", async () => {
     const hub = await openHub({ json: [urlWebhook, jobWebhook] });
     const client = new HubClient({ token, endpoint: `${hub.url}/` });
     expect(client.endpoint).toBe(hub.url);
@@ -24,7 +24,7 @@ describe("A HubClient", () => {
     expect(hub.requests[0]?.headers.authorization).toBe(`Bearer ${token}`);
   });
 
-  test("sends with the fetch that it was given, not as a method of anything", async () => {
+  test("sends requests with the given fetch, without an object", async () => {
     const fetchLike = vi.fn(async function (this: unknown) {
       expect(this).toBeUndefined();
       return Response.json([]);
@@ -44,19 +44,19 @@ describe("A HubClient", () => {
     ["attempts", { attempts: 0 }],
     ["attempts", { attempts: 1.5 }],
     ["attempts", { attempts: Number.POSITIVE_INFINITY }],
-  ])("refuses %s in %j", (option, options) => {
+  ])("throws OPTION_INVALID for %s in %j", (option, options) => {
     expect(() => new HubClient({ token, ...options })).toThrow(
       expect.objectContaining({ name: "HubError", code: "OPTION_INVALID", fields: [option] }),
     );
   });
 
-  test("refuses a token that is no text", () => {
+  test("throws OPTION_INVALID for a token that is not a string", () => {
     expect(() => Reflect.construct(HubClient, [{ token: 7 }])).toThrow(
       expect.objectContaining({ code: "OPTION_INVALID" }),
     );
   });
 
-  test("repeats a call by itself, and gives up where it is told to", async () => {
+  test("retries a call up to the given number of attempts", async () => {
     const hub = await openHub({ status: 503, headers: { "retry-after": "0" } }, { json: [] });
     expect(await new HubClient({ token, endpoint: hub.url, attempts: 2 }).webhooks.list()).toEqual([]);
     const broken = await openHub({ status: 503 });
@@ -67,7 +67,7 @@ describe("A HubClient", () => {
     });
   });
 
-  test("throws errors that a program can tell apart", async () => {
+  test("throws errors with codes", async () => {
     const hub = await openHub({ status: 404 });
     const error = await rejectionOf(new HubClient({ token, endpoint: hub.url }).webhooks.get("w1"));
     expect([error instanceof HubError, HubError.isInstance(error), WebhookError.isInstance(error)]).toEqual([
@@ -78,8 +78,8 @@ describe("A HubClient", () => {
   });
 });
 
-describe("A Hub that cannot be reached", () => {
-  test("is told with the system's reason", async () => {
+describe("An unreachable Hub", () => {
+  test("is an error with the reason of the system", async () => {
     const address = await closedAddress();
     const error = await rejectionOf(connect(address).webhooks.list());
     expect(error).toMatchObject({ code: "HUB_UNREACHABLE", status: undefined, retryable: true });
@@ -88,7 +88,7 @@ describe("A Hub that cannot be reached", () => {
   });
 });
 
-describe("A time-out", () => {
+describe("A timeout", () => {
   test.each<[string, boolean]>([
     ["before an answer", false],
     ["in the middle of an answer", true],
@@ -105,13 +105,13 @@ describe("A time-out", () => {
     expect(hub.calls).toHaveLength(2);
   });
 
-  test("ends an attempt whose fetch does not listen to its signal", async () => {
+  test("ends an attempt whose fetch ignores its signal", async () => {
     const deaf: typeof fetch = () => new Promise(() => {});
     const { webhooks } = connect("https://hub.example", { fetch: deaf, timeoutMs: 20, attempts: 1 });
     expect(await rejectionOf(webhooks.list())).toMatchObject({ code: "HUB_TIMED_OUT" });
   });
 
-  test("that is not needed keeps no process alive", async () => {
+  test("does not keep the process alive after the response", async () => {
     const { webhooks } = connect("https://hub.example", { fetch: async () => Response.json([]) });
     const before = timers();
     await webhooks.list();
@@ -119,7 +119,7 @@ describe("A time-out", () => {
     expect(timers()).toBeLessThanOrEqual(before);
   });
 
-  test("leaves a refusal whose words never end as what it is", async () => {
+  test("keeps the status of an error response with an endless body", async () => {
     const hub = await openHub((_request, response) => response.writeHead(403).write("no"));
     expect(await rejectionOf(connect(hub.url, { timeoutMs: 300 }).webhooks.list())).toMatchObject({
       code: "HUB_FORBIDDEN",
@@ -151,7 +151,7 @@ describe("An abort", () => {
     expect(hub.calls).toEqual([]);
   });
 
-  test("before the call looks up no token and calls no fetch, which might not listen", async () => {
+  test("before the call neither reads the token nor calls fetch", async () => {
     const used: string[] = [];
     const { webhooks, organizations, fetch } = connect("https://hub.example", {
       fetch: async () => {
@@ -174,7 +174,7 @@ describe("An abort", () => {
     expect(used).toEqual([]);
   });
 
-  test("in the middle of a long list ends it, though fetch does not listen", async () => {
+  test("ends a streamed list, even if fetch ignores the signal", async () => {
     const controller = new AbortController();
     const body = new ReadableStream({ start: (stream) => stream.enqueue(new TextEncoder().encode("[")) });
     const { organizations } = connect("https://hub.example", { fetch: async () => new Response(body) });
@@ -183,7 +183,7 @@ describe("An abort", () => {
     expect(await rejectionOf(next)).toBe(reason);
   });
 
-  test("while the token is looked up ends the call, though fetch does not listen", async () => {
+  test("ends the call while the token is read, even if fetch ignores the signal", async () => {
     const controller = new AbortController();
     const { webhooks } = connect("https://hub.example", {
       fetch: () => new Promise(() => {}),
@@ -198,7 +198,7 @@ describe("An abort", () => {
   test.each<[string, boolean]>([
     ["while the Hub is silent", false],
     ["in the middle of an answer", true],
-  ])("%s rejects with its reason, and is not repeated", async (_when, begun) => {
+  ])("%s rejects with its reason, without a retry", async (_when, begun) => {
     const controller = new AbortController();
     const hub = await openHub((_request, response) => {
       if (begun) response.write("[");
@@ -208,7 +208,7 @@ describe("An abort", () => {
     expect(hub.calls).toHaveLength(1);
   });
 
-  test("in the middle of a refusal rejects with its reason", async () => {
+  test("during an error response rejects with its reason", async () => {
     const controller = new AbortController();
     const hub = await openHub((_request, response) => {
       response.writeHead(403).write("no");
@@ -242,7 +242,7 @@ describe("An abort", () => {
     expect(hub.calls).toEqual(["GET /api/settings/webhooks/w1"]);
   });
 
-  test("with a HubError for its reason is no failure of the Hub, and not repeated", async () => {
+  test("with a HubError as its reason is not retried", async () => {
     const own = new HubError("enough", { code: "HUB_FAILED", retryable: true });
     const controller = new AbortController();
     const hub = await openHub(() => setImmediate(() => controller.abort(own)));
@@ -250,7 +250,7 @@ describe("An abort", () => {
     expect(hub.calls).toHaveLength(1);
   });
 
-  test("that never comes leaves nothing behind on the signal", async () => {
+  test("removes its listeners from the signal after the call", async () => {
     const { signal } = new AbortController();
     const hub = await openHub({ status: 503, headers: { "retry-after": "0" } }, { json: [] });
     await new HubClient({ token, endpoint: hub.url }).webhooks.list({ signal });

@@ -36,7 +36,7 @@ describe("A status", () => {
     [502, "HUB_FAILED", true, /Try again later/],
     [503, "HUB_FAILED", true, /Try again later/],
     [504, "HUB_FAILED", true, /Try again later/],
-  ])("%i is %s, retryable %s, and the message says what to do next", async (status, code, retryable, next) => {
+  ])("%i is %s, retryable %s, with the next step in the message", async (status, code, retryable, next) => {
     expect(await refusal({ status })).toMatchObject({
       name: "HubError",
       code,
@@ -47,7 +47,7 @@ describe("A status", () => {
   });
 });
 
-describe("The Hub's reason is told", () => {
+describe("The message contains the reason of the Hub", () => {
   test.each<[string, ScriptedAnswer, string]>([
     ["{error: text}", { status: 400, json: { error: "url is not public" } }, "status 400: url is not public. "],
     ["{error: texts}", { status: 400, json: { error: ["no url", "no domains"] } }, "status 400: no url; no domains. "],
@@ -87,13 +87,13 @@ describe("The Hub's reason is told", () => {
     expect(await messageOf(answer)).toContain(`Could not list your webhooks: the Hub returned ${told}`);
   });
 
-  test("with a mark of its own at the end, which gets no stop behind it", async () => {
+  test("without a period after another punctuation mark", async () => {
     expect(await messageOf({ status: 400, json: { error: 'Did you mean "org.create"?' } })).toContain(
       'returned status 400: Did you mean "org.create"? Correct the request',
     );
   });
 
-  test("with the token as the remedy of a 403 only where that may be one", async () => {
+  test("with a hint about the token for a 403", async () => {
     const reason = { error: "This needs the plan Enterprise" };
     expect(await messageOf({ status: 403, json: reason })).toContain(
       "Enterprise. If the token is the reason, use one with write",
@@ -101,25 +101,25 @@ describe("The Hub's reason is told", () => {
     expect(await messageOf({ status: 403 })).toContain("status 403. Use a token with write permission");
   });
 
-  test("with the id of the request", async () => {
+  test("with the ID of the request", async () => {
     const headers = { "x-request-id": "Root=1-65b2f0a1" };
     expect(await refusal({ status: 400, headers })).toMatchObject({ requestId: "Root=1-65b2f0a1" });
     expect(await messageOf({ status: 500, headers })).toContain("report the request ID Root=1-65b2f0a1");
     expect(await refusal({ status: 400 })).toMatchObject({ requestId: undefined });
   });
 
-  test("without escape codes and other characters that a terminal obeys", async () => {
+  test("without control characters of terminals", async () => {
     const error = "\u001b[2J\u001b]0;title\u0007bad\r\n\u0000\u202egood\u009b1m";
     expect(await messageOf({ status: 400, json: { error } })).toContain("status 400: ]0;titlebad good1m. ");
   });
 
-  test("shortened, when it is long", async () => {
+  test("truncated", async () => {
     const message = await messageOf({ status: 400, json: { error: "x".repeat(10_000) } });
     expect(message).toContain(`${"x".repeat(500)}…`);
     expect(message.length).toBeLessThan(1_000);
   });
 
-  test("not from a body that never ends", async () => {
+  test("not from an endless body", async () => {
     const message = await messageOf((_request, response) => {
       response.writeHead(500);
       const chunk = "e".repeat(16_384);
@@ -132,7 +132,7 @@ describe("The Hub's reason is told", () => {
     expect(message).toContain("status 500. ");
   });
 
-  test("not from a body that breaks off: the status is told", async () => {
+  test("not from an incomplete body, only the status", async () => {
     const message = await messageOf((_request, response) => {
       response.writeHead(401, { "content-length": "100" });
       response.write('{"error": "', () => response.destroy());
@@ -142,7 +142,7 @@ describe("The Hub's reason is told", () => {
 });
 
 describe("A redirect", () => {
-  test.each([301, 302, 303, 307, 308])("%i is not followed, and takes no token along", async (status) => {
+  test.each([301, 302, 303, 307, 308])("%i is not followed, and does not send the token", async (status) => {
     const elsewhere = await openHub({ json: [] });
     const error = await refusal({ status, headers: { location: `${elsewhere.url}/api/settings/webhooks` } });
     expect(error).toMatchObject({
@@ -153,7 +153,7 @@ describe("A redirect", () => {
     expect(elsewhere.calls).toEqual([]);
   });
 
-  test("says nothing of where it leads", async () => {
+  test("is an error without its location", async () => {
     expect(await messageOf({ status: 302, headers: { location: `https://evil.example/?t=${token}` } })).not.toContain(
       "evil",
     );

@@ -8,7 +8,7 @@ const path = "/api/datasets/acme/data/discussions";
 const post: HubFetchInit = { method: "POST", body: JSON.stringify({ title: "Hello" }) };
 
 describe("hub.fetch", () => {
-  test("gives the answer of a path, which it asks for with the token", async () => {
+  test("returns the response, and sends the token", async () => {
     const hub = await openHub({ json: { num: 4 }, headers: { "x-request-id": "r-1" } });
     const client = new HubClient({ endpoint: hub.url, token });
     const response = await client.fetch(`${path}?author=ada&p=1`);
@@ -21,7 +21,7 @@ describe("hub.fetch", () => {
     expect(hub.requests[0]?.headers.authorization).toBe(`Bearer ${token}`);
   });
 
-  test("sends method, headers and body as they are, and calls a body JSON unless it is told otherwise", async () => {
+  test("sends method, headers and body unchanged, with JSON as the default content type", async () => {
     const hub = await openHub({});
     const { fetch } = connect(hub.url);
     await fetch(path, post);
@@ -35,7 +35,7 @@ describe("hub.fetch", () => {
     expect(hub.requests[1]?.headers["x-note"]).toBe("seen");
   });
 
-  test("puts the values of its params into the path, and nothing in them leads elsewhere", async () => {
+  test("inserts params into the path, which they cannot leave", async () => {
     const hub = await openHub({});
     const { fetch } = connect(hub.url);
     const template = "/api/{type}s/{name}/discussions/{num}?author={name}";
@@ -47,13 +47,13 @@ describe("hub.fetch", () => {
     ]);
   });
 
-  test("asks below the address of the Hub, where that has a path of its own", async () => {
+  test("appends the path to a Hub URL with a path", async () => {
     const hub = await openHub({});
     await connect(`${hub.url}/hub`).fetch("/api/whoami-v2");
     expect(hub.calls).toEqual(["GET /hub/api/whoami-v2"]);
   });
 
-  test("lets the body come as it comes, and its signal end it", async () => {
+  test("streams the body until the signal is aborted", async () => {
     const hub = await openHub((_request, response) => void response.writeHead(200).write("begun"));
     const controller = new AbortController();
     const response = await connect(hub.url).fetch(path, { signal: controller.signal });
@@ -63,7 +63,7 @@ describe("hub.fetch", () => {
   });
 });
 
-describe("What hub.fetch is given is checked before anything is sent: it refuses", () => {
+describe("hub.fetch throws ARGUMENT_INVALID before it sends anything, for", () => {
   const outside: readonly (readonly [string, unknown])[] = [
     ["no path", undefined],
     ["an empty path", ""],
@@ -123,7 +123,7 @@ describe("What hub.fetch is given is checked before anything is sent: it refuses
     expect(hub.calls).toEqual([]);
   });
 
-  test("but takes names that were encoded, in the path and in the query", async () => {
+  test("but accepts encoded names in the path and in the query", async () => {
     const hub = await openHub({});
     const name = encodeURIComponent("a/..é '()*!~b");
     await connect(hub.url).fetch(`/api/${name}?q=${name}`);
@@ -138,7 +138,7 @@ describe("What hub.fetch is given is checked before anything is sent: it refuses
   });
 });
 
-describe("What goes wrong with hub.fetch is a HubError", () => {
+describe("hub.fetch throws a HubError", () => {
   test.each([
     [400, "HUB_REQUEST_INVALID", false],
     [401, "HUB_UNAUTHORIZED", false],
@@ -157,14 +157,14 @@ describe("What goes wrong with hub.fetch is a HubError", () => {
     expect(error).toMatchObject({ message: expect.stringContaining("not today") });
   });
 
-  test("where it is sent elsewhere: the token goes nowhere", async () => {
+  test("for a redirect, without sending the token to it", async () => {
     const other = await openHub({});
     const hub = await openHub({ status: 307, headers: { location: `${other.url}/api` } });
     expect(await rejectionOf(connect(hub.url).fetch(path))).toMatchObject({ code: "HUB_REFUSED", status: 307 });
     expect(other.calls).toEqual([]);
   });
 
-  test("where nothing comes in time", async () => {
+  test("after the timeout", async () => {
     const hub = await openHub(() => {});
     const { fetch } = connect(hub.url, { timeoutMs: 100, attempts: 1 });
     expect(await rejectionOf(fetch(path))).toMatchObject({ code: "HUB_TIMED_OUT", retryable: true });
@@ -200,7 +200,7 @@ describe("What goes wrong with hub.fetch is a HubError", () => {
     expect(holdsSecret([inspect(error, { depth: 10 }), error], planted)).toBe(false);
   });
 
-  test("unless its signal is aborted: then it is the reason", async () => {
+  test("or the reason of its signal", async () => {
     const reason = new Error("enough");
     const hub = await openHub({});
     expect(await rejectionOf(connect(hub.url).fetch(path, { signal: AbortSignal.abort(reason) }))).toBe(reason);
@@ -208,10 +208,10 @@ describe("What goes wrong with hub.fetch is a HubError", () => {
   });
 });
 
-describe("hub.fetch repeats", () => {
+describe("hub.fetch retries", () => {
   const reset: ScriptedAnswer = (request) => request.socket.resetAndDestroy();
 
-  test.each(["GET", "HEAD", "PUT", "DELETE"] as const)("a %s that failed half-way", async (method) => {
+  test.each(["GET", "HEAD", "PUT", "DELETE"] as const)("a %s without a complete response", async (method) => {
     const hub = await openHub({ status: 503 }, reset, {});
     const { fetch, waits } = connect(hub.url);
     expect((await fetch(path, { method })).status).toBe(200);
@@ -219,7 +219,7 @@ describe("hub.fetch repeats", () => {
     expect(waits).toEqual([500, 1_000]);
   });
 
-  test.each(["POST", "PATCH"] as const)("no %s that may have happened, and says to check first", async (method) => {
+  test.each(["POST", "PATCH"] as const)("no %s that the Hub may have processed", async (method) => {
     for (const answer of [{ status: 503 }, reset]) {
       const hub = await openHub(answer);
       const error = await rejectionOf(connect(hub.url).fetch(path, { method, body: "{}" }));
@@ -228,7 +228,7 @@ describe("hub.fetch repeats", () => {
     }
   });
 
-  test.each(["POST", "PATCH"] as const)("a %s that cannot have happened, with its body", async (method) => {
+  test.each(["POST", "PATCH"] as const)("a %s that the Hub cannot have processed, with its body", async (method) => {
     const hub = await openHub({ status: 429 }, {});
     await connect(hub.url).fetch(path, { method, body: "[1]" });
     expect(hub.requests.map(({ body }) => body)).toEqual(["[1]", "[1]"]);

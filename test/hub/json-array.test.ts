@@ -17,7 +17,7 @@ function cut(text: string, places: readonly number[]): string[] {
 }
 
 describe("A JSON array that arrives in pieces", () => {
-  test("gives the same elements wherever it is cut, and however it is indented", () => {
+  test("has the same elements for all pieces and indentations", () => {
     const cases = fc.record({
       values: fc.array(fc.jsonValue({ maxDepth: 3 }), { maxLength: 8 }),
       indent: fc.constantFrom(0, 1, "\t", "\n"),
@@ -32,7 +32,7 @@ describe("A JSON array that arrives in pieces", () => {
     );
   });
 
-  test("gives each element with the piece that completes it", () => {
+  test("returns each element with the piece that completes it", () => {
     const splitter = new JsonArraySplitter({ maxElementChars: 100 });
     expect(splitter.push('[{"a":"]')).toEqual([]);
     expect(splitter.push('}"}')).toEqual([]);
@@ -42,7 +42,7 @@ describe("A JSON array that arrives in pieces", () => {
     expect(() => splitter.end()).not.toThrow();
   });
 
-  test.each(["[]", " [ ] ", "\n[\n]\n"])("may be empty: %j", (text) => {
+  test.each(["[]", " [ ] ", "\n[\n]\n"])("can be empty: %j", (text) => {
     expect(split([text])).toEqual([]);
   });
 
@@ -61,7 +61,7 @@ describe("A JSON array that arrives in pieces", () => {
     },
   );
 
-  test("is refused when an element does not end, before all memory is gone", () => {
+  test("throws for an element that is too long", () => {
     const splitter = new JsonArraySplitter({ maxElementChars: 100 });
     splitter.push('["');
     splitter.push("x".repeat(99));

@@ -9,8 +9,8 @@ async function read(webhook: unknown): Promise<unknown> {
   return connect(hub.url).webhooks.get("w1");
 }
 
-describe("An answer of a newer Hub is taken", () => {
-  test.each([urlWebhook, jobWebhook, sourceWebhook])("as it was: $id", async (webhook) => {
+describe("A response of a newer Hub is accepted", () => {
+  test.each([urlWebhook, jobWebhook, sourceWebhook])("unchanged: $id", async (webhook) => {
     expect(await read(webhook)).toEqual(webhook);
   });
 
@@ -34,7 +34,7 @@ describe("An answer of a newer Hub is taken", () => {
     expect(await read(webhook)).toEqual(webhook);
   });
 
-  test("with null for what may be absent, which counts as absent", async () => {
+  test("with null in optional fields, which counts as absent", async () => {
     const { id, disabled, watched, domains } = sourceWebhook;
     const nulls = { url: null, job: null, jobSourceId: null, secret: null, lastTriggerAt: null };
     const webhook = await read({
@@ -47,7 +47,7 @@ describe("An answer of a newer Hub is taken", () => {
     expect(webhook).toStrictEqual({ id, disabled, watched, domains });
   });
 
-  test("with defaults where a job leaves out what is always there", async () => {
+  test("with defaults for missing fields of a job", async () => {
     expect(await read({ ...jobWebhook, job: { flavor: "cpu-basic" } })).toStrictEqual({
       ...jobWebhook,
       job: { flavor: "cpu-basic", environment: {}, timeoutSeconds: null },
@@ -59,7 +59,7 @@ describe("An answer of a newer Hub is taken", () => {
     });
   });
 
-  test("and leaves prototypes alone", async () => {
+  test("without changing prototypes", async () => {
     const hub = await openHub({
       text: `{"webhook": ${JSON.stringify(urlWebhook).replace("{", '{"__proto__": {"polluted": true}, ')}}`,
     });
@@ -69,14 +69,14 @@ describe("An answer of a newer Hub is taken", () => {
   });
 });
 
-test("null stays where it has a meaning of its own", () => {
+test("keeps null in nullable fields", () => {
   const schema = lenient(
     z.strictObject({ description: z.string().nullable().optional(), owner: z.string().optional() }),
   );
   expect(schema.parse({ description: null, owner: null })).toStrictEqual({ description: null });
 });
 
-test("a number or a flag stays one, though another than expected", () => {
+test("accepts other numbers and booleans, but no other types", () => {
   const schema = lenient(
     z.strictObject({ version: z.literal(3), enabled: z.literal(true), ready: z.enum({ no: 0, yes: 1 }) }),
   );
@@ -87,7 +87,7 @@ test("a number or a flag stays one, though another than expected", () => {
   }
 });
 
-describe("An answer that no client could use is HUB_RESPONSE_INVALID", () => {
+describe("An unusable response is HUB_RESPONSE_INVALID", () => {
   const { id: _id, ...withoutId } = urlWebhook;
   test.each<[string, unknown, string]>([
     ["no object", "text", "webhook"],
@@ -111,7 +111,7 @@ describe("An answer that no client could use is HUB_RESPONSE_INVALID", () => {
     ["half of the JSON", { text: '[{"id":' }, /another format instead of JSON/],
     ["a bare webhook where it should be wrapped", { text: JSON.stringify(urlWebhook) }, /an unexpected response/],
     ["nothing", { text: "" }, /an unexpected response/],
-  ])("%s: it says to check HF_ENDPOINT", async (_what, answer, reason) => {
+  ])("%s: the message contains HF_ENDPOINT", async (_what, answer, reason) => {
     const hub = await openHub(answer);
     const error = await rejectionOf(connect(hub.url).webhooks.get("w1"));
     expect(error).toMatchObject({ code: "HUB_RESPONSE_INVALID", message: expect.stringMatching(reason) });
@@ -119,12 +119,12 @@ describe("An answer that no client could use is HUB_RESPONSE_INVALID", () => {
     expect(hub.calls).toHaveLength(1);
   });
 
-  test("a list that is wrapped, and a wrapped webhook that is a list", async () => {
+  test("an object instead of a list", async () => {
     const hub = await openHub({ json: { webhooks: [] } });
     expect(await rejectionOf(connect(hub.url).webhooks.list())).toMatchObject({ code: "HUB_RESPONSE_INVALID" });
   });
 
-  test("one without end, which is read no further", async () => {
+  test("an endless body, which is canceled", async () => {
     const closed = Promise.withResolvers<void>();
     const hub = await openHub((_request, response) => {
       response.on("close", closed.resolve);

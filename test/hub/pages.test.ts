@@ -12,8 +12,8 @@ function member(user: string) {
   return { _id, avatarUrl: `/avatars/${user}.svg`, fullname: user.toUpperCase(), isPro: false, user, type: "user" };
 }
 
-describe("A list in pages", () => {
-  test("is gone through to its end, each page asked for when it is reached", async () => {
+describe("A paginated list", () => {
+  test("requests each page when the loop needs it", async () => {
     const hub = await openHub(
       page(["ada", "grace"], "https://huggingface.co/api/organizations/acme/members?cursor=2&limit=10&search=a+b"),
       page(["ken"], "https://huggingface.co/api/organizations/acme/members?cursor=3&limit=10&search=a+b"),
@@ -31,7 +31,7 @@ describe("A list in pages", () => {
     ]);
   });
 
-  test("comes page by page where that is wanted", async () => {
+  test("yields whole pages with pages()", async () => {
     const hub = await openHub(page(["ada", "grace"], "/x?cursor=2"), page([], "/x?cursor=3"), page(["ken"]));
     const pages: string[][] = [];
     for await (const members of connect(hub.url).organizations.members("acme").pages()) {
@@ -40,7 +40,7 @@ describe("A list in pages", () => {
     expect(pages).toEqual([["ada", "grace"], [], ["ken"]]);
   });
 
-  test("is asked for nothing before it is gone through, and for no page more than is gone through", async () => {
+  test("requests no page that the loop does not need", async () => {
     const hub = await openHub(page(["ada", "grace"], "/x?cursor=2"), page(["ken"]));
     const members = connect(hub.url).organizations.members("acme");
     expect(hub.calls).toEqual([]);
@@ -50,7 +50,7 @@ describe("A list in pages", () => {
     expect(hub.calls).toEqual(Array(2).fill("GET /api/organizations/acme/members"));
   });
 
-  test("never takes the token to the place that a page names", async () => {
+  test("never sends the token to the host of a link", async () => {
     const elsewhere = await openHub(page(["mallory"]));
     const hub = await openHub(page(["ada"], `${elsewhere.url}/api/organizations/evil/members?cursor=2`), page(["ken"]));
     const users: string[] = [];
@@ -68,7 +68,7 @@ describe("A list in pages", () => {
     expect(hub.calls).toHaveLength(3);
   });
 
-  test("is gone on with after a page that failed for a moment", async () => {
+  test("retries a failed page", async () => {
     const hub = await openHub(page(["ada"], "/x?cursor=2"), { status: 503 }, { status: 429 }, page(["ken"]));
     const members = await allOf(connect(hub.url).organizations.members("acme"));
     expect(members.map(({ user }) => user)).toEqual(["ada", "ken"]);
@@ -109,7 +109,7 @@ describe("The pages of a list", () => {
   });
 });
 
-describe("The next page that a Link header names", () => {
+describe("nextQuery", () => {
   test.each<[string | null, string | undefined]>([
     [null, undefined],
     ["", undefined],

@@ -225,19 +225,19 @@ describe("An operation", () => {
     },
   );
 
-  test.each(silent)("$call does not care what is answered: its form is not known", async ({ run }) => {
+  test.each(silent)("$call accepts any response body, since none is documented", async ({ run }) => {
     for (const answer of [{ text: "" }, { text: "OK" }, { json: { done: true } }, { json: null }, { json: [1] }]) {
       const hub = await openHub(answer);
       expect(await run(connect(hub.url))).toBeUndefined();
     }
   });
 
-  test.each(silent)("$call fails all the same when a web page is answered: that is no Hub", async ({ run }) => {
+  test.each(silent)("$call throws if the response is a web page", async ({ run }) => {
     const hub = await openHub({ text: "<!doctype html><title>Log in to the network</title>" });
     expect(await rejectionOf(run(connect(hub.url)))).toMatchObject({ code: "HUB_RESPONSE_INVALID" });
   });
 
-  test("puts a name into the path as one part of it, whatever its characters", async () => {
+  test("encodes a name as one path segment", async () => {
     const hub = await openHub({ json: { avatarUrl: "https://cdn.example/acme.png" } });
     await connect(hub.url).organizations.avatar("a/b?c#d e");
     await connect(hub.url).organizations.setMemberRole("a/b", "../c", { role: "read" });
@@ -248,7 +248,7 @@ describe("An operation", () => {
   });
 });
 
-describe("Before anything is sent", () => {
+describe("Before a request is sent", () => {
   test.each<[string, string[], (hub: Connected) => Promise<unknown>]>([
     ["a page below 0", ["p"], ({ notifications }) => notifications.list({ p: -1 })],
     ["half a page", ["p"], ({ notifications }) => notifications.list({ p: 0.5 })],
@@ -294,7 +294,7 @@ describe("Before anything is sent", () => {
       ["username"],
       ({ organizations }) => organizations.setMemberRole("acme", "..", { role: "read" }),
     ],
-  ])("%s is refused, naming %j", async (_what, fields, run) => {
+  ])("%s is ARGUMENT_INVALID with the fields %j", async (_what, fields, run) => {
     const hub = await openHub({ json: {} });
     const error = await rejectionOf(run(connect(hub.url)));
     expect(error).toMatchObject({ code: "ARGUMENT_INVALID", fields });
@@ -303,8 +303,8 @@ describe("Before anything is sent", () => {
   });
 });
 
-describe("An answer of a newer Hub", () => {
-  test("may hold a notification of a new type, beside the known ones with new fields and values", async () => {
+describe("A response of a newer Hub", () => {
+  test("can have notifications of a new type, and new fields and values", async () => {
     const notifications = [
       { type: "collection", updatedAt: "2026-01-31T09:15:27Z", collection: { slug: "x" } },
       { ...notificationPage.notifications[1], hot: true, repo: { name: "a", type: "kit" } },
@@ -313,20 +313,20 @@ describe("An answer of a newer Hub", () => {
     expect((await connect(hub.url).notifications.list()).notifications).toEqual(notifications);
   });
 
-  test("may not lack what a known type always has", async () => {
+  test("must have the required fields of a known type", async () => {
     const { repo: _repo, ...lacking } = notificationPage.notifications[1] ?? {};
     const hub = await openHub({ json: { ...notificationPage, notifications: [lacking] } });
     expect(await rejectionOf(connect(hub.url).notifications.list())).toMatchObject({ code: "HUB_RESPONSE_INVALID" });
   });
 
-  test("may hold roles, states and flags that are not known", async () => {
+  test("can have unknown roles, states and values", async () => {
     const json = { ...networkSecurity, highRateLimits: "denied", dnsFilter: true };
     const hub = await openHub({ json });
     expect(await connect(hub.url).organizations.networkSecurity.get("acme")).toEqual(json);
   });
 });
 
-describe("A call that failed", () => {
+describe("A failed call", () => {
   test.each<[string, number, (hub: Connected) => Promise<unknown>]>([
     ["marking", 2, ({ notifications }) => notifications.markAsRead({ discussionIds: [] })],
     ["deletion of what is named", 2, ({ notifications }) => notifications.delete({ discussionIds: [id] })],
@@ -342,7 +342,7 @@ describe("A call that failed", () => {
     ["a claim", 1, ({ papers }) => papers.claim({ paperId: "2401.12345" })],
     ["a new group", 1, ({ organizations }) => organizations.resourceGroups.create("acme", { name: "x" })],
     ["a revocation", 2, ({ organizations }) => organizations.revokeToken("acme", { token: "hf_x" })],
-  ])("on the Hub is repeated where twice is the same as once: %s, %i times in all", async (_what, times, run) => {
+  ])("is retried if it is idempotent: %s, %i requests", async (_what, times, run) => {
     const hub = await openHub({ status: 500 }, { json: {} });
     await run(connect(hub.url)).catch(() => {});
     expect(hub.calls).toHaveLength(times);

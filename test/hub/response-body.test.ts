@@ -4,7 +4,7 @@ import { readText } from "../../src/hub/response-body.ts";
 
 const { signal } = new AbortController();
 
-test("An answer of many parts is one text, and leaves nothing behind on the signal", async () => {
+test("readText joins the parts of a body, and removes its listeners from the signal", async () => {
   const bytes = new TextEncoder().encode("reçu ✓".repeat(20));
   const body = new ReadableStream<Uint8Array>({
     start(stream) {
@@ -17,13 +17,13 @@ test("An answer of many parts is one text, and leaves nothing behind on the sign
   expect(getEventListeners(signal, "abort")).toHaveLength(0);
 });
 
-test("An answer is read up to the limit, in bytes, and no further", async () => {
+test("readText reads up to the limit, in bytes", async () => {
   expect(await readText(new Response("✓"), { limit: 3, signal })).toEqual({ text: "✓" });
   expect(await readText(new Response("✓"), { limit: 2, signal })).toEqual({ tooLong: true });
   expect(await readText(new Response(null), { limit: 0, signal })).toEqual({ text: "" });
 });
 
-test("An answer that is too long is canceled, and so is one that the signal cuts off", async () => {
+test("readText cancels a body that is too long or aborted", async () => {
   const canceled: string[] = [];
   const endless = (name: string, text: string) =>
     new Response(

@@ -19,8 +19,8 @@ function answer(pieces: readonly Uint8Array[], { ends = true, cancel = () => {} 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const patient = { timeoutMs: 10_000, signal: undefined };
 
-describe("The elements of an answer", () => {
-  test("are read wherever the answer is cut, in the middle of a letter too", async () => {
+describe("readArrayElements", () => {
+  test("reads elements from pieces that end anywhere, even inside a character", async () => {
     const whole = bytes('["größer", {"a": [1, "😀"]}]');
     for (let place = 0; place <= whole.length; place += 1) {
       const pieces = [whole.subarray(0, place), whole.subarray(place)];
@@ -28,7 +28,7 @@ describe("The elements of an answer", () => {
     }
   });
 
-  test("end with the reason of the signal, whether or not the answer knows of it", async () => {
+  test("throws the reason of the signal, even if the response ignores it", async () => {
     const cancel = vi.fn();
     const controller = new AbortController();
     const { signal } = controller;
@@ -40,26 +40,26 @@ describe("The elements of an answer", () => {
     expect(cancel).toHaveBeenCalled();
   });
 
-  test("are given up at one that is not JSON, which is not quoted", async () => {
+  test("throws at an element that is not JSON, without quoting it", async () => {
     const rejected = await rejectionOf(allOf(readArrayElements(answer([bytes("[1,planted]")]), patient)));
     expect(rejected).toBeInstanceOf(JsonArrayError);
     expect(String(rejected)).not.toContain("planted");
   });
 
-  test("are given up when nothing more comes for too long", async () => {
+  test("throws after the timeout without new data", async () => {
     const elements = readArrayElements(answer([bytes("[1,")], { ends: false }), { timeoutMs: 5, signal: undefined });
     expect(await elements.next()).toEqual({ done: false, value: 1 });
     expect(await rejectionOf(elements.next())).toBeInstanceOf(ResponseStalledError);
   });
 
-  test("leave no timer behind, one part after another", async () => {
+  test("clears its timers", async () => {
     const timers = watchTimers();
     const elements = readArrayElements(answer([bytes("[1,"), bytes("2]")]), { timeoutMs: 12_345, signal: undefined });
     expect(await allOf(elements)).toEqual([1, 2]);
     expect(timers.of(12_345)).toMatchObject([{ cleared: 1 }, { cleared: 1 }, { cleared: 1 }]);
   });
 
-  test("are none of an answer without a body", async () => {
+  test("yields nothing without a body", async () => {
     expect(await rejectionOf(allOf(readArrayElements(new Response(null), patient)))).toBeInstanceOf(Error);
   });
 });

@@ -41,7 +41,7 @@ function thenSuccess(...refusals: readonly ScriptedAnswer[]): ScriptedAnswer[] {
   return [...refusals, success];
 }
 
-describe("A call that can be repeated is repeated", () => {
+describe("An idempotent call is retried", () => {
   const refusals: readonly [string, ScriptedAnswer][] = [
     ...[429, 500, 502, 503, 504].map((status): [string, ScriptedAnswer] => [`a ${status}`, { status }]),
     ["a reset", reset],
@@ -58,7 +58,7 @@ describe("A call that can be repeated is repeated", () => {
     expect(waits).toEqual([500, 1_000]);
   });
 
-  test("the write of an update, with the same body", async () => {
+  test("with the same body, if it writes an update", async () => {
     const hub = await openHub({ json: { webhook: urlWebhook } }, { status: 503 }, { json: { webhook: urlWebhook } });
     await connect(hub.url).webhooks.update(id, { domains: ["repo"] });
     const [, first, second] = hub.requests;
@@ -67,14 +67,14 @@ describe("A call that can be repeated is repeated", () => {
     expect(second?.body).toContain('"domains":["repo"]');
   });
 
-  test("after a time-out", async () => {
+  test("after a timeout", async () => {
     const hub = await openHub(...thenSuccess(() => {}));
     expect(await connect(hub.url, { timeoutMs: 200 }).webhooks.list()).toEqual([]);
     expect(hub.calls).toHaveLength(2);
   });
 });
 
-describe("A call is not repeated", () => {
+describe("A call is not retried", () => {
   test.each([400, 401, 403, 404, 409, 422, 302])("after a %i", async (status) => {
     const hub = await openHub({ status });
     const { webhooks, waits } = connect(hub.url);
@@ -82,14 +82,14 @@ describe("A call is not repeated", () => {
     expect([hub.calls.length, waits]).toEqual([1, []]);
   });
 
-  test("more often than asked, and then fails as the last attempt did", async () => {
+  test("more than the given number of attempts, and throws the last error", async () => {
     const hub = await openHub({ status: 500 }, { status: 502 }, { status: 503, json: { error: "still down" } });
     const { webhooks, waits } = connect(hub.url, { attempts: 3 });
     expect(await rejectionOf(webhooks.list())).toMatchObject({ code: "HUB_FAILED", status: 503, retryable: true });
     expect([hub.calls.length, waits]).toEqual([3, [500, 1_000]]);
   });
 
-  test("at all where no retries are wanted", async () => {
+  test("if attempts is 1", async () => {
     const hub = await openHub({ status: 500 });
     await rejectionOf(connect(hub.url, { attempts: 1 }).webhooks.list());
     expect(hub.calls).toHaveLength(1);
@@ -114,14 +114,14 @@ describe("A call is not repeated", () => {
   );
 });
 
-describe("Creating and replaying are repeated where they cannot have happened", () => {
+describe("Create and replay are retried only if the Hub cannot have processed them", () => {
   test.each(onceOnly)("%s, after a 429", async (_name, call) => {
     const hub = await openHub(...thenSuccess({ status: 429 }));
     await call(connect(hub.url).webhooks);
     expect(hub.calls).toHaveLength(2);
   });
 
-  test.each(onceOnly)("%s, when nobody listens", async (_name, call) => {
+  test.each(onceOnly)("%s, if nothing listens on the port", async (_name, call) => {
     const { webhooks, waits } = connect(await closedAddress());
     expect(await rejectionOf(call(webhooks))).toMatchObject({
       code: "HUB_UNREACHABLE",
@@ -143,7 +143,7 @@ describe("Creating and replaying are repeated where they cannot have happened", 
     expect(waits).toHaveLength(3);
   });
 
-  test("but not where one of several addresses had a connection", async () => {
+  test("but not if one of several addresses was connected", async () => {
     const refused = Object.assign(new Error(), { code: "ECONNREFUSED" });
     const lost = Object.assign(new Error(), { code: "ECONNRESET", syscall: "read" });
     const both = connect("http://hub.example", { fetch: failingFetch(new AggregateError([refused, lost])) });
@@ -228,7 +228,7 @@ describe("The wait", () => {
     [429, { "retry-after": "61" }, 61],
     [429, { ratelimit: '"api";r=0;t=300' }, 300],
     [503, { "retry-after": "Sat, 31 Jan 2026 13:00:00 GMT" }, 3_600],
-  ])("is not waited for when it is over a minute: %i %j", async (status, headers, seconds) => {
+  ])("is not used if it is longer than a minute: %i %j", async (status, headers, seconds) => {
     const hub = await openHub({ status, headers });
     const { webhooks, waits } = connect(hub.url, { now: () => now });
     expect(await rejectionOf(webhooks.list())).toMatchObject({
@@ -240,7 +240,7 @@ describe("The wait", () => {
     expect([hub.calls.length, waits]).toEqual([1, []]);
   });
 
-  test("that was asked for is told when there are no more attempts", async () => {
+  test("is part of the error after the last attempt", async () => {
     const hub = await openHub({ status: 429, headers: { "retry-after": "7" } });
     expect(await rejectionOf(connect(hub.url).webhooks.list())).toMatchObject({
       code: "HUB_RATE_LIMITED",

@@ -108,12 +108,12 @@ describe("The token is found, first of all", () => {
   });
 });
 
-describe("Without a token nothing is sent", () => {
+describe("Without a token, the client throws HUB_TOKEN_MISSING", () => {
   test.each<[string, () => Promise<unknown> | unknown]>([
-    ["when there is none", () => {}],
-    ["when the file is empty", () => write(".cache/huggingface/token", "\n")],
-    ["when the file that is named is not there", () => vi.stubEnv("HF_TOKEN_PATH", join(home, "none"))],
-    ["when a folder is a file", async () => vi.stubEnv("HF_HOME", await write("file", ""))],
+    ["if there is none", () => {}],
+    ["if the file is empty", () => write(".cache/huggingface/token", "\n")],
+    ["if the file of HF_TOKEN_PATH is missing", () => vi.stubEnv("HF_TOKEN_PATH", join(home, "none"))],
+    ["if a folder of the path is a file", async () => vi.stubEnv("HF_HOME", await write("file", ""))],
   ])("%s", async (_when, prepare) => {
     await prepare();
     expect(await refusal()).toMatchObject({
@@ -125,7 +125,7 @@ describe("Without a token nothing is sent", () => {
     });
   });
 
-  test("when the file cannot be read, which is told", async () => {
+  test("if the file cannot be read, with the reason", async () => {
     vi.stubEnv("HF_TOKEN_PATH", home);
     expect(await refusal()).toMatchObject({
       code: "HUB_TOKEN_MISSING",
@@ -134,7 +134,7 @@ describe("Without a token nothing is sent", () => {
   });
 });
 
-describe("A token that HTTP cannot carry is refused and not shown", () => {
+describe("A token with characters that are invalid in HTTP headers is HUB_TOKEN_INVALID, and not shown", () => {
   test.each(["hf_plan\nted", "hf_plan ted", "hf_plan\u0001ted", "hf_plan–ted", "hf_planted\u007fx"])(
     "%j",
     async (token) => {

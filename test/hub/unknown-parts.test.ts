@@ -280,7 +280,7 @@ describe("What is wrong in any release is refused all the same", () => {
   });
 });
 
-test("An answer that lacks what the caller needs says that the API may have changed, and names this release", async () => {
+test("A response without required fields is an error with the version of this package", async () => {
   const hub = await openHub({ json: [{ id, name: "x", users: [] }] });
   const error = await rejectionOf(connect(hub.url).organizations.resourceGroups.list("acme"));
   expect(error).toMatchObject({
@@ -290,7 +290,7 @@ test("An answer that lacks what the caller needs says that the API may have chan
   expect(error).toHaveProperty("message", expect.stringMatching(/API has changed since hub-webhooks \d+\.\d+\.\d+/));
 });
 
-test("A group of a Hub from before 2026-07-01 has its repositories as resources", async () => {
+test("A resource group of a Hub from before 2026-07-01 has its repositories as resources", async () => {
   const repos = [{ type: "dataset", name: "acme/data", private: true }];
   const hub = await openHub({ json: [{ id, name: "x", users: [], repos }] });
   const [group] = await connect(hub.url).organizations.resourceGroups.list("acme");
