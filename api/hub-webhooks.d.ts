@@ -1,6 +1,6 @@
-import * as z from "zod";
-import * as z$1 from "zod/mini";
+import * as z from "zod/mini";
 import { $strip } from "zod/v4/core";
+import "zod";
 import { StandardSchemaV1 } from "@standard-schema/spec";
 import { Hono } from "hono";
 /**
@@ -219,34 +219,34 @@ declare class HubError extends WebhookError {
 declare const repoTypes: readonly ["model", "dataset", "space", "bucket", "kernel"];
 /** The actions of today; a payload may have a newer one. */
 declare const actions: readonly ["create", "delete", "update", "move"];
-declare const gitContentPayload: z$1.ZodMiniObject<{
-  event: z$1.ZodMiniObject<{
-    action: z$1.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z$1.ZodMiniString<string>;
+declare const gitContentPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
   }, $strip>;
-  repo: z$1.ZodMiniObject<{
-    type: z$1.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z$1.ZodMiniString<string>;
-    id: z$1.ZodMiniString<string>;
-    private: z$1.ZodMiniBoolean<boolean>;
-    url: z$1.ZodMiniObject<{
-      web: z$1.ZodMiniString<string>;
-      api: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, $strip>;
-    owner: z$1.ZodMiniObject<{
-      id: z$1.ZodMiniString<string>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, $strip>;
     /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
-    headSha: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
     /** The first label of the host name of a Space. */
-    subdomain: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
-    tags: z$1.ZodMiniOptional<z$1.ZodMiniCustom<string[], string[]>>;
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, $strip>;
-  webhook: z$1.ZodMiniObject<{
-    id: z$1.ZodMiniString<string>;
-    version: z$1.ZodMiniNumber<number>;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
   }, $strip>;
-  updatedRefs: z$1.ZodMiniCustom<{
+  updatedRefs: z.ZodMiniCustom<{
     ref: string;
     oldSha: string | null;
     newSha: string | null;
@@ -256,34 +256,34 @@ declare const gitContentPayload: z$1.ZodMiniObject<{
     newSha: string | null;
   }[]>;
 }, $strip>;
-declare const bucketContentPayload: z$1.ZodMiniObject<{
-  event: z$1.ZodMiniObject<{
-    action: z$1.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z$1.ZodMiniString<string>;
+declare const bucketContentPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
   }, $strip>;
-  repo: z$1.ZodMiniObject<{
-    type: z$1.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z$1.ZodMiniString<string>;
-    id: z$1.ZodMiniString<string>;
-    private: z$1.ZodMiniBoolean<boolean>;
-    url: z$1.ZodMiniObject<{
-      web: z$1.ZodMiniString<string>;
-      api: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, $strip>;
-    owner: z$1.ZodMiniObject<{
-      id: z$1.ZodMiniString<string>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, $strip>;
     /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
-    headSha: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
     /** The first label of the host name of a Space. */
-    subdomain: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
-    tags: z$1.ZodMiniOptional<z$1.ZodMiniCustom<string[], string[]>>;
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, $strip>;
-  webhook: z$1.ZodMiniObject<{
-    id: z$1.ZodMiniString<string>;
-    version: z$1.ZodMiniNumber<number>;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
   }, $strip>;
-  updatedFiles: z$1.ZodMiniCustom<{
+  updatedFiles: z.ZodMiniCustom<{
     path: string;
     action: "add" | "delete" | (string & {});
     xetHash?: string | undefined;
@@ -294,36 +294,36 @@ declare const bucketContentPayload: z$1.ZodMiniObject<{
     xetHash?: string | undefined;
     size?: number | undefined;
   }[]>;
-  updatedFilesTruncated: z$1.ZodMiniOptional<z$1.ZodMiniBoolean<boolean>>;
+  updatedFilesTruncated: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
 }, $strip>;
-declare const contentPayload: z$1.ZodMiniObject<{
-  event: z$1.ZodMiniObject<{
-    action: z$1.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z$1.ZodMiniString<string>;
+declare const contentPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
   }, $strip>;
-  repo: z$1.ZodMiniObject<{
-    type: z$1.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z$1.ZodMiniString<string>;
-    id: z$1.ZodMiniString<string>;
-    private: z$1.ZodMiniBoolean<boolean>;
-    url: z$1.ZodMiniObject<{
-      web: z$1.ZodMiniString<string>;
-      api: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, $strip>;
-    owner: z$1.ZodMiniObject<{
-      id: z$1.ZodMiniString<string>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, $strip>;
     /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
-    headSha: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
     /** The first label of the host name of a Space. */
-    subdomain: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
-    tags: z$1.ZodMiniOptional<z$1.ZodMiniCustom<string[], string[]>>;
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, $strip>;
-  webhook: z$1.ZodMiniObject<{
-    id: z$1.ZodMiniString<string>;
-    version: z$1.ZodMiniNumber<number>;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
   }, $strip>;
-  updatedRefs: z$1.ZodMiniOptional<z$1.ZodMiniCustom<{
+  updatedRefs: z.ZodMiniOptional<z.ZodMiniCustom<{
     ref: string;
     oldSha: string | null;
     newSha: string | null;
@@ -332,7 +332,7 @@ declare const contentPayload: z$1.ZodMiniObject<{
     oldSha: string | null;
     newSha: string | null;
   }[]>>;
-  updatedFiles: z$1.ZodMiniOptional<z$1.ZodMiniCustom<{
+  updatedFiles: z.ZodMiniOptional<z.ZodMiniCustom<{
     path: string;
     action: "add" | "delete" | (string & {});
     xetHash?: string | undefined;
@@ -343,188 +343,188 @@ declare const contentPayload: z$1.ZodMiniObject<{
     xetHash?: string | undefined;
     size?: number | undefined;
   }[]>>;
-  updatedFilesTruncated: z$1.ZodMiniOptional<z$1.ZodMiniBoolean<boolean>>;
+  updatedFilesTruncated: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
 }, $strip>;
-declare const repoConfigPayload: z$1.ZodMiniObject<{
-  event: z$1.ZodMiniObject<{
-    action: z$1.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z$1.ZodMiniString<string>;
+declare const repoConfigPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
   }, $strip>;
-  repo: z$1.ZodMiniObject<{
-    type: z$1.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z$1.ZodMiniString<string>;
-    id: z$1.ZodMiniString<string>;
-    private: z$1.ZodMiniBoolean<boolean>;
-    url: z$1.ZodMiniObject<{
-      web: z$1.ZodMiniString<string>;
-      api: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, $strip>;
-    owner: z$1.ZodMiniObject<{
-      id: z$1.ZodMiniString<string>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, $strip>;
     /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
-    headSha: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
     /** The first label of the host name of a Space. */
-    subdomain: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
-    tags: z$1.ZodMiniOptional<z$1.ZodMiniCustom<string[], string[]>>;
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, $strip>;
-  webhook: z$1.ZodMiniObject<{
-    id: z$1.ZodMiniString<string>;
-    version: z$1.ZodMiniNumber<number>;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
   }, $strip>;
-  updatedConfig: z$1.ZodMiniObject<{
+  updatedConfig: z.ZodMiniObject<{
     /** Missing if the Hub does not report the change. */
-    private: z$1.ZodMiniOptional<z$1.ZodMiniBoolean<boolean>>;
+    private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
   }, $strip>;
 }, $strip>;
-declare const discussionPayload: z$1.ZodMiniObject<{
-  event: z$1.ZodMiniObject<{
-    action: z$1.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z$1.ZodMiniString<string>;
+declare const discussionPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
   }, $strip>;
-  repo: z$1.ZodMiniObject<{
-    type: z$1.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z$1.ZodMiniString<string>;
-    id: z$1.ZodMiniString<string>;
-    private: z$1.ZodMiniBoolean<boolean>;
-    url: z$1.ZodMiniObject<{
-      web: z$1.ZodMiniString<string>;
-      api: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, $strip>;
-    owner: z$1.ZodMiniObject<{
-      id: z$1.ZodMiniString<string>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, $strip>;
     /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
-    headSha: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
     /** The first label of the host name of a Space. */
-    subdomain: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
-    tags: z$1.ZodMiniOptional<z$1.ZodMiniCustom<string[], string[]>>;
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, $strip>;
-  webhook: z$1.ZodMiniObject<{
-    id: z$1.ZodMiniString<string>;
-    version: z$1.ZodMiniNumber<number>;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
   }, $strip>;
-  discussion: z$1.ZodMiniObject<{
-    id: z$1.ZodMiniString<string>;
-    num: z$1.ZodMiniNumber<number>;
-    title: z$1.ZodMiniString<string>;
-    status: z$1.ZodMiniCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
-    isPullRequest: z$1.ZodMiniBoolean<boolean>;
-    author: z$1.ZodMiniObject<{
-      id: z$1.ZodMiniString<string>;
+  discussion: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    num: z.ZodMiniNumber<number>;
+    title: z.ZodMiniString<string>;
+    status: z.ZodMiniCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
+    isPullRequest: z.ZodMiniBoolean<boolean>;
+    author: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, $strip>;
-    url: z$1.ZodMiniObject<{
-      web: z$1.ZodMiniString<string>;
-      api: z$1.ZodMiniString<string>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniString<string>;
     }, $strip>;
-    pinned: z$1.ZodMiniOptional<z$1.ZodMiniBoolean<boolean>>;
+    pinned: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
     /** Only on pull requests. */
-    changes: z$1.ZodMiniOptional<z$1.ZodMiniObject<{
-      base: z$1.ZodMiniString<string>;
-      mergeCommitId: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    changes: z.ZodMiniOptional<z.ZodMiniObject<{
+      base: z.ZodMiniString<string>;
+      mergeCommitId: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, $strip>>;
   }, $strip>;
-  comment: z$1.ZodMiniOptional<z$1.ZodMiniObject<{
-    id: z$1.ZodMiniString<string>;
-    author: z$1.ZodMiniObject<{
-      id: z$1.ZodMiniString<string>;
+  comment: z.ZodMiniOptional<z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    author: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, $strip>;
-    hidden: z$1.ZodMiniBoolean<boolean>;
-    url: z$1.ZodMiniObject<{
-      web: z$1.ZodMiniString<string>;
+    hidden: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
     }, $strip>;
     /** Missing while the comment is hidden. */
-    content: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    content: z.ZodMiniOptional<z.ZodMiniString<string>>;
   }, $strip>>;
 }, $strip>;
-declare const discussionCommentPayload: z$1.ZodMiniObject<{
-  event: z$1.ZodMiniObject<{
-    action: z$1.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z$1.ZodMiniString<string>;
+declare const discussionCommentPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
   }, $strip>;
-  repo: z$1.ZodMiniObject<{
-    type: z$1.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z$1.ZodMiniString<string>;
-    id: z$1.ZodMiniString<string>;
-    private: z$1.ZodMiniBoolean<boolean>;
-    url: z$1.ZodMiniObject<{
-      web: z$1.ZodMiniString<string>;
-      api: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, $strip>;
-    owner: z$1.ZodMiniObject<{
-      id: z$1.ZodMiniString<string>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, $strip>;
     /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
-    headSha: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
     /** The first label of the host name of a Space. */
-    subdomain: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
-    tags: z$1.ZodMiniOptional<z$1.ZodMiniCustom<string[], string[]>>;
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, $strip>;
-  webhook: z$1.ZodMiniObject<{
-    id: z$1.ZodMiniString<string>;
-    version: z$1.ZodMiniNumber<number>;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
   }, $strip>;
-  discussion: z$1.ZodMiniObject<{
-    id: z$1.ZodMiniString<string>;
-    num: z$1.ZodMiniNumber<number>;
-    title: z$1.ZodMiniString<string>;
-    status: z$1.ZodMiniCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
-    isPullRequest: z$1.ZodMiniBoolean<boolean>;
-    author: z$1.ZodMiniObject<{
-      id: z$1.ZodMiniString<string>;
+  discussion: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    num: z.ZodMiniNumber<number>;
+    title: z.ZodMiniString<string>;
+    status: z.ZodMiniCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
+    isPullRequest: z.ZodMiniBoolean<boolean>;
+    author: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, $strip>;
-    url: z$1.ZodMiniObject<{
-      web: z$1.ZodMiniString<string>;
-      api: z$1.ZodMiniString<string>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniString<string>;
     }, $strip>;
-    pinned: z$1.ZodMiniOptional<z$1.ZodMiniBoolean<boolean>>;
+    pinned: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
     /** Only on pull requests. */
-    changes: z$1.ZodMiniOptional<z$1.ZodMiniObject<{
-      base: z$1.ZodMiniString<string>;
-      mergeCommitId: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    changes: z.ZodMiniOptional<z.ZodMiniObject<{
+      base: z.ZodMiniString<string>;
+      mergeCommitId: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, $strip>>;
   }, $strip>;
-  comment: z$1.ZodMiniObject<{
-    id: z$1.ZodMiniString<string>;
-    author: z$1.ZodMiniObject<{
-      id: z$1.ZodMiniString<string>;
+  comment: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    author: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, $strip>;
-    hidden: z$1.ZodMiniBoolean<boolean>;
-    url: z$1.ZodMiniObject<{
-      web: z$1.ZodMiniString<string>;
+    hidden: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
     }, $strip>;
     /** Missing while the comment is hidden. */
-    content: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    content: z.ZodMiniOptional<z.ZodMiniString<string>>;
   }, $strip>;
 }, $strip>;
-declare const anyRepoPayload: z$1.ZodMiniObject<{
-  event: z$1.ZodMiniObject<{
-    action: z$1.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z$1.ZodMiniString<string>;
+declare const anyRepoPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
   }, $strip>;
-  repo: z$1.ZodMiniObject<{
-    type: z$1.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z$1.ZodMiniString<string>;
-    id: z$1.ZodMiniString<string>;
-    private: z$1.ZodMiniBoolean<boolean>;
-    url: z$1.ZodMiniObject<{
-      web: z$1.ZodMiniString<string>;
-      api: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, $strip>;
-    owner: z$1.ZodMiniObject<{
-      id: z$1.ZodMiniString<string>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, $strip>;
     /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
-    headSha: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
     /** The first label of the host name of a Space. */
-    subdomain: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
-    tags: z$1.ZodMiniOptional<z$1.ZodMiniCustom<string[], string[]>>;
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, $strip>;
-  webhook: z$1.ZodMiniObject<{
-    id: z$1.ZodMiniString<string>;
-    version: z$1.ZodMiniNumber<number>;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
   }, $strip>;
-  updatedRefs: z$1.ZodMiniOptional<z$1.ZodMiniCustom<{
+  updatedRefs: z.ZodMiniOptional<z.ZodMiniCustom<{
     ref: string;
     oldSha: string | null;
     newSha: string | null;
@@ -533,7 +533,7 @@ declare const anyRepoPayload: z$1.ZodMiniObject<{
     oldSha: string | null;
     newSha: string | null;
   }[]>>;
-  updatedFiles: z$1.ZodMiniOptional<z$1.ZodMiniCustom<{
+  updatedFiles: z.ZodMiniOptional<z.ZodMiniCustom<{
     path: string;
     action: "add" | "delete" | (string & {});
     xetHash?: string | undefined;
@@ -544,46 +544,46 @@ declare const anyRepoPayload: z$1.ZodMiniObject<{
     xetHash?: string | undefined;
     size?: number | undefined;
   }[]>>;
-  updatedFilesTruncated: z$1.ZodMiniOptional<z$1.ZodMiniBoolean<boolean>>;
-  movedTo: z$1.ZodMiniOptional<z$1.ZodMiniObject<{
-    name: z$1.ZodMiniString<string>;
-    owner: z$1.ZodMiniObject<{
-      id: z$1.ZodMiniString<string>;
+  updatedFilesTruncated: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  movedTo: z.ZodMiniOptional<z.ZodMiniObject<{
+    name: z.ZodMiniString<string>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, $strip>;
   }, $strip>>;
-  updatedConfig: z$1.ZodMiniOptional<z$1.ZodMiniObject<{
+  updatedConfig: z.ZodMiniOptional<z.ZodMiniObject<{
     /** Missing if the Hub does not report the change. */
-    private: z$1.ZodMiniOptional<z$1.ZodMiniBoolean<boolean>>;
+    private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
   }, $strip>>;
 }, $strip>;
-declare const anyPayload: z$1.ZodMiniObject<{
-  event: z$1.ZodMiniObject<{
-    action: z$1.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z$1.ZodMiniString<string>;
+declare const anyPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
   }, $strip>;
-  repo: z$1.ZodMiniObject<{
-    type: z$1.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z$1.ZodMiniString<string>;
-    id: z$1.ZodMiniString<string>;
-    private: z$1.ZodMiniBoolean<boolean>;
-    url: z$1.ZodMiniObject<{
-      web: z$1.ZodMiniString<string>;
-      api: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, $strip>;
-    owner: z$1.ZodMiniObject<{
-      id: z$1.ZodMiniString<string>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, $strip>;
     /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
-    headSha: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
     /** The first label of the host name of a Space. */
-    subdomain: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
-    tags: z$1.ZodMiniOptional<z$1.ZodMiniCustom<string[], string[]>>;
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, $strip>;
-  webhook: z$1.ZodMiniObject<{
-    id: z$1.ZodMiniString<string>;
-    version: z$1.ZodMiniNumber<number>;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
   }, $strip>;
-  updatedRefs: z$1.ZodMiniOptional<z$1.ZodMiniCustom<{
+  updatedRefs: z.ZodMiniOptional<z.ZodMiniCustom<{
     ref: string;
     oldSha: string | null;
     newSha: string | null;
@@ -592,7 +592,7 @@ declare const anyPayload: z$1.ZodMiniObject<{
     oldSha: string | null;
     newSha: string | null;
   }[]>>;
-  updatedFiles: z$1.ZodMiniOptional<z$1.ZodMiniCustom<{
+  updatedFiles: z.ZodMiniOptional<z.ZodMiniCustom<{
     path: string;
     action: "add" | "delete" | (string & {});
     xetHash?: string | undefined;
@@ -603,48 +603,48 @@ declare const anyPayload: z$1.ZodMiniObject<{
     xetHash?: string | undefined;
     size?: number | undefined;
   }[]>>;
-  updatedFilesTruncated: z$1.ZodMiniOptional<z$1.ZodMiniBoolean<boolean>>;
-  movedTo: z$1.ZodMiniOptional<z$1.ZodMiniObject<{
-    name: z$1.ZodMiniString<string>;
-    owner: z$1.ZodMiniObject<{
-      id: z$1.ZodMiniString<string>;
+  updatedFilesTruncated: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  movedTo: z.ZodMiniOptional<z.ZodMiniObject<{
+    name: z.ZodMiniString<string>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, $strip>;
   }, $strip>>;
-  updatedConfig: z$1.ZodMiniOptional<z$1.ZodMiniObject<{
+  updatedConfig: z.ZodMiniOptional<z.ZodMiniObject<{
     /** Missing if the Hub does not report the change. */
-    private: z$1.ZodMiniOptional<z$1.ZodMiniBoolean<boolean>>;
+    private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
   }, $strip>>;
-  discussion: z$1.ZodMiniOptional<z$1.ZodMiniObject<{
-    id: z$1.ZodMiniString<string>;
-    num: z$1.ZodMiniNumber<number>;
-    title: z$1.ZodMiniString<string>;
-    status: z$1.ZodMiniCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
-    isPullRequest: z$1.ZodMiniBoolean<boolean>;
-    author: z$1.ZodMiniObject<{
-      id: z$1.ZodMiniString<string>;
+  discussion: z.ZodMiniOptional<z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    num: z.ZodMiniNumber<number>;
+    title: z.ZodMiniString<string>;
+    status: z.ZodMiniCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
+    isPullRequest: z.ZodMiniBoolean<boolean>;
+    author: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, $strip>;
-    url: z$1.ZodMiniObject<{
-      web: z$1.ZodMiniString<string>;
-      api: z$1.ZodMiniString<string>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniString<string>;
     }, $strip>;
-    pinned: z$1.ZodMiniOptional<z$1.ZodMiniBoolean<boolean>>;
+    pinned: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
     /** Only on pull requests. */
-    changes: z$1.ZodMiniOptional<z$1.ZodMiniObject<{
-      base: z$1.ZodMiniString<string>;
-      mergeCommitId: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    changes: z.ZodMiniOptional<z.ZodMiniObject<{
+      base: z.ZodMiniString<string>;
+      mergeCommitId: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, $strip>>;
   }, $strip>>;
-  comment: z$1.ZodMiniOptional<z$1.ZodMiniObject<{
-    id: z$1.ZodMiniString<string>;
-    author: z$1.ZodMiniObject<{
-      id: z$1.ZodMiniString<string>;
+  comment: z.ZodMiniOptional<z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    author: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
     }, $strip>;
-    hidden: z$1.ZodMiniBoolean<boolean>;
-    url: z$1.ZodMiniObject<{
-      web: z$1.ZodMiniString<string>;
+    hidden: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
     }, $strip>;
     /** Missing while the comment is hidden. */
-    content: z$1.ZodMiniOptional<z$1.ZodMiniString<string>>;
+    content: z.ZodMiniOptional<z.ZodMiniString<string>>;
   }, $strip>>;
 }, $strip>;
 /**
@@ -653,24 +653,24 @@ declare const anyPayload: z$1.ZodMiniObject<{
  * and the fields of the scope are validated, and only these three for an unknown scope. Optional fields of other scopes (such
  * as `comment` on `repo.content`) are not validated.
  */
-type WebhookPayload = z$1.output<typeof anyPayload>;
+type WebhookPayload = z.output<typeof anyPayload>;
 /**
  * A payload of scope `repo` or any narrower one: `repo.content`, `repo.config` and future ones. Optional fields are validated
  * only on their own scope: see {@link WebhookPayload}.
  */
-type RepoPayload = z$1.output<typeof anyRepoPayload>;
+type RepoPayload = z.output<typeof anyRepoPayload>;
 /** A payload of scope `repo.content`: `updatedRefs` for git repositories, `updatedFiles` for buckets. */
-type RepoContentPayload = z$1.output<typeof contentPayload>;
+type RepoContentPayload = z.output<typeof contentPayload>;
 /** A payload of scope `repo.content` of a model, a dataset or a Space. */
-type GitContentPayload = z$1.output<typeof gitContentPayload>;
+type GitContentPayload = z.output<typeof gitContentPayload>;
 /** A payload of scope `repo.content` of a bucket. The Hub truncates `updatedFiles` to 10,000 entries. */
-type BucketContentPayload = z$1.output<typeof bucketContentPayload>;
+type BucketContentPayload = z.output<typeof bucketContentPayload>;
 /** A payload of scope `repo.config`. `updatedConfig` is `{}` when the Hub does not report what changed. */
-type RepoConfigPayload = z$1.output<typeof repoConfigPayload>;
+type RepoConfigPayload = z.output<typeof repoConfigPayload>;
 /** A payload of scope `discussion` or narrower; `comment` comes with a new discussion. */
-type DiscussionPayload = z$1.output<typeof discussionPayload>;
+type DiscussionPayload = z.output<typeof discussionPayload>;
 /** A payload of scope `discussion.comment`. */
-type DiscussionCommentPayload = z$1.output<typeof discussionCommentPayload>;
+type DiscussionCommentPayload = z.output<typeof discussionCommentPayload>;
 /** The scopes of today; a payload may have a newer, narrower one such as `repo.config.dois`. */
 declare const scopes: readonly ["repo", "repo.content", "repo.config", "discussion", "discussion.comment"];
 /** A scope of today. */
@@ -681,7 +681,7 @@ type Scope$1 = KnownScope | (string & {});
 type RepoType = (typeof repoTypes)[number] | (string & {});
 /** What happened: a known action, which editors complete, or a future one. */
 type Action = (typeof actions)[number] | (string & {});
-/** One of the known values, or one that is newer than this release. Editors complete the known ones. */
+/** A known value, or one that the Hub added after this release. Editors complete the known ones. */
 type Open<Known extends string> = Known | (string & {});
 /** A repository by name and type, as in `{ type: "dataset", name: "acme/data" }`. */
 type RepoId = {
@@ -689,70 +689,70 @@ type RepoId = {
   name: string;
   type: Open<(typeof repoTypes)[number]>;
 };
-/** The roles that every organization has; others are its own. */
+/** The roles of every organization. An organization can define custom ones. */
 declare const organizationRoles: readonly ["admin", "write", "contributor", "read", "no_access"];
-/** A role in an organization or in a resource group: one of five, or the name of a custom one. */
+/** A role in an organization or in a resource group: a built-in one, or the name of a custom one. */
 type OrganizationRole = (typeof organizationRoles)[number] | (string & {});
-/** What a program may ask for: each field may be left out. */
-type SearchOf<Query extends z.ZodType> = { [Name in keyof z.output<Query>]?: z.output<Query>[Name] | undefined; };
-/** The user that a token belongs to, and what the token allows. */
-declare const whoami: z.ZodObject<{
-  email: z.ZodOptional<z.ZodNullable<z.ZodString>>;
-  canPay: z.ZodOptional<z.ZodBoolean>;
-  billingMode: z.ZodOptional<z.ZodType<Open<"postpaid" | "prepaid">, Open<"postpaid" | "prepaid">, z.core.$ZodTypeInternals<Open<"postpaid" | "prepaid">, Open<"postpaid" | "prepaid">>>>;
-  periodEnd: z.ZodOptional<z.ZodNullable<z.ZodNumber>>;
-  type: z.ZodLiteral<"user">;
-  id: z.ZodString;
-  name: z.ZodString;
-  fullname: z.ZodString;
-  avatarUrl: z.ZodString;
-  emailVerified: z.ZodOptional<z.ZodBoolean>;
-  isPro: z.ZodBoolean;
-  orgs: z.ZodArray<z.ZodObject<{
-    email: z.ZodOptional<z.ZodNullable<z.ZodString>>;
-    canPay: z.ZodOptional<z.ZodBoolean>;
-    billingMode: z.ZodOptional<z.ZodType<Open<"postpaid" | "prepaid">, Open<"postpaid" | "prepaid">, z.core.$ZodTypeInternals<Open<"postpaid" | "prepaid">, Open<"postpaid" | "prepaid">>>>;
-    periodEnd: z.ZodOptional<z.ZodNullable<z.ZodNumber>>;
-    type: z.ZodLiteral<"org">;
-    id: z.ZodString;
-    name: z.ZodString;
-    fullname: z.ZodString;
-    avatarUrl: z.ZodString;
-    plan: z.ZodOptional<z.ZodType<Open<"academia" | "enterprise" | "plus" | "team">, Open<"academia" | "enterprise" | "plus" | "team">, z.core.$ZodTypeInternals<Open<"academia" | "enterprise" | "plus" | "team">, Open<"academia" | "enterprise" | "plus" | "team">>>>;
-    roleInOrg: z.ZodOptional<z.ZodType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>>;
-    securityRestrictions: z.ZodOptional<z.ZodArray<z.ZodType<Open<"ip" | "mfa" | "sso" | "token-policy" | "token-revoked">, Open<"ip" | "mfa" | "sso" | "token-policy" | "token-revoked">, z.core.$ZodTypeInternals<Open<"ip" | "mfa" | "sso" | "token-policy" | "token-revoked">, Open<"ip" | "mfa" | "sso" | "token-policy" | "token-revoked">>>>>;
-    resourceGroups: z.ZodOptional<z.ZodArray<z.ZodObject<{
-      id: z.ZodString;
-      name: z.ZodString;
-      role: z.ZodType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
+/** The decoded query of an operation. Every field is optional. */
+type SearchOf<Query extends z.ZodMiniType> = { [Name in keyof z.output<Query>]?: z.output<Query>[Name] | undefined; };
+/** The user of a token, and the permissions of the token. */
+declare const whoami: z.ZodMiniObject<{
+  email: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniString<string>>>;
+  canPay: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  billingMode: z.ZodMiniOptional<z.ZodMiniType<Open<"postpaid" | "prepaid">, Open<"postpaid" | "prepaid">, z.core.$ZodTypeInternals<Open<"postpaid" | "prepaid">, Open<"postpaid" | "prepaid">>>>;
+  periodEnd: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniNumber<number>>>;
+  type: z.ZodMiniLiteral<"user">;
+  id: z.ZodMiniString<string>;
+  name: z.ZodMiniString<string>;
+  fullname: z.ZodMiniString<string>;
+  avatarUrl: z.ZodMiniString<string>;
+  emailVerified: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  isPro: z.ZodMiniBoolean<boolean>;
+  orgs: z.ZodMiniArray<z.ZodMiniObject<{
+    email: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniString<string>>>;
+    canPay: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    billingMode: z.ZodMiniOptional<z.ZodMiniType<Open<"postpaid" | "prepaid">, Open<"postpaid" | "prepaid">, z.core.$ZodTypeInternals<Open<"postpaid" | "prepaid">, Open<"postpaid" | "prepaid">>>>;
+    periodEnd: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniNumber<number>>>;
+    type: z.ZodMiniLiteral<"org">;
+    id: z.ZodMiniString<string>;
+    name: z.ZodMiniString<string>;
+    fullname: z.ZodMiniString<string>;
+    avatarUrl: z.ZodMiniString<string>;
+    plan: z.ZodMiniOptional<z.ZodMiniType<Open<"academia" | "enterprise" | "plus" | "team">, Open<"academia" | "enterprise" | "plus" | "team">, z.core.$ZodTypeInternals<Open<"academia" | "enterprise" | "plus" | "team">, Open<"academia" | "enterprise" | "plus" | "team">>>>;
+    roleInOrg: z.ZodMiniOptional<z.ZodMiniType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>>;
+    securityRestrictions: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniType<Open<"ip" | "mfa" | "sso" | "token-policy" | "token-revoked">, Open<"ip" | "mfa" | "sso" | "token-policy" | "token-revoked">, z.core.$ZodTypeInternals<Open<"ip" | "mfa" | "sso" | "token-policy" | "token-revoked">, Open<"ip" | "mfa" | "sso" | "token-policy" | "token-revoked">>>>>;
+    resourceGroups: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
+      name: z.ZodMiniString<string>;
+      role: z.ZodMiniType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
     }, z.core.$strict>>>;
   }, z.core.$strict>>;
-  auth: z.ZodObject<{
-    type: z.ZodString;
-    accessToken: z.ZodOptional<z.ZodObject<{
-      displayName: z.ZodString;
-      role: z.ZodType<Open<"fineGrained" | "god" | "read" | "write">, Open<"fineGrained" | "god" | "read" | "write">, z.core.$ZodTypeInternals<Open<"fineGrained" | "god" | "read" | "write">, Open<"fineGrained" | "god" | "read" | "write">>>;
-      fineGrained: z.ZodOptional<z.ZodObject<{
-        scoped: z.ZodArray<z.ZodObject<{
-          entity: z.ZodObject<{
-            _id: z.ZodString;
-            name: z.ZodOptional<z.ZodString>;
-            type: z.ZodType<Open<"bucket" | "collection" | "dataset" | "kernel" | "model" | "oauth-app" | "org" | "resource-group" | "space" | "user">, Open<"bucket" | "collection" | "dataset" | "kernel" | "model" | "oauth-app" | "org" | "resource-group" | "space" | "user">, z.core.$ZodTypeInternals<Open<"bucket" | "collection" | "dataset" | "kernel" | "model" | "oauth-app" | "org" | "resource-group" | "space" | "user">, Open<"bucket" | "collection" | "dataset" | "kernel" | "model" | "oauth-app" | "org" | "resource-group" | "space" | "user">>>;
+  auth: z.ZodMiniObject<{
+    type: z.ZodMiniString<string>;
+    accessToken: z.ZodMiniOptional<z.ZodMiniObject<{
+      displayName: z.ZodMiniString<string>;
+      role: z.ZodMiniType<Open<"fineGrained" | "god" | "read" | "write">, Open<"fineGrained" | "god" | "read" | "write">, z.core.$ZodTypeInternals<Open<"fineGrained" | "god" | "read" | "write">, Open<"fineGrained" | "god" | "read" | "write">>>;
+      fineGrained: z.ZodMiniOptional<z.ZodMiniObject<{
+        scoped: z.ZodMiniArray<z.ZodMiniObject<{
+          entity: z.ZodMiniObject<{
+            _id: z.ZodMiniString<string>;
+            name: z.ZodMiniOptional<z.ZodMiniString<string>>;
+            type: z.ZodMiniType<Open<"bucket" | "collection" | "dataset" | "kernel" | "model" | "oauth-app" | "org" | "resource-group" | "space" | "user">, Open<"bucket" | "collection" | "dataset" | "kernel" | "model" | "oauth-app" | "org" | "resource-group" | "space" | "user">, z.core.$ZodTypeInternals<Open<"bucket" | "collection" | "dataset" | "kernel" | "model" | "oauth-app" | "org" | "resource-group" | "space" | "user">, Open<"bucket" | "collection" | "dataset" | "kernel" | "model" | "oauth-app" | "org" | "resource-group" | "space" | "user">>>;
           }, z.core.$strict>;
-          permissions: z.ZodArray<z.ZodString>;
+          permissions: z.ZodMiniArray<z.ZodMiniString<string>>;
         }, z.core.$strict>>;
-        global: z.ZodOptional<z.ZodArray<z.ZodType<Open<"discussion.write" | "post.write">, Open<"discussion.write" | "post.write">, z.core.$ZodTypeInternals<Open<"discussion.write" | "post.write">, Open<"discussion.write" | "post.write">>>>>;
-        canReadGatedRepos: z.ZodOptional<z.ZodBoolean>;
+        global: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniType<Open<"discussion.write" | "post.write">, Open<"discussion.write" | "post.write">, z.core.$ZodTypeInternals<Open<"discussion.write" | "post.write">, Open<"discussion.write" | "post.write">>>>>;
+        canReadGatedRepos: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
       }, z.core.$strict>>;
-      createdAt: z.ZodISODateTime;
+      createdAt: z.ZodMiniISODateTime;
     }, z.core.$strict>>;
-    expiresAt: z.ZodOptional<z.ZodISODateTime>;
-    resource: z.ZodOptional<z.ZodObject<{
-      sub: z.ZodString;
+    expiresAt: z.ZodMiniOptional<z.ZodMiniISODateTime>;
+    resource: z.ZodMiniOptional<z.ZodMiniObject<{
+      sub: z.ZodMiniString<string>;
     }, z.core.$strict>>;
   }, z.core.$strict>;
 }, z.core.$strict>;
-/** The user that a token belongs to, and what the token allows. */
+/** The user of a token, and the permissions of the token. */
 type Whoami = z.output<typeof whoami>;
 /** Milliseconds per unit of a {@link Duration}. */
 declare const unitMs: {
@@ -798,17 +798,17 @@ interface CallOptions {
   /** Cancels the call, also while it waits for the next attempt. The call rejects with the reason of the signal. */
   signal?: AbortSignal | undefined;
 }
-/** What `new Headers()` takes. Its usual name, `HeadersInit`, is in the types of the DOM and not in those of Node. */
+/** Like `HeadersInit`, which the types of Node do not have. */
 type HeadersSource = ConstructorParameters<typeof Headers>[0];
-/** What `hub.fetch` can be given: the part of what `fetch` takes that can be sent a second time. */
+/** Options of `hub.fetch`: those of `fetch` that allow a retry. */
 interface HubFetchInit extends CallOptions {
   /** Default `GET`. */
   method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | undefined;
-  /** Headers beside the token's. A body without a `content-type` is sent as JSON. */
+  /** Headers, without `authorization`. The default `content-type` of a body is JSON. */
   headers?: HeadersSource;
   /**
-   * What stands in the path for each `{name}`, encoded here: nothing in it can end the path or begin a query. Slashes
-   * stay, as in the name of a repository. What comes from a payload belongs here.
+   * Replaces each `{name}` in the path with its encoded value, which cannot leave the path or start a query. Keeps slashes,
+   * as in the name of a repository. Pass values from payloads here.
    */
   params?: Readonly<Record<string, string | number>> | undefined;
   /** The body as text: `JSON.stringify(…)`. */
@@ -816,67 +816,67 @@ interface HubFetchInit extends CallOptions {
 }
 /** The stages of a job. */
 declare const jobStages: readonly ["COMPLETED", "CANCELED", "ERROR", "DELETED", "RUNNING", "SCHEDULING"];
-/** The job of a webhook, as create and update accept it. */
-declare const webhookJobRequest: z.ZodObject<{
-  flavor: z.ZodType<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>;
-  spaceId: z.ZodOptional<z.ZodString>;
-  dockerImage: z.ZodOptional<z.ZodString>;
-  arguments: z.ZodOptional<z.ZodArray<z.ZodString>>;
-  command: z.ZodOptional<z.ZodArray<z.ZodString>>;
-  environment: z.ZodDefault<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
-  secrets: z.ZodOptional<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
-  arch: z.ZodOptional<z.ZodType<"amd64" | "arm64", Open<"amd64" | "arm64">, z.core.$ZodTypeInternals<"amd64" | "arm64", Open<"amd64" | "arm64">>>>;
-  timeoutSeconds: z.ZodDefault<z.ZodNullable<z.ZodInt>>;
-  attempts: z.ZodDefault<z.ZodInt>;
-  labels: z.ZodOptional<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
-  volumes: z.ZodOptional<z.ZodArray<z.ZodObject<{
-    type: z.ZodType<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">>>;
-    source: z.ZodString;
-    mountPath: z.ZodString;
-    revision: z.ZodOptional<z.ZodString>;
-    readOnly: z.ZodOptional<z.ZodBoolean>;
-    path: z.ZodOptional<z.ZodString>;
+/** The job in a request to create or update a webhook. */
+declare const webhookJobRequest: z.ZodMiniObject<{
+  flavor: z.ZodMiniType<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>;
+  spaceId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  dockerImage: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  arguments: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  command: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  environment: z.ZodMiniDefault<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>;
+  secrets: z.ZodMiniOptional<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>;
+  arch: z.ZodMiniOptional<z.ZodMiniType<"amd64" | "arm64", Open<"amd64" | "arm64">, z.core.$ZodTypeInternals<"amd64" | "arm64", Open<"amd64" | "arm64">>>>;
+  timeoutSeconds: z.ZodMiniDefault<z.ZodMiniNullable<z.ZodMiniInt>>;
+  attempts: z.ZodMiniDefault<z.ZodMiniInt>;
+  labels: z.ZodMiniOptional<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>;
+  volumes: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+    type: z.ZodMiniType<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">>>;
+    source: z.ZodMiniString<string>;
+    mountPath: z.ZodMiniString<string>;
+    revision: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    readOnly: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    path: z.ZodMiniOptional<z.ZodMiniString<string>>;
   }, z.core.$strip>>>;
-  expose: z.ZodOptional<z.ZodObject<{
-    ports: z.ZodArray<z.ZodInt>;
-    portsPublic: z.ZodOptional<z.ZodArray<z.ZodInt>>;
+  expose: z.ZodMiniOptional<z.ZodMiniObject<{
+    ports: z.ZodMiniArray<z.ZodMiniInt>;
+    portsPublic: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniInt>>;
   }, z.core.$strip>>;
-  ssh: z.ZodOptional<z.ZodObject<{
-    enabled: z.ZodDefault<z.ZodBoolean>;
+  ssh: z.ZodMiniOptional<z.ZodMiniObject<{
+    enabled: z.ZodMiniDefault<z.ZodMiniBoolean<boolean>>;
   }, z.core.$strip>>;
-  resourceGroupId: z.ZodOptional<z.ZodString>;
+  resourceGroupId: z.ZodMiniOptional<z.ZodMiniString<string>>;
 }, z.core.$strip>;
-/** The job of a webhook, as a webhook answers with it. */
-declare const webhookJob: z.ZodObject<{
-  dockerImage: z.ZodOptional<z.ZodString>;
-  spaceId: z.ZodOptional<z.ZodString>;
-  environment: z.ZodDefault<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
-  arguments: z.ZodOptional<z.ZodArray<z.ZodString>>;
-  command: z.ZodOptional<z.ZodArray<z.ZodString>>;
-  flavor: z.ZodType<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>;
-  timeoutSeconds: z.ZodDefault<z.ZodNullable<z.ZodInt>>;
-  labels: z.ZodOptional<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
-  secrets: z.ZodOptional<z.ZodArray<z.ZodString>>;
+/** The job in a webhook that the Hub returns. */
+declare const webhookJob: z.ZodMiniObject<{
+  dockerImage: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  spaceId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  environment: z.ZodMiniDefault<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>;
+  arguments: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  command: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  flavor: z.ZodMiniType<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>;
+  timeoutSeconds: z.ZodMiniDefault<z.ZodMiniNullable<z.ZodMiniInt>>;
+  labels: z.ZodMiniOptional<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>;
+  secrets: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
 }, z.core.$strict>;
-/** A job that was started, or is to be. */
-declare const job: z.ZodObject<{
-  id: z.ZodString;
-  createdAt: z.ZodISODateTime;
-  owner: z.ZodObject<{
-    id: z.ZodString;
-    name: z.ZodString;
+/** A job that is scheduled, running or finished. */
+declare const job: z.ZodMiniObject<{
+  id: z.ZodMiniString<string>;
+  createdAt: z.ZodMiniISODateTime;
+  owner: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    name: z.ZodMiniString<string>;
   }, z.core.$strict>;
-  spaceId: z.ZodOptional<z.ZodString>;
-  dockerImage: z.ZodOptional<z.ZodString>;
-  timeout: z.ZodOptional<z.ZodNumber>;
-  environment: z.ZodRecord<z.ZodString, z.ZodString>;
-  secrets: z.ZodOptional<z.ZodRecord<z.ZodString, z.ZodNull>>;
-  command: z.ZodOptional<z.ZodArray<z.ZodString>>;
-  arguments: z.ZodOptional<z.ZodArray<z.ZodString>>;
-  arch: z.ZodOptional<z.ZodType<Open<"amd64" | "arm64">, Open<"amd64" | "arm64">, z.core.$ZodTypeInternals<Open<"amd64" | "arm64">, Open<"amd64" | "arm64">>>>;
-  flavor: z.ZodType<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>;
-  status: z.ZodObject<{
-    stage: z.ZodEnum<{
+  spaceId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  dockerImage: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  timeout: z.ZodMiniOptional<z.ZodMiniNumber<number>>;
+  environment: z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>;
+  secrets: z.ZodMiniOptional<z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniNull>>;
+  command: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  arguments: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  arch: z.ZodMiniOptional<z.ZodMiniType<Open<"amd64" | "arm64">, Open<"amd64" | "arm64">, z.core.$ZodTypeInternals<Open<"amd64" | "arm64">, Open<"amd64" | "arm64">>>>;
+  flavor: z.ZodMiniType<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>;
+  status: z.ZodMiniObject<{
+    stage: z.ZodMiniEnum<{
       CANCELED: "CANCELED";
       COMPLETED: "COMPLETED";
       DELETED: "DELETED";
@@ -884,57 +884,60 @@ declare const job: z.ZodObject<{
       RUNNING: "RUNNING";
       SCHEDULING: "SCHEDULING";
     }>;
-    message: z.ZodNullable<z.ZodString>;
-    cancelReason: z.ZodOptional<z.ZodString>;
-    failureCount: z.ZodOptional<z.ZodNumber>;
+    message: z.ZodMiniNullable<z.ZodMiniString<string>>;
+    cancelReason: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    failureCount: z.ZodMiniOptional<z.ZodMiniNumber<number>>;
   }, z.core.$strict>;
-  createdBy: z.ZodObject<{
-    id: z.ZodString;
-    name: z.ZodString;
+  createdBy: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    name: z.ZodMiniString<string>;
   }, z.core.$strict>;
-  tags: z.ZodOptional<z.ZodArray<z.ZodString>>;
-  retry: z.ZodOptional<z.ZodNumber>;
-  volumes: z.ZodOptional<z.ZodArray<z.ZodObject<{
-    type: z.ZodString;
-    source: z.ZodString;
-    mountPath: z.ZodString;
-    revision: z.ZodOptional<z.ZodString>;
-    readOnly: z.ZodOptional<z.ZodBoolean>;
-    path: z.ZodOptional<z.ZodString>;
+  tags: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  retry: z.ZodMiniOptional<z.ZodMiniNumber<number>>;
+  volumes: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+    type: z.ZodMiniString<string>;
+    source: z.ZodMiniString<string>;
+    mountPath: z.ZodMiniString<string>;
+    revision: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    readOnly: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    path: z.ZodMiniOptional<z.ZodMiniString<string>>;
   }, z.core.$strict>>>;
-  expose: z.ZodOptional<z.ZodObject<{
-    ports: z.ZodArray<z.ZodInt>;
-    portsPublic: z.ZodOptional<z.ZodArray<z.ZodInt>>;
+  expose: z.ZodMiniOptional<z.ZodMiniObject<{
+    ports: z.ZodMiniArray<z.ZodMiniInt>;
+    portsPublic: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniInt>>;
   }, z.core.$strict>>;
-  resourceGroupId: z.ZodOptional<z.ZodString>;
+  resourceGroupId: z.ZodMiniOptional<z.ZodMiniString<string>>;
 }, z.core.$strict>;
 /** Hardware that a job can request, with its price. */
-declare const jobHardware: z.ZodObject<{
-  name: z.ZodString;
-  prettyName: z.ZodString;
-  cpu: z.ZodString;
-  ram: z.ZodString;
-  ephemeralStorage: z.ZodString;
-  accelerator: z.ZodNullable<z.ZodObject<{
-    type: z.ZodType<Open<"gpu" | "neuron">, Open<"gpu" | "neuron">, z.core.$ZodTypeInternals<Open<"gpu" | "neuron">, Open<"gpu" | "neuron">>>;
-    model: z.ZodString;
-    quantity: z.ZodString;
-    vram: z.ZodString;
-    manufacturer: z.ZodType<Open<"AWS" | "Nvidia">, Open<"AWS" | "Nvidia">, z.core.$ZodTypeInternals<Open<"AWS" | "Nvidia">, Open<"AWS" | "Nvidia">>>;
+declare const jobHardware: z.ZodMiniObject<{
+  name: z.ZodMiniString<string>;
+  prettyName: z.ZodMiniString<string>;
+  cpu: z.ZodMiniString<string>;
+  ram: z.ZodMiniString<string>;
+  ephemeralStorage: z.ZodMiniString<string>;
+  accelerator: z.ZodMiniNullable<z.ZodMiniObject<{
+    type: z.ZodMiniType<Open<"gpu" | "neuron">, Open<"gpu" | "neuron">, z.core.$ZodTypeInternals<Open<"gpu" | "neuron">, Open<"gpu" | "neuron">>>;
+    model: z.ZodMiniString<string>;
+    quantity: z.ZodMiniString<string>;
+    vram: z.ZodMiniString<string>;
+    manufacturer: z.ZodMiniType<Open<"AWS" | "Nvidia">, Open<"AWS" | "Nvidia">, z.core.$ZodTypeInternals<Open<"AWS" | "Nvidia">, Open<"AWS" | "Nvidia">>>;
   }, z.core.$strict>>;
-  unitCostMicroUSD: z.ZodNumber;
-  unitCostUSD: z.ZodNumber;
-  unitLabel: z.ZodString;
+  unitCostMicroUSD: z.ZodMiniNumber<number>;
+  unitCostUSD: z.ZodMiniNumber<number>;
+  unitLabel: z.ZodMiniString<string>;
 }, z.core.$strict>;
 /** Hardware that a job can request, with its price. */
 type JobHardware = z.output<typeof jobHardware>;
-/** The job of a webhook, as it is given: secrets by name and value. */
+/** The job in a request to create or update a webhook, with the values of its secrets. */
 type WebhookJobRequest = z.input<typeof webhookJobRequest>;
-/** The job of a webhook, as it is answered: secrets by name; the Hub does not return `arch`, `attempts`, `volumes`, `expose`, `ssh` and `resourceGroupId`. */
+/**
+ * The job in a webhook that the Hub returns, with the names of its secrets. The Hub does not return `arch`, `attempts`,
+ * `volumes`, `expose`, `ssh` and `resourceGroupId`.
+ */
 type WebhookJob = z.output<typeof webhookJob>;
-/** A job that was started, or is to be. */
+/** A job that is scheduled, running or finished. */
 type Job = z.output<typeof job>;
-/** Where a job is on its way. */
+/** The stage of a job. */
 type JobStage = (typeof jobStages)[number];
 /** Jobs on the Hub's infrastructure: `hub.jobs`. */
 declare class HubJobs {
@@ -949,182 +952,182 @@ declare class HubJobs {
    */
   hardware(options?: CallOptions): Promise<JobHardware[]>;
 }
-/** A notification; `type` tells which of the four it is. */
-declare const notification: z.ZodDiscriminatedUnion<[z.ZodObject<{
-  updatedAt: z.ZodISODateTime;
-  read: z.ZodBoolean;
-  discussionEventId: z.ZodOptional<z.ZodString>;
-  type: z.ZodLiteral<"paper">;
-  paper: z.ZodObject<{
-    _id: z.ZodString;
-    title: z.ZodString;
+/** A notification. Its fields depend on `type`. */
+declare const notification: z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
+  updatedAt: z.ZodMiniISODateTime;
+  read: z.ZodMiniBoolean<boolean>;
+  discussionEventId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  type: z.ZodMiniLiteral<"paper">;
+  paper: z.ZodMiniObject<{
+    _id: z.ZodMiniString<string>;
+    title: z.ZodMiniString<string>;
   }, z.core.$strict>;
-  paperDiscussion: z.ZodObject<{
-    id: z.ZodString;
-    participating: z.ZodArray<z.ZodObject<{
-      _id: z.ZodString;
-      avatar: z.ZodString;
-      user: z.ZodString;
+  paperDiscussion: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    participating: z.ZodMiniArray<z.ZodMiniObject<{
+      _id: z.ZodMiniString<string>;
+      avatar: z.ZodMiniString<string>;
+      user: z.ZodMiniString<string>;
     }, z.core.$strict>>;
-    paperId: z.ZodString;
+    paperId: z.ZodMiniString<string>;
   }, z.core.$strict>;
-}, z.core.$strict>, z.ZodObject<{
-  updatedAt: z.ZodISODateTime;
-  read: z.ZodBoolean;
-  discussionEventId: z.ZodOptional<z.ZodString>;
-  type: z.ZodLiteral<"repo">;
-  repo: z.ZodType<RepoId, RepoId, z.core.$ZodTypeInternals<RepoId, RepoId>>;
-  discussion: z.ZodObject<{
-    num: z.ZodNumber;
-    title: z.ZodString;
-    status: z.ZodType<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">, z.core.$ZodTypeInternals<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">>>;
-    id: z.ZodString;
-    isPullRequest: z.ZodBoolean;
-    participating: z.ZodArray<z.ZodObject<{
-      _id: z.ZodString;
-      avatar: z.ZodString;
-      user: z.ZodString;
-    }, z.core.$strict>>;
-  }, z.core.$strict>;
-}, z.core.$strict>, z.ZodObject<{
-  updatedAt: z.ZodISODateTime;
-  read: z.ZodBoolean;
-  discussionEventId: z.ZodOptional<z.ZodString>;
-  type: z.ZodLiteral<"post">;
-  post: z.ZodObject<{
-    id: z.ZodString;
-    slug: z.ZodString;
-    authorName: z.ZodString;
-    title: z.ZodString;
-    participating: z.ZodArray<z.ZodObject<{
-      _id: z.ZodString;
-      avatar: z.ZodString;
-      user: z.ZodString;
+}, z.core.$strict>, z.ZodMiniObject<{
+  updatedAt: z.ZodMiniISODateTime;
+  read: z.ZodMiniBoolean<boolean>;
+  discussionEventId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  type: z.ZodMiniLiteral<"repo">;
+  repo: z.ZodMiniType<RepoId, RepoId, z.core.$ZodTypeInternals<RepoId, RepoId>>;
+  discussion: z.ZodMiniObject<{
+    num: z.ZodMiniNumber<number>;
+    title: z.ZodMiniString<string>;
+    status: z.ZodMiniType<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">, z.core.$ZodTypeInternals<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">>>;
+    id: z.ZodMiniString<string>;
+    isPullRequest: z.ZodMiniBoolean<boolean>;
+    participating: z.ZodMiniArray<z.ZodMiniObject<{
+      _id: z.ZodMiniString<string>;
+      avatar: z.ZodMiniString<string>;
+      user: z.ZodMiniString<string>;
     }, z.core.$strict>>;
   }, z.core.$strict>;
-}, z.core.$strict>, z.ZodObject<{
-  updatedAt: z.ZodISODateTime;
-  read: z.ZodBoolean;
-  discussionEventId: z.ZodOptional<z.ZodString>;
-  type: z.ZodLiteral<"community_blog">;
-  blog: z.ZodObject<{
-    id: z.ZodString;
-    slug: z.ZodString;
-    title: z.ZodString;
-    canonical: z.ZodBoolean;
-    participating: z.ZodArray<z.ZodObject<{
-      _id: z.ZodString;
-      avatar: z.ZodString;
-      user: z.ZodString;
+}, z.core.$strict>, z.ZodMiniObject<{
+  updatedAt: z.ZodMiniISODateTime;
+  read: z.ZodMiniBoolean<boolean>;
+  discussionEventId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  type: z.ZodMiniLiteral<"post">;
+  post: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    slug: z.ZodMiniString<string>;
+    authorName: z.ZodMiniString<string>;
+    title: z.ZodMiniString<string>;
+    participating: z.ZodMiniArray<z.ZodMiniObject<{
+      _id: z.ZodMiniString<string>;
+      avatar: z.ZodMiniString<string>;
+      user: z.ZodMiniString<string>;
     }, z.core.$strict>>;
-    authorName: z.ZodOptional<z.ZodString>;
+  }, z.core.$strict>;
+}, z.core.$strict>, z.ZodMiniObject<{
+  updatedAt: z.ZodMiniISODateTime;
+  read: z.ZodMiniBoolean<boolean>;
+  discussionEventId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  type: z.ZodMiniLiteral<"community_blog">;
+  blog: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    slug: z.ZodMiniString<string>;
+    title: z.ZodMiniString<string>;
+    canonical: z.ZodMiniBoolean<boolean>;
+    participating: z.ZodMiniArray<z.ZodMiniObject<{
+      _id: z.ZodMiniString<string>;
+      avatar: z.ZodMiniString<string>;
+      user: z.ZodMiniString<string>;
+    }, z.core.$strict>>;
+    authorName: z.ZodMiniOptional<z.ZodMiniString<string>>;
   }, z.core.$strict>;
 }, z.core.$strict>], "type">;
 /** A page of notifications. */
-declare const notificationPage: z.ZodObject<{
-  notifications: z.ZodArray<z.ZodDiscriminatedUnion<[z.ZodObject<{
-    updatedAt: z.ZodISODateTime;
-    read: z.ZodBoolean;
-    discussionEventId: z.ZodOptional<z.ZodString>;
-    type: z.ZodLiteral<"paper">;
-    paper: z.ZodObject<{
-      _id: z.ZodString;
-      title: z.ZodString;
+declare const notificationPage: z.ZodMiniObject<{
+  notifications: z.ZodMiniArray<z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
+    updatedAt: z.ZodMiniISODateTime;
+    read: z.ZodMiniBoolean<boolean>;
+    discussionEventId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    type: z.ZodMiniLiteral<"paper">;
+    paper: z.ZodMiniObject<{
+      _id: z.ZodMiniString<string>;
+      title: z.ZodMiniString<string>;
     }, z.core.$strict>;
-    paperDiscussion: z.ZodObject<{
-      id: z.ZodString;
-      participating: z.ZodArray<z.ZodObject<{
-        _id: z.ZodString;
-        avatar: z.ZodString;
-        user: z.ZodString;
+    paperDiscussion: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
+      participating: z.ZodMiniArray<z.ZodMiniObject<{
+        _id: z.ZodMiniString<string>;
+        avatar: z.ZodMiniString<string>;
+        user: z.ZodMiniString<string>;
       }, z.core.$strict>>;
-      paperId: z.ZodString;
+      paperId: z.ZodMiniString<string>;
     }, z.core.$strict>;
-  }, z.core.$strict>, z.ZodObject<{
-    updatedAt: z.ZodISODateTime;
-    read: z.ZodBoolean;
-    discussionEventId: z.ZodOptional<z.ZodString>;
-    type: z.ZodLiteral<"repo">;
-    repo: z.ZodType<RepoId, RepoId, z.core.$ZodTypeInternals<RepoId, RepoId>>;
-    discussion: z.ZodObject<{
-      num: z.ZodNumber;
-      title: z.ZodString;
-      status: z.ZodType<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">, z.core.$ZodTypeInternals<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">>>;
-      id: z.ZodString;
-      isPullRequest: z.ZodBoolean;
-      participating: z.ZodArray<z.ZodObject<{
-        _id: z.ZodString;
-        avatar: z.ZodString;
-        user: z.ZodString;
-      }, z.core.$strict>>;
-    }, z.core.$strict>;
-  }, z.core.$strict>, z.ZodObject<{
-    updatedAt: z.ZodISODateTime;
-    read: z.ZodBoolean;
-    discussionEventId: z.ZodOptional<z.ZodString>;
-    type: z.ZodLiteral<"post">;
-    post: z.ZodObject<{
-      id: z.ZodString;
-      slug: z.ZodString;
-      authorName: z.ZodString;
-      title: z.ZodString;
-      participating: z.ZodArray<z.ZodObject<{
-        _id: z.ZodString;
-        avatar: z.ZodString;
-        user: z.ZodString;
+  }, z.core.$strict>, z.ZodMiniObject<{
+    updatedAt: z.ZodMiniISODateTime;
+    read: z.ZodMiniBoolean<boolean>;
+    discussionEventId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    type: z.ZodMiniLiteral<"repo">;
+    repo: z.ZodMiniType<RepoId, RepoId, z.core.$ZodTypeInternals<RepoId, RepoId>>;
+    discussion: z.ZodMiniObject<{
+      num: z.ZodMiniNumber<number>;
+      title: z.ZodMiniString<string>;
+      status: z.ZodMiniType<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">, z.core.$ZodTypeInternals<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">>>;
+      id: z.ZodMiniString<string>;
+      isPullRequest: z.ZodMiniBoolean<boolean>;
+      participating: z.ZodMiniArray<z.ZodMiniObject<{
+        _id: z.ZodMiniString<string>;
+        avatar: z.ZodMiniString<string>;
+        user: z.ZodMiniString<string>;
       }, z.core.$strict>>;
     }, z.core.$strict>;
-  }, z.core.$strict>, z.ZodObject<{
-    updatedAt: z.ZodISODateTime;
-    read: z.ZodBoolean;
-    discussionEventId: z.ZodOptional<z.ZodString>;
-    type: z.ZodLiteral<"community_blog">;
-    blog: z.ZodObject<{
-      id: z.ZodString;
-      slug: z.ZodString;
-      title: z.ZodString;
-      canonical: z.ZodBoolean;
-      participating: z.ZodArray<z.ZodObject<{
-        _id: z.ZodString;
-        avatar: z.ZodString;
-        user: z.ZodString;
+  }, z.core.$strict>, z.ZodMiniObject<{
+    updatedAt: z.ZodMiniISODateTime;
+    read: z.ZodMiniBoolean<boolean>;
+    discussionEventId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    type: z.ZodMiniLiteral<"post">;
+    post: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
+      slug: z.ZodMiniString<string>;
+      authorName: z.ZodMiniString<string>;
+      title: z.ZodMiniString<string>;
+      participating: z.ZodMiniArray<z.ZodMiniObject<{
+        _id: z.ZodMiniString<string>;
+        avatar: z.ZodMiniString<string>;
+        user: z.ZodMiniString<string>;
       }, z.core.$strict>>;
-      authorName: z.ZodOptional<z.ZodString>;
+    }, z.core.$strict>;
+  }, z.core.$strict>, z.ZodMiniObject<{
+    updatedAt: z.ZodMiniISODateTime;
+    read: z.ZodMiniBoolean<boolean>;
+    discussionEventId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    type: z.ZodMiniLiteral<"community_blog">;
+    blog: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
+      slug: z.ZodMiniString<string>;
+      title: z.ZodMiniString<string>;
+      canonical: z.ZodMiniBoolean<boolean>;
+      participating: z.ZodMiniArray<z.ZodMiniObject<{
+        _id: z.ZodMiniString<string>;
+        avatar: z.ZodMiniString<string>;
+        user: z.ZodMiniString<string>;
+      }, z.core.$strict>>;
+      authorName: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, z.core.$strict>;
   }, z.core.$strict>], "type">>;
-  count: z.ZodObject<{
-    view: z.ZodNumber;
-    unread: z.ZodNumber;
-    all: z.ZodNumber;
+  count: z.ZodMiniObject<{
+    view: z.ZodMiniNumber<number>;
+    unread: z.ZodMiniNumber<number>;
+    all: z.ZodMiniNumber<number>;
   }, z.core.$strict>;
-  start: z.ZodNumber;
+  start: z.ZodMiniNumber<number>;
 }, z.core.$strict>;
-/** Which notifications; every field narrows it (hub-api.md, Notification search parameters). */
-declare const search$2: z.ZodObject<{
-  p: z.ZodDefault<z.ZodCodec<z.ZodString, z.ZodInt>>;
-  readStatus: z.ZodDefault<z.ZodType<Open<"all" | "unread">, Open<"all" | "unread">, z.core.$ZodTypeInternals<Open<"all" | "unread">, Open<"all" | "unread">>>>;
-  repoType: z.ZodOptional<z.ZodType<Open<"bucket" | "dataset" | "kernel" | "model" | "space">, Open<"bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<Open<"bucket" | "dataset" | "kernel" | "model" | "space">, Open<"bucket" | "dataset" | "kernel" | "model" | "space">>>>;
-  repoName: z.ZodOptional<z.ZodString>;
-  postAuthor: z.ZodOptional<z.ZodString>;
-  paperId: z.ZodOptional<z.ZodString>;
-  articleId: z.ZodOptional<z.ZodString>;
-  mention: z.ZodDefault<z.ZodType<Open<"all" | "mentions" | "participating">, Open<"all" | "mentions" | "participating">, z.core.$ZodTypeInternals<Open<"all" | "mentions" | "participating">, Open<"all" | "mentions" | "participating">>>>;
-  lastUpdate: z.ZodOptional<z.ZodISODateTime>;
+/** A search: each field narrows the result (hub-api.md, Notification search parameters). */
+declare const search$2: z.ZodMiniObject<{
+  p: z.ZodMiniDefault<z.ZodMiniCodec<z.ZodMiniString<string>, z.ZodMiniInt>>;
+  readStatus: z.ZodMiniDefault<z.ZodMiniType<Open<"all" | "unread">, Open<"all" | "unread">, z.core.$ZodTypeInternals<Open<"all" | "unread">, Open<"all" | "unread">>>>;
+  repoType: z.ZodMiniOptional<z.ZodMiniType<Open<"bucket" | "dataset" | "kernel" | "model" | "space">, Open<"bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<Open<"bucket" | "dataset" | "kernel" | "model" | "space">, Open<"bucket" | "dataset" | "kernel" | "model" | "space">>>>;
+  repoName: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  postAuthor: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  paperId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  articleId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  mention: z.ZodMiniDefault<z.ZodMiniType<Open<"all" | "mentions" | "participating">, Open<"all" | "mentions" | "participating">, z.core.$ZodTypeInternals<Open<"all" | "mentions" | "participating">, Open<"all" | "mentions" | "participating">>>>;
+  lastUpdate: z.ZodMiniOptional<z.ZodMiniISODateTime>;
 }, z.core.$strip>;
-/** A notification; `type` tells which of the four it is. */
+/** A notification. Its fields depend on `type`. */
 type Notification = z.output<typeof notification>;
-/** A page of notifications: `count` and `start` say where it stands among all. */
+/** A page of notifications, with the number of matches before it (`start`) and in total (`count`). */
 type NotificationPage = z.output<typeof notificationPage>;
-/** Which notifications: every field narrows it, `p` is the page, from 0 on. */
+/** A search for notifications: `p` is the page, from 0; each other field narrows the result. */
 type NotificationSearch = SearchOf<typeof search$2>;
 /** Selects notifications. */
 interface NotificationSelection extends NotificationSearch {
   /**
-   * The ids of their discussions: `discussion.id`, `paperDiscussion.id`, `post.id` or `blog.id` of a notification. To
-   * delete, each is of 24 lower-case hexadecimal digits, and there is at least one.
+   * The IDs of their discussions: `discussion.id`, `paperDiscussion.id`, `post.id` or `blog.id` of a notification. To
+   * delete, pass at least one ID of 24 lower-case hexadecimal digits.
    */
   discussionIds?: readonly string[] | undefined;
-  /** All that the other fields find, on every page, whatever `discussionIds` says. Default `false`. */
+  /** Selects all matches of the other fields, on every page, and ignores `discussionIds`. Default `false`. */
   applyToAll?: boolean | undefined;
 }
 /**
@@ -1182,129 +1185,132 @@ declare class Pages<Item> implements AsyncIterable<Item> {
   /** Iterates over the pages, each an array of items. */
   pages(): AsyncGenerator<Item[], void, undefined>;
 }
-/** The types of an event of the audit log. */
+/** All types of audit log events. */
 declare const auditLogTypes: readonly ["billing.update_payment_method", "billing.create_customer", "billing.remove_payment_method", "billing.aws_add", "billing.aws_remove", "billing.gcp_add", "billing.gcp_remove", "billing.marketplace_approve", "billing.cancel_subscription", "billing.renew_subscription", "billing.start_subscription", "billing.un_cancel_subscription", "billing.update_subscription", "billing.update_subscription_plan", "collection.create", "collection.delete", "org.add_user", "org.change_role", "org.create", "org.delete", "org.restore", "org.invite_user", "org.invite.accept", "org.invite.email", "org.join.from_domain", "org.join.automatic", "org.leave", "org.remove_user", "org.rename", "org.rotate_token", "org.sso_login", "org.sso_join", "org.update_join_settings", "org.update_settings", "org.token_approval.enabled", "org.token_approval.disabled", "org.token_approval.authorization_request", "org.token_approval.authorization_request.authorized", "org.token_approval.authorization_request.revoked", "org.token_approval.authorization_request.denied", "org.custom_role.create", "org.custom_role.update", "org.custom_role.delete", "repo.add_secrets", "repo.remove_secrets", "repo.add_secret", "repo.update_secret", "repo.remove_secret", "repo.create", "repo.delete", "repo.disable", "repo.removeDisable", "repo.duplication", "repo.delete_doi", "repo.move", "repo.update_resource_group", "repo.update_settings", "repo.add_variable", "repo.update_variable", "repo.remove_variable", "repo.add_variables", "repo.remove_variables", "repo.delete_lfs_file", "spaces.add_storage", "spaces.remove_storage", "spaces.set_volumes", "spaces.remove_volumes", "spaces.update_hardware", "spaces.update_sleep_time", "resource_group.create", "resource_group.add_users", "resource_group.remove_users", "resource_group.change_role", "resource_group.settings", "resource_group.delete", "jobs.create", "jobs.cancel", "scheduled_job.create", "scheduled_job.delete", "scheduled_job.resume", "scheduled_job.suspend", "scheduled_job.run", "scheduled_job.update_schedule", "oauth.token", "collection.update_resource_group", "org.settings.regions", "org.settings.profile", "org.settings.resource_groups", "org.settings.publisher_gating", "org.settings.inference_providers", "org.settings.inference_providers.keys.add", "org.settings.inference_providers.keys.remove", "org.settings.inference_providers.usage", "org.settings.sso", "org.settings.sso.enable", "org.settings.sso.disable", "org.settings.security.repo_visibility", "org.settings.security.2fa.enable", "org.settings.security.2fa.disable", "org.settings.security.auto_join.enable", "org.settings.security.auto_join.disable", "org.settings.security.members_privacy.enable", "org.settings.security.members_privacy.disable", "org.settings.network", "org.settings.network.ip_restriction.enable", "org.settings.network.ip_restriction.disable", "org.settings.network.auth_enforcement.enable", "org.settings.network.auth_enforcement.disable", "repo.add_trusted_publisher", "repo.remove_trusted_publisher", "jobs.update_labels", "jobs.update_expose", "scheduled_job.update_labels", "org.service_account.create", "org.service_account.delete", "org.service_account.token.create", "org.service_account.token.delete", "org.service_account.token.rotate", "org.service_account.token.update"];
-/** Something that somebody did in an organization. */
-declare const auditLogEvent: z.ZodObject<{
-  _id: z.ZodString;
-  createdAt: z.ZodISODateTime;
-  type: z.ZodType<Open<"billing.aws_add" | "billing.aws_remove" | "billing.cancel_subscription" | "billing.create_customer" | "billing.gcp_add" | "billing.gcp_remove" | "billing.marketplace_approve" | "billing.remove_payment_method" | "billing.renew_subscription" | "billing.start_subscription" | "billing.un_cancel_subscription" | "billing.update_payment_method" | "billing.update_subscription" | "billing.update_subscription_plan" | "collection.create" | "collection.delete" | "collection.update_resource_group" | "jobs.cancel" | "jobs.create" | "jobs.update_expose" | "jobs.update_labels" | "oauth.token" | "org.add_user" | "org.change_role" | "org.create" | "org.custom_role.create" | "org.custom_role.delete" | "org.custom_role.update" | "org.delete" | "org.invite.accept" | "org.invite.email" | "org.invite_user" | "org.join.automatic" | "org.join.from_domain" | "org.leave" | "org.remove_user" | "org.rename" | "org.restore" | "org.rotate_token" | "org.service_account.create" | "org.service_account.delete" | "org.service_account.token.create" | "org.service_account.token.delete" | "org.service_account.token.rotate" | "org.service_account.token.update" | "org.settings.inference_providers" | "org.settings.inference_providers.keys.add" | "org.settings.inference_providers.keys.remove" | "org.settings.inference_providers.usage" | "org.settings.network" | "org.settings.network.auth_enforcement.disable" | "org.settings.network.auth_enforcement.enable" | "org.settings.network.ip_restriction.disable" | "org.settings.network.ip_restriction.enable" | "org.settings.profile" | "org.settings.publisher_gating" | "org.settings.regions" | "org.settings.resource_groups" | "org.settings.security.2fa.disable" | "org.settings.security.2fa.enable" | "org.settings.security.auto_join.disable" | "org.settings.security.auto_join.enable" | "org.settings.security.members_privacy.disable" | "org.settings.security.members_privacy.enable" | "org.settings.security.repo_visibility" | "org.settings.sso" | "org.settings.sso.disable" | "org.settings.sso.enable" | "org.sso_join" | "org.sso_login" | "org.token_approval.authorization_request" | "org.token_approval.authorization_request.authorized" | "org.token_approval.authorization_request.denied" | "org.token_approval.authorization_request.revoked" | "org.token_approval.disabled" | "org.token_approval.enabled" | "org.update_join_settings" | "org.update_settings" | "repo.add_secret" | "repo.add_secrets" | "repo.add_trusted_publisher" | "repo.add_variable" | "repo.add_variables" | "repo.create" | "repo.delete" | "repo.delete_doi" | "repo.delete_lfs_file" | "repo.disable" | "repo.duplication" | "repo.move" | "repo.removeDisable" | "repo.remove_secret" | "repo.remove_secrets" | "repo.remove_trusted_publisher" | "repo.remove_variable" | "repo.remove_variables" | "repo.update_resource_group" | "repo.update_secret" | "repo.update_settings" | "repo.update_variable" | "resource_group.add_users" | "resource_group.change_role" | "resource_group.create" | "resource_group.delete" | "resource_group.remove_users" | "resource_group.settings" | "scheduled_job.create" | "scheduled_job.delete" | "scheduled_job.resume" | "scheduled_job.run" | "scheduled_job.suspend" | "scheduled_job.update_labels" | "scheduled_job.update_schedule" | "spaces.add_storage" | "spaces.remove_storage" | "spaces.remove_volumes" | "spaces.set_volumes" | "spaces.update_hardware" | "spaces.update_sleep_time">, Open<"billing.aws_add" | "billing.aws_remove" | "billing.cancel_subscription" | "billing.create_customer" | "billing.gcp_add" | "billing.gcp_remove" | "billing.marketplace_approve" | "billing.remove_payment_method" | "billing.renew_subscription" | "billing.start_subscription" | "billing.un_cancel_subscription" | "billing.update_payment_method" | "billing.update_subscription" | "billing.update_subscription_plan" | "collection.create" | "collection.delete" | "collection.update_resource_group" | "jobs.cancel" | "jobs.create" | "jobs.update_expose" | "jobs.update_labels" | "oauth.token" | "org.add_user" | "org.change_role" | "org.create" | "org.custom_role.create" | "org.custom_role.delete" | "org.custom_role.update" | "org.delete" | "org.invite.accept" | "org.invite.email" | "org.invite_user" | "org.join.automatic" | "org.join.from_domain" | "org.leave" | "org.remove_user" | "org.rename" | "org.restore" | "org.rotate_token" | "org.service_account.create" | "org.service_account.delete" | "org.service_account.token.create" | "org.service_account.token.delete" | "org.service_account.token.rotate" | "org.service_account.token.update" | "org.settings.inference_providers" | "org.settings.inference_providers.keys.add" | "org.settings.inference_providers.keys.remove" | "org.settings.inference_providers.usage" | "org.settings.network" | "org.settings.network.auth_enforcement.disable" | "org.settings.network.auth_enforcement.enable" | "org.settings.network.ip_restriction.disable" | "org.settings.network.ip_restriction.enable" | "org.settings.profile" | "org.settings.publisher_gating" | "org.settings.regions" | "org.settings.resource_groups" | "org.settings.security.2fa.disable" | "org.settings.security.2fa.enable" | "org.settings.security.auto_join.disable" | "org.settings.security.auto_join.enable" | "org.settings.security.members_privacy.disable" | "org.settings.security.members_privacy.enable" | "org.settings.security.repo_visibility" | "org.settings.sso" | "org.settings.sso.disable" | "org.settings.sso.enable" | "org.sso_join" | "org.sso_login" | "org.token_approval.authorization_request" | "org.token_approval.authorization_request.authorized" | "org.token_approval.authorization_request.denied" | "org.token_approval.authorization_request.revoked" | "org.token_approval.disabled" | "org.token_approval.enabled" | "org.update_join_settings" | "org.update_settings" | "repo.add_secret" | "repo.add_secrets" | "repo.add_trusted_publisher" | "repo.add_variable" | "repo.add_variables" | "repo.create" | "repo.delete" | "repo.delete_doi" | "repo.delete_lfs_file" | "repo.disable" | "repo.duplication" | "repo.move" | "repo.removeDisable" | "repo.remove_secret" | "repo.remove_secrets" | "repo.remove_trusted_publisher" | "repo.remove_variable" | "repo.remove_variables" | "repo.update_resource_group" | "repo.update_secret" | "repo.update_settings" | "repo.update_variable" | "resource_group.add_users" | "resource_group.change_role" | "resource_group.create" | "resource_group.delete" | "resource_group.remove_users" | "resource_group.settings" | "scheduled_job.create" | "scheduled_job.delete" | "scheduled_job.resume" | "scheduled_job.run" | "scheduled_job.suspend" | "scheduled_job.update_labels" | "scheduled_job.update_schedule" | "spaces.add_storage" | "spaces.remove_storage" | "spaces.remove_volumes" | "spaces.set_volumes" | "spaces.update_hardware" | "spaces.update_sleep_time">, z.core.$ZodTypeInternals<Open<"billing.aws_add" | "billing.aws_remove" | "billing.cancel_subscription" | "billing.create_customer" | "billing.gcp_add" | "billing.gcp_remove" | "billing.marketplace_approve" | "billing.remove_payment_method" | "billing.renew_subscription" | "billing.start_subscription" | "billing.un_cancel_subscription" | "billing.update_payment_method" | "billing.update_subscription" | "billing.update_subscription_plan" | "collection.create" | "collection.delete" | "collection.update_resource_group" | "jobs.cancel" | "jobs.create" | "jobs.update_expose" | "jobs.update_labels" | "oauth.token" | "org.add_user" | "org.change_role" | "org.create" | "org.custom_role.create" | "org.custom_role.delete" | "org.custom_role.update" | "org.delete" | "org.invite.accept" | "org.invite.email" | "org.invite_user" | "org.join.automatic" | "org.join.from_domain" | "org.leave" | "org.remove_user" | "org.rename" | "org.restore" | "org.rotate_token" | "org.service_account.create" | "org.service_account.delete" | "org.service_account.token.create" | "org.service_account.token.delete" | "org.service_account.token.rotate" | "org.service_account.token.update" | "org.settings.inference_providers" | "org.settings.inference_providers.keys.add" | "org.settings.inference_providers.keys.remove" | "org.settings.inference_providers.usage" | "org.settings.network" | "org.settings.network.auth_enforcement.disable" | "org.settings.network.auth_enforcement.enable" | "org.settings.network.ip_restriction.disable" | "org.settings.network.ip_restriction.enable" | "org.settings.profile" | "org.settings.publisher_gating" | "org.settings.regions" | "org.settings.resource_groups" | "org.settings.security.2fa.disable" | "org.settings.security.2fa.enable" | "org.settings.security.auto_join.disable" | "org.settings.security.auto_join.enable" | "org.settings.security.members_privacy.disable" | "org.settings.security.members_privacy.enable" | "org.settings.security.repo_visibility" | "org.settings.sso" | "org.settings.sso.disable" | "org.settings.sso.enable" | "org.sso_join" | "org.sso_login" | "org.token_approval.authorization_request" | "org.token_approval.authorization_request.authorized" | "org.token_approval.authorization_request.denied" | "org.token_approval.authorization_request.revoked" | "org.token_approval.disabled" | "org.token_approval.enabled" | "org.update_join_settings" | "org.update_settings" | "repo.add_secret" | "repo.add_secrets" | "repo.add_trusted_publisher" | "repo.add_variable" | "repo.add_variables" | "repo.create" | "repo.delete" | "repo.delete_doi" | "repo.delete_lfs_file" | "repo.disable" | "repo.duplication" | "repo.move" | "repo.removeDisable" | "repo.remove_secret" | "repo.remove_secrets" | "repo.remove_trusted_publisher" | "repo.remove_variable" | "repo.remove_variables" | "repo.update_resource_group" | "repo.update_secret" | "repo.update_settings" | "repo.update_variable" | "resource_group.add_users" | "resource_group.change_role" | "resource_group.create" | "resource_group.delete" | "resource_group.remove_users" | "resource_group.settings" | "scheduled_job.create" | "scheduled_job.delete" | "scheduled_job.resume" | "scheduled_job.run" | "scheduled_job.suspend" | "scheduled_job.update_labels" | "scheduled_job.update_schedule" | "spaces.add_storage" | "spaces.remove_storage" | "spaces.remove_volumes" | "spaces.set_volumes" | "spaces.update_hardware" | "spaces.update_sleep_time">, Open<"billing.aws_add" | "billing.aws_remove" | "billing.cancel_subscription" | "billing.create_customer" | "billing.gcp_add" | "billing.gcp_remove" | "billing.marketplace_approve" | "billing.remove_payment_method" | "billing.renew_subscription" | "billing.start_subscription" | "billing.un_cancel_subscription" | "billing.update_payment_method" | "billing.update_subscription" | "billing.update_subscription_plan" | "collection.create" | "collection.delete" | "collection.update_resource_group" | "jobs.cancel" | "jobs.create" | "jobs.update_expose" | "jobs.update_labels" | "oauth.token" | "org.add_user" | "org.change_role" | "org.create" | "org.custom_role.create" | "org.custom_role.delete" | "org.custom_role.update" | "org.delete" | "org.invite.accept" | "org.invite.email" | "org.invite_user" | "org.join.automatic" | "org.join.from_domain" | "org.leave" | "org.remove_user" | "org.rename" | "org.restore" | "org.rotate_token" | "org.service_account.create" | "org.service_account.delete" | "org.service_account.token.create" | "org.service_account.token.delete" | "org.service_account.token.rotate" | "org.service_account.token.update" | "org.settings.inference_providers" | "org.settings.inference_providers.keys.add" | "org.settings.inference_providers.keys.remove" | "org.settings.inference_providers.usage" | "org.settings.network" | "org.settings.network.auth_enforcement.disable" | "org.settings.network.auth_enforcement.enable" | "org.settings.network.ip_restriction.disable" | "org.settings.network.ip_restriction.enable" | "org.settings.profile" | "org.settings.publisher_gating" | "org.settings.regions" | "org.settings.resource_groups" | "org.settings.security.2fa.disable" | "org.settings.security.2fa.enable" | "org.settings.security.auto_join.disable" | "org.settings.security.auto_join.enable" | "org.settings.security.members_privacy.disable" | "org.settings.security.members_privacy.enable" | "org.settings.security.repo_visibility" | "org.settings.sso" | "org.settings.sso.disable" | "org.settings.sso.enable" | "org.sso_join" | "org.sso_login" | "org.token_approval.authorization_request" | "org.token_approval.authorization_request.authorized" | "org.token_approval.authorization_request.denied" | "org.token_approval.authorization_request.revoked" | "org.token_approval.disabled" | "org.token_approval.enabled" | "org.update_join_settings" | "org.update_settings" | "repo.add_secret" | "repo.add_secrets" | "repo.add_trusted_publisher" | "repo.add_variable" | "repo.add_variables" | "repo.create" | "repo.delete" | "repo.delete_doi" | "repo.delete_lfs_file" | "repo.disable" | "repo.duplication" | "repo.move" | "repo.removeDisable" | "repo.remove_secret" | "repo.remove_secrets" | "repo.remove_trusted_publisher" | "repo.remove_variable" | "repo.remove_variables" | "repo.update_resource_group" | "repo.update_secret" | "repo.update_settings" | "repo.update_variable" | "resource_group.add_users" | "resource_group.change_role" | "resource_group.create" | "resource_group.delete" | "resource_group.remove_users" | "resource_group.settings" | "scheduled_job.create" | "scheduled_job.delete" | "scheduled_job.resume" | "scheduled_job.run" | "scheduled_job.suspend" | "scheduled_job.update_labels" | "scheduled_job.update_schedule" | "spaces.add_storage" | "spaces.remove_storage" | "spaces.remove_volumes" | "spaces.set_volumes" | "spaces.update_hardware" | "spaces.update_sleep_time">>>;
-  data: z.ZodOptional<z.ZodUnknown>;
-  message: z.ZodString;
-  ip: z.ZodOptional<z.ZodString>;
-  location: z.ZodOptional<z.ZodObject<{
-    formatted: z.ZodString;
-    country: z.ZodOptional<z.ZodString>;
-    city: z.ZodOptional<z.ZodString>;
+/** An event in the audit log of an organization. */
+declare const auditLogEvent: z.ZodMiniObject<{
+  _id: z.ZodMiniString<string>;
+  createdAt: z.ZodMiniISODateTime;
+  type: z.ZodMiniType<Open<"billing.aws_add" | "billing.aws_remove" | "billing.cancel_subscription" | "billing.create_customer" | "billing.gcp_add" | "billing.gcp_remove" | "billing.marketplace_approve" | "billing.remove_payment_method" | "billing.renew_subscription" | "billing.start_subscription" | "billing.un_cancel_subscription" | "billing.update_payment_method" | "billing.update_subscription" | "billing.update_subscription_plan" | "collection.create" | "collection.delete" | "collection.update_resource_group" | "jobs.cancel" | "jobs.create" | "jobs.update_expose" | "jobs.update_labels" | "oauth.token" | "org.add_user" | "org.change_role" | "org.create" | "org.custom_role.create" | "org.custom_role.delete" | "org.custom_role.update" | "org.delete" | "org.invite.accept" | "org.invite.email" | "org.invite_user" | "org.join.automatic" | "org.join.from_domain" | "org.leave" | "org.remove_user" | "org.rename" | "org.restore" | "org.rotate_token" | "org.service_account.create" | "org.service_account.delete" | "org.service_account.token.create" | "org.service_account.token.delete" | "org.service_account.token.rotate" | "org.service_account.token.update" | "org.settings.inference_providers" | "org.settings.inference_providers.keys.add" | "org.settings.inference_providers.keys.remove" | "org.settings.inference_providers.usage" | "org.settings.network" | "org.settings.network.auth_enforcement.disable" | "org.settings.network.auth_enforcement.enable" | "org.settings.network.ip_restriction.disable" | "org.settings.network.ip_restriction.enable" | "org.settings.profile" | "org.settings.publisher_gating" | "org.settings.regions" | "org.settings.resource_groups" | "org.settings.security.2fa.disable" | "org.settings.security.2fa.enable" | "org.settings.security.auto_join.disable" | "org.settings.security.auto_join.enable" | "org.settings.security.members_privacy.disable" | "org.settings.security.members_privacy.enable" | "org.settings.security.repo_visibility" | "org.settings.sso" | "org.settings.sso.disable" | "org.settings.sso.enable" | "org.sso_join" | "org.sso_login" | "org.token_approval.authorization_request" | "org.token_approval.authorization_request.authorized" | "org.token_approval.authorization_request.denied" | "org.token_approval.authorization_request.revoked" | "org.token_approval.disabled" | "org.token_approval.enabled" | "org.update_join_settings" | "org.update_settings" | "repo.add_secret" | "repo.add_secrets" | "repo.add_trusted_publisher" | "repo.add_variable" | "repo.add_variables" | "repo.create" | "repo.delete" | "repo.delete_doi" | "repo.delete_lfs_file" | "repo.disable" | "repo.duplication" | "repo.move" | "repo.removeDisable" | "repo.remove_secret" | "repo.remove_secrets" | "repo.remove_trusted_publisher" | "repo.remove_variable" | "repo.remove_variables" | "repo.update_resource_group" | "repo.update_secret" | "repo.update_settings" | "repo.update_variable" | "resource_group.add_users" | "resource_group.change_role" | "resource_group.create" | "resource_group.delete" | "resource_group.remove_users" | "resource_group.settings" | "scheduled_job.create" | "scheduled_job.delete" | "scheduled_job.resume" | "scheduled_job.run" | "scheduled_job.suspend" | "scheduled_job.update_labels" | "scheduled_job.update_schedule" | "spaces.add_storage" | "spaces.remove_storage" | "spaces.remove_volumes" | "spaces.set_volumes" | "spaces.update_hardware" | "spaces.update_sleep_time">, Open<"billing.aws_add" | "billing.aws_remove" | "billing.cancel_subscription" | "billing.create_customer" | "billing.gcp_add" | "billing.gcp_remove" | "billing.marketplace_approve" | "billing.remove_payment_method" | "billing.renew_subscription" | "billing.start_subscription" | "billing.un_cancel_subscription" | "billing.update_payment_method" | "billing.update_subscription" | "billing.update_subscription_plan" | "collection.create" | "collection.delete" | "collection.update_resource_group" | "jobs.cancel" | "jobs.create" | "jobs.update_expose" | "jobs.update_labels" | "oauth.token" | "org.add_user" | "org.change_role" | "org.create" | "org.custom_role.create" | "org.custom_role.delete" | "org.custom_role.update" | "org.delete" | "org.invite.accept" | "org.invite.email" | "org.invite_user" | "org.join.automatic" | "org.join.from_domain" | "org.leave" | "org.remove_user" | "org.rename" | "org.restore" | "org.rotate_token" | "org.service_account.create" | "org.service_account.delete" | "org.service_account.token.create" | "org.service_account.token.delete" | "org.service_account.token.rotate" | "org.service_account.token.update" | "org.settings.inference_providers" | "org.settings.inference_providers.keys.add" | "org.settings.inference_providers.keys.remove" | "org.settings.inference_providers.usage" | "org.settings.network" | "org.settings.network.auth_enforcement.disable" | "org.settings.network.auth_enforcement.enable" | "org.settings.network.ip_restriction.disable" | "org.settings.network.ip_restriction.enable" | "org.settings.profile" | "org.settings.publisher_gating" | "org.settings.regions" | "org.settings.resource_groups" | "org.settings.security.2fa.disable" | "org.settings.security.2fa.enable" | "org.settings.security.auto_join.disable" | "org.settings.security.auto_join.enable" | "org.settings.security.members_privacy.disable" | "org.settings.security.members_privacy.enable" | "org.settings.security.repo_visibility" | "org.settings.sso" | "org.settings.sso.disable" | "org.settings.sso.enable" | "org.sso_join" | "org.sso_login" | "org.token_approval.authorization_request" | "org.token_approval.authorization_request.authorized" | "org.token_approval.authorization_request.denied" | "org.token_approval.authorization_request.revoked" | "org.token_approval.disabled" | "org.token_approval.enabled" | "org.update_join_settings" | "org.update_settings" | "repo.add_secret" | "repo.add_secrets" | "repo.add_trusted_publisher" | "repo.add_variable" | "repo.add_variables" | "repo.create" | "repo.delete" | "repo.delete_doi" | "repo.delete_lfs_file" | "repo.disable" | "repo.duplication" | "repo.move" | "repo.removeDisable" | "repo.remove_secret" | "repo.remove_secrets" | "repo.remove_trusted_publisher" | "repo.remove_variable" | "repo.remove_variables" | "repo.update_resource_group" | "repo.update_secret" | "repo.update_settings" | "repo.update_variable" | "resource_group.add_users" | "resource_group.change_role" | "resource_group.create" | "resource_group.delete" | "resource_group.remove_users" | "resource_group.settings" | "scheduled_job.create" | "scheduled_job.delete" | "scheduled_job.resume" | "scheduled_job.run" | "scheduled_job.suspend" | "scheduled_job.update_labels" | "scheduled_job.update_schedule" | "spaces.add_storage" | "spaces.remove_storage" | "spaces.remove_volumes" | "spaces.set_volumes" | "spaces.update_hardware" | "spaces.update_sleep_time">, z.core.$ZodTypeInternals<Open<"billing.aws_add" | "billing.aws_remove" | "billing.cancel_subscription" | "billing.create_customer" | "billing.gcp_add" | "billing.gcp_remove" | "billing.marketplace_approve" | "billing.remove_payment_method" | "billing.renew_subscription" | "billing.start_subscription" | "billing.un_cancel_subscription" | "billing.update_payment_method" | "billing.update_subscription" | "billing.update_subscription_plan" | "collection.create" | "collection.delete" | "collection.update_resource_group" | "jobs.cancel" | "jobs.create" | "jobs.update_expose" | "jobs.update_labels" | "oauth.token" | "org.add_user" | "org.change_role" | "org.create" | "org.custom_role.create" | "org.custom_role.delete" | "org.custom_role.update" | "org.delete" | "org.invite.accept" | "org.invite.email" | "org.invite_user" | "org.join.automatic" | "org.join.from_domain" | "org.leave" | "org.remove_user" | "org.rename" | "org.restore" | "org.rotate_token" | "org.service_account.create" | "org.service_account.delete" | "org.service_account.token.create" | "org.service_account.token.delete" | "org.service_account.token.rotate" | "org.service_account.token.update" | "org.settings.inference_providers" | "org.settings.inference_providers.keys.add" | "org.settings.inference_providers.keys.remove" | "org.settings.inference_providers.usage" | "org.settings.network" | "org.settings.network.auth_enforcement.disable" | "org.settings.network.auth_enforcement.enable" | "org.settings.network.ip_restriction.disable" | "org.settings.network.ip_restriction.enable" | "org.settings.profile" | "org.settings.publisher_gating" | "org.settings.regions" | "org.settings.resource_groups" | "org.settings.security.2fa.disable" | "org.settings.security.2fa.enable" | "org.settings.security.auto_join.disable" | "org.settings.security.auto_join.enable" | "org.settings.security.members_privacy.disable" | "org.settings.security.members_privacy.enable" | "org.settings.security.repo_visibility" | "org.settings.sso" | "org.settings.sso.disable" | "org.settings.sso.enable" | "org.sso_join" | "org.sso_login" | "org.token_approval.authorization_request" | "org.token_approval.authorization_request.authorized" | "org.token_approval.authorization_request.denied" | "org.token_approval.authorization_request.revoked" | "org.token_approval.disabled" | "org.token_approval.enabled" | "org.update_join_settings" | "org.update_settings" | "repo.add_secret" | "repo.add_secrets" | "repo.add_trusted_publisher" | "repo.add_variable" | "repo.add_variables" | "repo.create" | "repo.delete" | "repo.delete_doi" | "repo.delete_lfs_file" | "repo.disable" | "repo.duplication" | "repo.move" | "repo.removeDisable" | "repo.remove_secret" | "repo.remove_secrets" | "repo.remove_trusted_publisher" | "repo.remove_variable" | "repo.remove_variables" | "repo.update_resource_group" | "repo.update_secret" | "repo.update_settings" | "repo.update_variable" | "resource_group.add_users" | "resource_group.change_role" | "resource_group.create" | "resource_group.delete" | "resource_group.remove_users" | "resource_group.settings" | "scheduled_job.create" | "scheduled_job.delete" | "scheduled_job.resume" | "scheduled_job.run" | "scheduled_job.suspend" | "scheduled_job.update_labels" | "scheduled_job.update_schedule" | "spaces.add_storage" | "spaces.remove_storage" | "spaces.remove_volumes" | "spaces.set_volumes" | "spaces.update_hardware" | "spaces.update_sleep_time">, Open<"billing.aws_add" | "billing.aws_remove" | "billing.cancel_subscription" | "billing.create_customer" | "billing.gcp_add" | "billing.gcp_remove" | "billing.marketplace_approve" | "billing.remove_payment_method" | "billing.renew_subscription" | "billing.start_subscription" | "billing.un_cancel_subscription" | "billing.update_payment_method" | "billing.update_subscription" | "billing.update_subscription_plan" | "collection.create" | "collection.delete" | "collection.update_resource_group" | "jobs.cancel" | "jobs.create" | "jobs.update_expose" | "jobs.update_labels" | "oauth.token" | "org.add_user" | "org.change_role" | "org.create" | "org.custom_role.create" | "org.custom_role.delete" | "org.custom_role.update" | "org.delete" | "org.invite.accept" | "org.invite.email" | "org.invite_user" | "org.join.automatic" | "org.join.from_domain" | "org.leave" | "org.remove_user" | "org.rename" | "org.restore" | "org.rotate_token" | "org.service_account.create" | "org.service_account.delete" | "org.service_account.token.create" | "org.service_account.token.delete" | "org.service_account.token.rotate" | "org.service_account.token.update" | "org.settings.inference_providers" | "org.settings.inference_providers.keys.add" | "org.settings.inference_providers.keys.remove" | "org.settings.inference_providers.usage" | "org.settings.network" | "org.settings.network.auth_enforcement.disable" | "org.settings.network.auth_enforcement.enable" | "org.settings.network.ip_restriction.disable" | "org.settings.network.ip_restriction.enable" | "org.settings.profile" | "org.settings.publisher_gating" | "org.settings.regions" | "org.settings.resource_groups" | "org.settings.security.2fa.disable" | "org.settings.security.2fa.enable" | "org.settings.security.auto_join.disable" | "org.settings.security.auto_join.enable" | "org.settings.security.members_privacy.disable" | "org.settings.security.members_privacy.enable" | "org.settings.security.repo_visibility" | "org.settings.sso" | "org.settings.sso.disable" | "org.settings.sso.enable" | "org.sso_join" | "org.sso_login" | "org.token_approval.authorization_request" | "org.token_approval.authorization_request.authorized" | "org.token_approval.authorization_request.denied" | "org.token_approval.authorization_request.revoked" | "org.token_approval.disabled" | "org.token_approval.enabled" | "org.update_join_settings" | "org.update_settings" | "repo.add_secret" | "repo.add_secrets" | "repo.add_trusted_publisher" | "repo.add_variable" | "repo.add_variables" | "repo.create" | "repo.delete" | "repo.delete_doi" | "repo.delete_lfs_file" | "repo.disable" | "repo.duplication" | "repo.move" | "repo.removeDisable" | "repo.remove_secret" | "repo.remove_secrets" | "repo.remove_trusted_publisher" | "repo.remove_variable" | "repo.remove_variables" | "repo.update_resource_group" | "repo.update_secret" | "repo.update_settings" | "repo.update_variable" | "resource_group.add_users" | "resource_group.change_role" | "resource_group.create" | "resource_group.delete" | "resource_group.remove_users" | "resource_group.settings" | "scheduled_job.create" | "scheduled_job.delete" | "scheduled_job.resume" | "scheduled_job.run" | "scheduled_job.suspend" | "scheduled_job.update_labels" | "scheduled_job.update_schedule" | "spaces.add_storage" | "spaces.remove_storage" | "spaces.remove_volumes" | "spaces.set_volumes" | "spaces.update_hardware" | "spaces.update_sleep_time">>>;
+  data: z.ZodMiniOptional<z.ZodMiniUnknown>;
+  message: z.ZodMiniString<string>;
+  ip: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  location: z.ZodMiniOptional<z.ZodMiniObject<{
+    formatted: z.ZodMiniString<string>;
+    country: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    city: z.ZodMiniOptional<z.ZodMiniString<string>>;
   }, z.core.$strict>>;
-  userAgent: z.ZodOptional<z.ZodString>;
-  author: z.ZodObject<{
-    _id: z.ZodString;
-    user: z.ZodString;
-    avatarUrl: z.ZodString;
-    type: z.ZodType<Open<"system" | "user">, Open<"system" | "user">, z.core.$ZodTypeInternals<Open<"system" | "user">, Open<"system" | "user">>>;
-    deleted: z.ZodOptional<z.ZodBoolean>;
+  userAgent: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  author: z.ZodMiniObject<{
+    _id: z.ZodMiniString<string>;
+    user: z.ZodMiniString<string>;
+    avatarUrl: z.ZodMiniString<string>;
+    type: z.ZodMiniType<Open<"system" | "user">, Open<"system" | "user">, z.core.$ZodTypeInternals<Open<"system" | "user">, Open<"system" | "user">>>;
+    deleted: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
   }, z.core.$strict>;
-  token: z.ZodOptional<z.ZodObject<{
-    type: z.ZodOptional<z.ZodLiteral<"access_token">>;
-    id: z.ZodOptional<z.ZodString>;
-    deleted: z.ZodBoolean;
-    role: z.ZodOptional<z.ZodType<Open<"fineGrained" | "read" | "write">, Open<"fineGrained" | "read" | "write">, z.core.$ZodTypeInternals<Open<"fineGrained" | "read" | "write">, Open<"fineGrained" | "read" | "write">>>>;
-    last4: z.ZodOptional<z.ZodString>;
+  token: z.ZodMiniOptional<z.ZodMiniObject<{
+    type: z.ZodMiniOptional<z.ZodMiniLiteral<"access_token">>;
+    id: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    deleted: z.ZodMiniBoolean<boolean>;
+    role: z.ZodMiniOptional<z.ZodMiniType<Open<"fineGrained" | "read" | "write">, Open<"fineGrained" | "read" | "write">, z.core.$ZodTypeInternals<Open<"fineGrained" | "read" | "write">, Open<"fineGrained" | "read" | "write">>>>;
+    last4: z.ZodMiniOptional<z.ZodMiniString<string>>;
   }, z.core.$strict>>;
-  oauth: z.ZodOptional<z.ZodObject<{
-    clientId: z.ZodString;
-    name: z.ZodOptional<z.ZodString>;
+  oauth: z.ZodMiniOptional<z.ZodMiniObject<{
+    clientId: z.ZodMiniString<string>;
+    name: z.ZodMiniOptional<z.ZodMiniString<string>>;
   }, z.core.$strict>>;
 }, z.core.$strict>;
-declare const search$1: z.ZodObject<{
-  q: z.ZodOptional<z.ZodString>;
+declare const search$1: z.ZodMiniObject<{
+  q: z.ZodMiniOptional<z.ZodMiniString<string>>;
 }, z.core.$strip>;
-/** Something that somebody did in an organization. */
+/** An event in the audit log of an organization. */
 type AuditLogEvent = z.output<typeof auditLogEvent>;
-/** The type of an event of the audit log. */
+/** The type of an audit log event. */
 type AuditLogType = Open<(typeof auditLogTypes)[number]>;
-/** Which events: `q` holds terms such as `author:ada ip:192.0.2.1 type:org.add_user`. */
+/** A search for events: `q` contains terms such as `author:ada ip:192.0.2.1 type:org.add_user`. */
 type AuditLogSearch = SearchOf<typeof search$1>;
 /** A member of an organization. */
-declare const organizationMember: z.ZodObject<{
-  _id: z.ZodString;
-  avatarUrl: z.ZodString;
-  fullname: z.ZodString;
-  isPro: z.ZodBoolean;
-  user: z.ZodString;
-  type: z.ZodLiteral<"user">;
-  isFollowing: z.ZodOptional<z.ZodBoolean>;
-  role: z.ZodOptional<z.ZodType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>>;
-  resourceGroups: z.ZodOptional<z.ZodArray<z.ZodObject<{
-    name: z.ZodString;
-    id: z.ZodString;
-    numUsers: z.ZodNumber;
-    role: z.ZodType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
+declare const organizationMember: z.ZodMiniObject<{
+  _id: z.ZodMiniString<string>;
+  avatarUrl: z.ZodMiniString<string>;
+  fullname: z.ZodMiniString<string>;
+  isPro: z.ZodMiniBoolean<boolean>;
+  user: z.ZodMiniString<string>;
+  type: z.ZodMiniLiteral<"user">;
+  isFollowing: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  role: z.ZodMiniOptional<z.ZodMiniType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>>;
+  resourceGroups: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    numUsers: z.ZodMiniNumber<number>;
+    role: z.ZodMiniType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
   }, z.core.$strict>>>;
-  twoFaEnabled: z.ZodOptional<z.ZodBoolean>;
-  verifiedEmail: z.ZodOptional<z.ZodNullable<z.ZodString>>;
-  isExternalCollaborator: z.ZodOptional<z.ZodBoolean>;
+  twoFaEnabled: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  verifiedEmail: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniString<string>>>;
+  isExternalCollaborator: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
 }, z.core.$strict>;
-/** What a member may do from now on, in the organization and in some of its resource groups. */
-declare const memberRoleChange: z.ZodObject<{
-  role: z.ZodType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
-  resourceGroups: z.ZodOptional<z.ZodArray<z.ZodObject<{
-    id: z.ZodString;
-    role: z.ZodType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
+/** The new role of a member in the organization and in some of its resource groups. */
+declare const memberRoleChange: z.ZodMiniObject<{
+  role: z.ZodMiniType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
+  resourceGroups: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    role: z.ZodMiniType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
   }, z.core.$strip>>>;
 }, z.core.$strip>;
-declare const search: z.ZodObject<{
-  search: z.ZodOptional<z.ZodString>;
-  email: z.ZodOptional<z.ZodEmail>;
-  cursor: z.ZodOptional<z.ZodString>;
-  limit: z.ZodDefault<z.ZodCodec<z.ZodString, z.ZodInt>>;
+declare const search: z.ZodMiniObject<{
+  search: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  email: z.ZodMiniOptional<z.ZodMiniEmail>;
+  cursor: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  limit: z.ZodMiniDefault<z.ZodMiniCodec<z.ZodMiniString<string>, z.ZodMiniInt>>;
 }, z.core.$strip>;
 /** A member of an organization. */
 type OrganizationMember = z.output<typeof organizationMember>;
-/** Which members; `limit` is how many come in one page, `cursor` where to go on. */
+/** A search for members. `limit` is the page size, `cursor` the start of a page. */
 type MemberSearch = SearchOf<typeof search>;
-/** What a member may do from now on, in the organization and in some of its resource groups. */
+/** The new role of a member in the organization and in some of its resource groups. */
 type MemberRoleChange = z.input<typeof memberRoleChange>;
-/** Who may reach an organization, and what its members may reach. */
-declare const networkSecurity: z.ZodObject<{
-  enforceAuth: z.ZodUnion<readonly [z.ZodBoolean, z.ZodLiteral<"pending">]>;
-  enforceIpRestriction: z.ZodBoolean;
-  highRateLimits: z.ZodUnion<readonly [z.ZodBoolean, z.ZodLiteral<"pending">]>;
-  ipRanges: z.ZodArray<z.ZodString>;
-  blockedContents: z.ZodOptional<z.ZodArray<z.ZodObject<{
-    resource: z.ZodType<Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">>>;
-    scope: z.ZodString;
+/** Which networks can access an organization, and which content its members can access. */
+declare const networkSecurity: z.ZodMiniObject<{
+  enforceAuth: z.ZodMiniUnion<readonly [z.ZodMiniBoolean<boolean>, z.ZodMiniLiteral<"pending">]>;
+  enforceIpRestriction: z.ZodMiniBoolean<boolean>;
+  highRateLimits: z.ZodMiniUnion<readonly [z.ZodMiniBoolean<boolean>, z.ZodMiniLiteral<"pending">]>;
+  ipRanges: z.ZodMiniArray<z.ZodMiniString<string>>;
+  blockedContents: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+    resource: z.ZodMiniType<Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">>>;
+    scope: z.ZodMiniString<string>;
   }, z.core.$strict>>>;
-  allowedContents: z.ZodOptional<z.ZodArray<z.ZodObject<{
-    resource: z.ZodType<Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">>>;
-    scope: z.ZodString;
+  allowedContents: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+    resource: z.ZodMiniType<Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">>>;
+    scope: z.ZodMiniString<string>;
   }, z.core.$strict>>>;
-  keepReposMetadataVisible: z.ZodOptional<z.ZodBoolean>;
-  blockedUrls: z.ZodOptional<z.ZodArray<z.ZodString>>;
-  allowedUrls: z.ZodOptional<z.ZodArray<z.ZodString>>;
+  keepReposMetadataVisible: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  blockedUrls: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  allowedUrls: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
 }, z.core.$strict>;
-/** What changes of it; what is left out stays as it is. */
-declare const networkSecurityChange: z.ZodObject<{
-  enforceAuth: z.ZodOptional<z.ZodBoolean>;
-  enforceIpRestriction: z.ZodOptional<z.ZodBoolean>;
-  highRateLimits: z.ZodOptional<z.ZodBoolean>;
-  ipRanges: z.ZodOptional<z.ZodArray<z.ZodString>>;
-  blockedContents: z.ZodOptional<z.ZodArray<z.ZodObject<{
-    resource: z.ZodType<"*" | "bucket" | "dataset" | "kernel" | "model" | "space", Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<"*" | "bucket" | "dataset" | "kernel" | "model" | "space", Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">>>;
-    scope: z.ZodString;
+/** A change of network security. Omitted fields keep their values. */
+declare const networkSecurityChange: z.ZodMiniObject<{
+  enforceAuth: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  enforceIpRestriction: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  highRateLimits: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  ipRanges: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  blockedContents: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+    resource: z.ZodMiniType<"*" | "bucket" | "dataset" | "kernel" | "model" | "space", Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<"*" | "bucket" | "dataset" | "kernel" | "model" | "space", Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">>>;
+    scope: z.ZodMiniString<string>;
   }, z.core.$strip>>>;
-  allowedContents: z.ZodOptional<z.ZodArray<z.ZodObject<{
-    resource: z.ZodType<"*" | "bucket" | "dataset" | "kernel" | "model" | "space", Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<"*" | "bucket" | "dataset" | "kernel" | "model" | "space", Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">>>;
-    scope: z.ZodString;
+  allowedContents: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+    resource: z.ZodMiniType<"*" | "bucket" | "dataset" | "kernel" | "model" | "space", Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<"*" | "bucket" | "dataset" | "kernel" | "model" | "space", Open<"*" | "bucket" | "dataset" | "kernel" | "model" | "space">>>;
+    scope: z.ZodMiniString<string>;
   }, z.core.$strip>>>;
-  keepReposMetadataVisible: z.ZodOptional<z.ZodBoolean>;
-  blockedUrls: z.ZodOptional<z.ZodArray<z.ZodString>>;
-  allowedUrls: z.ZodOptional<z.ZodArray<z.ZodString>>;
+  keepReposMetadataVisible: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  blockedUrls: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  allowedUrls: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
 }, z.core.$strip>;
-/** Who may reach an organization, and what it may reach. `pending`: it is asked for, and not granted yet. */
+/**
+ * Which networks can access an organization, and which content its members can access. `pending` means requested, but not
+ * granted yet.
+ */
 type NetworkSecurity = z.output<typeof networkSecurity>;
-/** What changes of an organization's network security; what is left out stays as it is. */
+/** A change of network security. Omitted fields keep their values. */
 type NetworkSecurityChange = z.input<typeof networkSecurityChange>;
 /** The network security of organizations: `hub.organizations.networkSecurity`. */
 declare class HubNetworkSecurity {
@@ -1326,145 +1332,145 @@ declare class HubNetworkSecurity {
    */
   update(name: string, change: NetworkSecurityChange, options?: CallOptions): Promise<NetworkSecurity>;
 }
-/** Something that belongs to a resource group. */
-declare const resource: z.ZodDiscriminatedUnion<[z.ZodObject<{
-  type: z.ZodEnum<{
+/** A resource of a resource group. */
+declare const resource: z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
+  type: z.ZodMiniEnum<{
     bucket: "bucket";
     dataset: "dataset";
     kernel: "kernel";
     model: "model";
     space: "space";
   }>;
-  name: z.ZodString;
-  private: z.ZodBoolean;
-  addedBy: z.ZodOptional<z.ZodString>;
-}, z.core.$strict>, z.ZodObject<{
-  id: z.ZodString;
-  slug: z.ZodString;
-  title: z.ZodString;
-  private: z.ZodBoolean;
-  addedBy: z.ZodOptional<z.ZodString>;
-  type: z.ZodLiteral<"collection">;
-}, z.core.$strict>, z.ZodObject<{
-  id: z.ZodString;
-  slug: z.ZodString;
-  title: z.ZodString;
-  private: z.ZodBoolean;
-  addedBy: z.ZodOptional<z.ZodString>;
-  type: z.ZodLiteral<"blog">;
-}, z.core.$strict>, z.ZodObject<{
-  id: z.ZodString;
-  name: z.ZodOptional<z.ZodString>;
-  addedBy: z.ZodOptional<z.ZodString>;
-  type: z.ZodLiteral<"job">;
-}, z.core.$strict>, z.ZodObject<{
-  id: z.ZodString;
-  name: z.ZodOptional<z.ZodString>;
-  addedBy: z.ZodOptional<z.ZodString>;
-  type: z.ZodLiteral<"scheduled-job">;
+  name: z.ZodMiniString<string>;
+  private: z.ZodMiniBoolean<boolean>;
+  addedBy: z.ZodMiniOptional<z.ZodMiniString<string>>;
+}, z.core.$strict>, z.ZodMiniObject<{
+  id: z.ZodMiniString<string>;
+  slug: z.ZodMiniString<string>;
+  title: z.ZodMiniString<string>;
+  private: z.ZodMiniBoolean<boolean>;
+  addedBy: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  type: z.ZodMiniLiteral<"collection">;
+}, z.core.$strict>, z.ZodMiniObject<{
+  id: z.ZodMiniString<string>;
+  slug: z.ZodMiniString<string>;
+  title: z.ZodMiniString<string>;
+  private: z.ZodMiniBoolean<boolean>;
+  addedBy: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  type: z.ZodMiniLiteral<"blog">;
+}, z.core.$strict>, z.ZodMiniObject<{
+  id: z.ZodMiniString<string>;
+  name: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  addedBy: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  type: z.ZodMiniLiteral<"job">;
+}, z.core.$strict>, z.ZodMiniObject<{
+  id: z.ZodMiniString<string>;
+  name: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  addedBy: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  type: z.ZodMiniLiteral<"scheduled-job">;
 }, z.core.$strict>], "type">;
-/** Resources of an organization, and who may do what with them. */
-declare const resourceGroup: z.ZodObject<{
-  id: z.ZodString;
-  name: z.ZodString;
-  description: z.ZodOptional<z.ZodNullable<z.ZodString>>;
-  autoJoin: z.ZodOptional<z.ZodDiscriminatedUnion<[z.ZodObject<{
-    enabled: z.ZodLiteral<true>;
-    role: z.ZodType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
-    scope: z.ZodOptional<z.ZodType<Open<"all" | "read_plus">, Open<"all" | "read_plus">, z.core.$ZodTypeInternals<Open<"all" | "read_plus">, Open<"all" | "read_plus">>>>;
-  }, z.core.$strict>, z.ZodObject<{
-    enabled: z.ZodLiteral<false>;
+/** A group of resources of an organization, with its own members and roles. */
+declare const resourceGroup: z.ZodMiniObject<{
+  id: z.ZodMiniString<string>;
+  name: z.ZodMiniString<string>;
+  description: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniString<string>>>;
+  autoJoin: z.ZodMiniOptional<z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
+    enabled: z.ZodMiniLiteral<true>;
+    role: z.ZodMiniType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
+    scope: z.ZodMiniOptional<z.ZodMiniType<Open<"all" | "read_plus">, Open<"all" | "read_plus">, z.core.$ZodTypeInternals<Open<"all" | "read_plus">, Open<"all" | "read_plus">>>>;
+  }, z.core.$strict>, z.ZodMiniObject<{
+    enabled: z.ZodMiniLiteral<false>;
   }, z.core.$strict>], "enabled">>;
-  spendLimits: z.ZodOptional<z.ZodObject<{
-    total: z.ZodOptional<z.ZodInt>;
-    inferenceProviders: z.ZodOptional<z.ZodInt>;
-    spaces: z.ZodOptional<z.ZodInt>;
-    jobs: z.ZodOptional<z.ZodInt>;
-    endpoints: z.ZodOptional<z.ZodInt>;
+  spendLimits: z.ZodMiniOptional<z.ZodMiniObject<{
+    total: z.ZodMiniOptional<z.ZodMiniInt>;
+    inferenceProviders: z.ZodMiniOptional<z.ZodMiniInt>;
+    spaces: z.ZodMiniOptional<z.ZodMiniInt>;
+    jobs: z.ZodMiniOptional<z.ZodMiniInt>;
+    endpoints: z.ZodMiniOptional<z.ZodMiniInt>;
   }, z.core.$strict>>;
-  users: z.ZodArray<z.ZodObject<{
-    type: z.ZodLiteral<"user">;
-    _id: z.ZodString;
-    fullname: z.ZodString;
-    name: z.ZodString;
-    avatarUrl: z.ZodString;
-    role: z.ZodType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
-    addedBy: z.ZodOptional<z.ZodString>;
+  users: z.ZodMiniArray<z.ZodMiniObject<{
+    type: z.ZodMiniLiteral<"user">;
+    _id: z.ZodMiniString<string>;
+    fullname: z.ZodMiniString<string>;
+    name: z.ZodMiniString<string>;
+    avatarUrl: z.ZodMiniString<string>;
+    role: z.ZodMiniType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
+    addedBy: z.ZodMiniOptional<z.ZodMiniString<string>>;
   }, z.core.$strict>>;
-  resources: z.ZodOptional<z.ZodArray<z.ZodDiscriminatedUnion<[z.ZodObject<{
-    type: z.ZodEnum<{
+  resources: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
+    type: z.ZodMiniEnum<{
       bucket: "bucket";
       dataset: "dataset";
       kernel: "kernel";
       model: "model";
       space: "space";
     }>;
-    name: z.ZodString;
-    private: z.ZodBoolean;
-    addedBy: z.ZodOptional<z.ZodString>;
-  }, z.core.$strict>, z.ZodObject<{
-    id: z.ZodString;
-    slug: z.ZodString;
-    title: z.ZodString;
-    private: z.ZodBoolean;
-    addedBy: z.ZodOptional<z.ZodString>;
-    type: z.ZodLiteral<"collection">;
-  }, z.core.$strict>, z.ZodObject<{
-    id: z.ZodString;
-    slug: z.ZodString;
-    title: z.ZodString;
-    private: z.ZodBoolean;
-    addedBy: z.ZodOptional<z.ZodString>;
-    type: z.ZodLiteral<"blog">;
-  }, z.core.$strict>, z.ZodObject<{
-    id: z.ZodString;
-    name: z.ZodOptional<z.ZodString>;
-    addedBy: z.ZodOptional<z.ZodString>;
-    type: z.ZodLiteral<"job">;
-  }, z.core.$strict>, z.ZodObject<{
-    id: z.ZodString;
-    name: z.ZodOptional<z.ZodString>;
-    addedBy: z.ZodOptional<z.ZodString>;
-    type: z.ZodLiteral<"scheduled-job">;
+    name: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    addedBy: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  }, z.core.$strict>, z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    slug: z.ZodMiniString<string>;
+    title: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    addedBy: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    type: z.ZodMiniLiteral<"collection">;
+  }, z.core.$strict>, z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    slug: z.ZodMiniString<string>;
+    title: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    addedBy: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    type: z.ZodMiniLiteral<"blog">;
+  }, z.core.$strict>, z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    name: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    addedBy: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    type: z.ZodMiniLiteral<"job">;
+  }, z.core.$strict>, z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    name: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    addedBy: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    type: z.ZodMiniLiteral<"scheduled-job">;
   }, z.core.$strict>], "type">>>;
-  repos: z.ZodOptional<z.ZodArray<z.ZodObject<{
-    type: z.ZodEnum<{
+  repos: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+    type: z.ZodMiniEnum<{
       bucket: "bucket";
       dataset: "dataset";
       kernel: "kernel";
       model: "model";
       space: "space";
     }>;
-    name: z.ZodString;
-    private: z.ZodBoolean;
-    addedBy: z.ZodOptional<z.ZodString>;
+    name: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    addedBy: z.ZodMiniOptional<z.ZodMiniString<string>>;
   }, z.core.$strict>>>;
 }, z.core.$strict>;
 /** A resource group to create. */
-declare const resourceGroupRequest: z.ZodObject<{
-  name: z.ZodString;
-  description: z.ZodOptional<z.ZodString>;
-  users: z.ZodDefault<z.ZodArray<z.ZodObject<{
-    user: z.ZodString;
-    role: z.ZodType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
+declare const resourceGroupRequest: z.ZodMiniObject<{
+  name: z.ZodMiniString<string>;
+  description: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  users: z.ZodMiniDefault<z.ZodMiniArray<z.ZodMiniObject<{
+    user: z.ZodMiniString<string>;
+    role: z.ZodMiniType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
   }, z.core.$strip>>>;
-  repos: z.ZodDefault<z.ZodArray<z.ZodObject<{
-    name: z.ZodString;
-    type: z.ZodType<"bucket" | "dataset" | "kernel" | "model" | "space", Open<"bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "kernel" | "model" | "space", Open<"bucket" | "dataset" | "kernel" | "model" | "space">>>;
+  repos: z.ZodMiniDefault<z.ZodMiniArray<z.ZodMiniObject<{
+    name: z.ZodMiniString<string>;
+    type: z.ZodMiniType<"bucket" | "dataset" | "kernel" | "model" | "space", Open<"bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "kernel" | "model" | "space", Open<"bucket" | "dataset" | "kernel" | "model" | "space">>>;
   }, z.core.$strict>>>;
-  autoJoin: z.ZodOptional<z.ZodDiscriminatedUnion<[z.ZodObject<{
-    enabled: z.ZodLiteral<true>;
-    role: z.ZodType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
-    scope: z.ZodOptional<z.ZodType<"all" | "read_plus", Open<"all" | "read_plus">, z.core.$ZodTypeInternals<"all" | "read_plus", Open<"all" | "read_plus">>>>;
-  }, z.core.$strip>, z.ZodObject<{
-    enabled: z.ZodLiteral<false>;
+  autoJoin: z.ZodMiniOptional<z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
+    enabled: z.ZodMiniLiteral<true>;
+    role: z.ZodMiniType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
+    scope: z.ZodMiniOptional<z.ZodMiniType<"all" | "read_plus", Open<"all" | "read_plus">, z.core.$ZodTypeInternals<"all" | "read_plus", Open<"all" | "read_plus">>>>;
+  }, z.core.$strip>, z.ZodMiniObject<{
+    enabled: z.ZodMiniLiteral<false>;
   }, z.core.$strip>], "enabled">>;
 }, z.core.$strip>;
-/** Something that belongs to a resource group; `type` tells what it is. A newer Hub may return further types. */
+/** A resource of a resource group. Its fields depend on `type`; the Hub may add types. */
 type Resource = z.output<typeof resource>;
-/** A resource group as the Hub returns it: with `resources`, or before 2026-07-01 with `repos`. */
+/** A resource group as the Hub returns it: with `resources`, or with `repos` before 2026-07-01. */
 type ReturnedResourceGroup = z.output<typeof resourceGroup>;
-/** Resources of an organization, and who may do what with them. */
+/** A group of resources of an organization, with its own members and roles. */
 type ResourceGroup = Omit<ReturnedResourceGroup, "resources"> & {
   /** Repositories, collections, blog articles and jobs. */
   resources: Resource[];
@@ -1491,36 +1497,36 @@ declare class HubResourceGroups {
    */
   create(name: string, request: ResourceGroupRequest, options?: CallOptions): Promise<ResourceGroup>;
 }
-/** Which token loses its access: by its id, or before 2026-08-12 by its raw value. */
+/** The token to revoke: by its ID, or by its value before 2026-08-12. */
 type RevokedToken = {
-  /** As the token settings of the organization and its audit log show it. */
+  /** The ID in the token settings and in the audit log of the organization. */
   tokenId: string;
 } | {
-  /** The raw token, for a Hub from before 2026-08-12. It appears in no error and no log. */
+  /** The token, for a Hub from before 2026-08-12. Errors and logs never contain it. */
   token: string;
 };
-/** What the SCIM interface of an organization can do. What else the answer holds is not shown, nor is what `sort` does. */
-declare const scimConfig: z.ZodObject<{
-  schemas: z.ZodArray<z.ZodString>;
-  documentationUri: z.ZodString;
-  patch: z.ZodObject<{
-    supported: z.ZodBoolean;
+/** The SCIM configuration of an organization. hub-api.md documents neither `sort` nor the remaining fields. */
+declare const scimConfig: z.ZodMiniObject<{
+  schemas: z.ZodMiniArray<z.ZodMiniString<string>>;
+  documentationUri: z.ZodMiniString<string>;
+  patch: z.ZodMiniObject<{
+    supported: z.ZodMiniBoolean<boolean>;
   }, z.core.$strict>;
-  bulk: z.ZodObject<{
-    supported: z.ZodBoolean;
-    maxOperations: z.ZodNumber;
-    maxPayloadSize: z.ZodNumber;
+  bulk: z.ZodMiniObject<{
+    supported: z.ZodMiniBoolean<boolean>;
+    maxOperations: z.ZodMiniNumber<number>;
+    maxPayloadSize: z.ZodMiniNumber<number>;
   }, z.core.$strict>;
-  filter: z.ZodObject<{
-    supported: z.ZodBoolean;
-    maxResults: z.ZodNumber;
+  filter: z.ZodMiniObject<{
+    supported: z.ZodMiniBoolean<boolean>;
+    maxResults: z.ZodMiniNumber<number>;
   }, z.core.$strict>;
-  changePassword: z.ZodObject<{
-    supported: z.ZodBoolean;
+  changePassword: z.ZodMiniObject<{
+    supported: z.ZodMiniBoolean<boolean>;
   }, z.core.$strict>;
-  sort: z.ZodObject<{}, z.core.$loose>;
+  sort: z.ZodMiniObject<{}, z.core.$loose>;
 }, z.core.$loose>;
-/** What the SCIM interface of an organization can do. */
+/** The SCIM configuration of an organization. */
 type ScimConfig = z.output<typeof scimConfig>;
 /**
  * Organizations: `hub.organizations`. The first argument of every method is the name of the organization. Most methods
@@ -1578,20 +1584,20 @@ declare class HubOrganizations {
   /** Returns the SCIM configuration. Enterprise Plus only; needs a token of an owner with write access. */
   scimConfig(name: string, options?: CallOptions): Promise<ScimConfig>;
 }
-/** Which paper is claimed, as which of its authors, and for whom. */
-declare const paperClaim: z.ZodObject<{
-  paperId: z.ZodString;
-  claimAuthorId: z.ZodOptional<z.ZodString>;
-  targetUserId: z.ZodOptional<z.ZodString>;
+/** A claim to be an author of a paper. */
+declare const paperClaim: z.ZodMiniObject<{
+  paperId: z.ZodMiniString<string>;
+  claimAuthorId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  targetUserId: z.ZodMiniOptional<z.ZodMiniString<string>>;
 }, z.core.$strip>;
-/** What became of a claim. */
-declare const paperClaimResult: z.ZodObject<{
-  ok: z.ZodBoolean;
-  claimedPaperId: z.ZodString;
+/** The result of a claim. */
+declare const paperClaimResult: z.ZodMiniObject<{
+  ok: z.ZodMiniBoolean<boolean>;
+  claimedPaperId: z.ZodMiniString<string>;
 }, z.core.$strict>;
-/** Which paper is claimed, as which of its authors, and for whom. */
+/** A claim to be an author of a paper. */
 type PaperClaim = z.input<typeof paperClaim>;
-/** What became of a claim. */
+/** The result of a claim. */
 type PaperClaimResult = z.output<typeof paperClaimResult>;
 /** Papers: `hub.papers` (hub-api.md, Papers). */
 declare class HubPapers {
@@ -1606,71 +1612,71 @@ declare class HubPapers {
    */
   claim(claim: PaperClaim, options?: CallOptions): Promise<PaperClaimResult>;
 }
-/** What changes in a user's notification settings. */
-declare const notificationSettingsChange: z.ZodObject<{
-  notifications: z.ZodObject<{
-    announcements: z.ZodOptional<z.ZodBoolean>;
-    arxiv_paper_activity: z.ZodOptional<z.ZodBoolean>;
-    daily_papers_digest: z.ZodOptional<z.ZodBoolean>;
-    discussions_participating: z.ZodOptional<z.ZodBoolean>;
-    discussions_watched: z.ZodOptional<z.ZodBoolean>;
-    gated_user_access_request: z.ZodOptional<z.ZodBoolean>;
-    inference_endpoint_status: z.ZodOptional<z.ZodBoolean>;
-    launch_autonlp: z.ZodOptional<z.ZodBoolean>;
-    launch_spaces: z.ZodOptional<z.ZodBoolean>;
-    launch_prepaid_credits: z.ZodOptional<z.ZodBoolean>;
-    launch_training_cluster: z.ZodOptional<z.ZodBoolean>;
-    org_request: z.ZodOptional<z.ZodBoolean>;
-    org_suggestions: z.ZodOptional<z.ZodBoolean>;
-    org_verified_suggestions: z.ZodOptional<z.ZodBoolean>;
-    org_suggestions_to_create: z.ZodOptional<z.ZodBoolean>;
-    posts_participating: z.ZodOptional<z.ZodBoolean>;
-    user_follows: z.ZodOptional<z.ZodBoolean>;
-    secret_detected: z.ZodOptional<z.ZodBoolean>;
-    web_discussions_participating: z.ZodOptional<z.ZodBoolean>;
-    web_discussions_watched: z.ZodOptional<z.ZodBoolean>;
-    web_posts_participating: z.ZodOptional<z.ZodBoolean>;
-    api_inference_sunset: z.ZodOptional<z.ZodBoolean>;
-    locked_out: z.ZodOptional<z.ZodBoolean>;
-    job_status: z.ZodOptional<z.ZodBoolean>;
-    repo_release: z.ZodOptional<z.ZodBoolean>;
-    product_updates_after: z.ZodOptional<z.ZodISODateTime>;
+/** A change of notification settings. */
+declare const notificationSettingsChange: z.ZodMiniObject<{
+  notifications: z.ZodMiniObject<{
+    announcements: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    arxiv_paper_activity: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    daily_papers_digest: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    discussions_participating: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    discussions_watched: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    gated_user_access_request: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    inference_endpoint_status: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    launch_autonlp: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    launch_spaces: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    launch_prepaid_credits: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    launch_training_cluster: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    org_request: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    org_suggestions: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    org_verified_suggestions: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    org_suggestions_to_create: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    posts_participating: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    user_follows: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    secret_detected: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    web_discussions_participating: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    web_discussions_watched: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    web_posts_participating: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    api_inference_sunset: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    locked_out: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    job_status: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    repo_release: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    product_updates_after: z.ZodMiniOptional<z.ZodMiniISODateTime>;
   }, z.core.$strip>;
-  prepaidAmount: z.ZodOptional<z.ZodString>;
+  prepaidAmount: z.ZodMiniOptional<z.ZodMiniString<string>>;
 }, z.core.$strip>;
-/** Something whose discussions a user wants to hear of. */
-declare const watchItem: z.ZodObject<{
-  id: z.ZodString;
-  type: z.ZodType<"org" | "repo" | "user", Open<"org" | "repo" | "user">, z.core.$ZodTypeInternals<"org" | "repo" | "user", Open<"org" | "repo" | "user">>>;
+/** A user, organization or repository, to be notified of its discussions. */
+declare const watchItem: z.ZodMiniObject<{
+  id: z.ZodMiniString<string>;
+  type: z.ZodMiniType<"org" | "repo" | "user", Open<"org" | "repo" | "user">, z.core.$ZodTypeInternals<"org" | "repo" | "user", Open<"org" | "repo" | "user">>>;
 }, z.core.$strip>;
-/** What a user begins to watch, and what no longer. */
-declare const watchChange: z.ZodObject<{
-  add: z.ZodDefault<z.ZodArray<z.ZodObject<{
-    id: z.ZodString;
-    type: z.ZodType<"org" | "repo" | "user", Open<"org" | "repo" | "user">, z.core.$ZodTypeInternals<"org" | "repo" | "user", Open<"org" | "repo" | "user">>>;
+/** Items to start and to stop watching. */
+declare const watchChange: z.ZodMiniObject<{
+  add: z.ZodMiniDefault<z.ZodMiniArray<z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    type: z.ZodMiniType<"org" | "repo" | "user", Open<"org" | "repo" | "user">, z.core.$ZodTypeInternals<"org" | "repo" | "user", Open<"org" | "repo" | "user">>>;
   }, z.core.$strip>>>;
-  delete: z.ZodDefault<z.ZodArray<z.ZodObject<{
-    id: z.ZodString;
-    type: z.ZodType<"org" | "repo" | "user", Open<"org" | "repo" | "user">, z.core.$ZodTypeInternals<"org" | "repo" | "user", Open<"org" | "repo" | "user">>>;
+  delete: z.ZodMiniDefault<z.ZodMiniArray<z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    type: z.ZodMiniType<"org" | "repo" | "user", Open<"org" | "repo" | "user">, z.core.$ZodTypeInternals<"org" | "repo" | "user", Open<"org" | "repo" | "user">>>;
   }, z.core.$strip>>>;
 }, z.core.$strip>;
-/** What a user's own tools of the Hub's MCP server are. */
-declare const mcpSettings: z.ZodObject<{
-  builtInTools: z.ZodArray<z.ZodString>;
-  spaceTools: z.ZodArray<z.ZodObject<{
-    _id: z.ZodString;
-    name: z.ZodString;
-    emoji: z.ZodString;
-    subdomain: z.ZodString;
+/** A user's tools of the Hub's MCP server. */
+declare const mcpSettings: z.ZodMiniObject<{
+  builtInTools: z.ZodMiniArray<z.ZodMiniString<string>>;
+  spaceTools: z.ZodMiniArray<z.ZodMiniObject<{
+    _id: z.ZodMiniString<string>;
+    name: z.ZodMiniString<string>;
+    emoji: z.ZodMiniString<string>;
+    subdomain: z.ZodMiniString<string>;
   }, z.core.$strict>>;
 }, z.core.$strict>;
-/** What changes in your notification settings: 25 switches and a date, and an amount that one switch asks for. */
+/** A change of your notification settings. Omitted settings keep their values. */
 type NotificationSettingsChange = z.input<typeof notificationSettingsChange>;
-/** Something whose discussions you want to hear of, by its id. */
+/** A user, organization or repository by its ID, to be notified of its discussions. */
 type WatchItem = z.input<typeof watchItem>;
-/** What you begin to watch, and what no longer. */
+/** Items to start and to stop watching. An item in both lists is deleted. */
 type WatchChange = z.input<typeof watchChange>;
-/** The tools that the Hub's MCP server offers you. */
+/** Your tools of the Hub's MCP server. */
 type McpSettings = z.output<typeof mcpSettings>;
 /**
  * The settings of the user of the token: `hub.settings`.
@@ -1699,122 +1705,122 @@ declare class HubSettings {
    */
   updateWatch(change: WatchChange, options?: CallOptions): Promise<void>;
 }
-/** A webhook as the Hub answers with it. */
-declare const webhook$1: z.ZodObject<{
-  id: z.ZodString;
-  url: z.ZodOptional<z.ZodURL>;
-  job: z.ZodOptional<z.ZodObject<{
-    dockerImage: z.ZodOptional<z.ZodString>;
-    spaceId: z.ZodOptional<z.ZodString>;
-    environment: z.ZodDefault<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
-    arguments: z.ZodOptional<z.ZodArray<z.ZodString>>;
-    command: z.ZodOptional<z.ZodArray<z.ZodString>>;
-    flavor: z.ZodType<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>;
-    timeoutSeconds: z.ZodDefault<z.ZodNullable<z.ZodInt>>;
-    labels: z.ZodOptional<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
-    secrets: z.ZodOptional<z.ZodArray<z.ZodString>>;
+/** A webhook as the Hub returns it. */
+declare const webhook$1: z.ZodMiniObject<{
+  id: z.ZodMiniString<string>;
+  url: z.ZodMiniOptional<z.ZodMiniURL>;
+  job: z.ZodMiniOptional<z.ZodMiniObject<{
+    dockerImage: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    spaceId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    environment: z.ZodMiniDefault<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>;
+    arguments: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+    command: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+    flavor: z.ZodMiniType<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>;
+    timeoutSeconds: z.ZodMiniDefault<z.ZodMiniNullable<z.ZodMiniInt>>;
+    labels: z.ZodMiniOptional<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>;
+    secrets: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
   }, z.core.$strict>>;
-  jobSourceId: z.ZodOptional<z.ZodString>;
-  disabled: z.ZodUnion<readonly [z.ZodBoolean, z.ZodType<Open<"suspended-after-failure">, Open<"suspended-after-failure">, z.core.$ZodTypeInternals<Open<"suspended-after-failure">, Open<"suspended-after-failure">>>]>;
-  watched: z.ZodArray<z.ZodObject<{
-    name: z.ZodString;
-    type: z.ZodType<Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">, Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">, z.core.$ZodTypeInternals<Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">, Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">>>;
-    avatarUrl: z.ZodOptional<z.ZodString>;
+  jobSourceId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  disabled: z.ZodMiniUnion<readonly [z.ZodMiniBoolean<boolean>, z.ZodMiniType<Open<"suspended-after-failure">, Open<"suspended-after-failure">, z.core.$ZodTypeInternals<Open<"suspended-after-failure">, Open<"suspended-after-failure">>>]>;
+  watched: z.ZodMiniArray<z.ZodMiniObject<{
+    name: z.ZodMiniString<string>;
+    type: z.ZodMiniType<Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">, Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">, z.core.$ZodTypeInternals<Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">, Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">>>;
+    avatarUrl: z.ZodMiniOptional<z.ZodMiniString<string>>;
   }, z.core.$strict>>;
-  hasSecret: z.ZodOptional<z.ZodBoolean>;
-  secret: z.ZodOptional<z.ZodString>;
-  domains: z.ZodArray<z.ZodType<Open<"discussion" | "repo">, Open<"discussion" | "repo">, z.core.$ZodTypeInternals<Open<"discussion" | "repo">, Open<"discussion" | "repo">>>>;
-  lastTriggerAt: z.ZodOptional<z.ZodISODateTime>;
+  hasSecret: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  secret: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  domains: z.ZodMiniArray<z.ZodMiniType<Open<"discussion" | "repo">, Open<"discussion" | "repo">, z.core.$ZodTypeInternals<Open<"discussion" | "repo">, Open<"discussion" | "repo">>>>;
+  lastTriggerAt: z.ZodMiniOptional<z.ZodMiniISODateTime>;
 }, z.core.$strict>;
-/** What create accepts. */
-declare const webhookRequest: z.ZodObject<{
-  watched: z.ZodArray<z.ZodObject<{
-    type: z.ZodType<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user", Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user", Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">>>;
-    name: z.ZodString;
+/** The body of a request to create a webhook. */
+declare const webhookRequest: z.ZodMiniObject<{
+  watched: z.ZodMiniArray<z.ZodMiniObject<{
+    type: z.ZodMiniType<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user", Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user", Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">>>;
+    name: z.ZodMiniString<string>;
   }, z.core.$strip>>;
-  domains: z.ZodArray<z.ZodType<"discussion" | "repo", Open<"discussion" | "repo">, z.core.$ZodTypeInternals<"discussion" | "repo", Open<"discussion" | "repo">>>>;
-  url: z.ZodOptional<z.ZodString>;
-  job: z.ZodOptional<z.ZodObject<{
-    flavor: z.ZodType<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>;
-    spaceId: z.ZodOptional<z.ZodString>;
-    dockerImage: z.ZodOptional<z.ZodString>;
-    arguments: z.ZodOptional<z.ZodArray<z.ZodString>>;
-    command: z.ZodOptional<z.ZodArray<z.ZodString>>;
-    environment: z.ZodDefault<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
-    secrets: z.ZodOptional<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
-    arch: z.ZodOptional<z.ZodType<"amd64" | "arm64", Open<"amd64" | "arm64">, z.core.$ZodTypeInternals<"amd64" | "arm64", Open<"amd64" | "arm64">>>>;
-    timeoutSeconds: z.ZodDefault<z.ZodNullable<z.ZodInt>>;
-    attempts: z.ZodDefault<z.ZodInt>;
-    labels: z.ZodOptional<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>;
-    volumes: z.ZodOptional<z.ZodArray<z.ZodObject<{
-      type: z.ZodType<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">>>;
-      source: z.ZodString;
-      mountPath: z.ZodString;
-      revision: z.ZodOptional<z.ZodString>;
-      readOnly: z.ZodOptional<z.ZodBoolean>;
-      path: z.ZodOptional<z.ZodString>;
+  domains: z.ZodMiniArray<z.ZodMiniType<"discussion" | "repo", Open<"discussion" | "repo">, z.core.$ZodTypeInternals<"discussion" | "repo", Open<"discussion" | "repo">>>>;
+  url: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  job: z.ZodMiniOptional<z.ZodMiniObject<{
+    flavor: z.ZodMiniType<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>;
+    spaceId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    dockerImage: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    arguments: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+    command: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+    environment: z.ZodMiniDefault<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>;
+    secrets: z.ZodMiniOptional<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>;
+    arch: z.ZodMiniOptional<z.ZodMiniType<"amd64" | "arm64", Open<"amd64" | "arm64">, z.core.$ZodTypeInternals<"amd64" | "arm64", Open<"amd64" | "arm64">>>>;
+    timeoutSeconds: z.ZodMiniDefault<z.ZodMiniNullable<z.ZodMiniInt>>;
+    attempts: z.ZodMiniDefault<z.ZodMiniInt>;
+    labels: z.ZodMiniOptional<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>;
+    volumes: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+      type: z.ZodMiniType<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">>>;
+      source: z.ZodMiniString<string>;
+      mountPath: z.ZodMiniString<string>;
+      revision: z.ZodMiniOptional<z.ZodMiniString<string>>;
+      readOnly: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+      path: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, z.core.$strip>>>;
-    expose: z.ZodOptional<z.ZodObject<{
-      ports: z.ZodArray<z.ZodInt>;
-      portsPublic: z.ZodOptional<z.ZodArray<z.ZodInt>>;
+    expose: z.ZodMiniOptional<z.ZodMiniObject<{
+      ports: z.ZodMiniArray<z.ZodMiniInt>;
+      portsPublic: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniInt>>;
     }, z.core.$strip>>;
-    ssh: z.ZodOptional<z.ZodObject<{
-      enabled: z.ZodDefault<z.ZodBoolean>;
+    ssh: z.ZodMiniOptional<z.ZodMiniObject<{
+      enabled: z.ZodMiniDefault<z.ZodMiniBoolean<boolean>>;
     }, z.core.$strip>>;
-    resourceGroupId: z.ZodOptional<z.ZodString>;
+    resourceGroupId: z.ZodMiniOptional<z.ZodMiniString<string>>;
   }, z.core.$strip>>;
-  jobSourceId: z.ZodOptional<z.ZodString>;
-  secret: z.ZodOptional<z.ZodString>;
+  jobSourceId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  secret: z.ZodMiniOptional<z.ZodMiniString<string>>;
 }, z.core.$strip>;
-/** A webhook as the Hub answers with it. */
+/** A webhook as the Hub returns it. */
 type Webhook = z.output<typeof webhook$1>;
-/** A webhook to create: with exactly one of `url`, `job` and `jobSourceId`. */
+/** A webhook to create, with exactly one of `url`, `job` and `jobSourceId`. */
 type WebhookRequest = z.input<typeof webhookRequest>;
-declare const webhookChanges: z.ZodObject<{
-  watched: z.ZodOptional<z.ZodArray<z.ZodObject<{
-    type: z.ZodType<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user", Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user", Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">>>;
-    name: z.ZodString;
+declare const webhookChanges: z.ZodMiniObject<{
+  watched: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+    type: z.ZodMiniType<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user", Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user", Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">>>;
+    name: z.ZodMiniString<string>;
   }, z.core.$strip>>>;
-  domains: z.ZodOptional<z.ZodArray<z.ZodType<"discussion" | "repo", Open<"discussion" | "repo">, z.core.$ZodTypeInternals<"discussion" | "repo", Open<"discussion" | "repo">>>>>;
-  url: z.ZodOptional<z.ZodString>;
-  job: z.ZodOptional<z.ZodObject<{
-    flavor: z.ZodOptional<z.ZodType<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>>;
-    spaceId: z.ZodNullable<z.ZodOptional<z.ZodString>>;
-    dockerImage: z.ZodNullable<z.ZodOptional<z.ZodString>>;
-    arguments: z.ZodNullable<z.ZodOptional<z.ZodArray<z.ZodString>>>;
-    command: z.ZodNullable<z.ZodOptional<z.ZodArray<z.ZodString>>>;
-    environment: z.ZodOptional<z.ZodNullable<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>>;
-    secrets: z.ZodOptional<z.ZodNullable<z.ZodRecord<z.ZodString, z.ZodNullable<z.ZodString>>>>;
-    arch: z.ZodNullable<z.ZodOptional<z.ZodType<"amd64" | "arm64", Open<"amd64" | "arm64">, z.core.$ZodTypeInternals<"amd64" | "arm64", Open<"amd64" | "arm64">>>>>;
-    timeoutSeconds: z.ZodOptional<z.ZodNullable<z.ZodNullable<z.ZodInt>>>;
-    attempts: z.ZodOptional<z.ZodNullable<z.ZodInt>>;
-    labels: z.ZodNullable<z.ZodOptional<z.ZodPipe<z.ZodCustom<Record<string, string>, Record<string, string>>, z.ZodRecord<z.ZodString, z.ZodString>>>>;
-    volumes: z.ZodNullable<z.ZodOptional<z.ZodArray<z.ZodObject<{
-      type: z.ZodType<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">>>;
-      source: z.ZodString;
-      mountPath: z.ZodString;
-      revision: z.ZodOptional<z.ZodString>;
-      readOnly: z.ZodOptional<z.ZodBoolean>;
-      path: z.ZodOptional<z.ZodString>;
+  domains: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniType<"discussion" | "repo", Open<"discussion" | "repo">, z.core.$ZodTypeInternals<"discussion" | "repo", Open<"discussion" | "repo">>>>>;
+  url: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  job: z.ZodMiniOptional<z.ZodMiniObject<{
+    flavor: z.ZodMiniOptional<z.ZodMiniType<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>>;
+    spaceId: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniString<string>>>;
+    dockerImage: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniString<string>>>;
+    arguments: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>>;
+    command: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>>;
+    environment: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>>;
+    secrets: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string | null>, Record<string, string | null>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniNullable<z.ZodMiniString<string>>>>>>;
+    arch: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniType<"amd64" | "arm64", Open<"amd64" | "arm64">, z.core.$ZodTypeInternals<"amd64" | "arm64", Open<"amd64" | "arm64">>>>>;
+    timeoutSeconds: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniNullable<z.ZodMiniInt>>>;
+    attempts: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniInt>>;
+    labels: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>>;
+    volumes: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+      type: z.ZodMiniType<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">>>;
+      source: z.ZodMiniString<string>;
+      mountPath: z.ZodMiniString<string>;
+      revision: z.ZodMiniOptional<z.ZodMiniString<string>>;
+      readOnly: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+      path: z.ZodMiniOptional<z.ZodMiniString<string>>;
     }, z.core.$strip>>>>;
-    expose: z.ZodNullable<z.ZodOptional<z.ZodObject<{
-      ports: z.ZodArray<z.ZodInt>;
-      portsPublic: z.ZodOptional<z.ZodArray<z.ZodInt>>;
+    expose: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniObject<{
+      ports: z.ZodMiniArray<z.ZodMiniInt>;
+      portsPublic: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniInt>>;
     }, z.core.$strip>>>;
-    ssh: z.ZodNullable<z.ZodOptional<z.ZodObject<{
-      enabled: z.ZodDefault<z.ZodBoolean>;
+    ssh: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniObject<{
+      enabled: z.ZodMiniDefault<z.ZodMiniBoolean<boolean>>;
     }, z.core.$strip>>>;
-    resourceGroupId: z.ZodNullable<z.ZodOptional<z.ZodString>>;
+    resourceGroupId: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniString<string>>>;
   }, z.core.$strip>>;
-  jobSourceId: z.ZodOptional<z.ZodString>;
-  secret: z.ZodNullable<z.ZodOptional<z.ZodString>>;
+  jobSourceId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  secret: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniString<string>>>;
 }, z.core.$strip>;
 /**
- * What is to change of a webhook. What is left out stays as it is, except that another target (`url`, `job` or
- * `jobSourceId`) takes the place of the one before. `secret: null` removes the secret.
+ * Changes of a webhook. Omitted fields keep their values, except that a new target (`url`, `job` or `jobSourceId`) replaces
+ * the current one. `secret: null` removes the secret.
  *
- * The fields of `job` are laid over those of the job that the webhook has; `null` removes one. A webhook without a job
- * of its own takes a whole one.
+ * The fields of `job` are merged into the current job; `null` removes a field. If the webhook has no job of its own, pass
+ * a complete one.
  */
 type WebhookChanges = z.input<typeof webhookChanges>;
 /**
@@ -1858,7 +1864,7 @@ declare class HubWebhooks {
   update(webhookId: string, changes: WebhookChanges, options?: CallOptions): Promise<Webhook>;
   /** Enables a webhook that is disabled or suspended (`disabled` is `"suspended-after-failure"`). */
   enable(webhookId: string, options?: CallOptions): Promise<Webhook>;
-  /** Disables a webhook: it stays, and delivers nothing. */
+  /** Disables a webhook: the Hub keeps it, but sends no deliveries. */
   disable(webhookId: string, options?: CallOptions): Promise<Webhook>;
   /** Deletes a webhook permanently. */
   delete(webhookId: string, options?: CallOptions): Promise<void>;
@@ -1944,13 +1950,13 @@ declare class HubClient {
    * not apply to it, only `signal` does, and a body that breaks off is not retried.
    *
    * @throws `HubError`: `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` and `HUB_TOKEN_INVALID` before the request is sent; other
-   * `HUB_…` codes after that, also for a redirect, since the token must not be sent elsewhere; the reason of the signal.
+   * `HUB_…` codes after that, including for redirects, which would send the token elsewhere; the reason of the signal.
    * @example
    * ```ts
    * const response = await hub.fetch("/api/datasets/{name}/discussions", {
    *   method: "POST",
    *   params: { name: "me/data" },
-   *   body: JSON.stringify({ title: "Hello", description: "A first word.", pullRequest: false }),
+   *   body: JSON.stringify({ title: "Hello", description: "My first discussion.", pullRequest: false }),
    * });
    * const { num }: { num: number } = await response.json();
    * ```
@@ -1974,8 +1980,8 @@ interface Watched<Type extends string = WatchedType | (string & {})> {
   /** The name of the repository (`owner/name`), the user or the organization. */
   name: string;
 }
-/** A {@link Watched} of a type that this release lists. */
-type KnownWatched = Watched<WatchedType>;
+/** A parsed {@link Watch}: a {@link Watched} of a type that this release lists. */
+type WatchedItem = Watched<WatchedType>;
 /** A webhook delivery to one endpoint, independent of its transport: HTTP, a job or a test. */
 interface Delivery<Payload = WebhookPayload> {
   /** The `Webhook-Id`, which stays the same when the Hub retries or replays it; generated if the request has none. */
@@ -2009,13 +2015,16 @@ type Outcome =
   readonly error: WebhookError;
   readonly retryAt?: Date;
 };
-/** The method by which tools read a server. A registered symbol, so that two copies of this package share it. */
-declare const serverDetails: unique symbol;
-/** What a webhook for an endpoint needs. */
+/**
+ * The property by which the tools of this package (`dev`, `sync`, `register`, jobs) describe and control a server. A
+ * registered symbol, so that the copies of this package in a tool and in a user's project share it.
+ */
+declare const serverControl: unique symbol;
+/** A registered endpoint, as a server reports it. */
 interface EndpointDetails {
   readonly name: string;
-  /** What its webhook watches; empty: not declared. */
-  readonly watch: readonly KnownWatched[];
+  /** The items that its webhook watches; empty: not declared. */
+  readonly watch: readonly WatchedItem[];
   /** The domains that its webhook subscribes to. */
   readonly domains: readonly WebhookDomain[];
   /** Its filter for repositories, as written. */
@@ -2026,25 +2035,30 @@ interface EndpointDetails {
   /** Options that look like a mistake. */
   readonly warnings: readonly string[];
 }
+/** The endpoints and the secret of a server. */
+interface ServerDescription {
+  /** In the order of their registration. */
+  readonly endpoints: readonly EndpointDetails[];
+  /** The secret that deliveries must carry: the first of several. Reading it throws `OPTION_INVALID` if it is invalid. */
+  readonly secret?: string | undefined;
+}
 /** A delivery that started a job: it needs no secret, and no client waits for an answer. */
 interface JobDelivery {
   /** Name of the endpoint. */
   endpoint: string;
-  /** The payload as it arrived. */
+  /** The payload as it was received. */
   body: string;
   /** The `Webhook-Id`. A missing or unprintable one is replaced. */
   id: string | undefined;
   /** Aborts the handler's signal. */
   signal: AbortSignal;
 }
-/** What tools read and change on a server. */
-interface ServerDetails {
-  /** In the order of their registration. */
-  readonly endpoints: readonly EndpointDetails[];
-  /** The secret that deliveries must carry: the first of several. */
-  readonly secret: string | undefined;
+/** Describes and controls a server for the tools of this package. */
+interface ServerControl {
   /** Whether `secret: false` opens the server to everyone. */
   readonly isOpenOnPurpose: boolean;
+  /** Describes the server. Reads the secret only when it is accessed: a job needs none. */
+  describe(): ServerDescription;
   /** Requires this secret from now on: the only valid one with `isOnly`, else in addition to the configured ones. */
   useSecret(secret: string, options: {
     isOnly: boolean;
@@ -2054,16 +2068,52 @@ interface ServerDetails {
   /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer one. */
   limitRetryWaits(maxMs: number): void;
   /**
-   * Runs an endpoint once and at once, also a background endpoint, and logs the outcome.
+   * Runs an endpoint once and immediately, also a background endpoint, and logs the outcome.
    *
    * @throws `ENDPOINT_UNKNOWN`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `OPTION_INVALID` when `LOG_LEVEL`
-   * is no level.
+   * is invalid.
    */
   runJob(delivery: JobDelivery): Promise<Outcome>;
 }
-/** A `WebhooksServer`, also of another copy of this package. */
-interface DetailedServer {
-  [serverDetails](): ServerDetails;
+/** A `WebhooksServer` of any copy of this package. */
+interface ControllableServer {
+  /** Names of the endpoints, in the order of their registration. */
+  readonly endpointNames: readonly string[];
+  readonly [serverControl]: ServerControl;
+}
+/** The Hub on which webhooks are registered: a `HubClient`. */
+interface HubConnection {
+  /** The address of the Hub, which identifies it in the state file. */
+  readonly endpoint: string;
+  readonly webhooks: Pick<HubWebhooks, "list" | "create" | "update" | "enable" | "delete">;
+}
+/** The options of `register`. */
+interface RegisterOptions {
+  /** The public address of the server, such as `https://me-bot.hf.space`. Its webhooks point to `/webhooks/…` below it. */
+  baseUrl: string;
+  /**
+   * The file that records which webhooks are managed. Keep it, and use one file per server. Default
+   * `.hub-webhooks/registrations.json` in the working directory.
+   */
+  state?: string | undefined;
+  /**
+   * The secret of the webhooks. Default: the secret of the server, or the first of several. Without a secret, new webhooks
+   * have none, so anyone who knows the URL of an endpoint can post to it. Existing webhooks keep theirs.
+   */
+  secret?: string | undefined;
+  /** Removes existing secrets. Cannot be combined with `secret`. Default `false`. */
+  removeSecret?: boolean | undefined;
+  /** Reports the steps without executing them. Default `false`. */
+  dryRun?: boolean | undefined;
+  /** Deletes managed webhooks whose endpoint no longer exists. Default `false`: they are reported as skipped. */
+  prune?: boolean | undefined;
+  /**
+   * Adopts webhooks that were created elsewhere and deliver to one of the endpoints. Default `false`: they are reported as
+   * skipped.
+   */
+  adopt?: boolean | undefined;
+  /** Cancels between two steps, and during a request to the Hub. */
+  signal?: AbortSignal | undefined;
 }
 /** The result of a registration, or its preview in a dry run. */
 interface RegistrationReport {
@@ -2087,13 +2137,13 @@ interface RegistrationReport {
 }
 /** One change on the Hub. */
 type RegistrationStep = CreateStep | UpdateStep | EnableStep | DeleteStep;
-/** A webhook as its endpoint declares it. */
+/** The webhook that an endpoint declares, with the fields of a webhook on the Hub. */
 interface DesiredWebhook {
   /** Name of the endpoint. */
   endpoint: string;
   url: string;
-  watched: readonly KnownWatched[];
-  domains: readonly WebhookDomain[];
+  watched: EndpointDetails["watch"];
+  domains: EndpointDetails["domains"];
 }
 /** Creates a webhook. */
 interface CreateStep extends DesiredWebhook {
@@ -2129,7 +2179,7 @@ interface DeleteStep {
   readonly id: string;
   readonly reason: string;
 }
-/** What happens to a secret. The secret itself is in no report. */
+/** A change of a secret. Reports never contain the secret itself. */
 type SecretChange = "set" | "changed" | "removed";
 /** A field of a webhook that an update changes. Secrets in URLs are masked. */
 type FieldChange = {
@@ -2158,42 +2208,8 @@ interface SkippedWebhook {
   readonly endpoint: string;
   /** Id of the webhook, if there is one. */
   readonly id?: string;
-  /** What it means, and what to do. */
+  /** Describes the problem, and what to do. */
   readonly message: string;
-}
-/** The Hub on which webhooks are registered: a `HubClient`. */
-interface HubConnection {
-  /** Its address, which identifies the Hub in the state file. */
-  readonly endpoint: string;
-  readonly webhooks: Pick<HubWebhooks, "list" | "create" | "update" | "enable" | "delete">;
-}
-/** The options of `register`. */
-interface RegisterOptions {
-  /** The public address of the server, such as `https://me-bot.hf.space`. Its webhooks point to `/webhooks/…` below it. */
-  baseUrl: string;
-  /**
-   * The file that records which webhooks are managed. Keep it, one for each server. Default
-   * `.hub-webhooks/registrations.json` in the working directory.
-   */
-  state?: string | undefined;
-  /**
-   * The secret of the webhooks. Default: the secret of the server, or the first of several. Without a secret, new webhooks
-   * have none, so anyone who knows the URL of an endpoint can post to it, and existing webhooks keep theirs.
-   */
-  secret?: string | undefined;
-  /** Removes existing secrets. Cannot be combined with `secret`. Default `false`. */
-  removeSecret?: boolean | undefined;
-  /** Reports the steps without executing them. Default `false`. */
-  dryRun?: boolean | undefined;
-  /** Deletes managed webhooks whose endpoint no longer exists. Default `false`: they are reported as skipped. */
-  prune?: boolean | undefined;
-  /**
-   * Adopts webhooks that were created elsewhere and deliver to one of the endpoints. Default `false`: they are reported as
-   * skipped.
-   */
-  adopt?: boolean | undefined;
-  /** Cancels between two steps, and during a request to the Hub. */
-  signal?: AbortSignal | undefined;
 }
 /**
  * Reconciles the webhooks on the Hub with the endpoints of a server: creates missing webhooks, updates those that differ,
@@ -2202,15 +2218,15 @@ interface RegisterOptions {
  *
  * A webhook that fails is reported in `failed`; the others are still processed.
  *
- * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; the reason of the signal.
- * Steps that were completed before are recorded.
+ * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; the reason of the signal. The
+ * steps that were completed before the error are recorded.
  * @example
  * ```ts
  * const report = await register(server, new HubClient(), { baseUrl: "https://me-bot.hf.space" });
  * for (const { error } of report.failed) console.error(error.message);
  * ```
  */
-declare function register(server: DetailedServer, hub: HubConnection, options: RegisterOptions): Promise<RegistrationReport>;
+declare function register(server: ControllableServer, hub: HubConnection, options: RegisterOptions): Promise<RegistrationReport>;
 declare namespace client_d_exports {
   export { AuditLogEvent, AuditLogSearch, AuditLogType, CallOptions, CreateStep, DeleteStep, EnableStep, FailedStep, FieldChange, HubClient, HubClientOptions, HubConnection, HubError, HubErrorOptions, HubFetchInit, HubJobs, HubNetworkSecurity, HubNotifications, HubOrganizations, HubPapers, HubResourceGroups, HubSettings, HubWebhooks, JobHardware, McpSettings, MemberRoleChange, MemberSearch, NetworkSecurity, NetworkSecurityChange, Notification, NotificationPage, NotificationSearch, NotificationSelection, NotificationSettingsChange, OrganizationMember, OrganizationRole, Pages, PaperClaim, PaperClaimResult, RegisterOptions, RegistrationReport, RegistrationStep, RepoId, Resource, ResourceGroup, ResourceGroupRequest, RevokedToken, ScimConfig, SkippedWebhook, UpdateStep, WatchChange, WatchItem, Watched, WatchedType, Webhook, WebhookChanges, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookJob, WebhookJobRequest, WebhookRequest, Whoami, register };
 }
@@ -2439,7 +2455,7 @@ interface DevState {
   };
   endpoints: readonly DevEndpoint[];
   /** The page that shows the deliveries of background endpoints; absent if there are none. */
-  console?: string;
+  dashboardUrl?: string;
   /** URL of the session's inbox, with a masked password; absent if no endpoint runs in the background. */
   inbox?: string;
 }
@@ -2630,7 +2646,7 @@ interface RetryPolicy {
 type DeliveryKey = Pick<Delivery, "id" | "endpoint">;
 /** A delivery to store, which has no attempt yet. */
 type IncomingDelivery = Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt">;
-/** A delivery that the inbox has claimed for an attempt, and that no other process runs meanwhile. */
+/** A delivery that this process has claimed for an attempt: no other process runs it at the same time. */
 interface ClaimedDelivery extends IncomingDelivery, Pick<Delivery, "attempt"> {
   /** Whether the delivery is dead if this attempt fails. */
   readonly isLastAttempt: boolean;
@@ -2674,7 +2690,7 @@ interface StoredDelivery extends DeliveryKey, Pick<Delivery, "receivedAt"> {
 /** How an inbox processes the deliveries of an endpoint. */
 interface QueueOptions {
   endpoint: string;
-  /** The maximum number of deliveries that run at the same time in this process. */
+  /** How many deliveries may run at the same time in this process. */
   concurrency: number;
   policy: RetryPolicy;
   /** How long finished deliveries are kept, in milliseconds. */
@@ -2725,11 +2741,11 @@ interface Inbox {
   list(options?: ListOptions): Promise<DeliveryPage>;
   /** Gets a delivery with its attempts; `undefined` if it is not stored. */
   get(key: DeliveryKey): Promise<StoredDelivery | undefined>;
-  /** Runs a delivery again, whatever its status. @throws `DELIVERY_UNKNOWN`. */
+  /** Runs a delivery again, in any status. @throws `DELIVERY_UNKNOWN`. */
   replay(key: DeliveryKey): Promise<void>;
   /** Replays all dead deliveries of an endpoint. Returns their number. */
   replayDead(endpoint: string): Promise<number>;
-  /** By endpoint. Deliveries past their retention count as long as their ID is kept, although they are not listed. */
+  /** Counts deliveries by endpoint, with those past their retention whose IDs are still kept: these are not listed. */
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
   /** The current problems; empty if the inbox is healthy. Resolves within three seconds, never rejects. */
   problems(): Promise<readonly InboxProblem[]>;
@@ -3111,8 +3127,8 @@ interface WebhookFunction {
  */
 declare const webhookEndpoint: WebhookFunction;
 /**
- * A Hono app, with any environment and of any copy of Hono: what `new Hono()` returns. The type names no more of it than
- * is needed to recognize one, because TypeScript treats the classes of two copies of Hono as different.
+ * The result of `new Hono()`, with any environment and of any copy of Hono. The type has only a few of its fields, because
+ * TypeScript treats the classes of two copies of Hono as different types.
  */
 interface HonoApp {
   /** The routes and the middleware, in the order of their registration. */
@@ -3279,8 +3295,8 @@ declare class WebhooksServer {
   close(): Promise<void>;
   /** The same as {@link close}. */
   [Symbol.asyncDispose](): Promise<void>;
-  /** What tools need, such as those that register its endpoints on the Hub. */
-  [serverDetails](): ServerDetails;
+  /** For tools such as those that register its endpoints on the Hub. */
+  get [serverControl](): ServerControl;
 }
 declare namespace index_d_exports {
   export { Action, Backoff, BucketContentPayload, ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryKey, DeliveryPage, DeliveryStatus, DiscussionCommentPayload, DiscussionPayload, Duration, EndpointOptions, FilterOptions, GitContentPayload, Handler, HandlerContext, Inbox, IncomingDelivery, KnownScope, LandingInfo, LandingPage, LaunchOptions, LaunchedServer, ListOptions, LogMethod, Logger, NonRetriableError, Outcome, PayloadFor, PayloadOf, QueueOptions, RepoConfigPayload, RepoContentPayload, RepoPattern, RepoPayload, RepoType, RetryAfterError, RetryPolicy, Scope$1 as Scope, ServerInbox, StoredDelivery, Watch, WebhookDecorator, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookFunction, WebhookPayload, WebhooksServer, WebhooksServerOptions, isScope, parsePayload, webhookEndpoint };
@@ -3327,7 +3343,7 @@ interface HubDelivery {
   webhookId: string;
   /** The `Webhook-Id` header: the same on retries and replays. */
   deliveryId: string;
-  /** Log entry of the latest attempt; before the first attempt, the entry that it will create. */
+  /** Id of the latest attempt; before the first attempt, the id that it will have. */
   logId: string;
   /** Target URL with its secrets masked; for a job, the URL under which the local Hub lists it. */
   url: string;
@@ -3342,8 +3358,8 @@ interface HubDelivery {
   /** Why the latest attempt failed, for people to read; `null` if it succeeded and before the first attempt. */
   error: string | null;
 }
-/** One attempt at a delivery, as the log of a webhook records it. */
-interface LogEntry {
+/** One attempt at a delivery. The Hub calls its id `logId`. */
+interface HubDeliveryAttempt {
   logId: string;
   /** The `Webhook-Id` header: the same on retries and replays. */
   deliveryId: string;
@@ -3371,33 +3387,33 @@ interface LogEntry {
   error: string | null;
 }
 /** An event to trigger: the repository, the event, and any further field of the payload. */
-declare const eventRequest: z.ZodObject<{
-  repo: z.ZodObject<{
-    name: z.ZodString;
-    type: z.ZodType<"bucket" | "dataset" | "kernel" | "model" | "space", Open<"bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "kernel" | "model" | "space", Open<"bucket" | "dataset" | "kernel" | "model" | "space">>>;
-    private: z.ZodOptional<z.ZodBoolean>;
+declare const eventRequest: z.ZodMiniObject<{
+  repo: z.ZodMiniObject<{
+    name: z.ZodMiniString<string>;
+    type: z.ZodMiniType<"bucket" | "dataset" | "kernel" | "model" | "space", Open<"bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "kernel" | "model" | "space", Open<"bucket" | "dataset" | "kernel" | "model" | "space">>>;
+    private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
   }, z.core.$loose>;
-  event: z.ZodObject<{
-    scope: z.ZodString;
-    action: z.ZodString;
+  event: z.ZodMiniObject<{
+    scope: z.ZodMiniString<string>;
+    action: z.ZodMiniString<string>;
   }, z.core.$loose>;
-  movedTo: z.ZodOptional<z.ZodObject<{
-    name: z.ZodString;
+  movedTo: z.ZodMiniOptional<z.ZodMiniObject<{
+    name: z.ZodMiniString<string>;
   }, z.core.$loose>>;
-  discussion: z.ZodOptional<z.ZodObject<{
-    num: z.ZodOptional<z.ZodNumber>;
+  discussion: z.ZodMiniOptional<z.ZodMiniObject<{
+    num: z.ZodMiniOptional<z.ZodMiniNumber<number>>;
   }, z.core.$loose>>;
-  updatedConfig: z.ZodOptional<z.ZodObject<{
-    private: z.ZodOptional<z.ZodBoolean>;
+  updatedConfig: z.ZodMiniOptional<z.ZodMiniObject<{
+    private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
   }, z.core.$loose>>;
-  updatedRefs: z.ZodOptional<z.ZodArray<z.ZodObject<{
-    ref: z.ZodString;
-    newSha: z.ZodNullable<z.ZodString>;
+  updatedRefs: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+    ref: z.ZodMiniString<string>;
+    newSha: z.ZodMiniNullable<z.ZodMiniString<string>>;
   }, z.core.$loose>>>;
-  edits: z.ZodOptional<z.ZodArray<z.ZodObject<{
-    path: z.ZodString;
-    value: z.ZodOptional<z.ZodUnknown>;
-    remove: z.ZodOptional<z.ZodLiteral<true>>;
+  edits: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+    path: z.ZodMiniString<string>;
+    value: z.ZodMiniOptional<z.ZodMiniUnknown>;
+    remove: z.ZodMiniOptional<z.ZodMiniLiteral<true>>;
   }, z.core.$strict>>>;
 }, z.core.$loose>;
 /**
@@ -3406,7 +3422,7 @@ declare const eventRequest: z.ZodObject<{
  * they change neither the repository nor which webhooks fire.
  */
 type HubEvent = z.input<typeof eventRequest>;
-/** Options of {@link LocalHub.launch}. */
+/** The options of `LocalHub.launch`. */
 interface LocalHubOptions {
   /** Default 0: any free port. */
   port?: number;
@@ -3471,18 +3487,18 @@ declare class LocalHub {
    */
   trigger(event: HubEvent): Promise<HubDelivery[]>;
   /** Returns the latest 100 attempts of a webhook, newest first. */
-  deliveries(webhookId: string): LogEntry[];
+  deliveries(webhookId: string): HubDeliveryAttempt[];
   /** Returns the jobs that webhooks have started, newest first. */
   jobs(): Job[];
   /** Restores the initial state: deletes webhooks, deliveries, jobs and all changes. */
   reset(): void;
   /** Stops serving and delivering, and cancels running jobs. A state file keeps the pending deliveries. */
   close(): Promise<void>;
-  /** Calls {@link close}. */
+  /** The same as {@link close}. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 declare namespace local_hub_d_exports {
-  export { HubDelivery, HubEvent, Job, JobStage, LocalHub, LocalHubOptions, LogEntry, WebhookError };
+  export { HubDelivery, HubDeliveryAttempt, HubEvent, Job, JobStage, LocalHub, LocalHubOptions, WebhookError };
 }
 /** Any part of a payload, to merge into a sample. Lists are replaced as a whole. */
 type DeepPartial<Value> = Value extends string | readonly unknown[] ? Value : Value extends object ? { [Key in keyof Value]?: DeepPartial<Value[Key]>; } : Value;
