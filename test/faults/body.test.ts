@@ -15,7 +15,7 @@ function refused(status: number, code: WebhookErrorCode) {
   return { status, code, told: { level: "warn", status, code } };
 }
 
-describe("A body that is no JSON", () => {
+describe("A body that is not JSON", () => {
   test.each([
     { what: "nothing", body: "" },
     { what: "white space", body: " \r\n\t" },
@@ -65,13 +65,13 @@ describe("A body that is too large", () => {
   /** Sockets of the system hold some megabytes on their way; more than that was read. */
   const systemBuffers = 16 * 1024 * 1024;
 
-  test("P2: as it says itself is answered 413 before any of it has come", async () => {
+  test("P2: with a large Content-Length is answered 413 before any of it arrives", async () => {
     const receiver = await openReceiver({ bodyLimit });
     const headers = { "Content-Length": String(bodyLimit + 1) };
     await receiver.survives(() => receiver.post({ headers, body: "" }), tooLarge);
   });
 
-  test("P2: in chunks is answered 413 while they come without end, and no more of them is read", async () => {
+  test("P2: in endless chunks is answered 413, and reading stops", async () => {
     const receiver = await openReceiver({ bodyLimit });
     const socket = await receiver.connect();
     await receiver.survives(async () => {
@@ -83,7 +83,7 @@ describe("A body that is too large", () => {
     }, tooLarge);
   });
 
-  test("P2: and announced is answered 413 while it comes, and no more of it is read", async () => {
+  test("P2: and already being sent is answered 413, and reading stops", async () => {
     const receiver = await openReceiver({ bodyLimit });
     const socket = await receiver.connect();
     await receiver.survives(async () => {
@@ -107,7 +107,7 @@ describe("A body that is too large", () => {
     await receiver.survives(() => receiver.post(way === "whole" ? {} : chunked), accepted);
   });
 
-  test("P2: in memory, with a length that lies, is answered 413 without reading on", async () => {
+  test("P2: in memory, with a false Content-Length, is answered 413, and reading stops", async () => {
     const logger = createMemoryLogger();
     const server = new WebhooksServer({ secret, bodyLimit, logger });
     server.webhook("target", () => {});
@@ -128,16 +128,19 @@ describe("A body that is too large", () => {
     expect((await server.request("/webhooks/target", { method: "POST", headers, body: valid })).status).toBe(200);
   });
 
-  test.each(["1e9", "Infinity"])("P2: in memory, with a length of %s, is judged by what comes", async (length) => {
-    const server = new WebhooksServer({ secret, bodyLimit, logger: createMemoryLogger() });
-    server.webhook("target", () => {});
-    const headers = { "content-type": "application/json", "x-webhook-secret": secret, "content-length": length };
-    const body = " ".repeat(bodyLimit + 1);
-    expect((await server.request("/webhooks/target", { method: "POST", headers, body })).status).toBe(413);
-  });
+  test.each(["1e9", "Infinity"])(
+    "P2: in memory, with a Content-Length of %s, is measured as it is read",
+    async (length) => {
+      const server = new WebhooksServer({ secret, bodyLimit, logger: createMemoryLogger() });
+      server.webhook("target", () => {});
+      const headers = { "content-type": "application/json", "x-webhook-secret": secret, "content-length": length };
+      const body = " ".repeat(bodyLimit + 1);
+      expect((await server.request("/webhooks/target", { method: "POST", headers, body })).status).toBe(413);
+    },
+  );
 });
 
-describe("A body in some encoding", () => {
+describe("A body with a Content-Encoding", () => {
   test.each(["gzip", "deflate", "br", "zstd", "identity", "GZIP", "gzip, gzip", "rot13", ""])(
     "P3: %j is answered 415",
     async (encoding) => {
@@ -149,14 +152,14 @@ describe("A body in some encoding", () => {
     },
   );
 
-  test("P3: is answered 415 before any of it has come", async () => {
+  test("P3: is answered 415 before any of it arrives", async () => {
     const receiver = await openReceiver();
     const headers = { "Content-Encoding": "gzip", "Content-Length": "1000000" };
     await receiver.survives(() => receiver.post({ headers, body: "" }), refused(415, "ENCODING_UNSUPPORTED"));
   });
 });
 
-describe("A body of many levels", () => {
+describe("A deeply nested body", () => {
   const levels = 7_000;
   const inExtraField = (value: string) => valid.replace(/}$/, `,"extra":${value}}`);
 

@@ -50,7 +50,7 @@ describe("A handler that throws", () => {
     expect(answer?.text).not.toContain("inner");
   });
 
-  test("R1: is told to the log with what it threw", async () => {
+  test("R1: is logged with the thrown value", async () => {
     const receiver = await openWith(() => Promise.reject(new Error(inner)));
     await receiver.survives(() => receiver.post(toBroken), { ...failed, told: { err: /select \* from users/ } });
   });
@@ -162,7 +162,7 @@ describe("A handler that never settles", () => {
     told: { level: "error", code: "HANDLER_TIMED_OUT" },
   } as const;
 
-  test("R3: is answered 504 at its time limit, and told by its signal", async () => {
+  test("R3: is answered 504 after its timeout, and its signal aborts", async () => {
     const aborted = Promise.withResolvers<unknown>();
     const receiver = await openWith(
       (_payload, { signal }) => {
@@ -175,7 +175,7 @@ describe("A handler that never settles", () => {
     expect(await aborted.promise).toMatchObject({ code: "HANDLER_TIMED_OUT" });
   });
 
-  test("R3: a hundred of them hold up nobody else", async () => {
+  test("R3: a hundred of them do not block other deliveries", async () => {
     const receiver = await openWith(() => new Promise(() => {}), { timeout: 150 });
     const stuck = Array.from({ length: 100 }, () => receiver.post(toBroken));
     expect((await receiver.post()).status).toBe(200);
@@ -183,7 +183,7 @@ describe("A handler that never settles", () => {
     await receiver.survives(() => receiver.post(toBroken), timedOut);
   });
 
-  test("R3: and fails afterwards has both told, and is answered once", async () => {
+  test("R3: and fails later has both errors logged, and is answered once", async () => {
     const receiver = await openWith(
       (_payload, { signal }) =>
         new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error(inner)))),
@@ -200,7 +200,7 @@ describe("A handler that never settles", () => {
     expect(socket.rest).toBe("");
   });
 
-  test("R3: is run again when its delivery comes again", async () => {
+  test("R3: runs again when its delivery arrives again", async () => {
     let runs = 0;
     const receiver = await openWith(
       () => {
@@ -215,7 +215,7 @@ describe("A handler that never settles", () => {
   });
 });
 
-describe("A client that hangs up while the handler is at work", () => {
+describe("A client that disconnects while the handler runs", () => {
   test.each([
     { what: "with a reset", hangUp: "reset" },
     { what: "by letting go", hangUp: "close" },
@@ -240,7 +240,7 @@ describe("A client that hangs up while the handler is at work", () => {
     );
   });
 
-  test("R4: finds its signal aborted also when it asks for it afterwards", async () => {
+  test("R4: aborts the signal also for a handler that reads it later", async () => {
     const asked = Promise.withResolvers<AbortSignal>();
     const goOn = Promise.withResolvers<void>();
     const started = Promise.withResolvers<void>();
@@ -286,7 +286,7 @@ describe("A thrown value that cannot be inspected", () => {
   const values = Object.keys(hostileValues());
   const request = (endpoint: string, body: string) => ({ path: `/webhooks/${endpoint}`, body });
 
-  test("R7: is answered 500 at once and logged where the handler rejects with it", async () => {
+  test("R7: is answered 500 and logged when the handler rejects with it", async () => {
     const { receiver, child } = await createFaultyProcess();
     for (const [index, value] of values.entries()) {
       await receiver.survives(() => receiver.post(request("rejects", value)), failed);
@@ -295,7 +295,7 @@ describe("A thrown value that cannot be inspected", () => {
     expect(child.errorOutput).toBe("");
   });
 
-  test("R7: is answered and logged where the handler resolves with it", async () => {
+  test("R7: is answered and logged when the handler resolves with it", async () => {
     const { receiver, child } = await createFaultyProcess();
     for (const [index, value] of values.entries()) {
       const answer = await receiver.post(request("resolves", value));
@@ -305,7 +305,7 @@ describe("A thrown value that cannot be inspected", () => {
     expect(child.errorOutput).toBe("");
   });
 
-  test("R7: is logged and ends no process where it is rejected after the answer", async () => {
+  test("R7: is logged and ends no process when it is rejected after the answer", async () => {
     const { receiver, child } = await createFaultyProcess();
     for (const [index, value] of values.entries()) {
       await receiver.survives(() => receiver.post(request("leaves-behind", value)), {
@@ -317,7 +317,7 @@ describe("A thrown value that cannot be inspected", () => {
     expect(child.errorOutput).toBe("");
   });
 
-  test("R7: is retried as any other failure in the background", async () => {
+  test("R7: is retried in the background like any other failure", async () => {
     const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const { receiver, child } = await createFaultyProcess({ INBOX_URL: `sqlite:${folder}/inbox.db` });
@@ -329,7 +329,7 @@ describe("A thrown value that cannot be inspected", () => {
   });
 });
 
-describe("A handler that shares nothing with its test", () => {
+describe("A handler in another process", () => {
   const at = (name: string) => ({ path: `/webhooks/${name}` });
 
   test.each(["error", "string", "undefined"])("R1: that throws (%s) is answered 500 without it", async (thrown) => {
@@ -347,7 +347,7 @@ describe("A handler that shares nothing with its test", () => {
     expect(answer?.text).toBe("");
   });
 
-  test("R3: that never settles is answered 504 at its time limit", async () => {
+  test("R3: that never settles is answered 504 after its timeout", async () => {
     const receiver = await openReceiver({ declared: "faulty" });
     await receiver.survives(() => receiver.post(at("never-settles")), {
       status: 504,
@@ -356,7 +356,7 @@ describe("A handler that shares nothing with its test", () => {
     });
   });
 
-  test("R4: is told by its signal that the client has hung up", async () => {
+  test("R4: has its signal aborted when the client disconnects", async () => {
     const receiver = await openReceiver({ declared: "faulty" });
     const says = (msg: string) =>
       vi.waitFor(() => expect(receiver.log.map((line) => line.msg)).toContain(msg), { interval: 5, timeout: 3_000 });

@@ -12,7 +12,7 @@ const brokenBody = { code: "BODY_INCOMPLETE", status: 400 };
 /** The beginning of a TLS connection: a record of type handshake with a ClientHello in it. */
 const clientHello = Uint8Array.from([0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3, ...new Array(64).fill(0xa5)]);
 
-describe("What is no HTTP", () => {
+describe("Bytes that are not HTTP", () => {
   test.each([
     { what: "garbage", bytes: `\0\x01\x02 ${secret}\r\n\r\n` },
     { what: "text of another protocol", bytes: `EHLO ${secret}\r\n` },
@@ -53,7 +53,7 @@ describe("What is no HTTP", () => {
     await receiver.survives(() => receiver.post(changes), { status: 400, told: { ...broken, status: 400 } });
   });
 
-  test("H1: more header than anyone needs is answered 431", async () => {
+  test("H1: headers above the limit are answered 431", async () => {
     const receiver = await openReceiver();
     await receiver.survives(() => receiver.post({ headers: { "X-Long": "x".repeat(20_000) } }), {
       status: 431,
@@ -61,7 +61,7 @@ describe("What is no HTTP", () => {
     });
   });
 
-  test("H1: an expectation that nobody knows is answered 417", async () => {
+  test("H1: an unknown Expect header is answered 417", async () => {
     const receiver = await openReceiver();
     await receiver.survives(() => receiver.post({ headers: { Expect: "the-unexpected" } }), {
       status: 417,
@@ -70,7 +70,7 @@ describe("What is no HTTP", () => {
   });
 });
 
-describe("A body whose length is in doubt", () => {
+describe("A body with an ambiguous length", () => {
   test.each([
     {
       what: "Content-Length with Transfer-Encoding",
@@ -105,7 +105,7 @@ describe("A body whose length is in doubt", () => {
     await receiver.survives(() => receiver.post({ headers, body: chunks }), { status: 400, told: brokenBody });
   });
 
-  test("H2: a bad chunk behind a good one is answered 400", async () => {
+  test("H2: an invalid chunk after a valid one is answered 400", async () => {
     const receiver = await openReceiver();
     await receiver.survives(
       async () => {
@@ -171,7 +171,7 @@ describe("A body that stops", () => {
   });
 });
 
-describe("A client that takes its time", () => {
+describe("A slow client", () => {
   const timeouts = { headers: 150, request: 300, keepAlive: 100 };
 
   test("H6: headers that stop are answered 408", async () => {
@@ -182,7 +182,7 @@ describe("A client that takes its time", () => {
     });
   });
 
-  test("H6: headers that come a byte at a time are answered 408", async () => {
+  test("H6: headers sent byte by byte are answered 408", async () => {
     const receiver = await openReceiver({ timeouts });
     await receiver.survives(async () => drip(await receiver.connect(), receiver.delivery()), {
       status: 408,
@@ -190,7 +190,7 @@ describe("A client that takes its time", () => {
     });
   });
 
-  test("H6: a body that comes a byte at a time is answered 408", async () => {
+  test("H6: a body sent byte by byte is answered 408", async () => {
     const receiver = await openReceiver({ timeouts });
     const body = Buffer.from(JSON.stringify({ event: "slow".repeat(500) }));
     await receiver.survives(
@@ -199,12 +199,12 @@ describe("A client that takes its time", () => {
     );
   });
 
-  test("H6: a connection on which nothing is asked is answered 408", async () => {
+  test("H6: a connection without a request is answered 408", async () => {
     const receiver = await openReceiver({ timeouts });
     await receiver.survives(() => receiver.send(), { status: 408, told: { ...broken, status: 408 } });
   });
 
-  test("H6: a connection that is idle after its answer is ended without a word", async () => {
+  test("H6: a connection that is idle after its answer is closed silently", async () => {
     const receiver = await openReceiver({ timeouts });
     const socket = await receiver.connect();
     await receiver.survives(() => socket.send(receiver.delivery()).answer(), {
@@ -224,7 +224,7 @@ describe("A client that takes its time", () => {
   });
 });
 
-describe("A request for something else", () => {
+describe("A request with another method or path", () => {
   const unknownEndpoint = {
     status: 404,
     code: "ENDPOINT_UNKNOWN",
@@ -253,7 +253,7 @@ describe("A request for something else", () => {
     expect(answer?.headers.get("allow")).toBe("POST");
   });
 
-  test("H8: CONNECT, and a reset before the answer is out, ends no process", async () => {
+  test("H8: CONNECT with a reset before the answer ends no process", async () => {
     const receiver = await openReceiver();
     const connect = "CONNECT hub:443 HTTP/1.1\r\nHost: hub\r\n\r\n";
     // Fewer than the log has lines for in a second.
@@ -301,10 +301,10 @@ describe("A request for something else", () => {
   });
 });
 
-describe("Garbage behind a valid request", () => {
+describe("Garbage after a valid request", () => {
   const garbage = `garbage ${secret}\r\n\r\n`;
 
-  test("H10: leaves the request its answer, and the garbage gets its own", async () => {
+  test("H10: does not prevent the answer to the request, and gets its own answer", async () => {
     const receiver = await openReceiver();
     const socket = await receiver.connect();
     await receiver.survives(() => socket.send(Buffer.concat([receiver.delivery(), Buffer.from(garbage)])).answer(), {
@@ -315,7 +315,7 @@ describe("Garbage behind a valid request", () => {
     expect((await socket.answer()).status).toBe(400);
   });
 
-  test("H10: leaves a request its answer that is still in work", async () => {
+  test("H10: does not prevent the answer to a request that is still running", async () => {
     const finish = Promise.withResolvers<void>();
     const started = Promise.withResolvers<void>();
     const signals: AbortSignal[] = [];
@@ -347,7 +347,7 @@ describe("Garbage behind a valid request", () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
   });
 
-  test("H10: leaves every pipelined request before it its answer", async () => {
+  test("H10: does not prevent the answers to pipelined requests before it", async () => {
     const receiver = await openReceiver();
     const socket = await receiver.connect();
     await receiver.survives(
@@ -361,7 +361,7 @@ describe("Garbage behind a valid request", () => {
     expect((await socket.answer()).status).toBe(400);
   });
 
-  test("H10: is answered 400 once, however much of it comes", async () => {
+  test("H10: is answered 400 once, whatever its length", async () => {
     const receiver = await openReceiver();
     const socket = await receiver.connect();
     await receiver.survives(() => socket.send(garbage, garbage.repeat(1_000)).answer(), {

@@ -66,7 +66,7 @@ async function survives(
   expect(await client.webhooks.get(webhook.id)).toEqual(webhook);
 }
 
-describe("A Hub at fault", () => {
+describe("A failing Hub", () => {
   test.each<[string, ScriptedAnswer, Expected]>([
     ["401", echo(401), { code: "HUB_UNAUTHORIZED", says: /set HF_TOKEN or give/i, attempts: 1 }],
     ["403", echo(403), { code: "HUB_FORBIDDEN", says: /write permission/, attempts: 1 }],
@@ -128,14 +128,14 @@ describe("A Hub at fault", () => {
     );
   });
 
-  test("T4: fails differently each time, and then works", async () => {
+  test("T4: fails in different ways, then succeeds", async () => {
     const faults = [echo(500), echo(429, { "retry-after": "0" }), echo(503)];
     const hub = await openHub(...faults, { json: { webhook } });
     expect(await new HubClient({ token, endpoint: hub.url }).webhooks.get(webhook.id)).toEqual(webhook);
     expect(hub.calls).toHaveLength(4);
   });
 
-  test("T4: fails while it creates: it is asked once, since it may have been done", async () => {
+  test("T4: fails during a create: the request is not repeated, because it may have succeeded", async () => {
     const hub = await openHub(echo(500));
     const error = await rejectionOf(new HubClient({ token, endpoint: hub.url }).webhooks.create(request));
     expect(error).toMatchObject({ code: "HUB_FAILED", message: expect.stringContaining("check before you try again") });
@@ -143,7 +143,7 @@ describe("A Hub at fault", () => {
     for (const planted of [token, secret]) expect(holdsSecret([error, inspect(error)], planted)).toBe(false);
   });
 
-  test("T4: asks to wait, and is waited for", async () => {
+  test("T4: sends Retry-After, and the client waits", async () => {
     const hub = await openHub(echo(429, { "retry-after": "7" }), echo(429, { ratelimit: '"api";r=0;t=55' }), {
       json: [],
     });
@@ -152,7 +152,7 @@ describe("A Hub at fault", () => {
     expect(waits).toEqual([7_000, 55_000]);
   });
 
-  test("T4: is left by who called, in the middle of a wait", async () => {
+  test("T4: is no longer called after the caller aborts during a wait", async () => {
     const controller = new AbortController();
     const hub = await openHub(echo(429, { "retry-after": "60" }));
     const client = new HubClient({ token, endpoint: hub.url });
@@ -164,7 +164,7 @@ describe("A Hub at fault", () => {
 });
 
 describe("A webhook that the Hub has suspended", () => {
-  test("T5: is told by its state, and enabling it brings it back", async () => {
+  test("T5: is reported by its state, and can be enabled again", async () => {
     const suspended = { ...webhook, disabled: "suspended-after-failure" };
     const hub = await openHub({ json: [webhook, suspended] }, { json: { webhook: suspended } }, { json: { webhook } });
     const { webhooks } = new HubClient({ token, endpoint: hub.url });

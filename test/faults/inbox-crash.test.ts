@@ -50,7 +50,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
     },
   );
 
-  test("I2: run again, once its lease has ended, what a killed one was working on", async () => {
+  test("I2: run the deliveries of a killed process again when its lease expires", async () => {
     skipIfUnsupported("I2");
     const url = await createUrl();
     const ledger = new Ledger(url);
@@ -71,7 +71,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
     await ledger.account("I2", name, { succeeded: 2 });
   });
 
-  test("I11: that are two work on each delivery one at a time, whichever accepted it", async () => {
+  test("I11: never run a delivery concurrently, whichever process accepted it", async () => {
     skipIfUnsupported("I11");
     const url = await createUrl();
     const ledger = new Ledger(url);
@@ -93,7 +93,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
     });
   });
 
-  test("X1: told to end under load stop accepting, hand back what is in work, and exit 0", async () => {
+  test("X1: stop accepting on SIGTERM under load, return running deliveries, and exit with 0", async () => {
     skipIfUnsupported("X1");
     const url = await createUrl();
     const ledger = new Ledger(url);
@@ -118,7 +118,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
     await ledger.account("X1", name, { queued: 0, dead: 0 });
   });
 
-  test("X2: told to end twice end at once, and the next start goes on with what was in work", async () => {
+  test("X2: exit immediately on a second SIGTERM, and the next start continues", async () => {
     skipIfUnsupported("X2");
     const url = await createUrl();
     const ledger = new Ledger(url);

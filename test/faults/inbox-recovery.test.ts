@@ -40,7 +40,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
     },
   );
 
-  test("I19: let a delivery die that crashes them, and run those beside it", patient, async () => {
+  test("I19: mark a delivery that crashes them as dead, and run the others", patient, async () => {
     skipIfUnsupported("I19");
     const url = await createUrl();
     const ledger = new Ledger(url);
@@ -74,7 +74,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
     await ledger.account("I19", name, { succeeded: 4, dead: 1 });
   });
 
-  test("I20: forget what finished at an endpoint that they do not have any more", async () => {
+  test("I20: delete the finished deliveries of a removed endpoint", async () => {
     skipIfUnsupported("I20");
     const url = await createUrl();
     const ledger = new Ledger(url);

@@ -35,14 +35,14 @@ async function startReceiver(
 }
 
 describe.each(servers)("An inbox in $name", ({ name, url: createUrl }) => {
-  test("I10: whose server has another clock is reported, once, and loses nothing", patient, async () => {
+  test("I10: with a server clock that differs is reported once, and loses nothing", patient, async () => {
     const receiver = await startReceiver(await createUrl(), { CLOCK_BY: -hourMs });
     await receiver.saysOnce({ level: "warn", code: "INBOX_CLOCK_SKEW" });
     await receiver.stillWorks();
     await receiver.ledger.account("I10", name, { succeeded: 1 });
   });
 
-  test("I13: runs once what blocks the event loop for longer than its lease", patient, async () => {
+  test("I13: runs a delivery once that blocks the event loop for longer than its lease", patient, async () => {
     const url = await createUrl();
     const ledger = new Ledger(url);
     const leaseMs = 3_000;
@@ -63,7 +63,7 @@ describe.each(servers)("An inbox in $name", ({ name, url: createUrl }) => {
     await ledger.account("I13", name, { succeeded: 3 });
   });
 
-  test("I21: replays and forgets 10,000 deliveries, and blocks nothing meanwhile", {
+  test("I21: replays and deletes 10,000 deliveries without blocking the event loop", {
     timeout: 400_000,
   }, async () => {
     const url = await createUrl();
@@ -99,7 +99,7 @@ describe.each(servers)("An inbox in $name", ({ name, url: createUrl }) => {
 });
 
 describe("A PostgreSQL without enough connections", () => {
-  test("I15: is a clear error at the start, and never keeps an endpoint from its deliveries", patient, async () => {
+  test("I15: is a clear error at the start, and no endpoint starves", patient, async () => {
     if (!withServers) skipFault("I15 postgres", "set SLOW_TESTS=1");
     await using server = await startPostgres({ settings: { max_connections: 20 } });
     const url = await server.emptyDatabase();
@@ -130,7 +130,7 @@ describe("A PostgreSQL without enough connections", () => {
 });
 
 describe("A Redis that is a replica for a while", () => {
-  test("I18: refuses with 503, and takes and runs deliveries again after that", patient, async () => {
+  test("I18: leads to 503, then accepts and runs deliveries again", patient, async () => {
     if (!withServers || !hasRedis) skipFault("I18 redis", "set SLOW_TESTS=1 and install redis-server");
     await using server = await startRedis();
     await using other = await startRedis();

@@ -39,7 +39,7 @@ describe("A disk on which nothing can be written", () => {
     });
   }
 
-  test("I3: because it is full refuses with 503, and takes deliveries again once there is room", async () => {
+  test("I3: because it is full leads to 503 until there is space again", async () => {
     const disk = mountSmallDisk("I3", "1m");
     const receiver = await startInboxReceiver({ url: `sqlite:${disk}/inbox.db` });
     await receiver.stillWorks();
@@ -55,7 +55,7 @@ describe("A disk on which nothing can be written", () => {
     await receiver.ledger.account("I3", "sqlite (full disk)");
   });
 
-  test("I3: because its files may not grow refuses with 503, and stores later what ended meanwhile", async () => {
+  test("I3: because of a file size limit leads to 503, and outcomes are stored later", async () => {
     const receiver = await startInboxReceiver({ url: `sqlite:${inboxFile()}`, LEASE_MS: 1_000 });
     const [ends, goesOn] = [
       { id: "ends", endpoint: "held" },
@@ -86,7 +86,7 @@ describe("A disk on which nothing can be written", () => {
     { what: "its folder", pathOf: (file: string) => dirname(file), modes: [0o500, 0o700] },
     { what: "its file", pathOf: (file: string) => file, modes: [0o400, 0o600] },
     { what: "its log (WAL)", pathOf: (file: string) => `${file}-wal`, modes: [0o400, 0o600] },
-  ])("I3: because $what is read-only refuses with 503, and takes deliveries again when it is not", async (fault) => {
+  ])("I3: because $what is read-only leads to 503 until it is writable again", async (fault) => {
     const { what, pathOf, modes } = fault;
     const file = inboxFile();
     const url = `sqlite:${file}`;
@@ -118,7 +118,7 @@ describe("A disk on which nothing can be written", () => {
   });
 });
 
-describe("A file system that is no disk of this machine", () => {
+describe("A file system that is not local", () => {
   const nfs = 0x6969;
 
   /** Where the inbox would be, and what else the receiver has to be told for it. */
@@ -127,7 +127,7 @@ describe("A file system that is no disk of this machine", () => {
     { what: "NFS", place: () => dirname(inboxFile()), environment: { FILE_SYSTEM: String(nfs) } },
   ];
 
-  test.each(places)("I12: is refused at the start, with the remedy named: $what", async ({ place, environment }) => {
+  test.each(places)("I12: is refused at the start, with the fix: $what", async ({ place, environment }) => {
     const folder = place();
     if (folder === undefined) skipFault("I12 sqlite", "a FUSE file system needs bindfs and root");
     const url = `sqlite:${folder}/new/inbox.db`;
@@ -143,7 +143,7 @@ describe("A file system that is no disk of this machine", () => {
     await receiver.ledger.account("I12", "sqlite (refused)", { succeeded: 1 });
   });
 
-  test.each(places)("I12: is used where the URL says so, with a warning: $what", async ({ place, environment }) => {
+  test.each(places)("I12: is used with a warning if the URL allows it: $what", async ({ place, environment }) => {
     const folder = place();
     if (folder === undefined) skipFault("I12 sqlite", "a FUSE file system needs bindfs and root");
     const url = `sqlite:${folder}/inbox.db?unsafe-file-system=allow`;
@@ -168,7 +168,7 @@ describe("A disk of 8 MB that is filled by deliveries", () => {
     }
   }
 
-  test("I16: takes deliveries again once there is space, without a restart", patient, async () => {
+  test("I16: accepts deliveries again when there is space, without a restart", patient, async () => {
     const disk = mountSmallDisk("I16", "8m");
     const ballast = join(disk, "ballast");
     writeFileSync(ballast, Buffer.alloc(4_000_000));
@@ -185,7 +185,7 @@ describe("A disk of 8 MB that is filled by deliveries", () => {
     await receiver.ledger.account("I16", "sqlite (space again)");
   });
 
-  test("I16: takes deliveries again after a restart, once there is space", patient, async () => {
+  test("I16: accepts deliveries again after a restart, when there is space", patient, async () => {
     const disk = mountSmallDisk("I16", "8m");
     const url = `sqlite:${disk}/inbox.db`;
     const ballast = join(disk, "ballast");
@@ -202,7 +202,7 @@ describe("A disk of 8 MB that is filled by deliveries", () => {
     await ledger.account("I16", "sqlite (restart)");
   });
 
-  test("I16: goes on with what it has, and takes more once something was forgotten", patient, async () => {
+  test("I16: runs stored deliveries, and accepts more after finished ones are deleted", patient, async () => {
     const disk = mountSmallDisk("I16", "8m");
     const receiver = await startInboxReceiver({ url: `sqlite:${disk}/inbox.db`, CLOCK: "own" });
     const answer = await fill(receiver, "brief");
@@ -260,7 +260,7 @@ describe("The file of an inbox that is open", () => {
 });
 
 describe("A file of more than 64 MB", () => {
-  test("I17: with a damaged page stops no other endpoint, no retry and no takeover", patient, async () => {
+  test("I17: with a damaged page blocks no other endpoint, retry or takeover", patient, async () => {
     const file = inboxFile();
     makeLargeFile(file, { endpoint: "target" });
     const url = `sqlite:${file}`;
@@ -286,7 +286,7 @@ describe("A file of more than 64 MB", () => {
 });
 
 describe("The sync of the disk", () => {
-  test("I1: stands between the write of each delivery and its 202", async () => {
+  test("I1: happens between the write of each delivery and its 202", async () => {
     const file = join(dirname(inboxFile()), "new", "folder", "inbox.db");
     const trace = await syncTrace(file);
     if (typeof trace === "string") skipFault("I1 sqlite (trace)", trace);

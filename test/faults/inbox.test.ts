@@ -16,7 +16,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     if (reason !== undefined) skipFault(`${row} ${name}`, reason);
   }
 
-  test("I4: that does not answer refuses with 503 within 5 seconds, and takes it when it does again", async () => {
+  test("I4: that does not answer leads to 503 within 5 s, and accepts the delivery later", async () => {
     skipIfUnsupported("I4");
     const url = await createUrl();
     const receiver = await startInboxReceiver({ url });
@@ -35,7 +35,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     await receiver.ledger.account("I4", name, { succeeded: 3 });
   });
 
-  test("I5: knows a delivery whose answer was lost: its redelivery is a duplicate", async () => {
+  test("I5: treats the redelivery after a lost answer as a duplicate", async () => {
     skipIfUnsupported("I5");
     const receiver = await startInboxReceiver({ url: await createUrl() });
     const sent = { id: "answer-lost", endpoint: "held" };
@@ -52,7 +52,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     expect(receiver.countOf("work started")).toBe(1);
   });
 
-  test("I6: runs once what comes twenty times at once", async () => {
+  test("I6: runs a delivery once that is sent twenty times concurrently", async () => {
     skipIfUnsupported("I6");
     const receiver = await startInboxReceiver({ url: await createUrl() });
     const sockets = await Promise.all(Array.from({ length: 20 }, () => receiver.connect()));
@@ -68,7 +68,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     await receiver.saysOnce({ msg: "target ran", id: sent.id });
   });
 
-  test("I7: refuses with 503 and Retry-After what is beyond its cap, and loses nothing", async () => {
+  test("I7: answers 503 with Retry-After when it is full, and loses nothing", async () => {
     skipIfUnsupported("I7");
     const receiver = await startInboxReceiver({ url: await createUrl(), MOST_QUEUED: 5 });
     const answers = [];
@@ -88,7 +88,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     await receiver.ledger.account("I7", name, { acknowledged: 11, succeeded: 11 });
   });
 
-  test("I8: forgets what is finished, never what waits, and knows a duplicate for longer", async () => {
+  test("I8: deletes finished deliveries, never waiting ones, and detects duplicates for longer", async () => {
     skipIfUnsupported("I8");
     const receiver = await startInboxReceiver({ url: await createUrl(), CLOCK: "own" });
     const { ledger } = receiver;
@@ -118,7 +118,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     await ledger.account("I8", name, { succeeded: 2, queued: 1 });
   });
 
-  test("I9: runs once more, and notes it, what is replayed while it is running", async () => {
+  test("I9: adds one attempt when a running delivery is replayed", async () => {
     skipIfUnsupported("I9");
     const receiver = await startInboxReceiver({ url: await createUrl() });
     const sent = { id: "replayed", endpoint: "held" };
@@ -139,7 +139,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     expect(receiver.countOf("work started")).toBe(2);
   });
 
-  test("I10: with a clock set back by an hour gives nothing up early, and nothing is stuck", async () => {
+  test("I10: with a clock set back by an hour ends no attempt early and blocks no delivery", async () => {
     skipIfUnsupported("I10");
     const receiver = await startInboxReceiver({ url: await createUrl(), CLOCK: "own" });
     const { ledger } = receiver;
@@ -191,7 +191,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     await first.ledger.account("I10", name, { succeeded: 1 });
   });
 
-  test("R3: aborts and tries again a handler that never settles, until its attempts are used up", async () => {
+  test("R3: retries a handler that never settles until no attempts are left", async () => {
     skipIfUnsupported("R3");
     const receiver = await startInboxReceiver({ url: await createUrl() });
     const sent = { id: "stuck", endpoint: "stuck" };
@@ -203,7 +203,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     await receiver.ledger.account("R3", name, { succeeded: 1, dead: 1 });
   });
 
-  test("R5: goes on with others while one delivery fails until it is dead", async () => {
+  test("R5: runs other deliveries while one fails until it is dead", async () => {
     skipIfUnsupported("R5");
     const receiver = await startInboxReceiver({ url: await createUrl() });
     const poison = { id: "poison", endpoint: "picky" };
@@ -215,7 +215,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     await receiver.ledger.account("R5", name, { succeeded: 31, dead: 1 });
   });
 
-  test("H10: accepts once a valid request with garbage behind it; its redelivery is a duplicate", async () => {
+  test("H10: accepts a valid request with garbage after it once; its redelivery is a duplicate", async () => {
     skipIfUnsupported("H10");
     const receiver = await startInboxReceiver({ url: await createUrl() });
     const sent = { id: "pipelined", endpoint: "target" };

@@ -33,7 +33,7 @@ function reasons({ log }: TestHub): unknown[] {
   return log.lines.filter(({ msg }) => msg === "delivery failed").map(({ reason }) => reason);
 }
 
-describe("A target that takes its time", () => {
+describe("A slow target", () => {
   const slowly =
     (begin: string, part: string): TargetAnswer =>
     ({ socket }) => {
@@ -52,7 +52,7 @@ describe("A target that takes its time", () => {
       answer: slowly("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n"),
     },
     { what: "says again and again that it is at work", answer: slowly("", "HTTP/1.1 102 Processing\r\n\r\n") },
-  ])("L1: and $what is given up at the time-out", async ({ answer }) => {
+  ])("L1: that $what is abandoned after the timeout", async ({ answer }) => {
     const { hub, target, id } = await openDelivering(answer, { timeout: 200 });
     expect(await hub.trigger()).toMatchObject([{ status: null }]);
     const [entry] = await hub.entries(id);
@@ -63,7 +63,7 @@ describe("A target that takes its time", () => {
     await goesOn({ hub, target, id });
   });
 
-  test("L1: loses its connection at the time-out", async () => {
+  test("L1: loses its connection after the timeout", async () => {
     const closed = Promise.withResolvers<void>();
     const { hub, target, id } = await openDelivering(({ socket }) => void socket.on("close", () => closed.resolve()), {
       timeout: 50,
@@ -73,7 +73,7 @@ describe("A target that takes its time", () => {
     await goesOn({ hub, target, id });
   });
 
-  test("L1: has 30 seconds unless told otherwise", async () => {
+  test("L1: has 30 s by default", async () => {
     const timeouts = vi.spyOn(globalThis, "setTimeout");
     onTestFinished(() => timeouts.mockRestore());
     const { hub, target, id } = await openDelivering(200);
@@ -82,7 +82,7 @@ describe("A target that takes its time", () => {
     await goesOn({ hub, target, id });
   });
 
-  test("L1: and never reads what is sent is given up at the time-out", async () => {
+  test("L1: that never reads the request is abandoned after the timeout", async () => {
     const server = createServer((socket) => void socket.pause().on("error", () => {}));
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -98,7 +98,7 @@ describe("A target that takes its time", () => {
 });
 
 describe("A target that answers without end", () => {
-  test("L1: is read up to 64 kB and no further", async () => {
+  test("L1: is read up to 64 kB", async () => {
     let written = 0;
     const ended = Promise.withResolvers<void>();
     const { hub, target, id } = await openDelivering((_request, response) => {
@@ -122,16 +122,19 @@ describe("A target that answers without end", () => {
 });
 
 describe("A redirect", () => {
-  test.each([300, 301, 302, 303, 305, 307, 308])("L2: is not followed, and the secret stays: %d", async (status) => {
-    const elsewhere = await openTarget();
-    const { hub, target, id } = await openDelivering((_request, response) => {
-      response.writeHead(status, { location: elsewhere.url, refresh: `0; url=${elsewhere.url}` }).end();
-    });
-    expect(await hub.trigger()).toMatchObject([{ status }]);
-    expect(reasons(hub)).toEqual([expect.stringContaining("redirect")]);
-    await goesOn({ hub, target, id });
-    expect(elsewhere.requests).toEqual([]);
-  });
+  test.each([300, 301, 302, 303, 305, 307, 308])(
+    "L2: is not followed, and the secret is not sent on: %d",
+    async (status) => {
+      const elsewhere = await openTarget();
+      const { hub, target, id } = await openDelivering((_request, response) => {
+        response.writeHead(status, { location: elsewhere.url, refresh: `0; url=${elsewhere.url}` }).end();
+      });
+      expect(await hub.trigger()).toMatchObject([{ status }]);
+      expect(reasons(hub)).toEqual([expect.stringContaining("redirect")]);
+      await goesOn({ hub, target, id });
+      expect(elsewhere.requests).toEqual([]);
+    },
+  );
 });
 
 describe("A target elsewhere", () => {
@@ -154,7 +157,7 @@ describe("A target elsewhere", () => {
     "https://10.0.0.1/",
     "http://127.0.0.1@10.0.0.1/",
     "http://localhost:80@10.0.0.1/",
-  ])("L3: is not delivered to: %s", async (url) => {
+  ])("L3: receives no delivery: %s", async (url) => {
     const { hub, target, id } = await openDelivering(200);
     await hub.update(id, { url, secret });
     expect(await hub.trigger()).toMatchObject([{ status: null }]);
@@ -162,7 +165,7 @@ describe("A target elsewhere", () => {
     await goesOn({ hub, target, id });
   });
 
-  test("L3: is tried where that is allowed", async () => {
+  test("L3: receives deliveries if that is allowed", async () => {
     const { hub, target, id } = await openDelivering(200, { allowRemote: true });
     const elsewhere = createServer((socket) => socket.end("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"));
     // Not loopback by its name, and yet this machine: the one such address that there is everywhere.
@@ -186,7 +189,7 @@ describe("A target elsewhere", () => {
     },
   );
 
-  test("L3: is nobody: the local Hub itself listens on loopback only", async () => {
+  test("L3: cannot connect: the local Hub listens on loopback only", async () => {
     const { hub, target, id } = await openDelivering(200);
     const socket = connect({ host: "127.0.0.2", port: Number(new URL(hub.url).port) });
     onTestFinished(() => void socket.destroy());
@@ -238,7 +241,7 @@ describe.each(places)("A Host header on $place", ({ line, body }) => {
     "localhost@evil.com",
     "xlocalhost",
     "",
-  ])("L4: that names another host is refused, and nothing is done: %j", async (host) => {
+  ])("L4: that names another host is refused without effect: %j", async (host) => {
     const { hub, target, id } = await openDelivering(200);
     const answer = await send(hub, line, { Host: host, Authorization: authorization, "Content-Type": json }, body);
     // What is no host name at all is refused before anybody looks at it.
@@ -257,7 +260,7 @@ describe.each(places)("A Host header on $place", ({ line, body }) => {
     },
   );
 
-  test("L4: that is missing, or there twice, is refused", async () => {
+  test("L4: that is missing or duplicate is refused", async () => {
     const { hub, target, id } = await openDelivering(200);
     const headers = { Authorization: authorization, "Content-Type": json };
     expect((await send(hub, line, headers, body)).status).toBe(400);
@@ -270,7 +273,7 @@ describe.each(places)("A Host header on $place", ({ line, body }) => {
   });
 });
 
-describe("A control request that is no JSON", () => {
+describe("A control request that is not JSON", () => {
   const event = JSON.stringify(pushed);
 
   test.each([
@@ -284,7 +287,7 @@ describe("A control request that is no JSON", () => {
     "application/json-seq",
     "text/json",
     "*/*",
-  ])("L4: is refused with 403, and nothing happens: %j", async (type) => {
+  ])("L4: is refused with 403 without effect: %j", async (type) => {
     const { hub, target, id } = await openDelivering(200);
     const [delivery] = await hub.trigger();
     const host = new URL(hub.url).host;
@@ -304,7 +307,7 @@ describe("A control request that is no JSON", () => {
     await goesOn({ hub, target, id });
   });
 
-  test("L4: cannot be asked for by another site either: no answer lets it read or send more", async () => {
+  test("L4: of another site is refused: no answer has CORS headers", async () => {
     const { hub, target, id } = await openDelivering(200);
     const headers = {
       Host: new URL(hub.url).host,

@@ -36,7 +36,7 @@ describe("A page of another site", () => {
   );
 });
 
-describe("A page of another site, where no secret is set and any body will do", () => {
+describe("A page of another site, without a secret and with any body allowed", () => {
   const openToAny = () =>
     openReceiver({ secret: false, declare: (server) => void server.webhook("any", { schema: null }, () => "taken") });
   const post = (receiver: LocalReceiver, headers: Record<string, string>) =>
@@ -47,7 +47,7 @@ describe("A page of another site, where no secret is set and any body will do", 
     ["by its browser, as a part of the site", { "Sec-Fetch-Site": "same-site" }],
     ["by its origin", { Origin: "https://other.example" }],
     ["by an origin that it hides", { Origin: "null" }],
-  ])("S7: is known %s and answered 403", async (_how, headers) => {
+  ])("S7: is detected %s and answered 403", async (_how, headers) => {
     const receiver = await openToAny();
     await receiver.survives(() => post(receiver, headers), {
       status: 403,
@@ -56,7 +56,7 @@ describe("A page of another site, where no secret is set and any body will do", 
     });
   });
 
-  test("S7: is not taken for a sender that is no browser, nor for a page of the server itself", async () => {
+  test("S7: is not confused with clients that are not browsers, or pages of the server itself", async () => {
     const receiver = await openToAny();
     expect((await post(receiver, {})).status).toBe(200);
     expect((await post(receiver, { Origin: receiver.url, "Sec-Fetch-Site": "same-origin" })).status).toBe(200);

@@ -38,7 +38,7 @@ function openFiltered(): Promise<LocalReceiver> {
 }
 
 describe("The landing page", () => {
-  test.each(Object.entries(hostile))("U1: shows nothing of a payload with %s in every field", async (_name, text) => {
+  test.each(Object.entries(hostile))("U1: shows no value of a payload with %s in every field", async (_name, text) => {
     const receiver = await openFiltered();
     const body = JSON.stringify(poisoned(webhookPayload("discussion.comment"), text));
     const headers = { "Webhook-Id": mark };
@@ -55,7 +55,7 @@ describe("The landing page", () => {
     expect(page.text).not.toContain(mark);
   });
 
-  test("U1: runs no inline script, whatever gets into it", async () => {
+  test("U1: forbids inline scripts", async () => {
     const receiver = await openFiltered();
     const { headers, text } = await receiver.page("/");
     const policy = parsePolicy(headers.get("content-security-policy") ?? "");
@@ -82,7 +82,7 @@ describe("The landing page", () => {
     { what: "a forwarded host", path: "/", headers: { "X-Forwarded-Host": `"><script>${mark}` } },
     { what: "an asset's name", path: `/_landing/${encodeURIComponent(hostile.script)}`, headers: {} },
     { what: "a path that does not exist", path: `/${encodeURIComponent(hostile.script)}`, headers: {} },
-  ])("U1: sends nothing hostile of $what back", async ({ path, headers }) => {
+  ])("U1: does not repeat hostile parts of $what", async ({ path, headers }) => {
     const receiver = await openFiltered();
     const answer = await receiver.post({ method: "GET", path, headers, body: "" });
     expect(answer.text).not.toContain(mark);
@@ -100,15 +100,15 @@ describe("The landing page", () => {
     },
   );
 
-  test.each(["dark", "light"])("U1: knows the theme %s, and no other", async (theme) => {
+  test.each(["dark", "light"])("U1: accepts the theme %s, and no other", async (theme) => {
     const receiver = await openFiltered();
     expect((await receiver.page(`/?__theme=${theme}`)).text).toContain(`data-theme="${theme}"`);
     expect((await receiver.page(`/?__theme=${theme}x`)).text).not.toContain("data-theme");
   });
 });
 
-describe("A stranger on the landing page", () => {
-  test("U4: sees no repository names, no filters on them and nothing of a payload", async () => {
+describe("The landing page without authentication", () => {
+  test("U4: shows no repository names, filters or payloads", async () => {
     const receiver = await openReceiver({ declared: "guarded" });
     const payload = webhookPayload("repo.content", {
       repo: {
@@ -149,7 +149,7 @@ describe("A stranger on the landing page", () => {
     }
   });
 
-  test("U4: may not keep it, nor take its address along", async () => {
+  test("U4: must not be cached, and sends no referrer", async () => {
     const receiver = await openFiltered();
     const { headers } = await receiver.page("/");
     expect(headers.get("cache-control")).toBe("no-store");
@@ -206,7 +206,7 @@ describe("The dashboard", () => {
     expect(body.headers.get("x-content-type-options")).toBe("nosniff");
   });
 
-  test.each(Object.entries(hostile))("U1: sends nothing back of a query with %s", async (_name, text) => {
+  test.each(Object.entries(hostile))("U1: does not repeat a query with %s", async (_name, text) => {
     const receiver = await openKeeping();
     const given = encodeURIComponent(text);
     for (const query of [`?status=${given}`, `?cursor=${given}`, `?endpoint=kept&id=${given}`, `/assets/${given}`]) {
@@ -223,7 +223,7 @@ describe("The dashboard", () => {
     { what: "of a frame without an origin", headers: { Origin: "null" } },
     { what: "of a form", headers: { "Content-Type": "text/plain" } },
     { what: "without a type", headers: { "Content-Type": undefined } },
-  ])("U3: refuses the replay $what", async ({ headers }) => {
+  ])("U3: refuses a replay $what", async ({ headers }) => {
     const receiver = await openKeeping();
     await keep(receiver, { id: "d1", body: JSON.stringify(webhookPayload("repo.content")) });
     const body = JSON.stringify({ endpoint: "kept", id: "d1" });
@@ -242,7 +242,7 @@ describe("The dashboard", () => {
     { who: "without a token", headers: {}, status: 401 },
     { who: "with another", headers: { authorization: `Basic ${btoa("me:guess")}` }, status: 401 },
     { who: "with the webhook's secret alone", headers: { authorization: undefined }, status: 401 },
-  ])("U4: shows a stranger $who nothing", async ({ headers, status }) => {
+  ])("U4: shows nothing to a client $who", async ({ headers, status }) => {
     const receiver = await openKeeping();
     const payload = webhookPayload("repo.content", { repo: { name: `acme/${mark}` } });
     await keep(receiver, { id: mark, body: JSON.stringify(payload) });
@@ -262,7 +262,7 @@ describe("The dashboard", () => {
     { who: "through a proxy that says it otherwise", headers: { Connection, Forwarded: "for=203.0.113.7" } },
     { who: "through nginx as it is installed", headers: { Connection: undefined } },
     { who: "through nginx up to 1.29.6, set to HTTP/1.1", headers: { Connection: "close" } },
-  ])("U4: is shut, where no token is set, to who comes $who", async ({ headers }) => {
+  ])("U4: is closed without a token to a client $who", async ({ headers }) => {
     const receiver = await openReceiver({ dashboardToken: "", declared: "background" });
     await receiver.survives(() => receiver.post({ method: "GET", path: "/_deliveries", headers, body: "" }), {
       status: 403,

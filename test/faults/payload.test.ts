@@ -55,7 +55,7 @@ describe("A list of broken items", () => {
     expect(reads).toBeLessThan(20);
   });
 
-  test("P5: names paths, and nothing of what stands there", async () => {
+  test("P5: the error has paths but no values", async () => {
     const receiver = await openReceiver();
     const body = JSON.stringify({ ...payload, updatedRefs: Array(many).fill({ ref: { token: secret } }) });
     const answer = await receiver.survives(() => receiver.post({ body }), invalid);
@@ -63,7 +63,7 @@ describe("A list of broken items", () => {
     expect(answer?.text).not.toContain("updatedRefs.9");
   });
 
-  test("P5: a key of a megabyte makes no answer of a megabyte", async () => {
+  test("P5: a key of a megabyte is cut in the answer", async () => {
     const receiver = await openReceiver();
     const body = valid.replace('"event":{', `"event":{"${"k".repeat(1_000_000)}":1,`).replace('"scope"', '"scape"');
     const answer = await receiver.survives(() => receiver.post({ body }), invalid);
@@ -92,7 +92,7 @@ describe("Keys that objects inherit", () => {
     { what: "in a field that nobody knows", body: valid.replace("{", '{"extra":{"__proto__":{"polluted":true}},') },
     { what: "by way of the constructor", body: valid.replace("{", '{"constructor":{"prototype":{"polluted":true}},') },
     { what: "that convert", body: valid.replace("{", '{"toString":1,"valueOf":1,"toJSON":1,"then":1,') },
-  ])("P6: $what leave the prototypes as they are", async ({ body }) => {
+  ])("P6: $what do not change prototypes", async ({ body }) => {
     const receiver = await openReceiver();
     await receiver.survives(() => receiver.post({ body }), accepted);
     const given = receiver.received[0]?.payload;
@@ -111,13 +111,13 @@ describe("Keys that objects inherit", () => {
         .replace('"event":', '"__proto__":{},"extra":')
         .replace("}", '},"__proto__":{"event":{"action":"update","scope":"repo"}}'),
     },
-  ])("P6: $what in __proto__ does not count as there", async ({ body }) => {
+  ])("P6: $what in __proto__ counts as missing", async ({ body }) => {
     const receiver = await openReceiver();
     await receiver.survives(() => receiver.post({ body }), invalid);
   });
 });
 
-describe("JSON that loses something when it is parsed", () => {
+describe("JSON that parsing cannot represent exactly", () => {
   test.each([
     { what: "big integers", body: valid.replace("{", '{"count":9007199254740993123456789,') },
     { what: "exact decimals", body: valid.replace("{", '{"price":0.1000000000000000055511151231257827,') },
@@ -129,13 +129,13 @@ describe("JSON that loses something when it is parsed", () => {
     { what: "a lone surrogate as an escape", body: valid.replace("acme", "ac\\ud83dme") },
     { what: "letters of the whole world", body: valid.replace("acme", "acmé/數據-🤗-\u2028-\u202e") },
     { what: "a NUL as an escape", body: valid.replace("acme", "ac\\u0000me") },
-  ])("P7: $what are accepted, and the text is kept as it came", async ({ body }) => {
+  ])("P7: $what are accepted, and the text is unchanged", async ({ body }) => {
     const receiver = await openReceiver();
     await receiver.survives(() => receiver.post({ body }), accepted);
     expect(Buffer.from(receiver.received[0]?.body ?? "")).toEqual(Buffer.from(body));
   });
 
-  test("P7: a letter that two packets share is kept whole", async () => {
+  test("P7: a character split over two packets is unchanged", async () => {
     const body = Buffer.from(valid.replace("acme", "🤗"));
     const middle = body.indexOf(0xf0) + 2;
     const receiver = await openReceiver();
@@ -158,7 +158,7 @@ describe("Something new from the Hub", () => {
     { what: "an action", changes: { event: { action: "archive" } }, news: "action archive" },
     { what: "a type of repository", changes: { repo: { type: "notebook" } }, news: "repository type notebook" },
     { what: "a version", changes: { webhook: { version: 4 } }, news: "payload version 4" },
-  ])("P8: $what is accepted, and told once", async ({ changes, news }) => {
+  ])("P8: $what is accepted, and logged once", async ({ changes, news }) => {
     const receiver = await openReceiver();
     const body = JSON.stringify(webhookPayload("repo.content", changes));
     await receiver.survives(() => receiver.post({ body }), accepted);
@@ -193,7 +193,7 @@ describe("Something new from the Hub", () => {
     },
   );
 
-  test("P8: a field may be new in every object, and reaches the handler", async () => {
+  test("P8: unknown fields of every object are passed to the handler", async () => {
     const extended = extend(webhookPayload("discussion.comment"));
     const receiver = await openReceiver();
     await receiver.survives(() => receiver.post({ body: JSON.stringify(extended) }), accepted);
@@ -208,7 +208,7 @@ describe("Something new from the Hub", () => {
   }
 });
 
-describe("A payload without what its scope promises", () => {
+describe("A payload without the fields of its scope", () => {
   const always = [
     "event",
     "event.action",
@@ -273,7 +273,7 @@ describe("A payload without what its scope promises", () => {
       sample: webhookPayload("discussion.comment"),
       required: [...always, ...ofDiscussion, ...ofComment],
     },
-  ])("P9: $what is answered 422 for each field that is missing, and not handled", async ({ sample, required }) => {
+  ])("P9: $what is answered 422 for each missing field, and no handler runs", async ({ sample, required }) => {
     const receiver = await openReceiver();
     expect((await receiver.post({ body: JSON.stringify(sample) })).status).toBe(200);
     for (const path of required) {

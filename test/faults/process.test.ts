@@ -20,28 +20,31 @@ const workMs = 400;
 const patienceMs = 3_000;
 
 describe("SIGTERM", () => {
-  test.each(["SIGTERM", "SIGINT"] as const)("X1: %s under load finishes what is in work, and exits 0", async (name) => {
-    const { child, receiver } = await createFaultyProcess({ WORK_MS: String(workMs) });
-    const slow = Array.from({ length: 50 }, () => receiver.post(toSlow));
-    await child.says("work started", 50);
-    const load = keepSending(receiver);
-    await child.says("target ran", 20);
+  test.each(["SIGTERM", "SIGINT"] as const)(
+    "X1: %s under load finishes running requests, and exits with 0",
+    async (name) => {
+      const { child, receiver } = await createFaultyProcess({ WORK_MS: String(workMs) });
+      const slow = Array.from({ length: 50 }, () => receiver.post(toSlow));
+      await child.says("work started", 50);
+      const load = keepSending(receiver);
+      await child.says("target ran", 20);
 
-    const signalledAt = performance.now();
-    child.signal(name);
-    expect(await child.exited).toEqual({ code: 0, signal: null });
-    expect(performance.now() - signalledAt).toBeLessThan(workMs + patienceMs);
+      const signalledAt = performance.now();
+      child.signal(name);
+      expect(await child.exited).toEqual({ code: 0, signal: null });
+      expect(performance.now() - signalledAt).toBeLessThan(workMs + patienceMs);
 
-    expect((await Promise.all(slow)).map(({ status }) => status)).toEqual(Array(50).fill(200));
-    const { accepted, refused } = await load;
-    expect(child.lines.filter(({ msg }) => msg === "work finished")).toHaveLength(50);
-    expect(countOf(child, "target ran")).toBeGreaterThanOrEqual(accepted);
-    expect(refused.filter((status) => status !== 503)).toEqual([]);
-    await saysOnce(child, new RegExp(`^Received ${name}: finishing`));
-    await worksAgain(child);
-  });
+      expect((await Promise.all(slow)).map(({ status }) => status)).toEqual(Array(50).fill(200));
+      const { accepted, refused } = await load;
+      expect(child.lines.filter(({ msg }) => msg === "work finished")).toHaveLength(50);
+      expect(countOf(child, "target ran")).toBeGreaterThanOrEqual(accepted);
+      expect(refused.filter((status) => status !== 503)).toEqual([]);
+      await saysOnce(child, new RegExp(`^Received ${name}: finishing`));
+      await worksAgain(child);
+    },
+  );
 
-  test("X1: what is asked on an open connection afterwards is answered 503 with Retry-After", async () => {
+  test("X1: later requests on an open connection are answered 503 with Retry-After", async () => {
     const { child, receiver } = await createFaultyProcess();
     const socket = (await receiver.connect()).send(receiver.delivery(toSlow));
     await child.says("work started");
@@ -57,7 +60,7 @@ describe("SIGTERM", () => {
     expect(countOf(child, "target ran")).toBe(0);
   });
 
-  test("X1: nobody gets a new connection while the work is being finished", async () => {
+  test("X1: new connections are refused while running requests finish", async () => {
     const { child, receiver } = await createFaultyProcess({ WORK_MS: String(workMs) });
     const slow = receiver.post(toSlow);
     await child.says("work started");
@@ -70,7 +73,7 @@ describe("SIGTERM", () => {
     expect(await child.exited).toEqual({ code: 0, signal: null });
   });
 
-  test("X1: connections on which nothing is in work hold up nobody", async () => {
+  test("X1: idle connections do not delay the exit", async () => {
     const { child, receiver } = await createFaultyProcess();
     const neverAsked = await receiver.connect();
     const halfAsked = (await receiver.connect()).send(receiver.delivery().subarray(0, 60));
@@ -83,7 +86,7 @@ describe("SIGTERM", () => {
     await Promise.all([neverAsked.ended, halfAsked.ended, asked.ended]);
   });
 
-  test("X1: work beyond the time of grace is cut off, which is told, and the code is 1", async () => {
+  test("X1: requests beyond shutdownGrace are interrupted and logged, and the exit code is 1", async () => {
     const { child, receiver } = await createFaultyProcess({ GRACE_MS: "100" });
     const stuck = receiver.post(toStuck).catch(() => undefined);
     await child.says("work started");
@@ -115,7 +118,7 @@ describe("A second signal", () => {
 });
 
 describe("A start that fails", () => {
-  test("X3: on a port that is in use says so in one clear line, and exits 1", async () => {
+  test("X3: on a port in use logs one clear line, and exits with 1", async () => {
     const { child: holder, receiver } = await createFaultyProcess();
     const port = new URL(receiver.url).port;
     const child = startFaultyProcess({ PORT: port });
@@ -129,7 +132,7 @@ describe("A start that fails", () => {
     await keepsSecret(child, holder);
   });
 
-  test("X3: on a port that another program holds is told in the same way", async () => {
+  test("X3: on a port of another program logs the same line", async () => {
     const holder = createServer().listen({ host: "127.0.0.1", port: 0 });
     await once(holder, "listening");
     const address = holder.address();
@@ -149,7 +152,7 @@ describe("A start that fails", () => {
     { what: "a host that does not exist", environment: { HOST: "nowhere.invalid" }, code: "LISTEN_FAILED" },
   ];
 
-  test.each(impossible)("X3: on $what says so in one clear line, and exits 1", async ({ environment, code }) => {
+  test.each(impossible)("X3: on $what logs one clear line, and exits with 1", async ({ environment, code }) => {
     const child = startFaultyProcess(environment);
     expect(await child.exited).toEqual({ code: 1, signal: null });
     expect(complaintsOf(child)).toMatchObject([{ level: "error", code }]);

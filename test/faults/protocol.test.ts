@@ -41,28 +41,31 @@ describe("A Trailer header with a body", () => {
   const headers = { Trailer: "x-check" };
   const inChunks = { headers: { ...headers, "Transfer-Encoding": "chunked" }, body: "0\r\nx-check: 1\r\n\r\n" };
 
-  test.each(["target", "nowhere"])("H11: to /webhooks/%s of dev is answered, and dev goes on", async (endpoint) => {
-    const { child, receiver } = await createDevProcess();
-    const path = `/webhooks/${endpoint}`;
-    const expected = endpoint === "target" ? [400, 400, 422] : [404, 404, 404];
-    const answers = [
-      await receiver.post({ path, headers: { ...headers, "Content-Length": "1" }, body: "{" }),
-      await receiver.post({ path, ...inChunks }),
-      await receiver.post({ path, headers, body: "{}" }),
-    ];
-    expect(answers.map(({ status }) => status)).toEqual(expected);
-    expect((await receiver.post()).status).toBe(200);
-    expect(child.errorOutput).toBe("");
-  });
+  test.each(["target", "nowhere"])(
+    "H11: to /webhooks/%s of dev is answered, and dev keeps running",
+    async (endpoint) => {
+      const { child, receiver } = await createDevProcess();
+      const path = `/webhooks/${endpoint}`;
+      const expected = endpoint === "target" ? [400, 400, 422] : [404, 404, 404];
+      const answers = [
+        await receiver.post({ path, headers: { ...headers, "Content-Length": "1" }, body: "{" }),
+        await receiver.post({ path, ...inChunks }),
+        await receiver.post({ path, headers, body: "{}" }),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual(expected);
+      expect((await receiver.post()).status).toBe(200);
+      expect(child.errorOutput).toBe("");
+    },
+  );
 
-  test("H11: to a receiver is handled as any other", async () => {
+  test("H11: to a receiver is handled like any other request", async () => {
     const receiver = await openReceiver();
     await receiver.survives(() => receiver.post({ headers }), { ...succeeded, runs: 1 });
     await receiver.survives(() => receiver.post(inChunks), { status: 400, told: { code: "BODY_NOT_JSON" } });
   });
 });
 
-describe("Pipelined pages that are not read", () => {
+describe("Pipelined requests for pages that are not read", () => {
   const page = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
   test("H12: 2,000 on each of 50 connections take less than 100 MB, and a delivery is still answered", async () => {
@@ -81,7 +84,7 @@ describe("Pipelined pages that are not read", () => {
     expect(child.errorOutput).toBe("");
   });
 
-  test("H12: an answer that is not read in time ends its connection", async () => {
+  test("H12: an answer that is not read in time closes its connection", async () => {
     const receiver = await openReceiver({ timeouts: { write: 200 }, declared: "large" });
     const socket = (await receiver.connect()).pause();
     await receiver.survives(
@@ -103,7 +106,7 @@ describe("Pipelined pages that are not read", () => {
   }
 });
 
-describe("A request that two servers could read in two ways", () => {
+describe("A request that two servers could parse differently", () => {
   const ambiguous = [
     { what: "two hosts", headers: { Host: ["localhost", "other.example"] }, reason: "Several Host headers" },
     {
@@ -123,7 +126,7 @@ describe("A request that two servers could read in two ways", () => {
     },
   );
 
-  test("H13: is answered 400 by dev as well, and so are other versions of HTTP", async () => {
+  test("H13: is answered 400 by dev too, like other versions of HTTP", async () => {
     const { child, receiver } = await createDevProcess();
     for (const { what: _what, reason: _reason, ...changes } of ambiguous) {
       expect((await receiver.post(changes)).status).toBe(400);
@@ -134,7 +137,7 @@ describe("A request that two servers could read in two ways", () => {
   });
 });
 
-describe("A Response with headers of the answer that it passes on", () => {
+describe("A Response with headers of an upstream answer", () => {
   test.each([
     { "content-length": "1000" },
     { "content-length": "1" },
@@ -158,7 +161,7 @@ describe("A Response with headers of the answer that it passes on", () => {
 });
 
 describe("A process without file descriptors", () => {
-  test("H15: serves every page again once it has some, also those that were first asked for meanwhile", async () => {
+  test("H15: serves every page again when it has some, also pages first requested meanwhile", async () => {
     const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const environment = { INBOX_URL: `sqlite:${folder}/inbox.db` };
@@ -197,7 +200,7 @@ describe("A request with Expect: 100-continue", () => {
     expect(socket.rest).toBe("");
   });
 
-  test("H16: and a valid one is told to go on, and answered once it did", async () => {
+  test("H16: that is valid gets 100 Continue, then its answer", async () => {
     const receiver = await openReceiver();
     const socket = await receiver.connect();
     const request = receiver.delivery({ headers: expecting });

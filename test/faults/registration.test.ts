@@ -60,7 +60,7 @@ describe("A process that is killed while a webhook points at its tunnel", () => 
     },
   );
 
-  test("T6: again and again: nothing is left over, and nothing is lost", async () => {
+  test("T6: repeatedly: leaves no webhooks behind, and loses none", async () => {
     const testHub = await openTestHub();
     for (const moment of ["created", "recorded", "running"] as const) await killSession(testHub, moment);
     expect(await testHub.webhooks()).toHaveLength(2);
@@ -70,7 +70,7 @@ describe("A process that is killed while a webhook points at its tunnel", () => 
 });
 
 describe("A tunnel that is lost and comes back at another address", () => {
-  test("T2: its webhooks are led there, and enabled again where the Hub had suspended them", async () => {
+  test("T2: has its webhooks updated, and enabled again if the Hub suspended them", async () => {
     const testHub = await openTestHub({ suspendAfter: 1 });
     const server = serverOf({ retrain: {} });
     await using _closed = server;

@@ -76,13 +76,13 @@ describe("The secret itself", () => {
     expect(answer?.text).toContain("webhook-id");
   });
 
-  test("S8: stays out of the log when a configured one cannot arrive", async () => {
+  test("S8: stays out of the log when no header can contain the configured one", async () => {
     const receiver = await openReceiver({ secret: [secret, ` ${secret}-with-spaces `, `${secret}-with-\x7f`] });
     expect(receiver.log.filter(({ level }) => level === "warn")).toHaveLength(2);
     await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": "another" } }), invalid);
   });
 
-  test("S8: stays out of the log when the bytes around it are no HTTP", async () => {
+  test("S8: stays out of the log when the bytes around it are not HTTP", async () => {
     const receiver = await openReceiver();
     const socket = await RawSocket.open(receiver.url);
     await receiver.survives(() => socket.send(`X-Webhook-Secret: ${secret}\r\n\r\n`).answer(), {
@@ -97,7 +97,7 @@ describe("An error of a handler that holds a secret", () => {
   const failed = { status: 500, code: "HANDLER_FAILED", told: { code: "HANDLER_FAILED", status: 500 } } as const;
   const thrown = Object.entries(errorsWithSecret(secret)).map(([where, error]) => ({ where, error }));
 
-  test.each(thrown)("S10: in $where is redacted for a logger of the user's own", async ({ error }) => {
+  test.each(thrown)("S10: in $where is redacted for a custom logger", async ({ error }) => {
     const receiver = await openReceiver({
       declare: (server) =>
         server.webhook("careless", (_payload, { log }) => {

@@ -17,13 +17,13 @@ const accepted = { status: 200, told: { msg: "delivery succeeded", status: 200 }
 describe("No secret", () => {
   const headers = { "X-Webhook-Secret": undefined };
 
-  test("S1: is answered 401 before any of the body has come", async () => {
+  test("S1: is answered 401 before any of the body arrives", async () => {
     const receiver = await openReceiver();
     const announced = { ...headers, "Content-Length": "1000000" };
     await receiver.survives(() => receiver.post({ headers: announced, body: "" }), missing);
   });
 
-  test("S1: is answered 401 while the body comes without end, and no more of it is read", async () => {
+  test("S1: is answered 401 during an endless body, and reading stops", async () => {
     const receiver = await openReceiver();
     const socket = await receiver.connect();
     await receiver.survives(async () => {
@@ -74,7 +74,7 @@ describe("A wrong secret", () => {
     await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": presented } }), invalid);
   });
 
-  test("S2: a body that comes after the refusal leaves the connection as it was", async () => {
+  test("S2: a body that arrives after the 403 does not break the connection", async () => {
     const receiver = await openReceiver();
     const socket = await receiver.connect();
     const headers = { "X-Webhook-Secret": "another", "Content-Length": "2000" };
@@ -82,7 +82,7 @@ describe("A wrong secret", () => {
     expect((await socket.send("x".repeat(2_000), receiver.delivery()).answer()).status).toBe(200);
   });
 
-  test("S2: what was presented is not logged either: it may be the secret of something else", async () => {
+  test("S2: the presented secret is not logged: it may belong to another service", async () => {
     const receiver = await openReceiver();
     const presented = "Hf_some-other-5ecret";
     await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": presented } }), invalid);
@@ -109,7 +109,7 @@ describe("A wrong secret", () => {
 });
 
 describe("No secret configured", () => {
-  test("S3: nothing in the environment leaves the receiver open, and it says so at its start", async () => {
+  test("S3: leaves the receiver open, with a warning at the start", async () => {
     vi.stubEnv("WEBHOOK_SECRET", undefined);
     vi.stubEnv("WEBHOOK_SECRET_PREVIOUS", undefined);
     try {
@@ -122,13 +122,13 @@ describe("No secret configured", () => {
     }
   });
 
-  test("S3: a configured one leaves no such warning", async () => {
+  test("S3: the warning is absent with a configured one", async () => {
     const receiver = await openReceiver();
     expect(receiver.log.filter(({ level }) => level === "warn")).toEqual([]);
   });
 });
 
-describe("A secret that is configured wrongly", () => {
+describe("An invalid configured secret", () => {
   test.each([
     { what: "an empty text", options: { secret: "" } },
     { what: "an empty list", options: { secret: [] } },
@@ -174,7 +174,7 @@ describe("Two secrets while one replaces the other", () => {
     expect(holdsSecret(receiver.log, previous)).toBe(false);
   });
 
-  test.each([secret, previous])("S4: %s is accepted out of the environment", async (presented) => {
+  test.each([secret, previous])("S4: %s is accepted from the environment", async (presented) => {
     vi.stubEnv("WEBHOOK_SECRET", secret);
     vi.stubEnv("WEBHOOK_SECRET_PREVIOUS", previous);
     try {
@@ -190,12 +190,12 @@ describe("A secret in the URL", () => {
   const headers = { "X-Webhook-Secret": undefined };
   const path = `/webhooks/target?secret=${secret}`;
 
-  test("S5: does not count where it was not switched on", async () => {
+  test("S5: is ignored by default", async () => {
     const receiver = await openReceiver();
     await receiver.survives(() => receiver.post({ path, headers }), missing);
   });
 
-  test("S5: counts where it was switched on", async () => {
+  test("S5: is accepted with secretInQuery", async () => {
     const receiver = await openReceiver({ secretInQuery: true });
     await receiver.survives(() => receiver.post({ path, headers }), accepted);
   });
@@ -208,12 +208,12 @@ describe("A secret in the URL", () => {
     },
   );
 
-  test("S5: does not make up for a wrong header", async () => {
+  test("S5: does not override a wrong header", async () => {
     const receiver = await openReceiver({ secretInQuery: true });
     await receiver.survives(() => receiver.post({ path, headers: { "X-Webhook-Secret": "another" } }), invalid);
   });
 
-  test("S5: may hold characters that a URL writes in another way", async () => {
+  test("S5: may contain characters that a URL encodes", async () => {
     const special = "a+b %2B&c=d#é";
     const receiver = await openReceiver({ secretInQuery: true, secret: [secret, special] });
     const encoded = `/webhooks/target?secret=${encodeURIComponent(special)}`;
@@ -268,7 +268,7 @@ describe("Brute force", () => {
     }
   });
 
-  test("S6: is logged with ten lines a second and the count of the others", async () => {
+  test("S6: is logged with ten lines per second and the count of the others", async () => {
     const receiver = await openReceiver();
     const socket = await receiver.connect();
     const total = 150;
@@ -285,7 +285,7 @@ describe("Brute force", () => {
     await receiver.keepsSecret();
   });
 
-  test("S6: is judged anew when the window is over", async () => {
+  test("S6: is counted from zero after the window", async () => {
     const { receiver, guess, clock, startedAt } = await openAttacked();
     clock.now = startedAt + 59_999;
     const answer = await receiver.survives(() => guess(), limited);
@@ -294,7 +294,7 @@ describe("Brute force", () => {
     await receiver.survives(() => guess(), invalid);
   });
 
-  test("S6: is not limited for an hour by a clock that was set back", async () => {
+  test("S6: is not limited for longer by a clock that was set back", async () => {
     const { receiver, guess, clock } = await openAttacked();
     clock.now -= 3_600_000;
     await receiver.survives(() => guess(), invalid);

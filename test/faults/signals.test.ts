@@ -48,7 +48,7 @@ describe("The tunnel of a receiver", () => {
     ["answering 403", "forbidden"],
     ["answering 500", "broken"],
     ["answering HTML", "html"],
-  ])("T1: with a server that is %s is told in one line within 15 seconds", patient, async (_what, mode) => {
+  ])("T1: with a server that is %s fails with one line within 15 s", patient, async (_what, mode) => {
     await using host = await startLocaltunnelServer({ mode });
     const startedAt = performance.now();
     const child = startFaultyProcess({ TUNNEL: "1", LOCALTUNNEL_HOST: host.url });
@@ -59,7 +59,7 @@ describe("The tunnel of a receiver", () => {
     expect(holdsSecret([child.lines, child.errorOutput], receiverSecret)).toBe(false);
   });
 
-  test("T2: that is lost and comes back at another address is told loudly", patient, async () => {
+  test("T2: that reconnects at another address is logged", patient, async () => {
     await using host = await startLocaltunnelServer();
     const child = startFaultyProcess({ TUNNEL: "1", LOCALTUNNEL_HOST: host.url });
     await child.says(/^Ready/);
@@ -74,12 +74,12 @@ describe("The tunnel of a receiver", () => {
   });
 });
 
-describe("The command line on a Hub at fault", () => {
+describe("The command line with a failing Hub", () => {
   test.each([
     { what: "401", status: 401, asked: 1, says: /HF_TOKEN|token/ },
     { what: "429", status: 429, asked: 4, says: /again/ },
     { what: "503", status: 503, asked: 4, says: /again/ },
-  ])("T4: $what is told with what to do, after so many attempts", patient, async ({ status, asked, says }) => {
+  ])("T4: $what is reported with the fix after the attempts", patient, async ({ status, asked, says }) => {
     const error = { error: `${token} ${secret}` };
     const hub = await openHub({ status, headers: { "retry-after": "1" }, json: error });
     const { exitCode, stdout, stderr } = await start(["list", "--endpoint", hub.url], { HF_TOKEN: token }).ended;
@@ -89,7 +89,7 @@ describe("The command line on a Hub at fault", () => {
     expect(holdsSecret([stdout, stderr], token)).toBe(false);
   });
 
-  test("T5: a suspended webhook is shown as that, with the command that resumes it", patient, async () => {
+  test("T5: a suspended webhook is shown with the command that enables it", patient, async () => {
     const id = "65b2f0a1c3d4e5f60718293a";
     const watched = [{ name: "acme/data", type: "dataset" }];
     const webhook = { id, url: "https://acme-bot.hf.space/webhooks/retrain", watched, domains: ["repo"] };
@@ -118,7 +118,7 @@ describe("A local Hub", () => {
     return { target, command, url, lead, happen };
   }
 
-  test("L1: reads 64 kB of an answer without end, and no more", patient, async () => {
+  test("L1: reads at most 64 kB of an endless answer", patient, async () => {
     let sent = 0;
     const { target, lead, happen } = await openHubTo((_request, response) => {
       response.writeHead(200);
@@ -144,7 +144,7 @@ describe("A local Hub", () => {
     expect(elsewhere.requests).toEqual([]);
   });
 
-  test("L3: delivers to this machine alone", patient, async () => {
+  test("L3: delivers to this machine only", patient, async () => {
     const { command, lead, happen } = await openHubTo(200);
     await lead("http://10.0.0.1/");
     const error = expect.stringMatching(/is not this machine.*--allow-remote/);
@@ -152,7 +152,7 @@ describe("A local Hub", () => {
     expect(holdsSecret([command.stdout, command.stderr], secret)).toBe(false);
   });
 
-  test("L4: is served to nobody under another name, nor to what is no JSON", patient, async () => {
+  test("L4: refuses another Host and requests that are not JSON", patient, async () => {
     const { url, target, lead, happen } = await openHubTo(200);
     await lead(target.url);
     const send = async (changed: Readonly<Record<string, string>>) => {

@@ -15,7 +15,7 @@ const hostile = "\u001b[2J\u001b]0;owned\u0007\u009b31m\u202ename\u0007";
 const obeyed = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
 describe("Escape codes in a payload", () => {
-  test("U2: stay out of the log and out of everything that the command line prints", async () => {
+  test("U2: appear neither in the log nor in the output of the command line", async () => {
     const url = `sqlite:${inboxFile()}`;
     const receiver = await startInboxReceiver({ url });
     const payload = webhookPayload("discussion.comment", {

@@ -20,14 +20,14 @@ countRows("tunnel");
 /** In the environment, in the server's address or the webhooks' own: it may appear nowhere. */
 const secret = "Planted-5ecret-9e1f";
 
-describe("A tunnel's server at fault", () => {
+describe("A failing tunnel server", () => {
   test.each<[string, Misbehaviour, RegExp]>([
     ["that is down", "refuse", /is not reachable \(ECONNREFUSED\)/],
     ["that is silent", "silent", /did not answer in time/],
     ["that answers 403", "forbidden", /returned status 403/],
     ["that answers 500", "broken", /returned status 500/],
     ["that answers with HTML", "html", /a web page \(HTML\) instead of a tunnel/],
-  ])("T1: %s is told within 15 seconds, with what to do", async (_name, mode, reason) => {
+  ])("T1: %s is an error within 15 s, with the fix", async (_name, mode, reason) => {
     vi.stubEnv("HF_TOKEN", secret);
     await using host = await startLocaltunnelServer({ mode });
     const clock = createManualClock();
@@ -55,7 +55,7 @@ describe("A tunnel that is lost", () => {
   test.each([
     ["lost", "comes back at the same address", false],
     ["renamed", "says what the new address is", true],
-  ])("T2: and %s says so loudly, and %s", async (_fault, _remedy, renamed) => {
+  ])("T2: and %s is logged, and %s", async (_fault, _remedy, renamed) => {
     const { pause } = systemClock;
     vi.spyOn(systemClock, "pause").mockImplementation((milliseconds, signal) =>
       pause(milliseconds < 15_000 ? 10 : milliseconds, signal),

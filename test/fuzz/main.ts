@@ -77,7 +77,8 @@ try {
     await Promise.all([http.run(isOver), payloads.run(isOver), watchMemory(isOver)]);
   }
 } finally {
-  if (!receiver.hasEnded) await receiver.stop();
+  const exit = await receiver.stop();
+  if (exit !== 0) findings.note(`the receiver exits with ${exit} after SIGTERM`);
   rmSync(folder, { recursive: true, force: true });
 }
 const statuses = [...http.statuses]
