@@ -9,7 +9,7 @@ export const activityOutcomes = [
   "failed",
 ] as const satisfies readonly ActivityOutcome[];
 
-/** What happened in one hour of the clock. */
+/** The outcomes in one hour of the clock. */
 export interface ActivityHour extends Readonly<Record<ActivityOutcome, number>> {
   readonly startedAt: Date;
 }
@@ -111,12 +111,12 @@ export class EndpointActivity {
     return this.#deliveries;
   }
 
-  /** How the latest end was, and when; absent before the first. */
+  /** The latest outcome and its time; absent before the first. */
   get last(): { readonly outcome: ActivityOutcome; readonly at: Date } | undefined {
     return this.#lastOutcome && { outcome: this.#lastOutcome, at: new Date(this.#lastAt) };
   }
 
-  /** How many deliveries, or attempts on them, ended so. */
+  /** The number of deliveries and attempts with this outcome. */
   countOf(outcome: ActivityOutcome): number {
     return this.#ends[activityOutcomes.indexOf(outcome)] ?? 0;
   }
@@ -145,7 +145,7 @@ export class EndpointActivity {
  */
 class HourlyCounts {
   readonly #kinds: number;
-  /** Which hour each place holds. */
+  /** The hour of each slot. */
   readonly #hours = new Int32Array(hoursKept).fill(-1);
   readonly #counts: Uint32Array;
 
@@ -165,14 +165,14 @@ class HourlyCounts {
     this.#counts[first + kind] = (this.#counts[first + kind] ?? 0) + 1;
   }
 
-  /** One count a kind; none where nothing was counted in that hour. */
+  /** One count for each kind; empty if nothing was counted in that hour. */
   of(hour: number): Uint32Array {
     const place = hour % hoursKept;
     const first = place * this.#kinds;
     return this.#counts.subarray(first, this.#hours[place] === hour ? first + this.#kinds : first);
   }
 
-  /** All that was counted in 24 hours, of which `present` is the last. */
+  /** The sum of the 24 hours that end with `present`. */
   sum(present: number): number {
     let sum = 0;
     for (let index = 0; index < this.#counts.length; index += 1) {

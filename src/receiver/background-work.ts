@@ -8,7 +8,7 @@ import { canOpenInbox } from "./inbox-support.ts";
 
 interface BackgroundWorkOptions {
   endpoints: EndpointRegistry;
-  /** Where deliveries are stored: a URL, or an open inbox. Default: `INBOX_URL`. */
+  /** The inbox: its URL, or an open one. Default: `INBOX_URL`. */
   inbox: string | Inbox | undefined;
   /** Runs the handler of an endpoint. Never rejects. */
   run: (endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;

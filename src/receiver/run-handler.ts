@@ -8,11 +8,11 @@ import type { DeliveryRequest } from "./delivery-request.ts";
 import type { Endpoint, HandlerContext } from "./endpoint.ts";
 import { isNonRetriable, retryTimeOf } from "./handler-errors.ts";
 
-/** Where a delivery comes from, as far as its handler notices. */
+/** The source of a delivery: an HTTP request, or a signal without one. */
 export interface RunSource {
   /** The HTTP request. Its end aborts the handler's signal. */
   readonly request?: Pick<DeliveryRequest, "url" | "method" | "headers" | "signal"> | undefined;
-  /** Aborts the handler's signal where there is no request. */
+  /** Aborts the handler's signal if there is no request. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -36,7 +36,7 @@ export function createConsoleLogger(
       // Read for each line: tests set the variable after they create the server.
       if (ranks[level] < minRank()) return;
       const line = typeof fields === "string" ? { msg: fields } : { ...fields, msg: message };
-      // Senders could otherwise control the terminal that shows the log.
+      // Otherwise a sender could control the terminal that shows the log.
       console[level](escapeHidden(redact(toJson({ level, time: Date.now(), ...bindings, ...line }))));
     };
   };
