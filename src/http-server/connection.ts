@@ -56,9 +56,7 @@ export class Connection {
     if (this.#requests >= this.#maxRequests) exchange.outgoing.shouldKeepAlive = false;
     const previous = this.exchange?.outgoing;
     this.exchange = exchange;
-    if (!previous) return;
-    if (!previous.writableFinished) this.#pipelined.push(previous);
-    else if (this.#pipelined.length > 0) this.#pipelined = [];
+    if (previous && !previous.writableFinished) this.#pipelined.push(previous);
   }
 
   /** Whether the maximum number of requests wait for their responses. */

@@ -45,7 +45,7 @@ export class BackgroundWriter {
   #hasFailed = false;
   #isClosed = false;
   /** Resolves pending calls of `checkpoint`. */
-  #checkpointed: (() => void)[] = [];
+  readonly #checkpointed: (() => void)[] = [];
 
   constructor(options: BackgroundWriterOptions) {
     this.#options = options;
@@ -102,9 +102,7 @@ export class BackgroundWriter {
   }
 
   #resolveCheckpointed(): void {
-    const waiting = this.#checkpointed;
-    this.#checkpointed = [];
-    for (const resolve of waiting) resolve();
+    for (const resolve of this.#checkpointed.splice(0)) resolve();
   }
 
   #start(): void {
