@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
 import { NonRetriableError, RetryAfterError, WebhooksServer } from "../../src/index.ts";
 import { serverControl } from "../../src/receiver/server-control.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
@@ -38,6 +39,18 @@ beforeEach(() => {
   file = inboxFile();
   vi.stubEnv("INBOX_URL", `sqlite:${file}`);
   return () => vi.unstubAllEnvs();
+});
+
+test("An endpoint that is added after the server was closed does not run on the closed inbox", async () => {
+  const logger = createMemoryLogger();
+  const inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: () => logger });
+  const server = new WebhooksServer({ secret, inbox, logger });
+  const run = vi.spyOn(inbox, "work");
+  server.webhook("retrain", { background: true }, () => {});
+  await server.ready();
+  await server.close();
+  server.webhook("late", { background: true }, () => {});
+  expect(run.mock.calls.map(([{ endpoint }]) => endpoint)).toEqual(["retrain"]);
 });
 
 describeOverBothTransports("A background endpoint", (send) => {

@@ -191,6 +191,12 @@ describeOverBothTransports("The result of a handler", (send) => {
   });
 });
 
+test("A Response of the handler loses its Content-Length, which may be that of another connection", async () => {
+  const { server, request } = createReturning(new Response("three", { headers: { "content-length": "1234" } }));
+  const response = await server.fetch(request);
+  expect([response.headers.get("content-length"), await response.text()]).toEqual([null, "three"]);
+});
+
 describe("A failure", () => {
   test("is answered without the message and the stack of the thrown error", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });

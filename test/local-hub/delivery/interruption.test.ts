@@ -23,6 +23,22 @@ describe("While a delivery is under way", () => {
     expect(target.requests).toHaveLength(1);
   });
 
+  test("its webhook may be disabled: the attempt in progress is still recorded, and is the last", async () => {
+    const release = Promise.withResolvers<void>();
+    const target = await openTarget((_request, response) => {
+      release.promise.then(() => response.writeHead(500).end());
+    });
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url });
+    const fired = hub.trigger();
+    await target.hasReceived(1);
+    await hub.setState(id, "disable");
+    expect(await fired).toMatchObject([{ status: null }]);
+    release.resolve();
+    await waitFor(() => expect(hub.hub.deliveries(id)).toMatchObject([{ status: 500 }]));
+    expect(target.requests).toHaveLength(1);
+  });
+
   test("the local Hub may be reset: what was begun ends, and nothing is remembered", async () => {
     const release = Promise.withResolvers<void>();
     const target = await openTarget((_request, response) => {

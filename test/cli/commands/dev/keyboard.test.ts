@@ -27,6 +27,8 @@ test("The terminal is given back as it was", () => {
   stop();
   stdin.emit("data", "r");
   expect({ modes, actions, paused: stdin.isPaused() }).toEqual({ modes: [true, false], actions: [], paused: true });
+  listenToKeys(stdin, () => {});
+  expect(stdin.isPaused()).toBe(false);
 });
 
 test("Without a terminal nothing is read", () => {

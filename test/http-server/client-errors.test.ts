@@ -1,0 +1,68 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { openListener } from "../receiver/node/open-listener.ts";
+import { RawSocket, requestBytes } from "../support/raw-socket.ts";
+
+const headers = { Host: "receiver.example" };
+const garbage = "no HTTP at all\r\n\r\n";
+
+/** Opens a connection whose client does not close its side. */
+async function openSocket(url: string): Promise<RawSocket> {
+  const socket = await RawSocket.open(url);
+  onTestFinished(() => socket.close());
+  return socket;
+}
+
+describe("Invalid HTTP", () => {
+  test("is answered with 400, logged once and its connection is closed, even if the client keeps it open", async () => {
+    const { listener, log, url } = await openListener();
+    const socket = await openSocket(url);
+    expect((await socket.send(garbage).answer()).status).toBe(400);
+    await expect.poll(() => listener.connectionCount).toBe(0);
+    expect(log.lines).toMatchObject([{ level: "warn", status: 400, code: expect.stringMatching(/^HPE_/) }]);
+  });
+
+  test("after a request that is still running is answered after the response to that request", async () => {
+    const started = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<void>();
+    const { ask, log, url } = await openListener({
+      deliver: async (request) => {
+        await request.readBody(1_000);
+        started.resolve();
+        await finish.promise;
+        return { status: 200, content: "{}" };
+      },
+    });
+    const socket = await openSocket(url);
+    socket.send(requestBytes({ path: "/webhooks/x", headers, body: "{}" }));
+    await started.promise;
+    socket.send(garbage);
+    // Afterwards, the garbage has arrived.
+    await ask({ method: "GET", path: "/" });
+    finish.resolve();
+    expect([(await socket.answer()).status, (await socket.answer()).status]).toEqual([200, 400]);
+    await socket.ended;
+    expect(log.lines).toMatchObject([{ level: "warn", status: 400 }]);
+  });
+
+  test("in a body closes the connection if the response has begun", async () => {
+    const { listener, url } = await openListener({
+      fetch: () => new Response(new ReadableStream({ start: (stream) => stream.enqueue(new Uint8Array(1)) })),
+    });
+    const socket = await openSocket(url);
+    const chunked = { ...headers, "Transfer-Encoding": "chunked" };
+    socket.send(requestBytes({ path: "/", headers: chunked }));
+    expect((await socket.answer({ toHead: true })).status).toBe(200);
+    socket.send("no length\r\n");
+    await socket.ended;
+    await expect.poll(() => listener.connectionCount).toBe(0);
+  });
+});
+
+test("An unknown Expect header is answered with 417, logged, and its connection is closed", async () => {
+  const { log, url } = await openListener();
+  const socket = await openSocket(url);
+  socket.send(requestBytes({ path: "/webhooks/x", headers: { ...headers, Expect: "200-ok" } }));
+  expect((await socket.answer()).status).toBe(417);
+  await socket.ended;
+  expect(log.lines).toMatchObject([{ level: "warn", status: 417 }]);
+});
