@@ -68,19 +68,19 @@ async function survives(
 
 describe("A failing Hub", () => {
   test.each<[string, ScriptedAnswer, Expected]>([
-    ["401", echo(401), { code: "HUB_UNAUTHORIZED", says: /set HF_TOKEN or give/i, attempts: 1 }],
+    ["401", echo(401), { code: "HUB_UNAUTHORIZED", says: /HF_TOKEN/, attempts: 1 }],
     ["403", echo(403), { code: "HUB_FORBIDDEN", says: /write permission/, attempts: 1 }],
     ["429", echo(429), { code: "HUB_RATE_LIMITED", says: /try again/i, attempts: 4 }],
     [
       "429 for an hour",
       echo(429, { ratelimit: '"api";r=0;t=3600' }),
-      { code: "HUB_RATE_LIMITED", says: /wait for 3600 seconds, which is too long/, attempts: 1 },
+      { code: "HUB_RATE_LIMITED", says: /3600/, attempts: 1 },
     ],
     ["500", echo(500), { code: "HUB_FAILED", says: /try again later/i, attempts: 4 }],
     [
       "503 until 2099",
       echo(503, { "retry-after": "Thu, 01 Jan 2099 00:00:00 GMT" }),
-      { code: "HUB_FAILED", says: /too long/, attempts: 1 },
+      { code: "HUB_FAILED", says: /\d{6,} s/, attempts: 1 },
     ],
     [
       "a redirect",
