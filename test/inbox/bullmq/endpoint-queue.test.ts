@@ -2,9 +2,12 @@ import { Redis } from "ioredis";
 import { Client } from "pg";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { EndpointQueue } from "../../../src/inbox/bullmq/endpoint-queue.ts";
+import { replayedRow } from "../../../src/inbox/bullmq/job-history.ts";
 import { loadPostgresPackages, loadRedisPackages } from "../../../src/inbox/bullmq/optional-packages.ts";
 import { connectPostgres } from "../../../src/inbox/bullmq/postgres.ts";
+import type { DeliveryQueue } from "../../../src/inbox/bullmq/queue-server.ts";
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
+import { toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
 import { startPostgres } from "../../support/postgres-server.ts";
 import { hasRedis, startRedis } from "../../support/redis-server.ts";
@@ -140,3 +143,36 @@ describe.each([redis, postgres].filter(({ isAvailable }) => isAvailable))(
     );
   },
 );
+
+describe("The replay of a delivery that waits for a retry", () => {
+  const refused = new Error("Job is not in the delayed state.");
+
+  /** A queue with one delivery, which is in these states one after the other. */
+  function queueWith({ states, promote }: { states: readonly string[]; promote: () => Promise<void> }) {
+    const left = [...states];
+    const log = vi.fn(async () => 1);
+    const job = {
+      data: toJobData(incoming("a")),
+      attemptsStarted: 2,
+      getState: async () => left.shift(),
+      log,
+      promote,
+    };
+    const queue = { getJob: async () => job } as unknown as DeliveryQueue;
+    return { endpoint: new EndpointQueue({ endpoint: "retrain", queue, server: { replayDead: async () => 0 } }), log };
+  }
+
+  test("is recorded, so that it has all attempts again, and makes it due", async () => {
+    const promote = vi.fn(async () => {});
+    const { endpoint, log } = queueWith({ states: ["delayed"], promote });
+    await endpoint.replay("a");
+    expect(log.mock.calls).toEqual([[replayedRow({ attemptsStarted: 2 })]]);
+    expect(promote).toHaveBeenCalledOnce();
+  });
+
+  test("succeeds if it becomes due at this moment, and is an error otherwise", async () => {
+    const promote = () => Promise.reject(refused);
+    await queueWith({ states: ["delayed", "waiting"], promote }).endpoint.replay("a");
+    await expect(queueWith({ states: ["delayed", "delayed"], promote }).endpoint.replay("a")).rejects.toBe(refused);
+  });
+});

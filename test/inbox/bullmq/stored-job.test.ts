@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { bodyOf, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
+import { describe, expect, test } from "vitest";
+import { bodyOf, type DeliveryJob, retryFinished, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
 import { incoming } from "../engine.ts";
 
 test.each(["{}", "Grüße 🪝", "\u0000", "\ud83d", "\udf32\ud83d", ""])("A job stores the body %j unchanged", (body) => {
@@ -8,4 +8,26 @@ test.each(["{}", "Grüße 🪝", "\u0000", "\ud83d", "\udf32\ud83d", ""])("A job
 
 test.each(["\u0000", "\ud83d", "\udf32\ud83d"])("A job encodes the body %j, which jsonb cannot store", (body) => {
   expect(JSON.stringify(toJobData(incoming("a", { body })))).toMatch(/^[\w{}:=",+/]*$/);
+});
+
+describe("A dead delivery that cannot be queued again", () => {
+  const refused = new Error("Job is not in the failed state.");
+
+  function jobIn(state: string): DeliveryJob {
+    const job: Partial<DeliveryJob> = {
+      attemptsStarted: 1,
+      log: async () => 1,
+      retry: () => Promise.reject(refused),
+      getState: async () => state as "failed",
+    };
+    return job as DeliveryJob;
+  }
+
+  test("was replayed by another process if it is no longer dead", async () => {
+    expect(await retryFinished(jobIn("waiting"), "failed")).toBe(false);
+  });
+
+  test("is an error if it is still dead", async () => {
+    await expect(retryFinished(jobIn("failed"), "failed")).rejects.toBe(refused);
+  });
 });
