@@ -8,7 +8,7 @@ server.webhook(
   { scope: "repo.content", repo: "dataset:**", ref: "refs/heads/main" },
   async ({ repo, updatedRefs }, { log }) => {
     const revision = updatedRefs.find(({ ref }) => ref === "refs/heads/main")?.newSha;
-    log.info({ repo: repo.name, revision }, "This is where your work begins.");
+    log.info({ repo: repo.name, revision }, "Start your work here.");
     return { seen: repo.name, revision };
   },
 );
