@@ -12,7 +12,7 @@ export function addDev(program: Command, invocation: Invocation): void {
   program
     .command("dev")
     .argument("[file]", "file that creates the server (default: server.ts, app.ts or index.ts, here or in src)")
-    .description("run a server file, reload it on changes, and register its webhooks on a Hub meanwhile")
+    .description("run a server file, reload it on changes, and register its webhooks on a Hub while it runs")
     .addOption(
       new Option(
         "--hub <which>",

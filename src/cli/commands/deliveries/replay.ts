@@ -26,7 +26,7 @@ export function addReplayDeliveries(deliveries: Command, { invocation, access }:
   deliveries
     .command("replay")
     .argument("[ids...]", "delivery IDs, as shown by list")
-    .description("queue deliveries again, whatever their status; the server of the inbox runs them")
+    .description("queue deliveries of any status again; the server of the inbox runs them")
     .addOption(endpointOption("endpoint of the deliveries; required with --dead"))
     .option("--dead", "replay all dead deliveries of the endpoint; asks for confirmation unless --yes is given")
     .addHelpText(
