@@ -44,14 +44,14 @@ describe("The script hub-webhooks", () => {
     expect(exitCode === 0 ? result.stdout : result.stderr).not.toBe("");
   });
 
-  test("asks for a token where there is none", async () => {
+  test("asks for a token if there is none", async () => {
     const hub = await startStandInHub();
     const { exitCode, stdout, stderr } = await startCommand(["list"], { HF_ENDPOINT: hub.url }).ended;
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toMatch(/^error: No access token for the Hub.*HF_TOKEN.*\n$/);
   });
 
-  test("reads a secret that is piped to it, and ends without waiting for more", async () => {
+  test("reads a piped secret, and does not wait for more input", async () => {
     const hub = await startStandInHub();
     const argv = ["create", "--url", "https://example.com/hook", "--watch", "model:me/m", "--secret-stdin"];
     const command = startCommand(argv, { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" });
@@ -61,7 +61,7 @@ describe("The script hub-webhooks", () => {
     expect(hub.requests).toMatchObject([{ body: { secret: "correct horse" } }]);
   });
 
-  test("ends quietly when nobody reads its output any more", async () => {
+  test("exits without an error when its output is closed", async () => {
     const hub = await startStandInHub(
       Array.from({ length: 5_000 }, () => wireWebhook({ url: `https://example.com/${"x".repeat(500)}` })),
     );

@@ -27,7 +27,7 @@ async function loadedBy(argv: readonly string[], env: Record<string, string> = {
   );
 }
 
-describe("What a run does not use, it does not load", () => {
+describe("A command loads only the modules that it uses", () => {
   test.each(["--help", "create --help", "hub --help", "--version", "lst", "delete id"])(
     "for %j: neither the contract, the client, the local Hub nor the prompts",
     async (words) => {

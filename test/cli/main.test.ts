@@ -53,7 +53,7 @@ describe("The version", () => {
 });
 
 describe("A usage error", () => {
-  test("never contains what may be part of a secret", async () => {
+  test("never contains a possible part of a secret", async () => {
     const results = await Promise.all([
       runCommand(["create", "--secret", "correct", "horse", "battery"]),
       runCommand(["create", "--secrt=horse battery"]),

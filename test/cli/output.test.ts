@@ -70,7 +70,7 @@ describe("The output", () => {
     expect(written(result, { isTerminal: true })).toContain("a     \u001b[32mon   \u001b[39m  never");
   });
 
-  test("is aligned by what a terminal shows: a CJK character takes two columns", () => {
+  test("aligns columns by display width: a CJK character takes two columns", () => {
     const rows = [
       ["データ", "on", ""],
       ["abc", "off", ""],
@@ -80,7 +80,7 @@ describe("The output", () => {
     expect(lines[2]).toMatch(/^abc {5}off/);
   });
 
-  test("has no colours elsewhere, not even where a table is asked for", () => {
+  test("has no colors without a terminal, even with --format table", () => {
     const table = written(result, { format: "table" });
     expect(table).toContain("a     on     never");
     expect(table).not.toContain("\u001b");
@@ -94,11 +94,11 @@ describe("The output", () => {
     expect(written({ ...result, rows: [["a\tb\nc", "on", "\u001b[2J"]] })).toBe("id\tstate\tlast\na b c\ton\t\n");
   });
 
-  test("is JSON where that is asked for, also on a terminal", () => {
+  test("is JSON with --format json, also on a terminal", () => {
     expect(JSON.parse(written(result, { format: "json", isTerminal: true }))).toEqual(result.json);
   });
 
-  test("is one id a line where quiet is asked for", () => {
+  test("is one id per line with --format quiet", () => {
     expect(written(result, { format: "quiet" })).toBe("a\nbbbb\n");
   });
 

@@ -2,12 +2,12 @@ import { describe, expect, test } from "vitest";
 import { collectDomain, collectWatched } from "../../src/cli/webhook-options.ts";
 import { watchedTypes } from "../../src/payload/watch.ts";
 
-describe("What --watch takes", () => {
+describe("The values of --watch", () => {
   test.each(watchedTypes)("is type:name, for the type %s", (type) => {
     expect(collectWatched(`${type}:acme`, undefined)).toEqual([{ type, name: "acme" }]);
   });
 
-  test("is added to what was given before", () => {
+  test("are added to the earlier values", () => {
     const first = collectWatched("dataset:me/data", undefined);
     expect(collectWatched("org:acme", first)).toEqual([
       { type: "dataset", name: "me/data" },
@@ -34,7 +34,7 @@ describe("What --watch takes", () => {
   });
 });
 
-describe("What --domain takes", () => {
+describe("The values of --domain", () => {
   test.each([
     ["repo", "repo"],
     ["discussion", "discussion"],

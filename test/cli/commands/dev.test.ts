@@ -45,7 +45,7 @@ function eventsOf({ stdout }: CommandProcess): Record<string, unknown>[] {
 }
 
 describe("hub-webhooks dev", () => {
-  test("tells a script in JSON when it is ready and what comes, and deletes its webhooks at the end", async () => {
+  test("prints events as JSON, and deletes its webhooks when it stops", async () => {
     await using hub = await LocalHub.launch();
     const client = new HubClient({ endpoint: hub.url, token: "hf_local" });
     const project = await makeServerProject();
@@ -125,7 +125,7 @@ describe("hub-webhooks dev", () => {
     expect({ exitCode, modesAtEnd }).toEqual({ exitCode: 0, modesAtEnd: [[true, false]] });
   });
 
-  test("ends with the reason where the tunnel cannot be opened", async () => {
+  test("exits with the reason if the tunnel cannot be opened", async () => {
     await using hub = await LocalHub.launch();
     const project = await makeServerProject();
     const command = startDevCommand(project, ["--hub", "real", "--tunnel-host", "http://127.0.0.1:1"], {
@@ -140,7 +140,7 @@ describe("hub-webhooks dev", () => {
     expect(await new HubClient({ endpoint: hub.url, token: "hf_local" }).webhooks.list()).toEqual([]);
   });
 
-  test("ends with the reason where the token is missing, before anything else is opened", async () => {
+  test("exits with the reason if the token is missing, before anything is opened", async () => {
     await using hub = await LocalHub.launch();
     const project = await makeServerProject();
     const command = startDevCommand(project, ["--hub", "real"], { HF_ENDPOINT: hub.url });
@@ -150,7 +150,7 @@ describe("hub-webhooks dev", () => {
     });
   });
 
-  test("ends at the second signal, also what is busy without end", async () => {
+  test("exits at the second signal, also if the server is blocked", async () => {
     const busy = `
       import { WebhooksServer } from "hub-webhooks";
       const server = new WebhooksServer({ secret: false });
@@ -176,7 +176,7 @@ describe("hub-webhooks dev", () => {
     await expect.poll(() => isRunning(pid)).toBe(false);
   });
 
-  test("ends when nobody reads it any more", async () => {
+  test("exits when its output is closed", async () => {
     const project = await makeServerProject();
     const command = startDevCommand(project, ["--hub-port", "0", "--format", "json"]);
     await command.says('"event":"ready"');
@@ -186,7 +186,7 @@ describe("hub-webhooks dev", () => {
     expect(await command.ended).toMatchObject({ exitCode: 0 });
   });
 
-  test("says in one line why a file does not load, where nobody could mend it meanwhile", async () => {
+  test("exits with one line of explanation if the file does not load and there is no terminal", async () => {
     const project = await makeServerProject({ "server.ts": "export const x = 1;" });
     const command = startDevCommand(project, ["--hub-port", "0"]);
     expect(await command.ended).toMatchObject({
@@ -196,7 +196,7 @@ describe("hub-webhooks dev", () => {
     });
   });
 
-  test("writes a small server to begin with, which handles what trigger sends", async () => {
+  test("creates a starter server that handles a test event", async () => {
     const project = await makeServerProject({});
     const command = startDevCommand(project, ["--create", "--hub-port", "0"]);
     await command.says("Press Ctrl+C to stop.");
@@ -249,12 +249,12 @@ describe("hub-webhooks dev", () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(told) });
   });
 
-  test("takes a PORT that is none for wrong usage", async () => {
+  test("treats an invalid PORT as wrong usage", async () => {
     const { exitCode, stderr } = await runCommand(["dev"], { env: { PORT: "http" } });
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('Invalid PORT "http"') });
   });
 
-  test("says what to do where there is no file", async () => {
+  test("explains what to do if there is no server file", async () => {
     const { exitCode, stderr } = await runCommand(["dev", "nowhere/bot.ts"]);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,

@@ -43,7 +43,7 @@ async function takenPort(): Promise<number> {
 }
 
 describe("hub-webhooks hub", () => {
-  test("serves until it is told to stop, and then no more", async () => {
+  test("serves until it is stopped", async () => {
     const stop = Promise.withResolvers<void>();
     const ready = Promise.withResolvers<string>();
     const running = runCommand(["hub", "--port", "0", "--format", "quiet"], {
@@ -58,7 +58,7 @@ describe("hub-webhooks hub", () => {
     await expect(client.webhooks.list()).rejects.toMatchObject({ code: "HUB_UNREACHABLE" });
   });
 
-  test("tells its address, its page, its tokens and a command to copy", async () => {
+  test("prints its address, its dashboard, its tokens and an example command", async () => {
     const command = startCommand(["hub", "--port", "0"], { LOG_LEVEL: "silent" });
     await command.says("Press Ctrl+C to stop.");
     const [, url] = /^The local Hub is ready: (http:\/\/127\.0\.0\.1:\d+)$/m.exec(command.stdout) ?? [];
@@ -104,7 +104,7 @@ describe("hub-webhooks hub", () => {
     expect(stdout).toMatch(output);
   });
 
-  test("ends at once at the second signal, also while a delivery hangs", async () => {
+  test("exits immediately at the second signal, also during a delivery", async () => {
     const received = Promise.withResolvers<void>();
     const receiver = createServer(() => received.resolve()).listen(0, "127.0.0.1");
     await once(receiver, "listening");
@@ -127,14 +127,14 @@ describe("hub-webhooks hub", () => {
     expect([exitCode, signal]).not.toEqual([0, null]);
   });
 
-  test("says in one line that its port is taken", async () => {
+  test("reports a port in use in one line", async () => {
     const port = await takenPort();
     const { exitCode, stdout, stderr } = await runCommand(["hub", "--port", String(port), "--format", "json"]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toMatch(new RegExp(`^error: Port ${port} is in use.*choose another port with --port.*\n$`));
   });
 
-  test("says in one line that its file cannot be used", async () => {
+  test("reports an unusable file in one line", async () => {
     const argv = ["hub", "--port", "0", "--format", "json", "--state", join(binPath, "hub.sqlite")];
     const { exitCode, stdout, stderr } = await runCommand(argv);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });

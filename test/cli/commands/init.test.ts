@@ -58,7 +58,7 @@ describe.each(templateNames)("hub-webhooks init --template %s", (template) => {
     });
   });
 
-  test("tells programs what it made", async () => {
+  test("prints the created files as JSON", async () => {
     const { stdout } = await init(join(folder, "bot"), "--template", template, "--format", "json");
     expect(JSON.parse(stdout)).toEqual({ directory: join(folder, "bot"), template, files });
   });
@@ -109,7 +109,7 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
     }
   });
 
-  test("says where its deliveries are kept, if it works in the background", async () => {
+  test("explains in its README where background deliveries are stored", async () => {
     await init(join(folder, "bot"), "--template", "space", "--example", example);
     const readme = await readFile(join(folder, "bot", "README.md"), "utf8");
     const { isBackground } = projectExamples[example];
@@ -137,7 +137,7 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
     }
   });
 
-  test("says what to set before it starts", async () => {
+  test("lists the variables to set", async () => {
     const { stdout } = await init(join(folder, "bot"), "--template", "space", "--example", example);
     expect(stdout).toContain(`from template space and example ${example} in `);
     expect(stdout).toMatch(/^ {2}npx hub-webhooks dev .*\n {2}# in another terminal.*\n.*\n {2}npm start /m);
@@ -151,7 +151,7 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
     }
   });
 
-  test("tells programs which it is", async () => {
+  test("names the example in JSON", async () => {
     const argv = [join(folder, "bot"), "--template", "space", "--example", example, "--format", "json"];
     const { files: made, ...told } = JSON.parse((await init(...argv)).stdout);
     expect(told).toEqual({ directory: join(folder, "bot"), template: "space", example });
@@ -165,7 +165,7 @@ test("There is an example to begin with for each that is no demonstration of thi
 });
 
 describe("hub-webhooks init", () => {
-  test("says what to do next, in words that a shell takes", async () => {
+  test("prints the next steps, quoted for a shell", async () => {
     const { stdout } = await init(join(folder, "it's a bot"), "--template", "server");
     const commands = stdout.match(/(?<=^ {2})\S.*/gm);
     expect(commands).toEqual([
@@ -179,7 +179,7 @@ describe("hub-webhooks init", () => {
     ]);
   });
 
-  test("says which name it has made of a folder's that npm does not take, and of no other", async () => {
+  test("prints the package name only if it differs from the folder name", async () => {
     const changed = await init(join(folder, "Bad Name!"), "--template", "server");
     expect(changed.stdout).toContain("\nName in package.json: bad-name\n");
     expect((await init(join(folder, "bot"), "--template", "server")).stdout).not.toContain("package.json");
@@ -254,7 +254,7 @@ describe("Writing that fails half-way", () => {
     ["b.txt", "new"],
   ]);
 
-  test("takes away what was written, and never what somebody else put there meanwhile", async () => {
+  test("removes the files that it has written, and no others", async () => {
     await writeFile(join(folder, "b.txt"), "theirs");
     const attempt = writeFiles(folder, twoFiles);
     await expect(attempt).rejects.toMatchObject({
@@ -333,7 +333,7 @@ describe("The name made from a folder's", () => {
   });
 });
 
-test("The two templates differ in what they say alone", async () => {
+test("The two templates differ only in their texts", async () => {
   const [space, server] = templateNames.map(templateFolder);
   const names = (await readdir(new URL(".", space))).filter((name) => name !== "README.md");
   expect((await readdir(new URL(".", server))).filter((name) => name !== "README.md")).toEqual(names);
@@ -360,7 +360,7 @@ test("The inbox of a container is in a volume, and never in its image", async ()
 describe.runIf(canMakeTerminal)("hub-webhooks init on a terminal", () => {
   const nobody = { url: "http://127.0.0.1:9" };
 
-  test("asks what it was not told", async () => {
+  test("asks for missing options", async () => {
     const command = startOnTerminal("init", nobody, { cwd: folder });
     await command.says("Folder of the project");
     command.stdin.write("bot\r");
@@ -373,7 +373,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks init on a terminal", () => {
     expect(await readFile(join(folder, "bot", "README.md"), "utf8")).toContain("A server that receives");
   });
 
-  test("begins with the example that is chosen, and asks for none that was given", async () => {
+  test("starts from the chosen example, and does not ask for a given one", async () => {
     const command = startOnTerminal("init bot", nobody, { cwd: folder });
     await command.says("Where will it run?");
     command.stdin.write("\r");
@@ -397,7 +397,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks init on a terminal", () => {
     await expect(stat(join(folder, "bot"))).rejects.toThrow("ENOENT");
   });
 
-  test("asks nothing when it was told everything, and nothing about a folder that it refuses", async () => {
+  test("asks nothing if all options are given, or the folder is invalid", async () => {
     const first = await startOnTerminal("init bot --template space", nobody, { cwd: folder }).ended;
     expect(first.exitCode).toBe(0);
     expect(first.stdout).not.toContain("?");

@@ -25,7 +25,7 @@ server.webhook("review", { scope: "discussion" }, () => {});
 server.webhook("retrain", () => { throw new Error("no GPU is free"); });`;
 
 describe("hub-webhooks job", () => {
-  test("runs the endpoint of a file, and ends with 0 though the file leaves a timer behind", async () => {
+  test("runs the endpoint of a file, and exits with 0 although a timer is left", async () => {
     const body = `
 setInterval(() => {}, 1000);
 enum Lowered { yes }
@@ -36,25 +36,25 @@ server.webhook("retrain", (payload, { delivery }) => console.log(Lowered.yes, pa
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "The job is done.\n" });
   });
 
-  test("says that the filter did not want the delivery, and ends with 0", async () => {
+  test("reports a delivery that the filter ignores, and exits with 0", async () => {
     const { exitCode, stderr } = await (await startJob(two, ["--endpoint", "review"])).ended;
     expect(stderr).toMatch(/^The handler did not run: .* \(scope repo\.content is not discussion\)\.\n$/);
     expect(exitCode).toBe(0);
   });
 
-  test("ends with 1 when the handler fails, of which the log says why", async () => {
+  test("exits with 1 if the handler fails, and logs the reason", async () => {
     const { exitCode, stdout, stderr } = await (await startJob(two, ["--endpoint", "retrain"])).ended;
     expect(stdout).toContain("no GPU is free");
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: 'error: The handler of endpoint "retrain" failed.\n' });
   });
 
-  test("ends with 2 when it is not said which of several endpoints is meant, and lists them", async () => {
+  test("exits with 2 if the endpoint is missing, and lists the endpoints", async () => {
     const { exitCode, stdout, stderr } = await (await startJob(two)).ended;
     expect(stderr).toMatch(/^error: The server has several endpoints: review, retrain\. .*\n$/);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
   });
 
-  test("ends with 1 when the file does not load, and says where", async () => {
+  test("exits with 1 if the file does not load, and shows the position", async () => {
     const { exitCode, stderr } = await (await startJob('throw new Error("no luck");')).ended;
     expect(stderr).toContain("error: server.ts failed to load. Error: no luck (server.ts:3:7)\n");
     expect(exitCode).toBe(1);
@@ -69,7 +69,7 @@ server.webhook("retrain", (payload, { delivery }) => console.log(Lowered.yes, pa
     expect(exitCode).toBe(1);
   });
 
-  test("aborts the handler's signal when it is asked to end, and ends with 1", async () => {
+  test("aborts the signal of the handler when it is stopped, and exits with 1", async () => {
     const job = await startJob(`
 server.webhook("retrain", (_payload, { signal }) => new Promise((_resolve, reject) => {
   signal.addEventListener("abort", () => reject(signal.reason));
@@ -82,7 +82,7 @@ server.webhook("retrain", (_payload, { signal }) => new Promise((_resolve, rejec
     expect(stdout).toContain("The job was stopped");
   });
 
-  test("ends with 1 when it is asked to end while the file still loads", async () => {
+  test("exits with 1 if it is stopped while the file loads", async () => {
     const job = await startJob('console.log("loading");\nawait new Promise((resolve) => setTimeout(resolve, 60_000));');
     await job.says("loading");
     job.signal("SIGTERM");

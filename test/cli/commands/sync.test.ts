@@ -65,7 +65,7 @@ async function openProject(): Promise<Project> {
 }
 
 describe("hub-webhooks sync", () => {
-  test("makes what is missing, says what it did, and has nothing to do the second time", async () => {
+  test("creates missing webhooks, and changes nothing the second time", async () => {
     const project = await openProject();
     const first = await project.sync("");
     const [webhook] = await project.testHub.webhooks();
@@ -90,7 +90,7 @@ describe("hub-webhooks sync", () => {
     });
   });
 
-  test("says on standard error that a server without a secret is open, unless the webhooks are given one", async () => {
+  test("warns about a server without a secret, unless the webhooks get one", async () => {
     const project = await openProject();
     project.write({ retrain: '{ watch: "dataset:me/data" }' }, "{ secret: false }");
     const open = await project.sync("--dry-run --format json");
@@ -100,7 +100,7 @@ describe("hub-webhooks sync", () => {
     expect(given.stderr).toBe("");
   });
 
-  test("keeps the secret on the Hub where the server has none, and removes it on request", async () => {
+  test("keeps the secret on the Hub if the server has none, and removes it on request", async () => {
     const project = await openProject();
     project.write({ retrain: '{ watch: "dataset:me/data" }' });
     await project.sync("");
@@ -113,7 +113,7 @@ describe("hub-webhooks sync", () => {
     expect(await project.testHub.webhooks()).not.toMatchObject([{ secret: expect.anything() }]);
   });
 
-  test("says what looks like a slip in the options of an endpoint", async () => {
+  test("warns about likely mistakes in the options of an endpoint", async () => {
     const project = await openProject();
     project.write({ retrain: '{ watch: "dataset:me/data", scope: "repo.contnt" }' });
     const { stderr } = await project.sync("--dry-run");
@@ -122,7 +122,7 @@ describe("hub-webhooks sync", () => {
     );
   });
 
-  test("shows with --dry-run what would be done, as a diff, and does none of it", async () => {
+  test("shows the changes as a diff with --dry-run, without making them", async () => {
     const project = await openProject();
     project.write({
       retrain: '{ watch: "dataset:me/data" }',
@@ -192,7 +192,7 @@ describe("hub-webhooks sync", () => {
     expect(await project.sync("--format quiet")).toMatchObject({ exitCode: 0, stdout: "" });
   });
 
-  test("tells what fails, does the rest, and ends with exit code 1", async () => {
+  test("reports failures, makes the other changes, and exits with 1", async () => {
     const project = await openProject();
     project.write({ retrain: '{ watch: "dataset:me/data" }', other: '{ watch: "user:me" }' });
     await project.sync("");
@@ -216,7 +216,7 @@ describe("hub-webhooks sync", () => {
     expect(await project.testHub.webhooks()).toMatchObject([{ secret: "another-5ecret" }]);
   });
 
-  test("takes over with --adopt what was made by hand, and says so without", async () => {
+  test("adopts other webhooks with --adopt, and reports them without it", async () => {
     const project = await openProject();
     const { id } = await project.testHub.create({ url: `${baseUrl}/webhooks/retrain` });
     const told = await project.sync("");
@@ -299,7 +299,7 @@ describe("hub-webhooks sync", () => {
     expect(project.testHub.calls).toEqual([]);
   });
 
-  test("says what is wrong with the file, and writes nothing", async () => {
+  test("reports a broken server file, and changes nothing", async () => {
     const project = await openProject();
     project.write({ retrain: '{ watch: "datset:me/data" }' });
     const { exitCode, stderr } = await project.sync("");
@@ -308,7 +308,7 @@ describe("hub-webhooks sync", () => {
     expect(await project.testHub.webhooks()).toEqual([]);
   });
 
-  test("says so where the state file is none", async () => {
+  test("reports an invalid state file", async () => {
     const project = await openProject();
     writeFileSync(project.state, "{}");
     expect(await project.sync("")).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("--state") });
@@ -317,7 +317,7 @@ describe("hub-webhooks sync", () => {
 });
 
 describe("hub-webhooks sync --clean", () => {
-  test("deletes what dev has left behind, and nothing else", async () => {
+  test("deletes only webhooks that dev has left behind", async () => {
     const project = await openProject();
     await project.sync("");
     const id = await project.leaveTemporary();
@@ -340,7 +340,7 @@ describe("hub-webhooks sync --clean", () => {
     });
   });
 
-  test("tells what it cannot delete: exit code 1", async () => {
+  test("reports webhooks that cannot be deleted, and exits with 1", async () => {
     const project = await openProject();
     const id = await project.leaveTemporary();
     const argv = ["sync", "--clean", "--yes", "--state", project.state, "--endpoint", project.testHub.hub.url];

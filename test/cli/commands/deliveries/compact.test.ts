@@ -24,7 +24,7 @@ function oldFile(): { file: string; env: Record<string, string> } {
 }
 
 describe("hub-webhooks deliveries compact", () => {
-  test("gives the unused space back, keeps what is there, and lets it be given back from then on", async () => {
+  test("returns unused space, and keeps the deliveries", async () => {
     const { file, env } = oldFile();
     expect(statSync(file).size).toBeGreaterThan(3_000_000);
     const { exitCode, stdout, stderr } = await runCommand(["deliveries", "compact", "--format", "json"], { env });
@@ -63,7 +63,7 @@ describe("hub-webhooks deliveries compact", () => {
     expect(stderr).toMatch(/SQLite/);
   });
 
-  test("makes no inbox where there is none", async () => {
+  test("creates no inbox", async () => {
     const file = inboxFile();
     const { exitCode, stderr } = await runCommand(["deliveries", "compact", "--inbox", `sqlite:${file}`]);
     expect(exitCode).toBe(1);

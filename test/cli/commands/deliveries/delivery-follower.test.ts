@@ -36,7 +36,7 @@ async function accept(inbox: Inbox, from: number, to: number): Promise<void> {
 }
 
 describe("A follower of deliveries", () => {
-  test("tells what has arrived since the look before, oldest first, once", async () => {
+  test("returns new deliveries since the previous poll once, oldest first", async () => {
     const { inbox } = openInbox();
     await accept(inbox, 1, 2);
     const { look } = await follow(inbox);
@@ -46,7 +46,7 @@ describe("A follower of deliveries", () => {
     expect(await look()).toEqual([]);
   });
 
-  test("tells every change of what it follows", async () => {
+  test("returns every change of a followed delivery", async () => {
     const { inbox } = openInbox();
     const attempts = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     await accept(inbox, 1, 1);
@@ -66,7 +66,7 @@ describe("A follower of deliveries", () => {
     expect(await look()).toEqual(["1 succeeded 2"]);
   });
 
-  test("tells that one which was done is replayed", async () => {
+  test("returns a finished delivery that is replayed", async () => {
     const { inbox } = openInbox();
     await accept(inbox, 1, 1);
     const first = work(inbox, () => succeeded);
@@ -90,7 +90,7 @@ describe("A follower of deliveries", () => {
     expect((await look())[0]).toBe("1 succeeded 1");
   });
 
-  test("does not take for new what was there before it began", async () => {
+  test("does not return deliveries from before the start", async () => {
     const { inbox } = openInbox();
     await accept(inbox, 1, 250);
     const { look } = await follow(inbox);
@@ -98,7 +98,7 @@ describe("A follower of deliveries", () => {
     expect(await look()).toEqual(["251 queued 0"]);
   });
 
-  test("does not take for new what moves up when newer ones are forgotten", async () => {
+  test("does not return older deliveries when newer ones are removed", async () => {
     const clock = { now: Date.now() };
     const { inbox } = openInbox({ now: () => clock.now });
     for (let number = 1; number <= 120; number += 1) await inbox.accept(received(`${number}`, { endpoint: "notify" }));
@@ -111,7 +111,7 @@ describe("A follower of deliveries", () => {
     expect(await look()).toEqual([]);
   });
 
-  test("follows the deliveries of one endpoint alone where one is named", async () => {
+  test("follows only the given endpoint", async () => {
     const { inbox } = openInbox();
     const { look } = await follow(inbox, "notify");
     await inbox.accept(received("other"));
@@ -119,7 +119,7 @@ describe("A follower of deliveries", () => {
     expect(await look()).toEqual(["mine queued 0"]);
   });
 
-  test("begins with the last ones of a status, however far back they are", async () => {
+  test("starts with the latest deliveries of a status, however old they are", async () => {
     const { inbox } = openInbox();
     await inbox.accept(received("dead"));
     work(inbox, () => failed({ retryable: false }));
@@ -130,7 +130,7 @@ describe("A follower of deliveries", () => {
     expect(await follower.poll()).toEqual({ changed: [], hasMissed: false });
   });
 
-  test("goes on to follow what it has begun with, however far back that is", async () => {
+  test("keeps following the deliveries of the start, however old they are", async () => {
     const { inbox } = openInbox();
     const done = Promise.withResolvers<void>();
     await inbox.accept(received("slow"));
@@ -144,7 +144,7 @@ describe("A follower of deliveries", () => {
     expect(await follower.poll()).toMatchObject({ changed: [{ id: "slow", status: "succeeded" }] });
   });
 
-  test("asks no more for what is done and not among the newest", async () => {
+  test("does not read finished deliveries that are not among the newest", async () => {
     const { inbox } = openInbox();
     const { look, asked } = await follow(inbox);
     await inbox.accept(received("done"));
@@ -160,7 +160,7 @@ describe("A follower of deliveries", () => {
     expect(asked).not.toContain("done");
   });
 
-  test("asks once for what was deleted meanwhile, and no more", async () => {
+  test("reads a deleted delivery only once", async () => {
     const { inbox } = openInbox();
     await accept(inbox, 1, 1);
     const { look, asked, deleted } = await follow(inbox);
@@ -195,7 +195,7 @@ describe("A follower of deliveries", () => {
     attempt.resolve();
   });
 
-  test("says when more arrived than a look finds, and goes on with what comes then", async () => {
+  test("reports missed deliveries, and continues with the next ones", async () => {
     const { inbox } = openInbox();
     const follower = new DeliveryFollower({ inbox: new ServerInbox(async () => inbox), endpoint: undefined });
     await follower.start({ last: 10, status: undefined });
@@ -210,7 +210,7 @@ describe("A follower of deliveries", () => {
     expect(await follower.poll()).toMatchObject({ changed: [{ id: "1051" }], hasMissed: false });
   });
 
-  test("keeps no more than its share in memory, and tells nothing twice for that", async () => {
+  test("limits its memory without returning a change twice", async () => {
     const { inbox } = openInbox();
     const { look, asked } = await follow(inbox);
     for (const [from, to] of [

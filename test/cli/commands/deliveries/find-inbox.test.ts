@@ -18,19 +18,19 @@ function folderWith(files: Readonly<Record<string, number>>): string {
   return folder;
 }
 
-describe("The inbox that deliveries reads where none is named", () => {
-  test("is the default one where dev has none", () => {
+describe("The default inbox of deliveries", () => {
+  test("is that of the server if dev has none", () => {
     expect(findInbox(folderWith({ "inbox.db": 1, "registrations.json": 1, "develop.db": 1 }))).toBeUndefined();
     expect(findInbox("/no/such/folder")).toBeUndefined();
   });
 
-  test("is the latest of dev where there is no other", () => {
+  test("is the latest of dev if the server has none", () => {
     const folder = folderWith({ "dev.db": 60, "dev-7861.db": 120, "dev-7861.db-wal": 5 });
     const url = "sqlite:./.hub-webhooks/dev-7861.db";
     expect(findInbox(folder)).toEqual({ url, note: expect.stringContaining(url) });
   });
 
-  test("is the default one, with a note, where dev has a newer one", () => {
+  test("is that of the server, with a note, if dev has a newer one", () => {
     const found = findInbox(folderWith({ "inbox.db": 60, "dev.db": 5 }));
     expect(found).toEqual({ url: undefined, note: expect.stringContaining("--inbox sqlite:./.hub-webhooks/dev.db") });
     expect(findInbox(folderWith({ "inbox.db": 5, "dev.db": 60 }))).toBeUndefined();

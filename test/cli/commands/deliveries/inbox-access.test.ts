@@ -62,7 +62,7 @@ describe("The inbox that is looked into", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("is blamed on INBOX_URL where that names it, with the option as another way", async () => {
+  test("names INBOX_URL, and the option as an alternative", async () => {
     const env = { INBOX_URL: `sqlite:${inboxFile()}` };
     const { stderr } = await runCommand(["deliveries", "list"], { env });
     expect(stderr).toMatch(/^error: There is no inbox at .*INBOX_URL.*--inbox URL.*\n$/);
@@ -103,7 +103,7 @@ describe("The inbox that is looked into", () => {
     expect(stderr).toMatch(/^error: .*is a database, but not an inbox.*\n$/);
   });
 
-  test("is told in one line to be damaged", async () => {
+  test("reports a damaged file in one line", async () => {
     const { file, url } = await filledInbox();
     const database = new DatabaseSync(file);
     database.exec("DROP TABLE attempts");

@@ -32,7 +32,7 @@ describe("hub-webhooks deliveries list", () => {
     ]);
   });
 
-  test("shows what has happened, where, and how long the last attempt took", async () => {
+  test("shows the event, the repository and the duration of the last attempt", async () => {
     const { env, inbox } = await filledInbox();
     const body = JSON.stringify(webhookPayload("repo.content", { repo: { type: "dataset", name: "me/data" } }));
     await inbox.accept(received("real", { body }));
@@ -44,7 +44,7 @@ describe("hub-webhooks deliveries list", () => {
     expect(JSON.parse(json.stdout)).toMatchObject([{ event: "repo.content update", repo: "dataset:me/data" }]);
   });
 
-  test("tells what is dead by its colour on a terminal", async () => {
+  test("colors the status on a terminal", async () => {
     const { url } = await filledInbox();
     const { stdout } = await runCommand(["deliveries", "list"], { env: { INBOX_URL: url }, isTerminal: true });
     expect(stdout).toContain("\u001b[31mdead");
@@ -108,7 +108,7 @@ describe("hub-webhooks deliveries list", () => {
     expect(idsOf(await runCommand(argv, { env }))).toEqual(ids);
   });
 
-  test("tells how to get the next page, and on the last one nothing", async () => {
+  test("explains how to get the next page, except on the last page", async () => {
     const { env } = await inboxOf(4);
     const argv = ["deliveries", "list", "--format", "quiet", "--limit", "2"];
     const first = await runCommand(argv, { env });
@@ -132,7 +132,7 @@ describe("hub-webhooks deliveries list", () => {
     expect(ids).toEqual(Array.from({ length: count }, (_, index) => String(60 - index)));
   });
 
-  test("says on standard error that there is nothing yet", async () => {
+  test("reports an empty inbox on standard error", async () => {
     const { env } = stillInbox();
     expect(await runCommand(["deliveries", "list"], { env })).toEqual({
       exitCode: 0,
@@ -142,7 +142,7 @@ describe("hub-webhooks deliveries list", () => {
     expect(await runCommand(["deliveries", "list", "--format", "json"], { env })).toMatchObject({ stdout: "[]\n" });
   });
 
-  test("names the endpoints that there are to whoever mistyped one", async () => {
+  test("lists the known endpoints for an unknown one", async () => {
     const { env } = await filledInbox();
     const { exitCode, stderr } = await runCommand(["deliveries", "list", "--endpoint", "retrian"], { env });
     expect(exitCode).toBe(0);
@@ -151,7 +151,7 @@ describe("hub-webhooks deliveries list", () => {
     );
   });
 
-  test("lets no text of a delivery rewrite the terminal", async () => {
+  test("escapes control characters in deliveries", async () => {
     const { env, inbox } = await filledInbox({ reason: "\u001b[2Jred\u009b31m\nline\u202e" });
     await inbox.accept(received("\u001b]0;owned\u0007id\t", { endpoint: "a\u001b[31mb" }));
     for (const format of ["table", "json", "quiet"]) {

@@ -21,7 +21,7 @@ describe("Pretty JSON", () => {
     expect(prettyJson('{"n":12345678901234567890,"n":1.0}')).toBe('{\n  "n": 12345678901234567890,\n  "n": 1.0\n}');
   });
 
-  test("writes what a terminal would obey as escapes", () => {
+  test("escapes control characters", () => {
     expect(prettyJson('"\u009b\u202e\\u001b\u007fé"')).toBe('"\\u009b\\u202e\\u001b\\u007fé"');
   });
 

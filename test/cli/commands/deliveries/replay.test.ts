@@ -9,7 +9,7 @@ import { filledInbox, livelyInbox, patiently, received, settled } from "./filled
 const soon = "as soon as a server runs";
 
 describe("hub-webhooks deliveries replay", () => {
-  test("puts deliveries back into the queue, whatever became of them, and says so", async () => {
+  test("queues deliveries of any status again, and lists them", async () => {
     const { env, inbox } = await filledInbox();
     expect(await runCommand(["deliveries", "replay", "good", "bad", "good"], { env })).toEqual({
       exitCode: 0,
@@ -28,7 +28,7 @@ describe("hub-webhooks deliveries replay", () => {
     expect(await runCommand(argv, { env })).toEqual({ exitCode: 0, stdout, stderr: "" });
   });
 
-  test("replays the others where one is unknown, tells each, and fails", async () => {
+  test("replays the others if one is unknown, and exits with 1", async () => {
     const { env, inbox } = await filledInbox();
     const { exitCode, stdout, stderr } = await runCommand(
       ["deliveries", "replay", "gone", "bad", "lost", "--format", "quiet"],
@@ -49,7 +49,7 @@ describe("hub-webhooks deliveries replay", () => {
     await expect.poll(() => runs.length, patiently).toBe(2);
   });
 
-  test("lets one that is running run once more afterwards", async () => {
+  test("runs a running delivery again after its attempt", async () => {
     const { inbox, env } = livelyInbox();
     const first = Promise.withResolvers<void>();
     await inbox.accept(incoming("slow"));
@@ -69,7 +69,7 @@ describe("hub-webhooks deliveries replay", () => {
     expect(runs).toHaveLength(2);
   });
 
-  test("replays the one of the endpoint that is named, where two have the same id", async () => {
+  test("replays the delivery of the given endpoint if two have the same id", async () => {
     const { env, inbox } = await filledInbox();
     await inbox.accept(received("bad", { endpoint: "audit" }));
     const { stdout } = await runCommand(["deliveries", "replay", "bad", "--endpoint", "retrain"], { env });
@@ -77,7 +77,7 @@ describe("hub-webhooks deliveries replay", () => {
     expect(await inbox.get({ id: "bad", endpoint: "retrain" })).toMatchObject({ status: "queued" });
   });
 
-  test("fails, and says why, when the inbox cannot be written", async () => {
+  test("exits with the reason if the inbox cannot be written", async () => {
     const { env, file } = await filledInbox();
     const database = new DatabaseSync(file);
     database.exec("CREATE TRIGGER broken BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'broken'); END");
@@ -111,7 +111,7 @@ describe("hub-webhooks deliveries replay --dead", () => {
     expect(await inbox.counts()).toMatchObject({ retrain: { queued: 1, succeeded: 1, dead: 0 } });
   });
 
-  test("of an endpoint that the inbox does not know replays nothing, and names those that it knows", async () => {
+  test("of an unknown endpoint replays nothing, and lists the known endpoints", async () => {
     const { env } = await filledInbox();
     const argv = ["deliveries", "replay", "--dead", "--endpoint", "retrian", "-y", "--format", "quiet"];
     const { exitCode, stdout, stderr } = await runCommand(argv, { env });
@@ -159,7 +159,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks deliveries replay --dead on a term
     expect(await inbox.counts()).toMatchObject({ retrain: { dead: 1 } });
   });
 
-  test("asks nothing where nothing is dead", async () => {
+  test("asks no question if no delivery is dead", async () => {
     const { url } = await filledInbox();
     const command = startOnTerminal(`deliveries replay --dead --endpoint notify --inbox ${url}`, nobody);
     expect(await command.ended).toMatchObject({ exitCode: 0 });

@@ -47,7 +47,7 @@ describe("hub-webhooks deliveries show", () => {
     expect(body).toBe('{\n  "id": "bad"\n}\n');
   });
 
-  test("tells when the next attempt is due", async () => {
+  test("shows when the next attempt is due", async () => {
     const { env } = await filledInbox();
     const { stdout } = await runCommand(["deliveries", "show", "new"], { env, isTerminal: true });
     expect(stdout).toMatch(new RegExp(`^Next attempt {2}${hour}$`, "m"));
@@ -71,7 +71,7 @@ describe("hub-webhooks deliveries show", () => {
     expect(stdout).not.toContain("\u009b");
   });
 
-  test("gives the id alone where quiet is asked for", async () => {
+  test("prints only the id with --format quiet", async () => {
     const { env } = await filledInbox();
     expect(await runCommand(["deliveries", "show", "bad", "--format", "quiet"], { env })).toMatchObject({
       stdout: "bad\n",
@@ -96,7 +96,7 @@ describe("hub-webhooks deliveries show", () => {
     expect(JSON.parse(stdout.slice(stdout.indexOf("{\n")))).toEqual(JSON.parse(body));
   });
 
-  test("says that a body is not kept any more", async () => {
+  test("reports that the body was removed", async () => {
     const clock = { now: Date.parse(hour) };
     const { inbox, file } = openInbox({ now: () => clock.now });
     await inbox.accept(received("old"));
@@ -110,7 +110,7 @@ describe("hub-webhooks deliveries show", () => {
     expect(stdout).toContain("old\tretrain\tsucceeded");
   });
 
-  test("takes the delivery of the endpoint that is named, where two have the same id", async () => {
+  test("shows the delivery of the given endpoint if two have the same id", async () => {
     const { env, inbox } = stillInbox();
     for (const endpoint of ["first", "second"])
       await inbox.accept(received("same", { endpoint, body: `"${endpoint}"` }));

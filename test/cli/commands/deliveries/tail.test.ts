@@ -27,7 +27,7 @@ function tail(argv: readonly string[], options: RunOptions) {
 }
 
 describe("hub-webhooks deliveries tail", () => {
-  test("begins with the last ten, and ends with 0 when it is stopped", async () => {
+  test("starts with the last ten, and exits with 0 when it is stopped", async () => {
     const { inbox, env } = livelyInbox();
     for (let number = 1; number <= 12; number += 1) await inbox.accept(incoming(String(number)));
     const { exitCode, stdout, stderr } = await runCommand(["deliveries", "tail", "--format", "quiet"], { env });
@@ -65,7 +65,7 @@ describe("hub-webhooks deliveries tail", () => {
     expect(stdout).toMatch(/^id\tendpoint\tstatus\tevent\trepo\treceivedAt\tduration\tattempts\tnote\n/);
   });
 
-  test("writes only what reaches the status that is named", async () => {
+  test("prints only deliveries with the given status", async () => {
     const { inbox, env } = livelyInbox();
     const command = tail(["--status", "succeeded", "--format", "quiet"], { env });
     await inbox.accept(incoming("waits", { endpoint: "notify" }));
@@ -126,7 +126,7 @@ describe("The process of hub-webhooks deliveries tail", () => {
     expect(await command.ended).toEqual({ exitCode: 0, signal: null, stdout: "good\nbad\nnew\n", stderr: "" });
   });
 
-  test("ends quietly at the next line when nobody reads any more", async () => {
+  test("exits without an error at the next line when its output is closed", async () => {
     const { inbox, env } = livelyInbox();
     await inbox.accept(incoming("first"));
     const command = startCommand(["deliveries", "tail", "--interval", "5ms", "--format", "quiet"], env);
@@ -136,7 +136,7 @@ describe("The process of hub-webhooks deliveries tail", () => {
     expect(await command.ended).toMatchObject({ exitCode: 0, signal: null, stderr: "" });
   });
 
-  test("sees what a server does beside", async () => {
+  test("prints the changes of a running server", async () => {
     const { inbox, env } = livelyInbox();
     const command = startCommand(["deliveries", "tail", "--interval", "5ms", "--format", "json"], env);
     await inbox.accept(incoming("beside"));
@@ -148,7 +148,7 @@ describe("The process of hub-webhooks deliveries tail", () => {
     expect(await command.ended).toMatchObject({ exitCode: 0, stderr: "" });
   });
 
-  test("is stopped while nobody reads what it writes, and leaves no listener behind", async () => {
+  test("can be stopped while its output is blocked, and removes its listeners", async () => {
     const { inbox, env } = livelyInbox();
     const stop = Promise.withResolvers<void>();
     // The first chunk is never taken.

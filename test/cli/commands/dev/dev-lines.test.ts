@@ -20,7 +20,7 @@ const state: DevState = {
 const start = { file: "server.ts", seconds: 0.34, hasKeys: true };
 
 describe("Ready", () => {
-  test("says where everything is, what is watched, and how to let something happen", () => {
+  test("shows the addresses, the watched repositories, and how to send a test event", () => {
     expect(lines.ready(state, start)).toEqual([
       "",
       "Ready in 0.3 s: server.ts",
@@ -35,7 +35,7 @@ describe("Ready", () => {
     ]);
   });
 
-  test("shows the inbox of the session where an endpoint runs in the background", () => {
+  test("shows the inbox if an endpoint runs in the background", () => {
     const inbox = "sqlite:./.hub-webhooks/dev.db";
     expect(lines.ready({ ...state, inbox }, start)).toContain(`  inbox      ${inbox}  (this session)`);
   });
@@ -46,7 +46,7 @@ describe("Ready", () => {
     );
   });
 
-  test("shows where the console is, which the key o opens", () => {
+  test("shows the address of the dashboard, which the key o opens", () => {
     const dashboardUrl = "http://127.0.0.1:7860/_deliveries";
     const ready = lines.ready({ ...state, dashboardUrl }, start);
     expect(ready).toContain(`  dashboard  ${dashboardUrl}  (key o)`);
@@ -55,12 +55,12 @@ describe("Ready", () => {
     expect(withoutKeys).toContain(`  dashboard  ${dashboardUrl}`);
   });
 
-  test("names a local Hub that is not where trigger looks by itself", () => {
+  test("adds --endpoint for a local Hub at another port", () => {
     const elsewhere = lines.ready({ ...state, hub: { kind: "local", url: "http://127.0.0.1:6000" } }, start).join("\n");
     expect(elsewhere).toContain("npx hub-webhooks trigger dataset:me/data --endpoint http://127.0.0.1:6000");
   });
 
-  test("on the real Hub tells the public address, and lets nothing happen", () => {
+  test("shows the public address, and no trigger command, on the real Hub", () => {
     const { trigger: _trigger, ...registered } = retrain;
     const silent = { name: "silent", url: "https://owl.example/webhooks/silent", watch: [] };
     const real: DevState = {
@@ -78,7 +78,7 @@ describe("Ready", () => {
     expect(text).toContain("Press Ctrl+C to stop.");
   });
 
-  test("says what to do where there is no endpoint yet", () => {
+  test("explains what to do without endpoints", () => {
     expect(lines.ready({ ...state, endpoints: [] }, start).join("\n")).toContain(
       "Register one with server.webhook(name, handler).",
     );
@@ -113,7 +113,7 @@ describe("An event is one line", () => {
     expect(lines.format(event)).toEqual([`03:04:05 ${text}`]);
   });
 
-  test("of a file that throws shows what it threw once, and the calls that led there", () => {
+  test("shows the error of a file once, with its stack", () => {
     const reason = "server.ts failed to load. TypeError: boom (lib.ts:3:7)";
     const stack = "TypeError: boom\n    at deep (/me/lib.ts:3:7)\n    at /me/server.ts:1:1";
     expect(lines.format({ event: "broken", reason, stack, isRestarted: false })).toEqual([
@@ -125,7 +125,7 @@ describe("An event is one line", () => {
     expect(lines.format({ event: "broken", reason, stack: shallow, isRestarted: false })).toHaveLength(1);
   });
 
-  test("of a delivery that the server did not answer itself says why", () => {
+  test("explains why the server did not answer a delivery", () => {
     const delivery = {
       event: "delivery",
       endpoint: "retrain",
@@ -138,20 +138,20 @@ describe("An event is one line", () => {
     ]);
   });
 
-  test("that other lines tell has none of its own", () => {
+  test("prints no line for a delivery that the server logs itself", () => {
     expect(lines.format({ event: "ready", ...state })).toEqual([]);
     expect(lines.format({ event: "delivery", endpoint: "retrain", status: 200, durationMs: 3 })).toEqual([]);
   });
 });
 
-describe("What the server writes", () => {
+describe("The output of the server", () => {
   const output = (text: string) => lines.format({ event: "output", stream: "stdout", text });
 
-  test("is shown as it is where it is no log", () => {
+  test("is shown unchanged if it is not a log line", () => {
     expect(output("hello")).toEqual(["hello"]);
   });
 
-  test("is one line for a delivery, with what its handler threw below", () => {
+  test("is one line per delivery, followed by the error of its handler", () => {
     const logged = {
       level: 50,
       time: 1,
@@ -163,7 +163,7 @@ describe("What the server writes", () => {
     expect(output(JSON.stringify(logged))).toEqual(["03:04:05 ✗ 500  retrain", "    Error: no"]);
   });
 
-  test("tells a delivery that the Hub sends once more from a new one", () => {
+  test("marks deliveries that the Hub retries", () => {
     const answered = (deliveryId: string, status: number) =>
       output(JSON.stringify({ level: 30, time: 1, endpoint: "retrain", deliveryId, status }))[0]?.slice(9);
     expect([
@@ -187,13 +187,13 @@ describe("What the server writes", () => {
     expect(answered("many-0")).toBe("✓ 200  retrain");
   });
 
-  test("is formatted as on a terminal where it is any other line of a log", () => {
+  test("is formatted as on a terminal for any other log line", () => {
     const [line] = output(JSON.stringify({ level: 40, time: 1, msg: "careful", disk: "full" }));
     expect(line).toMatch(/warn.* careful .*disk=.*full$/);
   });
 });
 
-test("Colours are there where they are wished for", () => {
+test("has colors if they are enabled", () => {
   const coloured = new DevLines({ defaultTriggerHub, hasColors: true, now: () => 0 });
   expect(coloured.format({ event: "reloaded", endpoints: [] })[0]).toContain("\u001b[32m✓\u001b[39m");
 });

@@ -9,7 +9,7 @@ function makeTerminalInput() {
   return { stdin, modes };
 }
 
-test("Each key does what it is for, any other asks for the list of keys, and Enter does nothing", () => {
+test("each key has its action, other keys list the keys, and Enter is ignored", () => {
   const { stdin } = makeTerminalInput();
   const actions: KeyAction[] = [];
   listenToKeys(stdin, (action) => actions.push(action));

@@ -26,7 +26,7 @@ test("A page is opened by the program of the system, which may outlive this proc
   await expect.poll(() => readFileSync(file, { encoding: "utf8", flag: "a+" })).toBe("http://127.0.0.1:7860");
 });
 
-test("A page is not opened where the system has no program for it", async () => {
+test("returns false if the system has no program to open a page", async () => {
   onlyPath();
   expect(await openPage("http://127.0.0.1:7860")).toBe(false);
 });

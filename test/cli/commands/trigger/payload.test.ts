@@ -66,7 +66,7 @@ describe("A payload of trigger", () => {
 });
 
 describe("--set and --unset", () => {
-  test("edit the payload, in their order; values are JSON where they can be", async () => {
+  test("edit the payload in their order; values are parsed as JSON if possible", async () => {
     const payload = await payloadOf([
       "dataset:me/data",
       ...["--set", "repo.private=true", "repo.name=123", "note=", "text=a=b", 'quoted="5"', "list=[1]"],
@@ -97,7 +97,7 @@ describe("--set and --unset", () => {
     ]);
   });
 
-  test("move a repository where --set movedTo.name says", async () => {
+  test("move a repository to the name of --set movedTo.name", async () => {
     const { hub, target } = await openWatchedTarget();
     const move = ["dataset:me/data", "--scope", "repo", "--action", "move", "--set", "movedTo.name=me/new"];
     await runTrigger(["dataset:me/data"], { hub });
@@ -138,7 +138,7 @@ describe("--file", () => {
     expect(sent).toEqual({ ...recorded, webhook: { id: webhookId, version: 3, note: "kept" } });
   });
 
-  test("lays fields over the payload, under what --set says", async () => {
+  test("merges fields into the payload, and --set overrides them", async () => {
     const file = await temporaryFile({ repo: { private: true, likes: 5 }, note: "file", more: "file" });
     const payload = await payloadOf(["dataset:me/data", "--file", file, "--set", "more=set"]);
     expect(payload).toMatchObject({

@@ -29,7 +29,7 @@ describe("hub-webhooks trigger --repeat", () => {
     expect(stderr).toContain("15 deliveries: 3 succeeded, 12 failed. By status: 200: 3, 503: 12.");
   });
 
-  test("tells programs all of them", async () => {
+  test("lists all of them as JSON", async () => {
     const target = await openTarget();
     const argv = ["model:me/net", "--url", target.url, "--repeat", "25", "--concurrency", "5"];
     const json = JSON.parse((await runTrigger([...argv, "--format", "json"])).stdout);
@@ -39,7 +39,7 @@ describe("hub-webhooks trigger --repeat", () => {
     expect(quiet.stderr).toBe("");
   });
 
-  test("has as many under way at once as --concurrency says, and no more", async () => {
+  test("limits concurrent events to --concurrency", async () => {
     const waiting: (() => void)[] = [];
     let most = 0;
     const target = await openTarget((_request, response) => {
@@ -52,7 +52,7 @@ describe("hub-webhooks trigger --repeat", () => {
     expect([most, target.requests.length]).toEqual([3, 9]);
   });
 
-  test("ends when nothing fires any more, and says so", async () => {
+  test("stops when no webhook fires", async () => {
     const hub = await openLocalHub({ triggersPerDay: 4 });
     const target = await openTarget();
     await hub.create({ url: target.url });
@@ -65,7 +65,7 @@ describe("hub-webhooks trigger --repeat", () => {
     expect(hub.log.lines.filter(({ msg }) => msg.startsWith("not fired"))).toHaveLength(1);
   });
 
-  test("ends when the Hub goes away, and tells what was done until then", async () => {
+  test("stops when the Hub stops, and prints the results so far", async () => {
     const hub = await openLocalHub();
     let arrived = 0;
     const target = await openTarget((_request, response) => {
@@ -151,7 +151,7 @@ describe("On a terminal", () => {
     expect(stdout).toMatch(/\r\u001b\[KURL +STATUS.*2 deliveries: 2 succeeded.*Stopped after 2 of 50\./s);
   });
 
-  test("nothing is drawn where there is none", async () => {
+  test("draws nothing without a terminal", async () => {
     const target = await openTarget();
     const { stderr } = await runTrigger(["model:me/net", "--url", target.url, "--repeat", "3"]);
     expect(stderr).not.toMatch(/[\r\u001b[]/);
@@ -190,7 +190,7 @@ describe("The bar", () => {
 });
 
 describe("The summary", () => {
-  test("counts by status, and tells the times that half and 95 of a hundred stay below", () => {
+  test("counts by status, and computes the median and the 95th percentile", () => {
     const tally = new Tally({ keepAll: false });
     for (let number = 1; number <= 100; number += 1) {
       const status = number <= 90 ? 200 : number <= 95 ? 500 : null;

@@ -21,7 +21,7 @@ async function startStranger(answer: RequestListener): Promise<{ url: string }> 
 }
 
 describe("hub-webhooks trigger", () => {
-  test("fires every webhook that watches, and tells status, time and answer of each", async () => {
+  test("fires every watching webhook, and shows status, duration and answer of each", async () => {
     const hub = await openLocalHub();
     const receiver = await openReceiver((server) => {
       server.webhook("retrain", ({ repo, event }) => ({ of: repo.name, did: `${event.scope} ${event.action}` }));
@@ -47,7 +47,7 @@ describe("hub-webhooks trigger", () => {
     }
   });
 
-  test("fails when one of them fails, and shows what was answered after the last attempt", async () => {
+  test("exits with 1 if a delivery fails, and shows the last answer", async () => {
     const hub = await openLocalHub();
     const [good, bad] = [
       await openTarget(200),
@@ -63,7 +63,7 @@ describe("hub-webhooks trigger", () => {
     expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:1\/\t\t\d+\t3\t\w+\tconnect ECONNREFUSED/m);
   });
 
-  test("writes deliveries and a summary as JSON, and ids alone where quiet is asked for", async () => {
+  test("prints deliveries and a summary as JSON, and only ids with --format quiet", async () => {
     const hub = await openLocalHub();
     const target = await openTarget();
     const { id } = await hub.create({ url: target.url });
@@ -96,7 +96,7 @@ describe("hub-webhooks trigger", () => {
     expect(quiet).toEqual({ exitCode: 0, stdout: `${target.ids[1]}\n`, stderr: "" });
   });
 
-  test("shows no secret, and lets no answer rewrite the terminal", async () => {
+  test("masks secrets, and escapes control characters in answers", async () => {
     const hub = await openLocalHub();
     const target = await openTarget((request, response) => {
       response.end(`\u001b[2J${request.headers["x-webhook-secret"]} ${request.url}\u009b\nnext\u202e`);
@@ -118,7 +118,7 @@ describe("hub-webhooks trigger", () => {
     expect(target.requests).toHaveLength(2);
   });
 
-  test("says what to do about a secret that the receiver does not take", async () => {
+  test("explains what to do about a rejected secret", async () => {
     const hub = await openLocalHub();
     const receiver = await openReceiver((server) => void server.webhook("hook", () => "done"));
     const { id } = await hub.create({ url: receiver.urlOf("hook") });
@@ -129,7 +129,7 @@ describe("hub-webhooks trigger", () => {
 });
 
 describe("A repository that nothing watches", () => {
-  test("fails, and says what is watched and the command that would fire", async () => {
+  test("exits with 1, and shows the watched repositories with commands that fire", async () => {
     const hub = await openLocalHub();
     const target = await openTarget();
     await hub.create({ url: target.url, watched: [{ type: "org", name: "acme" }], domains: ["discussion"] });
@@ -152,7 +152,7 @@ describe("A repository that nothing watches", () => {
     expect(stderr).toContain("and 2 more");
   });
 
-  test("on a Hub without webhooks says how to create one", async () => {
+  test("explains how to create a webhook if there is none", async () => {
     const hub = await openLocalHub();
     const { exitCode, stderr } = await runTrigger(toData, { hub });
     expect(exitCode).toBe(1);
@@ -160,7 +160,7 @@ describe("A repository that nothing watches", () => {
     expect(stderr).toMatch(/npx hub-webhooks create .* --watch dataset:me\/data --endpoint http/);
   });
 
-  test("says who is notified of a discussion, which is an effect as well", async () => {
+  test("lists the users who are notified of a discussion", async () => {
     const hub = await openLocalHub();
     const words = ["dataset:acme/reviews", "--scope", "discussion"];
     const text = await runTrigger(words, { hub });
@@ -176,7 +176,7 @@ describe("A repository that nothing watches", () => {
     expect(body).toMatchObject({ count: { view: expect.any(Number) } });
   });
 
-  test("says as JSON that there are no deliveries", async () => {
+  test("prints an empty list as JSON", async () => {
     const hub = await openLocalHub();
     const { exitCode, stdout } = await runTrigger([...toData, "--format", "json"], { hub });
     expect(exitCode).toBe(1);
@@ -185,7 +185,7 @@ describe("A repository that nothing watches", () => {
 });
 
 describe("A webhook that watches and does not fire", () => {
-  test("is told, with the command that brings it back, by a token of its owner", async () => {
+  test("is listed with the command that enables it, with a token of its owner", async () => {
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: "http://127.0.0.1:1/" }, { token: "hf_other" });
     await hub.request(`POST /api/settings/webhooks/${id}/disable`, { token: "hf_other" });
@@ -208,7 +208,7 @@ describe("A webhook that watches and does not fire", () => {
     expect(stderr).toContain(told);
   });
 
-  test("is told beside one that does, where it was stopped; not where it cares for something else", async () => {
+  test("is listed beside one that fires if it was stopped, but not if it has another domain", async () => {
     const hub = await openLocalHub();
     const target = await openTarget();
     await hub.create({ url: target.url });
@@ -221,14 +221,14 @@ describe("A webhook that watches and does not fire", () => {
     expect(stderr).not.toContain(other.id);
   });
 
-  test("for want of the domain is told with the scope that it hears", async () => {
+  test("is listed with a scope of its domain", async () => {
     const hub = await openLocalHub();
     await hub.create({ url: "http://127.0.0.1:1/", domains: ["discussion"] });
     const { stderr } = await runTrigger(toData, { hub });
     expect(stderr).toContain(`trigger dataset:me/data --scope discussion --endpoint ${hub.url}`);
   });
 
-  test("for want of the right to read is told", async () => {
+  test("is listed if its owner cannot read the repository", async () => {
     const hub = await openLocalHub();
     await hub.create({ url: "http://127.0.0.1:1/" }, { token: "hf_other" });
     const input = '{"repo": {"private": true}}';
@@ -301,7 +301,7 @@ describe("The Hub that trigger speaks to", () => {
     },
   );
 
-  test("is not looked for where something else points to it", async () => {
+  test("is not used if another Hub is configured", async () => {
     const hub = await openLocalHub();
     const stranger = await startStranger((request, response) => {
       response.writeHead(307, { location: `${hub.url}${request.url}` }).end();
@@ -311,7 +311,7 @@ describe("The Hub that trigger speaks to", () => {
     expect(stderr).toContain("is not a local Hub");
   });
 
-  test("may go away in the middle, and that is told", async () => {
+  test("is reported if it stops during a request", async () => {
     const stranger = await startStranger((request, response) => {
       if (request.method === "GET") response.end("[]");
       else request.socket.destroy();
@@ -337,7 +337,7 @@ describe("A dry run", () => {
     expect(await hub.entries(id)).toEqual([]);
   });
 
-  test("fails where nobody would get it, and shows the payload all the same", async () => {
+  test("exits with 1 if no webhook would fire, but shows the payload", async () => {
     const hub = await openLocalHub();
     const { exitCode, stdout, stderr } = await runTrigger([...toData, "--dry-run"], { hub });
     expect(exitCode).toBe(1);

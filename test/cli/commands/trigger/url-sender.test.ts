@@ -66,27 +66,27 @@ describe("hub-webhooks trigger --url", () => {
     await expect.poll(() => socket.closed).toBe(true);
   });
 
-  test("says that a path is mostly wrong where there is nothing", async () => {
+  test("suggests checking the path after a 404", async () => {
     const target = await openTarget(404);
     const { stderr } = await runTrigger(["dataset:me/data", "--url", target.url]);
     expect(stderr).toContain("/webhooks/NAME");
   });
 
-  test("fails where nobody answers, after one attempt", async () => {
+  test("fails after one attempt if nothing answers", async () => {
     const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--url", "http://127.0.0.1:1/"]);
     expect(exitCode).toBe(1);
     expect(stderr).toBe("Nothing listens at 127.0.0.1:1. Start the receiver, or fix --url.\n");
     expect(stdout).toMatch(/\t\t\d+\t1\t\w+\tconnect ECONNREFUSED/);
   });
 
-  test("may have an address that is none of this machine alone", async () => {
+  test("may have any address of this machine", async () => {
     const target = await openTarget();
     const url = target.url.replace("127.0.0.1", "0.0.0.0");
     expect(await runTrigger(["dataset:me/data", "--url", url])).toMatchObject({ exitCode: 0 });
     expect(target.requests).toHaveLength(1);
   });
 
-  test("may be of another machine, and masks what is secret in it", async () => {
+  test("may be on another machine, and is printed without its secrets", async () => {
     const url = `http://bot:${secret}@nobody.invalid/?secret=${secret}`;
     const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--url", url, "--format", "json"]);
     expect(exitCode).toBe(1);
@@ -100,7 +100,7 @@ describe("hub-webhooks trigger --url", () => {
     expect(stdout + stderr).not.toContain(secret);
   });
 
-  test("tells in a dry run where it would go", async () => {
+  test("shows the URL in a dry run", async () => {
     const target = await openTarget();
     const { exitCode, stderr } = await runTrigger(["model:me/net", "--url", `${target.url}?token=x`, "--dry-run"]);
     expect(exitCode).toBe(0);

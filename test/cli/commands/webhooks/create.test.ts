@@ -19,7 +19,7 @@ async function temporaryFile(text: string): Promise<string> {
 }
 
 describe("hub-webhooks create", () => {
-  test("sends what is given, and both domains", async () => {
+  test("sends the given fields, and both domains", async () => {
     const hub = await startStandInHub();
     const { exitCode, stdout } = await runCommand([...toUrl, "--watch", "dataset:me/data"], { hub });
     expect(exitCode).toBe(0);
@@ -38,7 +38,7 @@ describe("hub-webhooks create", () => {
     expect(stdout).toContain("\thttps://example.com/hook\tdataset:me/data\trepo,discussion\tnot set\t");
   });
 
-  test("says on standard error that a webhook without a secret leaves its receiver open", async () => {
+  test("warns about a webhook without a secret", async () => {
     const hub = await startStandInHub();
     const watch = ["--watch", "dataset:me/data"];
     const open = await runCommand([...toUrl, ...watch, "--format", "json"], { hub });
@@ -65,7 +65,7 @@ describe("hub-webhooks create", () => {
     ]);
   });
 
-  test("sends the domains asked for, under the Hub's names", async () => {
+  test("sends the given domains with the names of the Hub", async () => {
     const hub = await startStandInHub();
     await runCommand([...toUrl, "--watch", "model:a", "--domain", "discussions"], { hub });
     expect(hub.requests).toMatchObject([{ body: { domains: ["discussion"] } }]);
@@ -78,13 +78,13 @@ describe("hub-webhooks create", () => {
     expect(stdout).toContain("\tcopy of job job-1\t");
   });
 
-  test("prints the new id alone where quiet is asked for", async () => {
+  test("prints only the new id with --format quiet", async () => {
     const hub = await startStandInHub();
     const { stdout } = await runCommand([...toUrl, "--watch", "model:a", "--format", "quiet"], { hub });
     expect(stdout).toMatch(/^[0-9a-f]{24}\n$/);
   });
 
-  test("leaves what only the Hub's contract knows to the client, and tells it as wrong usage", async () => {
+  test("reports an invalid request of the client as wrong usage", async () => {
     const hub = await startStandInHub();
     const { exitCode, stderr } = await runCommand(["create", "--url", "ftp://a", "--watch", "model:a"], { hub });
     expect(exitCode).toBe(2);
@@ -118,7 +118,7 @@ describe("The secret of a new webhook", () => {
     expect(stdout + stderr).not.toContain("horse");
   });
 
-  test("is refused by name where the Hub would not take it", async () => {
+  test("is rejected with the name of the invalid field", async () => {
     const hub = await startStandInHub();
     const argv = [...toUrl, "--watch", "model:a", "--secret-stdin"];
     const { exitCode, stderr } = await runCommand(argv, { hub, input: "clé\n" });
@@ -206,7 +206,7 @@ describe("The job of a new webhook", () => {
     expect(hub.requests).toMatchObject([{ body: { job } }]);
   });
 
-  test("is read as UTF-8, also where a letter is cut in two", async () => {
+  test("is read as UTF-8, also if a character is split between chunks", async () => {
     const hub = await startStandInHub();
     const told = { ...job, environment: { WORD: "clé" } };
     const bytes = Buffer.from(JSON.stringify(told));

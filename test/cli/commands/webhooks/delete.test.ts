@@ -16,7 +16,7 @@ describe("hub-webhooks delete", () => {
     expect(hub.requests).toMatchObject([{ method: "DELETE", path: `/api/settings/webhooks/${idOf(1)}` }]);
   });
 
-  test("asks for --yes where there is no terminal, and speaks to nobody", async () => {
+  test("asks for --yes without a terminal, and sends no request", async () => {
     const hub = await startStandInHub([wireWebhook()]);
     const { exitCode, stdout, stderr } = await runCommand(["delete", idOf(1)], { hub, isTerminal: true, input: "y\n" });
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
@@ -24,7 +24,7 @@ describe("hub-webhooks delete", () => {
     expect(hub.requests).toEqual([]);
   });
 
-  test("does not ask where the question would not be seen", async () => {
+  test("does not ask if standard error is not a terminal", async () => {
     const hub = await startStandInHub([wireWebhook()]);
     const input = Object.assign(new PassThrough(), { isTTY: true });
     expect(await runCommand(["delete", idOf(1)], { hub, input })).toMatchObject({ exitCode: 2 });

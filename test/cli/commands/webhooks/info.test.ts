@@ -32,7 +32,7 @@ describe("hub-webhooks info", () => {
     expect(stdout).not.toContain("horse");
   });
 
-  test("says how a suspended webhook is resumed", async () => {
+  test("explains how to enable a suspended webhook", async () => {
     const hub = await startStandInHub([wireWebhook({ disabled: "suspended-after-failure" })]);
     const { exitCode, stdout, stderr } = await runCommand(["info", idOf(1)], { hub });
     expect(exitCode).toBe(0);
@@ -40,7 +40,7 @@ describe("hub-webhooks info", () => {
     expect(stderr).toContain(`hub-webhooks enable ${idOf(1)}`);
   });
 
-  test("shows a state that only a newer Hub knows as it is", async () => {
+  test("shows an unknown state unchanged", async () => {
     const hub = await startStandInHub([wireWebhook({ disabled: "archived" })]);
     const { stdout, stderr } = await runCommand(["info", idOf(1)], { hub });
     expect(stdout).toContain("\tarchived\t");

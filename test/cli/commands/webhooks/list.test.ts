@@ -23,7 +23,7 @@ const webhooks = [
 ];
 
 describe("hub-webhooks list", () => {
-  test("tells a job without an image by its hardware alone", async () => {
+  test("describes a job without an image by its hardware", async () => {
     const job = { environment: {}, command: ["npx"], flavor: "cpu-basic", timeoutSeconds: null, secrets: [] };
     const hub = await startStandInHub([wireWebhook({ id: idOf(1), url: undefined, job })]);
     const { stdout } = await runCommand(["list"], { hub });
@@ -52,7 +52,7 @@ describe("hub-webhooks list", () => {
     ]);
   });
 
-  test("tells states apart by colour on a terminal", async () => {
+  test("colors the states on a terminal", async () => {
     const hub = await startStandInHub(webhooks);
     const { stdout } = await runCommand(["list"], { hub, isTerminal: true });
     for (const state of ["\u001b[32menabled", "\u001b[33mdisabled", "\u001b[31msuspended"]) {
@@ -87,7 +87,7 @@ describe("hub-webhooks list", () => {
     expect(fourth).toMatchObject({ url: "https://example.com/hook?secret=***", secretIsSet: true });
   });
 
-  test("gives ids alone where quiet is asked for", async () => {
+  test("prints only ids with --format quiet", async () => {
     const hub = await startStandInHub(webhooks);
     const { stdout } = await runCommand(["list", "--format", "quiet"], { hub });
     expect(stdout).toBe(`${[1, 2, 3, 4].map(idOf).join("\n")}\n`);

@@ -14,7 +14,7 @@ function withoutDefaults(job: object): object {
 }
 
 describe("hub-webhooks update", () => {
-  test("changes what is given and keeps the rest", async () => {
+  test("changes the given fields, and keeps the others", async () => {
     const hub = await startStandInHub([wireWebhook({ secret: "correct horse" })]);
     const { exitCode, stdout, stderr } = await runCommand(["update", idOf(1), "--url", "https://other.example"], {
       hub,
@@ -36,7 +36,7 @@ describe("hub-webhooks update", () => {
     expect(sentBody(hub)).toMatchObject({ watched: [{ type: "org", name: "acme" }], domains: ["repo"] });
   });
 
-  test("removes the secret where that is asked for", async () => {
+  test("removes the secret with --no-secret", async () => {
     const hub = await startStandInHub([wireWebhook({ secret: "correct horse" })]);
     const { exitCode, stdout } = await runCommand(["update", idOf(1), "--no-secret"], { hub });
     expect(exitCode).toBe(0);
